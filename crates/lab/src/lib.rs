@@ -1,0 +1,2 @@
+//! Loads and measurements that run on a live system.
+#![forbid(unsafe_code)]

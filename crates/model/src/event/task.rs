@@ -1,0 +1,105 @@
+//! Who tasks are. In these events the event's own task is the one spoken of.
+
+use super::{Pack, Payload};
+use crate::TaskId;
+use std::fmt;
+
+/// A thread's name as the kernel keeps it: at most 15 bytes, ended by a zero, in no encoding.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Comm(pub [u8; 16]);
+
+impl Comm {
+    /// From text, cut to what the kernel would keep.
+    pub fn new(name: &str) -> Self {
+        let mut bytes = [0; 16];
+        let kept = name.len().min(15);
+        bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(16);
+        f.pad(&String::from_utf8_lossy(&self.0[..end]))
+    }
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
+
+/// A task's name from now on. The name fills `a`, `b` and `c`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskName {
+    /// The name.
+    pub comm: Comm,
+}
+
+/// What is known of a task. `b` its process, `flags` as below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskInfo {
+    /// The process it belongs to.
+    pub process: TaskId,
+    /// The flags below.
+    pub flags: u8,
+}
+
+impl TaskInfo {
+    /// A kernel thread.
+    pub const KERNEL: u8 = 1;
+    /// One of tardy's own threads that do the recording: its time is the cost of looking.
+    pub const OWN: u8 = 2;
+    /// The recording was made to watch this thread.
+    pub const WATCHED: u8 = 4;
+    /// This thread marks its own return to user space ([`Mark`](super::Mark)).
+    pub const MARKS: u8 = 8;
+    /// This thread's system calls are recorded, so that its return to user space is known.
+    pub const SYSCALLS: u8 = 16;
+
+    /// Whether a flag is set.
+    pub const fn has(self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// A task is gone; its id may come again as another's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskExit;
+
+impl Pack for TaskName {
+    fn pack(&self) -> Payload {
+        let bytes = u128::from_le_bytes(self.comm.0);
+        Payload { flags: 0, a: bytes as u64, b: (bytes >> 64) as u32, c: (bytes >> 96) as u32 }
+    }
+
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        let bytes = u128::from(p.a) | u128::from(p.b) << 64 | u128::from(p.c) << 96;
+        Self { comm: Comm(bytes.to_le_bytes()) }
+    }
+}
+
+impl Pack for TaskInfo {
+    fn pack(&self) -> Payload {
+        Payload { flags: self.flags, b: self.process.0, ..Payload::default() }
+    }
+
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self { process: TaskId(p.b), flags: p.flags }
+    }
+}
+
+impl Pack for TaskExit {
+    fn pack(&self) -> Payload {
+        Payload::default()
+    }
+
+    #[inline]
+    fn unpack(_: Payload) -> Self {
+        Self
+    }
+}

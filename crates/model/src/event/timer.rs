@@ -1,0 +1,95 @@
+//! A timer's life: armed, cancelled, expired.
+
+use super::{Pack, Payload};
+use crate::TimerId;
+
+/// How a timer was armed: bits as the kernel has them in `enum hrtimer_mode`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimerMode(pub u8);
+
+impl TimerMode {
+    /// The request was relative to now.
+    pub const REL: u8 = 1;
+    /// Bound to the CPU that armed it.
+    pub const PINNED: u8 = 2;
+    /// Expires in softirq context.
+    pub const SOFT: u8 = 4;
+    /// Expires in hard interrupt context even on `PREEMPT_RT`.
+    pub const HARD: u8 = 8;
+
+    /// Whether it expires in softirq context.
+    pub const fn is_soft(self) -> bool {
+        self.0 & Self::SOFT != 0
+    }
+}
+
+/// A timer was armed, or armed again. `a` soft expiry, `b` slack, `c` timer, `flags` mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerArm {
+    /// Which timer.
+    pub timer: TimerId,
+    /// The earliest time it may fire.
+    pub soft_ns: u64,
+    /// Hard minus soft expiry; `u32::MAX` where it is more than 4.29 s.
+    pub slack_ns: u32,
+    /// How it was armed.
+    pub mode: TimerMode,
+}
+
+/// A timer's callback begins. Fields as in [`TimerArm`], so that a timer armed before the recording
+/// began is known all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExpireBegin {
+    /// Which timer.
+    pub timer: TimerId,
+    /// The earliest time it was allowed to fire.
+    pub soft_ns: u64,
+    /// Hard minus soft expiry; `u32::MAX` where it is more than 4.29 s.
+    pub slack_ns: u32,
+    /// How it was armed.
+    pub mode: TimerMode,
+}
+
+/// A timer was cancelled. `c` timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerCancel {
+    /// Which timer.
+    pub timer: TimerId,
+}
+
+/// A timer's callback has returned. `c` timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExpireEnd {
+    /// Which timer.
+    pub timer: TimerId,
+}
+
+macro_rules! pack_whole {
+    ($($kind:ident),*) => {$(
+        impl Pack for $kind {
+            fn pack(&self) -> Payload {
+                Payload { flags: self.mode.0, a: self.soft_ns, b: self.slack_ns, c: self.timer.0 }
+            }
+            #[inline]
+            fn unpack(p: Payload) -> Self {
+                Self { timer: TimerId(p.c), soft_ns: p.a, slack_ns: p.b, mode: TimerMode(p.flags) }
+            }
+        }
+    )*};
+}
+pack_whole!(TimerArm, ExpireBegin);
+
+macro_rules! pack_timer_alone {
+    ($($kind:ident),*) => {$(
+        impl Pack for $kind {
+            fn pack(&self) -> Payload {
+                Payload { c: self.timer.0, ..Payload::default() }
+            }
+            #[inline]
+            fn unpack(p: Payload) -> Self {
+                Self { timer: TimerId(p.c) }
+            }
+        }
+    )*};
+}
+pack_timer_alone!(TimerCancel, ExpireEnd);

@@ -1,0 +1,2 @@
+//! Recordings on disk: write, seal, open, repair.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Histograms and quantiles of latencies. No I/O.
+#![forbid(unsafe_code)]
