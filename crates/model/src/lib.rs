@@ -12,12 +12,14 @@
 
 pub mod event;
 mod id;
+mod marks;
 mod source;
 mod tables;
 mod wakeup;
 
 pub use event::{Event, Kind, RECORD_BYTES};
 pub use id::{CpuId, NameId, Prio, TaskId, TimerId};
+pub use marks::{MARKS_MAX, MarkReader, MarkWriter, mark_ring};
 pub use source::{Batch, Source, SourceError};
 pub use tables::{Tables, TimerClass, TimerDef};
 pub use wakeup::{Cause, Culprit, Segment, Setting, Wakeup, WakeupKind};

@@ -1,0 +1,141 @@
+//! What an explanation yields: numbers and names, ready to be shown, with nothing of how they are
+//! shown.
+
+use std::collections::BTreeMap;
+use tardy_model::{Cause, CpuId, Culprit, Wakeup};
+use tardy_stats::Latencies;
+
+/// Everything that an explanation found.
+#[derive(Clone, Debug, Default)]
+pub struct Explanation {
+    /// Events read.
+    pub events: u64,
+    /// Events that the source lost.
+    pub lost: u64,
+    /// The time of the first event.
+    pub start_ns: u64,
+    /// From the first event to the last.
+    pub span_ns: u64,
+    /// All wakeups of all victims.
+    pub latencies: Latencies,
+    /// Wakeups that a loss may have touched.
+    pub touched_by_loss: u64,
+    /// Each watched thread by itself, most total lateness first.
+    pub victims: Vec<VictimFinding>,
+    /// Causes with any time at all, most first. Their `ns` sum to all lateness.
+    pub causes: Vec<CauseFinding>,
+    /// Culprits, most first. Their `ns` sum to all lateness.
+    pub culprits: Vec<CulpritFinding>,
+    /// Which wakeups count as the worst ones in [`CauseFinding::worst_ns`].
+    pub worst_group: WorstGroup,
+    /// The worst wakeups, latest first.
+    pub worst: Vec<Told>,
+}
+
+/// One watched thread.
+#[derive(Clone, Debug)]
+pub struct VictimFinding {
+    /// Who.
+    pub label: Label,
+    /// Its wakeups.
+    pub latencies: Latencies,
+}
+
+/// What one cause took.
+#[derive(Clone, Debug)]
+pub struct CauseFinding {
+    /// Which cause.
+    pub cause: Cause,
+    /// One clause that says what it is: "other timers' callbacks ran first in the same interrupt".
+    pub meaning: &'static str,
+    /// Nanoseconds, over all wakeups.
+    pub ns: u64,
+    /// Share of all lateness, 0–1.
+    pub share: f64,
+    /// Wakeups in which it appears.
+    pub wakeups: u64,
+    /// Nanoseconds in the worst wakeups.
+    pub worst_ns: u64,
+    /// Share of the worst wakeups' lateness, 0–1.
+    pub worst_share: f64,
+    /// One line of advice, where there is an obvious remedy and the cause weighs enough.
+    pub advice: Option<String>,
+}
+
+/// The worst wakeups as a group: the latest 1 %, rounded up to whole classes of a histogram.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WorstGroup {
+    /// How many they are.
+    pub wakeups: u64,
+    /// Each of them was at least this late.
+    pub from_ns: u64,
+    /// The sum of their lateness.
+    pub ns: u64,
+}
+
+/// What one culprit took.
+#[derive(Clone, Debug)]
+pub struct CulpritFinding {
+    /// Who.
+    pub label: Label,
+    /// The cause in which it took most.
+    pub main_cause: Cause,
+    /// Nanoseconds, over all wakeups.
+    pub ns: u64,
+    /// Share of all lateness, 0–1.
+    pub share: f64,
+    /// Wakeups in which it appears.
+    pub wakeups: u64,
+}
+
+/// A name for a culprit or a victim. Names come from traces: they are data, whatever they hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label {
+    /// `task`, `kernel_task`, `timer`, `irq`, `softirq`, `idle_state`, `function`, `setting`,
+    /// `cpu`, or `unknown`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Its thread id; for a timer that of the thread that armed it.
+    pub pid: Option<u32>,
+}
+
+/// A wakeup with everything needed to tell its story.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The wakeup.
+    pub wakeup: Wakeup,
+    /// The victim's name.
+    pub victim: Label,
+    /// The names of the culprits in its segments.
+    pub labels: BTreeMap<Culprit, Label>,
+    /// What every CPU that is known did, from a little before the expiry to the end.
+    pub lanes: Vec<Lane>,
+}
+
+/// What one CPU did for a while.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Which CPU.
+    pub cpu: CpuId,
+    /// In time order, not overlapping; a gap is time of which nothing is known.
+    pub spans: Vec<LaneSpan>,
+}
+
+/// One thing that a CPU did.
+#[derive(Clone, Debug)]
+pub struct LaneSpan {
+    /// From.
+    pub start_ns: u64,
+    /// To.
+    pub end_ns: u64,
+    /// What it was: kinds as in [`Label::kind`].
+    pub label: Label,
+}
+
+impl Told {
+    /// A culprit's name.
+    pub fn label(&self, culprit: Culprit) -> Label {
+        self.labels.get(&culprit).cloned().unwrap_or_default()
+    }
+}
