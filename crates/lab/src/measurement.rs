@@ -1,0 +1,72 @@
+//! What a measurement yields.
+
+use tardy_stats::Latencies;
+
+/// The result of a measurement.
+#[derive(Clone, Debug, Default)]
+pub struct Measurement {
+    /// One entry per measuring thread.
+    pub threads: Vec<ThreadMeasurement>,
+    /// The bound that was exceeded, where that ended the measurement.
+    pub broken_by: Option<BoundBroken>,
+    /// What the permissions did not allow, one sentence each with what would bring it.
+    pub notes: Vec<String>,
+}
+
+/// What one measuring thread saw.
+#[derive(Clone, Debug)]
+pub struct ThreadMeasurement {
+    /// The thread's name.
+    pub name: String,
+    /// Its thread id.
+    pub pid: u32,
+    /// The scheduling policy that it really had.
+    pub policy: Policy,
+    /// Its real-time priority, 1–99; 0 where the policy has none.
+    pub prio: u8,
+    /// The CPU that it was bound to.
+    pub cpu: Option<u16>,
+    /// The time between two expiries.
+    pub interval_ns: u64,
+    /// How late it was, once an interval.
+    pub latencies: Latencies,
+    /// Expiries that it could not wait for, because it was still late from one before.
+    pub overruns: u64,
+}
+
+/// A latency above the bound given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundBroken {
+    /// Who was late.
+    pub thread: String,
+    /// How late.
+    pub latency_ns: u64,
+    /// The expiry that it was late for.
+    pub expiry_ns: u64,
+}
+
+/// A scheduling policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Policy {
+    /// `SCHED_FIFO`.
+    Fifo,
+    /// `SCHED_RR`.
+    Rr,
+    /// `SCHED_DEADLINE`.
+    Deadline,
+    /// `SCHED_OTHER`.
+    #[default]
+    Other,
+}
+
+impl Policy {
+    /// The name on command lines and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Rr => "rr",
+            Self::Deadline => "deadline",
+            Self::Other => "other",
+        }
+    }
+}
