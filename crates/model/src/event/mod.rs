@@ -169,6 +169,11 @@ macro_rules! kinds {
             }
         })*
 
+        $(impl $kind {
+            /// Its tag in the record.
+            pub const TAG: u8 = $tag;
+        })*
+
         impl Kind {
             /// Every kind's tag and name, for programs in other languages (the BPF side includes a
             /// header made from this).

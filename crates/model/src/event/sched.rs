@@ -104,16 +104,18 @@ pub struct Migrate {
     pub to: CpuId,
 }
 
-/// A task's priority is changed by inheritance: the event's own task boosts or releases it. `b`
-/// target, `c` both priorities.
+/// A task's priority is changed by inheritance: the event's own task boosts or releases it.
+/// `flags` bit 0 released, `b` target, `c` both priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
     /// Whose priority.
     pub target: TaskId,
     /// Before.
     pub old: Prio,
-    /// After.
+    /// After; not known (the same as `old`) where it is released by a source that cannot tell.
     pub new: Prio,
+    /// Nobody lends it a priority any more.
+    pub released: bool,
 }
 
 macro_rules! pack_woken {
@@ -134,7 +136,13 @@ macro_rules! pack_woken {
 pack_woken!(Waking, WokenNew);
 
 impl Switch {
-    const PREEMPTED: u8 = 0x80;
+    /// The bit of `flags` that says preempted.
+    pub const PREEMPTED: u8 = 0x80;
+}
+
+impl Priority {
+    /// The bit of `flags` that says released.
+    pub const RELEASED: u8 = 1;
 }
 
 impl Pack for Switch {
@@ -176,15 +184,21 @@ impl Pack for Migrate {
 impl Pack for Priority {
     fn pack(&self) -> Payload {
         Payload {
+            flags: if self.released { Self::RELEASED } else { 0 },
+            a: 0,
             b: self.target.0,
             c: pack_halves(self.old.0 as u16, self.new.0 as u16),
-            ..Payload::default()
         }
     }
 
     #[inline]
     fn unpack(p: Payload) -> Self {
         let (old, new) = unpack_halves(p.c);
-        Self { target: TaskId(p.b), old: Prio(old as i16), new: Prio(new as i16) }
+        Self {
+            target: TaskId(p.b),
+            old: Prio(old as i16),
+            new: Prio(new as i16),
+            released: p.flags & Self::RELEASED != 0,
+        }
     }
 }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* High-resolution timers: armed, cancelled, expired. */
+
+extern const void hrtimer_wakeup __ksym __weak;
+
+/*
+ * The record of a timer is followed by its definition, which the recorder turns into an id: the
+ * function in the place of the time, the owner in that of the task, the address, the clock.
+ */
+static __always_inline void put_hrtimer(const struct claim *claim, struct hrtimer *timer, __u8 tag,
+					__u8 mode)
+{
+	__s64 soft_ns = timer->_softexpires;
+	__s64 slack_ns = timer->node.expires - soft_ns;
+	__u64 function = (__u64)timer->function;
+	struct record *definition = slot(claim, 1);
+	__u32 owner = 0;
+
+	if (!definition)
+		return;
+	if (function == (__u64)&hrtimer_wakeup) {
+		struct hrtimer_sleeper *sleeper = (void *)timer;
+		struct task_struct *task = BPF_CORE_READ(sleeper, task);
+
+		/* The task is cleared once it has been woken. */
+		if (task)
+			owner = BPF_CORE_READ(task, pid);
+	}
+	definition->task = owner;
+	definition->cpu = claim->cpu;
+	definition->tag = TAG_TIMER_DEFINITION;
+	definition->flags = 0;
+	definition->a = (__u64)timer;
+	definition->b = BPF_CORE_READ(timer, base, clockid);
+	definition->c = 0;
+	publish(definition, function);
+	put(claim, 0, current_task(), tag, mode, soft_ns,
+	    slack_ns > 0xffffffff ? 0xffffffff : (__u32)slack_ns, 0);
+}
+
+SEC("tp_btf/hrtimer_start")
+int on_hrtimer_start(__u64 *ctx)
+{
+	struct claim claim;
+
+	if (claim_slots(&claim, 2))
+		put_hrtimer(&claim, (void *)ARGUMENT(0), TAG_TIMER_ARM, (__u8)ARGUMENT(1));
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int on_hrtimer_expire_entry(__u64 *ctx)
+{
+	struct hrtimer *timer = (void *)ARGUMENT(0);
+	struct claim claim;
+
+	if (claim_slots(&claim, 2))
+		put_hrtimer(&claim, timer, TAG_EXPIRE_BEGIN,
+			    (timer->is_rel ? MODE_REL : 0) | (timer->is_soft ? MODE_SOFT : 0) |
+				    (timer->is_hard ? MODE_HARD : 0));
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int on_hrtimer_expire_exit(__u64 *ctx)
+{
+	return emit(TAG_EXPIRE_END, 0, ARGUMENT(0), 0, 0);
+}
+
+SEC("tp_btf/hrtimer_cancel")
+int on_hrtimer_cancel(__u64 *ctx)
+{
+	return emit(TAG_TIMER_CANCEL, 0, ARGUMENT(0), 0, 0);
+}

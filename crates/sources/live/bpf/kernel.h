@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The few types of the kernel that the hooks read, with only the fields they read. Offsets are
+ * taken from the running kernel's BTF when the programs are loaded (preserve_access_index), so
+ * nothing here depends on one kernel's layout.
+ */
+#pragma once
+
+typedef signed char __s8;
+typedef unsigned char __u8;
+typedef short __s16;
+typedef unsigned short __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long __s64;
+typedef unsigned long long __u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u32 __wsum;
+typedef _Bool bool;
+enum { false = 0, true = 1 };
+
+enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2 };
+enum { BPF_ANY = 0 };
+enum { BPF_F_MMAPABLE = 1U << 10 };
+
+#define __VMLINUX_H__
+#include <bpf/bpf_helpers.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	int prio;
+	char comm[16];
+	struct task_struct *real_parent;
+	unsigned int __state;
+};
+
+/* Before Linux 5.14 the field had this name and type. */
+struct task_struct___before_5_14 {
+	volatile long state;
+};
+
+struct thread_info {
+	__u32 cpu;
+};
+
+struct task_struct___thread_info {
+	struct thread_info thread_info;
+	unsigned int cpu;
+	unsigned int wake_cpu;
+};
+
+struct timerqueue_node {
+	__s64 expires;
+};
+
+struct hrtimer_clock_base {
+	int clockid;
+};
+
+struct hrtimer {
+	struct timerqueue_node node;
+	__s64 _softexpires;
+	void *function;
+	struct hrtimer_clock_base *base;
+	__u8 is_rel;
+	__u8 is_soft;
+	__u8 is_hard;
+};
+
+struct hrtimer_sleeper {
+	struct hrtimer timer;
+	struct task_struct *task;
+};
+
+struct timer_list {
+	unsigned long expires;
+	void *function;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long di, si, dx, r10, orig_ax;
+};
+#else
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 syscallno;
+};
+/* The kernel's pt_regs begins with user_pt_regs. */
+struct pt_regs {
+	struct user_pt_regs user_regs;
+};
+#endif
+
+#pragma clang attribute pop
+
+#define PF_KTHREAD 0x00200000
+
+/* Local copies for programs: arguments of a tp_btf program, in order, as 64-bit words. */
+#define ARGUMENT(n) (ctx[n])

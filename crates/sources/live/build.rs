@@ -1,0 +1,95 @@
+//! Compiles the BPF programs and makes the header that gives them the model's numbers.
+
+use libbpf_cargo::SkeletonBuilder;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+use tardy_model::Kind;
+use tardy_model::event::{Priority, Switch, TaskInfo, TaskState, TimerMode, Vector};
+
+/// The record that follows a timer's event; never leaves this crate.
+const TAG_TIMER_DEFINITION: u8 = 0xf0;
+
+/// Threads and processes whose system calls can be watched at once.
+const WATCHED_MAX: u32 = 16_384;
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    fs::write(out.join("model.h"), model_header()).expect("OUT_DIR can be written");
+
+    let include = env::var("DEP_BPF_INCLUDE").expect("libbpf-sys tells where its headers are");
+    let arch = match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
+        Ok("x86_64") => "x86",
+        Ok("aarch64") => "arm64",
+        other => panic!("no recorder for {other:?} yet: bpf/hooks/syscall.h needs its registers"),
+    };
+    let source = Path::new("bpf/live.bpf.c");
+    SkeletonBuilder::new()
+        .source(source)
+        .clang(env::var("CLANG").unwrap_or_else(|_| "clang-19".into()))
+        .clang_args([
+            "-mcpu=v3",
+            "-Wall",
+            "-Wno-visibility",
+            &format!("-D__TARGET_ARCH_{arch}"),
+            &format!("-I{include}"),
+            &format!("-I{}", out.display()),
+        ])
+        .build_and_generate(out.join("live.skel.rs"))
+        .expect("the BPF programs compile (clang-19 must be installed, or named in CLANG)");
+    println!("cargo:rerun-if-changed=bpf");
+    println!("cargo:rerun-if-env-changed=CLANG");
+}
+
+fn model_header() -> String {
+    let mut header =
+        String::from("/* Generated from the event model by build.rs. */\n#pragma once\n");
+    let mut define = |name: &str, value: u32| {
+        writeln!(header, "#define {name} {value}").expect("a String takes every write");
+    };
+    for (tag, name) in Kind::TAGS {
+        define(&format!("TAG_{}", upper_snake(name)), u32::from(*tag));
+    }
+    define("TAG_TIMER_DEFINITION", TAG_TIMER_DEFINITION.into());
+    define("DEFINITION_TIMER_LIST", 1);
+    define("WATCHED_MAX", WATCHED_MAX);
+    define("IRQ_VECTOR", 1);
+    define("MODE_REL", TimerMode::REL.into());
+    define("MODE_SOFT", TimerMode::SOFT.into());
+    define("MODE_HARD", TimerMode::HARD.into());
+    define("SWITCH_PREEMPTED", Switch::PREEMPTED.into());
+    define("PRIORITY_RELEASED", Priority::RELEASED.into());
+    define("INFO_KERNEL", TaskInfo::KERNEL.into());
+    define("INFO_WATCHED", TaskInfo::WATCHED.into());
+    define("INFO_SYSCALLS", TaskInfo::SYSCALLS.into());
+    for (name, state) in [
+        ("RUNNING", TaskState::Running),
+        ("INTERRUPTIBLE", TaskState::Interruptible),
+        ("UNINTERRUPTIBLE", TaskState::Uninterruptible),
+        ("STOPPED", TaskState::Stopped),
+        ("DEAD", TaskState::Dead),
+        ("PARKED", TaskState::Parked),
+        ("IDLE", TaskState::Idle),
+        ("RT_LOCK", TaskState::RtLock),
+    ] {
+        define(&format!("STATE_{name}"), state as u32);
+    }
+    header.push_str("#define VECTORS(hook)");
+    for (number, name) in Vector::NAMES.iter().enumerate() {
+        write!(header, " hook({name}, {number})").expect("a String takes every write");
+    }
+    header.push('\n');
+    header
+}
+
+/// `TimerArm` → `TIMER_ARM`.
+fn upper_snake(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.extend(letter.to_uppercase());
+    }
+    out
+}

@@ -1,0 +1,50 @@
+//! Why the recorder cannot start.
+
+/// Why the recorder cannot start; each says what would bring it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kernel tells nothing of its types.
+    #[error(
+        "this kernel has no BTF ({path}): it needs CONFIG_DEBUG_INFO_BTF=y, which distribution \
+         kernels since about 2021 have"
+    )]
+    NoBtf {
+        /// Where it would be.
+        path: &'static str,
+    },
+    /// The kernel does not let this process load programs.
+    #[error(
+        "no permission to load eBPF programs ({reason}): run as root, or give CAP_BPF and \
+         CAP_PERFMON with `setcap cap_bpf,cap_perfmon+ep`"
+    )]
+    Permission {
+        /// What the kernel answered.
+        reason: String,
+    },
+    /// A program or a map was refused.
+    #[error("the kernel refused {what}: {reason}")]
+    Refused {
+        /// What was being done.
+        what: String,
+        /// What libbpf or the kernel answered.
+        reason: String,
+    },
+    /// A ring's size is out of bounds.
+    #[error("a ring of 2^{slots_shift} slots per CPU is out of bounds: 2^10 to 2^22 are possible")]
+    BufferSize {
+        /// What was asked for.
+        slots_shift: u32,
+    },
+}
+
+impl Error {
+    /// An error of libbpf while doing `what`.
+    pub(crate) fn from_libbpf(what: &str, error: &libbpf_rs::Error) -> Self {
+        let reason = error.to_string();
+        if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+            Self::Permission { reason }
+        } else {
+            Self::Refused { what: what.to_owned(), reason }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The rings that the kernel side writes: mapped memory, read in place.
+//!
+//! The protocol is described in `bpf/ring.h`.
+
+use crate::Error;
+use libbpf_rs::MapCore;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use tardy_model::event::{ExpireBegin, Loss, TimerArm};
+use tardy_model::{CpuId, Event, Kind, TaskId};
+
+/// A record as the kernel side writes it. All fields are atomics: the kernel writes them while they
+/// are mapped here.
+#[repr(C)]
+struct Slot {
+    time_ns: AtomicU64,
+    task: AtomicU32,
+    cpu_tag_flags: AtomicU32,
+    a: AtomicU64,
+    b: AtomicU32,
+    c: AtomicU32,
+}
+
+/// One CPU's control block, as `struct ring` in `bpf/ring.h`.
+#[repr(C)]
+struct Ring {
+    head: AtomicU64,
+    lost: AtomicU64,
+    lost_since_ns: AtomicU64,
+    lost_total: AtomicU64,
+    pad0: [u64; 4],
+    tail: AtomicU64,
+    pad1: [u64; 7],
+}
+
+/// A record, copied out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    pub(crate) time_ns: u64,
+    pub(crate) task: u32,
+    pub(crate) cpu: u16,
+    pub(crate) tag: u8,
+    pub(crate) flags: u8,
+    pub(crate) a: u64,
+    pub(crate) b: u32,
+    pub(crate) c: u32,
+}
+
+/// Tags whose record is followed by a definition.
+const DEFINED_TAGS: [u8; 2] = [TimerArm::TAG, ExpireBegin::TAG];
+
+/// All CPUs' rings.
+pub(crate) struct Rings {
+    rings: Mapping,
+    slots: Mapping,
+    cpus: usize,
+    slots_shift: u32,
+}
+
+impl Rings {
+    pub(crate) fn map(
+        rings: &impl MapCore,
+        slots: &impl MapCore,
+        cpus: usize,
+        slots_shift: u32,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            rings: Mapping::of(rings, cpus * size_of::<Ring>())?,
+            slots: Mapping::of(slots, (cpus << slots_shift) * size_of::<Slot>())?,
+            cpus,
+            slots_shift,
+        })
+    }
+
+    pub(crate) fn bytes_per_cpu(&self) -> u64 {
+        (size_of::<Slot>() as u64) << self.slots_shift
+    }
+
+    /// Records dropped since the start, on all CPUs.
+    pub(crate) fn lost(&self) -> u64 {
+        (0..self.cpus).map(|cpu| self.ring(cpu).lost_total.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Drops that no later record has told of, once nothing writes any more.
+    pub(crate) fn last_losses(&self, now_ns: u64) -> Vec<Event> {
+        let mut losses = Vec::new();
+        for cpu in 0..self.cpus {
+            let ring = self.ring(cpu);
+            let count = ring.lost.swap(0, Ordering::Relaxed);
+            if count > 0 {
+                let since_ns = ring.lost_since_ns.load(Ordering::Relaxed);
+                let loss = Loss { since_ns, count: count.try_into().unwrap_or(u32::MAX) };
+                losses.push(Event::new(now_ns, CpuId(cpu as u16), TaskId::IDLE, Kind::Loss(loss)));
+            }
+        }
+        losses
+    }
+
+    /// Hands everything that is written to `take`, each CPU in its order, a timer's record together
+    /// with its definition. Returns whether all rings were found empty at their end (no record in
+    /// the middle of being written).
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(Record, Option<Record>)) -> bool {
+        let mut complete = true;
+        for cpu in 0..self.cpus {
+            let ring = self.ring(cpu);
+            let head = ring.head.load(Ordering::Acquire);
+            let mut tail = ring.tail.load(Ordering::Relaxed);
+            while tail != head {
+                let Some(record) = self.slot(cpu, tail).take() else {
+                    complete = false;
+                    break;
+                };
+                tail += 1;
+                let mut definition = None;
+                if DEFINED_TAGS.contains(&record.tag) {
+                    // Published before its event, so it is there.
+                    definition = self.slot(cpu, tail).take();
+                    tail += 1;
+                }
+                take(record, definition);
+                // Give slots back in good time, not only at the end of a long drain.
+                if tail & 0xff == 0 {
+                    ring.tail.store(tail, Ordering::Release);
+                }
+            }
+            ring.tail.store(tail, Ordering::Release);
+        }
+        complete
+    }
+
+    fn ring(&self, cpu: usize) -> &Ring {
+        assert!(cpu < self.cpus);
+        // SAFETY: the mapping holds `cpus` rings (checked when it was made), lives as long as
+        // `self`, is aligned to a page, and every field is an atomic or never read.
+        unsafe { &*self.rings.start.cast::<Ring>().as_ptr().add(cpu) }
+    }
+
+    fn slot(&self, cpu: usize, at: u64) -> &Slot {
+        let mask = (1 << self.slots_shift) - 1;
+        let index = (cpu << self.slots_shift) + (at as usize & mask);
+        assert!(index < self.cpus << self.slots_shift);
+        // SAFETY: as in `ring`, for `cpus << slots_shift` slots.
+        unsafe { &*self.slots.start.cast::<Slot>().as_ptr().add(index) }
+    }
+}
+
+impl Slot {
+    /// Copies the record out and marks the slot as not written; `None` where it is not written yet.
+    fn take(&self) -> Option<Record> {
+        // Pairs with the publishing store of the kernel side, which is its last.
+        let time_ns = self.time_ns.load(Ordering::Acquire);
+        if time_ns == 0 {
+            return None;
+        }
+        let cpu_tag_flags = self.cpu_tag_flags.load(Ordering::Relaxed).to_le();
+        let record = Record {
+            time_ns,
+            task: self.task.load(Ordering::Relaxed),
+            cpu: cpu_tag_flags as u16,
+            tag: (cpu_tag_flags >> 16) as u8,
+            flags: (cpu_tag_flags >> 24) as u8,
+            a: self.a.load(Ordering::Relaxed),
+            b: self.b.load(Ordering::Relaxed),
+            c: self.c.load(Ordering::Relaxed),
+        };
+        self.time_ns.store(0, Ordering::Relaxed);
+        Some(record)
+    }
+}
+
+/// Memory shared with a BPF map.
+struct Mapping {
+    start: NonNull<core::ffi::c_void>,
+    bytes: usize,
+}
+
+// SAFETY: the memory belongs to no thread; all access goes through atomics.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    fn of(map: &impl MapCore, bytes: usize) -> Result<Self, Error> {
+        let bytes = bytes.next_multiple_of(rustix::param::page_size());
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
+        let mapped = unsafe {
+            mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, map.as_fd(), 0)
+        };
+        let refused = |reason: String| Error::Refused {
+            what: format!("to map {bytes} bytes of the rings"),
+            reason,
+        };
+        let start = mapped.map_err(|error| refused(error.to_string()))?;
+        let start = NonNull::new(start).ok_or_else(|| refused("a null address".to_owned()))?;
+        Ok(Self { start, bytes })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `of` with this size, and no reference outlives `self`.
+        let _ = unsafe { munmap(self.start.as_ptr(), self.bytes) };
+    }
+}

@@ -1,0 +1,157 @@
+//! From the kernel side's records to events: most pass through as they are; timers and interrupts
+//! get their ids, jiffies and other clocks become `CLOCK_MONOTONIC`.
+
+use crate::ring::Record;
+use tardy_kernel::{ClockOffsets, Definitions, Interrupts, Symbols, monotonic_ns};
+use tardy_model::event::{
+    ExpireBegin, ExpireEnd, IrqBegin, IrqEnd, Payload, TimerArm, TimerCancel,
+};
+use tardy_model::{Batch, CpuId, Event, NameId, TaskId, TimerClass};
+
+const DEFINITION_TIMER_LIST: u8 = 1;
+const IRQ_VECTOR: u8 = 1;
+
+/// How often the other clocks' offsets are read again: they move when somebody sets the time.
+const OFFSETS_EVERY_NS: u64 = 1_000_000_000;
+
+pub(crate) struct Translator {
+    definitions: Definitions,
+    interrupts: Interrupts,
+    offsets: ClockOffsets,
+    offsets_read_ns: u64,
+    jiffies: Jiffies,
+}
+
+impl Translator {
+    pub(crate) fn new() -> Self {
+        Self {
+            definitions: Definitions::new(Symbols::read()),
+            interrupts: Interrupts::default(),
+            offsets: ClockOffsets::read(),
+            offsets_read_ns: monotonic_ns(),
+            jiffies: Jiffies::default(),
+        }
+    }
+
+    /// The event of a record; a timer's needs its definition.
+    #[inline]
+    pub(crate) fn event(
+        &mut self,
+        record: Record,
+        definition: Option<Record>,
+        batch: &mut Batch,
+    ) -> Event {
+        let mut payload = Payload { flags: record.flags, a: record.a, b: record.b, c: record.c };
+        match record.tag {
+            TimerArm::TAG | ExpireBegin::TAG => {
+                if let Some(definition) = definition {
+                    self.define(record, definition, &mut payload, batch);
+                }
+            }
+            TimerCancel::TAG | ExpireEnd::TAG => {
+                payload.c = self.definitions.timer_at(record.a).0;
+                payload.a = 0;
+            }
+            IrqBegin::TAG | IrqEnd::TAG if record.flags & IRQ_VECTOR == 0 => {
+                payload.c = self.line_name(record.b, batch).0;
+            }
+            _ => {}
+        }
+        Event::from_parts(
+            record.time_ns,
+            CpuId(record.cpu),
+            TaskId(record.task),
+            record.tag,
+            payload,
+        )
+    }
+
+    fn define(
+        &mut self,
+        record: Record,
+        definition: Record,
+        payload: &mut Payload,
+        batch: &mut Batch,
+    ) {
+        let address = definition.a;
+        let function = definition.time_ns;
+        let owner = TaskId(definition.task);
+        let class = if definition.flags & DEFINITION_TIMER_LIST == 0 {
+            TimerClass::Hrtimer
+        } else {
+            TimerClass::TimerList
+        };
+        payload.c = self.definitions.timer(address, function, owner, class, batch).0;
+        match class {
+            TimerClass::Hrtimer => {
+                if record.time_ns.saturating_sub(self.offsets_read_ns) > OFFSETS_EVERY_NS {
+                    self.offsets = ClockOffsets::read();
+                    self.offsets_read_ns = record.time_ns;
+                }
+                payload.a = self.offsets.to_monotonic_ns(definition.b, record.a);
+            }
+            TimerClass::TimerList => {
+                let tick_ns = 1_000_000_000 / u64::from(definition.c.max(1));
+                payload.a = self.jiffies.expiry_ns(record.time_ns, record.a, definition.b, tick_ns);
+                payload.b = (u64::from(record.b) * tick_ns).try_into().unwrap_or(u32::MAX);
+            }
+        }
+    }
+
+    fn line_name(&mut self, number: u32, batch: &mut Batch) -> NameId {
+        let name = self.interrupts.name(number);
+        self.definitions.name(&name, batch)
+    }
+}
+
+/// Where jiffies lie in time. The count steps at a tick; the least `time − jiffies × tick` seen so
+/// far is the closest to the step itself, so an expiry is placed within what the quietest reading
+/// came after its tick: microseconds after a few hundred records.
+#[derive(Debug, Default)]
+struct Jiffies {
+    /// `CLOCK_MONOTONIC` at jiffies 0, as a wrapping number.
+    origin_ns: Option<u64>,
+}
+
+impl Jiffies {
+    /// The time at which jiffies reach `expires`, given their low half now.
+    fn expiry_ns(&mut self, now_ns: u64, expires: u64, now_low: u32, tick_ns: u64) -> u64 {
+        // The full count now: the one nearest to the expiry with this low half.
+        let ahead = i64::from((expires as u32).wrapping_sub(now_low) as i32);
+        let now = expires.wrapping_sub(ahead as u64);
+        let origin_ns = now_ns.wrapping_sub(now.wrapping_mul(tick_ns));
+        let least_ns = match self.origin_ns {
+            Some(least_ns) if (origin_ns.wrapping_sub(least_ns) as i64) >= 0 => least_ns,
+            _ => origin_ns,
+        };
+        self.origin_ns = Some(least_ns);
+        least_ns.wrapping_add(expires.wrapping_mul(tick_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// HZ = 250; jiffies become 1000 at 4,000,000,000 + 7.
+    #[test]
+    fn a_jiffy_is_placed_by_the_reading_nearest_to_its_step() {
+        let tick_ns = 4_000_000;
+        let step_ns = 4_000_000_007;
+        let mut jiffies = Jiffies::default();
+        let first = jiffies.expiry_ns(step_ns + 900_000, 1003, 1000, tick_ns);
+        assert_eq!(first, step_ns + 900_000 + 3 * tick_ns);
+        let nearer = jiffies.expiry_ns(step_ns + tick_ns, 1003, 1001, tick_ns);
+        assert_eq!(nearer, step_ns + 3 * tick_ns);
+        let later = jiffies.expiry_ns(step_ns + 2 * tick_ns + 3_000_000, 1003, 1002, tick_ns);
+        assert_eq!(later, step_ns + 3 * tick_ns, "a reading further from its step changes nothing");
+    }
+
+    #[test]
+    fn jiffies_wrap_at_boot_plus_five_minutes() {
+        let mut jiffies = Jiffies::default();
+        let expires = 0x1_0000_0002;
+        let at = jiffies.expiry_ns(10_000_000, expires, 0xffff_ffff, 4_000_000);
+        assert_eq!(at, 10_000_000 + 3 * 4_000_000);
+    }
+}
