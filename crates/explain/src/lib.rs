@@ -1,9 +1,29 @@
 //! From events to wakeups to balances; a file per cause. No clock, no I/O.
+//!
+//! [`Explainer`] takes batches of events in time order and yields each wakeup of a watched thread
+//! to a [`Sink`], then an [`Explanation`] of all of them. Memory is bounded whatever the length of
+//! the stream; the bounds are constants beside what they bound.
+//!
+//! Start reading at `explainer.rs` (events to stories), then `story.rs` (stories to balances), then
+//! any file under `cause/`.
 #![forbid(unsafe_code)]
 
+pub mod cause;
+mod cpu;
+mod explainer;
 mod findings;
+mod label;
+pub mod piece;
+mod story;
+mod summary;
+mod watch;
+mod worst;
 
+pub use cause::causes;
+pub use cpu::SPANS_MAX;
+pub use explainer::{Explainer, Named, Options, Sink};
 pub use findings::{
     CauseFinding, CulpritFinding, Explanation, Label, Lane, LaneSpan, Told, VictimFinding,
     WorstGroup,
 };
+pub use watch::Watch;

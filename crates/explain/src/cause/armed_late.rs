@@ -1,0 +1,27 @@
+//! The thread asked for a time that had passed already.
+
+use super::{Rule, Weight};
+use crate::piece::{Phase, Piece};
+use tardy_model::{Cause, Culprit};
+
+/// Soft expiry → arm. The victim itself came too late to ask: it was still late from the time before,
+/// or its work took longer than its period.
+pub(super) struct ArmedLate;
+
+impl Rule for ArmedLate {
+    fn cause(&self) -> Cause {
+        Cause("armed_late")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "the thread armed its timer after the time it asked for"
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        (piece.phase == Phase::Unarmed).then_some(Culprit::Task(piece.case.task))
+    }
+
+    fn advice(&self, _: &Weight<'_>) -> Option<String> {
+        Some("its work does not fit into its period: shorten it, or lengthen the period".to_owned())
+    }
+}

@@ -1,0 +1,33 @@
+//! The CPU slept.
+
+use super::{Rule, Weight};
+use crate::piece::{Activity, Phase, Piece};
+use tardy_model::{Cause, Culprit};
+
+/// Expiry → the CPU is awake, and the idle loop's way out after the interrupt. Users see it as "my
+/// program runs better while cyclictest runs", which holds `/dev/cpu_dma_latency`.
+pub(super) struct IdleExit;
+
+impl Rule for IdleExit {
+    fn cause(&self) -> Cause {
+        Cause("idle_exit")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "the CPU slept and had to wake up"
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        let asleep = matches!(piece.activity, Activity::Idle(_));
+        let here = matches!(piece.phase, Phase::Pending | Phase::Interrupt | Phase::Runnable);
+        (here && asleep).then(|| piece.activity.culprit())
+    }
+
+    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
+        (weight.mean_ns >= 5_000).then(|| {
+            "hold /dev/cpu_dma_latency at 0 while it matters, or limit idle states \
+             (cpuidle.off=1, or disable deep ones under /sys/devices/system/cpu/cpu*/cpuidle)"
+                .to_owned()
+        })
+    }
+}

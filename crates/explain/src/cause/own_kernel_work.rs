@@ -1,0 +1,25 @@
+//! The victim itself, in the kernel.
+
+use super::Rule;
+use crate::piece::{Activity, Phase, Piece};
+use tardy_model::{Cause, Culprit};
+
+/// The victim runs but is not back in user space: the way out of the switch and of the system call;
+/// or it had not gone to sleep yet when it was woken.
+pub(super) struct OwnKernelWork;
+
+impl Rule for OwnKernelWork {
+    fn cause(&self) -> Cause {
+        Cause("own_kernel_work")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "the thread itself in the kernel, on its way back to user space"
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        let own = matches!(piece.activity, Activity::Task(task, _) if task == piece.case.task);
+        let here = !matches!(piece.phase, Phase::Pending | Phase::Blocked);
+        (here && own).then(|| piece.activity.culprit())
+    }
+}

@@ -1,0 +1,465 @@
+//! From events to stories: who is woken by what, runs where, and is back when.
+
+use crate::cpu::Cpu;
+use crate::findings::{Explanation, Label};
+use crate::label::{LabelId, Labels};
+use crate::piece::{Activity, Phase};
+use crate::story::{Story, WokenBy};
+use crate::summary::Summary;
+use crate::watch::Watch;
+use crate::worst::Worst;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use tardy_model::event::{Loss, Mark, Migrate, Switch, TaskInfo, TaskState, Waking};
+use tardy_model::{
+    Batch, Cause, Culprit, Event, Kind, Prio, Segment, Tables, TaskId, TimerId, Wakeup, WakeupKind,
+};
+
+/// A loss is told of by the first event that its CPU writes again. Finished wakeups wait this long
+/// for such news before they are final.
+const LOSS_NEWS_NS: u64 = 1_000_000_000;
+
+/// Finished wakeups that wait for it at most.
+const PENDING_MAX: usize = 8192;
+
+/// CPUs that can be told apart; what is above is read as the last one (the format allows 65,536).
+const CPUS_MAX: usize = 8192;
+
+/// What to explain and how much of it to keep.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose wakeups.
+    pub watch: Watch,
+    /// How many of the worst to keep whole, with what all CPUs did around them. Each is some
+    /// kilobytes.
+    pub worst: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { watch: Watch::default(), worst: 20 }
+    }
+}
+
+/// Where wakeups go as they are explained, in the order in which they end.
+pub trait Sink {
+    /// One wakeup, with the names of its victim and culprits as they were when it ended.
+    fn wakeup(&mut self, wakeup: &Named<'_>);
+}
+
+/// For who needs only the [`Explanation`].
+impl Sink for () {
+    fn wakeup(&mut self, _: &Named<'_>) {}
+}
+
+/// A wakeup whose balance is made; a loss that is told of later may still touch it.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) wakeup: Wakeup,
+    pub(crate) victim: LabelId,
+    /// One per segment.
+    pub(crate) culprits: Vec<LabelId>,
+}
+
+/// A wakeup with names.
+#[derive(Debug)]
+pub struct Named<'a> {
+    finished: &'a Finished,
+    labels: &'a Labels,
+}
+
+impl Named<'_> {
+    /// The wakeup.
+    pub fn wakeup(&self) -> &Wakeup {
+        &self.finished.wakeup
+    }
+
+    /// The victim's name.
+    pub fn victim(&self) -> &Label {
+        self.labels.get(self.finished.victim)
+    }
+
+    /// Each segment with its culprit's name.
+    pub fn segments(&self) -> impl Iterator<Item = (&Segment, &Label)> {
+        let labels = self.finished.culprits.iter().map(|id| self.labels.get(*id));
+        self.finished.wakeup.segments.iter().zip(labels)
+    }
+}
+
+/// A watched thread.
+#[derive(Debug)]
+struct Victim {
+    story: Option<Story>,
+    /// Where its returns to user space are told.
+    info: TaskInfo,
+    /// Whether it was on a CPU at the last switch that named it.
+    on_cpu: bool,
+}
+
+impl Victim {
+    /// Whether its return to user space will be told, after the switch to it.
+    fn is_told_later(&self, kind: WakeupKind) -> bool {
+        kind == WakeupKind::Timer
+            && (self.info.has(TaskInfo::MARKS) || self.info.has(TaskInfo::SYSCALLS))
+    }
+}
+
+/// A timer's life as far as a later wakeup needs it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Armed {
+    time_ns: u64,
+    soft_ns: u64,
+    by: TaskId,
+}
+
+/// Turns events into wakeups and their explanation. Pure: time comes in as numbers.
+#[derive(Debug)]
+pub struct Explainer<S> {
+    options: Options,
+    labels: Labels,
+    cpus: Vec<Cpu>,
+    /// The task woken by the last event of each CPU.
+    just_woken: Vec<TaskId>,
+    victims: FxHashMap<TaskId, Victim>,
+    armed: Vec<Armed>,
+    pending: VecDeque<Finished>,
+    summary: Summary,
+    worst: Worst,
+    sink: S,
+    now_ns: u64,
+}
+
+impl<S: Sink> Explainer<S> {
+    /// Nothing seen yet.
+    pub fn new(options: Options, sink: S) -> Self {
+        Self {
+            worst: Worst::new(options.worst),
+            options,
+            labels: Labels::default(),
+            cpus: Vec::new(),
+            just_woken: Vec::new(),
+            victims: FxHashMap::default(),
+            armed: Vec::new(),
+            pending: VecDeque::new(),
+            summary: Summary::default(),
+            sink,
+            now_ns: 0,
+        }
+    }
+
+    /// Takes a batch: its definitions, then its events.
+    pub fn batch(&mut self, batch: &Batch) {
+        batch.define(&mut self.labels.tables);
+        for event in &batch.events {
+            self.event(event);
+        }
+    }
+
+    /// The names and timers defined so far, for who brings definitions and events by other ways.
+    pub fn tables_mut(&mut self) -> &mut Tables {
+        &mut self.labels.tables
+    }
+
+    /// Takes one event.
+    pub fn event(&mut self, event: &Event) {
+        self.now_ns = event.time_ns;
+        self.summary.event(event.time_ns);
+        let cpu = usize::from(event.cpu.0).min(CPUS_MAX - 1);
+        if cpu >= self.cpus.len() {
+            self.cpus.resize_with(cpu + 1, Cpu::default);
+            self.just_woken.resize(cpu + 1, TaskId::IDLE);
+        }
+        let just_woken = std::mem::replace(&mut self.just_woken[cpu], TaskId::IDLE);
+        let time_ns = event.time_ns;
+        match event.kind() {
+            Kind::TimerArm(arm) => {
+                let by = if self.cpus[cpu].in_task_context() { event.task } else { TaskId::IDLE };
+                self.arm(arm.timer, Armed { time_ns, soft_ns: arm.soft_ns, by });
+            }
+            Kind::ExpireBegin(begin) => {
+                let timer = self.labels.tables.timer(begin.timer);
+                let owner = match timer.owner {
+                    TaskId::IDLE => self.armed(begin.timer).by,
+                    owner => owner,
+                };
+                self.cpus[cpu].expire_begin(time_ns, begin, owner, timer.class);
+            }
+            Kind::ExpireEnd(end) => self.cpus[cpu].expire_end(time_ns, end.timer),
+            Kind::IrqBegin(begin) => self.cpus[cpu].irq_begin(time_ns, begin.irq),
+            Kind::IrqEnd(end) => self.cpus[cpu].irq_end(time_ns, end.irq),
+            Kind::SoftirqRaise(raise) => self.cpus[cpu].softirq_raise(time_ns, raise.vector),
+            Kind::SoftirqBegin(begin) => self.cpus[cpu].softirq_begin(time_ns, begin.vector),
+            Kind::SoftirqEnd(end) => self.cpus[cpu].softirq_end(time_ns, end.vector),
+            Kind::IdleEnter(enter) => self.cpus[cpu].idle_enter(time_ns, enter.state),
+            Kind::IdleExit(_) => self.cpus[cpu].idle_exit(time_ns),
+            Kind::Waking(waking) => {
+                self.just_woken[cpu] = waking.target;
+                self.waking(event, waking);
+            }
+            Kind::WokenNew(new) => {
+                if self.victims.contains_key(&new.target) {
+                    let by = WokenBy { kind: WakeupKind::New, cpu: event.cpu, task: event.task };
+                    let story = Story::of_other(time_ns, new.target, new.prio, new.target_cpu, by);
+                    self.begin(new.target, story);
+                }
+            }
+            Kind::Switch(switch) => self.switch(event, cpu, switch),
+            Kind::Migrate(migrate) => self.migrate(time_ns, migrate, just_woken),
+            Kind::Priority(priority) => {
+                if !priority.released {
+                    for cpu in &mut self.cpus {
+                        cpu.reprioritise(time_ns, priority.target, priority.new);
+                    }
+                }
+            }
+            Kind::SyscallExit(_) => self.back_in_user_space(event.task, time_ns),
+            Kind::Mark(mark) => self.mark(event, mark),
+            Kind::Loss(loss) => self.loss(cpu, time_ns, loss),
+            Kind::TaskName(name) => {
+                self.labels.rename(event.task, name.comm);
+                self.consider(event.task);
+            }
+            Kind::TaskInfo(info) => {
+                self.labels.inform(event.task, info);
+                self.consider(event.task);
+            }
+            Kind::TaskExit(_) => {
+                self.victims.remove(&event.task);
+            }
+            Kind::TimerCancel(_) | Kind::SyscallEnter(_) | Kind::Unknown(_) => {}
+        }
+        self.settle();
+    }
+
+    /// Ends the stream. Wakeups still on their way are left out: their end is not known.
+    pub fn finish(mut self) -> (Explanation, S) {
+        self.now_ns = u64::MAX;
+        self.settle();
+        let worst = self.worst.into_told();
+        (self.summary.into_explanation(&self.labels, worst), self.sink)
+    }
+
+    fn arm(&mut self, timer: TimerId, armed: Armed) {
+        let at = timer.0 as usize;
+        if timer == TimerId::UNKNOWN || timer.0 >= Tables::ENTRIES_MAX {
+            return;
+        }
+        if at >= self.armed.len() {
+            self.armed.resize(at + 1, Armed::default());
+        }
+        let by = match armed.by {
+            // Armed again by its own callback: it stays whose it was.
+            TaskId::IDLE => self.armed[at].by,
+            by => by,
+        };
+        self.armed[at] = Armed { by, ..armed };
+    }
+
+    fn armed(&self, timer: TimerId) -> Armed {
+        self.armed.get(timer.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// Something new is known of a task: is it a victim?
+    fn consider(&mut self, task: TaskId) {
+        let info = self.labels.info(task);
+        if self.options.watch.includes(task, self.labels.comm(task), info) {
+            let fresh = || Victim { story: None, info, on_cpu: false };
+            self.victims.entry(task).or_insert_with(fresh).info = info;
+        } else {
+            self.victims.remove(&task);
+        }
+    }
+
+    fn begin(&mut self, task: TaskId, story: Story) {
+        if let Some(victim) = self.victims.get_mut(&task) {
+            victim.story = Some(story);
+        }
+    }
+
+    fn waking(&mut self, event: &Event, waking: Waking) {
+        let Some(victim) = self.victims.get_mut(&waking.target) else { return };
+        let cpu = &self.cpus[usize::from(event.cpu.0).min(CPUS_MAX - 1)];
+        let expiry = cpu.expiry();
+        let kind = match (expiry, cpu.activity()) {
+            (Some(_), _) => WakeupKind::Timer,
+            (_, Activity::Irq(_)) => WakeupKind::Irq,
+            (_, Activity::Softirq(_)) => WakeupKind::Softirq,
+            _ => WakeupKind::Task,
+        };
+        let by_task = if kind == WakeupKind::Task { event.task } else { TaskId::IDLE };
+        let by = WokenBy { kind, cpu: event.cpu, task: by_task };
+        if victim.on_cpu && !victim.is_told_later(kind) {
+            // It had not gone to sleep yet, and nothing will tell when it is back: no wait at all.
+            return;
+        }
+        match &mut victim.story {
+            // It still runs, or already may: the waking changes nothing.
+            Some(story) if story.phase() == Phase::Runnable => return,
+            Some(story) if story.phase() == Phase::Blocked && kind != WakeupKind::Timer => {
+                story.woken_again(event.time_ns, waking.target_cpu, by);
+                return;
+            }
+            _ => {}
+        }
+        // A story whose end was not told (a mark lost, a signal) ends where the victim ran.
+        self.close_at_switch_in(waking.target);
+        let story = match expiry {
+            Some(expiry) => {
+                let armed = self.armed(expiry.timer);
+                let armed_ns =
+                    (armed.soft_ns == expiry.soft_ns && armed.time_ns > 0).then_some(armed.time_ns);
+                Story::of_timer(
+                    event.time_ns,
+                    waking.target,
+                    waking.prio,
+                    waking.target_cpu,
+                    by,
+                    &expiry,
+                    armed_ns,
+                )
+            }
+            None => {
+                Story::of_other(event.time_ns, waking.target, waking.prio, waking.target_cpu, by)
+            }
+        };
+        self.begin(waking.target, story);
+    }
+
+    fn migrate(&mut self, time_ns: u64, migrate: Migrate, just_woken: TaskId) {
+        if let Some(victim) = self.victims.get_mut(&migrate.target)
+            && let Some(story) = &mut victim.story
+        {
+            story.migrate(time_ns, migrate.to, just_woken == migrate.target);
+        }
+    }
+
+    fn switch(&mut self, event: &Event, cpu: usize, switch: Switch) {
+        let time_ns = event.time_ns;
+        self.cpus[cpu].switch(time_ns, event.task, switch.next, switch.next_prio);
+        if let Some(victim) = self.victims.get_mut(&event.task) {
+            victim.on_cpu = false;
+            if let Some(story) = &mut victim.story {
+                let still_runnable = switch.prev_state == TaskState::Running;
+                story.switch_out(time_ns, event.cpu, still_runnable);
+            }
+        }
+        if let Some(victim) = self.victims.get_mut(&switch.next) {
+            victim.on_cpu = true;
+            let told_later =
+                victim.info.has(TaskInfo::MARKS) || victim.info.has(TaskInfo::SYSCALLS);
+            if let Some(story) = &mut victim.story {
+                story.switch_in(time_ns, event.cpu);
+                if !told_later {
+                    self.close(switch.next, time_ns, false);
+                }
+            }
+        }
+    }
+
+    fn back_in_user_space(&mut self, task: TaskId, time_ns: u64) {
+        let Some(victim) = self.victims.get(&task) else { return };
+        if !victim.info.has(TaskInfo::SYSCALLS) || victim.info.has(TaskInfo::MARKS) {
+            return;
+        }
+        let here = victim.story.as_ref().is_some_and(|story| story.kind() == WakeupKind::Timer);
+        if here {
+            self.close(task, time_ns, true);
+        }
+    }
+
+    fn mark(&mut self, event: &Event, mark: Mark) {
+        let Some(victim) = self.victims.get(&event.task) else { return };
+        let own = victim.story.as_ref().is_some_and(|story| {
+            story.kind() == WakeupKind::Timer && story.expiry_ns() == mark.expiry_ns
+        });
+        if own {
+            self.close(event.task, event.time_ns, true);
+            return;
+        }
+        // The thread counted a wakeup whose events are missing: it is there, and unexplained.
+        self.close_at_switch_in(event.task);
+        let lateness_ns = event.time_ns.saturating_sub(mark.expiry_ns);
+        let unexplained = Segment {
+            cause: Cause::UNEXPLAINED,
+            culprit: Culprit::Nobody,
+            start_ns: mark.expiry_ns,
+            ns: lateness_ns,
+        };
+        self.finished(Wakeup {
+            task: event.task,
+            cpu: event.cpu,
+            prio: Prio::default(),
+            kind: WakeupKind::MarkOnly,
+            timer: TimerId::UNKNOWN,
+            expiry_ns: mark.expiry_ns,
+            lateness_ns,
+            to_user: true,
+            touched_by_loss: self.summary.was_lost_since(mark.expiry_ns),
+            segments: if lateness_ns > 0 { vec![unexplained] } else { Vec::new() },
+        });
+    }
+
+    fn loss(&mut self, cpu: usize, time_ns: u64, loss: Loss) {
+        self.summary.loss(loss.count);
+        self.cpus[cpu].forget(loss.since_ns);
+        for Finished { wakeup, .. } in &mut self.pending {
+            let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
+            // A wakeup begins with its arm, which may be long before the expiry and be lost; that
+            // changes nothing of its balance, which begins at the expiry.
+            if wakeup.expiry_ns <= time_ns && end_ns >= loss.since_ns {
+                wakeup.touched_by_loss = true;
+            }
+        }
+        self.summary.lost_between(loss.since_ns, time_ns);
+    }
+
+    /// Closes a story that was never told to be back, at the time when the victim last ran.
+    fn close_at_switch_in(&mut self, task: TaskId) {
+        let ran = self
+            .victims
+            .get(&task)
+            .and_then(|victim| victim.story.as_ref())
+            .and_then(|story| (story.phase() == Phase::Running).then(|| story.since_ns()));
+        match ran {
+            Some(time_ns) => self.close(task, time_ns, false),
+            None => {
+                if let Some(victim) = self.victims.get_mut(&task) {
+                    victim.story = None;
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, task: TaskId, end_ns: u64, to_user: bool) {
+        let Some(victim) = self.victims.get_mut(&task) else { return };
+        let Some(story) = victim.story.take() else { return };
+        let mut wakeup = story.close(end_ns, to_user, &self.cpus);
+        debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
+        wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
+        self.worst.offer(&wakeup, &self.cpus, &self.labels);
+        self.finished(wakeup);
+    }
+
+    /// Names everybody as they are called now, and waits for late news of losses.
+    fn finished(&mut self, wakeup: Wakeup) {
+        let victim = self.labels.id(Culprit::Task(wakeup.task));
+        let culprits =
+            wakeup.segments.iter().map(|segment| self.labels.id(segment.culprit)).collect();
+        self.pending.push_back(Finished { wakeup, victim, culprits });
+    }
+
+    /// Makes final what no late news of a loss can touch any more.
+    fn settle(&mut self) {
+        while let Some(Finished { wakeup, .. }) = self.pending.front() {
+            let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
+            let old = self.now_ns.saturating_sub(end_ns) > LOSS_NEWS_NS;
+            if !old && self.pending.len() <= PENDING_MAX {
+                break;
+            }
+            let finished = self.pending.pop_front().expect("there is a first");
+            self.summary.wakeup(&finished);
+            self.worst.settle(&finished.wakeup);
+            self.sink.wakeup(&Named { finished: &finished, labels: &self.labels });
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Names for culprits and victims, as they were at the time.
+
+use crate::findings::Label;
+use crate::piece::Activity;
+use rustc_hash::FxHashMap;
+use tardy_model::event::{Comm, Irq, TaskInfo, softirq};
+use tardy_model::{Culprit, Setting, Tables, TaskId};
+
+/// Threads remembered at most; Linux has at most 2^22 thread ids.
+const PEOPLE_MAX: usize = 1 << 22;
+
+/// A label by number: the same label always has the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LabelId(pub(crate) u32);
+
+/// What is known of a thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Person {
+    name: Comm,
+    /// Grows with every new name, so that labels made from the old one are not used again.
+    version: u32,
+    info: TaskInfo,
+}
+
+/// Everything needed to name a culprit.
+#[derive(Debug, Default)]
+pub(crate) struct Labels {
+    pub(crate) tables: Tables,
+    people: FxHashMap<TaskId, Person>,
+    known: Vec<Label>,
+    by_label: FxHashMap<Label, LabelId>,
+    by_culprit: FxHashMap<Culprit, (u32, LabelId)>,
+}
+
+impl Labels {
+    pub(crate) fn rename(&mut self, task: TaskId, name: Comm) {
+        if let Some(person) = self.person(task)
+            && person.name != name
+        {
+            person.name = name;
+            person.version = person.version.wrapping_add(1);
+        }
+    }
+
+    pub(crate) fn inform(&mut self, task: TaskId, info: TaskInfo) {
+        if let Some(person) = self.person(task) {
+            person.info = info;
+        }
+    }
+
+    fn person(&mut self, task: TaskId) -> Option<&mut Person> {
+        if self.people.len() >= PEOPLE_MAX && !self.people.contains_key(&task) {
+            return None;
+        }
+        Some(self.people.entry(task).or_default())
+    }
+
+    pub(crate) fn info(&self, task: TaskId) -> TaskInfo {
+        self.people.get(&task).map_or_else(TaskInfo::default, |person| person.info)
+    }
+
+    /// A thread's name now; empty where it is not known.
+    pub(crate) fn comm(&self, task: TaskId) -> Comm {
+        self.people.get(&task).map_or_else(Comm::default, |person| person.name)
+    }
+
+    /// The number of a culprit's label, as it is named now.
+    pub(crate) fn id(&mut self, culprit: Culprit) -> LabelId {
+        let version = self.version(culprit);
+        if let Some((known, id)) = self.by_culprit.get(&culprit)
+            && *known == version
+        {
+            return *id;
+        }
+        let label = self.label(culprit);
+        let id = if let Some(id) = self.by_label.get(&label) {
+            *id
+        } else {
+            let id = LabelId(self.known.len() as u32);
+            self.known.push(label.clone());
+            self.by_label.insert(label, id);
+            id
+        };
+        self.by_culprit.insert(culprit, (version, id));
+        id
+    }
+
+    pub(crate) fn get(&self, id: LabelId) -> &Label {
+        &self.known[id.0 as usize]
+    }
+
+    fn version(&self, culprit: Culprit) -> u32 {
+        let task = match culprit {
+            Culprit::Task(task) => task,
+            Culprit::Timer(timer, armed_by) => self.timer_owner(timer, armed_by),
+            _ => return 0,
+        };
+        self.people.get(&task).map_or(0, |person| person.version)
+    }
+
+    fn timer_owner(&self, timer: tardy_model::TimerId, armed_by: TaskId) -> TaskId {
+        if armed_by == TaskId::IDLE { self.tables.timer(timer).owner } else { armed_by }
+    }
+
+    /// A culprit's name.
+    pub(crate) fn label(&self, culprit: Culprit) -> Label {
+        let plain = |kind, name: String| Label { kind, name, pid: None };
+        match culprit {
+            Culprit::Nobody => plain("unknown", String::new()),
+            Culprit::Task(task) => self.task_label(task),
+            Culprit::Timer(timer, armed_by) => {
+                let function = match self.tables.function(timer) {
+                    "" => "unknown timer",
+                    function => function,
+                };
+                let owner = self.timer_owner(timer, armed_by);
+                if owner == TaskId::IDLE {
+                    return plain("timer", function.to_owned());
+                }
+                let name = format!("{} ({function})", self.task_name(owner));
+                Label { kind: "timer", name, pid: Some(owner.0) }
+            }
+            Culprit::Irq(Irq::Line(number, name)) => {
+                plain("irq", format!("{} (irq {number})", self.tables.name(name)))
+            }
+            Culprit::Irq(Irq::Vector(vector)) => plain("irq", vector.name().to_owned()),
+            Culprit::Softirq(vector) => plain("softirq", softirq::name(vector).to_owned()),
+            Culprit::IdleState(u32::MAX) => plain("idle_state", "idle loop".to_owned()),
+            Culprit::IdleState(state) => plain("idle_state", format!("state {state}")),
+            Culprit::Function(name) => plain("function", self.tables.name(name).to_owned()),
+            Culprit::Setting(Setting::TimerSlack(ns)) => {
+                plain("setting", format!("timer slack {} µs", f64::from(ns) / 1e3))
+            }
+            Culprit::Cpu(cpu) => plain("cpu", format!("CPU {cpu}")),
+        }
+    }
+
+    pub(crate) fn activity_label(&self, activity: Activity) -> Label {
+        self.label(activity.culprit())
+    }
+
+    fn task_name(&self, task: TaskId) -> String {
+        let name = self.comm(task);
+        if name == Comm::default() { format!("thread {task}") } else { name.to_string() }
+    }
+
+    fn task_label(&self, task: TaskId) -> Label {
+        let info = self.info(task);
+        let kind = if info.has(TaskInfo::KERNEL) {
+            "kernel_task"
+        } else if info.has(TaskInfo::OWN) {
+            "tardy"
+        } else {
+            "task"
+        };
+        Label { kind, name: self.task_name(task), pid: Some(task.0) }
+    }
+}

@@ -1,0 +1,255 @@
+//! Sums over all wakeups.
+
+use crate::cause::{self, REGISTRY, UNEXPLAINED_AT, Weight};
+use crate::explainer::Finished;
+use crate::findings::{
+    CauseFinding, CulpritFinding, Explanation, Label, Told, VictimFinding, WorstGroup,
+};
+use crate::label::{LabelId, Labels};
+use rustc_hash::FxHashMap;
+use tardy_stats::Latencies;
+
+const CAUSES: usize = UNEXPLAINED_AT + 1;
+
+/// Classes of lateness, eight to a doubling.
+const CLASSES: usize = 64 * 8;
+
+/// Victims with a distribution of their own (250 KB each); all others are in the sum of all only.
+const VICTIMS_MAX: usize = 128;
+
+/// Stretches of loss remembered, to see whether a wakeup that ends later began in one.
+const LOSSES_MAX: usize = 1024;
+
+/// The share of wakeups that count as the worst.
+const WORST_SHARE: f64 = 0.01;
+
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    events: u64,
+    lost: u64,
+    first_ns: Option<u64>,
+    last_ns: u64,
+    all: Latencies,
+    touched: u64,
+    victims: FxHashMap<LabelId, Latencies>,
+    causes: [Sum; CAUSES],
+    culprits: FxHashMap<LabelId, CulpritSum>,
+    classes: Classes,
+    losses: Vec<(u64, u64)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    ns: u64,
+    wakeups: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct CulpritSum {
+    ns: u64,
+    wakeups: u64,
+    by_cause: [u64; CAUSES],
+}
+
+/// Per class of lateness: wakeups, their sum, and what each cause took.
+#[derive(Debug)]
+struct Classes(Vec<Class>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Class {
+    wakeups: u64,
+    ns: u64,
+    by_cause: [u64; CAUSES],
+}
+
+impl Default for Classes {
+    fn default() -> Self {
+        Self(vec![Class::default(); CLASSES])
+    }
+}
+
+/// The class of a lateness: its highest bit and the three below.
+fn class_of(ns: u64) -> usize {
+    let ns = ns.max(8);
+    let high = ns.ilog2();
+    (high as usize) * 8 + ((ns >> (high - 3)) & 7) as usize
+}
+
+/// The least lateness of a class.
+fn class_from_ns(class: usize) -> u64 {
+    let (high, low) = (class / 8, (class % 8) as u64);
+    if high < 3 { 0 } else { (8 + low) << (high - 3) }
+}
+
+impl Summary {
+    #[inline]
+    pub(crate) fn event(&mut self, time_ns: u64) {
+        self.events += 1;
+        self.first_ns.get_or_insert(time_ns);
+        self.last_ns = self.last_ns.max(time_ns);
+    }
+
+    pub(crate) fn loss(&mut self, count: u32) {
+        self.lost += u64::from(count);
+    }
+
+    /// Remembers a stretch of loss for wakeups that end later.
+    pub(crate) fn lost_between(&mut self, from_ns: u64, to_ns: u64) {
+        if self.losses.len() == LOSSES_MAX {
+            self.losses.remove(0);
+        }
+        self.losses.push((from_ns, to_ns));
+    }
+
+    /// Whether a loss that is already known reaches past `ns`.
+    pub(crate) fn was_lost_since(&self, ns: u64) -> bool {
+        self.losses.iter().rev().any(|(_, to_ns)| *to_ns >= ns)
+    }
+
+    pub(crate) fn wakeup(&mut self, finished: &Finished) {
+        let Finished { wakeup, victim, culprits } = finished;
+        let lateness_ns = wakeup.lateness_ns;
+        self.all.record(lateness_ns);
+        self.touched += u64::from(wakeup.touched_by_loss);
+        if self.victims.len() < VICTIMS_MAX || self.victims.contains_key(victim) {
+            self.victims.entry(*victim).or_default().record(lateness_ns);
+        }
+
+        let mut by_cause = [0u64; CAUSES];
+        // A wakeup has few segments: looking back is cheaper than a set.
+        for (at, segment) in wakeup.segments.iter().enumerate() {
+            let cause = place_of(segment.cause);
+            by_cause[cause] += segment.ns;
+            let sum = self.culprits.entry(culprits[at]).or_default();
+            sum.ns += segment.ns;
+            sum.by_cause[cause] += segment.ns;
+            sum.wakeups += u64::from(!culprits[..at].contains(&culprits[at]));
+        }
+        let class = &mut self.classes.0[class_of(lateness_ns)];
+        class.wakeups += 1;
+        class.ns += lateness_ns;
+        for (cause, ns) in by_cause.into_iter().enumerate() {
+            class.by_cause[cause] += ns;
+            self.causes[cause].ns += ns;
+            self.causes[cause].wakeups += u64::from(ns > 0);
+        }
+    }
+
+    pub(crate) fn into_explanation(self, labels: &Labels, worst: Vec<Told>) -> Explanation {
+        let (worst_group, worst_by_cause) = self.worst_group();
+        let total_ns = self.all.sum_ns().max(1) as f64;
+        let mut causes: Vec<CauseFinding> = (0..CAUSES)
+            .filter(|at| self.causes[*at].ns > 0)
+            .map(|at| CauseFinding {
+                cause: cause::cause_at(at),
+                meaning: cause::meaning_at(at),
+                ns: self.causes[at].ns,
+                share: self.causes[at].ns as f64 / total_ns,
+                wakeups: self.causes[at].wakeups,
+                worst_ns: worst_by_cause[at],
+                worst_share: worst_by_cause[at] as f64 / worst_group.ns.max(1) as f64,
+                advice: self.advice(at, labels),
+            })
+            .collect();
+        causes.sort_by_key(|finding| std::cmp::Reverse(finding.ns));
+
+        let mut culprits: Vec<CulpritFinding> = self
+            .culprits
+            .iter()
+            .map(|(label, sum)| CulpritFinding {
+                label: labels.get(*label).clone(),
+                main_cause: cause::cause_at(most(&sum.by_cause)),
+                ns: sum.ns,
+                share: sum.ns as f64 / total_ns,
+                wakeups: sum.wakeups,
+            })
+            .collect();
+        culprits.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.label.cmp(&b.label)));
+
+        let mut victims: Vec<VictimFinding> = self
+            .victims
+            .into_iter()
+            .map(|(label, latencies)| VictimFinding { label: labels.get(label).clone(), latencies })
+            .collect();
+        victims.sort_by(|a, b| {
+            b.latencies.sum_ns().cmp(&a.latencies.sum_ns()).then_with(|| a.label.cmp(&b.label))
+        });
+
+        Explanation {
+            events: self.events,
+            lost: self.lost,
+            start_ns: self.first_ns.unwrap_or(0),
+            span_ns: self.last_ns - self.first_ns.unwrap_or(self.last_ns),
+            latencies: self.all,
+            touched_by_loss: self.touched,
+            victims,
+            causes,
+            culprits,
+            worst_group,
+            worst,
+        }
+    }
+
+    /// The latest wakeups, whole classes from the top until they are enough.
+    fn worst_group(&self) -> (WorstGroup, [u64; CAUSES]) {
+        let enough = (self.all.count() as f64 * WORST_SHARE).ceil() as u64;
+        let mut group = WorstGroup::default();
+        let mut by_cause = [0; CAUSES];
+        for (at, class) in self.classes.0.iter().enumerate().rev() {
+            if group.wakeups >= enough {
+                break;
+            }
+            if class.wakeups == 0 {
+                continue;
+            }
+            group.wakeups += class.wakeups;
+            group.ns += class.ns;
+            group.from_ns = class_from_ns(at);
+            for (sum, ns) in by_cause.iter_mut().zip(class.by_cause) {
+                *sum += ns;
+            }
+        }
+        (group, by_cause)
+    }
+
+    /// A cause's advice, from the culprits that took most in it.
+    fn advice(&self, at: usize, labels: &Labels) -> Option<String> {
+        let rule = REGISTRY.get(at)?;
+        let mut culprits: Vec<(u64, LabelId)> = self
+            .culprits
+            .iter()
+            .filter(|(_, sum)| sum.by_cause[at] > 0)
+            .map(|(label, sum)| (sum.by_cause[at], *label))
+            .collect();
+        culprits.sort_by_key(|(ns, label)| (std::cmp::Reverse(*ns), label.0));
+        let named: Vec<Label> =
+            culprits.iter().take(3).map(|(_, label)| labels.get(*label).clone()).collect();
+        rule.advice(&Weight {
+            mean_ns: self.causes[at].ns / self.causes[at].wakeups.max(1),
+            culprits: &named,
+            culprits_count: culprits.len(),
+        })
+    }
+}
+
+fn place_of(cause: tardy_model::Cause) -> usize {
+    (0..UNEXPLAINED_AT).find(|at| cause::cause_at(*at) == cause).unwrap_or(UNEXPLAINED_AT)
+}
+
+fn most(by_cause: &[u64; CAUSES]) -> usize {
+    (0..CAUSES).max_by_key(|at| by_cause[*at]).unwrap_or(UNEXPLAINED_AT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_begins_where_it_says() {
+        for ns in [0, 7, 8, 9, 15, 16, 1000, 54_321, 1 << 40, u64::MAX] {
+            let class = class_of(ns);
+            assert!(class_from_ns(class) <= ns.max(8), "{ns}");
+            assert!(class + 1 == CLASSES || class_from_ns(class + 1) > ns, "{ns}");
+        }
+    }
+}

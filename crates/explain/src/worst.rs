@@ -1,0 +1,108 @@
+//! The worst wakeups, kept whole: names and what every CPU did are copied while they are known.
+
+use crate::cpu::Cpu;
+use crate::findings::{Label, Lane, LaneSpan, Told};
+use crate::label::Labels;
+use crate::piece::Activity;
+use rustc_hash::FxHashMap;
+use tardy_model::{CpuId, Culprit, Wakeup};
+
+/// Spans copied per CPU and wakeup at most; of more, the last ones.
+const LANE_SPANS_MAX: usize = 2000;
+
+/// How much before the expiry is shown, as a share of the lateness.
+const BEFORE: f64 = 0.15;
+
+#[derive(Debug)]
+pub(crate) struct Worst {
+    max: usize,
+    /// Not sorted; at most `max`.
+    told: Vec<Told>,
+}
+
+impl Worst {
+    pub(crate) fn new(max: usize) -> Self {
+        Self { max, told: Vec::new() }
+    }
+
+    /// Keeps the wakeup if it is one of the worst so far.
+    pub(crate) fn offer(&mut self, wakeup: &Wakeup, cpus: &[Cpu], labels: &Labels) {
+        if self.max == 0 {
+            return;
+        }
+        if self.told.len() == self.max {
+            let (at, least_ns) = self.least();
+            if wakeup.lateness_ns <= least_ns {
+                return;
+            }
+            self.told.swap_remove(at);
+        }
+        self.told.push(tell(wakeup, cpus, labels));
+    }
+
+    /// A wakeup is final: whether a loss touched it may have become known since it was offered.
+    pub(crate) fn settle(&mut self, wakeup: &Wakeup) {
+        if !wakeup.touched_by_loss {
+            return;
+        }
+        for told in &mut self.told {
+            let same = told.wakeup.task == wakeup.task
+                && told.wakeup.expiry_ns == wakeup.expiry_ns
+                && told.wakeup.lateness_ns == wakeup.lateness_ns;
+            told.wakeup.touched_by_loss |= same;
+        }
+    }
+
+    /// The latest first.
+    pub(crate) fn into_told(mut self) -> Vec<Told> {
+        self.told.sort_by_key(|told| {
+            (std::cmp::Reverse(told.wakeup.lateness_ns), told.wakeup.expiry_ns)
+        });
+        self.told
+    }
+
+    fn least(&self) -> (usize, u64) {
+        self.told
+            .iter()
+            .enumerate()
+            .map(|(at, told)| (at, told.wakeup.lateness_ns))
+            .min_by_key(|(_, ns)| *ns)
+            .unwrap_or((0, 0))
+    }
+}
+
+fn tell(wakeup: &Wakeup, cpus: &[Cpu], labels: &Labels) -> Told {
+    let before_ns = (wakeup.lateness_ns as f64 * BEFORE) as u64;
+    let from_ns = wakeup.expiry_ns.saturating_sub(before_ns);
+    let to_ns = wakeup.expiry_ns + wakeup.lateness_ns;
+    // The same few tasks and timers come again and again.
+    let mut names: FxHashMap<Culprit, Label> = FxHashMap::default();
+    let mut lanes = Vec::new();
+    for (at, cpu) in cpus.iter().enumerate() {
+        let mut spans = Vec::new();
+        cpu.between(from_ns, to_ns, |start_ns, end_ns, activity| {
+            if activity == Activity::Unknown {
+                return;
+            }
+            let label = names
+                .entry(activity.culprit())
+                .or_insert_with(|| labels.activity_label(activity))
+                .clone();
+            spans.push(LaneSpan { start_ns, end_ns, label });
+        });
+        spans.drain(..spans.len().saturating_sub(LANE_SPANS_MAX));
+        if !spans.is_empty() {
+            lanes.push(Lane { cpu: CpuId(at as u16), spans });
+        }
+    }
+    Told {
+        victim: labels.label(Culprit::Task(wakeup.task)),
+        labels: wakeup
+            .segments
+            .iter()
+            .map(|segment| (segment.culprit, labels.label(segment.culprit)))
+            .collect(),
+        lanes,
+        wakeup: wakeup.clone(),
+    }
+}

@@ -1,0 +1,469 @@
+//! Small traces with the balance that must come out. Tasks 7 and 8 are victims, 20… others, 0 idle.
+#![allow(missing_docs)]
+
+mod trace;
+
+use trace::told;
+
+/// Each test is a trace and what is told of it.
+macro_rules! stories {
+    ($($name:ident: $trace:literal => $expected:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!(told($trace), $expected);
+        }
+    )*};
+}
+
+stories! {
+    slack_of_a_normal_thread: "
+        task 7 sleeper marks
+        timer 1 hrtimer_wakeup owner 7
+          10 0 7 arm 1 soft 1000 slack 50000
+          20 0 7 switch S 0 120
+          30 0 0 sleep 1
+       51005 0 0 irq+ local_timer        # 5 after the hard expiry
+       51006 0 0 expire+ 1 soft 1000 slack 50000
+       51008 0 0 waking 7 on 0 prio 120
+       51009 0 0 expire- 1
+       51012 0 0 irq- local_timer
+       51014 0 0 awake
+       51020 0 0 switch R 7 120
+       51023 0 7 mark 1000
+    " => "sleeper timer 1000+50023 to user: slack 50000 timer slack 50 µs, \
+          idle_exit 5 state 1, interrupts 1 local_timer, \
+          callback 3 sleeper (hrtimer_wakeup), interrupts 3 local_timer, idle_exit 8 state 1, \
+          own_kernel_work 3 sleeper";
+
+    slack_that_another_timer_cut_short: "
+        task 7 sleeper watched
+        timer 1 hrtimer_wakeup owner 7
+          20 0 7 switch S 20 120
+        3000 0 20 irq+ local_timer       # somebody else's timer is due here
+        3001 0 20 expire+ 1 soft 1000 slack 50000
+        3002 0 20 waking 7 on 0 prio 120
+        3003 0 20 expire- 1
+        3004 0 20 irq- local_timer
+        3006 0 20 switch R 7 120
+    " => "sleeper timer 1000+2006: slack 2000 timer slack 50 µs, interrupts 1 local_timer, \
+          callback 2 sleeper (hrtimer_wakeup), interrupts 1 local_timer, \
+          higher_priority 2 thread 20";
+
+    stacked_timers_with_every_owner: "
+        task 7 cyclic marks
+        task 21 storm-1
+        task 22 storm-2
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 hrtimer_wakeup owner 21
+        timer 3 hrtimer_wakeup owner 22
+        timer 4 tick_nohz_handler
+           1 0 7 switch S 20 120
+        1000 0 20 irq+ local_timer
+        1002 0 20 expire+ 2 soft 990 slack 0
+        1007 0 20 expire- 2
+        1009 0 20 expire+ 4 soft 991 slack 0
+        1010 0 20 expire- 4
+        1011 0 20 expire+ 1 soft 1000 slack 0
+        1012 0 20 waking 7 on 0 prio 19
+        1013 0 20 expire- 1
+        1014 0 20 expire+ 3 soft 1001 slack 0
+        1016 0 20 expire- 3
+        1018 0 20 irq- local_timer
+        1021 0 20 switch R 7 19
+        1023 0 7 mark 1000
+    " => "cyclic timer 1000+23 to user: interrupts 2 local_timer, \
+          stacked_timers 5 storm-1 (hrtimer_wakeup), stacked_timers 3 tick_nohz_handler, \
+          callback 3 cyclic (hrtimer_wakeup), stacked_timers 3 storm-2 (hrtimer_wakeup), \
+          interrupts 2 local_timer, not_preemptible 3 thread 20, own_kernel_work 2 cyclic";
+
+    a_timer_without_sleeper_belongs_to_who_armed_it: "
+        task 7 cyclic watched
+        task 21 daemon
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 timerfd_tmrproc
+           1 0 21 arm 2 soft 990 slack 0
+           2 0 21 switch S 0 120
+        1000 0 0 irq+ local_timer
+        1000 0 0 expire+ 2 soft 990 slack 0
+        1003 0 0 expire- 2
+        1003 0 0 arm 2 soft 1990 slack 0   # rearmed by its callback, still the daemon's
+        1003 0 0 expire+ 1 soft 1000 slack 0
+        1003 0 0 waking 7 on 0 prio 19
+        1003 0 0 expire- 1
+        1003 0 0 irq- local_timer
+        1003 0 0 switch R 7 19
+    " => "cyclic timer 1000+3: stacked_timers 3 daemon (timerfd_tmrproc)";
+
+    interrupts_kept_off: "
+        task 7 cyclic watched
+        task 20 driver
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 20 120
+         990 0 20 irq+ 26                 # a device's handler runs across the expiry
+        1040 0 20 irq- 26
+        1060 0 20 irq+ local_timer
+        1061 0 20 expire+ 1 soft 1000 slack 0
+        1062 0 20 waking 7 on 0 prio 19
+        1063 0 20 expire- 1
+        1064 0 20 irq- local_timer
+        1065 0 20 switch R 7 19
+    " => "cyclic timer 1000+65: irq_delay 40  (irq 26), irq_delay 20 driver, \
+          interrupts 1 local_timer, callback 2 cyclic (hrtimer_wakeup), \
+          interrupts 1 local_timer, not_preemptible 1 driver";
+
+    deferred_to_a_softirq_thread: "
+        task 7 sleeper watched
+        task 15 ktimers/0 kernel
+        task 20 busy
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 hrtimer_wakeup owner 21
+           1 0 7 switch S 20 50
+        1000 0 20 irq+ local_timer
+        1001 0 20 raise 8
+        1002 0 20 irq- local_timer
+        1102 0 20 switch R 15 98
+        1103 0 15 softirq+ 8
+        1104 0 15 expire+ 2 soft 900 slack 0
+        1110 0 15 expire- 2
+        1111 0 15 expire+ 1 soft 1000 slack 0
+        1112 0 15 waking 7 on 0 prio 120
+        1113 0 15 expire- 1
+        1114 0 15 softirq- 8
+        1116 0 15 switch S 7 120
+    " => "sleeper timer 1000+116: interrupts 1 local_timer, softirq_wait 1 local_timer, \
+          softirq_wait 100 busy, softirq_wait 1 ktimers/0, softirq_work 1 HRTIMER, \
+          softirq_work 6 thread 21 (hrtimer_wakeup), callback 3 sleeper (hrtimer_wakeup), \
+          interrupts 1 HRTIMER, higher_priority 2 ktimers/0";
+
+    a_softirq_thread_that_is_preempted: "
+        task 7 sleeper watched
+        task 15 ktimers/0 kernel
+        task 20 busy
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 15 98
+        1000 0 15 raise 8
+        1001 0 15 softirq+ 8
+        1003 0 15 switch R 20 50
+        1053 0 20 switch S 15 98
+        1055 0 15 expire+ 1 soft 1000 slack 0
+        1056 0 15 waking 7 on 0 prio 120
+        1057 0 15 expire- 1
+        1058 0 15 softirq- 8
+        1059 0 15 switch S 7 120
+    " => "sleeper timer 1000+59: softirq_wait 1 ktimers/0, softirq_work 2 HRTIMER, \
+          softirq_work 50 busy, softirq_work 2 HRTIMER, callback 2 sleeper (hrtimer_wakeup), \
+          interrupts 1 HRTIMER, higher_priority 1 ktimers/0";
+
+    a_jiffy_timer: "
+        task 7 kworker watched
+        timer 1 process_timeout list
+           1 0 7 switch S 20 120
+        1000 0 20 irq+ local_timer
+        1001 0 20 raise 1
+        1003 0 20 irq- local_timer
+        1003 0 20 softirq+ 1
+        1005 0 20 expire+ 1 soft 1000 slack 0
+        1006 0 20 waking 7 on 0 prio 120
+        1007 0 20 expire- 1
+        1008 0 20 softirq- 1
+        1010 0 20 switch R 7 120
+    " => "kworker timer 1000+10: interrupts 1 local_timer, softirq_wait 2 local_timer, \
+          softirq_work 2 TIMER, callback 2 process_timeout, interrupts 1 TIMER, \
+          higher_priority 2 thread 20";
+
+    a_spinner_above: "
+        task 7 cyclic marks
+        task 20 spinner
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 20 9
+        1000 0 20 irq+ local_timer
+        1000 0 20 expire+ 1 soft 1000 slack 0
+        1001 0 20 waking 7 on 0 prio 19
+        1001 0 20 expire- 1
+        1001 0 20 irq- local_timer
+        1100 0 20 irq+ 26
+        1120 0 20 irq- 26
+        1301 0 20 switch S 7 19
+        1302 0 7 mark 1000
+    " => "cyclic timer 1000+302 to user: callback 1 cyclic (hrtimer_wakeup), \
+          higher_priority 99 spinner, interrupts 20  (irq 26), higher_priority 181 spinner, \
+          own_kernel_work 1 cyclic";
+
+    a_task_boosted_above_while_it_runs: "
+        task 7 cyclic watched
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 20 120
+        1000 0 20 irq+ local_timer
+        1000 0 20 expire+ 1 soft 1000 slack 0
+        1000 0 20 waking 7 on 0 prio 19
+        1000 0 20 expire- 1
+        1000 0 20 irq- local_timer
+        1010 1 30 boost 20 120 9
+        1030 0 20 switch S 7 19
+    " => "cyclic timer 1000+30: not_preemptible 10 thread 20, higher_priority 20 thread 20";
+
+    woken_for_another_cpu: "
+        task 7 cyclic marks
+        timer 1 hrtimer_wakeup owner 7
+           1 1 20 switch S 0 120
+           2 1 0 sleep 2
+           3 0 7 switch S 20 120
+        1000 0 20 irq+ local_timer
+        1000 0 20 expire+ 1 soft 1000 slack 0
+        1001 0 20 waking 7 on 0 prio 120
+        1003 0 20 migrate 7 0 1
+        1004 0 20 expire- 1
+        1005 0 20 irq- local_timer
+        1020 1 0 irq+ reschedule
+        1021 1 0 irq- reschedule
+        1022 1 0 awake
+        1025 1 0 switch R 7 120
+        1027 1 7 mark 1000
+    " => "cyclic timer 1000+27 to user: callback 3 cyclic (hrtimer_wakeup), \
+          wrong_cpu 17 CPU 1, interrupts 1 reschedule, wrong_cpu 4 CPU 1, \
+          own_kernel_work 2 cyclic";
+
+    moved_while_it_waited: "
+        task 7 worker watched
+           1 0 20 switch S 21 120
+           2 1 30 switch S 31 120
+        1000 0 21 waking 7 on 0 prio 120
+        1050 1 31 migrate 7 0 1
+        1070 1 31 switch R 7 120
+    " => "worker task 1000+70: higher_priority 50 thread 21, higher_priority 20 thread 31";
+
+    preempted_before_it_is_back: "
+        task 7 cyclic marks
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 0 120
+        1000 0 0 irq+ local_timer
+        1000 0 0 expire+ 1 soft 1000 slack 0
+        1000 0 0 waking 7 on 0 prio 19
+        1000 0 0 expire- 1
+        1000 0 0 irq- local_timer
+        1000 0 0 switch R 7 19
+        1003 0 7 switch R 20 9
+        1053 0 20 switch S 7 19
+        1055 0 7 mark 1000
+    " => "cyclic timer 1000+55 to user: own_kernel_work 3 cyclic, higher_priority 50 thread 20, \
+          own_kernel_work 2 cyclic";
+
+    blocked_again_before_it_is_back: "
+        task 7 cyclic syscalls
+        task 20 holder
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 0 120
+           2 1 0 switch R 20 120
+        1000 0 0 irq+ local_timer
+        1000 0 0 expire+ 1 soft 1000 slack 0
+        1000 0 0 waking 7 on 0 prio 19
+        1000 0 0 expire- 1
+        1000 0 0 irq- local_timer
+        1000 0 0 switch R 7 19
+        1010 0 7 switch D 0 120
+        1040 1 20 waking 7 on 0 prio 19
+        1045 0 0 switch R 7 19
+        1050 0 7 return
+    " => "cyclic timer 1000+50 to user: own_kernel_work 10 cyclic, lock 30 holder, \
+          wrong_cpu 5 CPU 0, own_kernel_work 5 cyclic";
+
+    woken_before_it_slept: "
+        task 7 cyclic marks
+        timer 1 hrtimer_wakeup owner 7
+           1 0 20 switch S 7 19
+         990 0 7 arm 1 soft 1000 slack 0
+        1001 0 7 irq+ local_timer
+        1002 0 7 expire+ 1 soft 1000 slack 0
+        1003 0 7 waking 7 on 0 prio 19
+        1004 0 7 expire- 1
+        1005 0 7 irq- local_timer
+        1009 0 7 mark 1000
+    " => "cyclic timer 1000+9 to user: irq_delay 1 cyclic, interrupts 1 local_timer, \
+          callback 2 cyclic (hrtimer_wakeup), interrupts 1 local_timer, own_kernel_work 4 cyclic";
+
+    armed_after_the_time_it_asked_for: "
+        task 7 cyclic marks
+        timer 1 hrtimer_wakeup owner 7
+           1 0 20 switch S 7 19
+        1500 0 7 arm 1 soft 1000 slack 0
+        1501 0 7 irq+ local_timer
+        1501 0 7 expire+ 1 soft 1000 slack 0
+        1501 0 7 waking 7 on 0 prio 19
+        1501 0 7 expire- 1
+        1501 0 7 irq- local_timer
+        1503 0 7 mark 1000
+    " => "cyclic timer 1000+503 to user: armed_late 500 cyclic, irq_delay 1 cyclic, \
+          own_kernel_work 2 cyclic";
+
+    a_timer_cancelled_and_armed_again: "
+        task 7 sleeper watched
+        timer 1 hrtimer_wakeup owner 7
+         900 0 7 arm 1 soft 1000 slack 0
+         950 0 7 cancel 1
+         960 0 7 arm 1 soft 2000 slack 0
+         970 0 7 switch S 0 120
+         971 0 0 sleep 1
+        2002 0 0 irq+ local_timer
+        2002 0 0 expire+ 1 soft 2000 slack 0
+        2002 0 0 waking 7 on 0 prio 120
+        2002 0 0 expire- 1
+        2002 0 0 irq- local_timer
+        2004 0 0 switch R 7 120
+    " => "sleeper timer 2000+4: idle_exit 4 state 1";
+
+    other_wake_sources: "
+        task 7 worker watched
+           1 0 7 switch S 20 120
+         100 0 20 irq+ 26
+         101 0 20 waking 7 on 0 prio 120
+         102 0 20 irq- 26
+         104 0 20 switch R 7 120
+         110 0 7 switch S 20 120
+         200 0 20 softirq+ 3
+         201 0 20 waking 7 on 0 prio 120
+         203 0 20 softirq- 3
+         204 0 20 switch R 7 120
+         210 0 7 switch S 20 120
+         300 0 20 waking 7 on 0 prio 120
+         307 0 20 switch S 7 120
+    " => "worker irq 101+3: interrupts 1  (irq 26), higher_priority 2 thread 20\n\
+          worker softirq 201+3: interrupts 2 NET_RX, higher_priority 1 thread 20\n\
+          worker task 300+7: higher_priority 7 thread 20";
+
+    a_new_task_waits_for_its_first_run: "
+           1 0 30 switch S 20 120
+        task 7 child watched
+         100 0 20 new 7 on 0 prio 120
+         130 0 20 switch S 7 120
+    " => "child new 100+30: higher_priority 30 thread 20";
+
+    woken_while_it_runs_is_no_wait: "
+        task 7 worker watched
+           1 0 20 switch S 7 120
+         100 1 30 waking 7 on 0 prio 120
+         200 0 7 switch S 20 120
+         300 0 20 waking 7 on 0 prio 120
+         310 0 20 switch S 7 120
+    " => "worker task 300+10: higher_priority 10 thread 20";
+
+    events_lost_before_the_switch: "
+        task 7 cyclic marks
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 20 120
+        1000 0 20 irq+ local_timer
+        1000 0 20 expire+ 1 soft 1000 slack 0
+        1002 0 20 waking 7 on 0 prio 19
+        1020 0 7 lost 5 since 1003
+        1025 0 7 mark 1000
+    " => "cyclic timer 1000+25 to user touched: callback 3 cyclic (hrtimer_wakeup), \
+          unexplained 22";
+
+    a_loss_on_another_cpu_that_is_told_of_later: "
+        task 7 cyclic marks
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 7 19
+        1000 0 7 irq+ local_timer
+        1000 0 7 expire+ 1 soft 1000 slack 0
+        1002 0 7 waking 7 on 0 prio 19
+        1002 0 7 expire- 1
+        1003 0 7 irq- local_timer
+        1004 0 7 mark 1000
+        5000 1 30 lost 2 since 1001
+    " => "cyclic timer 1000+4 to user touched: callback 2 cyclic (hrtimer_wakeup), \
+          interrupts 1 local_timer, own_kernel_work 1 cyclic";
+
+    a_mark_whose_events_are_missing: "
+        task 7 cyclic marks
+        5000 0 7 mark 4000
+    " => "cyclic mark_only 4000+1000 to user: unexplained 1000";
+
+    armed_before_the_recording_and_without_interrupt_events: "
+        task 7 sleeper watched
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 hrtimer_wakeup owner 21
+           1 0 7 switch S 20 120
+        1005 0 20 expire+ 2 soft 990 slack 0
+        1007 0 20 expire- 2
+        1008 0 20 expire+ 1 soft 1000 slack 0
+        1009 0 20 waking 7 on 0 prio 19
+        1010 0 20 expire- 1
+        1013 0 20 switch R 7 19
+    " => "sleeper timer 1000+13: irq_delay 5 thread 20, \
+          stacked_timers 2 thread 21 (hrtimer_wakeup), irq_delay 1 thread 20, \
+          callback 2 sleeper (hrtimer_wakeup), not_preemptible 3 thread 20";
+
+    an_id_that_comes_again_has_its_new_name: "
+        task 7 cyclic watched
+        task 20 first
+           1 0 7 switch S 20 120
+         100 0 20 waking 7 on 0 prio 120
+         110 0 20 switch S 7 120
+         120 0 20 gone
+        task 20 second
+         130 0 7 switch S 20 120
+         200 0 20 waking 7 on 0 prio 120
+         220 0 20 switch S 7 120
+    " => "cyclic task 100+10: higher_priority 10 first\n\
+          cyclic task 200+20: higher_priority 20 second";
+}
+
+/// Whatever comes: no panic, every wakeup balanced, and the causes sum to all lateness.
+mod any_stream {
+    use proptest::prelude::*;
+    use tardy_explain::{Explainer, Named, Options, Sink, Watch};
+    use tardy_model::{Batch, Event, TimerDef, TimerId};
+
+    struct Balanced(u64);
+
+    impl Sink for Balanced {
+        fn wakeup(&mut self, named: &Named<'_>) {
+            assert!(named.wakeup().is_balanced(), "{:?}", named.wakeup());
+            self.0 += 1;
+        }
+    }
+
+    /// Records with few CPUs, tasks, timers and times, so that they meet.
+    fn record() -> impl Strategy<Value = [u8; 32]> {
+        (prop::array::uniform32(any::<u8>()), 0u8..26, 0u8..3, 0u8..4, 0u8..4, 0u8..4).prop_map(
+            |(mut bytes, tag, cpu, task, b, c)| {
+                bytes[8..12].copy_from_slice(&u32::from(task).to_le_bytes());
+                bytes[12..14].copy_from_slice(&u16::from(cpu).to_le_bytes());
+                bytes[14] = tag;
+                bytes[18..24].fill(0);
+                bytes[24..28].copy_from_slice(&u32::from(b).to_le_bytes());
+                bytes[28] = c;
+                bytes[29] = 0;
+                bytes[31] = 0;
+                bytes
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+        #[test]
+        fn balances(records in prop::collection::vec((record(), 0u64..50), 0..400)) {
+            let mut now_ns = 0;
+            let mut batch = Batch::default();
+            for id in 1..4 {
+                batch.timers.push(TimerDef { id: TimerId(id), ..TimerDef::default() });
+            }
+            for (bytes, later_ns) in records {
+                now_ns += later_ns;
+                let mut event = Event::from_bytes(&bytes);
+                event.time_ns = now_ns;
+                batch.events.push(event);
+            }
+            let watch = Watch { pids: vec![1, 2, 3], ..Watch::default() };
+            let mut explainer =
+                Explainer::new(Options { watch, ..Options::default() }, Balanced(0));
+            explainer.batch(&batch);
+            let (explanation, Balanced(wakeups)) = explainer.finish();
+            prop_assert_eq!(explanation.latencies.count(), wakeups);
+            let causes: u64 = explanation.causes.iter().map(|cause| cause.ns).sum();
+            let culprits: u64 = explanation.culprits.iter().map(|culprit| culprit.ns).sum();
+            prop_assert_eq!(u128::from(causes), explanation.latencies.sum_ns());
+            prop_assert_eq!(culprits, causes);
+        }
+    }
+}
