@@ -89,6 +89,10 @@ fn monitor(root: &Root) -> Option<&'static str> {
     ];
     let word = |name| root.word(&format!("sys/class/dmi/id/{name}")).unwrap_or_default();
     let dmi = format!("{} {}", word("sys_vendor"), word("product_name"));
+    // Amazon's machines without a hypervisor have its name too (`c7g.metal`).
+    if dmi.contains(".metal") {
+        return None;
+    }
     if let Some((_, name)) = DMI.iter().find(|(sign, _)| dmi.contains(sign)) {
         return Some(name);
     }

@@ -147,6 +147,19 @@ fn rights_are_judged_where_the_kernel_asks_for_them() {
 }
 
 #[test]
+fn every_check_says_why_in_one_paragraph() {
+    for name in MACHINES {
+        for check in Machine::new(name).host().checks() {
+            assert!(check.why.ends_with('.') && !check.value.is_empty(), "{check:?}");
+            let texts = [Some(&check.why), check.change.as_ref()].into_iter().flatten();
+            for text in texts {
+                assert!(!text.contains(['\n', '\x1b']) && !text.contains("  "), "{text:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_refusal_says_why_what_is_lost_and_what_helps() {
     for name in MACHINES {
         for capability in Machine::new(name).host().capabilities() {
@@ -166,6 +179,46 @@ fn isolated_cpus_need_their_callbacks_offloaded() {
     machine.add("sys/devices/system/cpu/isolated", b"\n");
     assert_eq!(state(&machine, "isolation"), (State::Notice, "none".into()));
     assert_eq!(state(&machine, "irq_affinity").0, State::Good, "no CPU is kept free");
+}
+
+#[test]
+fn tracefs_is_found_wherever_it_is_mounted() {
+    let mut machine = Machine::new("firecracker-guest");
+    assert_eq!(state(&machine, "tracefs"), (State::Good, "not mounted; can be".into()));
+    machine.add(
+        "proc/self/mounts",
+        b"tracefs /mnt/closed tracefs rw 0 0\ndebugfs /sys/kernel/debug debugfs rw 0 0\n",
+    );
+    machine.add("mnt/closed/README", b"");
+    assert_eq!(state(&machine, "tracefs").1, "/mnt/closed, not for this user");
+    machine.add("sys/kernel/debug/tracing/events/sched/enable", b"0\n");
+    assert_eq!(state(&machine, "tracefs"), (State::Good, "/sys/kernel/debug/tracing".into()));
+}
+
+#[test]
+fn a_guest_is_known_by_its_processor_or_its_firmware() {
+    let hypervisor = |machine: &Machine| machine.host().facts().hypervisor.clone();
+    // On x86 the processor's flag decides: a cloud's bare machine has the cloud's name in its DMI.
+    let mut machine = Machine::new("debian-rt-pc");
+    machine.add("sys/class/dmi/id/sys_vendor", b"Google\n");
+    assert_eq!(hypervisor(&machine), None);
+    machine.add("proc/cpuinfo", b"flags : fpu hypervisor\n");
+    assert_eq!(hypervisor(&machine).as_deref(), Some("Google Compute Engine"));
+    machine.add("sys/class/dmi/id/sys_vendor", b"Somebody\n");
+    assert_eq!(hypervisor(&machine).as_deref(), Some("unknown hypervisor"));
+
+    let mut machine = Machine::new("arm-board");
+    machine.add("proc/device-tree/hypervisor/compatible", b"linux,kvm\0");
+    assert_eq!(hypervisor(&machine).as_deref(), Some("KVM"));
+    machine.add("sys/class/dmi/id/sys_vendor", b"QEMU\n");
+    assert_eq!(hypervisor(&machine).as_deref(), Some("QEMU/KVM"));
+
+    let mut machine = Machine::new("arm-board");
+    machine.add("sys/class/dmi/id/sys_vendor", b"Amazon EC2\n");
+    machine.add("sys/class/dmi/id/product_name", b"c7g.metal\n");
+    assert_eq!(hypervisor(&machine), None);
+    machine.add("sys/class/dmi/id/product_name", b"c7g.large\n");
+    assert_eq!(hypervisor(&machine).as_deref(), Some("Amazon EC2"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
         return Finding::notice(
             format!("not for this user{sysctl}"),
             "Tracing programs need CAP_BPF and CAP_PERFMON, whatever unprivileged_bpf_disabled \
-             says; without them lateness is measured, not explained.",
+             says; without them eBPF records nothing.",
         )
         .change("sudo, or setcap cap_bpf,cap_perfmon+ep on the program");
     }

@@ -4,6 +4,9 @@ use super::Finding;
 use crate::privileges::Cap;
 use crate::probe::Probe;
 
+/// The most mounts that are looked through.
+const MOUNTS_MAX: usize = 10_000;
+
 /// Where the kernel's tracer can be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -23,24 +26,28 @@ impl Access {
     /// Looks for it.
     pub(crate) fn read(probe: &Probe) -> Self {
         let mounts = probe.root.text("proc/self/mounts").unwrap_or_default();
-        let mounted = mounts.lines().find_map(|line| {
-            let mut fields = line.split_whitespace().skip(1);
-            let (folder, kind) = (fields.next()?, fields.next()?);
-            match kind {
-                "tracefs" => Some(folder.to_owned()),
-                "debugfs" => {
-                    let inside = format!("{folder}/tracing");
-                    probe.root.exists(&inside).then_some(inside)
+        let is_open = |folder: &String| probe.root.exists(&format!("{folder}/events/sched"));
+        let folders: Vec<String> = mounts
+            .lines()
+            .take(MOUNTS_MAX)
+            .filter_map(|line| {
+                let mut fields = line.split_whitespace().skip(1);
+                let (folder, kind) = (fields.next()?, fields.next()?);
+                match kind {
+                    "tracefs" => Some(folder.to_owned()),
+                    // Before 4.1 it was a part of debugfs, and a mount on it still is reached so.
+                    "debugfs" => Some(format!("{folder}/tracing")),
+                    _ => None,
                 }
-                _ => None,
-            }
-        });
-        if let Some(folder) = mounted {
-            return if probe.root.exists(&format!("{folder}/events/sched")) {
-                Self::Mounted(folder)
-            } else {
-                Self::Closed(folder)
-            };
+            })
+            .filter(|folder| probe.root.exists(folder))
+            .collect();
+        // Any that is open will do; one that is closed is told of where there is no better.
+        if let Some(folder) = folders.iter().find(|folder| is_open(folder)) {
+            return Self::Mounted(folder.clone());
+        }
+        if let Some(folder) = folders.into_iter().next() {
+            return Self::Closed(folder);
         }
         let kinds = probe.root.text("proc/filesystems").unwrap_or_default();
         if !kinds.split_whitespace().any(|kind| kind == "tracefs") {
