@@ -1,2 +1,35 @@
 //! What this machine is and allows: facts that bear on lateness, a file per check.
+//!
+//! [`Host::probe`] reads the system once; what it found is then a value that can be shown
+//! ([`doctor::render`]), put into a recording's manifest ([`Host::facts`]) or asked what tardy can
+//! do here ([`Host::can`]). Nothing is changed, and nothing is tried out: a permission is judged
+//! from what the kernel tells of it. Whatever is missing or unreadable is "unknown", never an error.
+//!
+//! Start reading at [`Host`], then at `check/mod.rs`, where the checks are listed.
 #![forbid(unsafe_code)]
+
+mod calls;
+mod capability;
+mod check;
+mod command_line;
+mod cpu_list;
+pub mod doctor;
+mod escape;
+mod facts;
+mod host;
+mod kernel_config;
+mod kernel_version;
+mod preemption;
+mod privileges;
+mod probe;
+mod root;
+mod settings;
+mod virtualisation;
+
+pub use calls::Calls;
+pub use capability::{Ability, Capability};
+pub use check::{Check, State};
+pub use escape::printable;
+pub use facts::Facts;
+pub use host::{Host, SCHEMA};
+pub use root::Root;

@@ -1,0 +1,35 @@
+# From a fresh Debian 12 with Rust to a first answer: make run
+
+# rustup's own place, for a shell that was started before rustup came.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+ARGS ?=
+
+.PHONY: help run test bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make run     install what is missing, build, and find out why threads are late here'
+	@echo '             (make run ARGS="--load storm:40"; as root it sees most)'
+	@echo 'make test    format, lints and all tests'
+	@echo 'make bench   benchmarks; they print, they do not judge'
+	@echo 'make clean   remove what was built; recordings stay'
+
+run:
+	@scripts/setup.sh run
+	cargo build --release --locked
+	$(TARGET)/release/tardy run $(ARGS)
+
+test:
+	@scripts/setup.sh test
+	scripts/setup-test.sh
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --workspace --locked
+
+bench:
+	@scripts/setup.sh run
+	cargo bench --workspace --locked
+
+clean:
+	cargo clean
