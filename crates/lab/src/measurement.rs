@@ -1,5 +1,6 @@
 //! What a measurement yields.
 
+use crate::Histogram;
 use tardy_stats::Latencies;
 
 /// The result of a measurement.
@@ -11,6 +12,8 @@ pub struct Measurement {
     pub broken_by: Option<BoundBroken>,
     /// What the permissions did not allow, one sentence each with what would bring it.
     pub notes: Vec<String>,
+    /// Exact 1-µs bins, one entry per measuring thread; empty where none were asked for.
+    pub histograms: Vec<Histogram>,
 }
 
 /// What one measuring thread saw.
@@ -60,6 +63,16 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// The kernel's name.
+    pub const fn kernel_name(self) -> &'static str {
+        match self {
+            Self::Fifo => "SCHED_FIFO",
+            Self::Rr => "SCHED_RR",
+            Self::Deadline => "SCHED_DEADLINE",
+            Self::Other => "SCHED_OTHER",
+        }
+    }
+
     /// The name on command lines and in JSON.
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,0 +1,73 @@
+//! The cyclic measurement with the letters of cyclictest, for comparing the two:
+//! `cyclic -D SECONDS -i INTERVAL_US -p PRIO [--load SPEC] [--histfile FILE --bins US] [--marks]
+//! [--policy fifo|rr|deadline|other] [--aligned]`. Prints one line of JSON per thread, and the
+//! notes to standard error.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::BufWriter;
+use std::time::Duration;
+use tardy_lab::cyclic::{Phase, Plan, prepare};
+use tardy_lab::{Policy, histfile, load};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut plan = Plan { duration: Some(Duration::from_secs(1)), ..Plan::default() };
+    let mut load = load::Spec::default();
+    let mut file = None;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
+        match argument.as_str() {
+            "-D" => plan.duration = Some(Duration::from_secs_f64(value()?.parse()?)),
+            "-i" => plan.interval_ns = value()?.parse::<u64>()? * 1000,
+            "-p" => plan.prio = value()?.parse()?,
+            "-t" => plan.threads = Some(value()?.parse()?),
+            "-b" => plan.break_over_ns = Some(value()?.parse::<u64>()? * 1000),
+            "--load" => load = value()?.parse()?,
+            "--histfile" => file = Some(value()?),
+            "--bins" => plan.histogram_us = Some(value()?.parse()?),
+            "--marks" => plan.marks = true,
+            "--aligned" => plan.phase = Phase::Aligned { offset_ns: 0 },
+            "--policy" => {
+                plan.policy = match value()?.as_str() {
+                    "fifo" => Policy::Fifo,
+                    "rr" => Policy::Rr,
+                    "deadline" => Policy::Deadline,
+                    "other" => Policy::Other,
+                    unknown => return Err(format!("no policy `{unknown}`").into()),
+                };
+            }
+            _ => return Err(format!("`{argument}` is not understood").into()),
+        }
+    }
+    let load = load.start()?;
+    let measurement = prepare(&plan)?.start().finish();
+    load.stop();
+    for thread in &measurement.threads {
+        let latencies = &thread.latencies;
+        println!(
+            "{{\"name\":\"{}\",\"policy\":\"{}\",\"samples\":{},\"overruns\":{},\"min_ns\":{},\
+             \"mean_ns\":{:.1},\"p50_ns\":{},\"p99_ns\":{},\"p999_ns\":{},\"max_ns\":{}}}",
+            thread.name,
+            thread.policy.name(),
+            latencies.count(),
+            thread.overruns,
+            latencies.min_ns(),
+            latencies.mean_ns(),
+            latencies.quantile_ns(0.5),
+            latencies.quantile_ns(0.99),
+            latencies.quantile_ns(0.999),
+            latencies.max_ns(),
+        );
+    }
+    for note in &measurement.notes {
+        eprintln!("note: {note}");
+    }
+    if let Some(broken) = &measurement.broken_by {
+        eprintln!("note: {} was {} ns late", broken.thread, broken.latency_ns);
+    }
+    if let Some(path) = file {
+        histfile::write(BufWriter::new(File::create(path)?), &measurement.histograms, true)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Work for the system to do while something is measured.
+//!
+//! A load is a file in this folder and a line in [`KNOWN`]. On a command line it is written
+//! `name[:count][,option[=value]]…`, and several at once with `+`: `storm:40`, `storm:40,fifo=2`,
+//! `storm:5+storm:5,fifo`. `none` is no load.
+//!
+//! ```
+//! let spec: tardy_lab::load::Spec = "storm:3".parse()?;
+//! let running = spec.start()?;
+//! assert_eq!(running.tids().len(), 3);
+//! running.stop();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod spec;
+mod storm;
+
+pub use spec::{SPEC_LOADS_MAX, Spec, SpecError};
+pub use storm::{STORM_THREADS_MAX, Storm};
+
+use spec::Arguments;
+use std::fmt;
+use thiserror::Error;
+
+/// All loads that there are.
+pub const KNOWN: &[Kind] = &[storm::KIND];
+
+/// One kind of load, as the registry holds it.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// How it is written.
+    pub usage: &'static str,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    parse: fn(&Arguments) -> Result<Box<dyn Load>, SpecError>,
+}
+
+/// A load that can be started. Implemented by the files of this folder; nobody else need do so.
+pub trait Load: fmt::Debug + fmt::Display + Send + Sync {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// Where not all of it could be started; then none of it runs on.
+    fn start(&self) -> Result<Box<dyn RunningLoad>, LoadError>;
+}
+
+/// A load that runs. Dropped, it stops and all its threads are joined.
+pub trait RunningLoad: Send {
+    /// Its threads or processes.
+    fn tids(&self) -> Vec<u32>;
+
+    /// How often it has done what it does: for a storm, sleeps.
+    fn rounds(&self) -> u64;
+}
+
+/// Why a load could not be started.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// Not all threads could be made.
+    #[error(
+        "{load}: thread {index} of {count} could not be made ({source}); `ulimit -u`, \
+         /proc/sys/kernel/threads-max and the cgroup's pids.max bound how many there may be"
+    )]
+    Spawn {
+        /// Which load.
+        load: String,
+        /// Which thread, from 0.
+        index: usize,
+        /// How many there should be.
+        count: usize,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// The policy was not permitted. Another policy would be another load, so there is no falling
+    /// back.
+    #[error(
+        "{load}: SCHED_FIFO priority {prio} was refused ({source}); run as root, with \
+         CAP_SYS_NICE or with `ulimit -r {prio}`, or leave `fifo` out"
+    )]
+    Policy {
+        /// Which load.
+        load: String,
+        /// The priority asked for.
+        prio: u8,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+}
+
+/// Loads that run. Dropped, they stop.
+pub struct Running {
+    loads: Vec<Box<dyn RunningLoad>>,
+}
+
+impl Running {
+    /// The threads or processes of all of them.
+    pub fn tids(&self) -> Vec<u32> {
+        self.loads.iter().flat_map(|load| load.tids()).collect()
+    }
+
+    /// How often they have done what they do, taken together.
+    pub fn rounds(&self) -> u64 {
+        self.loads.iter().map(|load| load.rounds()).sum()
+    }
+
+    /// Stops all of them and joins their threads. Returns how often they did what they do.
+    pub fn stop(self) -> u64 {
+        self.rounds()
+    }
+}

@@ -1,0 +1,236 @@
+//! From `storm:40,fifo+…` to loads.
+
+use super::{KNOWN, Load, LoadError, Running};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The most loads in one specification.
+pub const SPEC_LOADS_MAX: usize = 16;
+
+/// Loads as written on a command line; shown, it is what parses to the same again.
+#[derive(Clone, Debug, Default)]
+pub struct Spec {
+    loads: Vec<Arc<dyn Load>>,
+}
+
+/// Why a specification is not understood.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SpecError {
+    /// No load has this name.
+    #[error("there is no load `{name}`; there are: none, {}", known())]
+    Unknown {
+        /// What was written.
+        name: String,
+    },
+    /// More than [`SPEC_LOADS_MAX`].
+    #[error("{0} loads in one; at most {SPEC_LOADS_MAX}")]
+    TooMany(usize),
+    /// A number that is none, or not in range.
+    #[error("{load}: {what} is `{value}`; it must be a number from {low} to {high}")]
+    Number {
+        /// Which load.
+        load: String,
+        /// Which number.
+        what: String,
+        /// What was written.
+        value: String,
+        /// The least allowed.
+        low: u64,
+        /// The most allowed.
+        high: u64,
+    },
+    /// An option that the load does not have.
+    #[error("{load} has no option `{option}`; it is written {usage}")]
+    Option {
+        /// Which load.
+        load: String,
+        /// What was written.
+        option: String,
+        /// How the load is written.
+        usage: &'static str,
+    },
+}
+
+fn known() -> String {
+    KNOWN.iter().map(|kind| kind.usage).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        if text.trim() == "none" {
+            return Ok(Self::default());
+        }
+        let parts = text.split('+');
+        let count = parts.clone().count();
+        if count > SPEC_LOADS_MAX {
+            return Err(SpecError::TooMany(count));
+        }
+        let loads = parts.map(|part| {
+            let arguments = Arguments::split(part);
+            let kind = KNOWN
+                .iter()
+                .find(|kind| kind.name == arguments.name)
+                .ok_or_else(|| SpecError::Unknown { name: arguments.name.to_owned() })?;
+            (kind.parse)(&arguments).map(Arc::from)
+        });
+        Ok(Self { loads: loads.collect::<Result<_, _>>()? })
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.loads.is_empty() {
+            return f.write_str("none");
+        }
+        for (index, load) in self.loads.iter().enumerate() {
+            if index > 0 {
+                f.write_str("+")?;
+            }
+            load.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Spec {
+    /// Whether this is `none`.
+    pub fn is_none(&self) -> bool {
+        self.loads.is_empty()
+    }
+
+    /// The same loads, each with one more option, which wins over one of that name given before:
+    /// for a flag that holds for all of them. `"fifo=2"` is `--fifo=2`.
+    ///
+    /// # Errors
+    /// Where one of them does not have the option.
+    pub fn with_option(&self, option: &str) -> Result<Self, SpecError> {
+        if self.is_none() {
+            return Ok(self.clone());
+        }
+        let parts: Vec<_> = self.loads.iter().map(|load| format!("{load},{option}")).collect();
+        parts.join("+").parse()
+    }
+
+    /// Starts all of them.
+    ///
+    /// # Errors
+    /// Where one could not be started; then none runs on.
+    pub fn start(&self) -> Result<Running, LoadError> {
+        let loads = self.loads.iter().map(|load| load.start()).collect::<Result<_, _>>()?;
+        Ok(Running { loads })
+    }
+}
+
+/// `name[:count][,option[=value]]…`, cut but not understood.
+pub(super) struct Arguments<'a> {
+    pub(super) name: &'a str,
+    pub(super) count: Option<&'a str>,
+    /// Option and value, as written.
+    pub(super) options: Vec<(&'a str, Option<&'a str>)>,
+}
+
+impl<'a> Arguments<'a> {
+    fn split(text: &'a str) -> Self {
+        let mut parts = text.split(',').map(str::trim);
+        let head = parts.next().unwrap_or_default();
+        let (name, count) = cut(head, ':');
+        Self { name, count, options: parts.map(|option| cut(option, '=')).collect() }
+    }
+
+    /// A number within bounds.
+    pub(super) fn number(
+        &self,
+        what: &str,
+        value: &str,
+        low: u64,
+        high: u64,
+    ) -> Result<u64, SpecError> {
+        let number = value.parse().ok().filter(|number| (low..=high).contains(number));
+        number.ok_or_else(|| SpecError::Number {
+            load: self.name.to_owned(),
+            what: what.to_owned(),
+            value: value.to_owned(),
+            low,
+            high,
+        })
+    }
+
+    /// The error for an option that the load does not have.
+    pub(super) fn no_option(&self, option: &str, usage: &'static str) -> SpecError {
+        SpecError::Option { load: self.name.to_owned(), option: option.to_owned(), usage }
+    }
+}
+
+fn cut(text: &str, at: char) -> (&str, Option<&str>) {
+    text.split_once(at).map_or((text, None), |(before, after)| (before, Some(after)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn written_and_read_again() {
+        for (text, shown) in [
+            ("none", "none"),
+            ("storm:40", "storm:40"),
+            ("storm", "storm:40"),
+            ("storm:7,fifo", "storm:7,fifo=1"),
+            ("storm:7,fifo=5,fifo=9", "storm:7,fifo=9"),
+            ("storm:7,seed=3,fifo=2", "storm:7,fifo=2,seed=3"),
+            ("storm:1 + storm:2,fifo", "storm:1+storm:2,fifo=1"),
+            ("storm:10000", "storm:10000"),
+        ] {
+            let spec: Spec = text.parse().unwrap();
+            assert_eq!(spec.to_string(), shown);
+            assert_eq!(spec.to_string().parse::<Spec>().unwrap().to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn one_more_option_for_all() {
+        let spec: Spec = "storm:1+storm:2,fifo=3".parse().unwrap();
+        let spec = spec.with_option("fifo=7").unwrap();
+        assert_eq!(spec.to_string(), "storm:1,fifo=7+storm:2,fifo=7");
+        assert!(spec.with_option("loud").is_err());
+        assert!(Spec::default().with_option("fifo").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_not_understood_says_what_would_be() {
+        for (text, said) in [
+            ("", "there is no load ``; there are: none, storm"),
+            ("strom:40", "there is no load `strom`; there are: none, storm[:N]"),
+            ("none+storm:4", "there is no load `none`"),
+            ("storm:0", "storm: the number of threads is `0`; it must be a number from 1 to 10000"),
+            ("storm:10001", "number from 1 to 10000"),
+            ("storm:", "the number of threads is ``"),
+            ("storm:99999999999999999999", "number from 1 to 10000"),
+            ("storm:-1", "number from 1 to 10000"),
+            ("storm:1,fifo=0", "storm: fifo is `0`; it must be a number from 1 to 99"),
+            ("storm:1,fifo=", "fifo is ``"),
+            ("storm:1,loud", "storm has no option `loud`; it is written storm[:N]"),
+            ("storm:1,", "storm has no option ``"),
+        ] {
+            let error = text.parse::<Spec>().unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+        let many = vec!["storm"; SPEC_LOADS_MAX + 1].join("+");
+        assert_eq!(many.parse::<Spec>().unwrap_err(), SpecError::TooMany(17));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,60}|(storm|none)[:+,=a-z0-9]{0,30}") {
+            if let Ok(spec) = text.parse::<Spec>() {
+                let shown = spec.to_string();
+                prop_assert_eq!(shown.parse::<Spec>().unwrap().to_string(), shown);
+            }
+        }
+    }
+}
