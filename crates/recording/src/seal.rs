@@ -1,7 +1,8 @@
 //! What is done to a segment once nothing more comes: compressed, and on stable storage.
 //!
-//! Not while recording: a million events a second are 32 MB/s, and compressing those takes a tenth
-//! of a core from the very system that is being measured.
+//! Not while recording: a million events a second are 32 MB/s, and compressing those (60 ns per
+//! event at zstd's level 1) takes a sixteenth of a core from the very system that is being measured.
+//! Columns in place of records were tried: half the size again, and no faster to read.
 
 use crate::atomic_file;
 use crate::format::encode_file_header;

@@ -64,8 +64,8 @@ fn many_segments_and_exact_totals() {
             writer.append_waiting(batch).unwrap();
         }
         let loss = Loss { since_ns: 5, count: 12 };
-        let lost = Event::new(30_000_000, CpuId(0), TaskId(0), loss.into());
-        let last = Batch { events: vec![lost], ..Batch::default() };
+        let dropped = Event::new(30_000_000, CpuId(0), TaskId(0), loss.into());
+        let last = Batch { events: vec![dropped], ..Batch::default() };
         expected.extend(items(&last));
         writer.append_waiting(last).unwrap();
         let sealed = writer.seal(ManifestEnd::default()).unwrap();
