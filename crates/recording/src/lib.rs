@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `manifest.json` | where, when and how it was made ([`Manifest`]) |
 //! | `events/000000.seg`, … | the events, append-only, with checksums ([`format`]) |
+//! | `wakeups.parquet`, `segments.parquet` | what an explanation found ([`tables`]) |
 //!
 //! A [`Writer`] never makes its caller wait for a disk, and a [`Recording`] opens whatever a crash
 //! left: everything up to the first byte that is not good, which it names ([`Torn`]). This crate
@@ -20,11 +21,13 @@ pub mod format;
 mod frame_buffer;
 mod frame_reader;
 mod manifest;
+mod parquet_file;
 mod payload;
 mod queue;
 mod recording;
 mod seal;
 mod segment_writer;
+pub mod tables;
 mod torn;
 mod write_error;
 mod writer;

@@ -221,9 +221,10 @@ impl Writer {
                         bytes += compressed;
                         continue;
                     }
-                    Err(error) => manifest
-                        .notes
-                        .push(format!("{} is not compressed: {error}.", path.display())),
+                    Err(error) => {
+                        let name = format::segment_name(number);
+                        manifest.notes.push(format!("events/{name} is not compressed: {error}."));
+                    }
                 }
             }
             let synced = seal::sync(&path).and_then(|()| fs::metadata(&path));

@@ -165,3 +165,54 @@ fn a_newer_format_is_refused_in_so_many_words() {
     let error = Recording::open(dir.path()).err().unwrap();
     assert!(matches!(error, OpenError::Newer { version: 9, .. }), "{error}");
 }
+
+/// Changes the header of frame `number` and makes its checksum good again.
+fn forge(bytes: &mut [u8], number: usize, change: impl Fn(&mut [u8])) -> u64 {
+    let starts = frame_starts(bytes);
+    let frame = &mut bytes[starts[number]..starts[number + 1]];
+    change(frame);
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&frame[..20]), &frame[24..]);
+    frame[20..24].copy_from_slice(&crc.to_le_bytes());
+    starts[number] as u64
+}
+
+#[test]
+fn a_kind_of_frame_that_is_not_known_is_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = write(dir.path(), false, true);
+    let segment = dir.path().join("events/000000.seg");
+    let mut bytes = fs::read(&segment).unwrap();
+    forge(&mut bytes, 1, |frame| frame[4] = 9);
+    fs::write(&segment, bytes).unwrap();
+    let (items, torn) = read_all(dir.path());
+    assert!(matches!(whole[1], Item::Timer(_)));
+    assert_eq!((&items[..1], &items[1..]), (&whole[..1], &whole[2..]));
+    assert_eq!(torn, None);
+}
+
+type Change = fn(&mut [u8]);
+
+#[test]
+fn content_that_a_good_checksum_covers_is_not_trusted() {
+    let changes: [(usize, Change, Flaw); 7] = [
+        (0, |names| names[16] = 2, Flaw::Content),
+        (0, |names| names[30] = 0xff, Flaw::Content),
+        (1, |timers| timers[24 + 20] = 2, Flaw::Content),
+        (2, |events| events[16] = 1, Flaw::Content),
+        (2, |events| events[5] = 1, Flaw::Content),
+        (2, |events| events[5] = 2, Flaw::Encoding(2)),
+        (2, |events| events[12] += 1, Flaw::Lengths),
+    ];
+    for (number, change, why) in changes {
+        let dir = tempfile::tempdir().unwrap();
+        let whole = write(dir.path(), false, true);
+        let segment = dir.path().join("events/000000.seg");
+        let mut bytes = fs::read(&segment).unwrap();
+        let start = forge(&mut bytes, number, change);
+        fs::write(&segment, bytes).unwrap();
+        let (items, torn) = read_all(dir.path());
+        assert_eq!(items, whole[..number], "one entry per frame before");
+        let torn = torn.unwrap();
+        assert_eq!((torn.byte, torn.why), (start, why));
+    }
+}
