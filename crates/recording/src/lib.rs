@@ -1,2 +1,39 @@
-//! Recordings on disk: write, seal, open, repair.
+//! Recordings on disk: write them while a system is measured, seal them, read them back.
+//!
+//! A recording is a folder:
+//!
+//! | path | what |
+//! |---|---|
+//! | `manifest.json` | where, when and how it was made ([`Manifest`]) |
+//! | `events/000000.seg`, … | the events, append-only, with checksums ([`format`]) |
+//! | `wakeups.parquet`, `segments.parquet` | what an explanation found ([`tables`]) |
+//!
+//! A [`Writer`] never makes its caller wait for a disk, and a [`Recording`] opens whatever a crash
+//! left: everything up to the first byte that is not good, which it names ([`Torn`]). This crate
+//! reads no clock, and knows nothing of where events come from or what they mean beyond losses and
+//! names.
+//!
+//! Start reading at [`format`] for the bytes, at [`Writer`] for what survives what.
 #![forbid(unsafe_code)]
+
+mod atomic_file;
+pub mod format;
+mod frame_buffer;
+mod frame_reader;
+mod manifest;
+mod parquet_file;
+mod payload;
+mod queue;
+mod recording;
+mod seal;
+mod segment_writer;
+pub mod tables;
+mod torn;
+mod write_error;
+mod writer;
+
+pub use manifest::{Host, Manifest, ManifestEnd, ManifestError, Totals};
+pub use recording::{OpenError, ReadError, Recording};
+pub use torn::{Flaw, Torn};
+pub use write_error::WriteError;
+pub use writer::{Options, Sealed, Writer};

@@ -1,0 +1,248 @@
+//! What a recording says of itself.
+
+use crate::{atomic_file, format};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+/// The manifest's file in a recording's folder.
+pub(crate) const FILE_NAME: &str = "manifest.json";
+
+/// The most bytes of a manifest that are read.
+const BYTES_MAX: u64 = 4 << 20;
+
+/// `manifest.json`. Fields that a newer program added are passed over; fields that an older one did
+/// not write have their default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Manifest {
+    /// The version of the whole format, [`format::VERSION`]; a reader refuses a higher one.
+    pub format_version: u32,
+    /// The version of the tardy that recorded.
+    pub tardy_version: String,
+    /// When, in seconds since 1970-01-01 UTC.
+    pub created_unix_s: u64,
+    /// The command line, one entry per argument.
+    pub command_line: Vec<String>,
+    /// Which source: `live-ebpf`, `live-tracefs`, …
+    pub source: String,
+    /// The machine.
+    pub host: Host,
+    /// The clock of all times.
+    pub clock: String,
+    /// Settings of the machine that matter for timing, by name.
+    pub settings: BTreeMap<String, String>,
+    /// What the source could not show: tracepoints that this kernel lacks, one sentence each.
+    pub missing: Vec<String>,
+    /// Anything else that a reader should be told, one sentence each.
+    pub notes: Vec<String>,
+    /// Bytes of the kernel's buffer, per CPU.
+    pub buffer_bytes_per_cpu: u64,
+    /// Whether the recording was ended in good order.
+    pub sealed: bool,
+    /// What is in it; written when it is sealed.
+    pub totals: Option<Totals>,
+}
+
+/// The machine that was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// `uname -r`.
+    pub kernel_release: String,
+    /// `uname -v`.
+    pub kernel_version: String,
+    /// `uname -m`.
+    pub arch: String,
+    /// CPUs online.
+    pub cpus_online: u32,
+    /// The hypervisor, where it is a guest.
+    pub hypervisor: Option<String>,
+    /// The kernel's preemption model, where it tells.
+    pub preemption: Option<String>,
+    /// The kernel's tick rate per second, where it tells.
+    pub hz: Option<u32>,
+}
+
+/// What a sealed recording holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    /// Events, those that tell of losses included.
+    pub events: u64,
+    /// Events that are not in it, as far as its loss events count them.
+    pub lost: u64,
+    /// The time of the first event; 0 where there is none.
+    pub first_ns: u64,
+    /// The time of the last event; 0 where there is none.
+    pub last_ns: u64,
+    /// Bytes of all segment files.
+    pub bytes: u64,
+}
+
+/// What is only known once a recording ends: added to the manifest at the seal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ManifestEnd {
+    /// More of [`Manifest::settings`].
+    pub settings: BTreeMap<String, String>,
+    /// More of [`Manifest::missing`].
+    pub missing: Vec<String>,
+    /// More of [`Manifest::notes`].
+    pub notes: Vec<String>,
+}
+
+/// Why a manifest could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("{path} is not a recording's manifest: {why}")]
+    Garbled {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        why: String,
+    },
+    /// A newer program wrote it.
+    #[error("{path} has format version {version}, this program reads up to {known}: update tardy")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version in it.
+        version: u32,
+        /// The highest that is known here.
+        known: u32,
+    },
+}
+
+impl Default for Manifest {
+    fn default() -> Self {
+        Self {
+            format_version: format::VERSION,
+            tardy_version: String::new(),
+            created_unix_s: 0,
+            command_line: Vec::new(),
+            source: String::new(),
+            host: Host::default(),
+            clock: "CLOCK_MONOTONIC".to_owned(),
+            settings: BTreeMap::new(),
+            missing: Vec::new(),
+            notes: Vec::new(),
+            buffer_bytes_per_cpu: 0,
+            sealed: false,
+            totals: None,
+        }
+    }
+}
+
+impl Manifest {
+    /// Reads the manifest in a recording's folder.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, is no manifest, or has a newer format version.
+    pub fn read(dir: &Path) -> Result<Self, ManifestError> {
+        let path = dir.join(FILE_NAME);
+        let text = match read_bounded(&path) {
+            Ok(text) => text,
+            Err(source) => return Err(ManifestError::Read { path, source }),
+        };
+        // The version first: a newer format may have changed anything else.
+        let version = serde_json::from_slice::<VersionOnly>(&text).map(|only| only.format_version);
+        match version {
+            Ok(version) if version > format::VERSION => {
+                return Err(ManifestError::Newer { path, version, known: format::VERSION });
+            }
+            Ok(_) => {}
+            Err(error) => return Err(ManifestError::Garbled { path, why: error.to_string() }),
+        }
+        serde_json::from_slice(&text)
+            .map_err(|error| ManifestError::Garbled { path, why: error.to_string() })
+    }
+
+    /// Writes it into a recording's folder, whole or not at all.
+    pub(crate) fn write(&self, dir: &Path) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        atomic_file::replace(&dir.join(FILE_NAME), &text)
+    }
+
+    /// Completes it at the end of a recording.
+    pub(crate) fn end(&mut self, end: ManifestEnd, totals: Totals) {
+        self.settings.extend(end.settings);
+        self.missing.extend(end.missing);
+        self.notes.extend(end.notes);
+        self.sealed = true;
+        self.totals = Some(totals);
+    }
+}
+
+#[derive(Deserialize)]
+struct VersionOnly {
+    format_version: u32,
+}
+
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let len = File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut text)? as u64;
+    if len > BYTES_MAX {
+        let why = format!("it is longer than {} MiB", BYTES_MAX >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn read_text(text: &str) -> Result<Manifest, ManifestError> {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(FILE_NAME), text).unwrap();
+        Manifest::read(dir.path())
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut manifest = Manifest {
+            source: "live-ebpf".to_owned(),
+            command_line: vec!["tardy".to_owned(), "run \"é\"".to_owned()],
+            host: Host { hz: Some(250), cpus_online: 2, ..Host::default() },
+            ..Manifest::default()
+        };
+        manifest.settings.insert("timer_migration".to_owned(), "1".to_owned());
+        manifest.write(dir.path()).unwrap();
+        assert_eq!(Manifest::read(dir.path()).unwrap(), manifest);
+        let end = ManifestEnd { notes: vec!["late".to_owned()], ..ManifestEnd::default() };
+        manifest.end(end, Totals { events: 3, ..Totals::default() });
+        manifest.write(dir.path()).unwrap();
+        let read = Manifest::read(dir.path()).unwrap();
+        assert!(read.sealed && read.notes == ["late"] && read.totals.unwrap().events == 3);
+    }
+
+    #[test]
+    fn newer_fields_are_passed_over_and_a_newer_format_is_refused() {
+        let newer_field = r#"{"format_version": 1, "source": "vm", "weather": {"rain": true}}"#;
+        assert_eq!(read_text(newer_field).unwrap().source, "vm");
+        let newer_format = r#"{"format_version": 2, "source": ["changed", "its", "type"]}"#;
+        let error = read_text(newer_format).unwrap_err();
+        assert!(matches!(error, ManifestError::Newer { version: 2, known: 1, .. }), "{error}");
+        for garbled in ["", "{}", "{\"format_version\": 1", "7", "\0\0\0\0"] {
+            let error = read_text(garbled).unwrap_err();
+            assert!(matches!(error, ManifestError::Garbled { .. }), "{garbled:?}: {error}");
+        }
+    }
+}
