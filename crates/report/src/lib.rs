@@ -1,2 +1,32 @@
 //! Findings as terminal text, JSON and one self-contained page.
+//!
+//! [`Data`] says what there is to show. [`terminal`] writes it as text, [`page()`] as one HTML page
+//! that loads nothing, [`json`] as documents with a stable schema. Text and page are made of the
+//! same sections: start reading at `section/mod.rs`, where a new one is a file and a line in
+//! a registry.
+//!
+//! This crate computes no findings, reads no file, and trusts no name: names come from traces, and
+//! may hold escape sequences or markup ([`clean`]).
 #![forbid(unsafe_code)]
+
+pub mod clean;
+mod cyclictest;
+mod data;
+pub mod json;
+mod names;
+mod page;
+pub mod palette;
+mod section;
+mod sentences;
+mod shares;
+mod text;
+pub mod units;
+
+pub use cyclictest::{Resolution, cyclictest_lines};
+pub use data::{Context, Data, Limits};
+pub use page::page;
+pub use sentences::top_sentences;
+pub use text::{Terminal, terminal};
+
+#[cfg(test)]
+mod fixture;

@@ -1,0 +1,113 @@
+//! What a report is made from.
+
+use std::path::PathBuf;
+use tardy_explain::Explanation;
+use tardy_lab::Measurement;
+use tardy_stats::Latencies;
+
+/// Everything that a report may show. What is missing is left out of the report.
+#[derive(Clone, Copy, Debug)]
+pub struct Data<'a> {
+    /// Where the findings come from.
+    pub context: &'a Context,
+    /// What a recording explained.
+    pub explanation: Option<&'a Explanation>,
+    /// What threads measured of themselves.
+    pub measurement: Option<&'a Measurement>,
+    /// How much of each list is shown.
+    pub limits: Limits,
+}
+
+/// The circumstances of the findings, as the caller knows them.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// The report's title.
+    pub title: String,
+    /// The command that made it, as typed; empty where there was none.
+    pub command_line: String,
+    /// The kernel that ran.
+    pub kernel: String,
+    /// The machine's name.
+    pub host: String,
+    /// The hypervisor, where the machine is a guest of one.
+    pub hypervisor: Option<String>,
+    /// The load that ran meanwhile.
+    pub load: Option<String>,
+    /// Where the events came from.
+    pub source: String,
+    /// The recording, where one was kept.
+    pub recording: Option<PathBuf>,
+    /// What the reader must know besides: a sentence each.
+    pub notes: Vec<String>,
+    /// How long it took; 0 where that is not known.
+    pub duration_ns: u64,
+}
+
+/// How much of each list is shown. What is cut is counted and summed in a line of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The worst wakeups told.
+    pub worst: usize,
+    /// Culprits named on the terminal.
+    pub culprits_terminal: usize,
+    /// Culprits named on the page.
+    pub culprits_page: usize,
+    /// Lines of advice.
+    pub advice: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { worst: 10, culprits_terminal: 10, culprits_page: 30, advice: 3 }
+    }
+}
+
+impl<'a> Data<'a> {
+    /// Data with nothing found yet.
+    pub fn new(context: &'a Context) -> Self {
+        Self { context, explanation: None, measurement: None, limits: Limits::default() }
+    }
+
+    /// The latencies that the report is about: those explained, else all that were measured.
+    pub(crate) fn latencies(&self) -> Latencies {
+        if let Some(explanation) = self.explanation {
+            return explanation.latencies.clone();
+        }
+        let mut all = Latencies::default();
+        for thread in self.measurement.iter().flat_map(|measurement| &measurement.threads) {
+            all.merge(&thread.latencies);
+        }
+        all
+    }
+}
+
+/// The latencies of one thread.
+pub(crate) struct Series<'a> {
+    /// The thread's name, not yet clean.
+    pub(crate) name: &'a str,
+    pub(crate) latencies: &'a Latencies,
+}
+
+impl<'a> Data<'a> {
+    /// Each thread's latencies: of those explained, else of those that measured.
+    pub(crate) fn series(&self) -> Vec<Series<'a>> {
+        match (self.explanation, self.measurement) {
+            (Some(explanation), _) => explanation
+                .victims
+                .iter()
+                .map(|victim| Series { name: &victim.label.name, latencies: &victim.latencies })
+                .collect(),
+            (None, Some(measurement)) => measurement
+                .threads
+                .iter()
+                .map(|thread| Series { name: &thread.name, latencies: &thread.latencies })
+                .collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// What one of [`Data::latencies`] is called.
+    pub(crate) fn noun(&self) -> &'static str {
+        if self.explanation.is_some() { "wakeup" } else { "sample" }
+    }
+}

@@ -1,0 +1,318 @@
+//! Findings to test with: two measuring threads under a storm of timers, on a guest with two CPUs.
+
+use crate::data::{Context, Data};
+use crate::shares::apportion;
+use std::collections::BTreeMap;
+use tardy_explain::{
+    CauseFinding, CulpritFinding, Explanation, Label, Lane, LaneSpan, Told, VictimFinding,
+    WorstGroup,
+};
+use tardy_lab::{Measurement, Policy, ThreadMeasurement};
+use tardy_model::event::{Irq, Vector};
+use tardy_model::{
+    Cause, CpuId, Culprit, NameId, Prio, Segment, TaskId, TimerId, Wakeup, WakeupKind,
+};
+use tardy_stats::Latencies;
+
+/// A name that tries to command a terminal and to be markup.
+pub(crate) const HOSTILE: &str = "\u{1b}[31m<b>\"x\"&'";
+
+const START_NS: u64 = 1_000_000_000_000;
+
+/// Cause, meaning, weight over all, weight in the worst 1 %, wakeups, advice.
+type CauseRow = (&'static str, &'static str, u64, u64, u64, Option<&'static str>);
+
+const CAUSES: [CauseRow; 8] = [
+    (
+        "stacked_timers",
+        "other timers' callbacks ran first in the same interrupt",
+        41,
+        52,
+        6_704,
+        Some(
+            "Spread the storm's timers, or move its CPU away from the victims' (tardy fix spread).",
+        ),
+    ),
+    (
+        "idle_exit",
+        "the CPU slept and had to wake first",
+        23,
+        4,
+        9_120,
+        Some("Keep CPUs out of deep sleep: hold /dev/cpu_dma_latency at 0 (tardy fix idle)."),
+    ),
+    ("callback", "from the timer's callback until the thread was runnable", 12, 2, 9_998, None),
+    ("irq_delay", "the timer interrupt itself came late", 9, 11, 9_641, None),
+    ("higher_priority", "tasks that may run first ran", 7, 24, 311, None),
+    ("own_kernel_work", "the thread's own way through the kernel", 5, 1, 9_998, None),
+    ("interrupts", "other interrupts and softirqs were served", 2, 5, 488, None),
+    ("unexplained", "what no cause claims", 1, 1, 74, None),
+];
+
+/// Kind, name, pid, cause, weight, wakeups.
+type CulpritRow = (&'static str, &'static str, Option<u32>, &'static str, u64, u64);
+
+const CULPRITS: [CulpritRow; 15] = [
+    ("timer", "storm-07", Some(5007), "stacked_timers", 190, 3_312),
+    ("idle_state", "C2", None, "idle_exit", 170, 7_410),
+    ("function", "hrtimer_wakeup", None, "callback", 120, 9_998),
+    ("irq", "local_timer", None, "irq_delay", 92, 9_641),
+    ("timer", "storm-03", Some(5003), "stacked_timers", 88, 2_018),
+    ("task", "migration/1", Some(23), "higher_priority", 71, 204),
+    ("idle_state", "C1E", None, "idle_exit", 62, 1_710),
+    ("function", "do_nanosleep", None, "own_kernel_work", 50, 9_998),
+    (
+        "timer",
+        "a-name-much-longer-than-any-comm-could-be-in-the-kernel",
+        Some(5012),
+        "stacked_timers",
+        44,
+        1_122,
+    ),
+    ("timer", "tick_nohz_handler", None, "stacked_timers", 38, 4_981),
+    ("task", HOSTILE, Some(6_666), "higher_priority", 21, 107),
+    ("irq", "virtio1-input.0", None, "interrupts", 19, 391),
+    ("unknown", "", None, "unexplained", 14, 74),
+    ("softirq", "NET_RX", None, "interrupts", 11, 97),
+    ("cpu", "CPU 1", None, "irq_delay", 10, 33),
+];
+
+pub(crate) fn context() -> Context {
+    Context {
+        title: "tardy run".to_owned(),
+        command_line: "tardy run --load storm:40 -D 10s".to_owned(),
+        kernel: "6.18.5 SMP PREEMPT_DYNAMIC".to_owned(),
+        host: "lab-3".to_owned(),
+        hypervisor: Some("KVM".to_owned()),
+        load: Some("storm:40".to_owned()),
+        source: "live (eBPF)".to_owned(),
+        recording: Some("storm.tardy".into()),
+        notes: vec!["System calls were not recorded; lateness ends at the switch.".to_owned()],
+        duration_ns: 10_000_000_000,
+    }
+}
+
+pub(crate) fn measurement() -> Measurement {
+    let threads = (0..2).map(|number| ThreadMeasurement {
+        name: format!("cyclic-{number}"),
+        pid: 4_101 + number,
+        policy: Policy::Fifo,
+        prio: 80,
+        cpu: Some(number as u16),
+        interval_ns: 1_000_000,
+        latencies: latencies(number.into()),
+        overruns: number.into(),
+    });
+    Measurement { threads: threads.collect(), broken_by: None, notes: Vec::new() }
+}
+
+/// 4,999 latencies: a body near 10 µs, a shoulder, and a tail that no worst wakeup below exceeds.
+fn latencies(seed: u64) -> Latencies {
+    let mut latencies = Latencies::default();
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
+    let mut uniform = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let told: &[u64] = if seed == 0 { &[287_310] } else { &[412_307, 190_044] };
+    for &ns in told {
+        latencies.record(ns);
+    }
+    while latencies.count() < 4_999 {
+        let body = 5_500.0 + 2_500.0 * (uniform() + uniform() + uniform());
+        let storm = if uniform() < 0.3 { 9_000.0 + 6_000.0 * uniform() } else { 0.0 };
+        let tail = if uniform() < 0.02 { 20_000.0 / (uniform() + 0.13) } else { 0.0 };
+        latencies.record((body + storm + tail) as u64);
+    }
+    latencies
+}
+
+pub(crate) fn explanation() -> Explanation {
+    let each = [latencies(0), latencies(1)];
+    let mut all = each[0].clone();
+    all.merge(&each[1]);
+    let total_ns = all.sum_ns() as u64;
+    let worst_ns = 9_876_543;
+    let share = |ns: u64, of: u64| ns as f64 / of as f64;
+
+    let ns = apportion(total_ns, &CAUSES.map(|row| row.2));
+    let worst = apportion(worst_ns, &CAUSES.map(|row| row.3));
+    let causes =
+        CAUSES.iter().zip(ns.into_iter().zip(worst)).map(|(row, (ns, in_worst_ns))| CauseFinding {
+            cause: Cause(row.0),
+            meaning: row.1,
+            ns,
+            share: share(ns, total_ns),
+            wakeups: row.4,
+            worst_ns: in_worst_ns,
+            worst_share: share(in_worst_ns, worst_ns),
+            advice: row.5.map(str::to_owned),
+        });
+    let ns = apportion(total_ns, &CULPRITS.map(|row| row.4));
+    let culprits = CULPRITS.iter().zip(ns).map(|(row, ns)| CulpritFinding {
+        label: Label { kind: row.0, name: row.1.to_owned(), pid: row.2 },
+        main_cause: Cause(row.3),
+        ns,
+        share: share(ns, total_ns),
+        wakeups: row.5,
+    });
+    let victims = each
+        .into_iter()
+        .enumerate()
+        .map(|(number, latencies)| VictimFinding { label: victim(number as u32), latencies });
+    Explanation {
+        events: 1_204_311,
+        lost: 212,
+        start_ns: START_NS,
+        span_ns: 10_000_000_000,
+        latencies: all,
+        touched_by_loss: 3,
+        victims: victims.collect(),
+        causes: causes.collect(),
+        culprits: culprits.collect(),
+        worst_group: WorstGroup { wakeups: 101, from_ns: 61_215, ns: worst_ns },
+        worst: vec![stacked(), preempted(), touched()],
+    }
+}
+
+/// All of the above, as a caller would hand it over.
+pub(crate) fn with_data<R>(test: impl FnOnce(&Data<'_>) -> R) -> R {
+    let (context, explanation, measurement) = (context(), explanation(), measurement());
+    let mut data = Data::new(&context);
+    data.explanation = Some(&explanation);
+    data.measurement = Some(&measurement);
+    test(&data)
+}
+
+/// The same with nothing but a measurement.
+pub(crate) fn with_measurement_only<R>(test: impl FnOnce(&Data<'_>) -> R) -> R {
+    let context = Context { recording: None, notes: Vec::new(), hypervisor: None, ..context() };
+    let measurement = measurement();
+    let mut data = Data::new(&context);
+    data.measurement = Some(&measurement);
+    test(&data)
+}
+
+fn victim(number: u32) -> Label {
+    label("task", &format!("cyclic-{number}"), Some(4_101 + number))
+}
+
+fn label(kind: &'static str, name: &str, pid: Option<u32>) -> Label {
+    Label { kind, name: name.to_owned(), pid }
+}
+
+/// Cause, culprit, its name, nanoseconds.
+type Part = (&'static str, Culprit, Label, u64);
+
+fn told(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> Told {
+    let cpu = CpuId(number as u16);
+    let expiry_ns = START_NS + at_ns;
+    let victim = victim(number);
+    let mut labels = BTreeMap::new();
+    let mut segments = Vec::new();
+    let mut lane = Lane {
+        cpu,
+        spans: vec![span(expiry_ns - 60_000, expiry_ns, label("idle_state", "C2", None))],
+    };
+    let mut end_ns = expiry_ns;
+    for (cause, culprit, name, ns) in parts {
+        segments.push(Segment { cause: Cause(cause), culprit, start_ns: end_ns, ns });
+        lane.spans.push(span(end_ns, end_ns + ns, name.clone()));
+        labels.insert(culprit, name);
+        end_ns += ns;
+    }
+    lane.spans.push(span(end_ns, end_ns + 30_000, victim.clone()));
+    let other = Lane {
+        cpu: CpuId(1 - cpu.0),
+        spans: vec![
+            span(expiry_ns - 60_000, expiry_ns - 12_000, label("task", "storm-load", Some(4_999))),
+            span(expiry_ns - 12_000, expiry_ns - 9_000, label("irq", "local_timer", None)),
+            // Between the two, nothing is known.
+            span(expiry_ns + 8_000, end_ns + 30_000, label("task", "storm-load", Some(4_999))),
+        ],
+    };
+    let wakeup = Wakeup {
+        task: TaskId(4_101 + number),
+        cpu,
+        prio: Prio(19),
+        kind: WakeupKind::Timer,
+        timer: TimerId(1 + number),
+        expiry_ns,
+        lateness_ns: end_ns - expiry_ns,
+        to_user: true,
+        touched_by_loss,
+        segments,
+    };
+    assert!(wakeup.is_balanced());
+    let mut lanes = vec![lane, other];
+    lanes.sort_by_key(|lane| lane.cpu);
+    Told { wakeup, victim, labels, lanes }
+}
+
+fn span(start_ns: u64, end_ns: u64, label: Label) -> LaneSpan {
+    LaneSpan { start_ns, end_ns, label }
+}
+
+fn idle(ns: u64) -> Part {
+    ("idle_exit", Culprit::IdleState(2), label("idle_state", "C2", None), ns)
+}
+
+fn late_irq(ns: u64) -> Part {
+    let culprit = Culprit::Irq(Irq::Vector(Vector::LOCAL_TIMER));
+    ("irq_delay", culprit, label("irq", "local_timer", None), ns)
+}
+
+fn storm(number: u32, ns: u64) -> Part {
+    let culprit = Culprit::Timer(TimerId(100 + number), TaskId(5_000 + number));
+    let name = label("timer", &format!("storm-{number:02}"), Some(5_000 + number));
+    ("stacked_timers", culprit, name, ns)
+}
+
+fn callback(ns: u64) -> Part {
+    let culprit = Culprit::Function(NameId(1));
+    ("callback", culprit, label("function", "hrtimer_wakeup", None), ns)
+}
+
+fn task(cause: &'static str, pid: u32, name: &str, ns: u64) -> Part {
+    (cause, Culprit::Task(TaskId(pid)), label("task", name, Some(pid)), ns)
+}
+
+fn stacked() -> Told {
+    let mut parts = vec![idle(31_207), late_irq(2_100)];
+    parts.extend((0..40).map(|number| storm(number % 20, 8_500 + u64::from(number) * 20)));
+    parts.push(callback(5_400));
+    parts.push(task("higher_priority", 23, "migration/1", 12_000));
+    parts.push(task("own_kernel_work", 4_102, "cyclic-1", 6_000));
+    told(1, 3_214_567_000, parts, false)
+}
+
+fn preempted() -> Told {
+    let parts = vec![
+        late_irq(1_310),
+        callback(2_000),
+        task("not_preemptible", 6_666, HOSTILE, 40_000),
+        (
+            "interrupts",
+            Culprit::Irq(Irq::Line(28, NameId(2))),
+            label("irq", "virtio1-input.0", None),
+            24_000,
+        ),
+        task("not_preemptible", 6_666, HOSTILE, 20_000),
+        task("higher_priority", 23, "migration/1", 190_000),
+        task("own_kernel_work", 4_101, "cyclic-0", 10_000),
+    ];
+    told(0, 7_000_120_000, parts, false)
+}
+
+fn touched() -> Told {
+    let parts = vec![
+        idle(50_044),
+        late_irq(10_000),
+        ("unexplained", Culprit::Nobody, Label::default(), 120_000),
+        callback(4_000),
+        task("own_kernel_work", 4_102, "cyclic-1", 6_000),
+    ];
+    told(1, 9_100_000_000, parts, true)
+}

@@ -1,0 +1,107 @@
+//! `tardy.measure/1`.
+
+use serde::Serialize;
+use tardy_lab::{BoundBroken, Measurement, ThreadMeasurement};
+
+/// A measurement: `measure --json`.
+#[derive(Debug, Serialize)]
+pub struct MeasureDocument<'a> {
+    schema: &'static str,
+    /// One per measuring thread.
+    pub threads: Vec<ThreadDocument<'a>>,
+    /// The bound that was exceeded, or `null`.
+    pub broken_by: Option<BrokenDocument<'a>>,
+    /// What the permissions did not allow.
+    pub notes: &'a [String],
+}
+
+/// One measuring thread.
+#[derive(Debug, Serialize)]
+pub struct ThreadDocument<'a> {
+    name: &'a str,
+    pid: u32,
+    policy: &'static str,
+    prio: u8,
+    cpu: Option<u16>,
+    interval_ns: u64,
+    samples: u64,
+    min_ns: u64,
+    mean_ns: f64,
+    p50_ns: u64,
+    p99_ns: u64,
+    p999_ns: u64,
+    p9999_ns: u64,
+    max_ns: u64,
+    overruns: u64,
+}
+
+/// A latency above the bound.
+#[derive(Debug, Serialize)]
+pub struct BrokenDocument<'a> {
+    thread: &'a str,
+    latency_ns: u64,
+    expiry_ns: u64,
+}
+
+impl<'a> From<&'a Measurement> for MeasureDocument<'a> {
+    fn from(measurement: &'a Measurement) -> Self {
+        Self {
+            schema: "tardy.measure/1",
+            threads: measurement.threads.iter().map(ThreadDocument::from).collect(),
+            broken_by: measurement.broken_by.as_ref().map(BrokenDocument::from),
+            notes: &measurement.notes,
+        }
+    }
+}
+
+impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
+    fn from(thread: &'a ThreadMeasurement) -> Self {
+        let latencies = &thread.latencies;
+        Self {
+            name: &thread.name,
+            pid: thread.pid,
+            policy: thread.policy.name(),
+            prio: thread.prio,
+            cpu: thread.cpu,
+            interval_ns: thread.interval_ns,
+            samples: latencies.count(),
+            min_ns: latencies.min_ns(),
+            mean_ns: latencies.mean_ns(),
+            p50_ns: latencies.quantile_ns(0.5),
+            p99_ns: latencies.quantile_ns(0.99),
+            p999_ns: latencies.quantile_ns(0.999),
+            p9999_ns: latencies.quantile_ns(0.9999),
+            max_ns: latencies.max_ns(),
+            overruns: thread.overruns,
+        }
+    }
+}
+
+impl<'a> From<&'a BoundBroken> for BrokenDocument<'a> {
+    fn from(broken: &'a BoundBroken) -> Self {
+        Self { thread: &broken.thread, latency_ns: broken.latency_ns, expiry_ns: broken.expiry_ns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn measure_document() {
+        let measurement = fixture::measurement();
+        let document = MeasureDocument::from(&measurement);
+        insta::assert_snapshot!(serde_json::to_string_pretty(&document).unwrap());
+    }
+
+    #[test]
+    fn a_thread_without_samples_is_all_zero() {
+        let mut measurement = fixture::measurement();
+        measurement.threads[0].latencies = tardy_stats::Latencies::default();
+        let value = serde_json::to_value(MeasureDocument::from(&measurement)).unwrap();
+        let thread = &value["threads"][0];
+        assert_eq!((thread["samples"].as_u64(), thread["min_ns"].as_u64()), (Some(0), Some(0)));
+        assert_eq!(thread["mean_ns"].as_f64(), Some(0.0));
+    }
+}

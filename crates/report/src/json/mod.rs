@@ -1,0 +1,12 @@
+//! Findings as JSON documents. `docs/reference/json.md` is the schema; within a schema's number,
+//! fields are only ever added.
+
+mod explain;
+mod measure;
+mod merge;
+mod run;
+
+pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
+pub use measure::{MeasureDocument, ThreadDocument};
+pub use merge::{MergedSegment, merge_segments};
+pub use run::RunDocument;

@@ -1,0 +1,128 @@
+//! What ran, and how late.
+
+use super::Section;
+use crate::clean::{clean, cut};
+use crate::data::Data;
+use crate::sentences::top_sentences;
+use crate::text::{Align, Table, Terminal};
+use crate::units::{counted, duration, duration_mean, unbroken};
+use maud::{Markup, html};
+use std::io::{self, Write};
+use tardy_stats::Latencies;
+
+pub(super) struct Header;
+
+/// A number of the headline.
+struct Figure {
+    name: &'static str,
+    value: String,
+    /// How sure it is, or over how many it is.
+    detail: String,
+}
+
+impl Section for Header {
+    fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+        let title = cut(&clean(&data.context.title), terminal.width);
+        writeln!(out, "{}", terminal.bold(&title))?;
+        for line in textwrap::wrap(&facts(data).join(" · "), terminal.width) {
+            writeln!(out, "{}", terminal.dim(&line))?;
+        }
+        if let Some(sentence) = guest(data) {
+            for line in textwrap::wrap(&sentence, terminal.width) {
+                writeln!(out, "{}", terminal.warn(&line))?;
+            }
+        }
+        writeln!(out)?;
+        writeln!(out, "{}", terminal.bold(&headline(data)))?;
+        let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
+        for Figure { name, value, detail } in figures(&data.latencies(), data.noun()) {
+            table.row(vec![name.to_owned(), value, detail]);
+        }
+        table.write(out, terminal.width, |_, column, text| match column {
+            1 => terminal.bold(text),
+            2 => terminal.dim(text),
+            _ => text.to_owned(),
+        })
+    }
+
+    fn html(&self, data: &Data<'_>) -> Markup {
+        html! {
+            header {
+                h1 { (clean(&data.context.title)) }
+                p.facts {
+                    @for (number, fact) in facts(data).iter().enumerate() {
+                        @if number > 0 { " · " }
+                        span { (fact) }
+                    }
+                }
+                @if let Some(sentence) = guest(data) { p.guest { (sentence) } }
+                ul.sentences { @for sentence in top_sentences(data) { li { (unbroken(&sentence)) } } }
+                h2.quiet { (headline(data)) }
+                div.figures {
+                    @for figure in figures(&data.latencies(), data.noun()) {
+                        div.figure {
+                            div.name { (figure.name) }
+                            div.value { (figure.value) }
+                            div.detail { (unbroken(&figure.detail)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The circumstances, a fact each, clean.
+fn facts(data: &Data<'_>) -> Vec<String> {
+    let context = data.context;
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: &str| {
+        if !value.is_empty() {
+            facts.push(format!("{name} {}", clean(value)));
+        }
+    };
+    fact("$", &context.command_line);
+    fact("host", &context.host);
+    fact("kernel", &context.kernel);
+    fact("load", context.load.as_deref().unwrap_or_default());
+    fact("source", &context.source);
+    if context.duration_ns > 0 {
+        fact("for", &duration(context.duration_ns));
+    }
+    facts
+}
+
+fn guest(data: &Data<'_>) -> Option<String> {
+    let hypervisor = data.context.hypervisor.as_deref()?;
+    Some(format!(
+        "This is a guest of {}: time the hypervisor took stays where it fell.",
+        clean(hypervisor)
+    ))
+}
+
+fn headline(data: &Data<'_>) -> String {
+    let threads = data.series().len() as u64;
+    let all = counted(data.latencies().count(), data.noun());
+    format!("Lateness of {all} of {}", counted(threads, "thread"))
+}
+
+fn figures(latencies: &Latencies, noun: &str) -> Vec<Figure> {
+    let n = counted(latencies.count(), noun);
+    if latencies.count() == 0 {
+        return Vec::new();
+    }
+    let mean = duration_mean(latencies.mean_ns());
+    let mut figures = vec![Figure { name: "mean", value: mean, detail: String::new() }];
+    for (name, q) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+        let quantile = latencies.quantile(q);
+        let low = duration(quantile.low_ns);
+        let detail = match quantile.high_ns {
+            Some(high_ns) => format!("95 % sure: {low} to {}", duration(high_ns)),
+            None => format!("95 % sure: {low} or more; {n} cannot bound it"),
+        };
+        figures.push(Figure { name, value: duration(quantile.ns), detail });
+    }
+    let detail = format!("of {n}; a longer run may show a later one");
+    figures.push(Figure { name: "max", value: duration(latencies.max_ns()), detail });
+    figures
+}

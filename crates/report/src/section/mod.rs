@@ -1,0 +1,54 @@
+//! The parts of a report, in their order. A new one is a file here and a line in [`SECTIONS`].
+
+mod advice;
+mod causes;
+mod culprits;
+mod header;
+mod histogram;
+mod measurement;
+mod notes;
+mod percentiles;
+mod victims;
+mod worst;
+
+use crate::data::Data;
+use crate::text::Terminal;
+use maud::Markup;
+use std::io::{self, Write};
+
+/// One part of a report. It shows one finding in each medium, or nothing where there is nothing to
+/// show or where the medium is not fit for it.
+pub(crate) trait Section: Sync {
+    /// Writes it as lines of text; nothing at all to be left out.
+    ///
+    /// # Errors
+    /// Where `out` cannot be written.
+    fn terminal(
+        &self,
+        _data: &Data<'_>,
+        _terminal: Terminal,
+        _out: &mut dyn Write,
+    ) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Its markup, with its own heading; empty to be left out. The page allows no `style`
+    /// attribute, no event handler and no script of a section's own.
+    fn html(&self, _data: &Data<'_>) -> Markup {
+        Markup::default()
+    }
+}
+
+/// Every section, in the order in which they are shown.
+pub(crate) const SECTIONS: &[&dyn Section] = &[
+    &header::Header,
+    &measurement::MeasurementTable,
+    &causes::Causes,
+    &culprits::Culprits,
+    &histogram::LatenessHistogram,
+    &percentiles::Percentiles,
+    &victims::Victims,
+    &worst::Worst,
+    &advice::Advice,
+    &notes::Notes,
+];

@@ -1,0 +1,180 @@
+//! The latest wakeups, each as a story.
+
+mod story;
+mod timeline;
+
+use super::Section;
+use crate::data::Data;
+use crate::json::{MergedSegment, merge_segments};
+use crate::names::full_name;
+use crate::palette::look;
+use crate::text::{Terminal, segment_bar};
+use crate::units::duration;
+use maud::{Markup, html};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use tardy_explain::{Explanation, Label, Told};
+use tardy_model::Cause;
+
+pub(super) struct Worst;
+
+/// A space at which no line is broken; it is written as a common one.
+const UNBROKEN: char = '\u{a0}';
+
+/// Culprits named of one segment.
+const CULPRITS_NAMED: usize = 3;
+
+impl Section for Worst {
+    fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+        let Some((explanation, worst)) = with_worst(data) else { return Ok(()) };
+        writeln!(out, "{}", terminal.bold("Worst: the latest wakeups, from expiry to running"))?;
+        let scale_ns = worst.iter().map(|told| told.wakeup.lateness_ns).max().unwrap_or(1).max(1);
+        for (number, told) in worst.iter().enumerate() {
+            let segments = merged(told);
+            let head = format!("  {:>2}  {}", number + 1, story::headline(explanation, told));
+            let head = crate::clean::cut(&head, terminal.width);
+            if told.wakeup.touched_by_loss {
+                writeln!(out, "{}", terminal.warn(&head))?;
+            } else {
+                writeln!(out, "{head}")?;
+            }
+            let room = terminal.width - 6;
+            let share = told.wakeup.lateness_ns as f64 / scale_ns as f64;
+            let columns = ((room as f64 * share).ceil() as usize).max(segments.len()).min(room);
+            writeln!(out, "      {}", segment_bar(&segments, columns, terminal))?;
+            for line in textwrap::wrap(&story::parts(&segments), room) {
+                writeln!(out, "      {}", terminal.dim(&line.replace(UNBROKEN, " ")))?;
+            }
+        }
+        let legend: Vec<String> = causes_of(worst)
+            .into_iter()
+            .map(|cause| format!("{}{UNBROKEN}{}", look(cause).letter, cause.0))
+            .collect();
+        for line in textwrap::wrap(&legend.join("  "), terminal.width - 2) {
+            writeln!(out, "  {}", terminal.dim(&line.replace(UNBROKEN, " ")))?;
+        }
+        Ok(())
+    }
+
+    fn html(&self, data: &Data<'_>) -> Markup {
+        let Some((explanation, worst)) = with_worst(data) else { return Markup::default() };
+        html! {
+            section #worst {
+                h2 { "Worst: the latest wakeups" }
+                p.note {
+                    "Each from its expiry to the moment the thread ran. Point at a part, or focus a "
+                    "picture and use the arrow keys, to see what it was."
+                }
+                (legend(worst))
+                @for (number, told) in worst.iter().enumerate() {
+                    @let segments = merged(told);
+                    article {
+                        h3 { (number + 1) ". " bdi { (story::headline(explanation, told)) } }
+                        div.scroll { (timeline::timeline(told, &segments)) }
+                        details {
+                            summary { "As a table" }
+                            (table(told, &segments))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn with_worst<'a>(data: &Data<'a>) -> Option<(&'a Explanation, &'a [Told])> {
+    let explanation = data.explanation?;
+    let worst = &explanation.worst[..data.limits.worst.min(explanation.worst.len())];
+    (!worst.is_empty()).then_some((explanation, worst))
+}
+
+fn merged(told: &Told) -> Vec<MergedSegment<Label>> {
+    merge_segments(&told.wakeup.segments, |culprit| told.label(culprit))
+}
+
+fn causes_of(worst: &[Told]) -> BTreeSet<Cause> {
+    worst.iter().flat_map(|told| &told.wakeup.segments).map(|segment| segment.cause).collect()
+}
+
+/// The causes that colour the victims' rows, and the kinds of what the CPUs did.
+fn legend(worst: &[Told]) -> Markup {
+    let kinds = [
+        ("span victim", "the thread itself"),
+        ("span task", "task"),
+        ("span kernel", "kernel task"),
+        ("span irq", "interrupt or softirq"),
+        ("span timer", "timer or function"),
+        ("span idle", "idle"),
+        ("unknown", "not known"),
+    ];
+    html! {
+        ul.legend {
+            @for cause in causes_of(worst) {
+                li {
+                    svg.swatch viewBox="0 0 12 12" aria-hidden="true" {
+                        rect width="12" height="12" rx="2" fill=(look(cause).hex()) {}
+                    }
+                    " " (cause.0)
+                }
+            }
+        }
+        ul.legend {
+            li { "CPUs:" }
+            @for (class, words) in kinds {
+                li {
+                    svg.swatch viewBox="0 0 12 12" aria-hidden="true" {
+                        rect class=(class) width="12" height="12" rx="2" {}
+                    }
+                    " " (words)
+                }
+            }
+        }
+    }
+}
+
+/// The culprits of a segment in words, at most `max` of them by name.
+fn culprits_text(segment: &MergedSegment<Label>, max: usize) -> String {
+    let with_time = segment.culprits.len() > 1;
+    let mut names: Vec<String> = segment
+        .culprits
+        .iter()
+        .take(max)
+        .map(|(label, ns)| {
+            let name = full_name(label);
+            if with_time { format!("{name} {}", duration(*ns)) } else { name }
+        })
+        .collect();
+    if let Some(more @ 1..) = segment.culprits.len().checked_sub(max) {
+        names.push(format!("{more} more"));
+    }
+    names.join(", ")
+}
+
+fn table(told: &Told, segments: &[MergedSegment<Label>]) -> Markup {
+    /// Culprits named in a row of the table.
+    const NAMED: usize = 12;
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th.number { "after expiry" } th.number { "for" } th { "cause" } th { "culprit" }
+                } }
+                tbody {
+                    @for segment in segments {
+                        tr {
+                            td.number {
+                                (duration(segment.start_ns.saturating_sub(told.wakeup.expiry_ns)))
+                            }
+                            td.number { (duration(segment.ns)) }
+                            td { (segment.cause.0) }
+                            td { bdi { (culprits_text(segment, NAMED)) } }
+                        }
+                    }
+                }
+                tfoot { tr {
+                    td {} td.number { (duration(told.wakeup.lateness_ns)) } td { "together" } td {}
+                } }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Columns that line up.
+
+use crate::clean::cut;
+use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr;
+
+/// On which side of its column a cell stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// Rows of clean cells. Where they are too wide, columns that can be done without go first; then the
+/// last column is cut, if it holds words.
+pub(crate) struct Table {
+    columns: Vec<Align>,
+    dispensable: Vec<usize>,
+    rows: Vec<Vec<String>>,
+}
+
+const INDENT: &str = "  ";
+const GAP: &str = "  ";
+/// A last column of words is not cut shorter than this while another can be done without.
+const WORDS_MIN: usize = 16;
+
+impl Table {
+    pub(crate) fn new(columns: &[Align]) -> Self {
+        Self { columns: columns.to_vec(), dispensable: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Columns that can be done without, the least needed first.
+    pub(crate) fn can_do_without(mut self, columns: &[usize]) -> Self {
+        self.dispensable = columns.to_vec();
+        self
+    }
+
+    /// A row; cells must be clean, as many as there are columns.
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        debug_assert_eq!(cells.len(), self.columns.len());
+        self.rows.push(cells);
+    }
+
+    /// Writes all rows within `width` columns. `paint` colours a cell, given its row, its column
+    /// and its padded text; it must not change the text's width.
+    pub(crate) fn write(
+        &self,
+        out: &mut dyn Write,
+        width: usize,
+        paint: impl Fn(usize, usize, &str) -> String,
+    ) -> io::Result<()> {
+        let mut widths: Vec<usize> = (0..self.columns.len())
+            .map(|column| self.rows.iter().map(|row| row[column].width()).max().unwrap_or(0))
+            .collect();
+        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+        let mut dispensable = self.dispensable.iter();
+        while self.least_width(&shown, &widths) > width
+            && let Some(column) = dispensable.next()
+        {
+            shown.retain(|other| other != column);
+        }
+        if let Some((&last, others)) = shown.split_last() {
+            let taken: usize =
+                INDENT.len() + others.iter().map(|&at| widths[at] + GAP.len()).sum::<usize>();
+            widths[last] = widths[last].min(width.saturating_sub(taken));
+        }
+        for (number, row) in self.rows.iter().enumerate() {
+            let mut line = String::new();
+            // Padding that ends a line is written only where something follows it.
+            let mut pending = INDENT.to_owned();
+            for &column in &shown {
+                let text = cut(&row[column], widths[column]);
+                let room = " ".repeat(widths[column] - text.width());
+                if self.columns[column] == Align::Right {
+                    pending.push_str(&room);
+                }
+                let trimmed = text.trim_end();
+                if !trimmed.is_empty() {
+                    line.push_str(&std::mem::take(&mut pending));
+                    line.push_str(&paint(number, column, trimmed));
+                }
+                pending.push_str(&text[trimmed.len()..]);
+                if self.columns[column] == Align::Left {
+                    pending.push_str(&room);
+                }
+                pending.push_str(GAP);
+            }
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+
+    /// The width of all columns but for words in the last, which can be cut.
+    fn least_width(&self, shown: &[usize], widths: &[usize]) -> usize {
+        let Some((&last, others)) = shown.split_last() else { return 0 };
+        let last = match self.columns[last] {
+            Align::Left => widths[last].min(WORDS_MIN),
+            Align::Right => widths[last],
+        };
+        INDENT.len() + others.iter().map(|&at| widths[at] + GAP.len()).sum::<usize>() + last
+    }
+}

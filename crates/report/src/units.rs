@@ -1,0 +1,94 @@
+//! Numbers as people read them.
+
+/// A duration in a unit that leaves one to four digits before the point: `812 ns`, `12.3 µs`,
+/// `4.56 ms`, `10.0 s`.
+pub fn duration(ns: u64) -> String {
+    // Each step is taken where rounding would otherwise show "1000.0" of the smaller unit.
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..999_950 => format!("{:.1} µs", ns as f64 / 1e3),
+        999_950..999_995_000 => format!("{:.2} ms", ns as f64 / 1e6),
+        _ => format!("{:.1} s", ns as f64 / 1e9),
+    }
+}
+
+/// [`duration`] of a mean.
+pub fn duration_mean(ns: f64) -> String {
+    duration(ns.round() as u64)
+}
+
+/// A count with a comma between thousands: `9,998`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A count and its noun, in the plural where there is not exactly one.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// Tenths of a percent as `41.2 %`.
+pub fn percent(tenths: u32) -> String {
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+/// `text` for a medium that breaks lines itself: a number and its unit stay on one line.
+pub(crate) fn unbroken(text: &str) -> String {
+    const UNITS: [&str; 5] = ["ns", "µs", "ms", "s", "%"];
+    let mut out = String::with_capacity(text.len());
+    for (number, word) in text.split(' ').enumerate() {
+        let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
+        let after_digit = out.ends_with(|c: char| c.is_ascii_digit());
+        if number > 0 {
+            out.push(if after_digit && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// A share (0–1) as `41.2 %`, for one that stands alone; shares shown together go through
+/// largest-remainder rounding first.
+pub fn percent_of_share(share: f64) -> String {
+    percent((share.clamp(0.0, 1.0) * 1000.0).round() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_takes_the_unit_that_fits() {
+        let shown: Vec<_> = [0, 999, 1_000, 12_345, 999_949, 999_950, 1_234_567, 10_000_000_000]
+            .map(duration)
+            .into();
+        assert_eq!(
+            shown,
+            ["0 ns", "999 ns", "1.0 µs", "12.3 µs", "999.9 µs", "1.00 ms", "1.23 ms", "10.0 s"]
+        );
+    }
+
+    #[test]
+    fn a_unit_stays_with_its_number() {
+        assert_eq!(
+            unbroken("late by 1.5 µs, 99 % of all"),
+            "late by 1.5\u{a0}µs, 99\u{a0}% of all"
+        );
+        assert_eq!(unbroken("1 in 3 s"), "1 in 3\u{a0}s");
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([counted(1, "wakeup"), counted(0, "wakeup")], ["1 wakeup", "0 wakeups"]);
+        assert_eq!([percent(1000), percent(7)], ["100.0 %", "0.7 %"]);
+    }
+}
