@@ -103,7 +103,12 @@ pub(crate) fn measurement() -> Measurement {
         latencies: latencies(number.into()),
         overruns: number.into(),
     });
-    Measurement { threads: threads.collect(), broken_by: None, notes: Vec::new() }
+    Measurement {
+        threads: threads.collect(),
+        broken_by: None,
+        notes: Vec::new(),
+        histograms: Vec::new(),
+    }
 }
 
 /// 4,999 latencies: a body near 10 µs, a shoulder, and a tail that no worst wakeup below exceeds.
