@@ -5,7 +5,7 @@
 //! | path | what |
 //! |---|---|
 //! | `manifest.json` | where, when and how it was made ([`Manifest`]) |
-//! | `events/000000.seg`, … | the events, append-only, with checksums ([`format`]) |
+//! | `events/000000.seg`, … | the events, append-only, with checksums ([`mod@format`]) |
 //! | `wakeups.parquet`, `segments.parquet` | what an explanation found ([`tables`]) |
 //!
 //! A [`Writer`] never makes its caller wait for a disk, and a [`Recording`] opens whatever a crash
@@ -13,7 +13,7 @@
 //! reads no clock, and knows nothing of where events come from or what they mean beyond losses and
 //! names.
 //!
-//! Start reading at [`format`] for the bytes, at [`Writer`] for what survives what.
+//! Start reading at [`mod@format`] for the bytes, at [`Writer`] for what survives what.
 #![forbid(unsafe_code)]
 
 mod atomic_file;

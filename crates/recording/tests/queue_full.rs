@@ -32,15 +32,12 @@ fn what_the_queue_drops_is_told_in_the_stream() {
             Item::Event(event) => {
                 assert!(event.time_ns >= last_ns, "time goes back");
                 last_ns = event.time_ns;
-                match event.kind() {
-                    Kind::Loss(loss) => {
-                        assert!(loss.since_ns <= event.time_ns);
-                        told += u64::from(loss.count);
-                    }
-                    _ => {
-                        assert!(number(&event).unwrap() / 2 < names, "used before it is defined");
-                        good += 1;
-                    }
+                if let Kind::Loss(loss) = event.kind() {
+                    assert!(loss.since_ns <= event.time_ns);
+                    told += u64::from(loss.count);
+                } else {
+                    assert!(number(&event).unwrap() / 2 < names, "used before it is defined");
+                    good += 1;
                 }
             }
         }
