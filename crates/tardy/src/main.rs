@@ -1,2 +1,45 @@
-//! The command.
-fn main() {}
+//! `tardy`: finds out why a Linux thread woke up late.
+//!
+//! Each verb is a file under `verb/`, with its flags beside its code. This file only chooses the
+//! verb and turns what comes back into an exit status: 0 fine, 1 failed, 2 wrong usage, 3 a bound
+//! was exceeded.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod explanation;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+mod session;
+mod verb;
+
+use clap::Parser;
+use failure::Outcome;
+use std::process::ExitCode;
+use verb::Verb;
+
+/// Finds out why a Linux thread woke up late, shows who held it up, and for how long.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Durations are written 10s, 1ms, 237us, 50ns. \
+    Exit status: 0 fine, 1 failed, 2 wrong usage, 3 a bound was exceeded.")]
+struct Tardy {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+fn main() -> ExitCode {
+    // clap itself ends with 2 on wrong usage.
+    let tardy = Tardy::parse();
+    match tardy.verb.execute() {
+        Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::BoundExceeded) => ExitCode::from(3),
+        Err(failure) => {
+            if !failure.is_closed_pipe() {
+                eprintln!("tardy: {failure}");
+            }
+            ExitCode::from(failure.status())
+        }
+    }
+}

@@ -19,7 +19,7 @@ use ring::Rings;
 use std::collections::HashMap;
 use tardy_kernel::{Merge, Roles, monotonic_ns, tasks_now};
 use tardy_model::event::TaskInfo;
-use tardy_model::{Batch, MarkReader, Source, SourceError};
+use tardy_model::{Batch, CpuId, Event, Kind, MarkReader, Source, SourceError, TaskId};
 use translate::Translator;
 
 /// What to record.
@@ -28,8 +28,6 @@ pub struct Options {
     pub slots_shift: u32,
     /// Threads of tardy's own that do the recording, by thread id.
     pub own_threads: Vec<u32>,
-    /// The measuring threads' marks.
-    pub marks: Vec<MarkReader>,
     /// Processes to watch with their system calls, by process id.
     pub watched_processes: Vec<u32>,
     /// Watch the processes that this one starts from now on.
@@ -47,7 +45,6 @@ impl Default for Options {
             // 4 MB: a quarter of a second at 500,000 events/s on one CPU.
             slots_shift: 17,
             own_threads: Vec::new(),
-            marks: Vec::new(),
             watched_processes: Vec::new(),
             watch_children: false,
         }
@@ -83,9 +80,6 @@ impl Live {
         for thread in &options.own_threads {
             roles.threads.insert(*thread, TaskInfo::OWN);
         }
-        for marks in &options.marks {
-            roles.threads.insert(marks.task().0, TaskInfo::WATCHED | TaskInfo::MARKS);
-        }
         let watched = TaskInfo::WATCHED | TaskInfo::SYSCALLS;
         roles.processes = options
             .watched_processes
@@ -103,7 +97,7 @@ impl Live {
             links: attached.links,
             translator: Translator::new(),
             merge,
-            marks: options.marks,
+            marks: Vec::new(),
             missing: attached.missing,
             stopped: false,
         })
@@ -122,6 +116,27 @@ impl Live {
     /// Events that the kernel side has dropped so far, on all CPUs.
     pub fn lost(&self) -> u64 {
         self.rings.lost()
+    }
+
+    /// Events whose place in time had passed when they came; see [`Merge::late`].
+    pub fn late(&self) -> u64 {
+        self.merge.late()
+    }
+
+    /// From now on this thread of this process counts as one that does the recording.
+    pub fn mark_own(&mut self, thread: u32) {
+        self.inform(TaskId(thread), TaskInfo::OWN);
+    }
+
+    /// From now on a thread of this process is watched by the marks it makes itself.
+    pub fn follow(&mut self, marks: MarkReader) {
+        self.inform(marks.task(), TaskInfo::WATCHED | TaskInfo::MARKS);
+        self.marks.push(marks);
+    }
+
+    fn inform(&mut self, thread: TaskId, flags: u8) {
+        let info = TaskInfo { process: TaskId(std::process::id()), flags };
+        self.merge.push(Event::new(monotonic_ns(), CpuId(0), thread, Kind::TaskInfo(info)));
     }
 
     /// Detaches the programs. What the rings still hold comes with the next batches.

@@ -1,0 +1,81 @@
+//! What went wrong, as it is told to the user: what failed, where, what to do.
+
+use std::fmt;
+use std::io;
+
+/// How a verb ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All is well.
+    Fine,
+    /// A bound that the user set was exceeded.
+    BoundExceeded,
+}
+
+/// Why a verb failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    status: u8,
+    closed_pipe: bool,
+}
+
+impl Failure {
+    /// Something could not be done.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: 1, closed_pipe: false }
+    }
+
+    /// What was asked for makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: 2, closed_pipe: false }
+    }
+
+    pub(crate) fn status(&self) -> u8 {
+        self.status
+    }
+
+    /// Whether the reader of our output has gone (`tardy … | head`): not worth a word.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        self.closed_pipe
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        let closed_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+        Self { message: format!("could not write the output: {error}"), status: 1, closed_pipe }
+    }
+}
+
+/// Errors of the crates below say themselves what failed, where, and what to do.
+macro_rules! from_errors {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::new(error.to_string())
+            }
+        }
+    )*};
+}
+from_errors!(
+    tardy_lab::cyclic::CyclicError,
+    tardy_lab::load::LoadError,
+    tardy_recording::OpenError,
+    tardy_recording::ReadError,
+    tardy_recording::TableError,
+    tardy_recording::WriteError,
+    tardy_model::SourceError,
+);
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        io::Error::from(error).into()
+    }
+}

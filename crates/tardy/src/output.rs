@@ -1,0 +1,94 @@
+//! Where results go, and how loudly.
+
+use crate::failure::Failure;
+use clap::Args;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Flags that every verb has.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Output {
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// No progress and no remarks, only results
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+impl Output {
+    /// A remark for people, beside the results.
+    pub(crate) fn remark(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+}
+
+/// Prints a JSON document to `file`, or to standard output.
+pub(crate) fn write_json(
+    document: &impl serde::Serialize,
+    file: Option<&Path>,
+) -> Result<(), Failure> {
+    let mut out = writer(file)?;
+    serde_json::to_writer_pretty(&mut out, document)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Standard output, or a file.
+pub(crate) fn writer(file: Option<&Path>) -> Result<Box<dyn Write>, Failure> {
+    match file {
+        None => Ok(Box::new(BufWriter::new(io::stdout()))),
+        Some(path) => Ok(Box::new(BufWriter::new(create(path)?))),
+    }
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path)
+        .map_err(|error| Failure::new(format!("could not write {}: {error}", path.display())))
+}
+
+/// Writes a whole file.
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    create(path)?
+        .write_all(text.as_bytes())
+        .map_err(|error| Failure::new(format!("could not write {}: {error}", path.display())))
+}
+
+/// The folder for a new recording: the one asked for, or the next free `recordings/NAME-N`, below
+/// the current folder or, where nothing can be written there, below the system's temporary one.
+pub(crate) fn recording_folder(asked: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    if let Some(path) = asked {
+        return Ok(path.to_owned());
+    }
+    let mut refused = None;
+    for base in [PathBuf::from("recordings"), std::env::temp_dir().join("tardy-recordings")] {
+        match next_free(&base, name) {
+            Ok(path) => return Ok(path),
+            Err(error) => refused = Some((base, error)),
+        }
+    }
+    let (base, error) = refused.expect("two folders were tried");
+    Err(Failure::new(format!(
+        "could not make a folder in {}: {error}; name one with -o",
+        base.display()
+    )))
+}
+
+fn next_free(base: &Path, name: &str) -> io::Result<PathBuf> {
+    std::fs::create_dir_all(base)?;
+    for number in 1u32.. {
+        let path = base.join(format!("{name}-{number}"));
+        // Making it is also the claim on it.
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    unreachable!("there are not that many folders")
+}

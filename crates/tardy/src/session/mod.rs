@@ -1,0 +1,189 @@
+//! A live recording beside whatever else runs: the best source that there is, a thread that moves
+//! its events to disk, and the end of both.
+
+mod source;
+
+use crate::failure::Failure;
+use rustix::process::{Pid, getpriority_process, setpriority_process};
+use source::Running;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+use tardy_host::{Facts, Host};
+use tardy_model::{Batch, MarkReader, Source as _};
+use tardy_recording::{Manifest, ManifestEnd, Options, Sealed, Writer};
+
+/// How often the source is asked for events. It bounds how much of the kernel's buffer fills up
+/// between two looks, and costs a wakeup each.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// The recorder's niceness, where that is allowed: its buffer must not overflow because the load
+/// that it records keeps it from running. It stays below every real-time thread.
+const NICE: i32 = -15;
+
+/// What to record, and where to.
+#[derive(Default)]
+pub(crate) struct Request {
+    pub(crate) folder: PathBuf,
+    pub(crate) marks: Vec<MarkReader>,
+    pub(crate) watched_processes: Vec<u32>,
+    pub(crate) watch_children: bool,
+    /// Bytes of the kernel's buffer per CPU; `None` for the source's own choice.
+    pub(crate) buffer_bytes_per_cpu: Option<u64>,
+    pub(crate) compress: bool,
+    /// Only this source; `None` for the best.
+    pub(crate) only: Option<SourceChoice>,
+}
+
+/// A source to insist on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SourceChoice {
+    /// eBPF programs
+    Ebpf,
+    /// The kernel's own trace buffer
+    Tracefs,
+}
+
+/// A recording that runs.
+pub(crate) struct Session {
+    thread: JoinHandle<Result<Sealed, Failure>>,
+    stop: Arc<AtomicBool>,
+    events: Arc<AtomicU64>,
+    /// What the source is called in manifests.
+    pub(crate) source: &'static str,
+    /// What was not to be had, a sentence each.
+    pub(crate) notes: Vec<String>,
+    pub(crate) folder: PathBuf,
+}
+
+/// What the recording thread says once it has begun, or why it cannot.
+type Begun = Result<(&'static str, Vec<String>), Failure>;
+
+impl Session {
+    /// Begins to record. Returns once events are being recorded.
+    pub(crate) fn begin(host: &Host, request: Request) -> Result<Self, Failure> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let events = Arc::new(AtomicU64::new(0));
+        let folder = request.folder.clone();
+        let facts = host.facts().clone();
+        let (begun_in, begun) = mpsc::sync_channel(1);
+        let (stop_seen, counted) = (Arc::clone(&stop), Arc::clone(&events));
+        let thread = std::thread::Builder::new()
+            .name("tardy-record".to_owned())
+            .spawn(move || record(request, &facts, &begun_in, &stop_seen, &counted))
+            .map_err(|error| Failure::new(format!("cannot start the recording thread: {error}")))?;
+        let died = || Failure::new("the recording thread ended before it began");
+        let (source, notes) = begun.recv().map_err(|_| died())??;
+        Ok(Self { thread, stop, events, source, notes, folder })
+    }
+
+    /// Events recorded so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.events.load(Ordering::Relaxed)
+    }
+
+    /// Whether it has ended by itself: the disk is full, the kernel refuses.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Ends the recording and seals it.
+    pub(crate) fn end(self) -> Result<Sealed, Failure> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().map_err(|_| Failure::new("the recording thread broke"))?
+    }
+}
+
+fn record(
+    request: Request,
+    facts: &Facts,
+    begun: &mpsc::SyncSender<Begun>,
+    stop: &AtomicBool,
+    events: &AtomicU64,
+) -> Result<Sealed, Failure> {
+    // Before the writer's thread is made, which inherits it.
+    raise_own_niceness();
+    let own_thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+    let (folder, compress) = (request.folder.clone(), request.compress);
+    let started = source::start(request, own_thread).and_then(|(running, notes)| {
+        let manifest = manifest(facts, &running, &notes);
+        let options = Options { compress, ..Options::default() };
+        let writer = Writer::create_with(&folder, manifest, options)?;
+        Ok((running, writer, notes))
+    });
+    let (mut running, mut writer) = match started {
+        Ok((running, writer, notes)) => {
+            // The other end waits for exactly this.
+            let _ = begun.send(Ok((running.name(), notes)));
+            (running, writer)
+        }
+        Err(failure) => {
+            let message = failure.to_string();
+            let _ = begun.send(Err(failure));
+            return Err(Failure::new(message));
+        }
+    };
+    running.mark_own(writer.thread_id());
+
+    let mut batch = Batch::default();
+    loop {
+        let stopping = stop.load(Ordering::Relaxed);
+        if stopping {
+            running.stop()?;
+        }
+        let more = running.as_source().next_batch(&mut batch)?;
+        events.fetch_add(batch.events.len() as u64, Ordering::Relaxed);
+        let idle = batch.is_empty();
+        // At the end nothing is lost by waiting for the disk.
+        batch = if stopping { writer.append_waiting(batch)? } else { writer.append(batch)? };
+        if !more {
+            break;
+        }
+        if idle || !stopping {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+    let end = ManifestEnd { notes: running.closing_notes(), ..ManifestEnd::default() };
+    Ok(writer.seal(end)?)
+}
+
+fn raise_own_niceness() {
+    let me = Some(Pid::from_raw(rustix::thread::gettid().as_raw_nonzero().get())).flatten();
+    // Not allowed for everybody; then the buffer's size has to do.
+    if getpriority_process(me).is_ok_and(|nice| nice > NICE) {
+        let _ = setpriority_process(me, NICE);
+    }
+}
+
+fn manifest(facts: &Facts, running: &Running, notes: &[String]) -> Manifest {
+    let created = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Manifest {
+        tardy_version: env!("CARGO_PKG_VERSION").to_owned(),
+        created_unix_s: created.map_or(0, |since| since.as_secs()),
+        command_line: std::env::args().collect(),
+        source: running.name().to_owned(),
+        host: tardy_recording::Host {
+            name: facts.hostname.clone(),
+            kernel_release: facts.release.clone(),
+            kernel_version: facts.version.clone(),
+            arch: facts.arch.clone(),
+            cpus_online: facts.cpus,
+            hypervisor: facts.hypervisor.clone(),
+            preemption: Some(facts.preemption.clone()),
+            hz: facts.hz,
+        },
+        settings: facts.settings.clone(),
+        missing: running.missing(),
+        notes: notes.to_vec(),
+        buffer_bytes_per_cpu: running.bytes_per_cpu(),
+        ..Manifest::default()
+    }
+}
+
+/// The page that belongs to a recording.
+pub(crate) fn page_path(folder: &Path) -> PathBuf {
+    folder.join("report.html")
+}

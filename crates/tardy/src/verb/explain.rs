@@ -1,0 +1,153 @@
+//! `tardy explain`: late wakeups of a recording.
+
+use crate::explanation::{self, Wanted};
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, Output};
+use crate::{arguments, session};
+use clap::Args;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tardy_explain::{Explanation, Options, Watch};
+use tardy_recording::Recording;
+use tardy_report::{Context, Data, Limits, Terminal};
+
+/// Whose wakeups.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct WatchFlags {
+    /// Explain this thread, or this process' threads [repeatable]
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Vec<u32>,
+
+    /// Explain threads of this name [repeatable]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) comm: Vec<String>,
+
+    /// Explain every thread but tardy's own
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+impl WatchFlags {
+    pub(crate) fn watch(&self) -> Watch {
+        Watch { all: self.all, pids: self.pid.clone(), comms: self.comm.clone() }
+    }
+}
+
+/// How many of the worst wakeups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorstCount {
+    Some(usize),
+    All,
+}
+
+/// Wakeups that are kept whole in memory at most; `all` streams.
+const WORST_MAX: usize = 10_000;
+
+fn worst_count(text: &str) -> Result<WorstCount, String> {
+    if text == "all" {
+        return Ok(WorstCount::All);
+    }
+    match text.parse() {
+        Ok(count) if count <= WORST_MAX => Ok(WorstCount::Some(count)),
+        _ => Err(format!("write a number up to {WORST_MAX}, or all")),
+    }
+}
+
+/// Flags of `tardy explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The recording's folder
+    #[arg(value_name = "REC")]
+    recording: PathBuf,
+
+    /// How many of the worst wakeups to tell; `all` with --json
+    #[arg(long, value_name = "N|all", default_value = "20", value_parser = worst_count)]
+    worst: WorstCount,
+
+    #[command(flatten)]
+    watch: WatchFlags,
+
+    /// Exit with 3 where any wakeup was later than this
+    #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
+    fail_over: Option<u64>,
+
+    /// Write the JSON, or the text, to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Do not write wakeups.parquet, segments.parquet and report.html into the recording
+    #[arg(long)]
+    no_write: bool,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Explain {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        let mut recording = Recording::open(&self.recording)?;
+        let stream = self.worst == WorstCount::All;
+        if stream && !self.output.json {
+            return Err(Failure::usage(
+                "--worst all goes with --json; text tells a number of them. All wakeups are also \
+                 in the recording's wakeups.parquet",
+            ));
+        }
+        let worst = match self.worst {
+            WorstCount::Some(count) => count,
+            WorstCount::All => Options::default().worst,
+        };
+        let json = if stream { Some(output::writer(self.out.as_deref())?) } else { None };
+        let wanted = Wanted { tables: !self.no_write, json };
+        let options = Options { watch: self.watch.watch(), worst };
+        let explained = explanation::explain(&mut recording, options, wanted)?;
+        let explanation = explained.explanation;
+        let context = explanation::context(&recording, explained.notes);
+        for note in nobody(&explanation, &self.watch) {
+            self.output.remark(&note);
+        }
+        if !self.no_write {
+            let mut data = Data::new(&context);
+            data.explanation = Some(&explanation);
+            output::write_file(&session::page_path(&self.recording), &tardy_report::page(&data))?;
+        }
+        if self.output.json && !stream {
+            let document = tardy_report::json::ExplainDocument::new(&explanation, worst);
+            output::write_json(&document, self.out.as_deref())?;
+        } else if !self.output.json {
+            print(&context, &explanation, worst, self.out.as_deref())?;
+        }
+        let over = self.fail_over.is_some_and(|bound| explanation.latencies.max_ns() > bound);
+        Ok(if over { Outcome::BoundExceeded } else { Outcome::Fine })
+    }
+}
+
+/// Why there may be nothing to explain.
+fn nobody(explanation: &Explanation, watch: &WatchFlags) -> Option<String> {
+    let chosen = watch.all || !watch.pid.is_empty() || !watch.comm.is_empty();
+    let text = if chosen {
+        "no wakeup of the threads chosen is in this recording"
+    } else {
+        "this recording was not made to watch anybody: choose with --pid, --comm or --all"
+    };
+    (explanation.latencies.count() == 0).then(|| text.to_owned())
+}
+
+fn print(
+    context: &Context,
+    explanation: &Explanation,
+    worst: usize,
+    file: Option<&Path>,
+) -> Result<(), Failure> {
+    let mut data = Data::new(context);
+    data.explanation = Some(explanation);
+    data.limits = Limits { worst, ..Limits::default() };
+    let terminal = match file {
+        None => Terminal::of_stdout(),
+        Some(_) => Terminal::default(),
+    };
+    let mut out = output::writer(file)?;
+    tardy_report::terminal(&data, terminal, &mut out)?;
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! `tardy load`: a load, alone.
+
+use crate::arguments;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::progress::Progress;
+use clap::Args;
+use std::time::{Duration, Instant};
+use tardy_lab::load::Spec;
+
+/// Flags of `tardy load`.
+#[derive(Debug, Args)]
+pub(crate) struct Load {
+    /// What runs: storm:N (N threads that sleep 0–1 ms again and again); loads join with +
+    #[arg(value_name = "LOAD")]
+    load: String,
+
+    /// Run its threads under SCHED_FIFO at this priority (their timers then expire in hard
+    /// interrupt context even on PREEMPT_RT)
+    #[arg(long, value_name = "PRIO", num_args = 0..=1, default_missing_value = "1")]
+    fifo: Option<u8>,
+
+    /// How long; without it until Ctrl-C
+    #[arg(short = 'D', long, value_parser = arguments::duration)]
+    duration: Option<Duration>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Reads a load as the user wrote it.
+pub(crate) fn parse(load: &str, fifo: Option<u8>) -> Result<Spec, Failure> {
+    let wrong = |error: tardy_lab::load::SpecError| Failure::usage(error.to_string());
+    let spec: Spec = load.parse().map_err(wrong)?;
+    match fifo {
+        None => Ok(spec),
+        Some(prio) => spec.with_option(&format!("fifo={prio}")).map_err(wrong),
+    }
+}
+
+impl Load {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        let spec = parse(&self.load, self.fifo)?;
+        let interrupt = Interrupt::catch()?;
+        let running = spec.start()?;
+        let threads = running.tids().len();
+        let begun = Instant::now();
+        let progress = Progress::new(self.duration, self.output.quiet || self.output.json);
+        let over = |elapsed| self.duration.is_some_and(|duration| elapsed >= duration);
+        while !interrupt.is_asked() && !over(begun.elapsed()) {
+            progress.show(begun.elapsed(), format!("{spec}: {} rounds", running.rounds()));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        let rounds = running.stop();
+        drop(progress);
+        if self.output.json {
+            let document = serde_json::json!({
+                "schema": "tardy.load/1",
+                "load": spec.to_string(),
+                "threads": threads,
+                "seconds": seconds,
+                "rounds": rounds,
+            });
+            crate::output::write_json(&document, None)?;
+        } else {
+            println!(
+                "{spec}: {threads} threads, {rounds} rounds in {seconds:.1} s, {:.0} a second",
+                rounds as f64 / seconds
+            );
+        }
+        Ok(Outcome::Fine)
+    }
+}

@@ -1,0 +1,45 @@
+//! The verbs, a file each. A new one is a file here and a line in each of the two lists.
+
+mod doctor;
+mod explain;
+mod load;
+mod measure;
+mod record;
+mod report;
+mod run;
+
+use crate::failure::{Failure, Outcome};
+use clap::Subcommand;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// What this system can do, what makes threads late on it, and what to change
+    Doctor(doctor::Doctor),
+    /// Measure + record + explain + report, one go
+    Run(run::Run),
+    /// A measurement, alone
+    Measure(measure::Measure),
+    /// A load, alone
+    Load(load::Load),
+    /// Record the kernel's events, of a process, of a command, or of everything
+    Record(record::Record),
+    /// Late wakeups of a recording: their balances, causes and culprits
+    Explain(explain::Explain),
+    /// The page of a recording again
+    Report(report::Report),
+}
+
+impl Verb {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        match self {
+            Self::Doctor(verb) => verb.execute(),
+            Self::Run(verb) => verb.execute(),
+            Self::Measure(verb) => verb.execute(),
+            Self::Load(verb) => verb.execute(),
+            Self::Record(verb) => verb.execute(),
+            Self::Explain(verb) => verb.execute(),
+            Self::Report(verb) => verb.execute(),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `tardy record`: the kernel's events to disk.
+
+use crate::arguments;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::{self, Output};
+use crate::progress::Progress;
+use crate::session::{Request, Session, SourceChoice};
+use clap::Args;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+use tardy_host::Host;
+use tardy_recording::Sealed;
+
+/// Flags of `tardy record`.
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// Watch this process: its threads' system calls are recorded too [repeatable]
+    #[arg(short, long, value_name = "PID")]
+    pid: Vec<u32>,
+
+    /// How long; without it until Ctrl-C, or until the command ends
+    #[arg(short = 'D', long, value_parser = arguments::duration)]
+    duration: Option<Duration>,
+
+    /// The recording's folder [default: recordings/record-N]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    recorder: RecorderFlags,
+
+    #[command(flatten)]
+    output: Output,
+
+    /// A command to start, watch, and record until it ends
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// How to record.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RecorderFlags {
+    /// The kernel's buffer per CPU, in KiB [default: 4096]
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
+    pub(crate) buffer: Option<u64>,
+
+    /// Compress when the recording ends: a quarter of the room, slower to read
+    #[arg(long)]
+    pub(crate) compress: bool,
+
+    /// Insist on a source
+    #[arg(long, value_enum)]
+    pub(crate) source: Option<SourceChoice>,
+}
+
+impl RecorderFlags {
+    /// A request with these flags.
+    pub(crate) fn request(&self, folder: PathBuf) -> Request {
+        Request {
+            folder,
+            buffer_bytes_per_cpu: self.buffer.map(|kib| kib << 10),
+            compress: self.compress,
+            only: self.source,
+            ..Request::default()
+        }
+    }
+}
+
+impl Record {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        for pid in &self.pid {
+            if !PathBuf::from(format!("/proc/{pid}")).exists() {
+                return Err(Failure::usage(format!("there is no process {pid}")));
+            }
+        }
+        let interrupt = Interrupt::catch()?;
+        let host = Host::probe();
+        let folder = output::recording_folder(self.out.as_deref(), "record")?;
+        let request = Request {
+            watched_processes: self.pid.clone(),
+            watch_children: !self.command.is_empty(),
+            ..self.recorder.request(folder)
+        };
+        let session = Session::begin(&host, request)
+            .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
+        for note in &session.notes {
+            self.output.remark(note);
+        }
+        let mut child = match self.command.split_first() {
+            None => None,
+            Some((program, arguments)) => Some(
+                Command::new(program)
+                    .args(arguments)
+                    .spawn()
+                    .map_err(|error| Failure::new(format!("cannot start {program}: {error}")))?,
+            ),
+        };
+        self.wait(&session, &interrupt, child.as_mut())?;
+        let sealed = session.end()?;
+        if let Some(mut child) = child {
+            end_command(&mut child)?;
+        }
+        self.tell(&sealed)?;
+        Ok(Outcome::Fine)
+    }
+
+    fn wait(
+        &self,
+        session: &Session,
+        interrupt: &Interrupt,
+        mut child: Option<&mut Child>,
+    ) -> Result<(), Failure> {
+        let begun = Instant::now();
+        let progress = Progress::new(self.duration, self.output.quiet || self.output.json);
+        loop {
+            let elapsed = begun.elapsed();
+            let over = self.duration.is_some_and(|duration| elapsed >= duration);
+            let ended = match &mut child {
+                None => false,
+                Some(child) => child
+                    .try_wait()
+                    .map_err(|error| Failure::new(format!("lost the command: {error}")))?
+                    .is_some(),
+            };
+            if over || ended || interrupt.is_asked() || session.has_ended() {
+                return Ok(());
+            }
+            let words = format!("{} events to {}", session.events(), session.folder.display());
+            progress.show(elapsed, words);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn tell(&self, sealed: &Sealed) -> Result<(), Failure> {
+        let totals = &sealed.totals;
+        if self.output.json {
+            let document = serde_json::json!({
+                "schema": "tardy.record/1",
+                "recording": sealed.dir,
+                "events": totals.events,
+                "lost": totals.lost,
+                "span_ns": totals.last_ns.saturating_sub(totals.first_ns),
+                "bytes": totals.bytes,
+            });
+            return output::write_json(&document, None);
+        }
+        println!(
+            "{}: {} events, {} lost, {:.1} s, {:.1} MB",
+            sealed.dir.display(),
+            totals.events,
+            totals.lost,
+            totals.last_ns.saturating_sub(totals.first_ns) as f64 / 1e9,
+            totals.bytes as f64 / 1e6
+        );
+        self.output.remark(&format!("next: tardy explain {}", sealed.dir.display()));
+        Ok(())
+    }
+}
+
+/// A command that outlives its recording is asked to end, as Ctrl-C asks it.
+fn end_command(child: &mut Child) -> Result<(), Failure> {
+    let lost = |error| Failure::new(format!("lost the command: {error}"));
+    if child.try_wait().map_err(lost)?.is_none() {
+        if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
+            // It may have ended this very moment.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        }
+        child.wait().map_err(lost)?;
+    }
+    Ok(())
+}

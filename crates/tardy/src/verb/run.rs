@@ -1,0 +1,201 @@
+//! `tardy run`: measure, record, explain and report, one go.
+
+use crate::arguments;
+use crate::explanation::{self, Explained, Wanted};
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::{self, Output};
+use crate::session::{self, Session};
+use crate::verb::measure::{self, CyclicFlags};
+use crate::verb::record::RecorderFlags;
+use crate::verb::load;
+use clap::Args;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tardy_explain::Options;
+use tardy_host::Host;
+use tardy_lab::Measurement;
+use tardy_lab::cyclic;
+use tardy_lab::load::Spec;
+use tardy_recording::{Recording, Sealed};
+use tardy_report::json::{ExplainDocument, MeasureDocument, RunDocument};
+use tardy_report::{Context, Data, Terminal};
+
+/// The load runs this long before the measurement begins, so that all its threads are there.
+const LOAD_SETTLES: Duration = Duration::from_millis(200);
+
+/// Flags of `tardy run`.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// How long to measure; a bare number is seconds
+    #[arg(short = 'D', long, default_value = "10s", value_parser = arguments::duration)]
+    duration: Duration,
+
+    /// What runs meanwhile: storm:N (N threads that sleep 0–1 ms again and again), or none
+    #[arg(long, default_value = "storm:40")]
+    load: String,
+
+    /// Run the load's threads under SCHED_FIFO at this priority
+    #[arg(long, value_name = "PRIO", num_args = 0..=1, default_missing_value = "1")]
+    fifo: Option<u8>,
+
+    #[command(flatten)]
+    cyclic: CyclicFlags,
+
+    #[command(flatten)]
+    recorder: RecorderFlags,
+
+    /// The recording's folder, which also gets the page [default: recordings/run-N]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// All that a run yields.
+struct Results {
+    host: Host,
+    context: Context,
+    measurement: Measurement,
+    explained: Option<Explained>,
+    recording: Option<PathBuf>,
+    page: PathBuf,
+}
+
+impl Run {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        let interrupt = Interrupt::catch()?;
+        let load = load::parse(&self.load, self.fifo)?;
+        let host = Host::probe();
+        self.output.remark(&host.summary());
+        let folder = output::recording_folder(self.out.as_deref(), "run")?;
+
+        let (measurement, sealed, mut notes) = self.measure(&host, &load, &folder, &interrupt)?;
+        let (explained, mut context) = match &sealed {
+            Some(sealed) => {
+                let words = format!("explaining {} events", sealed.totals.events);
+                self.output.remark(&words);
+                let mut recording = Recording::open(&sealed.dir)?;
+                let wanted = Wanted { tables: true, json: None };
+                let explained =
+                    explanation::explain(&mut recording, Options::default(), wanted)?;
+                notes.extend(explained.notes.clone());
+                (Some(explained), explanation::context(&recording, Vec::new()))
+            }
+            None => (None, self.bare_context(&host)),
+        };
+        notes.extend(measurement.notes.clone());
+        context.notes = notes;
+        context.load = (!load.is_none()).then(|| load.to_string());
+        context.duration_ns = self.duration.as_nanos() as u64;
+
+        let results = Results {
+            page: session::page_path(&folder),
+            recording: sealed.map(|sealed| sealed.dir),
+            host,
+            context,
+            measurement,
+            explained,
+        };
+        output::write_file(&results.page, &tardy_report::page(&results.data()))?;
+        self.tell(&results)?;
+        let broken = results.measurement.broken_by.is_some();
+        Ok(if broken { Outcome::BoundExceeded } else { Outcome::Fine })
+    }
+
+    /// Measures under the load, recording if that can be done at all.
+    fn measure(
+        &self,
+        host: &Host,
+        load: &Spec,
+        folder: &Path,
+        interrupt: &Interrupt,
+    ) -> Result<(Measurement, Option<Sealed>, Vec<String>), Failure> {
+        let plan = cyclic::Plan { marks: true, ..self.cyclic.plan(Some(self.duration)) };
+        let mut prepared = cyclic::prepare(&plan)?;
+        let mut notes = Vec::new();
+        let request = session::Request {
+            marks: prepared.take_marks(),
+            ..self.recorder.request(folder.to_owned())
+        };
+        let session = match Session::begin(host, request) {
+            Ok(session) => {
+                notes.extend(session.notes.iter().cloned());
+                Some(session)
+            }
+            Err(failure) if self.recorder.source.is_none() => {
+                notes.push(format!(
+                    "measured without recording, so nothing can be explained: {failure}"
+                ));
+                None
+            }
+            Err(failure) => return Err(failure),
+        };
+        for note in &notes {
+            self.output.remark(note);
+        }
+        let load = load.start()?;
+        std::thread::sleep(LOAD_SETTLES);
+        let running = prepared.start();
+        let quiet = self.output.quiet || self.output.json;
+        measure::attend(&running, Some(self.duration), quiet, interrupt);
+        let measurement = running.finish();
+        load.stop();
+        let sealed = session.map(Session::end).transpose()?;
+        if sealed.is_some() {
+            // They are in the manifest too, from which the explanation tells them.
+            notes.clear();
+        }
+        Ok((measurement, sealed, notes))
+    }
+
+    /// The circumstances where there is no recording to tell them.
+    fn bare_context(&self, host: &Host) -> Context {
+        let facts = host.facts();
+        Context {
+            title: format!("How late threads were on {}", facts.hostname),
+            command_line: std::env::args().collect::<Vec<_>>().join(" "),
+            kernel: format!("{} {}", facts.release, facts.arch),
+            host: facts.hostname.clone(),
+            hypervisor: facts.hypervisor.clone(),
+            source: "measurement alone".to_owned(),
+            ..Context::default()
+        }
+    }
+
+    fn tell(&self, results: &Results) -> Result<(), Failure> {
+        let explanation = results.explained.as_ref().map(|explained| &explained.explanation);
+        if self.output.json {
+            let worst = Options::default().worst;
+            let document = RunDocument::new(
+                &results.host,
+                Some(MeasureDocument::from(&results.measurement)),
+                explanation.map(|explanation| ExplainDocument::new(explanation, worst)),
+                results.recording.as_deref(),
+                Some(&results.page),
+            );
+            return output::write_json(&document, None);
+        }
+        let data = results.data();
+        let mut out = output::writer(None)?;
+        tardy_report::terminal(&data, Terminal::of_stdout(), &mut out)?;
+        writeln!(out)?;
+        for sentence in tardy_report::top_sentences(&data) {
+            writeln!(out, "{sentence}")?;
+        }
+        writeln!(out, "{}", results.page.display())?;
+        out.flush()?;
+        Ok(())
+    }
+}
+
+impl Results {
+    fn data(&self) -> Data<'_> {
+        let mut data = Data::new(&self.context);
+        data.measurement = Some(&self.measurement);
+        data.explanation = self.explained.as_ref().map(|explained| &explained.explanation);
+        data
+    }
+}
