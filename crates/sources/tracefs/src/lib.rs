@@ -1,2 +1,4 @@
-//! Events of the running kernel through tracefs, where eBPF is not to be had.
+//! x
 #![forbid(unsafe_code)]
+pub mod format;
+pub mod page;
