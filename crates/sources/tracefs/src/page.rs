@@ -116,7 +116,8 @@ impl PageLayout {
         } else if commit & MISSED_STORED == 0 {
             Missed::Unknown
         } else {
-            let count = page.get(end..end + self.commit_bytes).and_then(|at| self.endian.number(at));
+            let count =
+                page.get(end..end + self.commit_bytes).and_then(|at| self.endian.number(at));
             count.map_or(Missed::Unknown, Missed::Count)
         };
         Some((missed, Cursor { at: self.data_offset, end, time_ns }))
@@ -142,7 +143,8 @@ impl Cursor {
     /// one the events make no sense, and nothing worse.
     pub fn next<'a>(&mut self, layout: &PageLayout, page: &'a [u8]) -> Option<RawEvent<'a>> {
         let data = page.get(..self.end)?;
-        let word = |at: usize| Some(layout.endian.number(data.get(at..at.checked_add(4)?)?)? as u32);
+        let word =
+            |at: usize| Some(layout.endian.number(data.get(at..at.checked_add(4)?)?)? as u32);
         loop {
             let head = word(self.at)?;
             let (kind, delta) = match layout.endian {
