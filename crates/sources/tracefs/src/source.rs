@@ -157,7 +157,16 @@ impl Tracefs {
 
     /// What this recording has and has not, up to now.
     pub fn info(&self) -> Info {
-        Info { late: self.merge.late(), undecoded: self.decoder.undecoded(), ..self.info.clone() }
+        let mut info = self.info.clone();
+        info.late = self.merge.late();
+        info.undecoded = self.decoder.undecoded();
+        info.notes.extend(self.decoder.silent_idle_cpus().into_iter().map(|cpu| {
+            format!(
+                "this kernel does not tell of switches from the idle task of CPU {cpu}, nor of its \
+                 idle states: when a thread begins to run there out of idleness is not known"
+            )
+        }));
+        info
     }
 
     /// Reads every CPU's buffer and every thread's marks to their present end, and moves the

@@ -30,6 +30,11 @@ fn record() -> Option<Recorded> {
     let sleeper = thread::Builder::new()
         .name("tardy-sleeper".into())
         .spawn(move || {
+            // On the first CPU: there are guests whose kernel says nothing of the other ones' idle
+            // tasks, and so not of the switch from them to the sleeper (`Info::notes` tells).
+            let mut first = rustix::thread::CpuSet::new();
+            first.set(0);
+            rustix::thread::sched_setaffinity(None, &first).unwrap();
             let (mut writer, reader) = mark_ring(gettid());
             ready.0.send(reader).unwrap();
             go.1.recv().unwrap();

@@ -35,6 +35,7 @@ struct State {
     timers: timer::Timers,
     irq_names: HashMap<u32, NameId>,
     states: sched::StateTable,
+    idle_switches: sched::IdleSwitches,
     tasks: task::Tasks,
 }
 
@@ -142,6 +143,7 @@ impl Decoder {
                 timers: timer::Timers::new(symbols),
                 irq_names: HashMap::new(),
                 states: sched::StateTable::default(),
+                idle_switches: sched::IdleSwitches::default(),
                 tasks: task::Tasks::default(),
             },
             undecoded: 0,
@@ -194,6 +196,12 @@ impl Decoder {
     /// Tells of a task that is known from elsewhere, as of `time_ns`.
     pub fn introduce(&mut self, time_ns: u64, known: &KnownTask, batch: &mut Batch) {
         self.state.tasks.introduce(time_ns, known, batch);
+    }
+
+    /// CPUs that switched to their idle task often and never from it: their kernel does not tell of
+    /// it (seen on guests), and a thread that is woken there begins to run unseen.
+    pub fn silent_idle_cpus(&self) -> Vec<CpuId> {
+        self.state.idle_switches.silent()
     }
 
     /// Records that were of no known event, or too short for what they should hold.
