@@ -225,9 +225,9 @@ mod tests {
             };
             let mut record = vec![0; 4];
             record.extend(fold(-7i32 as u32));
-            record.extend(fold(4 << 16 | 20));
+            record.extend(fold(0x0004_0014));
             record.extend(b"abc\0");
-            record.extend(fold(3 << 16 | 4));
+            record.extend(fold(0x0003_0004));
             record.extend(b"xyz\0new");
             let text = |name| format.field(name).unwrap().text(&record, endian);
             let pid = format.field("common_pid").unwrap().number(&record, endian);

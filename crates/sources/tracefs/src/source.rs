@@ -86,8 +86,9 @@ struct MarkLane {
 const BATCH_EVENTS: usize = 8192;
 
 /// An event's time is taken before it can be read: another CPU may still be writing it, and a guest's
-/// CPU may be stopped in the middle of that. What is younger than this waits for the next round.
-const SETTLE_NS: u64 = 2_000_000;
+/// CPU may be stopped in the middle of that (more than 2 ms were seen). What is younger than this
+/// waits for the next round.
+const SETTLE_NS: u64 = 20_000_000;
 
 /// How long the stream waits for a thread that was stopped in the middle of marking. Its mark may
 /// come after that, and is late then.

@@ -1,10 +1,15 @@
 //! The whole way on the running kernel: a thread sleeps, and its wakeups come out as a story.
 
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 use tardy_model::event::{Comm, TaskInfo};
-use tardy_model::{Batch, CpuId, Event, Kind, Source, Tables, TaskId, TimerClass, mark_ring};
+use tardy_model::{
+    Batch, CpuId, Event, Kind, Source, Tables, TaskId, TimerClass, TimerId, mark_ring,
+};
 use tardy_tracefs::{Error, Options, Tracefs};
 
 fn gettid() -> TaskId {
@@ -87,6 +92,16 @@ fn record() -> Option<Recorded> {
     Some(recorded)
 }
 
+/// How far one wakeup's story has come.
+#[derive(Debug, PartialEq)]
+enum At {
+    Awake,
+    Armed,
+    Expiring,
+    Woken,
+    Running,
+}
+
 #[test]
 fn a_sleepers_wakeups_come_as_a_story_in_time_order() {
     let Some(Recorded { events, tables, sleeper }) = record() else { return };
@@ -99,16 +114,8 @@ fn a_sleepers_wakeups_come_as_a_story_in_time_order() {
     assert!(of_sleeper(tardy_model::event::TaskName { comm }.into()));
 
     // Armed by the sleeper → expires with the same timer and expiry → wakes → runs → marks.
-    #[derive(Debug, PartialEq)]
-    enum At {
-        Awake,
-        Armed,
-        Expiring,
-        Woken,
-        Running,
-    }
     let mut at = At::Awake;
-    let (mut timer, mut soft_ns, mut told) = (Default::default(), 0, 0);
+    let (mut timer, mut soft_ns, mut told) = (TimerId::UNKNOWN, 0, 0);
     let mut losses = 0;
     for event in &events {
         match event.kind() {
@@ -152,27 +159,38 @@ fn a_sleepers_wakeups_come_as_a_story_in_time_order() {
 #[test]
 fn nothing_stays_behind() {
     let mounts = || std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let Some(tracefs) = detached_tracefs() else {
+        println!("skipped: tracefs cannot be mounted here");
+        return;
+    };
+    let instances = PathBuf::from(format!("/proc/self/fd/{}/instances", tracefs.as_raw_fd()));
+    // As a process that was killed leaves it. No process has this id (`PID_MAX_LIMIT` is 2^22).
+    let stale = instances.join("tardy-99999999-0");
+    std::fs::create_dir(&stale).unwrap();
     let before = mounts();
-    let Some(_) = record() else { return };
+    let recorded = record();
+    if recorded.is_none() {
+        std::fs::remove_dir(&stale).unwrap();
+        return;
+    }
     assert_eq!(mounts(), before);
-    let mine = format!("tardy-{}-", std::process::id());
-    // The other test of this process may have an instance for now; ours must go within its time.
+    assert!(!stale.exists());
+    let mine = || {
+        let names = std::fs::read_dir(&instances).unwrap().flatten().map(|e| e.file_name());
+        names
+            .filter_map(|name| name.into_string().ok())
+            .find(|name| name.starts_with(&format!("tardy-{}-", std::process::id())))
+    };
+    // The other test of this process may have an instance for now.
     let deadline = Instant::now() + Duration::from_secs(20);
-    while instances().iter().any(|name| name.starts_with(&mine)) {
-        assert!(Instant::now() < deadline, "left behind: {:?}", instances());
+    while let Some(name) = mine() {
+        assert!(Instant::now() < deadline, "left behind: {name}");
         thread::sleep(Duration::from_millis(50));
     }
 }
 
-fn instances() -> Vec<String> {
-    use rustix::mount::{
-        FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen,
-    };
-    use std::os::fd::AsRawFd;
-    let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).unwrap();
-    fsconfig_create(&context).unwrap();
-    let root = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty()).unwrap();
-    let path = format!("/proc/self/fd/{}/instances", root.as_raw_fd());
-    let entries = std::fs::read_dir(path).unwrap();
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+fn detached_tracefs() -> Option<OwnedFd> {
+    let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).ok()?;
+    fsconfig_create(&context).ok()?;
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty()).ok()
 }

@@ -64,16 +64,15 @@ fn handler_entry(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> O
     let number = record.number(0)? as u32;
     // One name per line: several handlers may share it, and its first one speaks for it at the end
     // too, where the kernel does not tell the name.
-    let name = match state.irq_names.get(&number) {
-        Some(name) => *name,
-        None => {
-            let text = String::from_utf8_lossy(record.text(1)?).into_owned();
-            let name = state.names.id(&text, batch);
-            if state.irq_names.len() < LINES_MAX {
-                state.irq_names.insert(number, name);
-            }
-            name
+    let name = if let Some(name) = state.irq_names.get(&number) {
+        *name
+    } else {
+        let text = String::from_utf8_lossy(record.text(1)?).into_owned();
+        let name = state.names.id(&text, batch);
+        if state.irq_names.len() < LINES_MAX {
+            state.irq_names.insert(number, name);
         }
+        name
     };
     Some(record.event(IrqBegin { irq: Irq::Line(number, name) }))
 }
@@ -87,6 +86,7 @@ fn handler_exit(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option
     Some(record.event(IrqEnd { irq: Irq::Line(number, name) }))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it has a handler's type")]
 fn vector_event(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
     let irq = Irq::Vector(Vector(record.variant >> 1));
     let ends = record.variant & 1 != 0;

@@ -163,8 +163,9 @@ fn rename(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
     let before = batch.events.len();
     state.tasks.name(record, task, text, batch);
     // Renamed to what it is called already: nothing new, and told once more does no harm.
-    match batch.events.len() == before {
-        true => Some(record.event_of(task, TaskName { comm: state.tasks.0.get(&task)?.comm })),
-        false => batch.events.pop(),
+    if batch.events.len() == before {
+        Some(record.event_of(task, TaskName { comm: state.tasks.0.get(&task)?.comm }))
+    } else {
+        batch.events.pop()
     }
 }

@@ -87,6 +87,13 @@ struct Armed {
     cancelled: bool,
 }
 
+impl Armed {
+    fn begin(&self) -> ExpireBegin {
+        let Self { id, soft_ns, slack_ns, mode, .. } = *self;
+        ExpireBegin { timer: id, soft_ns, slack_ns, mode }
+    }
+}
+
 /// The most timers held as armed or expiring at once. Beyond it a timer is told but not remembered;
 /// a machine has some thousands.
 const ARMED_MAX: usize = 1 << 18;
@@ -223,18 +230,18 @@ fn hrtimer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> 
     let (address, function) = (record.number(0)?, record.number(1)?);
     let now = record.number(2)? as i64;
     let ahead_ns = state.clocks.ahead_of_reading_ns(now, record.time_ns);
-    let (id, soft_ns, slack_ns, mode) = match state.timers.expire(address, function) {
-        Some(armed) => {
-            let soft_ns = to_monotonic(armed.soft_raw_ns, ahead_ns);
-            (armed.id, soft_ns, armed.slack_ns, armed.mode)
-        }
-        None => {
-            let id = unarmed(state, address, function, TimerClass::Hrtimer, batch);
-            (id, to_monotonic(now, ahead_ns), 0, TimerMode::default())
+    let begin = if let Some(armed) = state.timers.expire(address, function) {
+        ExpireBegin { soft_ns: to_monotonic(armed.soft_raw_ns, ahead_ns), ..armed.begin() }
+    } else {
+        ExpireBegin {
+            timer: unarmed(state, address, function, TimerClass::Hrtimer, batch),
+            soft_ns: to_monotonic(now, ahead_ns),
+            slack_ns: 0,
+            mode: TimerMode::default(),
         }
     };
-    state.timers.begin(address, id);
-    Some(record.event(ExpireBegin { timer: id, soft_ns, slack_ns, mode }))
+    state.timers.begin(address, begin.timer);
+    Some(record.event(begin))
 }
 
 /// The id of a timer whose arming was not seen: nobody's.
@@ -300,21 +307,15 @@ fn timer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Op
         // Old kernels do not tell the function here.
         None => state.timers.armed.remove(&address),
     };
-    let begin = match armed {
-        Some(armed) => ExpireBegin {
-            timer: armed.id,
-            soft_ns: armed.soft_ns,
-            slack_ns: armed.slack_ns,
-            mode: armed.mode,
-        },
-        None => {
-            let timer = match record.number(1) {
-                Some(function) => unarmed(state, address, function, TimerClass::TimerList, batch),
-                None => TimerId::UNKNOWN,
-            };
-            let mode = TimerMode(TimerMode::SOFT);
-            ExpireBegin { timer, soft_ns: record.time_ns, slack_ns: 0, mode }
-        }
+    let begin = if let Some(armed) = armed {
+        armed.begin()
+    } else {
+        let timer = match record.number(1) {
+            Some(function) => unarmed(state, address, function, TimerClass::TimerList, batch),
+            None => TimerId::UNKNOWN,
+        };
+        let mode = TimerMode(TimerMode::SOFT);
+        ExpireBegin { timer, soft_ns: record.time_ns, slack_ns: 0, mode }
     };
     state.timers.begin(address, begin.timer);
     Some(record.event(begin))
