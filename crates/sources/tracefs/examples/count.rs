@@ -1,4 +1,5 @@
-//! Records for some seconds (`count 5`), and prints what came and what it cost.
+//! Records for some seconds, and prints what came and what it cost: `count 5`, or with a buffer of
+//! 64 KiB for each CPU, `count 5 64`.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
@@ -10,8 +11,12 @@ use tardy_tracefs::{Options, Tracefs};
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let seconds = std::env::args().nth(1).map_or(Ok(5), |seconds| seconds.parse())?;
+    let mut options = Options::default();
+    if let Some(kib) = std::env::args().nth(2) {
+        options.buffer_bytes_per_cpu = kib.parse::<u64>()? * 1024;
+    }
     let began = Instant::now();
-    let mut source = Tracefs::start(Options::default())?;
+    let mut source = Tracefs::start(options)?;
     println!("started in {:?}", began.elapsed());
     let deadline = Instant::now() + Duration::from_secs(seconds);
     let (mut counts, mut last, mut stopped) = (BTreeMap::new(), None, false);

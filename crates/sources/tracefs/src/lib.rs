@@ -9,7 +9,7 @@
 //! mean. Threads' system calls are not recorded: where a thread does not mark its own return to
 //! user space, a wakeup ends at the switch to it.
 //!
-//! [`page`], [`format`] and [`decode`] are pure and take other machines' bytes too (`trace.dat`
+//! [`page`], [`mod@format`] and [`decode`] are pure and take other machines' bytes too (`trace.dat`
 //! holds the same). Start reading at [`Tracefs`], then [`page`].
 #![forbid(unsafe_code)]
 

@@ -85,9 +85,9 @@ struct MarkLane {
 /// The most events in a batch, but for the first one, which has all tasks.
 const BATCH_EVENTS: usize = 8192;
 
-/// An event's time is taken before it can be read: another CPU may still be writing it, and a guest's
-/// CPU may be stopped in the middle of that (more than 2 ms were seen). What is younger than this
-/// waits for the next round.
+/// An event's time is taken before it can be read: another CPU may still be writing it, and a
+/// guest's CPU may be stopped in the middle of that. What is younger than this waits for the next
+/// round. (With 2 ms an event came late once in a few recordings on a busy guest; with 20 ms none.)
 const SETTLE_NS: u64 = 20_000_000;
 
 /// How long the stream waits for a thread that was stopped in the middle of marking. Its mark may

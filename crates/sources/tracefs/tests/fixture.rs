@@ -3,6 +3,7 @@
 //! The fixture in `data/` was made by `examples/capture_fixture.rs`; its text files are what the
 //! kernel wrote of the same pages.
 
+use proptest::prelude::*;
 use std::collections::HashMap;
 use tardy_model::event::{Irq, Vector};
 use tardy_model::{Batch, CpuId, Kind, Tables, TimerClass};
@@ -125,4 +126,33 @@ fn records_become_events_of_the_model() {
     }
     println!("{sleepers} {wheel} {ticks} {interrupts}");
     assert!(sleepers > 0 && wheel > 0 && ticks > 0 && interrupts > 0);
+}
+
+proptest! {
+    /// Whatever stands in records of known events, at whatever times: each is an event or counted.
+    #[test]
+    fn hostile_records(
+        records in prop::collection::vec(
+            (any::<u64>(), any::<prop::sample::Index>(), prop::collection::vec(any::<u8>(), 0..80)),
+            0..40,
+        ),
+        realtime_ahead_ns: i64,
+        boottime_ahead_ns: i64,
+        tick_ns: u64,
+    ) {
+        let formats = formats();
+        let clocks = Clocks { realtime_ahead_ns, boottime_ahead_ns, tick_ns };
+        let mut decoder = Decoder::new(Endian::Little, clocks, Symbols::parse(KALLSYMS.to_owned()));
+        for (group, format) in &formats {
+            decoder.learn(group, format);
+        }
+        let mut batch = Batch::default();
+        for (time_ns, which, mut bytes) in records.iter().cloned() {
+            if let Some(kind) = bytes.get_mut(..2) {
+                kind.copy_from_slice(&which.get(&formats).1.id.to_le_bytes());
+            }
+            decoder.decode(time_ns, CpuId(0), &bytes, &mut batch);
+        }
+        prop_assert!(batch.events.len() as u64 + decoder.undecoded() >= records.len() as u64);
+    }
 }

@@ -119,6 +119,9 @@ impl Names {
     }
 }
 
+/// No kernel ticks more slowly than at 10 Hz.
+const TICK_NS_MAX: u64 = 100_000_000;
+
 fn known() -> impl Iterator<Item = &'static Known> {
     [timer::EVENTS, irq::EVENTS, irq::VECTOR_EVENTS, sched::EVENTS, task::EVENTS, idle::EVENTS]
         .into_iter()
@@ -138,7 +141,7 @@ impl Decoder {
             plans: HashMap::new(),
             common: None,
             state: State {
-                clocks,
+                clocks: Clocks { tick_ns: clocks.tick_ns.clamp(1, TICK_NS_MAX), ..clocks },
                 names: Names::default(),
                 timers: timer::Timers::new(symbols),
                 irq_names: HashMap::new(),

@@ -1,8 +1,9 @@
 //! A timer's life, of both subsystems.
 //!
 //! What the kernel's events do not tell, and what is done about it:
-//! - `hrtimer_cancel` and `timer_cancel` come before every expiry and every rearming too, not only
-//!   where somebody gave a timer up. They are passed on as they come.
+//! - `timer_cancel` comes before every expiry and every rearming too (seen on 6.18; `hrtimer_cancel`
+//!   there only before a rearming or where somebody gives up). Cancels are passed on as they come,
+//!   and what was armed is remembered beyond them.
 //! - `hrtimer_start` does not name its clock. An expiry that is nearer to what `CLOCK_REALTIME`
 //!   shows than to `CLOCK_MONOTONIC` is taken as the former's. `CLOCK_BOOTTIME` is recognised at
 //!   the expiry only, where the event carries that clock's reading; until then such a timer's
@@ -82,8 +83,7 @@ struct Armed {
     soft_raw_ns: i64,
     slack_ns: u32,
     mode: TimerMode,
-    /// The kernel says "cancel" before every expiry and every rearming too, so what is known must
-    /// outlive it.
+    /// The kernel may say "cancel" before an expiry too, so what is known must outlive it.
     cancelled: bool,
 }
 
@@ -285,8 +285,9 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
     };
     let clocks = state.clocks;
     let ticks_ns = |ticks: i64| ticks.max(0).unsigned_abs().saturating_mul(clocks.tick_ns);
+    let period_ns = clocks.tick_ns;
     let since_tick_ns =
-        (record.time_ns + clocks.tick_ns - state.timers.tick_phase_ns) % clocks.tick_ns;
+        (record.time_ns % period_ns + period_ns - state.timers.tick_phase_ns) % period_ns;
     let this_tick_ns = record.time_ns.saturating_sub(since_tick_ns);
     let soft_ns = this_tick_ns.saturating_add(ticks_ns(ticks(expires, now))).max(record.time_ns);
     let bucket = record.number(5).map_or(0, |bucket| ticks_ns(ticks(bucket, expires)));
