@@ -1,2 +1,31 @@
 //! Events of the running kernel through tracefs, where eBPF is not to be had.
+//!
+//! [`Tracefs`] makes a trace instance of its own, so that nobody else's tracing is touched, reads
+//! the kernel's binary per-CPU buffers, and yields the model's events in time order. Where tracefs
+//! is not mounted it is mounted detached, seen by nobody else. Nothing stays behind at the end; of a
+//! process that was killed an empty instance stays until the next start, which removes it.
+//!
+//! It never waits, never writes to a file outside its instance, and has no part in what events
+//! mean. Threads' system calls are not recorded: where a thread does not mark its own return to
+//! user space, a wakeup ends at the switch to it.
+//!
+//! [`page`], [`mod@format`] and [`decode`] are pure and take other machines' bytes too (`trace.dat`
+//! holds the same). Start reading at [`Tracefs`], then [`page`].
 #![forbid(unsafe_code)]
+
+mod clocks;
+pub mod decode;
+mod error;
+pub mod format;
+mod instance;
+mod merge;
+pub mod page;
+mod procfs_tasks;
+mod root;
+mod source;
+mod symbols;
+
+pub use clocks::Clocks;
+pub use error::Error;
+pub use source::{Info, Options, Tracefs};
+pub use symbols::Symbols;

@@ -1,0 +1,21 @@
+//! Idle states.
+
+use super::{Known, Record, State};
+use tardy_model::event::{IdleEnter, IdleExit};
+use tardy_model::{Batch, Event};
+
+pub(super) const EVENTS: &[Known] = &[Known {
+    group: "power",
+    event: "cpu_idle",
+    variant: 0,
+    fields: &["state"],
+    decode: cpu_idle,
+}];
+
+/// `PWR_EVENT_EXIT`.
+const EXIT: u32 = u32::MAX;
+
+fn cpu_idle(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let state = record.number(0)? as u32;
+    Some(if state == EXIT { record.event(IdleExit) } else { record.event(IdleEnter { state }) })
+}

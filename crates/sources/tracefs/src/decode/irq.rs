@@ -1,0 +1,118 @@
+//! Interrupts, the x86 vectors, and softirqs.
+
+use super::{Known, Record, State};
+use tardy_model::event::{Irq, IrqBegin, IrqEnd, SoftirqBegin, SoftirqEnd, SoftirqRaise, Vector};
+use tardy_model::{Batch, Event, Kind, NameId};
+
+const fn irq(event: &'static str, decode: super::Handler) -> Known {
+    Known { group: "irq", event, variant: 0, fields: &["irq", "name"], decode }
+}
+
+const fn softirq(event: &'static str, variant: u32) -> Known {
+    Known { group: "irq", event, variant, fields: &["vec"], decode: softirq_event }
+}
+
+const RAISE: u32 = 0;
+const BEGIN: u32 = 1;
+const END: u32 = 2;
+
+pub(super) const EVENTS: &[Known] = &[
+    irq("irq_handler_entry", handler_entry),
+    irq("irq_handler_exit", handler_exit),
+    softirq("softirq_raise", RAISE),
+    softirq("softirq_entry", BEGIN),
+    softirq("softirq_exit", END),
+];
+
+macro_rules! vectors {
+    ($($number:literal $name:literal),* $(,)?) => {
+        /// Both events of each vector; the variant is its number and, lowest, whether it ends.
+        pub(super) const VECTOR_EVENTS: &[Known] = &[$(
+            Known {
+                group: "irq_vectors",
+                event: concat!($name, "_entry"),
+                variant: $number << 1,
+                fields: &[],
+                decode: vector_event,
+            },
+            Known {
+                group: "irq_vectors",
+                event: concat!($name, "_exit"),
+                variant: $number << 1 | 1,
+                fields: &[],
+                decode: vector_event,
+            },
+        )*];
+    };
+}
+
+vectors! {
+    0 "local_timer",
+    1 "reschedule",
+    2 "call_function",
+    3 "call_function_single",
+    4 "irq_work",
+    5 "x86_platform_ipi",
+    6 "thermal_apic",
+    7 "threshold_apic",
+    8 "deferred_error_apic",
+    9 "error_apic",
+    10 "spurious_apic",
+}
+
+fn handler_entry(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let number = record.number(0)? as u32;
+    // One name per line: several handlers may share it, and its first one speaks for it at the end
+    // too, where the kernel does not tell the name.
+    let name = if let Some(name) = state.irq_names.get(&number) {
+        *name
+    } else {
+        let text = String::from_utf8_lossy(record.text(1)?).into_owned();
+        let name = state.names.id(&text, batch);
+        if state.irq_names.len() < LINES_MAX {
+            state.irq_names.insert(number, name);
+        }
+        name
+    };
+    Some(record.event(IrqBegin { irq: Irq::Line(number, name) }))
+}
+
+/// Lines whose names are kept; a kernel has at most some thousands.
+const LINES_MAX: usize = 1 << 16;
+
+fn handler_exit(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let number = record.number(0)? as u32;
+    let name = state.irq_names.get(&number).copied().unwrap_or(NameId::NONE);
+    Some(record.event(IrqEnd { irq: Irq::Line(number, name) }))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it has a handler's type")]
+fn vector_event(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let irq = Irq::Vector(Vector(record.variant >> 1));
+    let ends = record.variant & 1 != 0;
+    Some(record.event(if ends { Kind::from(IrqEnd { irq }) } else { IrqBegin { irq }.into() }))
+}
+
+fn softirq_event(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let vector = record.number(0)? as u32;
+    Some(record.event(match record.variant {
+        RAISE => Kind::from(SoftirqRaise { vector }),
+        BEGIN => SoftirqBegin { vector }.into(),
+        _ => SoftirqEnd { vector }.into(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_numbered_as_in_the_model() {
+        for known in VECTOR_EVENTS {
+            let name = Vector(known.variant >> 1).name();
+            let end = if known.variant & 1 != 0 { "exit" } else { "entry" };
+            assert_eq!(known.event, format!("{name}_{end}"));
+        }
+        assert_eq!(VECTOR_EVENTS.len(), 2 * Vector::NAMES.len());
+    }
+}

@@ -1,0 +1,164 @@
+//! The scheduler's events.
+
+use super::{Known, Record, State};
+use std::collections::BTreeMap;
+use tardy_model::event::{Migrate, Priority, Switch, TaskState, Waking, WokenNew};
+use tardy_model::{Batch, CpuId, Event, Kind, Prio, TaskId};
+
+const WOKEN: &[&str] = &["pid", "comm", "prio", "target_cpu"];
+
+const fn sched(
+    event: &'static str,
+    fields: &'static [&'static str],
+    decode: super::Handler,
+) -> Known {
+    Known { group: "sched", event, variant: 0, fields, decode }
+}
+
+pub(super) const EVENTS: &[Known] = &[
+    sched("sched_waking", WOKEN, waking),
+    Known { variant: NEW, ..sched("sched_wakeup_new", WOKEN, waking) },
+    sched(
+        "sched_switch",
+        &["prev_pid", "prev_comm", "prev_prio", "prev_state", "next_pid", "next_comm", "next_prio"],
+        switch,
+    ),
+    sched("sched_migrate_task", &["pid", "comm", "orig_cpu", "dest_cpu"], migrate),
+    sched("sched_pi_setprio", &["pid", "comm", "oldprio", "newprio"], pi_setprio),
+];
+
+const NEW: u32 = 1;
+
+fn waking(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let target = state.tasks.see(record, 0, 1, batch)?;
+    let prio = Prio(record.number(2)? as i16);
+    let target_cpu = CpuId(record.number(3)? as u16);
+    Some(record.event(if record.variant == NEW {
+        Kind::from(WokenNew { target, target_cpu, prio })
+    } else {
+        Waking { target, target_cpu, prio }.into()
+    }))
+}
+
+fn switch(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let prev = state.tasks.see(record, 0, 1, batch)?;
+    let next = state.tasks.see(record, 4, 5, batch)?;
+    state.idle_switches.count(record.cpu, prev, next);
+    let (prev_state, preempted) = state.states.read(record.number(3)?);
+    let switch = Switch {
+        prev_state,
+        prev_prio: Prio(record.number(2)? as i16),
+        preempted,
+        next,
+        next_prio: Prio(record.number(6)? as i16),
+    };
+    Some(record.event_of(prev, switch))
+}
+
+fn migrate(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let target = state.tasks.see(record, 0, 1, batch)?;
+    let (from, to) = (CpuId(record.number(2)? as u16), CpuId(record.number(3)? as u16));
+    Some(record.event(Migrate { target, from, to }))
+}
+
+fn pi_setprio(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let target = state.tasks.see(record, 0, 1, batch)?;
+    let (old, new) = (Prio(record.number(2)? as i16), Prio(record.number(3)? as i16));
+    Some(record.event(Priority { target, old, new }))
+}
+
+/// Each CPU's switches to and from its idle task.
+#[derive(Default)]
+pub(super) struct IdleSwitches(BTreeMap<CpuId, (u64, u64)>);
+
+impl IdleSwitches {
+    fn count(&mut self, cpu: CpuId, prev: TaskId, next: TaskId) {
+        let (to, from) = self.0.entry(cpu).or_default();
+        *to += u64::from(next == TaskId::IDLE);
+        *from += u64::from(prev == TaskId::IDLE);
+    }
+
+    pub(super) fn silent(&self) -> Vec<CpuId> {
+        // A few might be the recording's edge or a loss.
+        let silent = self.0.iter().filter(|(_, (to, from))| *to >= 10 && *from == 0);
+        silent.map(|(cpu, _)| *cpu).collect()
+    }
+}
+
+/// What the bits of `prev_state` mean on the recorded kernel; they moved between versions, and the
+/// event's print format has them: `{ 0x00000001, "S" }`.
+pub(super) struct StateTable(Vec<(u64, TaskState)>);
+
+impl Default for StateTable {
+    /// As kernels since 4.14 have them.
+    fn default() -> Self {
+        Self::parse(
+            r#"{0x1,"S"},{0x2,"D"},{0x4,"T"},{0x8,"t"},{0x10,"X"},{0x20,"Z"},{0x40,"P"},{0x80,"I"}"#,
+        )
+    }
+}
+
+/// Bits of a 64-bit state.
+const STATES_MAX: usize = 64;
+
+impl StateTable {
+    pub(super) fn parse(print: &str) -> Self {
+        let pair = |text: &str| {
+            let (bit, letter) = text.split('}').next()?.split_once(',')?;
+            let bit = match bit.trim().strip_prefix("0x") {
+                Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+                None => bit.trim().parse().ok()?,
+            };
+            let state = match letter.trim().trim_matches('"') {
+                "S" => TaskState::Interruptible,
+                "T" | "t" => TaskState::Stopped,
+                "X" | "x" | "Z" => TaskState::Dead,
+                "P" => TaskState::Parked,
+                "I" => TaskState::Idle,
+                _ => TaskState::Uninterruptible,
+            };
+            Some((bit, state))
+        };
+        let mut bits: Vec<_> = print.split('{').skip(1).filter_map(pair).take(STATES_MAX).collect();
+        bits.sort_by_key(|(bit, _)| *bit);
+        if bits.is_empty() { Self::default() } else { Self(bits) }
+    }
+
+    /// The state, and whether the task was preempted: then the kernel sets a bit above all others.
+    fn read(&self, bits: u64) -> (TaskState, bool) {
+        match self.0.iter().find(|(bit, _)| bits & bit != 0) {
+            Some((_, state)) => (*state, false),
+            None => (TaskState::Running, bits != 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_letters_of_two_generations_of_kernels() {
+        let today = StateTable::default();
+        for (bits, state, preempted) in [
+            (0, TaskState::Running, false),
+            (0x100, TaskState::Running, true),
+            (1, TaskState::Interruptible, false),
+            (2, TaskState::Uninterruptible, false),
+            (8, TaskState::Stopped, false),
+            (0x20, TaskState::Dead, false),
+            (0x40, TaskState::Parked, false),
+            (0x80, TaskState::Idle, false),
+        ] {
+            assert_eq!(today.read(bits), (state, preempted), "{bits:#x}");
+        }
+        let old = StateTable::parse(
+            r#"prev_state=%s", REC->prev_state & (1024-1) ? __print_flags(REC->prev_state & (1024-1), "|",
+            { 1, "S"} , { 2, "D" }, { 4, "T" }, { 16, "Z" }, { 128, "K" }, { 512, "P" }) : "R""#,
+        );
+        assert_eq!(old.read(16), (TaskState::Dead, false));
+        assert_eq!(old.read(2 | 128), (TaskState::Uninterruptible, false));
+        assert_eq!(old.read(512), (TaskState::Parked, false));
+        assert_eq!(old.read(1024), (TaskState::Running, true));
+    }
+}

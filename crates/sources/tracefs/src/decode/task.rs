@@ -1,0 +1,171 @@
+//! Who tasks are: names from wherever an event shows one, processes of new threads.
+
+use super::{Known, Record, State};
+use std::collections::HashMap;
+use tardy_model::event::{Comm, TaskExit, TaskInfo, TaskName};
+use tardy_model::{Batch, CpuId, Event, TaskId};
+
+pub(super) const EVENTS: &[Known] = &[
+    Known {
+        group: "sched",
+        event: "sched_process_exec",
+        variant: 0,
+        fields: &["pid", "old_pid"],
+        decode: exec,
+    },
+    Known {
+        group: "sched",
+        event: "sched_process_exit",
+        variant: 0,
+        fields: &["pid"],
+        decode: exit,
+    },
+    Known {
+        group: "task",
+        event: "task_newtask",
+        variant: 0,
+        fields: &["pid", "comm", "clone_flags"],
+        decode: new,
+    },
+    Known {
+        group: "task",
+        event: "task_rename",
+        variant: 0,
+        fields: &["pid", "newcomm"],
+        decode: rename,
+    },
+];
+
+/// A thread as procfs shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownTask {
+    /// Its id.
+    pub task: TaskId,
+    /// Its name.
+    pub comm: Comm,
+    /// Its process and flags.
+    pub info: TaskInfo,
+}
+
+/// Tasks of which something has been told. At most [`TASKS_MAX`]; beyond, names are told each time.
+#[derive(Default)]
+pub(super) struct Tasks(HashMap<TaskId, Told>);
+
+#[derive(Clone, Copy)]
+struct Told {
+    comm: Comm,
+    info: Option<TaskInfo>,
+}
+
+/// Linux has no more threads than this (`PID_MAX_LIMIT`).
+const TASKS_MAX: usize = 1 << 22;
+
+/// `CLONE_THREAD`.
+const SAME_PROCESS: u64 = 0x0001_0000;
+
+/// The parent of all kernel threads.
+const KTHREADD: TaskId = TaskId(2);
+
+impl Tasks {
+    pub(super) fn introduce(&mut self, time_ns: u64, known: &KnownTask, batch: &mut Batch) {
+        let told = Told { comm: known.comm, info: Some(known.info) };
+        self.keep(known.task, told);
+        let event = |kind| Event::new(time_ns, CpuId(0), known.task, kind);
+        batch.events.push(event(TaskName { comm: known.comm }.into()));
+        batch.events.push(event(known.info.into()));
+    }
+
+    /// The task in field `pid`, whose name is in field `comm`; tells the name where it is new.
+    pub(super) fn see(
+        &mut self,
+        record: &Record<'_>,
+        pid: usize,
+        comm: usize,
+        batch: &mut Batch,
+    ) -> Option<TaskId> {
+        let task = record.task(pid)?;
+        // Every CPU has an idle task of its own name, all with the id 0.
+        if task != TaskId::IDLE
+            && let Some(text) = record.text(comm)
+        {
+            self.name(record, task, text, batch);
+        }
+        Some(task)
+    }
+
+    fn name(&mut self, record: &Record<'_>, task: TaskId, text: &[u8], batch: &mut Batch) {
+        let mut comm = Comm::default();
+        let kept = text.len().min(15);
+        comm.0[..kept].copy_from_slice(&text[..kept]);
+        let told = self.0.get(&task).copied();
+        if told.is_none_or(|told| told.comm != comm) {
+            self.keep(task, Told { comm, info: told.and_then(|told| told.info) });
+            batch.events.push(record.event_of(task, TaskName { comm }));
+        }
+    }
+
+    fn info(&self, task: TaskId) -> Option<TaskInfo> {
+        self.0.get(&task)?.info
+    }
+
+    fn keep(&mut self, task: TaskId, told: Told) {
+        if self.0.len() < TASKS_MAX || self.0.contains_key(&task) {
+            self.0.insert(task, told);
+        }
+    }
+}
+
+/// A new task: its process is the parent's or its own, and kernel threads beget kernel threads.
+fn new(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    // The id may have been another task's: tell the name even if it is the same.
+    state.tasks.0.remove(&record.task(0)?);
+    let task = state.tasks.see(record, 0, 1, batch)?;
+    let parent = state.tasks.info(record.current);
+    let process = if record.number(2)? & SAME_PROCESS == 0 {
+        task
+    } else {
+        parent.map_or(record.current, |parent| parent.process)
+    };
+    let is_kernel =
+        record.current == KTHREADD || parent.is_some_and(|parent| parent.has(TaskInfo::KERNEL));
+    let info = TaskInfo { process, flags: if is_kernel { TaskInfo::KERNEL } else { 0 } };
+    if let Some(told) = state.tasks.0.get_mut(&task) {
+        told.info = Some(info);
+    }
+    Some(record.event_of(task, info))
+}
+
+/// A program begins in an old task, under the id of its process, and is no kernel thread any more
+/// if it was one (user mode helpers begin so).
+fn exec(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let task = record.task(0)?;
+    let flags = state.tasks.info(task).map_or(0, |info| info.flags) & !TaskInfo::KERNEL;
+    let info = TaskInfo { process: task, flags };
+    if let Some(told) = state.tasks.0.get_mut(&task) {
+        told.info = Some(info);
+    }
+    Some(record.event_of(task, info))
+}
+
+fn exit(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let task = record.task(0)?;
+    // The name stays until the id comes again: the task still has to switch out, and telling its
+    // name there would bring it back to life.
+    if let Some(told) = state.tasks.0.get_mut(&task) {
+        told.info = None;
+    }
+    Some(record.event_of(task, TaskExit))
+}
+
+fn rename(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let task = record.task(0).unwrap_or(record.current);
+    let text = record.text(1)?;
+    let before = batch.events.len();
+    state.tasks.name(record, task, text, batch);
+    // Renamed to what it is called already: nothing new, and told once more does no harm.
+    if batch.events.len() == before {
+        Some(record.event_of(task, TaskName { comm: state.tasks.0.get(&task)?.comm }))
+    } else {
+        batch.events.pop()
+    }
+}

@@ -1,0 +1,323 @@
+//! A timer's life, of both subsystems.
+//!
+//! What the kernel's events do not tell, and what is done about it:
+//! - `timer_cancel` comes before every expiry and every rearming too (seen on 6.18; `hrtimer_cancel`
+//!   there only before a rearming or where somebody gives up). Cancels are passed on as they come,
+//!   and what was armed is remembered beyond them.
+//! - `hrtimer_start` does not name its clock. An expiry that is nearer to what `CLOCK_REALTIME`
+//!   shows than to `CLOCK_MONOTONIC` is taken as the former's. `CLOCK_BOOTTIME` is recognised at
+//!   the expiry only, where the event carries that clock's reading; until then such a timer's
+//!   arming shows an expiry later by the time suspended. `CLOCK_TAI` is taken as `CLOCK_REALTIME`
+//!   and its lead of whole seconds, where one is set, stays in.
+//! - `hrtimer_expire_entry` does not tell the expiry: it is what was last armed at that address. A
+//!   timer armed before the recording has the clock reading of its expiry loop instead, and a slack
+//!   of 0: it looks as if it were nearly on time.
+//! - Timers of the wheel count ticks. The expiry is the start of the tick that they wait for, by
+//!   the phase in which the kernel's own tick timer was armed; the slack reaches to the end of the
+//!   wheel's bucket. Both are as good as the tick is regular.
+
+use super::{Known, Names, Record, State};
+use crate::clocks::Clocks;
+use crate::symbols::Symbols;
+use std::collections::HashMap;
+use tardy_model::event::{ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
+use tardy_model::{Batch, Event, NameId, Tables, TaskId, TimerClass, TimerDef, TimerId};
+
+const fn timer(
+    event: &'static str,
+    fields: &'static [&'static str],
+    decode: super::Handler,
+) -> Known {
+    Known { group: "timer", event, variant: 0, fields, decode }
+}
+
+pub(super) const EVENTS: &[Known] = &[
+    timer(
+        "hrtimer_start",
+        &["hrtimer", "function", "expires", "softexpires", "mode"],
+        hrtimer_start,
+    ),
+    timer("hrtimer_cancel", &["hrtimer"], cancel),
+    timer("hrtimer_expire_entry", &["hrtimer", "function", "now"], hrtimer_expire),
+    timer("hrtimer_expire_exit", &["hrtimer"], expire_end),
+    timer(
+        "timer_start",
+        &["timer", "function", "expires", "now", "flags", "bucket_expiry"],
+        timer_start,
+    ),
+    timer("timer_cancel", &["timer"], cancel),
+    timer("timer_expire_entry", &["timer", "function"], timer_expire),
+    timer("timer_expire_exit", &["timer"], expire_end),
+];
+
+/// The callback of timers on which a thread sleeps, which arms them itself.
+const SLEEPER: &str = "hrtimer_wakeup";
+
+/// The callbacks of the tick, whose expiry shows where ticks begin (the first since Linux 6.10).
+const TICK: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
+
+/// Timers that are armed or expire at this moment, and ids given out.
+pub(super) struct Timers {
+    symbols: Symbols,
+    functions: HashMap<u64, Function>,
+    ids: HashMap<(u64, u64, TaskId), TimerId>,
+    armed: HashMap<u64, Armed>,
+    /// Apart from those armed: a callback may arm its own timer again.
+    expiring: HashMap<u64, TimerId>,
+    tick_phase_ns: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Function {
+    name: NameId,
+    is_sleeper: bool,
+    is_tick: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Armed {
+    id: TimerId,
+    function: u64,
+    soft_ns: u64,
+    /// As the kernel had it, on a clock that is not known for sure; 0 for the wheel's timers.
+    soft_raw_ns: i64,
+    slack_ns: u32,
+    mode: TimerMode,
+    /// The kernel may say "cancel" before an expiry too, so what is known must outlive it.
+    cancelled: bool,
+}
+
+impl Armed {
+    fn begin(&self) -> ExpireBegin {
+        let Self { id, soft_ns, slack_ns, mode, .. } = *self;
+        ExpireBegin { timer: id, soft_ns, slack_ns, mode }
+    }
+}
+
+/// The most timers held as armed or expiring at once. Beyond it a timer is told but not remembered;
+/// a machine has some thousands.
+const ARMED_MAX: usize = 1 << 18;
+
+/// The most functions whose names are kept.
+const FUNCTIONS_MAX: usize = 1 << 16;
+
+/// A clock reading farther from the event's own time than this is another clock's. No expiry loop
+/// takes as long.
+const ANOTHER_CLOCK_NS: u64 = 1_000_000_000;
+
+impl Timers {
+    pub(super) fn new(symbols: Symbols) -> Self {
+        Self {
+            symbols,
+            functions: HashMap::new(),
+            ids: HashMap::new(),
+            armed: HashMap::new(),
+            expiring: HashMap::new(),
+            tick_phase_ns: 0,
+        }
+    }
+
+    fn function(&mut self, address: u64, names: &mut Names, batch: &mut Batch) -> Function {
+        if let Some(function) = self.functions.get(&address) {
+            return *function;
+        }
+        let name = self.symbols.name(address);
+        let function = Function {
+            name: names.id(&name, batch),
+            is_sleeper: name == SLEEPER,
+            is_tick: TICK.contains(&name.as_str()),
+        };
+        if self.functions.len() < FUNCTIONS_MAX {
+            self.functions.insert(address, function);
+        }
+        function
+    }
+
+    /// The id of a timer by what makes it one, given out and defined where it is new.
+    fn id(&mut self, wanted: TimerDef, function: u64, batch: &mut Batch) -> TimerId {
+        let key = (wanted.address, function, wanted.owner);
+        if let Some(id) = self.ids.get(&key) {
+            return *id;
+        }
+        let id = TimerId(self.ids.len() as u32 + 1);
+        if id.0 >= Tables::ENTRIES_MAX {
+            return TimerId::UNKNOWN;
+        }
+        self.ids.insert(key, id);
+        batch.timers.push(TimerDef { id, ..wanted });
+        id
+    }
+
+    fn arm(&mut self, address: u64, armed: Armed) {
+        if self.armed.len() >= ARMED_MAX && !self.armed.contains_key(&address) {
+            self.armed.retain(|_, armed| !armed.cancelled);
+        }
+        if self.armed.len() < ARMED_MAX || self.armed.contains_key(&address) {
+            self.armed.insert(address, armed);
+        }
+    }
+
+    /// What was armed at `address`, if it was with this function: after a loss it may be another.
+    fn expire(&mut self, address: u64, function: u64) -> Option<Armed> {
+        self.armed.remove(&address).filter(|armed| armed.function == function)
+    }
+
+    fn begin(&mut self, address: u64, id: TimerId) {
+        if self.expiring.len() < ARMED_MAX {
+            self.expiring.insert(address, id);
+        }
+    }
+}
+
+impl Clocks {
+    /// What to subtract from an expiry to have it in `CLOCK_MONOTONIC`, by which clock it is nearer
+    /// to at `time_ns`.
+    fn ahead_of_expiry_ns(&self, raw_ns: i64, time_ns: u64) -> i64 {
+        let from_now_ns = raw_ns.saturating_sub(time_ns as i64);
+        let far = self.realtime_ahead_ns / 2;
+        // A timer that never expires (`KTIME_MAX`) is no clock's in particular.
+        let is_realtime = self.realtime_ahead_ns > ANOTHER_CLOCK_NS as i64
+            && from_now_ns > far
+            && from_now_ns < far.saturating_mul(3);
+        if is_realtime { self.realtime_ahead_ns } else { 0 }
+    }
+
+    /// The same for a reading of the clock itself, which tells them apart for sure.
+    fn ahead_of_reading_ns(&self, raw_ns: i64, time_ns: u64) -> i64 {
+        let ahead_ns = raw_ns.saturating_sub(time_ns as i64);
+        if ahead_ns.unsigned_abs() < ANOTHER_CLOCK_NS {
+            return 0;
+        }
+        let clocks = [self.boottime_ahead_ns, self.realtime_ahead_ns];
+        clocks.into_iter().min_by_key(|clock| clock.abs_diff(ahead_ns)).unwrap_or(0)
+    }
+}
+
+fn to_monotonic(raw_ns: i64, ahead_ns: i64) -> u64 {
+    raw_ns.saturating_sub(ahead_ns).max(0) as u64
+}
+
+fn hrtimer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let (address, function) = (record.number(0)?, record.number(1)?);
+    let expires = record.number(2)? as i64;
+    let soft_raw_ns = record.number(3).map_or(expires, |soft| soft as i64);
+    let slack_ns = expires.saturating_sub(soft_raw_ns).clamp(0, u32::MAX.into()) as u32;
+    // Kernels before 4.16 do not tell the mode.
+    let mode = TimerMode(record.number(4).unwrap_or(0) as u8);
+    let named = state.timers.function(function, &mut state.names, batch);
+    let owner = if named.is_sleeper { record.current } else { TaskId::IDLE };
+    let definition = TimerDef {
+        id: TimerId::UNKNOWN,
+        address,
+        function: named.name,
+        owner,
+        class: TimerClass::Hrtimer,
+    };
+    let id = state.timers.id(definition, function, batch);
+    let ahead_ns = state.clocks.ahead_of_expiry_ns(soft_raw_ns, record.time_ns);
+    let soft_ns = to_monotonic(soft_raw_ns, ahead_ns);
+    if named.is_tick {
+        state.timers.tick_phase_ns = soft_ns % state.clocks.tick_ns;
+    }
+    state.timers.arm(
+        address,
+        Armed { id, function, soft_ns, soft_raw_ns, slack_ns, mode, cancelled: false },
+    );
+    Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode }))
+}
+
+fn hrtimer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let (address, function) = (record.number(0)?, record.number(1)?);
+    let now = record.number(2)? as i64;
+    let ahead_ns = state.clocks.ahead_of_reading_ns(now, record.time_ns);
+    let begin = if let Some(armed) = state.timers.expire(address, function) {
+        ExpireBegin { soft_ns: to_monotonic(armed.soft_raw_ns, ahead_ns), ..armed.begin() }
+    } else {
+        ExpireBegin {
+            timer: unarmed(state, address, function, TimerClass::Hrtimer, batch),
+            soft_ns: to_monotonic(now, ahead_ns),
+            slack_ns: 0,
+            mode: TimerMode::default(),
+        }
+    };
+    state.timers.begin(address, begin.timer);
+    Some(record.event(begin))
+}
+
+/// The id of a timer whose arming was not seen: nobody's.
+fn unarmed(
+    state: &mut State,
+    address: u64,
+    function: u64,
+    class: TimerClass,
+    batch: &mut Batch,
+) -> TimerId {
+    let name = state.timers.function(function, &mut state.names, batch).name;
+    let definition =
+        TimerDef { id: TimerId::UNKNOWN, address, function: name, owner: TaskId::IDLE, class };
+    state.timers.id(definition, function, batch)
+}
+
+fn cancel(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let armed = state.timers.armed.get_mut(&record.number(0)?);
+    let timer = armed.map_or(TimerId::UNKNOWN, |armed| {
+        armed.cancelled = true;
+        armed.id
+    });
+    Some(record.event(TimerCancel { timer }))
+}
+
+fn expire_end(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let timer = state.timers.expiring.remove(&record.number(0)?).unwrap_or(TimerId::UNKNOWN);
+    Some(record.event(ExpireEnd { timer }))
+}
+
+/// `TIMER_PINNED` in a wheel timer's flags.
+const WHEEL_PINNED: u64 = 0x0010_0000;
+
+fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let (address, function) = (record.number(0)?, record.number(1)?);
+    let (expires, now) = (record.number(2)?, record.number(3)?);
+    // Jiffies wrap at the machine's word.
+    let ticks = |later: u64, earlier: u64| match record.size(2) {
+        Some(4) => i64::from((later as u32).wrapping_sub(earlier as u32) as i32),
+        _ => later.wrapping_sub(earlier) as i64,
+    };
+    let clocks = state.clocks;
+    let ticks_ns = |ticks: i64| ticks.max(0).unsigned_abs().saturating_mul(clocks.tick_ns);
+    let period_ns = clocks.tick_ns;
+    let since_tick_ns =
+        (record.time_ns % period_ns + period_ns - state.timers.tick_phase_ns) % period_ns;
+    let this_tick_ns = record.time_ns.saturating_sub(since_tick_ns);
+    let soft_ns = this_tick_ns.saturating_add(ticks_ns(ticks(expires, now))).max(record.time_ns);
+    let bucket = record.number(5).map_or(0, |bucket| ticks_ns(ticks(bucket, expires)));
+    let slack_ns = u32::try_from(bucket).unwrap_or(u32::MAX);
+    let pinned = record.number(4).is_some_and(|flags| flags & WHEEL_PINNED != 0);
+    let mode = TimerMode(TimerMode::SOFT | if pinned { TimerMode::PINNED } else { 0 });
+
+    let id = unarmed(state, address, function, TimerClass::TimerList, batch);
+    let armed = Armed { id, function, soft_ns, soft_raw_ns: 0, slack_ns, mode, cancelled: false };
+    state.timers.arm(address, armed);
+    Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode }))
+}
+
+fn timer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let address = record.number(0)?;
+    let armed = match record.number(1) {
+        Some(function) => state.timers.expire(address, function),
+        // Old kernels do not tell the function here.
+        None => state.timers.armed.remove(&address),
+    };
+    let begin = if let Some(armed) = armed {
+        armed.begin()
+    } else {
+        let timer = match record.number(1) {
+            Some(function) => unarmed(state, address, function, TimerClass::TimerList, batch),
+            None => TimerId::UNKNOWN,
+        };
+        let mode = TimerMode(TimerMode::SOFT);
+        ExpireBegin { timer, soft_ns: record.time_ns, slack_ns: 0, mode }
+    };
+    state.timers.begin(address, begin.timer);
+    Some(record.event(begin))
+}
