@@ -1,7 +1,7 @@
 //! The cyclic measurement with the letters of cyclictest, for comparing the two:
 //! `cyclic -D SECONDS -i INTERVAL_US -p PRIO [--load SPEC] [--histfile FILE --bins US] [--marks]
-//! [--policy fifo|rr|deadline|other] [--aligned]`. Prints one line of JSON per thread, and the
-//! notes to standard error.
+//! [--policy fifo|rr|deadline|other] [--aligned]`. Prints one line of JSON per thread and one
+//! for all of them, and the notes to standard error.
 
 use std::error::Error;
 use std::fs::File;
@@ -9,6 +9,7 @@ use std::io::BufWriter;
 use std::time::Duration;
 use tardy_lab::cyclic::{Phase, Plan, prepare};
 use tardy_lab::{Policy, histfile, load};
+use tardy_stats::Latencies;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut plan = Plan { duration: Some(Duration::from_secs(1)), ..Plan::default() };
@@ -43,23 +44,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let load = load.start()?;
     let measurement = prepare(&plan)?.start().finish();
     load.stop();
+    let mut all = Latencies::default();
     for thread in &measurement.threads {
-        let latencies = &thread.latencies;
-        println!(
-            "{{\"name\":\"{}\",\"policy\":\"{}\",\"samples\":{},\"overruns\":{},\"min_ns\":{},\
-             \"mean_ns\":{:.1},\"p50_ns\":{},\"p99_ns\":{},\"p999_ns\":{},\"max_ns\":{}}}",
-            thread.name,
-            thread.policy.name(),
-            latencies.count(),
-            thread.overruns,
-            latencies.min_ns(),
-            latencies.mean_ns(),
-            latencies.quantile_ns(0.5),
-            latencies.quantile_ns(0.99),
-            latencies.quantile_ns(0.999),
-            latencies.max_ns(),
-        );
+        print_line(&thread.name, thread.policy, &thread.latencies, thread.overruns);
+        all.merge(&thread.latencies);
     }
+    let overruns = measurement.threads.iter().map(|thread| thread.overruns).sum();
+    print_line("all", plan.policy, &all, overruns);
     for note in &measurement.notes {
         eprintln!("note: {note}");
     }
@@ -70,4 +61,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         histfile::write(BufWriter::new(File::create(path)?), &measurement.histograms, true)?;
     }
     Ok(())
+}
+
+fn print_line(name: &str, policy: Policy, latencies: &Latencies, overruns: u64) {
+    println!(
+        "{{\"name\":\"{name}\",\"policy\":\"{}\",\"samples\":{},\"overruns\":{overruns},\
+         \"min_ns\":{},\"mean_ns\":{:.1},\"p50_ns\":{},\"p99_ns\":{},\"p999_ns\":{},\
+         \"max_ns\":{}}}",
+        policy.name(),
+        latencies.count(),
+        latencies.min_ns(),
+        latencies.mean_ns(),
+        latencies.quantile_ns(0.5),
+        latencies.quantile_ns(0.99),
+        latencies.quantile_ns(0.999),
+        latencies.max_ns(),
+    );
 }
