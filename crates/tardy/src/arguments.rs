@@ -49,7 +49,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 /// CPUs as in cyclictest's `-a`: `0-2,5`.
 pub(crate) fn cpus(text: &str) -> Result<Cpus, String> {
     let wrong = || format!("{text:?} is no list of CPUs: write 0-2,5");
-    let mut list = Vec::new();
+    let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let first: u16 = first.trim().parse().map_err(|_| wrong())?;
@@ -57,9 +57,9 @@ pub(crate) fn cpus(text: &str) -> Result<Cpus, String> {
         if first > last {
             return Err(wrong());
         }
-        list.extend(first..=last);
+        cpus.extend(first..=last);
     }
-    Ok(Cpus(list))
+    Ok(Cpus(cpus))
 }
 
 /// A list of CPUs.

@@ -64,7 +64,10 @@ pub(crate) fn explain(
     }
     let missing = &recording.manifest().missing;
     if !missing.is_empty() {
-        notes.push(format!("not recorded, because the kernel has no such event: {}", missing.join(", ")));
+        notes.push(format!(
+            "not recorded, because the kernel has no such event: {}",
+            missing.join(", ")
+        ));
     }
     Ok(Explained { explanation, notes })
 }

@@ -69,7 +69,7 @@ from_errors!(
     tardy_lab::load::LoadError,
     tardy_recording::OpenError,
     tardy_recording::ReadError,
-    tardy_recording::TableError,
+    tardy_recording::tables::TableError,
     tardy_recording::WriteError,
     tardy_model::SourceError,
 );

@@ -15,9 +15,9 @@ fn in_ns(time: Timespec) -> u64 {
 /// their expiry in them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClockOffsets {
-    realtime_ns: i128,
-    boottime_ns: i128,
-    tai_ns: i128,
+    realtime_ahead_ns: i128,
+    boottime_ahead_ns: i128,
+    tai_ahead_ns: i128,
 }
 
 impl ClockOffsets {
@@ -33,18 +33,18 @@ impl ClockOffsets {
             (0..3).filter_map(|_| once()).min().unwrap_or(0)
         };
         Self {
-            realtime_ns: ahead(DynamicClockId::Known(ClockId::Realtime)),
-            boottime_ns: ahead(DynamicClockId::Boottime),
-            tai_ns: ahead(DynamicClockId::Tai),
+            realtime_ahead_ns: ahead(DynamicClockId::Known(ClockId::Realtime)),
+            boottime_ahead_ns: ahead(DynamicClockId::Boottime),
+            tai_ahead_ns: ahead(DynamicClockId::Tai),
         }
     }
 
     /// A time of the clock with the kernel's id `clock`, as `CLOCK_MONOTONIC`.
     pub fn to_monotonic_ns(self, clock: u32, ns: u64) -> u64 {
         let ahead_ns = match clock {
-            0 => self.realtime_ns,
-            7 => self.boottime_ns,
-            11 => self.tai_ns,
+            0 => self.realtime_ahead_ns,
+            7 => self.boottime_ahead_ns,
+            11 => self.tai_ahead_ns,
             _ => return ns,
         };
         (i128::from(ns) - ahead_ns).clamp(0, i128::from(u64::MAX)) as u64

@@ -62,23 +62,16 @@ impl Definitions {
         class: TimerClass,
         batch: &mut Batch,
     ) -> TimerId {
-        let id = match self.timers.get(&(address, function, owner)) {
-            Some(id) => *id,
-            None => {
-                let id = next_id(self.timers.len()).map_or(TimerId::UNKNOWN, TimerId);
-                if id != TimerId::UNKNOWN {
-                    let function_name = self.function(function, batch);
-                    self.timers.insert((address, function, owner), id);
-                    batch.timers.push(TimerDef {
-                        id,
-                        address,
-                        function: function_name,
-                        owner,
-                        class,
-                    });
-                }
-                id
+        let id = if let Some(id) = self.timers.get(&(address, function, owner)) {
+            *id
+        } else {
+            let id = next_id(self.timers.len()).map_or(TimerId::UNKNOWN, TimerId);
+            if id != TimerId::UNKNOWN {
+                let function_name = self.function(function, batch);
+                self.timers.insert((address, function, owner), id);
+                batch.timers.push(TimerDef { id, address, function: function_name, owner, class });
             }
+            id
         };
         self.at_address.insert(address, id);
         id

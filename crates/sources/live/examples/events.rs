@@ -7,7 +7,7 @@ use tardy_model::{Batch, Source, Tables};
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let milliseconds = std::env::args().nth(1).map_or(Ok(100), |text| text.parse())?;
-    let mut live = Live::start(Options::default())?;
+    let mut live = Live::start(&Options::default())?;
     eprintln!("this kernel does not have: {:?}", live.missing());
     let end = Instant::now() + Duration::from_millis(milliseconds);
     let mut tables = Tables::default();

@@ -70,12 +70,12 @@ impl Live {
     /// # Errors
     /// Where the kernel has no BTF or does not let this process load programs: the error says what
     /// would bring it.
-    pub fn start(options: Options) -> Result<Self, Error> {
+    pub fn start(options: &Options) -> Result<Self, Error> {
         if !Options::SLOTS_SHIFT.contains(&options.slots_shift) {
             return Err(Error::BufferSize { slots_shift: options.slots_shift });
         }
         let start_ns = monotonic_ns();
-        let attached = attach::attach(&options)?;
+        let attached = attach::attach(options)?;
         let mut roles = Roles::default();
         for thread in &options.own_threads {
             roles.threads.insert(*thread, TaskInfo::OWN);

@@ -52,7 +52,7 @@ const DEFINED_TAGS: [u8; 2] = [TimerArm::TAG, ExpireBegin::TAG];
 
 /// All CPUs' rings.
 pub(crate) struct Rings {
-    rings: Mapping,
+    control: Mapping,
     slots: Mapping,
     cpus: usize,
     slots_shift: u32,
@@ -66,7 +66,7 @@ impl Rings {
         slots_shift: u32,
     ) -> Result<Self, Error> {
         Ok(Self {
-            rings: Mapping::of(rings, cpus * size_of::<Ring>())?,
+            control: Mapping::of(rings, cpus * size_of::<Ring>())?,
             slots: Mapping::of(slots, (cpus << slots_shift) * size_of::<Slot>())?,
             cpus,
             slots_shift,
@@ -120,7 +120,7 @@ impl Rings {
                 }
                 take(record, definition);
                 // Give slots back in good time, not only at the end of a long drain.
-                if tail & 0xff == 0 {
+                if tail.is_multiple_of(256) {
                     ring.tail.store(tail, Ordering::Release);
                 }
             }
@@ -133,7 +133,7 @@ impl Rings {
         assert!(cpu < self.cpus);
         // SAFETY: the mapping holds `cpus` rings (checked when it was made), lives as long as
         // `self`, is aligned to a page, and every field is an atomic or never read.
-        unsafe { &*self.rings.start.cast::<Ring>().as_ptr().add(cpu) }
+        unsafe { &*self.control.start.cast::<Ring>().as_ptr().add(cpu) }
     }
 
     fn slot(&self, cpu: usize, at: u64) -> &Slot {

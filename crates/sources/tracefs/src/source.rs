@@ -156,6 +156,16 @@ impl Tracefs {
         Ok(())
     }
 
+    /// A thread of this process counts as one that does the recording. To be called before the first
+    /// batch is read.
+    pub fn mark_own(&mut self, thread: u32) {
+        let info =
+            TaskInfo { process: tardy_model::TaskId(std::process::id()), flags: TaskInfo::OWN };
+        let kind = tardy_model::Kind::TaskInfo(info);
+        let task = tardy_model::TaskId(thread);
+        self.first.events.push(Event::new(self.start_ns, CpuId(0), task, kind));
+    }
+
     /// What this recording has and has not, up to now.
     pub fn info(&self) -> Info {
         let mut info = self.info.clone();
@@ -290,10 +300,15 @@ fn introduce_tasks(start_ns: u64, options: &Options, decoder: &mut Decoder, firs
     let watched: BTreeSet<u32> = options.watched.iter().copied().collect();
     let marks: BTreeSet<u32> = options.marks.iter().map(|reader| reader.task().0).collect();
     for mut known in procfs_tasks::read() {
-        let flags =
-            [(&own, TaskInfo::OWN), (&watched, TaskInfo::WATCHED), (&marks, TaskInfo::MARKS)];
+        let flags = [
+            (&own, TaskInfo::OWN),
+            (&watched, TaskInfo::WATCHED),
+            (&marks, TaskInfo::WATCHED | TaskInfo::MARKS),
+        ];
         for (tasks, flag) in flags {
-            if tasks.contains(&known.task.0) {
+            if tasks.contains(&known.task.0)
+                || tasks.contains(&known.info.process.0) && flag == TaskInfo::WATCHED
+            {
                 known.info.flags |= flag;
             }
         }

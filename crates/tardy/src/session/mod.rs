@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use tardy_host::{Facts, Host};
-use tardy_model::{Batch, MarkReader, Source as _};
+use tardy_model::{Batch, MarkReader};
 use tardy_recording::{Manifest, ManifestEnd, Options, Sealed, Writer};
 
 /// How often the source is asked for events. It bounds how much of the kernel's buffer fills up
@@ -52,15 +52,13 @@ pub(crate) struct Session {
     thread: JoinHandle<Result<Sealed, Failure>>,
     stop: Arc<AtomicBool>,
     events: Arc<AtomicU64>,
-    /// What the source is called in manifests.
-    pub(crate) source: &'static str,
     /// What was not to be had, a sentence each.
     pub(crate) notes: Vec<String>,
     pub(crate) folder: PathBuf,
 }
 
-/// What the recording thread says once it has begun, or why it cannot.
-type Begun = Result<(&'static str, Vec<String>), Failure>;
+/// What the recording thread says once it has begun: what was not to be had; or why it cannot.
+type Begun = Result<Vec<String>, Failure>;
 
 impl Session {
     /// Begins to record. Returns once events are being recorded.
@@ -76,8 +74,8 @@ impl Session {
             .spawn(move || record(request, &facts, &begun_in, &stop_seen, &counted))
             .map_err(|error| Failure::new(format!("cannot start the recording thread: {error}")))?;
         let died = || Failure::new("the recording thread ended before it began");
-        let (source, notes) = begun.recv().map_err(|_| died())??;
-        Ok(Self { thread, stop, events, source, notes, folder })
+        let notes = begun.recv().map_err(|_| died())??;
+        Ok(Self { thread, stop, events, notes, folder })
     }
 
     /// Events recorded so far.
@@ -117,7 +115,7 @@ fn record(
     let (mut running, mut writer) = match started {
         Ok((running, writer, notes)) => {
             // The other end waits for exactly this.
-            let _ = begun.send(Ok((running.name(), notes)));
+            let _ = begun.send(Ok(notes));
             (running, writer)
         }
         Err(failure) => {

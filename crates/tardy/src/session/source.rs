@@ -16,7 +16,7 @@ pub(super) enum Running {
 pub(super) fn start(request: Request, own_thread: u32) -> Result<(Running, Vec<String>), Failure> {
     let refused = match request.only {
         Some(SourceChoice::Tracefs) => None,
-        only => match Live::start(live_options(&request, own_thread)) {
+        only => match Live::start(&live_options(&request, own_thread)) {
             Ok(mut live) => {
                 for marks in request.marks {
                     live.follow(marks);

@@ -271,8 +271,9 @@ impl Cyclic {
 }
 
 fn write_histfile(path: &PathBuf, measurement: &Measurement) -> Result<(), Failure> {
-    let wrong =
-        |error: std::io::Error| Failure::new(format!("could not write {}: {error}", path.display()));
+    let wrong = |error: std::io::Error| {
+        Failure::new(format!("could not write {}: {error}", path.display()))
+    };
     let file = BufWriter::new(File::create(path).map_err(wrong)?);
     tardy_lab::histfile::write(file, &measurement.histograms, false).map_err(wrong)
 }

@@ -6,9 +6,9 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::session::{self, Session};
+use crate::verb::load;
 use crate::verb::measure::{self, CyclicFlags};
 use crate::verb::record::RecorderFlags;
-use crate::verb::load;
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -79,8 +79,7 @@ impl Run {
                 self.output.remark(&words);
                 let mut recording = Recording::open(&sealed.dir)?;
                 let wanted = Wanted { tables: true, json: None };
-                let explained =
-                    explanation::explain(&mut recording, Options::default(), wanted)?;
+                let explained = explanation::explain(&mut recording, Options::default(), wanted)?;
                 notes.extend(explained.notes.clone());
                 (Some(explained), explanation::context(&recording, Vec::new()))
             }

@@ -64,7 +64,7 @@ fn migrate(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<
 fn pi_setprio(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let target = state.tasks.see(record, 0, 1, batch)?;
     let (old, new) = (Prio(record.number(2)? as i16), Prio(record.number(3)? as i16));
-    Some(record.event(Priority { target, old, new }))
+    Some(record.event(Priority { target, old, new, released: false }))
 }
 
 /// Each CPU's switches to and from its idle task.
