@@ -38,22 +38,23 @@ QUIET_PERCENT = 15
 
 def with_others(measure, args):
     """The figures, and the share of all CPU time (%) that others than the measured process took."""
-    hertz = os.sysconf("SC_CLK_TCK")
-    user, nice, system, _, _, *rest = cpu_ticks()
-    busy = user + nice + system + sum(rest)
-    own, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    busy, own, start = busy_seconds(), own_seconds(), time.monotonic()
     figures = measure(args)
-    seconds = (time.monotonic() - start) * os.cpu_count()
-    now = resource.getrusage(resource.RUSAGE_CHILDREN)
-    own_seconds = now.ru_utime + now.ru_stime - own.ru_utime - own.ru_stime
-    user, nice, system, _, _, *rest = cpu_ticks()
-    busy = (user + nice + system + sum(rest) - busy) / hertz
-    return *figures, max(0, 100 * (busy - own_seconds) / seconds)
+    others = busy_seconds() - busy - (own_seconds() - own)
+    return *figures, max(0, 100 * others / ((time.monotonic() - start) * os.cpu_count()))
 
 
-def cpu_ticks():
-    """user, nice, system, idle, iowait, irq, softirq, steal of all CPUs since the system began."""
-    return map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:9])
+def busy_seconds():
+    """CPU seconds of the whole system, of all CPUs, that were not idle."""
+    ticks = map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:9])
+    user, nice, system, _idle, _iowait, irq, softirq, steal = ticks
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def own_seconds():
+    """CPU seconds of this script, which reads long histograms, and of what it ran."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def ours(args):
