@@ -3,6 +3,7 @@
 //! A line is `TIME CPU TASK EVENT…`, or a definition: `task ID NAME [flag…]`,
 //! `timer ID FUNCTION [owner TASK] [list]`. Times are nanoseconds; `#` begins a remark.
 
+use std::fmt::Write as _;
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink, Watch};
 use tardy_model::event::*;
 use tardy_model::*;
@@ -34,8 +35,9 @@ impl Sink for Told {
                 line.trim_end().to_owned()
             })
             .collect();
-        self.0 += &format!(
-            "{} {} {}+{}{}{}: {}\n",
+        let _ = writeln!(
+            self.0,
+            "{} {} {}+{}{}{}: {}",
             named.victim().name,
             wakeup.kind.name(),
             wakeup.expiry_ns,
