@@ -2,7 +2,7 @@
 
 use crate::piece::Activity;
 use std::collections::VecDeque;
-use tardy_model::event::{ExpireBegin, Irq, softirq};
+use tardy_model::event::{ExpireBegin, IdleEnter, Irq, softirq};
 use tardy_model::{Prio, TaskId, TimerClass, TimerId};
 
 /// Changes of activity remembered per CPU: 32 ms at a million a second. A lateness that reaches back
@@ -267,14 +267,17 @@ impl Cpu {
         self.note(time_ns);
     }
 
-    pub(crate) fn idle_enter(&mut self, time_ns: u64, state: u32) {
-        self.base = Activity::Idle(state);
+    pub(crate) fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
+        self.base = match enter.polls {
+            true => Activity::Polling(enter.state),
+            false => Activity::Idle(enter.state),
+        };
         self.contexts.clear();
         self.note(time_ns);
     }
 
     pub(crate) fn idle_exit(&mut self, time_ns: u64) {
-        if !matches!(self.base, Activity::Idle(_)) {
+        if !self.base.is_idle() {
             self.base = Activity::Idle(u32::MAX);
             self.note(time_ns);
         }

@@ -190,7 +190,7 @@ impl<S: Sink> Explainer<S> {
             Kind::SoftirqRaise(raise) => self.cpus[cpu].softirq_raise(time_ns, raise.vector),
             Kind::SoftirqBegin(begin) => self.cpus[cpu].softirq_begin(time_ns, begin.vector),
             Kind::SoftirqEnd(end) => self.cpus[cpu].softirq_end(time_ns, end.vector),
-            Kind::IdleEnter(enter) => self.cpus[cpu].idle_enter(time_ns, enter.state),
+            Kind::IdleEnter(enter) => self.cpus[cpu].idle_enter(time_ns, enter),
             Kind::IdleExit(_) => self.cpus[cpu].idle_exit(time_ns),
             Kind::Waking(waking) => {
                 self.just_woken[cpu] = waking.target;

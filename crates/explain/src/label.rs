@@ -127,6 +127,7 @@ impl Labels {
             Culprit::Softirq(vector) => plain("softirq", softirq::name(vector).to_owned()),
             Culprit::IdleState(u32::MAX) => plain("idle_state", "idle loop".to_owned()),
             Culprit::IdleState(state) => plain("idle_state", format!("state {state}")),
+            Culprit::Polling(state) => plain("idle_state", format!("state {state} (polling)")),
             Culprit::Function(name) => plain("function", self.tables.name(name).to_owned()),
             Culprit::Setting(Setting::TimerSlack(ns)) => {
                 plain("setting", format!("timer slack {} µs", f64::from(ns) / 1e3))

@@ -35,7 +35,21 @@ stories! {
           callback 3 sleeper (hrtimer_wakeup), interrupts 3 local_timer, idle_exit 8 state 1, \
           own_kernel_work 3 sleeper";
 
-    slack_that_another_timer_cut_short: "
+    a_late_interrupt_while_the_cpu_polls: "
+        task 7 cyclic watched
+        timer 1 hrtimer_wakeup owner 7
+          10 0 7 switch S 0 120
+          20 0 0 poll 0
+        1012 0 0 irq+ local_timer
+        1012 0 0 expire+ 1 soft 1000 slack 0
+        1012 0 0 waking 7 on 0 prio 19
+        1012 0 0 expire- 1
+        1012 0 0 irq- local_timer
+        1013 0 0 awake
+        1015 0 0 switch R 7 19
+    " => "cyclic timer 1000+15: irq_delay 12 state 0 (polling), idle_exit 3 state 0 (polling)";
+
+    slack_that_another_timer_cut_short: ""
         task 7 sleeper watched
         timer 1 hrtimer_wakeup owner 7
           20 0 7 switch S 20 120

@@ -168,7 +168,10 @@ fn kind(event: &[&str]) -> Option<Kind> {
             new: prio(new),
             released: false,
         }),
-        ["sleep", state] => Kind::IdleEnter(IdleEnter { state: number(state) as u32 }),
+        ["sleep", state] => {
+            Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls: false })
+        }
+        ["poll", state] => Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls: true }),
         ["awake"] => Kind::IdleExit(IdleExit),
         ["mark", expiry] => Kind::Mark(Mark { expiry_ns: number(expiry), sequence: 0 }),
         ["return"] => Kind::SyscallExit(SyscallExit { number: 230, result: 0 }),

@@ -7,6 +7,7 @@
 
 mod clock;
 mod definitions;
+mod idle;
 mod interrupts;
 mod merge;
 mod symbols;
@@ -14,6 +15,7 @@ mod tasks;
 
 pub use clock::{ClockOffsets, monotonic_ns};
 pub use definitions::Definitions;
+pub use idle::IdleStates;
 pub use interrupts::Interrupts;
 pub use merge::{HELD_EVENTS_MAX, Merge};
 pub use symbols::Symbols;

@@ -2,9 +2,9 @@
 //! get their ids, jiffies and other clocks become `CLOCK_MONOTONIC`.
 
 use crate::ring::Record;
-use tardy_kernel::{ClockOffsets, Definitions, Interrupts, Symbols, monotonic_ns};
+use tardy_kernel::{ClockOffsets, Definitions, IdleStates, Interrupts, Symbols, monotonic_ns};
 use tardy_model::event::{
-    ExpireBegin, ExpireEnd, IrqBegin, IrqEnd, Payload, TimerArm, TimerCancel,
+    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Payload, TimerArm, TimerCancel,
 };
 use tardy_model::{Batch, CpuId, Event, NameId, TaskId, TimerClass};
 
@@ -20,6 +20,7 @@ pub(crate) struct Translator {
     offsets: ClockOffsets,
     offsets_read_ns: u64,
     jiffies: Jiffies,
+    idle_states: IdleStates,
 }
 
 impl Translator {
@@ -30,6 +31,7 @@ impl Translator {
             offsets: ClockOffsets::read(),
             offsets_read_ns: monotonic_ns(),
             jiffies: Jiffies::default(),
+            idle_states: IdleStates::read(),
         }
     }
 
@@ -54,6 +56,9 @@ impl Translator {
             }
             IrqBegin::TAG | IrqEnd::TAG if record.flags & IRQ_VECTOR == 0 => {
                 payload.c = self.line_name(record.b, batch).0;
+            }
+            IdleEnter::TAG if self.idle_states.polls(record.b) => {
+                payload.flags = IdleEnter::POLLS;
             }
             _ => {}
         }

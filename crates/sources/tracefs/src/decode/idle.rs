@@ -17,5 +17,5 @@ const EXIT: u32 = u32::MAX;
 
 fn cpu_idle(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
     let state = record.number(0)? as u32;
-    Some(if state == EXIT { record.event(IdleExit) } else { record.event(IdleEnter { state }) })
+    Some(if state == EXIT { record.event(IdleExit) } else { record.event(IdleEnter { state, polls: false }) })
 }
