@@ -268,10 +268,8 @@ impl Cpu {
     }
 
     pub(crate) fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
-        self.base = match enter.polls {
-            true => Activity::Polling(enter.state),
-            false => Activity::Idle(enter.state),
-        };
+        self.base =
+            if enter.polls { Activity::Polling(enter.state) } else { Activity::Idle(enter.state) };
         self.contexts.clear();
         self.note(time_ns);
     }

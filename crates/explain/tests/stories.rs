@@ -49,7 +49,7 @@ stories! {
         1015 0 0 switch R 7 19
     " => "cyclic timer 1000+15: irq_delay 12 state 0 (polling), idle_exit 3 state 0 (polling)";
 
-    slack_that_another_timer_cut_short: ""
+    slack_that_another_timer_cut_short: "
         task 7 sleeper watched
         timer 1 hrtimer_wakeup owner 7
           20 0 7 switch S 20 120

@@ -17,5 +17,9 @@ const EXIT: u32 = u32::MAX;
 
 fn cpu_idle(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
     let state = record.number(0)? as u32;
-    Some(if state == EXIT { record.event(IdleExit) } else { record.event(IdleEnter { state, polls: false }) })
+    Some(if state == EXIT {
+        record.event(IdleExit)
+    } else {
+        record.event(IdleEnter { state, polls: false })
+    })
 }
