@@ -20,6 +20,10 @@ const VICTIMS_MAX: usize = 128;
 /// Stretches of loss remembered, to see whether a wakeup that ends later began in one.
 const LOSSES_MAX: usize = 1024;
 
+/// A cause below both of these shares, of all lateness and of the worst wakeups', gets no advice.
+const ADVICE_SHARE_MIN: f64 = 0.02;
+const ADVICE_WORST_SHARE_MIN: f64 = 0.05;
+
 /// The share of wakeups that count as the worst.
 const WORST_SHARE: f64 = 0.01;
 
@@ -148,8 +152,9 @@ impl Summary {
                 wakeups: self.causes[at].wakeups,
                 worst_ns: worst_by_cause[at],
                 worst_share: worst_by_cause[at] as f64 / worst_group.ns.max(1) as f64,
-                advice: self.advice(at, labels),
+                advice: None,
             })
+            .map(|finding| self.with_advice(finding, labels))
             .collect();
         causes.sort_by_key(|finding| std::cmp::Reverse(finding.ns));
 
@@ -210,6 +215,14 @@ impl Summary {
             }
         }
         (group, by_cause)
+    }
+
+    /// A cause's advice, where it weighs enough to do anything about it.
+    fn with_advice(&self, finding: CauseFinding, labels: &Labels) -> CauseFinding {
+        let weighs =
+            finding.share >= ADVICE_SHARE_MIN || finding.worst_share >= ADVICE_WORST_SHARE_MIN;
+        let advice = if weighs { self.advice(place_of(finding.cause), labels) } else { None };
+        CauseFinding { advice, ..finding }
     }
 
     /// A cause's advice, from the culprits that took most in it.
