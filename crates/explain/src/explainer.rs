@@ -197,19 +197,16 @@ impl<S: Sink> Explainer<S> {
                 self.waking(event, waking);
             }
             Kind::WokenNew(new) => {
-                if self.victims.contains_key(&new.target) {
-                    let by = WokenBy { kind: WakeupKind::New, cpu: event.cpu, task: event.task };
-                    let story = Story::of_other(time_ns, new.target, new.prio, new.target_cpu, by);
-                    self.begin(new.target, story);
-                }
+                let by = WokenBy { kind: WakeupKind::New, cpu: event.cpu, task: event.task };
+                let story = Story::of_other(time_ns, new.target, new.prio, new.target_cpu, by);
+                self.begin(new.target, story);
             }
             Kind::Switch(switch) => self.switch(event, cpu, switch),
             Kind::Migrate(migrate) => self.migrate(time_ns, migrate, just_woken),
-            Kind::Priority(priority) => {
-                if !priority.released {
-                    for cpu in &mut self.cpus {
-                        cpu.reprioritise(time_ns, priority.target, priority.new);
-                    }
+            // Of a release the new priority is not known; the next switch tells it.
+            Kind::Priority(priority) if !priority.released => {
+                for cpu in &mut self.cpus {
+                    cpu.reprioritise(time_ns, priority.target, priority.new);
                 }
             }
             Kind::SyscallExit(_) => self.back_in_user_space(event.task, time_ns),
@@ -226,7 +223,8 @@ impl<S: Sink> Explainer<S> {
             Kind::TaskExit(_) => {
                 self.victims.remove(&event.task);
             }
-            Kind::TimerCancel(_) | Kind::SyscallEnter(_) | Kind::Unknown(_) => {}
+            // Cancels need no care: a timer's callback tells which expiry it is for.
+            _ => {}
         }
         self.settle();
     }
@@ -270,6 +268,7 @@ impl<S: Sink> Explainer<S> {
         }
     }
 
+    /// A story begins, if it is a victim's.
     fn begin(&mut self, task: TaskId, story: Story) {
         if let Some(victim) = self.victims.get_mut(&task) {
             victim.story = Some(story);

@@ -154,8 +154,10 @@ impl Summary {
                 worst_share: worst_by_cause[at] as f64 / worst_group.ns.max(1) as f64,
                 advice: None,
             })
-            .map(|finding| self.with_advice(finding, labels))
             .collect();
+        for finding in &mut causes {
+            finding.advice = self.advice(finding, labels);
+        }
         causes.sort_by_key(|finding| std::cmp::Reverse(finding.ns));
 
         let mut culprits: Vec<CulpritFinding> = self
@@ -217,16 +219,13 @@ impl Summary {
         (group, by_cause)
     }
 
-    /// A cause's advice, where it weighs enough to do anything about it.
-    fn with_advice(&self, finding: CauseFinding, labels: &Labels) -> CauseFinding {
-        let weighs =
-            finding.share >= ADVICE_SHARE_MIN || finding.worst_share >= ADVICE_WORST_SHARE_MIN;
-        let advice = if weighs { self.advice(place_of(finding.cause), labels) } else { None };
-        CauseFinding { advice, ..finding }
-    }
-
-    /// A cause's advice, from the culprits that took most in it.
-    fn advice(&self, at: usize, labels: &Labels) -> Option<String> {
+    /// A cause's advice, from the culprits that took most in it; where it weighs enough to do
+    /// anything about it.
+    fn advice(&self, finding: &CauseFinding, labels: &Labels) -> Option<String> {
+        if finding.share < ADVICE_SHARE_MIN && finding.worst_share < ADVICE_WORST_SHARE_MIN {
+            return None;
+        }
+        let at = place_of(finding.cause);
         let rule = REGISTRY.get(at)?;
         let mut culprits: Vec<(u64, LabelId)> = self
             .culprits
