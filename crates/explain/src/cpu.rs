@@ -17,6 +17,10 @@ const NESTING_MAX: usize = 16;
 pub(crate) struct Cpu {
     /// What runs where no interrupt does.
     base: Activity,
+    /// The task that must be current, by the last switch or event.
+    current: Option<TaskId>,
+    /// The time of the last event.
+    last_ns: u64,
     /// Interrupt contexts above it, innermost last.
     contexts: Vec<Context>,
     /// From when to what, in time order; each holds until the next one begins.
@@ -69,6 +73,8 @@ impl Default for Cpu {
     fn default() -> Self {
         Self {
             base: Activity::Unknown,
+            current: None,
+            last_ns: 0,
             contexts: Vec::with_capacity(NESTING_MAX),
             spans: VecDeque::new(),
             raises: [None; 10],
@@ -118,6 +124,21 @@ impl Cpu {
             }
             at += 1;
         }
+    }
+
+    /// An event comes that has `task` as the current one. Where another should be, a switch is
+    /// missing, and perhaps much else with it, although no loss was told of: returns since when
+    /// nothing is known, and the task that ran then.
+    #[inline]
+    pub(crate) fn witness(&mut self, time_ns: u64, task: TaskId) -> Option<(u64, TaskId)> {
+        let since_ns = std::mem::replace(&mut self.last_ns, time_ns);
+        let expected = self.current.replace(task)?;
+        if expected == task {
+            return None;
+        }
+        self.forget(since_ns);
+        self.current = Some(task);
+        Some((since_ns, expected))
     }
 
     #[inline]
@@ -256,6 +277,7 @@ impl Cpu {
             self.left_softirqs.push((prev, context));
         }
         self.contexts.clear();
+        self.current = Some(next);
         self.base = match next {
             TaskId::IDLE => Activity::Idle(u32::MAX),
             task => Activity::Task(task, next_prio),
@@ -295,6 +317,7 @@ impl Cpu {
             self.spans.pop_back();
         }
         self.base = Activity::Unknown;
+        self.current = None;
         self.contexts.clear();
         self.left_softirqs.clear();
         self.raises = [None; 10];

@@ -10,7 +10,9 @@ use crate::watch::Watch;
 use crate::worst::Worst;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use tardy_model::event::{Loss, Mark, Migrate, Switch, TaskInfo, TaskState, Waking};
+use tardy_model::event::{
+    Loss, Mark, Migrate, Switch, TaskExit, TaskInfo, TaskName, TaskState, Waking,
+};
 use tardy_model::{
     Batch, Cause, Culprit, Event, Kind, Prio, Segment, Tables, TaskId, TimerId, Wakeup, WakeupKind,
 };
@@ -92,6 +94,8 @@ struct Victim {
     story: Option<Story>,
     /// Where its returns to user space are told.
     info: TaskInfo,
+    /// The timer that it armed last, and for when.
+    armed: (TimerId, u64),
     /// Whether it was on a CPU at the last switch that named it.
     on_cpu: bool,
 }
@@ -169,12 +173,20 @@ impl<S: Sink> Explainer<S> {
             self.cpus.resize_with(cpu + 1, Cpu::default);
             self.just_woken.resize(cpu + 1, TaskId::IDLE);
         }
+        if speaks_of_current(event.tag())
+            && let Some((since_ns, task)) = self.cpus[cpu].witness(event.time_ns, event.task)
+        {
+            self.gap(since_ns, event.time_ns, task);
+        }
         let just_woken = std::mem::replace(&mut self.just_woken[cpu], TaskId::IDLE);
         let time_ns = event.time_ns;
         match event.kind() {
             Kind::TimerArm(arm) => {
                 let by = if self.cpus[cpu].in_task_context() { event.task } else { TaskId::IDLE };
                 self.arm(arm.timer, Armed { time_ns, soft_ns: arm.soft_ns, by });
+                if let Some(victim) = self.victims.get_mut(&by) {
+                    victim.armed = (arm.timer, arm.soft_ns);
+                }
             }
             Kind::ExpireBegin(begin) => {
                 let timer = self.labels.tables.timer(begin.timer);
@@ -261,7 +273,8 @@ impl<S: Sink> Explainer<S> {
     fn consider(&mut self, task: TaskId) {
         let info = self.labels.info(task);
         if self.options.watch.includes(task, self.labels.comm(task), info) {
-            let fresh = || Victim { story: None, info, on_cpu: false };
+            let fresh =
+                || Victim { story: None, info, armed: (TimerId::UNKNOWN, 0), on_cpu: false };
             self.victims.entry(task).or_insert_with(fresh).info = info;
         } else {
             self.victims.remove(&task);
@@ -375,7 +388,12 @@ impl<S: Sink> Explainer<S> {
             self.close(event.task, event.time_ns, true);
             return;
         }
-        // The thread counted a wakeup whose events are missing: it is there, and unexplained.
+        // The thread counted a wakeup whose events are missing: it is there, and unexplained. Whether
+        // a timer was to wake it is known if its arm was seen.
+        let (kind, timer) = match victim.armed {
+            (timer, soft_ns) if soft_ns == mark.expiry_ns => (WakeupKind::Timer, timer),
+            _ => (WakeupKind::MarkOnly, TimerId::UNKNOWN),
+        };
         self.close_at_switch_in(event.task);
         let lateness_ns = event.time_ns.saturating_sub(mark.expiry_ns);
         let unexplained = Segment {
@@ -388,8 +406,8 @@ impl<S: Sink> Explainer<S> {
             task: event.task,
             cpu: event.cpu,
             prio: Prio::default(),
-            kind: WakeupKind::MarkOnly,
-            timer: TimerId::UNKNOWN,
+            kind,
+            timer,
             expiry_ns: mark.expiry_ns,
             lateness_ns,
             to_user: true,
@@ -401,15 +419,27 @@ impl<S: Sink> Explainer<S> {
     fn loss(&mut self, cpu: usize, time_ns: u64, loss: Loss) {
         self.summary.loss(loss.count);
         self.cpus[cpu].forget(loss.since_ns);
+        self.touch(loss.since_ns, time_ns);
+    }
+
+    /// Events are missing on a CPU without a loss told of.
+    fn gap(&mut self, since_ns: u64, time_ns: u64, task: TaskId) {
+        let label = self.labels.id(Culprit::Task(task));
+        self.summary.gap(time_ns - since_ns, label);
+        self.touch(since_ns, time_ns);
+    }
+
+    /// What lies between these times may not be all that there was.
+    fn touch(&mut self, since_ns: u64, time_ns: u64) {
         for Finished { wakeup, .. } in &mut self.pending {
             let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
             // A wakeup begins with its arm, which may be long before the expiry and be lost; that
             // changes nothing of its balance, which begins at the expiry.
-            if wakeup.expiry_ns <= time_ns && end_ns >= loss.since_ns {
+            if wakeup.expiry_ns <= time_ns && end_ns >= since_ns {
                 wakeup.touched_by_loss = true;
             }
         }
-        self.summary.lost_between(loss.since_ns, time_ns);
+        self.summary.lost_between(since_ns, time_ns);
     }
 
     /// Closes a story that was never told to be back, at the time when the victim last ran.
@@ -461,4 +491,10 @@ impl<S: Sink> Explainer<S> {
             self.sink.wakeup(&Named { finished: &finished, labels: &self.labels });
         }
     }
+}
+
+/// Whether an event's own task is the one that was current: not where the event is about a task, or
+/// comes from user space, or says that nothing is known.
+const fn speaks_of_current(tag: u8) -> bool {
+    !matches!(tag, TaskName::TAG | TaskInfo::TAG | TaskExit::TAG | Mark::TAG | Loss::TAG)
 }

@@ -23,7 +23,7 @@ pub use cause::causes;
 pub use cpu::SPANS_MAX;
 pub use explainer::{Explainer, Named, Options, Sink};
 pub use findings::{
-    CauseFinding, CulpritFinding, Explanation, Label, Lane, LaneSpan, Told, VictimFinding,
-    WorstGroup,
+    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Lane, LaneSpan, Told,
+    VictimFinding, WorstGroup,
 };
 pub use watch::Watch;

@@ -3,7 +3,7 @@
 use crate::cause::{self, REGISTRY, UNEXPLAINED_AT, Weight};
 use crate::explainer::Finished;
 use crate::findings::{
-    CauseFinding, CulpritFinding, Explanation, Label, Told, VictimFinding, WorstGroup,
+    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Told, VictimFinding, WorstGroup,
 };
 use crate::label::{LabelId, Labels};
 use rustc_hash::FxHashMap;
@@ -40,6 +40,8 @@ pub(crate) struct Summary {
     culprits: FxHashMap<LabelId, CulpritSum>,
     classes: Classes,
     losses: Vec<(u64, u64)>,
+    gaps: Sum,
+    gaps_after: FxHashMap<LabelId, u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +97,13 @@ impl Summary {
 
     pub(crate) fn loss(&mut self, count: u32) {
         self.lost += u64::from(count);
+    }
+
+    /// Counts a stretch without events, which began while the labelled task ran.
+    pub(crate) fn gap(&mut self, ns: u64, label: LabelId) {
+        self.gaps.ns += ns;
+        self.gaps.wakeups += 1;
+        *self.gaps_after.entry(label).or_default() += 1;
     }
 
     /// Remembers a stretch of loss for wakeups that end later.
@@ -182,7 +191,13 @@ impl Summary {
             b.latencies.sum_ns().cmp(&a.latencies.sum_ns()).then_with(|| a.label.cmp(&b.label))
         });
 
+        let gaps_after = self.gaps_after.iter().max_by_key(|(label, count)| (**count, label.0));
         Explanation {
+            gaps: GapFinding {
+                count: self.gaps.wakeups,
+                ns: self.gaps.ns,
+                mostly_after: gaps_after.map(|(label, _)| labels.get(*label).clone()),
+            },
             events: self.events,
             lost: self.lost,
             start_ns: self.first_ns.unwrap_or(0),

@@ -386,6 +386,26 @@ stories! {
     " => "cyclic timer 1000+4 to user touched: callback 2 cyclic (hrtimer_wakeup), \
           interrupts 1 local_timer, own_kernel_work 1 cyclic";
 
+    events_missing_without_a_loss: "
+        task 7 cyclic marks
+        task 75 silent
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 arm 1 soft 1000 slack 0
+           2 0 7 switch S 75 120      # while it is current this kernel tells of nothing
+        1020 0 7 mark 1000
+        1025 0 7 arm 1 soft 2000 slack 0
+        1026 0 7 switch S 20 120
+        2000 0 20 irq+ local_timer
+        2000 0 20 expire+ 1 soft 2000 slack 0
+        2001 0 20 waking 7 on 0 prio 19
+        2001 0 20 expire- 1
+        2002 0 20 irq- local_timer
+        2003 0 20 switch R 7 19
+        2004 0 7 mark 2000
+    " => "cyclic timer 1000+20 to user touched: unexplained 20\n\
+          cyclic timer 2000+4 to user: callback 1 cyclic (hrtimer_wakeup), \
+          interrupts 1 local_timer, not_preemptible 1 thread 20, own_kernel_work 1 cyclic";
+
     a_mark_whose_events_are_missing: "
         task 7 cyclic marks
         5000 0 7 mark 4000
