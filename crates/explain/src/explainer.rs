@@ -1,8 +1,9 @@
 //! From events to stories: who is woken by what, runs where, and is back when.
 
 use crate::cpu::Cpu;
-use crate::findings::{Explanation, Label};
-use crate::label::{LabelId, Labels};
+use crate::findings::Explanation;
+use crate::finished::{Finished, Named};
+use crate::label::Labels;
 use crate::piece::{Activity, Phase};
 use crate::story::{Story, WokenBy};
 use crate::summary::Summary;
@@ -52,40 +53,6 @@ pub trait Sink {
 /// For who needs only the [`Explanation`].
 impl Sink for () {
     fn wakeup(&mut self, _: &Named<'_>) {}
-}
-
-/// A wakeup whose balance is made; a loss that is told of later may still touch it.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) wakeup: Wakeup,
-    pub(crate) victim: LabelId,
-    /// One per segment.
-    pub(crate) culprits: Vec<LabelId>,
-}
-
-/// A wakeup with names.
-#[derive(Debug)]
-pub struct Named<'a> {
-    finished: &'a Finished,
-    labels: &'a Labels,
-}
-
-impl Named<'_> {
-    /// The wakeup.
-    pub fn wakeup(&self) -> &Wakeup {
-        &self.finished.wakeup
-    }
-
-    /// The victim's name.
-    pub fn victim(&self) -> &Label {
-        self.labels.get(self.finished.victim)
-    }
-
-    /// Each segment with its culprit's name.
-    pub fn segments(&self) -> impl Iterator<Item = (&Segment, &Label)> {
-        let labels = self.finished.culprits.iter().map(|id| self.labels.get(*id));
-        self.finished.wakeup.segments.iter().zip(labels)
-    }
 }
 
 /// A watched thread.
@@ -488,7 +455,7 @@ impl<S: Sink> Explainer<S> {
             let finished = self.pending.pop_front().expect("there is a first");
             self.summary.wakeup(&finished);
             self.worst.settle(&finished.wakeup);
-            self.sink.wakeup(&Named { finished: &finished, labels: &self.labels });
+            self.sink.wakeup(&finished.named(&self.labels));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Sums over all wakeups.
 
 use crate::cause::{self, REGISTRY, UNEXPLAINED_AT, Weight};
-use crate::explainer::Finished;
 use crate::findings::{
     CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Told, VictimFinding, WorstGroup,
 };
+use crate::finished::Finished;
 use crate::label::{LabelId, Labels};
 use rustc_hash::FxHashMap;
 use tardy_stats::Latencies;
