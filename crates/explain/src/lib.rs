@@ -14,6 +14,7 @@ mod explainer;
 mod findings;
 mod label;
 pub mod piece;
+mod prios;
 mod story;
 mod summary;
 mod watch;
