@@ -11,6 +11,7 @@ use rustix::time::{Timespec, clock_gettime};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use thread_priority::unix::{
     RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
     thread_native_id,
@@ -60,8 +61,7 @@ fn now_ns() -> u64 {
 }
 
 fn sleep_until(time_ns: u64) {
-    let (tv_sec, tv_nsec) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
-    let until = Timespec { tv_sec: tv_sec as i64, tv_nsec: tv_nsec as i64 };
+    let until = Timespec::try_from(Duration::from_nanos(time_ns)).expect("584 years are enough");
     // Woken early by a signal it spins early.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &until);
 }
