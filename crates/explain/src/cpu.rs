@@ -1,6 +1,7 @@
 //! What one CPU does, and did in the recent past.
 
 use crate::piece::Activity;
+use crate::prios::Prios;
 use std::collections::VecDeque;
 use tardy_model::event::{ExpireBegin, IdleEnter, Irq, softirq};
 use tardy_model::{Prio, TaskId, TimerClass, TimerId};
@@ -29,6 +30,8 @@ pub(crate) struct Cpu {
     raises: [Option<Raise>; 10],
     /// The softirq that was left by a switch (`PREEMPT_RT` runs them in threads), by thread.
     left_softirqs: Vec<(TaskId, Context)>,
+    /// The last event whose task was the one that is known to run.
+    agreed_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +82,7 @@ impl Default for Cpu {
             spans: VecDeque::new(),
             raises: [None; 10],
             left_softirqs: Vec::new(),
+            agreed_ns: 0,
         }
     }
 }
@@ -88,6 +92,28 @@ impl Cpu {
     #[inline]
     pub(crate) fn activity(&self) -> Activity {
         self.contexts.last().map_or(self.base, |context| context.activity)
+    }
+
+    /// Every event names the task that was current. Another than the one switched to says that a
+    /// switch is missing (no program ran for it, and no loss tells of that): who ran since the last
+    /// event that agreed is not known, and must not be blamed.
+    #[inline]
+    pub(crate) fn confirm(&mut self, time_ns: u64, task: TaskId, prios: &Prios) {
+        let agrees = match self.base {
+            Activity::Task(running, _) => running == task,
+            Activity::Idle(_) => task == TaskId::IDLE,
+            _ => true,
+        };
+        if !agrees {
+            self.forget(self.agreed_ns);
+            self.base = match (task, prios.of(task)) {
+                (TaskId::IDLE, _) => Activity::Idle(u32::MAX),
+                (task, Some(prio)) => Activity::Task(task, prio),
+                (_, None) => Activity::Unknown,
+            };
+            self.note(time_ns);
+        }
+        self.agreed_ns = time_ns;
     }
 
     /// Whether it is in no interrupt context.

@@ -5,6 +5,7 @@ use crate::findings::Explanation;
 use crate::finished::{Finished, Named};
 use crate::label::Labels;
 use crate::piece::{Activity, Phase};
+use crate::prios::Prios;
 use crate::story::{Story, WokenBy};
 use crate::summary::Summary;
 use crate::watch::Watch;
@@ -83,12 +84,27 @@ struct Armed {
     by: TaskId,
 }
 
+/// Whether an event's task is the one that was current on its CPU. A mark's is too, but its CPU may
+/// be another by the time it is asked for.
+fn names_current(kind: &Kind) -> bool {
+    !matches!(
+        kind,
+        Kind::Mark(_)
+            | Kind::Loss(_)
+            | Kind::TaskName(_)
+            | Kind::TaskInfo(_)
+            | Kind::TaskExit(_)
+            | Kind::Unknown(_)
+    )
+}
+
 /// Turns events into wakeups and their explanation. Pure: time comes in as numbers.
 #[derive(Debug)]
 pub struct Explainer<S> {
     options: Options,
     labels: Labels,
     cpus: Vec<Cpu>,
+    prios: Prios,
     /// The task woken by the last event of each CPU.
     just_woken: Vec<TaskId>,
     victims: FxHashMap<TaskId, Victim>,
@@ -108,6 +124,7 @@ impl<S: Sink> Explainer<S> {
             options,
             labels: Labels::default(),
             cpus: Vec::new(),
+            prios: Prios::default(),
             just_woken: Vec::new(),
             victims: FxHashMap::default(),
             armed: Vec::new(),
@@ -147,7 +164,11 @@ impl<S: Sink> Explainer<S> {
         }
         let just_woken = std::mem::replace(&mut self.just_woken[cpu], TaskId::IDLE);
         let time_ns = event.time_ns;
-        match event.kind() {
+        let kind = event.kind();
+        if names_current(&kind) {
+            self.cpus[cpu].confirm(time_ns, event.task, &self.prios);
+        }
+        match kind {
             Kind::TimerArm(arm) => {
                 let by = if self.cpus[cpu].in_task_context() { event.task } else { TaskId::IDLE };
                 self.arm(arm.timer, Armed { time_ns, soft_ns: arm.soft_ns, by });
@@ -173,6 +194,7 @@ impl<S: Sink> Explainer<S> {
             Kind::IdleExit(_) => self.cpus[cpu].idle_exit(time_ns),
             Kind::Waking(waking) => {
                 self.just_woken[cpu] = waking.target;
+                self.prios.set(waking.target, waking.prio);
                 self.waking(event, waking);
             }
             Kind::WokenNew(new) => {
@@ -314,6 +336,8 @@ impl<S: Sink> Explainer<S> {
 
     fn switch(&mut self, event: &Event, cpu: usize, switch: Switch) {
         let time_ns = event.time_ns;
+        self.prios.set(event.task, switch.prev_prio);
+        self.prios.set(switch.next, switch.next_prio);
         self.cpus[cpu].switch(time_ns, event.task, switch.next, switch.next_prio);
         if let Some(victim) = self.victims.get_mut(&event.task) {
             victim.on_cpu = false;

@@ -15,6 +15,7 @@ mod findings;
 mod finished;
 mod label;
 pub mod piece;
+mod prios;
 mod story;
 mod summary;
 mod watch;

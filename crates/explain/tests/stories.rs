@@ -426,6 +426,24 @@ stories! {
           stacked_timers 2 thread 21 (hrtimer_wakeup), irq_delay 1 thread 20, \
           callback 2 sleeper (hrtimer_wakeup), not_preemptible 3 thread 20";
 
+    a_switch_that_nobody_told_of_blames_nobody: "
+        task 7 cyclic watched
+        task 20 hidden
+        task 30 spinner
+        timer 1 hrtimer_wakeup owner 7
+           1 0 30 switch S 7 19
+           2 0 7 switch S 20 120
+        # The switch from 20 to 30 is missing; the interrupt says that 30 is current.
+        1005 0 30 irq+ local_timer
+        1007 0 30 expire+ 1 soft 1000 slack 0
+        1009 0 30 waking 7 on 0 prio 19
+        1010 0 30 expire- 1
+        1015 0 30 irq- local_timer
+        1100 0 30 switch S 7 19
+    " => "cyclic timer 1000+100: unexplained 5, interrupts 2 local_timer, \
+          callback 3 cyclic (hrtimer_wakeup), interrupts 5 local_timer, \
+          not_preemptible 85 spinner";
+
     an_id_that_comes_again_has_its_new_name: "
         task 7 cyclic watched
         task 20 first

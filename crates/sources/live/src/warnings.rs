@@ -19,8 +19,8 @@ fn add(text: &str) {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     kept.push_str(text);
     let over = kept.len().saturating_sub(BYTES_MAX);
-    let from = (over..).find(|at| kept.is_char_boundary(*at)).expect("the end is one");
-    kept.drain(..from);
+    let from = (over..=kept.len()).find(|at| kept.is_char_boundary(*at));
+    kept.drain(..from.expect("the end is one"));
 }
 
 /// What was kept since the last call.

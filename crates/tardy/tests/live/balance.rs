@@ -75,7 +75,7 @@ fn assert_all_there(measured: &Measured, all: &Explained, hidden: &Hidden) {
         assert!(thread.samples > 0);
         let own = || all.wakeups.iter().filter(|wakeup| wakeup.pid == thread.pid);
         assert!(own().all(|wakeup| wakeup.task == thread.name));
-        let (mut seen, mut out_of_sight) = (0, 0);
+        let (mut seen, mut out_of_sight) = (0u64, 0);
         for wakeup in own() {
             let is_hidden = || hidden.touches(wakeup.cpu, wakeup.expiry_ns, wakeup.end_ns());
             if wakeup.kind != "mark_only" {

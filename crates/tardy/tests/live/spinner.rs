@@ -11,6 +11,7 @@ use rustix::time::{Timespec, clock_gettime};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use thread_priority::unix::{
     RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
     thread_native_id,
@@ -20,14 +21,15 @@ use thread_priority::{ThreadPriority, ThreadPriorityValue};
 const NAME: &str = "spinner-90";
 const BUSY_NS: u64 = 300_000;
 /// Not a multiple of the victim's interval, so that the spins move across its expiries: whatever
-/// its phase, every seventh or so covers one.
+/// its phase, nearly every third covers one.
 const PERIOD_NS: u64 = 4_047_000;
 /// A bound on what a broken test can do to the machine.
 const SPINS_MAX: usize = 3000;
 /// Between two readings of the clock that are further apart the spinner did not run.
 const GAP_NS: u64 = 1_000;
-/// Waits shorter than this say more of the way into and out of the kernel than of the spinner.
-const WAIT_MIN_NS: u64 = 100_000;
+/// Shorter waits say more of the way to sleep, which no clock of the spinner's sees, than of the
+/// spin.
+const WAIT_MIN_NS: u64 = 200_000;
 
 /// Gaps of one spin that are kept.
 const GAPS_MAX: usize = 64;
@@ -59,8 +61,7 @@ fn now_ns() -> u64 {
 }
 
 fn sleep_until(time_ns: u64) {
-    let (tv_sec, tv_nsec) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
-    let until = Timespec { tv_sec: tv_sec as i64, tv_nsec: tv_nsec as i64 };
+    let until = Timespec::try_from(Duration::from_nanos(time_ns)).expect("584 years are enough");
     // Woken early by a signal it spins early.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &until);
 }
@@ -114,8 +115,8 @@ fn blamed_ns(wakeup: &Wakeup) -> u64 {
 fn measure_a_victim(cpu: usize, recording: &Path) -> Vec<Spin> {
     static STOP: AtomicBool = AtomicBool::new(false);
     let spinner = spinner(cpu, &STOP);
-    let mut command = tardy(["measure", "cyclic", "--json", "-t", "1", "-p", "80", "-i", "2ms"]);
-    command.args(["-D", "4", "-a", &cpu.to_string(), "--record"]).arg(recording);
+    let mut command = tardy(["measure", "cyclic", "--json", "-t", "1", "-p", "80", "-i", "1ms"]);
+    command.args(["-D", "5", "-a", &cpu.to_string(), "--record"]).arg(recording);
     let victim = Running::start(&mut command);
     let said = victim.said();
     STOP.store(true, Ordering::Relaxed);
