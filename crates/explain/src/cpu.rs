@@ -30,8 +30,6 @@ pub(crate) struct Cpu {
     raises: [Option<Raise>; 10],
     /// The softirq that was left by a switch (`PREEMPT_RT` runs them in threads), by thread.
     left_softirqs: Vec<(TaskId, Context)>,
-    /// The last event whose task was the one that is known to run.
-    agreed_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +80,6 @@ impl Default for Cpu {
             spans: VecDeque::new(),
             raises: [None; 10],
             left_softirqs: Vec::new(),
-            agreed_ns: 0,
         }
     }
 }
@@ -92,28 +89,6 @@ impl Cpu {
     #[inline]
     pub(crate) fn activity(&self) -> Activity {
         self.contexts.last().map_or(self.base, |context| context.activity)
-    }
-
-    /// Every event names the task that was current. Another than the one switched to says that a
-    /// switch is missing (no program ran for it, and no loss tells of that): who ran since the last
-    /// event that agreed is not known, and must not be blamed.
-    #[inline]
-    pub(crate) fn confirm(&mut self, time_ns: u64, task: TaskId, prios: &Prios) {
-        let agrees = match self.base {
-            Activity::Task(running, _) => running == task,
-            Activity::Idle(_) => task == TaskId::IDLE,
-            _ => true,
-        };
-        if !agrees {
-            self.forget(self.agreed_ns);
-            self.base = match (task, prios.of(task)) {
-                (TaskId::IDLE, _) => Activity::Idle(u32::MAX),
-                (task, Some(prio)) => Activity::Task(task, prio),
-                (_, None) => Activity::Unknown,
-            };
-            self.note(time_ns);
-        }
-        self.agreed_ns = time_ns;
     }
 
     /// Whether it is in no interrupt context.
@@ -153,10 +128,15 @@ impl Cpu {
     }
 
     /// An event comes that has `task` as the current one. Where another should be, a switch is
-    /// missing, and perhaps much else with it, although no loss was told of: returns since when
-    /// nothing is known, and the task that ran then.
+    /// missing, and perhaps much else with it, although no loss was told of: who ran since the last
+    /// event is not known, and must not be blamed. Returns since when, and the task that ran then.
     #[inline]
-    pub(crate) fn witness(&mut self, time_ns: u64, task: TaskId) -> Option<(u64, TaskId)> {
+    pub(crate) fn witness(
+        &mut self,
+        time_ns: u64,
+        task: TaskId,
+        prios: &Prios,
+    ) -> Option<(u64, TaskId)> {
         let since_ns = std::mem::replace(&mut self.last_ns, time_ns);
         let expected = self.current.replace(task)?;
         if expected == task {
@@ -164,6 +144,12 @@ impl Cpu {
         }
         self.forget(since_ns);
         self.current = Some(task);
+        self.base = match (task, prios.of(task)) {
+            (TaskId::IDLE, _) => Activity::Idle(u32::MAX),
+            (task, Some(prio)) => Activity::Task(task, prio),
+            (_, None) => Activity::Unknown,
+        };
+        self.note(time_ns);
         Some((since_ns, expected))
     }
 

@@ -84,20 +84,6 @@ struct Armed {
     by: TaskId,
 }
 
-/// Whether an event's task is the one that was current on its CPU. A mark's is too, but its CPU may
-/// be another by the time it is asked for.
-fn names_current(kind: &Kind) -> bool {
-    !matches!(
-        kind,
-        Kind::Mark(_)
-            | Kind::Loss(_)
-            | Kind::TaskName(_)
-            | Kind::TaskInfo(_)
-            | Kind::TaskExit(_)
-            | Kind::Unknown(_)
-    )
-}
-
 /// Turns events into wakeups and their explanation. Pure: time comes in as numbers.
 #[derive(Debug)]
 pub struct Explainer<S> {
@@ -158,17 +144,14 @@ impl<S: Sink> Explainer<S> {
             self.just_woken.resize(cpu + 1, TaskId::IDLE);
         }
         if speaks_of_current(event.tag())
-            && let Some((since_ns, task)) = self.cpus[cpu].witness(event.time_ns, event.task)
+            && let Some((since_ns, task)) =
+                self.cpus[cpu].witness(event.time_ns, event.task, &self.prios)
         {
             self.gap(since_ns, event.time_ns, task);
         }
         let just_woken = std::mem::replace(&mut self.just_woken[cpu], TaskId::IDLE);
         let time_ns = event.time_ns;
-        let kind = event.kind();
-        if names_current(&kind) {
-            self.cpus[cpu].confirm(time_ns, event.task, &self.prios);
-        }
-        match kind {
+        match event.kind() {
             Kind::TimerArm(arm) => {
                 let by = if self.cpus[cpu].in_task_context() { event.task } else { TaskId::IDLE };
                 self.arm(arm.timer, Armed { time_ns, soft_ns: arm.soft_ns, by });

@@ -440,7 +440,7 @@ stories! {
         1010 0 30 expire- 1
         1015 0 30 irq- local_timer
         1100 0 30 switch S 7 19
-    " => "cyclic timer 1000+100: unexplained 5, interrupts 2 local_timer, \
+    " => "cyclic timer 1000+100 touched: unexplained 5, interrupts 2 local_timer, \
           callback 3 cyclic (hrtimer_wakeup), interrupts 5 local_timer, \
           not_preemptible 85 spinner";
 
