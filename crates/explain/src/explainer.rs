@@ -1,8 +1,9 @@
 //! From events to stories: who is woken by what, runs where, and is back when.
 
+use crate::cause::UNEXPLAINED_AT;
 use crate::cpu::Cpu;
 use crate::findings::Explanation;
-use crate::finished::{Finished, Named};
+use crate::finished::{Blame, Finished, Named};
 use crate::label::Labels;
 use crate::piece::{Activity, Phase};
 use crate::prios::Prios;
@@ -100,6 +101,10 @@ pub struct Explainer<S> {
     worst: Worst,
     sink: S,
     now_ns: u64,
+    /// Room for the causes of the story that is being closed.
+    causes: Vec<usize>,
+    /// The first of `pending` is not final before; `u64::MAX` where there is none.
+    settle_from_ns: u64,
 }
 
 impl<S: Sink> Explainer<S> {
@@ -118,6 +123,8 @@ impl<S: Sink> Explainer<S> {
             summary: Summary::default(),
             sink,
             now_ns: 0,
+            causes: Vec::new(),
+            settle_from_ns: u64::MAX,
         }
     }
 
@@ -210,7 +217,9 @@ impl<S: Sink> Explainer<S> {
             // Cancels need no care: a timer's callback tells which expiry it is for.
             _ => {}
         }
-        self.settle();
+        if self.now_ns >= self.settle_from_ns || self.pending.len() > PENDING_MAX {
+            self.settle();
+        }
     }
 
     /// Ends the stream. Wakeups still on their way are left out: their end is not known.
@@ -376,7 +385,7 @@ impl<S: Sink> Explainer<S> {
             start_ns: mark.expiry_ns,
             ns: lateness_ns,
         };
-        self.finished(Wakeup {
+        let wakeup = Wakeup {
             task: event.task,
             cpu: event.cpu,
             prio: Prio::default(),
@@ -387,7 +396,8 @@ impl<S: Sink> Explainer<S> {
             to_user: true,
             touched_by_loss: self.summary.was_lost_since(mark.expiry_ns),
             segments: if lateness_ns > 0 { vec![unexplained] } else { Vec::new() },
-        });
+        };
+        self.finished(wakeup, &[UNEXPLAINED_AT]);
     }
 
     fn loss(&mut self, cpu: usize, time_ns: u64, loss: Loss) {
@@ -436,34 +446,45 @@ impl<S: Sink> Explainer<S> {
     fn close(&mut self, task: TaskId, end_ns: u64, to_user: bool) {
         let Some(victim) = self.victims.get_mut(&task) else { return };
         let Some(story) = victim.story.take() else { return };
-        let mut wakeup = story.close(end_ns, to_user, &self.cpus);
+        let mut causes = std::mem::take(&mut self.causes);
+        causes.clear();
+        let mut wakeup = story.close(end_ns, to_user, &self.cpus, &mut causes);
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
         self.worst.offer(&wakeup, &self.cpus, &self.labels);
-        self.finished(wakeup);
+        self.finished(wakeup, &causes);
+        self.causes = causes;
     }
 
     /// Names everybody as they are called now, and waits for late news of losses.
-    fn finished(&mut self, wakeup: Wakeup) {
+    fn finished(&mut self, wakeup: Wakeup, causes: &[usize]) {
         let victim = self.labels.id(Culprit::Task(wakeup.task));
-        let culprits =
-            wakeup.segments.iter().map(|segment| self.labels.id(segment.culprit)).collect();
-        self.pending.push_back(Finished { wakeup, victim, culprits });
+        let both = wakeup.segments.iter().zip(causes);
+        let blames = both
+            .map(|(segment, cause)| Blame {
+                cause: *cause,
+                culprit: self.labels.id(segment.culprit),
+            })
+            .collect();
+        if self.pending.is_empty() {
+            self.settle_from_ns = final_from_ns(&wakeup);
+        }
+        self.pending.push_back(Finished { wakeup, victim, blames });
     }
 
     /// Makes final what no late news of a loss can touch any more.
     fn settle(&mut self) {
         while let Some(Finished { wakeup, .. }) = self.pending.front() {
-            let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
-            let old = self.now_ns.saturating_sub(end_ns) > LOSS_NEWS_NS;
-            if !old && self.pending.len() <= PENDING_MAX {
-                break;
+            self.settle_from_ns = final_from_ns(wakeup);
+            if self.now_ns < self.settle_from_ns && self.pending.len() <= PENDING_MAX {
+                return;
             }
             let finished = self.pending.pop_front().expect("there is a first");
             self.summary.wakeup(&finished);
             self.worst.settle(&finished.wakeup);
             self.sink.wakeup(&finished.named(&self.labels));
         }
+        self.settle_from_ns = u64::MAX;
     }
 }
 
@@ -471,4 +492,9 @@ impl<S: Sink> Explainer<S> {
 /// comes from user space, or says that nothing is known.
 const fn speaks_of_current(tag: u8) -> bool {
     !matches!(tag, TaskName::TAG | TaskInfo::TAG | TaskExit::TAG | Mark::TAG | Loss::TAG)
+}
+
+/// When no late news of a loss can touch a wakeup any more.
+fn final_from_ns(wakeup: &Wakeup) -> u64 {
+    (wakeup.expiry_ns + wakeup.lateness_ns).saturating_add(LOSS_NEWS_NS + 1)
 }

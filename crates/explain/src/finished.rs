@@ -10,7 +10,15 @@ pub(crate) struct Finished {
     pub(crate) wakeup: Wakeup,
     pub(crate) victim: LabelId,
     /// One per segment.
-    pub(crate) culprits: Vec<LabelId>,
+    pub(crate) blames: Vec<Blame>,
+}
+
+/// What is to blame for a segment, by numbers that sums are kept by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blame {
+    /// The cause's place in the registry.
+    pub(crate) cause: usize,
+    pub(crate) culprit: LabelId,
 }
 
 impl Finished {
@@ -40,7 +48,7 @@ impl Named<'_> {
 
     /// Each segment with its culprit's name.
     pub fn segments(&self) -> impl Iterator<Item = (&Segment, &Label)> {
-        let labels = self.finished.culprits.iter().map(|id| self.labels.get(*id));
+        let labels = self.finished.blames.iter().map(|blame| self.labels.get(blame.culprit));
         self.finished.wakeup.segments.iter().zip(labels)
     }
 }
