@@ -34,7 +34,7 @@ impl Sink for Told {
                 line.trim_end().to_owned()
             })
             .collect();
-        self.0 += &format!(
+        let line = format!(
             "{} {} {}+{}{}{}: {}\n",
             named.victim().name,
             wakeup.kind.name(),
@@ -44,6 +44,7 @@ impl Sink for Told {
             if wakeup.touched_by_loss { " touched" } else { "" },
             segments.join(", "),
         );
+        self.0.push_str(&line);
     }
 }
 
