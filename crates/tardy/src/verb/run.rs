@@ -85,7 +85,6 @@ impl Run {
             }
             None => (None, bare_context(&host)),
         };
-        notes.extend(measurement.notes.clone());
         context.notes = notes;
         context.load = (!load.is_none()).then(|| load.to_string());
         context.duration_ns = self.duration.as_nanos() as u64;
