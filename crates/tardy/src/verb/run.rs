@@ -85,7 +85,6 @@ impl Run {
             }
             None => (None, bare_context(&host)),
         };
-        notes.extend(measurement.notes.clone());
         context.notes = notes;
         context.load = (!load.is_none()).then(|| load.to_string());
         context.duration_ns = self.duration.as_nanos() as u64;
@@ -173,6 +172,20 @@ impl Run {
         writeln!(out, "{}", results.page.display())?;
         out.flush()?;
         Ok(())
+    }
+}
+
+/// The circumstances where there is no recording to tell them.
+fn bare_context(host: &Host) -> Context {
+    let facts = host.facts();
+    Context {
+        title: format!("How late threads were on {}", facts.hostname),
+        command_line: std::env::args().collect::<Vec<_>>().join(" "),
+        kernel: format!("{} {}", facts.release, facts.arch),
+        host: facts.hostname.clone(),
+        hypervisor: facts.hypervisor.clone(),
+        source: "measurement alone".to_owned(),
+        ..Context::default()
     }
 }
 
