@@ -35,14 +35,9 @@ impl Sink for Told {
                 line.trim_end().to_owned()
             })
             .collect();
-<<<<<<< HEAD
         let _ = writeln!(
             self.0,
             "{} {} {}+{}{}{}: {}",
-=======
-        let line = format!(
-            "{} {} {}+{}{}{}: {}\n",
->>>>>>> e2e
             named.victim().name,
             wakeup.kind.name(),
             wakeup.expiry_ns,
@@ -51,7 +46,6 @@ impl Sink for Told {
             if wakeup.touched_by_loss { " touched" } else { "" },
             segments.join(", "),
         );
-        self.0.push_str(&line);
     }
 }
 
