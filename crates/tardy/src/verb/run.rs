@@ -197,17 +197,3 @@ impl Results {
         data
     }
 }
-
-/// The circumstances where there is no recording to tell them.
-fn bare_context(host: &Host) -> Context {
-    let facts = host.facts();
-    Context {
-        title: format!("How late threads were on {}", facts.hostname),
-        command_line: std::env::args().collect::<Vec<_>>().join(" "),
-        kernel: format!("{} {}", facts.release, facts.arch),
-        host: facts.hostname.clone(),
-        hypervisor: facts.hypervisor.clone(),
-        source: "measurement alone".to_owned(),
-        ..Context::default()
-    }
-}
