@@ -466,13 +466,13 @@ impl<S: Sink> Explainer<S> {
         let mut wakeup = story.close(end_ns, to_user, &self.cpus, &mut causes);
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
-        self.worst.offer(&wakeup, &self.cpus, &self.labels);
         self.finished(wakeup, &causes);
         self.causes = causes;
     }
 
     /// Names everybody as they are called now, and waits for late news of losses.
     fn finished(&mut self, wakeup: Wakeup, causes: &[usize]) {
+        self.worst.offer(&wakeup, &self.cpus, &self.labels);
         let victim = self.labels.id(Culprit::Task(wakeup.task));
         let both = wakeup.segments.iter().zip(causes);
         let blames = both
