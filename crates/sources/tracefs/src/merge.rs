@@ -45,6 +45,8 @@ struct CpuLane {
     /// A loss to be told before the first page's next event.
     lost: Option<u32>,
     last_ns: u64,
+    /// The time of the last event of its last page.
+    filled_ns: u64,
     has_head: bool,
 }
 
@@ -57,6 +59,7 @@ impl Merge {
             cursor: None,
             lost: None,
             last_ns: start_ns,
+            filled_ns: start_ns,
             has_head: false,
         };
         Self {
@@ -87,15 +90,22 @@ impl Merge {
         self.cpus[lane].pages.len() < LANE_PAGES_MAX
     }
 
-    /// Adds the next page of a CPU. Returns the time of its last event.
-    pub(crate) fn push_page(&mut self, lane: usize, page: Vec<u8>) -> u64 {
-        let last = self.layout.open(&page).map(|(_, mut cursor)| {
+    /// Adds the next page of a CPU.
+    pub(crate) fn push_page(&mut self, at: usize, page: Vec<u8>) {
+        let lane = &mut self.cpus[at];
+        if let Some((_, mut cursor)) = self.layout.open(&page) {
             while cursor.next(&self.layout, &page).is_some() {}
-            cursor.time_ns()
-        });
-        self.cpus[lane].pages.push_back(page);
-        self.refill(lane);
-        last.unwrap_or(0)
+            lane.filled_ns = lane.filled_ns.max(cursor.time_ns());
+        }
+        lane.pages.push_back(page);
+        self.refill(at);
+    }
+
+    /// Up to when a CPU's lane is complete although its buffer was not read to the end. It holds for
+    /// a lane that found no room in this round too: were such a lane said to be complete only up to
+    /// what is released already, two full ones would wait for each other for ever.
+    pub(crate) fn filled_ns(&self, lane: usize) -> u64 {
+        self.cpus[lane].filled_ns
     }
 
     /// How many more marks a thread's lane can take.
@@ -142,7 +152,7 @@ impl Merge {
             }
             return true;
         }
-        let CpuLane { cpu, pages, cursor, lost, last_ns, has_head } = &mut self.cpus[lane];
+        let CpuLane { cpu, pages, cursor, lost, last_ns, has_head, .. } = &mut self.cpus[lane];
         *has_head = false;
         if let Some(count) = lost.take() {
             let loss = Loss { since_ns: *last_ns, count };
@@ -279,7 +289,8 @@ mod tests {
     #[test]
     fn lanes_come_out_as_one_and_stop_at_the_watermark() {
         let mut merge = Merge::new(LAYOUT, &[CpuId(0), CpuId(1)], 1, 5);
-        assert_eq!(merge.push_page(0, page(&[10, 30, 50], None)), 50);
+        merge.push_page(0, page(&[10, 30, 50], None));
+        assert_eq!(merge.filled_ns(0), 50);
         merge.push_page(1, page(&[20, 60], None));
         merge.push_page(1, page(&[], None));
         merge.push_page(1, page(&[70], Some(4)));
@@ -305,6 +316,29 @@ mod tests {
         let lost = Some(Kind::Loss(Loss { since_ns: 90, count: 1 }));
         assert_eq!(all(&mut merge, 200), [(100, 1, lost), (110, 1, None)]);
         assert_eq!(merge.late(), 1);
+    }
+
+    /// A busy CPU's lane and one that begins later, both filled whenever they have room, and the
+    /// stream goes on to the end of what they have together.
+    #[test]
+    fn full_lanes_do_not_wait_for_each_other() {
+        let mut merge = Merge::new(LAYOUT, &[CpuId(0), CpuId(1)], 0, 0);
+        let mut next_ns = [0, 10_000];
+        let mut came = 0;
+        for _round in 0..100 {
+            let mut complete_ns = u64::MAX;
+            for (lane, next_ns) in next_ns.iter_mut().enumerate() {
+                while merge.has_room(lane) {
+                    merge.push_page(lane, page(&[*next_ns, *next_ns + 5], None));
+                    *next_ns += 10;
+                }
+                complete_ns = complete_ns.min(merge.filled_ns(lane));
+            }
+            came += all(&mut merge, complete_ns).len();
+        }
+        assert!(next_ns[0] > 20_000, "{next_ns:?}");
+        assert!(came > 50 * LANE_PAGES_MAX, "{came}");
+        assert_eq!(merge.late(), 0);
     }
 
     proptest! {

@@ -219,13 +219,12 @@ impl Tracefs {
     /// Reads a CPU's buffer until it is empty (`None`), or until its lane is full: then the lane is
     /// complete up to the time returned.
     fn read_pipe(&mut self, lane: usize) -> Result<Option<u64>, Error> {
-        let mut last_ns = self.watermark_ns;
         while self.merge.has_room(lane) {
             let mut page = self.merge.spare_page();
             match self.pipes[lane].read(&mut page) {
                 Ok(bytes) if bytes > 0 => {
                     page.truncate(bytes);
-                    last_ns = self.merge.push_page(lane, page);
+                    self.merge.push_page(lane, page);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => self.merge.give_back(page),
                 Err(error) if error.kind() != ErrorKind::WouldBlock => {
@@ -238,7 +237,7 @@ impl Tracefs {
                 }
             }
         }
-        Ok(Some(last_ns))
+        Ok(Some(self.merge.filled_ns(lane)))
     }
 
     /// Moves what is complete into `batch`, as much as fits.
