@@ -13,19 +13,15 @@
 //! holds the same). Start reading at [`Tracefs`], then [`page`].
 #![forbid(unsafe_code)]
 
-mod clocks;
 pub mod decode;
 mod error;
 pub mod format;
 mod instance;
 mod merge;
 pub mod page;
-mod procfs_tasks;
 mod root;
 mod source;
-mod symbols;
 
-pub use clocks::Clocks;
 pub use error::Error;
-pub use source::{Info, Options, Tracefs};
-pub use symbols::Symbols;
+pub use source::Tracefs;
+pub use tardy_kernel::{ClockOffsets, LiveSource, Options, Symbols};
