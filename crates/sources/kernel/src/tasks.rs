@@ -83,11 +83,11 @@ mod tests {
     /// A process's role is that of all its threads, a thread's own comes on top.
     #[test]
     fn finds_this_processs_threads_with_their_roles() {
-        let (hold, held) = mpsc::channel::<()>();
+        let (hold, released) = mpsc::channel::<()>();
         let (tell, told) = mpsc::channel();
         let other = std::thread::spawn(move || {
             tell.send(gettid()).unwrap();
-            let _ = held.recv();
+            let _ = released.recv();
         });
         let (me, other_id, process) = (gettid(), told.recv().unwrap(), std::process::id());
         let roles = Roles {

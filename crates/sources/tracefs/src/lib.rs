@@ -9,6 +9,11 @@
 //! mean. Threads' system calls are not recorded: where a thread does not mark its own return to
 //! user space, a wakeup ends at the switch to it.
 //!
+//! Some kernels keep switches to themselves, for all that tracing is on (`decode/running.rs` says what
+//! was seen). They are found out by what comes after, and are losses in the stream: the stretch in
+//! which the switch must have been stays `unexplained` rather than counting as what the CPU was last
+//! seen at, which was mostly sleep.
+//!
 //! [`page`], [`mod@format`] and [`decode`] are pure and take other machines' bytes too (`trace.dat`
 //! holds the same). Start reading at [`Tracefs`], then [`page`].
 #![forbid(unsafe_code)]
