@@ -24,6 +24,7 @@ test:
 	@scripts/setup.sh test
 	scripts/setup-test.sh
 	cargo fmt --all --check
+	rustfmt --check $$(git ls-files '*.rs') # registries declare modules where cargo does not look
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
 

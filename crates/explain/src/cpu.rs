@@ -1,8 +1,9 @@
 //! What one CPU does, and did in the recent past.
 
 use crate::piece::Activity;
+use crate::prios::Prios;
 use std::collections::VecDeque;
-use tardy_model::event::{ExpireBegin, Irq, softirq};
+use tardy_model::event::{ExpireBegin, IdleEnter, Irq, softirq};
 use tardy_model::{Prio, TaskId, TimerClass, TimerId};
 
 /// Changes of activity remembered per CPU: 32 ms at a million a second. A lateness that reaches back
@@ -17,6 +18,10 @@ const NESTING_MAX: usize = 16;
 pub(crate) struct Cpu {
     /// What runs where no interrupt does.
     base: Activity,
+    /// The task that must be current, by the last switch or event.
+    current: Option<TaskId>,
+    /// The time of the last event.
+    last_ns: u64,
     /// Interrupt contexts above it, innermost last.
     contexts: Vec<Context>,
     /// From when to what, in time order; each holds until the next one begins.
@@ -69,6 +74,8 @@ impl Default for Cpu {
     fn default() -> Self {
         Self {
             base: Activity::Unknown,
+            current: None,
+            last_ns: 0,
             contexts: Vec::with_capacity(NESTING_MAX),
             spans: VecDeque::new(),
             raises: [None; 10],
@@ -101,7 +108,7 @@ impl Cpu {
         to_ns: u64,
         mut piece: impl FnMut(u64, u64, Activity),
     ) {
-        let mut at = self.spans.partition_point(|span| span.start_ns <= from_ns);
+        let mut at = self.first_after(from_ns);
         let mut start_ns = from_ns;
         let mut activity =
             at.checked_sub(1).map_or(Activity::Unknown, |before| self.spans[before].activity);
@@ -118,6 +125,54 @@ impl Cpu {
             }
             at += 1;
         }
+    }
+
+    /// An event comes that has `task` as the current one. Where another should be, a switch is
+    /// missing, and perhaps much else with it, although no loss was told of: who ran since the last
+    /// event is not known, and must not be blamed. Returns since when, and the task that ran then.
+    #[inline]
+    pub(crate) fn witness(
+        &mut self,
+        time_ns: u64,
+        task: TaskId,
+        prios: &Prios,
+    ) -> Option<(u64, TaskId)> {
+        let since_ns = std::mem::replace(&mut self.last_ns, time_ns);
+        let expected = self.current.replace(task)?;
+        if expected == task {
+            return None;
+        }
+        self.forget(since_ns);
+        self.current = Some(task);
+        self.base = match (task, prios.of(task)) {
+            (TaskId::IDLE, _) => Activity::Idle(u32::MAX),
+            (task, Some(prio)) => Activity::Task(task, prio),
+            (_, None) => Activity::Unknown,
+        };
+        self.note(time_ns);
+        Some((since_ns, expected))
+    }
+
+    /// The place of the first span that begins after `ns`. What is asked for is recent: going back
+    /// in steps that double finds it among the newest, where a search over all reaches far.
+    fn first_after(&self, ns: u64) -> usize {
+        let len = self.spans.len();
+        let (mut step, mut low, mut high) = (4, len, len);
+        while low > 0 && self.spans[low - 1].start_ns > ns {
+            high = low - 1;
+            low = high.saturating_sub(step);
+            step *= 2;
+        }
+        // All before `low` begin by then, none from `high` on.
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.spans[middle].start_ns <= ns {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 
     #[inline]
@@ -256,6 +311,7 @@ impl Cpu {
             self.left_softirqs.push((prev, context));
         }
         self.contexts.clear();
+        self.current = Some(next);
         self.base = match next {
             TaskId::IDLE => Activity::Idle(u32::MAX),
             task => Activity::Task(task, next_prio),
@@ -267,14 +323,15 @@ impl Cpu {
         self.note(time_ns);
     }
 
-    pub(crate) fn idle_enter(&mut self, time_ns: u64, state: u32) {
-        self.base = Activity::Idle(state);
+    pub(crate) fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
+        self.base =
+            if enter.polls { Activity::Polling(enter.state) } else { Activity::Idle(enter.state) };
         self.contexts.clear();
         self.note(time_ns);
     }
 
     pub(crate) fn idle_exit(&mut self, time_ns: u64) {
-        if !matches!(self.base, Activity::Idle(_)) {
+        if !self.base.is_idle() {
             self.base = Activity::Idle(u32::MAX);
             self.note(time_ns);
         }
@@ -294,9 +351,29 @@ impl Cpu {
             self.spans.pop_back();
         }
         self.base = Activity::Unknown;
+        self.current = None;
         self.contexts.clear();
         self.left_softirqs.clear();
         self.raises = [None; 10];
         self.note(since_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_span_after_a_time_is_found_wherever_it_lies() {
+        for count in [0, 1, 5, 100] {
+            let mut cpu = Cpu::default();
+            for at in 0..count {
+                cpu.switch(10 + 3 * at, TaskId(at as u32), TaskId(at as u32 + 1), Prio(120));
+            }
+            for ns in 0..320 {
+                let begun = cpu.spans.iter().filter(|span| span.start_ns <= ns).count();
+                assert_eq!(cpu.first_after(ns), begun, "{ns} of {count}");
+            }
+        }
     }
 }

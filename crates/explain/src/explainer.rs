@@ -1,16 +1,21 @@
 //! From events to stories: who is woken by what, runs where, and is back when.
 
+use crate::cause::UNEXPLAINED_AT;
 use crate::cpu::Cpu;
-use crate::findings::{Explanation, Label};
-use crate::label::{LabelId, Labels};
+use crate::findings::Explanation;
+use crate::finished::{Blame, Finished, Named};
+use crate::label::Labels;
 use crate::piece::{Activity, Phase};
+use crate::prios::Prios;
 use crate::story::{Story, WokenBy};
 use crate::summary::Summary;
 use crate::watch::Watch;
 use crate::worst::Worst;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use tardy_model::event::{Loss, Mark, Migrate, Switch, TaskInfo, TaskState, Waking};
+use tardy_model::event::{
+    Loss, Mark, Migrate, Switch, TaskExit, TaskInfo, TaskName, TaskState, Waking,
+};
 use tardy_model::{
     Batch, Cause, Culprit, Event, Kind, Prio, Segment, Tables, TaskId, TimerId, Wakeup, WakeupKind,
 };
@@ -52,46 +57,14 @@ impl Sink for () {
     fn wakeup(&mut self, _: &Named<'_>) {}
 }
 
-/// A wakeup whose balance is made; a loss that is told of later may still touch it.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) wakeup: Wakeup,
-    pub(crate) victim: LabelId,
-    /// One per segment.
-    pub(crate) culprits: Vec<LabelId>,
-}
-
-/// A wakeup with names.
-#[derive(Debug)]
-pub struct Named<'a> {
-    finished: &'a Finished,
-    labels: &'a Labels,
-}
-
-impl Named<'_> {
-    /// The wakeup.
-    pub fn wakeup(&self) -> &Wakeup {
-        &self.finished.wakeup
-    }
-
-    /// The victim's name.
-    pub fn victim(&self) -> &Label {
-        self.labels.get(self.finished.victim)
-    }
-
-    /// Each segment with its culprit's name.
-    pub fn segments(&self) -> impl Iterator<Item = (&Segment, &Label)> {
-        let labels = self.finished.culprits.iter().map(|id| self.labels.get(*id));
-        self.finished.wakeup.segments.iter().zip(labels)
-    }
-}
-
 /// A watched thread.
 #[derive(Debug)]
 struct Victim {
     story: Option<Story>,
     /// Where its returns to user space are told.
     info: TaskInfo,
+    /// The timer that it armed last, and for when.
+    armed: (TimerId, u64),
     /// Whether it was on a CPU at the last switch that named it.
     on_cpu: bool,
 }
@@ -118,6 +91,7 @@ pub struct Explainer<S> {
     options: Options,
     labels: Labels,
     cpus: Vec<Cpu>,
+    prios: Prios,
     /// The task woken by the last event of each CPU.
     just_woken: Vec<TaskId>,
     victims: FxHashMap<TaskId, Victim>,
@@ -127,6 +101,10 @@ pub struct Explainer<S> {
     worst: Worst,
     sink: S,
     now_ns: u64,
+    /// Room for the causes of the story that is being closed.
+    causes: Vec<usize>,
+    /// The first of `pending` is not final before; `u64::MAX` where there is none.
+    settle_from_ns: u64,
 }
 
 impl<S: Sink> Explainer<S> {
@@ -137,6 +115,7 @@ impl<S: Sink> Explainer<S> {
             options,
             labels: Labels::default(),
             cpus: Vec::new(),
+            prios: Prios::default(),
             just_woken: Vec::new(),
             victims: FxHashMap::default(),
             armed: Vec::new(),
@@ -144,6 +123,8 @@ impl<S: Sink> Explainer<S> {
             summary: Summary::default(),
             sink,
             now_ns: 0,
+            causes: Vec::new(),
+            settle_from_ns: u64::MAX,
         }
     }
 
@@ -169,12 +150,21 @@ impl<S: Sink> Explainer<S> {
             self.cpus.resize_with(cpu + 1, Cpu::default);
             self.just_woken.resize(cpu + 1, TaskId::IDLE);
         }
+        if speaks_of_current(event.tag())
+            && let Some((since_ns, task)) =
+                self.cpus[cpu].witness(event.time_ns, event.task, &self.prios)
+        {
+            self.gap(since_ns, event.time_ns, task);
+        }
         let just_woken = std::mem::replace(&mut self.just_woken[cpu], TaskId::IDLE);
         let time_ns = event.time_ns;
         match event.kind() {
             Kind::TimerArm(arm) => {
                 let by = if self.cpus[cpu].in_task_context() { event.task } else { TaskId::IDLE };
                 self.arm(arm.timer, Armed { time_ns, soft_ns: arm.soft_ns, by });
+                if let Some(victim) = self.victims.get_mut(&by) {
+                    victim.armed = (arm.timer, arm.soft_ns);
+                }
             }
             Kind::ExpireBegin(begin) => {
                 let timer = self.labels.tables.timer(begin.timer);
@@ -190,26 +180,24 @@ impl<S: Sink> Explainer<S> {
             Kind::SoftirqRaise(raise) => self.cpus[cpu].softirq_raise(time_ns, raise.vector),
             Kind::SoftirqBegin(begin) => self.cpus[cpu].softirq_begin(time_ns, begin.vector),
             Kind::SoftirqEnd(end) => self.cpus[cpu].softirq_end(time_ns, end.vector),
-            Kind::IdleEnter(enter) => self.cpus[cpu].idle_enter(time_ns, enter.state),
+            Kind::IdleEnter(enter) => self.cpus[cpu].idle_enter(time_ns, enter),
             Kind::IdleExit(_) => self.cpus[cpu].idle_exit(time_ns),
             Kind::Waking(waking) => {
                 self.just_woken[cpu] = waking.target;
+                self.prios.set(waking.target, waking.prio);
                 self.waking(event, waking);
             }
             Kind::WokenNew(new) => {
-                if self.victims.contains_key(&new.target) {
-                    let by = WokenBy { kind: WakeupKind::New, cpu: event.cpu, task: event.task };
-                    let story = Story::of_other(time_ns, new.target, new.prio, new.target_cpu, by);
-                    self.begin(new.target, story);
-                }
+                let by = WokenBy { kind: WakeupKind::New, cpu: event.cpu, task: event.task };
+                let story = Story::of_other(time_ns, new.target, new.prio, new.target_cpu, by);
+                self.begin(new.target, story);
             }
             Kind::Switch(switch) => self.switch(event, cpu, switch),
             Kind::Migrate(migrate) => self.migrate(time_ns, migrate, just_woken),
-            Kind::Priority(priority) => {
-                if !priority.released {
-                    for cpu in &mut self.cpus {
-                        cpu.reprioritise(time_ns, priority.target, priority.new);
-                    }
+            // Of a release the new priority is not known; the next switch tells it.
+            Kind::Priority(priority) if !priority.released => {
+                for cpu in &mut self.cpus {
+                    cpu.reprioritise(time_ns, priority.target, priority.new);
                 }
             }
             Kind::SyscallExit(_) => self.back_in_user_space(event.task, time_ns),
@@ -226,9 +214,12 @@ impl<S: Sink> Explainer<S> {
             Kind::TaskExit(_) => {
                 self.victims.remove(&event.task);
             }
-            Kind::TimerCancel(_) | Kind::SyscallEnter(_) | Kind::Unknown(_) => {}
+            // Cancels need no care: a timer's callback tells which expiry it is for.
+            _ => {}
         }
-        self.settle();
+        if self.now_ns >= self.settle_from_ns || self.pending.len() > PENDING_MAX {
+            self.settle();
+        }
     }
 
     /// Ends the stream. Wakeups still on their way are left out: their end is not known.
@@ -263,13 +254,15 @@ impl<S: Sink> Explainer<S> {
     fn consider(&mut self, task: TaskId) {
         let info = self.labels.info(task);
         if self.options.watch.includes(task, self.labels.comm(task), info) {
-            let fresh = || Victim { story: None, info, on_cpu: false };
+            let fresh =
+                || Victim { story: None, info, armed: (TimerId::UNKNOWN, 0), on_cpu: false };
             self.victims.entry(task).or_insert_with(fresh).info = info;
         } else {
             self.victims.remove(&task);
         }
     }
 
+    /// A story begins, if it is a victim's.
     fn begin(&mut self, task: TaskId, story: Story) {
         if let Some(victim) = self.victims.get_mut(&task) {
             victim.story = Some(story);
@@ -335,6 +328,8 @@ impl<S: Sink> Explainer<S> {
 
     fn switch(&mut self, event: &Event, cpu: usize, switch: Switch) {
         let time_ns = event.time_ns;
+        self.prios.set(event.task, switch.prev_prio);
+        self.prios.set(switch.next, switch.next_prio);
         self.cpus[cpu].switch(time_ns, event.task, switch.next, switch.next_prio);
         if let Some(victim) = self.victims.get_mut(&event.task) {
             victim.on_cpu = false;
@@ -376,7 +371,12 @@ impl<S: Sink> Explainer<S> {
             self.close(event.task, event.time_ns, true);
             return;
         }
-        // The thread counted a wakeup whose events are missing: it is there, and unexplained.
+        // The thread counted a wakeup whose events are missing: it is there, and unexplained. Whether
+        // a timer was to wake it is known if its arm was seen.
+        let (kind, timer) = match victim.armed {
+            (timer, soft_ns) if soft_ns == mark.expiry_ns => (WakeupKind::Timer, timer),
+            _ => (WakeupKind::MarkOnly, TimerId::UNKNOWN),
+        };
         self.close_at_switch_in(event.task);
         let lateness_ns = event.time_ns.saturating_sub(mark.expiry_ns);
         let unexplained = Segment {
@@ -385,32 +385,45 @@ impl<S: Sink> Explainer<S> {
             start_ns: mark.expiry_ns,
             ns: lateness_ns,
         };
-        self.finished(Wakeup {
+        let wakeup = Wakeup {
             task: event.task,
             cpu: event.cpu,
             prio: Prio::default(),
-            kind: WakeupKind::MarkOnly,
-            timer: TimerId::UNKNOWN,
+            kind,
+            timer,
             expiry_ns: mark.expiry_ns,
             lateness_ns,
             to_user: true,
             touched_by_loss: self.summary.was_lost_since(mark.expiry_ns),
             segments: if lateness_ns > 0 { vec![unexplained] } else { Vec::new() },
-        });
+        };
+        self.finished(wakeup, &[UNEXPLAINED_AT]);
     }
 
     fn loss(&mut self, cpu: usize, time_ns: u64, loss: Loss) {
         self.summary.loss(loss.count);
         self.cpus[cpu].forget(loss.since_ns);
+        self.touch(loss.since_ns, time_ns);
+    }
+
+    /// Events are missing on a CPU without a loss told of.
+    fn gap(&mut self, since_ns: u64, time_ns: u64, task: TaskId) {
+        let label = self.labels.id(Culprit::Task(task));
+        self.summary.gap(time_ns - since_ns, label);
+        self.touch(since_ns, time_ns);
+    }
+
+    /// What lies between these times may not be all that there was.
+    fn touch(&mut self, since_ns: u64, time_ns: u64) {
         for Finished { wakeup, .. } in &mut self.pending {
             let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
             // A wakeup begins with its arm, which may be long before the expiry and be lost; that
             // changes nothing of its balance, which begins at the expiry.
-            if wakeup.expiry_ns <= time_ns && end_ns >= loss.since_ns {
+            if wakeup.expiry_ns <= time_ns && end_ns >= since_ns {
                 wakeup.touched_by_loss = true;
             }
         }
-        self.summary.lost_between(loss.since_ns, time_ns);
+        self.summary.lost_between(since_ns, time_ns);
     }
 
     /// Closes a story that was never told to be back, at the time when the victim last ran.
@@ -433,33 +446,55 @@ impl<S: Sink> Explainer<S> {
     fn close(&mut self, task: TaskId, end_ns: u64, to_user: bool) {
         let Some(victim) = self.victims.get_mut(&task) else { return };
         let Some(story) = victim.story.take() else { return };
-        let mut wakeup = story.close(end_ns, to_user, &self.cpus);
+        let mut causes = std::mem::take(&mut self.causes);
+        causes.clear();
+        let mut wakeup = story.close(end_ns, to_user, &self.cpus, &mut causes);
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
         self.worst.offer(&wakeup, &self.cpus, &self.labels);
-        self.finished(wakeup);
+        self.finished(wakeup, &causes);
+        self.causes = causes;
     }
 
     /// Names everybody as they are called now, and waits for late news of losses.
-    fn finished(&mut self, wakeup: Wakeup) {
+    fn finished(&mut self, wakeup: Wakeup, causes: &[usize]) {
         let victim = self.labels.id(Culprit::Task(wakeup.task));
-        let culprits =
-            wakeup.segments.iter().map(|segment| self.labels.id(segment.culprit)).collect();
-        self.pending.push_back(Finished { wakeup, victim, culprits });
+        let both = wakeup.segments.iter().zip(causes);
+        let blames = both
+            .map(|(segment, cause)| Blame {
+                cause: *cause,
+                culprit: self.labels.id(segment.culprit),
+            })
+            .collect();
+        if self.pending.is_empty() {
+            self.settle_from_ns = final_from_ns(&wakeup);
+        }
+        self.pending.push_back(Finished { wakeup, victim, blames });
     }
 
     /// Makes final what no late news of a loss can touch any more.
     fn settle(&mut self) {
         while let Some(Finished { wakeup, .. }) = self.pending.front() {
-            let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
-            let old = self.now_ns.saturating_sub(end_ns) > LOSS_NEWS_NS;
-            if !old && self.pending.len() <= PENDING_MAX {
-                break;
+            self.settle_from_ns = final_from_ns(wakeup);
+            if self.now_ns < self.settle_from_ns && self.pending.len() <= PENDING_MAX {
+                return;
             }
             let finished = self.pending.pop_front().expect("there is a first");
             self.summary.wakeup(&finished);
             self.worst.settle(&finished.wakeup);
-            self.sink.wakeup(&Named { finished: &finished, labels: &self.labels });
+            self.sink.wakeup(&finished.named(&self.labels));
         }
+        self.settle_from_ns = u64::MAX;
     }
+}
+
+/// Whether an event's own task is the one that was current: not where the event is about a task, or
+/// comes from user space, or says that nothing is known.
+const fn speaks_of_current(tag: u8) -> bool {
+    !matches!(tag, TaskName::TAG | TaskInfo::TAG | TaskExit::TAG | Mark::TAG | Loss::TAG)
+}
+
+/// When no late news of a loss can touch a wakeup any more.
+fn final_from_ns(wakeup: &Wakeup) -> u64 {
+    (wakeup.expiry_ns + wakeup.lateness_ns).saturating_add(LOSS_NEWS_NS + 1)
 }

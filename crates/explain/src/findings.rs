@@ -12,6 +12,8 @@ pub struct Explanation {
     pub events: u64,
     /// Events that the source lost.
     pub lost: u64,
+    /// Stretches in which events are missing that no loss tells of.
+    pub gaps: GapFinding,
     /// The time of the first event.
     pub start_ns: u64,
     /// From the first event to the last.
@@ -30,6 +32,18 @@ pub struct Explanation {
     pub worst_group: WorstGroup,
     /// The worst wakeups, latest first.
     pub worst: Vec<Told>,
+}
+
+/// Stretches in which a CPU recorded nothing although it worked: the event after one has another
+/// task current than the event before had left. What happened in them is unexplained.
+#[derive(Clone, Debug, Default)]
+pub struct GapFinding {
+    /// How many.
+    pub count: u64,
+    /// How long, together.
+    pub ns: u64,
+    /// The task that was current when most of them began.
+    pub mostly_after: Option<Label>,
 }
 
 /// One watched thread.

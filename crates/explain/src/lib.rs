@@ -12,8 +12,10 @@ pub mod cause;
 mod cpu;
 mod explainer;
 mod findings;
+mod finished;
 mod label;
 pub mod piece;
+mod prios;
 mod story;
 mod summary;
 mod watch;
@@ -21,9 +23,10 @@ mod worst;
 
 pub use cause::causes;
 pub use cpu::SPANS_MAX;
-pub use explainer::{Explainer, Named, Options, Sink};
+pub use explainer::{Explainer, Options, Sink};
 pub use findings::{
-    CauseFinding, CulpritFinding, Explanation, Label, Lane, LaneSpan, Told, VictimFinding,
-    WorstGroup,
+    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Lane, LaneSpan, Told,
+    VictimFinding, WorstGroup,
 };
+pub use finished::Named;
 pub use watch::Watch;

@@ -10,6 +10,8 @@ pub enum Activity {
     Unknown,
     /// It sleeps, or is on the way into or out of sleep. `u32::MAX` before a state was chosen.
     Idle(u32),
+    /// It has nothing to do, is awake, and polls in this idle state.
+    Polling(u32),
     /// A task, at its priority.
     Task(TaskId, Prio),
     /// An interrupt handler.
@@ -21,11 +23,17 @@ pub enum Activity {
 }
 
 impl Activity {
+    /// Whether the CPU has nothing to do.
+    pub fn is_idle(self) -> bool {
+        matches!(self, Self::Idle(_) | Self::Polling(_))
+    }
+
     /// The one to name for it.
     pub fn culprit(self) -> Culprit {
         match self {
             Self::Unknown => Culprit::Nobody,
             Self::Idle(state) => Culprit::IdleState(state),
+            Self::Polling(state) => Culprit::Polling(state),
             Self::Task(task, _) => Culprit::Task(task),
             Self::Irq(irq) => Culprit::Irq(irq),
             Self::Softirq(vector) => Culprit::Softirq(vector),

@@ -1,10 +1,10 @@
 //! Sums over all wakeups.
 
 use crate::cause::{self, REGISTRY, UNEXPLAINED_AT, Weight};
-use crate::explainer::Finished;
 use crate::findings::{
-    CauseFinding, CulpritFinding, Explanation, Label, Told, VictimFinding, WorstGroup,
+    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Told, VictimFinding, WorstGroup,
 };
+use crate::finished::{Blame, Finished};
 use crate::label::{LabelId, Labels};
 use rustc_hash::FxHashMap;
 use tardy_stats::Latencies;
@@ -20,6 +20,10 @@ const VICTIMS_MAX: usize = 128;
 /// Stretches of loss remembered, to see whether a wakeup that ends later began in one.
 const LOSSES_MAX: usize = 1024;
 
+/// A cause below both of these shares, of all lateness and of the worst wakeups', gets no advice.
+const ADVICE_SHARE_MIN: f64 = 0.02;
+const ADVICE_WORST_SHARE_MIN: f64 = 0.05;
+
 /// The share of wakeups that count as the worst.
 const WORST_SHARE: f64 = 0.01;
 
@@ -33,9 +37,12 @@ pub(crate) struct Summary {
     touched: u64,
     victims: FxHashMap<LabelId, Latencies>,
     causes: [Sum; CAUSES],
-    culprits: FxHashMap<LabelId, CulpritSum>,
+    /// By label.
+    culprits: Vec<CulpritSum>,
     classes: Classes,
     losses: Vec<(u64, u64)>,
+    gaps: Sum,
+    gaps_after: FxHashMap<LabelId, u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,6 +100,13 @@ impl Summary {
         self.lost += u64::from(count);
     }
 
+    /// Counts a stretch without events, which began while the labelled task ran.
+    pub(crate) fn gap(&mut self, ns: u64, label: LabelId) {
+        self.gaps.ns += ns;
+        self.gaps.wakeups += 1;
+        *self.gaps_after.entry(label).or_default() += 1;
+    }
+
     /// Remembers a stretch of loss for wakeups that end later.
     pub(crate) fn lost_between(&mut self, from_ns: u64, to_ns: u64) {
         if self.losses.len() == LOSSES_MAX {
@@ -107,7 +121,7 @@ impl Summary {
     }
 
     pub(crate) fn wakeup(&mut self, finished: &Finished) {
-        let Finished { wakeup, victim, culprits } = finished;
+        let Finished { wakeup, victim, blames } = finished;
         let lateness_ns = wakeup.lateness_ns;
         self.all.record(lateness_ns);
         self.touched += u64::from(wakeup.touched_by_loss);
@@ -117,13 +131,19 @@ impl Summary {
 
         let mut by_cause = [0u64; CAUSES];
         // A wakeup has few segments: looking back is cheaper than a set.
-        for (at, segment) in wakeup.segments.iter().enumerate() {
-            let cause = place_of(segment.cause);
+        for (at, (segment, Blame { cause, culprit })) in
+            wakeup.segments.iter().zip(blames.iter().copied()).enumerate()
+        {
             by_cause[cause] += segment.ns;
-            let sum = self.culprits.entry(culprits[at]).or_default();
+            let place = culprit.0 as usize;
+            if place >= self.culprits.len() {
+                self.culprits.resize(place + 1, CulpritSum::default());
+            }
+            let sum = &mut self.culprits[place];
             sum.ns += segment.ns;
             sum.by_cause[cause] += segment.ns;
-            sum.wakeups += u64::from(!culprits[..at].contains(&culprits[at]));
+            let is_new = blames[..at].iter().all(|before| before.culprit != culprit);
+            sum.wakeups += u64::from(is_new);
         }
         let class = &mut self.classes.0[class_of(lateness_ns)];
         class.wakeups += 1;
@@ -140,24 +160,28 @@ impl Summary {
         let total_ns = self.all.sum_ns().max(1) as f64;
         let mut causes: Vec<CauseFinding> = (0..CAUSES)
             .filter(|at| self.causes[*at].ns > 0)
-            .map(|at| CauseFinding {
-                cause: cause::cause_at(at),
-                meaning: cause::meaning_at(at),
-                ns: self.causes[at].ns,
-                share: self.causes[at].ns as f64 / total_ns,
-                wakeups: self.causes[at].wakeups,
-                worst_ns: worst_by_cause[at],
-                worst_share: worst_by_cause[at] as f64 / worst_group.ns.max(1) as f64,
-                advice: self.advice(at, labels),
+            .map(|at| {
+                let share = self.causes[at].ns as f64 / total_ns;
+                let worst_share = worst_by_cause[at] as f64 / worst_group.ns.max(1) as f64;
+                let weighs = share >= ADVICE_SHARE_MIN || worst_share >= ADVICE_WORST_SHARE_MIN;
+                CauseFinding {
+                    cause: cause::cause_at(at),
+                    meaning: cause::meaning_at(at),
+                    ns: self.causes[at].ns,
+                    share,
+                    wakeups: self.causes[at].wakeups,
+                    worst_ns: worst_by_cause[at],
+                    worst_share,
+                    advice: if weighs { self.advice(at, labels) } else { None },
+                }
             })
             .collect();
         causes.sort_by_key(|finding| std::cmp::Reverse(finding.ns));
 
         let mut culprits: Vec<CulpritFinding> = self
-            .culprits
-            .iter()
+            .culprits()
             .map(|(label, sum)| CulpritFinding {
-                label: labels.get(*label).clone(),
+                label: labels.get(label).clone(),
                 main_cause: cause::cause_at(most(&sum.by_cause)),
                 ns: sum.ns,
                 share: sum.ns as f64 / total_ns,
@@ -175,7 +199,13 @@ impl Summary {
             b.latencies.sum_ns().cmp(&a.latencies.sum_ns()).then_with(|| a.label.cmp(&b.label))
         });
 
+        let gaps_after = self.gaps_after.iter().max_by_key(|(label, count)| (**count, label.0));
         Explanation {
+            gaps: GapFinding {
+                count: self.gaps.wakeups,
+                ns: self.gaps.ns,
+                mostly_after: gaps_after.map(|(label, _)| labels.get(*label).clone()),
+            },
             events: self.events,
             lost: self.lost,
             start_ns: self.first_ns.unwrap_or(0),
@@ -188,6 +218,12 @@ impl Summary {
             worst_group,
             worst,
         }
+    }
+
+    /// Those that were ever to blame.
+    fn culprits(&self) -> impl Iterator<Item = (LabelId, &CulpritSum)> {
+        let labels = (0..).map(LabelId);
+        labels.zip(&self.culprits).filter(|(_, sum)| sum.wakeups > 0)
     }
 
     /// The latest wakeups, whole classes from the top until they are enough.
@@ -216,10 +252,9 @@ impl Summary {
     fn advice(&self, at: usize, labels: &Labels) -> Option<String> {
         let rule = REGISTRY.get(at)?;
         let mut culprits: Vec<(u64, LabelId)> = self
-            .culprits
-            .iter()
+            .culprits()
             .filter(|(_, sum)| sum.by_cause[at] > 0)
-            .map(|(label, sum)| (sum.by_cause[at], *label))
+            .map(|(label, sum)| (sum.by_cause[at], label))
             .collect();
         culprits.sort_by_key(|(ns, label)| (std::cmp::Reverse(*ns), label.0));
         let named: Vec<Label> =
@@ -230,10 +265,6 @@ impl Summary {
             culprits_count: culprits.len(),
         })
     }
-}
-
-fn place_of(cause: tardy_model::Cause) -> usize {
-    (0..UNEXPLAINED_AT).find(|at| cause::cause_at(*at) == cause).unwrap_or(UNEXPLAINED_AT)
 }
 
 fn most(by_cause: &[u64; CAUSES]) -> usize {

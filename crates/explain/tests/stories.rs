@@ -35,6 +35,20 @@ stories! {
           callback 3 sleeper (hrtimer_wakeup), interrupts 3 local_timer, idle_exit 8 state 1, \
           own_kernel_work 3 sleeper";
 
+    a_late_interrupt_while_the_cpu_polls: "
+        task 7 cyclic watched
+        timer 1 hrtimer_wakeup owner 7
+          10 0 7 switch S 0 120
+          20 0 0 poll 0
+        1012 0 0 irq+ local_timer
+        1012 0 0 expire+ 1 soft 1000 slack 0
+        1012 0 0 waking 7 on 0 prio 19
+        1012 0 0 expire- 1
+        1012 0 0 irq- local_timer
+        1013 0 0 awake
+        1015 0 0 switch R 7 19
+    " => "cyclic timer 1000+15: irq_delay 12 state 0 (polling), idle_exit 3 state 0 (polling)";
+
     slack_that_another_timer_cut_short: "
         task 7 sleeper watched
         timer 1 hrtimer_wakeup owner 7
@@ -372,6 +386,26 @@ stories! {
     " => "cyclic timer 1000+4 to user touched: callback 2 cyclic (hrtimer_wakeup), \
           interrupts 1 local_timer, own_kernel_work 1 cyclic";
 
+    events_missing_without_a_loss: "
+        task 7 cyclic marks
+        task 75 silent
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 arm 1 soft 1000 slack 0
+           2 0 7 switch S 75 120      # while it is current this kernel tells of nothing
+        1020 0 7 mark 1000
+        1025 0 7 arm 1 soft 2000 slack 0
+        1026 0 7 switch S 20 120
+        2000 0 20 irq+ local_timer
+        2000 0 20 expire+ 1 soft 2000 slack 0
+        2001 0 20 waking 7 on 0 prio 19
+        2001 0 20 expire- 1
+        2002 0 20 irq- local_timer
+        2003 0 20 switch R 7 19
+        2004 0 7 mark 2000
+    " => "cyclic timer 1000+20 to user touched: unexplained 20\n\
+          cyclic timer 2000+4 to user: callback 1 cyclic (hrtimer_wakeup), \
+          interrupts 1 local_timer, not_preemptible 1 thread 20, own_kernel_work 1 cyclic";
+
     a_mark_whose_events_are_missing: "
         task 7 cyclic marks
         5000 0 7 mark 4000
@@ -391,6 +425,24 @@ stories! {
     " => "sleeper timer 1000+13: irq_delay 5 thread 20, \
           stacked_timers 2 thread 21 (hrtimer_wakeup), irq_delay 1 thread 20, \
           callback 2 sleeper (hrtimer_wakeup), not_preemptible 3 thread 20";
+
+    a_switch_that_nobody_told_of_blames_nobody: "
+        task 7 cyclic watched
+        task 20 hidden
+        task 30 spinner
+        timer 1 hrtimer_wakeup owner 7
+           1 0 30 switch S 7 19
+           2 0 7 switch S 20 120
+        # The switch from 20 to 30 is missing; the interrupt says that 30 is current.
+        1005 0 30 irq+ local_timer
+        1007 0 30 expire+ 1 soft 1000 slack 0
+        1009 0 30 waking 7 on 0 prio 19
+        1010 0 30 expire- 1
+        1015 0 30 irq- local_timer
+        1100 0 30 switch S 7 19
+    " => "cyclic timer 1000+100 touched: unexplained 5, interrupts 2 local_timer, \
+          callback 3 cyclic (hrtimer_wakeup), interrupts 5 local_timer, \
+          not_preemptible 85 spinner";
 
     an_id_that_comes_again_has_its_new_name: "
         task 7 cyclic watched

@@ -28,6 +28,8 @@ pub enum Culprit {
     Softirq(u32),
     /// An idle state of the CPU.
     IdleState(u32),
+    /// An idle state in which the CPU is awake and polls.
+    Polling(u32),
     /// A function of the kernel.
     Function(NameId),
     /// A setting.

@@ -4,8 +4,8 @@ use crate::data::{Context, Data};
 use crate::shares::apportion;
 use std::collections::BTreeMap;
 use tardy_explain::{
-    CauseFinding, CulpritFinding, Explanation, Label, Lane, LaneSpan, Told, VictimFinding,
-    WorstGroup,
+    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Lane, LaneSpan, Told,
+    VictimFinding, WorstGroup,
 };
 use tardy_lab::{Measurement, Policy, ThreadMeasurement};
 use tardy_model::event::{Irq, Vector};
@@ -168,6 +168,7 @@ pub(crate) fn explanation() -> Explanation {
         .enumerate()
         .map(|(number, latencies)| VictimFinding { label: victim(number as u32), latencies });
     Explanation {
+        gaps: GapFinding::default(),
         events: 1_204_311,
         lost: 212,
         start_ns: START_NS,

@@ -20,13 +20,15 @@ mod section;
 mod sentences;
 mod shares;
 mod text;
+mod text_report;
 pub mod units;
 
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
 pub use page::page;
 pub use sentences::top_sentences;
-pub use text::{Terminal, terminal};
+pub use text::Terminal;
+pub use text_report::terminal;
 
 #[cfg(test)]
 mod fixture;

@@ -59,6 +59,7 @@ pub(crate) fn explain(
     if let Some(json) = sinks.json {
         writeln!(json.finish(&explanation)?)?;
     }
+    notes.extend(gaps(&explanation));
     if let Some(torn) = recording.stopped_at() {
         notes.push(format!("the recording ends early: {torn}; everything before is used"));
     }
@@ -70,6 +71,19 @@ pub(crate) fn explain(
         ));
     }
     Ok(Explained { explanation, notes })
+}
+
+/// A word about events that are missing without a loss.
+fn gaps(explanation: &Explanation) -> Option<String> {
+    let gaps = &explanation.gaps;
+    let after = gaps.mostly_after.as_ref()?;
+    Some(format!(
+        "{} times ({:.1} ms together) a CPU told of nothing although it worked, mostly after a switch \
+         to {}: this kernel's events are silent there, and what happened is unexplained",
+        gaps.count,
+        gaps.ns as f64 / 1e6,
+        after.name
+    ))
 }
 
 /// The circumstances of a recording, for a report.

@@ -18,9 +18,13 @@ impl Rule for IdleExit {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let asleep = matches!(piece.activity, Activity::Idle(_));
-        let here = matches!(piece.phase, Phase::Pending | Phase::Interrupt | Phase::Runnable);
-        (here && asleep).then(|| piece.activity.culprit())
+        let here = match piece.phase {
+            // A CPU that polls is awake: its interrupt is late for another reason.
+            Phase::Pending => matches!(piece.activity, Activity::Idle(_)),
+            Phase::Interrupt | Phase::Runnable => piece.activity.is_idle(),
+            _ => false,
+        };
+        here.then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {

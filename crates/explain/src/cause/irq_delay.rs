@@ -23,7 +23,7 @@ impl Rule for IrqDelay {
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        (weight.mean_ns >= 20_000).then(|| {
+        (weight.mean_ns >= 10_000).then(|| {
             "find who keeps interrupts off (the irqsoff tracer), or, in a guest, give the virtual \
              CPUs cores of their own"
                 .to_owned()

@@ -4,22 +4,7 @@
 //! causes in the registry's order, and the first that claims it has it. So a balance sums by
 //! construction, and a cause only says what is its own. What nobody claims is `unexplained`.
 //!
-//! A new cause is one file here and one line in [`REGISTRY`].
-
-mod armed_late;
-mod callback;
-mod higher_priority;
-mod idle_exit;
-mod interrupts;
-mod irq_delay;
-mod lock;
-mod not_preemptible;
-mod own_kernel_work;
-mod slack;
-mod softirq_wait;
-mod softirq_work;
-mod stacked_timers;
-mod wrong_cpu;
+//! A new cause is one file here and one line in the registry, which also declares the file.
 
 use crate::findings::Label;
 use crate::piece::Piece;
@@ -53,22 +38,30 @@ pub struct Weight<'a> {
     pub culprits_count: usize,
 }
 
-/// Every cause, in the order in which they are asked.
-pub const REGISTRY: &[&dyn Rule] = &[
-    &armed_late::ArmedLate,
-    &slack::Slack,
-    &callback::Callback,
-    &softirq_wait::SoftirqWait,
-    &softirq_work::SoftirqWork,
-    &stacked_timers::StackedTimers,
-    &lock::Lock,
-    &wrong_cpu::WrongCpu,
-    &idle_exit::IdleExit,
-    &irq_delay::IrqDelay,
-    &interrupts::Interrupts,
-    &own_kernel_work::OwnKernelWork,
-    &higher_priority::HigherPriority,
-    &not_preemptible::NotPreemptible,
+macro_rules! registry {
+    ($($file:ident::$rule:ident),* $(,)?) => {
+        $(mod $file;)*
+
+        /// Every cause, in the order in which they are asked.
+        pub const REGISTRY: &[&dyn Rule] = &[$(&$file::$rule),*];
+    };
+}
+
+registry![
+    armed_late::ArmedLate,
+    slack::Slack,
+    callback::Callback,
+    softirq_wait::SoftirqWait,
+    softirq_work::SoftirqWork,
+    stacked_timers::StackedTimers,
+    lock::Lock,
+    wrong_cpu::WrongCpu,
+    idle_exit::IdleExit,
+    irq_delay::IrqDelay,
+    interrupts::Interrupts,
+    own_kernel_work::OwnKernelWork,
+    higher_priority::HigherPriority,
+    not_preemptible::NotPreemptible,
 ];
 
 /// The place of [`Cause::UNEXPLAINED`] behind the registry's causes.

@@ -1,7 +1,7 @@
 //! The victim was woken for another CPU, which had to be told or had to wake up.
 
 use super::{Rule, Weight};
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// The choice of another CPU and the move there; then, where the waker was elsewhere, the time until
@@ -19,7 +19,7 @@ impl Rule for WrongCpu {
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let remote = piece.waker_cpu != piece.cpu;
-        let idle = matches!(piece.activity, Activity::Idle(_));
+        let idle = piece.activity.is_idle();
         match piece.phase {
             Phase::Placing => Some(Culprit::Cpu(piece.cpu)),
             Phase::Runnable if remote && idle => Some(Culprit::Cpu(piece.cpu)),

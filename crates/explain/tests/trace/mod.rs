@@ -3,6 +3,7 @@
 //! A line is `TIME CPU TASK EVENT…`, or a definition: `task ID NAME [flag…]`,
 //! `timer ID FUNCTION [owner TASK] [list]`. Times are nanoseconds; `#` begins a remark.
 
+use std::fmt::Write as _;
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink, Watch};
 use tardy_model::event::*;
 use tardy_model::*;
@@ -34,8 +35,9 @@ impl Sink for Told {
                 line.trim_end().to_owned()
             })
             .collect();
-        self.0 += &format!(
-            "{} {} {}+{}{}{}: {}\n",
+        let _ = writeln!(
+            self.0,
+            "{} {} {}+{}{}{}: {}",
             named.victim().name,
             wakeup.kind.name(),
             wakeup.expiry_ns,
@@ -166,7 +168,10 @@ fn kind(event: &[&str]) -> Option<Kind> {
             new: prio(new),
             released: false,
         }),
-        ["sleep", state] => Kind::IdleEnter(IdleEnter { state: number(state) as u32 }),
+        ["sleep", state] => {
+            Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls: false })
+        }
+        ["poll", state] => Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls: true }),
         ["awake"] => Kind::IdleExit(IdleExit),
         ["mark", expiry] => Kind::Mark(Mark { expiry_ns: number(expiry), sequence: 0 }),
         ["return"] => Kind::SyscallExit(SyscallExit { number: 230, result: 0 }),

@@ -1,6 +1,6 @@
 //! Work for the system to do while something is measured.
 //!
-//! A load is a file in this folder and a line in [`KNOWN`]. On a command line it is written
+//! A load is a file in this folder and a word in the registry, which also declares the file. On a command line it is written
 //! `name[:count][,option[=value]]…`, and several at once with `+`: `storm:40`, `storm:40,fifo=2`,
 //! `storm:5+storm:5,fifo`. `none` is no load.
 //!
@@ -13,7 +13,6 @@
 //! ```
 
 mod spec;
-mod storm;
 
 pub use spec::{SPEC_LOADS_MAX, Spec, SpecError};
 pub use storm::{STORM_THREADS_MAX, Storm};
@@ -22,8 +21,16 @@ use spec::Arguments;
 use std::fmt;
 use thiserror::Error;
 
-/// All loads that there are.
-pub const KNOWN: &[Kind] = &[storm::KIND];
+macro_rules! registry {
+    ($($file:ident),* $(,)?) => {
+        $(mod $file;)*
+
+        /// All loads that there are.
+        pub const KNOWN: &[Kind] = &[$($file::KIND),*];
+    };
+}
+
+registry![storm];
 
 /// One kind of load, as the registry holds it.
 #[derive(Clone, Copy)]

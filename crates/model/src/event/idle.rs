@@ -2,11 +2,18 @@
 
 use super::{Pack, Payload};
 
-/// The CPU goes to sleep. `b` idle state, as cpuidle numbers them.
+/// The CPU goes to sleep. `b` idle state, as cpuidle numbers them; `flags` bit 0: it only polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleEnter {
     /// Which state.
     pub state: u32,
+    /// The state is no sleep: the CPU stays awake and looks for work in a loop.
+    pub polls: bool,
+}
+
+impl IdleEnter {
+    /// The bit of `flags` that says that the state only polls.
+    pub const POLLS: u8 = 1;
 }
 
 /// The CPU is awake again.
@@ -15,12 +22,13 @@ pub struct IdleExit;
 
 impl Pack for IdleEnter {
     fn pack(&self) -> Payload {
-        Payload { b: self.state, ..Payload::default() }
+        let flags = if self.polls { Self::POLLS } else { 0 };
+        Payload { flags, b: self.state, ..Payload::default() }
     }
 
     #[inline]
     fn unpack(p: Payload) -> Self {
-        Self { state: p.b }
+        Self { state: p.b, polls: p.flags & Self::POLLS != 0 }
     }
 }
 

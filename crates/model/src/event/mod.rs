@@ -15,25 +15,13 @@
 //! kind's tag never changes once released; a reader that meets an unknown tag yields
 //! [`Kind::Unknown`], so that old programs read new recordings.
 //!
-//! A new kind is one file here and one line in the registry at the end of this one.
+//! A new kind is one file here and one line in the registry at the end of this one, which also
+//! declares the file.
 
-mod idle;
-mod irq;
-mod loss;
-mod mark;
-mod sched;
-mod syscall;
-mod task;
-mod timer;
-
-pub use idle::{IdleEnter, IdleExit};
-pub use irq::{Irq, IrqBegin, IrqEnd, SoftirqBegin, SoftirqEnd, SoftirqRaise, Vector, softirq};
-pub use loss::Loss;
-pub use mark::Mark;
-pub use sched::{Migrate, Priority, Switch, TaskState, Waking, WokenNew};
-pub use syscall::{SyscallEnter, SyscallExit};
-pub use task::{Comm, TaskExit, TaskInfo, TaskName};
-pub use timer::{ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
+pub use irq::{Irq, Vector, softirq};
+pub use sched::TaskState;
+pub use task::Comm;
+pub use timer::TimerMode;
 
 use crate::{CpuId, TaskId};
 
@@ -151,45 +139,47 @@ fn unpack_halves(both: u32) -> (u16, u16) {
     (both as u16, (both >> 16) as u16)
 }
 
-/// The registry: every kind with its tag.
+/// The registry: the files, and in each its kinds with their tags.
 macro_rules! kinds {
-    ($($tag:literal $kind:ident),* $(,)?) => {
+    ($($file:ident { $($tag:literal $kind:ident),* $(,)? })*) => {
+        $(mod $file; pub use $file::{$($kind),*};)*
+
         /// What happened. Each variant is documented at its own type.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
         pub enum Kind {
-            $($kind($kind),)*
+            $($($kind($kind),)*)*
             /// A tag that this program does not know (a newer recording).
             Unknown(u8),
         }
 
-        $(impl From<$kind> for Kind {
+        $($(impl From<$kind> for Kind {
             fn from(kind: $kind) -> Self {
                 Self::$kind(kind)
             }
-        })*
+        })*)*
 
-        $(impl $kind {
+        $($(impl $kind {
             /// Its tag in the record.
             pub const TAG: u8 = $tag;
-        })*
+        })*)*
 
         impl Kind {
             /// Every kind's tag and name, for programs in other languages (the BPF side includes a
             /// header made from this).
-            pub const TAGS: &'static [(u8, &'static str)] = &[$(($tag, stringify!($kind))),*];
+            pub const TAGS: &'static [(u8, &'static str)] = &[$($(($tag, stringify!($kind))),*),*];
 
             /// The tag in the record.
             pub fn tag(&self) -> u8 {
                 match self {
-                    $(Self::$kind(_) => $tag,)*
+                    $($(Self::$kind(_) => $tag,)*)*
                     Self::Unknown(tag) => *tag,
                 }
             }
 
             fn pack(&self) -> Payload {
                 match self {
-                    $(Self::$kind(kind) => kind.pack(),)*
+                    $($(Self::$kind(kind) => kind.pack(),)*)*
                     Self::Unknown(_) => Payload::default(),
                 }
             }
@@ -197,7 +187,7 @@ macro_rules! kinds {
             #[inline]
             fn unpack(tag: u8, payload: Payload) -> Self {
                 match tag {
-                    $($tag => Self::$kind(Pack::unpack(payload)),)*
+                    $($($tag => Self::$kind(Pack::unpack(payload)),)*)*
                     other => Self::Unknown(other),
                 }
             }
@@ -206,29 +196,14 @@ macro_rules! kinds {
 }
 
 kinds! {
-    1 TimerArm,
-    2 TimerCancel,
-    3 ExpireBegin,
-    4 ExpireEnd,
-    5 IrqBegin,
-    6 IrqEnd,
-    7 SoftirqRaise,
-    8 SoftirqBegin,
-    9 SoftirqEnd,
-    10 Waking,
-    11 WokenNew,
-    12 Switch,
-    13 Migrate,
-    14 Priority,
-    15 SyscallEnter,
-    16 SyscallExit,
-    17 IdleEnter,
-    18 IdleExit,
-    19 Mark,
-    20 Loss,
-    21 TaskName,
-    22 TaskInfo,
-    23 TaskExit,
+    timer { 1 TimerArm, 2 TimerCancel, 3 ExpireBegin, 4 ExpireEnd }
+    irq { 5 IrqBegin, 6 IrqEnd, 7 SoftirqRaise, 8 SoftirqBegin, 9 SoftirqEnd }
+    sched { 10 Waking, 11 WokenNew, 12 Switch, 13 Migrate, 14 Priority }
+    syscall { 15 SyscallEnter, 16 SyscallExit }
+    idle { 17 IdleEnter, 18 IdleExit }
+    mark { 19 Mark }
+    loss { 20 Loss }
+    task { 21 TaskName, 22 TaskInfo, 23 TaskExit }
 }
 
 #[cfg(test)]

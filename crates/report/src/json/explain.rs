@@ -1,10 +1,12 @@
 //! `tardy.explain/1`, at once or as a stream.
 
+use super::figures::FiguresDocument;
 use super::merge::{MergedSegment, merge_segments};
 use serde::Serialize;
 use std::io::{self, Write};
 use tardy_explain::{CauseFinding, CulpritFinding, Explanation, Label, Told, VictimFinding};
 use tardy_model::{Culprit, Wakeup};
+use tardy_stats::Latencies;
 
 const SCHEMA: &str = "tardy.explain/1";
 
@@ -33,6 +35,7 @@ pub struct ExplainTotals<'a> {
     start_ns: u64,
     span_ns: u64,
     touched_by_loss: u64,
+    gaps: GapsDocument,
     lateness: LatenessDocument,
     worst_group: WorstGroupDocument,
     victims: Vec<VictimDocument<'a>>,
@@ -72,13 +75,14 @@ struct CulpritDocument {
 #[derive(Debug, Serialize)]
 struct LatenessDocument {
     wakeups: u64,
-    min_ns: u64,
-    mean_ns: f64,
-    p50_ns: u64,
-    p99_ns: u64,
-    p999_ns: u64,
-    p9999_ns: u64,
-    max_ns: u64,
+    #[serde(flatten)]
+    figures: FiguresDocument,
+}
+
+#[derive(Debug, Serialize)]
+struct GapsDocument {
+    count: u64,
+    ns: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -223,6 +227,7 @@ impl<'a> From<&'a Explanation> for ExplainTotals<'a> {
             start_ns: explanation.start_ns,
             span_ns: explanation.span_ns,
             touched_by_loss: explanation.touched_by_loss,
+            gaps: GapsDocument { count: explanation.gaps.count, ns: explanation.gaps.ns },
             lateness: LatenessDocument::from(&explanation.latencies),
             worst_group: WorstGroupDocument {
                 wakeups: explanation.worst_group.wakeups,
@@ -236,18 +241,9 @@ impl<'a> From<&'a Explanation> for ExplainTotals<'a> {
     }
 }
 
-impl From<&tardy_stats::Latencies> for LatenessDocument {
-    fn from(latencies: &tardy_stats::Latencies) -> Self {
-        Self {
-            wakeups: latencies.count(),
-            min_ns: latencies.min_ns(),
-            mean_ns: latencies.mean_ns(),
-            p50_ns: latencies.quantile_ns(0.5),
-            p99_ns: latencies.quantile_ns(0.99),
-            p999_ns: latencies.quantile_ns(0.999),
-            p9999_ns: latencies.quantile_ns(0.9999),
-            max_ns: latencies.max_ns(),
-        }
+impl From<&Latencies> for LatenessDocument {
+    fn from(latencies: &Latencies) -> Self {
+        Self { wakeups: latencies.count(), figures: FiguresDocument::from(latencies) }
     }
 }
 

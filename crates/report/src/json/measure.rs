@@ -1,5 +1,6 @@
 //! `tardy.measure/1`.
 
+use super::figures::FiguresDocument;
 use serde::Serialize;
 use tardy_lab::{BoundBroken, Measurement, ThreadMeasurement};
 
@@ -25,13 +26,8 @@ pub struct ThreadDocument<'a> {
     cpu: Option<u16>,
     interval_ns: u64,
     samples: u64,
-    min_ns: u64,
-    mean_ns: f64,
-    p50_ns: u64,
-    p99_ns: u64,
-    p999_ns: u64,
-    p9999_ns: u64,
-    max_ns: u64,
+    #[serde(flatten)]
+    figures: FiguresDocument,
     overruns: u64,
 }
 
@@ -65,13 +61,7 @@ impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
             cpu: thread.cpu,
             interval_ns: thread.interval_ns,
             samples: latencies.count(),
-            min_ns: latencies.min_ns(),
-            mean_ns: latencies.mean_ns(),
-            p50_ns: latencies.quantile_ns(0.5),
-            p99_ns: latencies.quantile_ns(0.99),
-            p999_ns: latencies.quantile_ns(0.999),
-            p9999_ns: latencies.quantile_ns(0.9999),
-            max_ns: latencies.max_ns(),
+            figures: FiguresDocument::from(latencies),
             overruns: thread.overruns,
         }
     }

@@ -2,6 +2,7 @@
 //! fields are only ever added.
 
 mod explain;
+mod figures;
 mod measure;
 mod merge;
 mod run;

@@ -1,15 +1,5 @@
-//! The parts of a report, in their order. A new one is a file here and a line in [`SECTIONS`].
-
-mod advice;
-mod causes;
-mod culprits;
-mod header;
-mod histogram;
-mod measurement;
-mod notes;
-mod percentiles;
-mod victims;
-mod worst;
+//! The parts of a report, in their order. A new one is a file here and a line in the
+//! registry, which also declares the file.
 
 use crate::data::Data;
 use crate::text::Terminal;
@@ -39,16 +29,24 @@ pub(crate) trait Section: Sync {
     }
 }
 
-/// Every section, in the order in which they are shown.
-pub(crate) const SECTIONS: &[&dyn Section] = &[
-    &header::Header,
-    &measurement::MeasurementTable,
-    &causes::Causes,
-    &culprits::Culprits,
-    &histogram::LatenessHistogram,
-    &percentiles::Percentiles,
-    &victims::Victims,
-    &worst::Worst,
-    &advice::Advice,
-    &notes::Notes,
+macro_rules! registry {
+    ($($file:ident::$section:ident),* $(,)?) => {
+        $(mod $file;)*
+
+        /// Every section, in the order in which they are shown.
+        pub(crate) const SECTIONS: &[&dyn Section] = &[$(&$file::$section),*];
+    };
+}
+
+registry![
+    header::Header,
+    measurement::MeasurementTable,
+    causes::Causes,
+    culprits::Culprits,
+    histogram::LatenessHistogram,
+    percentiles::Percentiles,
+    victims::Victims,
+    worst::Worst,
+    advice::Advice,
+    notes::Notes,
 ];

@@ -15,6 +15,7 @@
 
 mod clock;
 mod definitions;
+mod idle;
 mod interrupts;
 mod live_source;
 mod merge;
@@ -23,6 +24,7 @@ mod tasks;
 
 pub use clock::{ClockOffsets, Clocks, monotonic_ns, tick_ns};
 pub use definitions::Definitions;
+pub use idle::IdleStates;
 pub use interrupts::Interrupts;
 pub use live_source::{LiveSource, Options};
 pub use merge::{HELD_EVENTS_MAX, Merge};

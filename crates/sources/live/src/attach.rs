@@ -1,7 +1,7 @@
 //! Loads the programs that this kernel has tracepoints for, and attaches them.
 
 use crate::ring::Rings;
-use crate::{Error, Options};
+use crate::{Error, Options, warnings};
 use libbpf_rs::btf::{Btf, ReferencesType, types};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, OpenObject};
@@ -30,6 +30,7 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
     let unlimited = Rlimit { current: None, maximum: None };
     let _ = setrlimit(Resource::Memlock, unlimited);
 
+    warnings::keep();
     let btf = Btf::from_vmlinux().map_err(|_| Error::NoBtf { path: BTF_PATH })?;
     let cpus = libbpf_rs::num_possible_cpus()
         .map_err(|error| Error::from_libbpf("to tell its CPUs", &error))?;

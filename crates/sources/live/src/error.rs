@@ -41,10 +41,12 @@ impl Error {
     /// An error of libbpf while doing `what`.
     pub(crate) fn from_libbpf(what: &str, error: &libbpf_rs::Error) -> Self {
         let reason = error.to_string();
+        let warned = crate::warnings::take();
         if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
-            Self::Permission { reason }
-        } else {
-            Self::Refused { what: what.to_owned(), reason }
+            return Self::Permission { reason };
         }
+        // Without the verifier's own words nobody could tell what it dislikes.
+        let reason = format!("{reason}\n{warned}").trim_end().to_owned();
+        Self::Refused { what: what.to_owned(), reason }
     }
 }

@@ -12,6 +12,7 @@ mod attach;
 mod error;
 mod ring;
 mod translate;
+mod warnings;
 
 pub use error::Error;
 pub use tardy_kernel::{LiveSource, Options};

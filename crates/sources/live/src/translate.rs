@@ -2,9 +2,9 @@
 //! get their ids, jiffies and other clocks become `CLOCK_MONOTONIC`.
 
 use crate::ring::Record;
-use tardy_kernel::{Clocks, Definitions, Interrupts, Symbols};
+use tardy_kernel::{Clocks, Definitions, IdleStates, Interrupts, Symbols};
 use tardy_model::event::{
-    ExpireBegin, ExpireEnd, IrqBegin, IrqEnd, Payload, TimerArm, TimerCancel,
+    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Payload, TimerArm, TimerCancel,
 };
 use tardy_model::{Batch, CpuId, Event, TaskId, TimerClass};
 
@@ -16,6 +16,7 @@ pub(crate) struct Translator {
     interrupts: Interrupts,
     clocks: Clocks,
     jiffies: Jiffies,
+    idle_states: IdleStates,
 }
 
 impl Translator {
@@ -25,6 +26,7 @@ impl Translator {
             interrupts: Interrupts::default(),
             clocks: Clocks::read(),
             jiffies: Jiffies::default(),
+            idle_states: IdleStates::read(),
         }
     }
 
@@ -55,6 +57,9 @@ impl Translator {
             IrqBegin::TAG | IrqEnd::TAG if record.flags & IRQ_VECTOR == 0 => {
                 let name = || self.interrupts.name(record.b);
                 payload.c = self.definitions.line(record.b, name, batch).0;
+            }
+            IdleEnter::TAG if self.idle_states.polls(record.b) => {
+                payload.flags = IdleEnter::POLLS;
             }
             _ => {}
         }

@@ -11,7 +11,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use tardy_kernel::{
-    Clocks, LiveSource, Options, Roles, Symbols, monotonic_ns, own_thread_is, tasks_now, tick_ns,
+    Clocks, IdleStates, LiveSource, Options, Roles, Symbols, monotonic_ns, own_thread_is,
+    tasks_now, tick_ns,
 };
 use tardy_model::event::TaskInfo;
 use tardy_model::{Batch, CpuId, Event, MarkReader, Source, SourceError, TaskId};
@@ -77,6 +78,7 @@ impl Tracefs {
         let offsets = clocks.at(monotonic_ns());
         let symbols = Symbols::of_this_kernel();
         let mut decoder = Decoder::new(Endian::NATIVE, offsets, tick_ns(), symbols);
+        decoder.set_idle_states(IdleStates::read());
         let missing = enable(&instance, &mut decoder)?;
 
         let (cpus, pipes): (Vec<_>, Vec<_>) =

@@ -103,7 +103,7 @@ impl Explain {
         let explained = explanation::explain(&mut recording, options, wanted)?;
         let explanation = explained.explanation;
         let context = explanation::context(&recording, explained.notes);
-        for note in nobody(&explanation, &self.watch) {
+        if let Some(note) = nobody(&explanation, &self.watch) {
             self.output.remark(&note);
         }
         if !self.no_write {

@@ -83,7 +83,7 @@ impl Run {
                 notes.extend(explained.notes.clone());
                 (Some(explained), explanation::context(&recording, Vec::new()))
             }
-            None => (None, self.bare_context(&host)),
+            None => (None, bare_context(&host)),
         };
         notes.extend(measurement.notes.clone());
         context.notes = notes;
@@ -150,20 +150,6 @@ impl Run {
         Ok((measurement, sealed, notes))
     }
 
-    /// The circumstances where there is no recording to tell them.
-    fn bare_context(&self, host: &Host) -> Context {
-        let facts = host.facts();
-        Context {
-            title: format!("How late threads were on {}", facts.hostname),
-            command_line: std::env::args().collect::<Vec<_>>().join(" "),
-            kernel: format!("{} {}", facts.release, facts.arch),
-            host: facts.hostname.clone(),
-            hypervisor: facts.hypervisor.clone(),
-            source: "measurement alone".to_owned(),
-            ..Context::default()
-        }
-    }
-
     fn tell(&self, results: &Results) -> Result<(), Failure> {
         let explanation = results.explained.as_ref().map(|explained| &explained.explanation);
         if self.output.json {
@@ -196,5 +182,19 @@ impl Results {
         data.measurement = Some(&self.measurement);
         data.explanation = self.explained.as_ref().map(|explained| &explained.explanation);
         data
+    }
+}
+
+/// The circumstances where there is no recording to tell them.
+fn bare_context(host: &Host) -> Context {
+    let facts = host.facts();
+    Context {
+        title: format!("How late threads were on {}", facts.hostname),
+        command_line: std::env::args().collect::<Vec<_>>().join(" "),
+        kernel: format!("{} {}", facts.release, facts.arch),
+        host: facts.hostname.clone(),
+        hypervisor: facts.hypervisor.clone(),
+        source: "measurement alone".to_owned(),
+        ..Context::default()
     }
 }

@@ -12,7 +12,7 @@ use tardy_explain::{Label, Lane, LaneSpan, Told};
 
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 96.0;
-const RIGHT: f64 = 96.0;
+const RIGHT: f64 = 116.0;
 /// Where the rows begin; the markers' names stand above.
 const TOP: usize = 22;
 const VICTIM_HEIGHT: usize = 34;

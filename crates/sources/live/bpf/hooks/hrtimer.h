@@ -3,35 +3,44 @@
 
 extern const void hrtimer_wakeup __ksym __weak;
 
+static __always_inline bool is_sleeper(struct hrtimer *timer)
+{
+	return (__u64)timer->function == (__u64)&hrtimer_wakeup;
+}
+
+/* The thread that sleeps on a timer; 0 where none does. */
+static __always_inline __u32 sleeper_of(struct hrtimer *timer)
+{
+	struct hrtimer_sleeper *sleeper = (void *)timer;
+	struct task_struct *task;
+
+	if (!is_sleeper(timer))
+		return 0;
+	task = BPF_CORE_READ(sleeper, task);
+	/* The task is cleared once it has been woken. */
+	return task ? BPF_CORE_READ(task, pid) : 0;
+}
+
 /*
  * The record of a timer is followed by its definition, which the recorder turns into an id: the
  * function in the place of the time, the owner in that of the task, the address, the clock.
  */
 static __always_inline void put_hrtimer(const struct claim *claim, struct hrtimer *timer, __u8 tag,
-					__u8 mode)
+					__u8 mode, __u32 owner)
 {
 	__s64 soft_ns = timer->_softexpires;
 	__s64 slack_ns = timer->node.expires - soft_ns;
 	__u64 function = (__u64)timer->function;
 	struct record *definition = slot(claim, 1);
-	__u32 owner = 0;
 
 	if (!definition)
 		return;
-	if (function == (__u64)&hrtimer_wakeup) {
-		struct hrtimer_sleeper *sleeper = (void *)timer;
-		struct task_struct *task = BPF_CORE_READ(sleeper, task);
-
-		/* The task is cleared once it has been woken. */
-		if (task)
-			owner = BPF_CORE_READ(task, pid);
-	}
 	definition->task = owner;
 	definition->cpu = claim->cpu;
 	definition->tag = TAG_TIMER_DEFINITION;
 	definition->flags = 0;
 	definition->a = (__u64)timer;
-	definition->b = BPF_CORE_READ(timer, base, clockid);
+	definition->b = timer->base->clockid;
 	definition->c = 0;
 	publish(definition, function);
 	put(claim, 0, current_task(), tag, mode, soft_ns,
@@ -41,10 +50,13 @@ static __always_inline void put_hrtimer(const struct claim *claim, struct hrtime
 SEC("tp_btf/hrtimer_start")
 int on_hrtimer_start(__u64 *ctx)
 {
+	struct hrtimer *timer = (void *)ARGUMENT(0);
 	struct claim claim;
 
+	/* A sleeper arms its timer itself; that spares two reads through pointers. */
 	if (claim_slots(&claim, 2))
-		put_hrtimer(&claim, (void *)ARGUMENT(0), TAG_TIMER_ARM, (__u8)ARGUMENT(1));
+		put_hrtimer(&claim, timer, TAG_TIMER_ARM, (__u8)ARGUMENT(1),
+			    is_sleeper(timer) ? current_task() : 0);
 	return 0;
 }
 
@@ -57,7 +69,8 @@ int on_hrtimer_expire_entry(__u64 *ctx)
 	if (claim_slots(&claim, 2))
 		put_hrtimer(&claim, timer, TAG_EXPIRE_BEGIN,
 			    (timer->is_rel ? MODE_REL : 0) | (timer->is_soft ? MODE_SOFT : 0) |
-				    (timer->is_hard ? MODE_HARD : 0));
+				    (timer->is_hard ? MODE_HARD : 0),
+			    sleeper_of(timer));
 	return 0;
 }
 

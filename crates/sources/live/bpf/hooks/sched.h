@@ -9,15 +9,15 @@ static __always_inline __u16 task_cpu(struct task_struct *task)
 	struct task_struct___thread_info *there = (void *)task;
 
 	if (bpf_core_field_exists(there->cpu))
-		return BPF_CORE_READ(there, cpu);
-	return BPF_CORE_READ(there, thread_info.cpu);
+		return there->cpu;
+	return there->thread_info.cpu;
 }
 
 static __always_inline __u32 task_state(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state);
-	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+		return task->__state;
+	return ((struct task_struct___before_5_14 *)task)->state;
 }
 
 /* The kernel's state bits as the model's code (`TaskState`). */

@@ -14,7 +14,7 @@ mod timer;
 
 use crate::format::{Endian, EventFormat, Field};
 use std::collections::HashMap;
-use tardy_kernel::{ClockOffsets, Definitions, Symbols};
+use tardy_kernel::{ClockOffsets, Definitions, IdleStates, Symbols};
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
 
 /// Makes events of the model from records of one machine.
@@ -33,6 +33,7 @@ struct State {
     clocks: ClockOffsets,
     tick_ns: u64,
     definitions: Definitions,
+    idle_states: IdleStates,
     timers: timer::Timers,
     states: sched::StateTable,
     running: running::Running,
@@ -126,6 +127,7 @@ impl Decoder {
                 clocks,
                 tick_ns: tick_ns.clamp(1, TICK_NS_MAX),
                 definitions: Definitions::new(symbols),
+                idle_states: IdleStates::default(),
                 timers: timer::Timers::default(),
                 states: sched::StateTable::default(),
                 running: running::Running::default(),
@@ -200,6 +202,11 @@ impl Decoder {
     /// The clocks are ahead by this from now on: somebody may have set the time.
     pub fn set_clocks(&mut self, clocks: ClockOffsets) {
         self.state.clocks = clocks;
+    }
+
+    /// Idle states are as these; before, none is taken to poll.
+    pub fn set_idle_states(&mut self, states: IdleStates) {
+        self.state.idle_states = states;
     }
 
     /// What names the functions.

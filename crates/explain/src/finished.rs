@@ -1,0 +1,54 @@
+//! A wakeup that has ended, and its names.
+
+use crate::findings::Label;
+use crate::label::{LabelId, Labels};
+use tardy_model::{Segment, Wakeup};
+
+/// A wakeup whose balance is made; a loss that is told of later may still touch it.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) wakeup: Wakeup,
+    pub(crate) victim: LabelId,
+    /// One per segment.
+    pub(crate) blames: Vec<Blame>,
+}
+
+/// What is to blame for a segment, by numbers that sums are kept by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blame {
+    /// The cause's place in the registry.
+    pub(crate) cause: usize,
+    pub(crate) culprit: LabelId,
+}
+
+impl Finished {
+    /// With the names that its ids stand for.
+    pub(crate) fn named<'a>(&'a self, labels: &'a Labels) -> Named<'a> {
+        Named { finished: self, labels }
+    }
+}
+
+/// A wakeup with names.
+#[derive(Debug)]
+pub struct Named<'a> {
+    finished: &'a Finished,
+    labels: &'a Labels,
+}
+
+impl Named<'_> {
+    /// The wakeup.
+    pub fn wakeup(&self) -> &Wakeup {
+        &self.finished.wakeup
+    }
+
+    /// The victim's name.
+    pub fn victim(&self) -> &Label {
+        self.labels.get(self.finished.victim)
+    }
+
+    /// Each segment with its culprit's name.
+    pub fn segments(&self) -> impl Iterator<Item = (&Segment, &Label)> {
+        let labels = self.finished.blames.iter().map(|blame| self.labels.get(blame.culprit));
+        self.finished.wakeup.segments.iter().zip(labels)
+    }
+}

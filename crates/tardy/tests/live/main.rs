@@ -1,0 +1,20 @@
+//! The command on the kernel that runs the tests, from end to end. A file per question.
+//!
+//! Nothing here asserts how late this machine is: only that what tardy says of it adds up, agrees
+//! with what the tests did themselves, and leaves no trace. Where the system does not allow what a
+//! test needs, it says `skipped:` and why.
+#![forbid(unsafe_code)]
+
+mod balance;
+mod deferred;
+mod explained;
+mod hidden;
+mod killed;
+mod loss;
+mod machine;
+mod measure;
+mod no_root;
+mod program;
+mod slack;
+mod spinner;
+mod watched;
