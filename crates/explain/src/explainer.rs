@@ -368,6 +368,7 @@ impl<S: Sink> Explainer<S> {
             story.kind() == WakeupKind::Timer && story.expiry_ns() == mark.expiry_ns
         });
         if own {
+            self.bring_in(event);
             self.close(event.task, event.time_ns, true);
             return;
         }
@@ -398,6 +399,20 @@ impl<S: Sink> Explainer<S> {
             segments: if lateness_ns > 0 { vec![unexplained] } else { Vec::new() },
         };
         self.finished(wakeup, &[UNEXPLAINED_AT]);
+    }
+
+    /// A thread that marks its return runs. Where no switch to it was seen, one is missing: what the
+    /// CPU did since its last event is not known.
+    fn bring_in(&mut self, mark: &Event) {
+        let Some(victim) = self.victims.get(&mark.task) else { return };
+        let brought_in = victim.story.as_ref().is_none_or(|story| story.phase() == Phase::Running);
+        if brought_in || victim.on_cpu {
+            return;
+        }
+        let cpu = &mut self.cpus[usize::from(mark.cpu.0).min(CPUS_MAX - 1)];
+        if let Some((since_ns, task)) = cpu.witness(mark.time_ns, mark.task, &self.prios) {
+            self.gap(since_ns, mark.time_ns, task);
+        }
     }
 
     fn loss(&mut self, cpu: usize, time_ns: u64, loss: Loss) {

@@ -406,6 +406,21 @@ stories! {
           cyclic timer 2000+4 to user: callback 1 cyclic (hrtimer_wakeup), \
           interrupts 1 local_timer, not_preemptible 1 thread 20, own_kernel_work 1 cyclic";
 
+    a_switch_that_only_the_mark_tells_of: "
+        task 7 cyclic marks
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 0 120
+           2 0 0 sleep 1
+        1001 0 0 irq+ local_timer
+        1001 0 0 expire+ 1 soft 1000 slack 0
+        1002 0 0 waking 7 on 0 prio 19
+        1002 0 0 expire- 1
+        1003 0 0 irq- local_timer
+        1010 0 7 mark 1000
+        1012 0 7 arm 1 soft 2000 slack 0
+    " => "cyclic timer 1000+10 to user touched: idle_exit 1 state 1, \
+          callback 1 cyclic (hrtimer_wakeup), interrupts 1 local_timer, unexplained 7";
+
     a_mark_whose_events_are_missing: "
         task 7 cyclic marks
         5000 0 7 mark 4000

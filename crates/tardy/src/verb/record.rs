@@ -88,14 +88,13 @@ impl Record {
         for note in &session.notes {
             self.output.remark(note);
         }
-        let mut child = match self.command.split_first() {
-            None => None,
-            Some((program, arguments)) => Some(
-                Command::new(program)
-                    .args(arguments)
-                    .spawn()
-                    .map_err(|error| Failure::new(format!("cannot start {program}: {error}")))?,
-            ),
+        let mut child = match self.start_command() {
+            Ok(child) => child,
+            Err(failure) => {
+                // What was recorded until now is little, but whole.
+                session.end()?;
+                return Err(failure);
+            }
         };
         self.wait(&session, &interrupt, child.as_mut())?;
         let sealed = session.end()?;
@@ -104,6 +103,12 @@ impl Record {
         }
         self.tell(&sealed)?;
         Ok(Outcome::Fine)
+    }
+
+    fn start_command(&self) -> Result<Option<Child>, Failure> {
+        let Some((program, arguments)) = self.command.split_first() else { return Ok(None) };
+        let child = Command::new(program).args(arguments).spawn();
+        child.map(Some).map_err(|error| Failure::new(format!("cannot start {program}: {error}")))
     }
 
     fn wait(

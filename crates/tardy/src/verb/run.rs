@@ -85,7 +85,6 @@ impl Run {
             }
             None => (None, bare_context(&host)),
         };
-        notes.extend(measurement.notes.clone());
         context.notes = notes;
         context.load = (!load.is_none()).then(|| load.to_string());
         context.duration_ns = self.duration.as_nanos() as u64;
@@ -176,15 +175,6 @@ impl Run {
     }
 }
 
-impl Results {
-    fn data(&self) -> Data<'_> {
-        let mut data = Data::new(&self.context);
-        data.measurement = Some(&self.measurement);
-        data.explanation = self.explained.as_ref().map(|explained| &explained.explanation);
-        data
-    }
-}
-
 /// The circumstances where there is no recording to tell them.
 fn bare_context(host: &Host) -> Context {
     let facts = host.facts();
@@ -196,5 +186,14 @@ fn bare_context(host: &Host) -> Context {
         hypervisor: facts.hypervisor.clone(),
         source: "measurement alone".to_owned(),
         ..Context::default()
+    }
+}
+
+impl Results {
+    fn data(&self) -> Data<'_> {
+        let mut data = Data::new(&self.context);
+        data.measurement = Some(&self.measurement);
+        data.explanation = self.explained.as_ref().map(|explained| &explained.explanation);
+        data
     }
 }

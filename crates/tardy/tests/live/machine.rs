@@ -48,9 +48,11 @@ impl Drop for Machine {
         if std::thread::panicking() {
             return;
         }
-        eventually("a process or a trace instance is left", || {
-            own_processes().is_empty() && stale_instances().is_empty()
-        });
+        let begun = Instant::now();
+        while !left().is_empty() {
+            assert!(begun.elapsed() < GOING_MAX, "left behind: {:?}", left());
+            std::thread::sleep(Duration::from_millis(10));
+        }
         assert_eq!(Found::now(), self.found, "the machine is not as it was found");
     }
 }
@@ -91,6 +93,13 @@ fn cannot_record() -> Option<&'static str> {
     }
     let btf = Path::new("/sys/kernel/btf/vmlinux").exists();
     (!btf).then_some("this kernel has no BTF, which recording by eBPF needs")
+}
+
+/// What of ours is still there.
+fn left() -> Vec<PathBuf> {
+    let mut left = own_processes();
+    left.extend(stale_instances());
+    left
 }
 
 /// Processes that run the program under test, by its file.
