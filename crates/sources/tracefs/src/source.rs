@@ -193,7 +193,7 @@ impl Tracefs {
         while batch.events.len() < BATCH_EVENTS
             && merge.release(self.watermark_ns, |item| match item {
                 Item::Record(time_ns, cpu, record) => decoder.decode(time_ns, cpu, record, batch),
-                Item::Event(event) => decoder.pass(event, batch),
+                Item::Event(event) => batch.events.push(event),
             })
         {}
     }
@@ -249,10 +249,10 @@ impl LiveSource for Tracefs {
 
     fn closing_notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self.decoder.symbols().note().into_iter().collect();
-        notes.extend(self.decoder.untold_switches().map(|(cpu, count)| {
+        notes.extend(self.decoder.silent_idle_cpus().into_iter().map(|cpu| {
             format!(
-                "this kernel did not tell of {count} switches on CPU {cpu}: they count as lost, and \
-                 what the CPU did until the next event there is unexplained"
+                "this kernel does not tell of switches from the idle task of CPU {cpu}, nor of its \
+                 idle states: when a thread begins to run there out of idleness is not known"
             )
         }));
         if self.late() > 0 {

@@ -84,8 +84,7 @@ fn records_become_events_of_the_model() {
         .find(|(_, format)| format.name == "task_rename")
         .map(|(_, format)| (format.field("common_type").unwrap().clone(), format.id))
         .unwrap();
-    // Every record is one event; names are told beside them, and by renaming itself. And this kernel
-    // did not tell of its second CPU's switches out of idleness: each is a loss, and a switch.
+    // Every record is one event; names are told beside them, and by renaming itself.
     let mut others = 0;
     for (time_ns, cpu, record) in &records {
         others += usize::from(kind.number(record, Endian::Little) != Some(rename.into()));
@@ -94,12 +93,8 @@ fn records_become_events_of_the_model() {
     batch.define(&mut tables);
     assert_eq!(decoder.undecoded(), 0);
     let not_names = batch.events.iter().filter(|event| !matches!(event.kind(), Kind::TaskName(_)));
-    let untold: Vec<_> = decoder.untold_switches().collect();
-    let losses: Vec<_> =
-        batch.events.iter().filter(|event| matches!(event.kind(), Kind::Loss(_))).collect();
-    assert_eq!(untold, [(CpuId(1), losses.len() as u64)]);
-    assert!(losses.iter().all(|loss| loss.cpu == CpuId(1)), "{losses:?}");
-    assert_eq!(not_names.count(), others + 2 * losses.len());
+    assert_eq!(not_names.count(), others);
+    assert_eq!(decoder.silent_idle_cpus(), [CpuId(1)], "as this kernel was");
     assert!(batch.events.is_sorted_by_key(|event| event.time_ns));
 
     let (mut sleepers, mut wheel, mut ticks, mut interrupts) = (0, 0, 0, 0);

@@ -7,7 +7,6 @@
 
 mod idle;
 mod irq;
-mod running;
 mod sched;
 mod task;
 mod timer;
@@ -36,7 +35,7 @@ struct State {
     idle_states: IdleStates,
     timers: timer::Timers,
     states: sched::StateTable,
-    running: running::Running,
+    idle_switches: sched::IdleSwitches,
     tasks: task::Tasks,
 }
 
@@ -130,7 +129,7 @@ impl Decoder {
                 idle_states: IdleStates::default(),
                 timers: timer::Timers::default(),
                 states: sched::StateTable::default(),
-                running: running::Running::default(),
+                idle_switches: sched::IdleSwitches::default(),
                 tasks: task::Tasks::default(),
             },
             undecoded: 0,
@@ -149,7 +148,6 @@ impl Decoder {
         self.common.get_or_insert_with(|| (kind.clone(), pid.clone()));
         if format.name == "sched_switch" {
             self.state.states = sched::StateTable::parse(&format.print);
-            self.state.running.has_switches = true;
         }
         let fields = known.fields.iter().map(|name| format.field(name).cloned()).collect();
         let plan = Plan { variant: known.variant, decode: known.decode, fields };
@@ -175,7 +173,6 @@ impl Decoder {
             endian: self.endian,
             fields: &plan.fields,
         };
-        self.state.runs(time_ns, cpu, record.current, batch);
         match (plan.decode)(&mut self.state, &record, batch) {
             Some(event) => batch.events.push(event),
             None => self.undecoded += 1,
@@ -214,36 +211,14 @@ impl Decoder {
         self.state.definitions.symbols()
     }
 
-    /// Adds an event to `batch` that needs no decoding, and learns from it: a mark shows that its
-    /// thread runs, a loss that what was known of its CPU may be over.
-    pub fn pass(&mut self, event: Event, batch: &mut Batch) {
-        match event.kind() {
-            // Its CPU was read before its time: a thread that moved in between runs elsewhere.
-            Kind::Mark(_) if !self.state.running.runs(event.task) => {
-                self.state.runs(event.time_ns, event.cpu, event.task, batch);
-            }
-            Kind::Loss(_) => self.state.running.forget(event.cpu),
-            _ => {}
-        }
-        batch.events.push(event);
-    }
-
-    /// Switches that the kernel did not tell of, by CPU; each is told as a loss.
-    pub fn untold_switches(&self) -> impl Iterator<Item = (CpuId, u64)> {
-        self.state.running.untold().iter().map(|(cpu, count)| (*cpu, *count))
+    /// CPUs that switched to their idle task often and never from it: their kernel does not tell of
+    /// it (seen on guests), and a thread that is woken there begins to run unseen.
+    pub fn silent_idle_cpus(&self) -> Vec<CpuId> {
+        self.state.idle_switches.silent()
     }
 
     /// Records that were of no known event, or too short for what they should hold.
     pub fn undecoded(&self) -> u64 {
         self.undecoded
-    }
-}
-
-impl State {
-    #[inline]
-    fn runs(&mut self, time_ns: u64, cpu: CpuId, task: TaskId, batch: &mut Batch) {
-        if let Some(untold) = self.running.see(time_ns, cpu, task) {
-            untold.tell(self.tasks.prio(untold.next), batch);
-        }
     }
 }

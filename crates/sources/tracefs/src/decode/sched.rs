@@ -1,8 +1,9 @@
 //! The scheduler's events.
 
 use super::{Known, Record, State};
+use std::collections::BTreeMap;
 use tardy_model::event::{Migrate, Priority, Switch, TaskState, Waking, WokenNew};
-use tardy_model::{Batch, CpuId, Event, Kind, Prio};
+use tardy_model::{Batch, CpuId, Event, Kind, Prio, TaskId};
 
 const WOKEN: &[&str] = &["pid", "comm", "prio", "target_cpu"];
 
@@ -31,7 +32,6 @@ const NEW: u32 = 1;
 fn waking(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let target = state.tasks.see(record, 0, 1, batch)?;
     let prio = Prio(record.number(2)? as i16);
-    state.tasks.has_prio(target, prio);
     let target_cpu = CpuId(record.number(3)? as u16);
     Some(record.event(if record.variant == NEW {
         Kind::from(WokenNew { target, target_cpu, prio })
@@ -43,10 +43,15 @@ fn waking(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
 fn switch(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let prev = state.tasks.see(record, 0, 1, batch)?;
     let next = state.tasks.see(record, 4, 5, batch)?;
+    state.idle_switches.count(record.cpu, prev, next);
     let (prev_state, preempted) = state.states.read(record.number(3)?);
-    let (prev_prio, next_prio) = (Prio(record.number(2)? as i16), Prio(record.number(6)? as i16));
-    let switch = Switch { prev_state, prev_prio, preempted, next, next_prio };
-    state.running.switched(record.time_ns, record.cpu, next);
+    let switch = Switch {
+        prev_state,
+        prev_prio: Prio(record.number(2)? as i16),
+        preempted,
+        next,
+        next_prio: Prio(record.number(6)? as i16),
+    };
     Some(record.event_of(prev, switch))
 }
 
@@ -60,6 +65,24 @@ fn pi_setprio(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opti
     let target = state.tasks.see(record, 0, 1, batch)?;
     let (old, new) = (Prio(record.number(2)? as i16), Prio(record.number(3)? as i16));
     Some(record.event(Priority { target, old, new, released: false }))
+}
+
+/// Each CPU's switches to and from its idle task.
+#[derive(Default)]
+pub(super) struct IdleSwitches(BTreeMap<CpuId, (u64, u64)>);
+
+impl IdleSwitches {
+    fn count(&mut self, cpu: CpuId, prev: TaskId, next: TaskId) {
+        let (to, from) = self.0.entry(cpu).or_default();
+        *to += u64::from(next == TaskId::IDLE);
+        *from += u64::from(prev == TaskId::IDLE);
+    }
+
+    pub(super) fn silent(&self) -> Vec<CpuId> {
+        // A few might be the recording's edge or a loss.
+        let silent = self.0.iter().filter(|(_, (to, from))| *to >= 10 && *from == 0);
+        silent.map(|(cpu, _)| *cpu).collect()
+    }
 }
 
 /// What the bits of `prev_state` mean on the recorded kernel; they moved between versions, and the

@@ -3,7 +3,7 @@
 use super::{Known, Record, State};
 use std::collections::{HashMap, HashSet};
 use tardy_model::event::{Comm, TaskExit, TaskInfo, TaskName};
-use tardy_model::{Batch, Event, Kind, Prio, TaskId};
+use tardy_model::{Batch, Event, Kind, TaskId};
 
 pub(super) const EVENTS: &[Known] = &[
     Known {
@@ -48,8 +48,6 @@ pub(super) struct Tasks {
 struct Told {
     comm: Comm,
     info: Option<TaskInfo>,
-    /// When it was last woken: most threads keep theirs for life.
-    prio: Option<Prio>,
 }
 
 /// Linux has no more threads than this (`PID_MAX_LIMIT`).
@@ -115,20 +113,9 @@ impl Tasks {
         comm.0[..kept].copy_from_slice(&text[..kept]);
         let told = self.told.get(&task).copied();
         if told.is_none_or(|told| told.comm != comm) {
-            self.keep(task, Told { comm, ..told.unwrap_or_default() });
+            self.keep(task, Told { comm, info: told.and_then(|told| told.info) });
             batch.events.push(record.event_of(task, TaskName { comm }));
         }
-    }
-
-    pub(super) fn has_prio(&mut self, task: TaskId, prio: Prio) {
-        if let Some(told) = self.told.get_mut(&task) {
-            told.prio = Some(prio);
-        }
-    }
-
-    /// What is known of a task's priority.
-    pub(super) fn prio(&self, task: TaskId) -> Option<Prio> {
-        self.told.get(&task)?.prio
     }
 
     fn info(&self, task: TaskId) -> Option<TaskInfo> {
