@@ -47,9 +47,13 @@ pub fn cyclictest_lines(
     if let Some(broken) = &measurement.broken_by {
         let _ = writeln!(
             out,
-            "# Break: {} was late by {}",
+            "# Break: {} was late by {} {}",
             clean_cut(&broken.thread, 64),
-            unit(broken.latency_ns)
+            unit(broken.latency_ns),
+            match resolution {
+                Resolution::Micros => "us",
+                Resolution::Nanos => "ns",
+            }
         );
     }
     out

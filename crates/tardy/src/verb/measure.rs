@@ -88,20 +88,26 @@ pub(crate) enum PolicyFlag {
 
 impl CyclicFlags {
     /// The plan for `duration`.
-    pub(crate) fn plan(&self, duration: Option<Duration>) -> Plan {
+    pub(crate) fn plan(&self, duration: Option<Duration>) -> Result<Plan, Failure> {
         let policy = match self.policy {
             PolicyFlag::Fifo => Policy::Fifo,
             PolicyFlag::Rr => Policy::Rr,
             PolicyFlag::Other => Policy::Other,
             PolicyFlag::Deadline => Policy::Deadline,
         };
+        if self.priority.is_some() && !matches!(policy, Policy::Fifo | Policy::Rr) {
+            return Err(Failure::usage(format!(
+                "-p goes with --policy fifo or rr; {} has no priority",
+                policy.name()
+            )));
+        }
         let default = Plan::default();
         let affinity = match (&self.affinity, policy) {
             (Some(Cpus(cpus)), _) => Affinity::Cpus(cpus.clone()),
             (None, Policy::Deadline) => Affinity::Unbound,
             (None, _) => Affinity::EachCpu,
         };
-        Plan {
+        Ok(Plan {
             threads: self.threads,
             policy,
             prio: self.priority.unwrap_or(default.prio),
@@ -114,7 +120,7 @@ impl CyclicFlags {
             timer_slack_ns: self.slack,
             dma_latency_us: if self.laptop { None } else { default.dma_latency_us },
             ..default
-        }
+        })
     }
 }
 
@@ -174,13 +180,14 @@ impl Measure {
     }
 }
 
-/// Watches a measurement until it ends by itself or the user ends it. Returns the last figures.
+/// Watches a measurement until it ends by itself or the user ends it. Returns the last figures, and
+/// how long it took.
 pub(crate) fn attend(
     running: &Running,
     duration: Option<Duration>,
     quiet: bool,
     interrupt: &Interrupt,
-) -> Vec<LiveFigures> {
+) -> (Vec<LiveFigures>, Duration) {
     let begun = Instant::now();
     let progress = Progress::new(duration, quiet);
     while !running.wait(Duration::from_millis(100)) {
@@ -189,7 +196,7 @@ pub(crate) fn attend(
         }
         progress.show(begun.elapsed(), in_words(&running.snapshot()));
     }
-    running.snapshot()
+    (running.snapshot(), begun.elapsed())
 }
 
 fn in_words(figures: &[LiveFigures]) -> String {
@@ -215,7 +222,7 @@ impl Cyclic {
             loops: self.loops,
             histogram_us: bins,
             marks: self.record.is_some(),
-            ..self.cyclic.plan(self.duration)
+            ..self.cyclic.plan(self.duration)?
         };
         let load = self.load.as_deref().map(|load| load::parse(load, None)).transpose()?;
         let mut prepared = cyclic::prepare(&plan)?;
@@ -223,7 +230,7 @@ impl Cyclic {
         let load = load.map(|load| load.start()).transpose()?;
         let running = prepared.start();
         let quiet = self.output.quiet || self.output.json;
-        let figures = attend(&running, self.duration, quiet, &interrupt);
+        let (figures, _) = attend(&running, self.duration, quiet, &interrupt);
         let measurement = running.finish();
         drop(load);
         for note in &measurement.notes {

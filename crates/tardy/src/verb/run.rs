@@ -54,6 +54,15 @@ pub(crate) struct Run {
     output: Output,
 }
 
+/// What was measured, and recorded meanwhile.
+struct Measured {
+    measurement: Measurement,
+    took: Duration,
+    sealed: Option<Sealed>,
+    /// What was not to be had.
+    notes: Vec<String>,
+}
+
 /// All that a run yields.
 struct Results {
     host: Host,
@@ -72,7 +81,8 @@ impl Run {
         self.output.remark(&host.summary());
         let folder = output::recording_folder(self.out.as_deref(), "run")?;
 
-        let (measurement, sealed, mut notes) = self.measure(&host, &load, &folder, &interrupt)?;
+        let Measured { measurement, took, sealed, mut notes } =
+            self.measure(&host, &load, &folder, &interrupt)?;
         let (explained, mut context) = match &sealed {
             Some(sealed) => {
                 let words = format!("explaining {} events", sealed.totals.events);
@@ -87,7 +97,7 @@ impl Run {
         };
         context.notes = notes;
         context.load = (!load.is_none()).then(|| load.to_string());
-        context.duration_ns = self.duration.as_nanos() as u64;
+        context.duration_ns = took.as_nanos() as u64;
 
         let results = Results {
             page: session::page_path(&folder),
@@ -110,8 +120,8 @@ impl Run {
         load: &Spec,
         folder: &Path,
         interrupt: &Interrupt,
-    ) -> Result<(Measurement, Option<Sealed>, Vec<String>), Failure> {
-        let plan = cyclic::Plan { marks: true, ..self.cyclic.plan(Some(self.duration)) };
+    ) -> Result<Measured, Failure> {
+        let plan = cyclic::Plan { marks: true, ..self.cyclic.plan(Some(self.duration))? };
         let mut prepared = cyclic::prepare(&plan)?;
         let mut notes = Vec::new();
         let request = session::Request {
@@ -138,7 +148,7 @@ impl Run {
         std::thread::sleep(LOAD_SETTLES);
         let running = prepared.start();
         let quiet = self.output.quiet || self.output.json;
-        measure::attend(&running, Some(self.duration), quiet, interrupt);
+        let (_, took) = measure::attend(&running, Some(self.duration), quiet, interrupt);
         let measurement = running.finish();
         load.stop();
         let sealed = session.map(Session::end).transpose()?;
@@ -146,7 +156,7 @@ impl Run {
             // They are in the manifest too, from which the explanation tells them.
             notes.clear();
         }
-        Ok((measurement, sealed, notes))
+        Ok(Measured { measurement, took, sealed, notes })
     }
 
     fn tell(&self, results: &Results) -> Result<(), Failure> {

@@ -1,7 +1,6 @@
 //! Does every nanosecond of every wakeup add up, and is every wakeup there?
 
-use crate::explained::{Explained, explain_all};
-use crate::hidden::Hidden;
+use crate::explained::{Explained, Wakeup, explain_all};
 use crate::machine::Machine;
 use crate::program::{Said, tardy};
 use serde::Deserialize;
@@ -50,7 +49,7 @@ fn a_run_explains_every_wakeup_that_its_threads_counted() {
         assert_the_latest(&worst, &all);
         let measured: Measured = serde_json::from_value(document["measure"].clone()).unwrap();
         assert_eq!(measured.schema, "tardy.measure/1");
-        assert_all_there(&measured, &all, &Hidden::in_recording(&out));
+        assert_all_there(&measured, &all);
     }
 }
 
@@ -68,38 +67,39 @@ fn assert_the_latest(worst: &Explained, all: &Explained) {
     }
 }
 
-fn assert_all_there(measured: &Measured, all: &Explained, hidden: &Hidden) {
+fn assert_all_there(measured: &Measured, all: &Explained) {
     assert!(!measured.threads.is_empty());
-    let (mut unexplained_ns, mut excused) = (0, 0);
     for thread in &measured.threads {
         assert!(thread.samples > 0);
         let own = || all.wakeups.iter().filter(|wakeup| wakeup.pid == thread.pid);
         assert!(own().all(|wakeup| wakeup.task == thread.name));
-        let (mut seen, mut out_of_sight) = (0u64, 0);
-        for wakeup in own() {
-            let is_hidden = || hidden.touches(wakeup.cpu, wakeup.expiry_ns, wakeup.end_ns());
-            if wakeup.kind != "mark_only" {
-                seen += 1;
-                unexplained_ns += wakeup.ns_of("unexplained");
-            } else if is_hidden() {
-                out_of_sight += 1;
-            } else {
-                unexplained_ns += wakeup.ns_of("unexplained");
-            }
-        }
         // Each sample has one wakeup, no more: the marks come by another way than the events.
         assert_eq!(own().count() as u64, thread.samples);
-        let could_be_seen = thread.samples - out_of_sight;
-        let share = seen as f64 / could_be_seen as f64;
-        assert!(share >= SEEN_MIN, "{}: {seen} of {could_be_seen}", thread.name);
-        excused += out_of_sight;
+        let seen = own().filter(|wakeup| wakeup.kind == "timer").count();
+        let share = seen as f64 / thread.samples as f64;
+        assert!(share >= SEEN_MIN, "{}: {seen} of {}", thread.name, thread.samples);
     }
-    let share = unexplained_ns as f64 / all.lateness_ns() as f64;
-    assert!(share <= UNEXPLAINED_MAX, "{share} of all lateness is unexplained");
     assert_eq!(all.lost, 0, "the default buffer holds this load");
-    if excused > 0 {
-        eprintln!("{excused} wakeups were behind process 1, which this machine hides from eBPF");
-    }
+
+    // Some machines hide stretches from every recorder: what a sandbox's own process 1 is switched
+    // to, say. Those are told of as gaps, and how many there are is the machine's doing.
+    let whole = unexplained_share(all.wakeups.iter());
+    let unhidden = unexplained_share(all.wakeups.iter().filter(|wakeup| !wakeup.touched_by_loss));
+    eprintln!(
+        "unexplained: {:.2} % of all lateness, {:.2} % outside of {} gaps",
+        whole * 100.0,
+        unhidden * 100.0,
+        all.gaps.count
+    );
+    let share = if all.gaps.count == 0 { whole } else { unhidden };
+    assert!(share <= UNEXPLAINED_MAX, "{share} of all lateness is unexplained");
+}
+
+fn unexplained_share<'a>(wakeups: impl Iterator<Item = &'a Wakeup>) -> f64 {
+    let sums = wakeups.fold((0, 0), |(unexplained, all), wakeup| {
+        (unexplained + wakeup.ns_of("unexplained"), all + wakeup.lateness_ns)
+    });
+    sums.0 as f64 / sums.1.max(1) as f64
 }
 
 /// Every field that a script can find is in the reference.

@@ -12,11 +12,17 @@ pub(crate) struct Explained {
     pub(crate) lost: u64,
     pub(crate) span_ns: u64,
     pub(crate) touched_by_loss: usize,
+    pub(crate) gaps: Gaps,
     pub(crate) lateness: Lateness,
     pub(crate) victims: Vec<Victim>,
     pub(crate) wakeups: Vec<Wakeup>,
     pub(crate) causes: Vec<Cause>,
     pub(crate) culprits: Vec<Culprit>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Gaps {
+    pub(crate) count: u64,
 }
 
 #[derive(Debug, Deserialize)]

@@ -8,7 +8,6 @@
 mod balance;
 mod deferred;
 mod explained;
-mod hidden;
 mod killed;
 mod loss;
 mod machine;
