@@ -1,4 +1,4 @@
-//! Ids for names and timers, handed out as they are first seen.
+//! Ids for names, interrupt lines and timers, handed out as they are first seen.
 
 use crate::Symbols;
 use std::collections::HashMap;
@@ -7,11 +7,14 @@ use tardy_model::{Batch, NameId, Tables, TaskId, TimerClass, TimerDef, TimerId};
 /// Gives names and timers their ids and puts the definition of each new one into the batch, ahead
 /// of the events that use it.
 ///
-/// Bounds: [`Tables::ENTRIES_MAX`] names and timers; beyond it everything new is id 0.
+/// Bounds: [`Tables::ENTRIES_MAX`] names, timers, functions and interrupt lines; beyond it
+/// everything new is id 0.
+#[derive(Debug)]
 pub struct Definitions {
     symbols: Symbols,
     names: HashMap<String, NameId>,
     functions: HashMap<u64, NameId>,
+    lines: HashMap<u32, NameId>,
     timers: HashMap<(u64, u64, TaskId), TimerId>,
     /// Which timer an address is now: cancel and the end of a callback name only that.
     at_address: HashMap<u64, TimerId>,
@@ -24,9 +27,15 @@ impl Definitions {
             symbols,
             names: HashMap::new(),
             functions: HashMap::new(),
+            lines: HashMap::new(),
             timers: HashMap::new(),
             at_address: HashMap::new(),
         }
+    }
+
+    /// What names the functions.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
     }
 
     /// The id of a name.
@@ -49,8 +58,33 @@ impl Definitions {
         }
         let name = self.symbols.name(address);
         let id = self.name(&name, batch);
-        self.functions.insert(address, id);
+        if id != NameId::NONE && next_id(self.functions.len()).is_some() {
+            self.functions.insert(address, id);
+        }
         id
+    }
+
+    /// The id of an interrupt line's name, which is asked for once. Several handlers may share a
+    /// line: the first name stays.
+    pub fn line(
+        &mut self,
+        number: u32,
+        name: impl FnOnce() -> String,
+        batch: &mut Batch,
+    ) -> NameId {
+        if let Some(id) = self.lines.get(&number) {
+            return *id;
+        }
+        let id = self.name(&name(), batch);
+        if id != NameId::NONE && next_id(self.lines.len()).is_some() {
+            self.lines.insert(number, id);
+        }
+        id
+    }
+
+    /// The id of an interrupt line's name, where [`Definitions::line`] has given it one.
+    pub fn known_line(&self, number: u32) -> NameId {
+        self.lines.get(&number).copied().unwrap_or(NameId::NONE)
     }
 
     /// The id of the timer at `address` with this function and owner.
@@ -73,7 +107,11 @@ impl Definitions {
             }
             id
         };
-        self.at_address.insert(address, id);
+        if id == TimerId::UNKNOWN {
+            self.at_address.remove(&address);
+        } else {
+            self.at_address.insert(address, id);
+        }
         id
     }
 
@@ -107,5 +145,16 @@ mod tests {
         assert_eq!(definitions.timer_at(0xaa), first);
         assert_eq!(batch.timers.len(), 2, "each is defined once");
         assert_eq!(batch.names, [(NameId(1), "hrtimer_wakeup".to_owned())]);
+    }
+
+    #[test]
+    fn a_lines_name_is_asked_for_once() {
+        let mut definitions = Definitions::new(Symbols::default());
+        let mut batch = Batch::default();
+        assert_eq!(definitions.known_line(26), NameId::NONE);
+        let id = definitions.line(26, || "ttyS0".to_owned(), &mut batch);
+        let again = definitions.line(26, || unreachable!("it is known"), &mut batch);
+        assert_eq!((again, definitions.known_line(26)), (id, id));
+        assert_eq!(batch.names, [(id, "ttyS0".to_owned())]);
     }
 }

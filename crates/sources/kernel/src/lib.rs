@@ -1,22 +1,32 @@
 //! What the sources of a running kernel share, however its events reach them.
 //!
-//! [`Definitions`] gives timers and names their ids, [`Merge`] puts the records of all CPUs and the
-//! marks of this process into one order, [`tasks_now`] tells of the tasks that are there already,
-//! and [`Symbols`] and [`Interrupts`] turn addresses and numbers into names.
+//! [`LiveSource`] is what a recorder sees of them, with the same [`Options`] for all; a new way to
+//! record is a crate that implements it, and a line where the command lists its sources.
+//! [`Definitions`] gives timers and names their ids, [`tasks_now`] tells of the tasks that are there
+//! already, [`Clocks`] says how far other clocks are from that of the events, and [`Symbols`] and
+//! [`Interrupts`] turn addresses and numbers into names.
+//!
+//! [`Merge`] puts events of all CPUs and the marks of this process into one order, for sources that
+//! have events in their hands as soon as they read; tracefs yields pages whose records can only be
+//! read in order, and has its own merge.
+//!
+//! It attaches to nothing and changes nothing.
 #![forbid(unsafe_code)]
 
 mod clock;
 mod definitions;
 mod idle;
 mod interrupts;
+mod live_source;
 mod merge;
 mod symbols;
 mod tasks;
 
-pub use clock::{ClockOffsets, monotonic_ns};
+pub use clock::{ClockOffsets, Clocks, monotonic_ns, tick_ns};
 pub use definitions::Definitions;
 pub use idle::IdleStates;
 pub use interrupts::Interrupts;
+pub use live_source::{LiveSource, Options};
 pub use merge::{HELD_EVENTS_MAX, Merge};
 pub use symbols::Symbols;
-pub use tasks::{Roles, tasks_now};
+pub use tasks::{Roles, own_thread_is, tasks_now};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use tardy_model::event::{Comm, TaskInfo, TaskName};
 use tardy_model::{CpuId, Event, Kind, TaskId};
 
-/// Kernel threads have this flag in `/proc/PID/stat` (`PF_KTHREAD`).
+/// `PF_KTHREAD` (`include/linux/sched.h`).
 const PF_KTHREAD: u32 = 0x0020_0000;
 
 /// Flags of [`TaskInfo`] that the recorder knows of threads: its own, those it watches.
@@ -17,27 +17,26 @@ pub struct Roles {
 }
 
 impl Roles {
-    fn of(&self, process: u32, thread: u32) -> u8 {
+    /// The flags of a thread of `process`.
+    pub fn of(&self, process: u32, thread: u32) -> u8 {
         self.threads.get(&thread).copied().unwrap_or(0)
             | self.processes.get(&process).copied().unwrap_or(0)
     }
 }
 
-/// Two events for every thread of the system, stamped `time_ns`. A thread that goes while this
-/// reads is left out.
+/// Two events for every thread of the system, stamped `time_ns`: its name, its process and flags.
+/// Threads that come or go meanwhile may be missing; their own events tell of them.
 pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
     let mut events = Vec::new();
-    let Ok(processes) = procfs::process::all_processes() else { return events };
-    for process in processes.flatten() {
+    for process in procfs::process::all_processes().into_iter().flatten().flatten() {
         let pid = process.pid() as u32;
-        let Ok(threads) = process.tasks() else { continue };
-        for thread in threads.flatten() {
+        for thread in process.tasks().into_iter().flatten().flatten() {
             let Ok(stat) = thread.stat() else { continue };
             let tid = thread.tid as u32;
             let kernel = if stat.flags & PF_KTHREAD == 0 { 0 } else { TaskInfo::KERNEL };
             let flags = kernel | roles.of(pid, tid);
             for kind in [
-                Kind::TaskName(TaskName { comm: Comm::new(&stat.comm) }),
+                Kind::TaskName(TaskName { comm: Comm::new(kernel_name(&stat.comm)) }),
                 Kind::TaskInfo(TaskInfo { process: TaskId(pid), flags }),
             ] {
                 events.push(Event::new(time_ns, CpuId(0), TaskId(tid), kind));
@@ -47,22 +46,68 @@ pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
     events
 }
 
+/// The event that says what is known of a thread of this process, from `time_ns` on.
+pub fn own_thread_is(time_ns: u64, thread: TaskId, flags: u8) -> Event {
+    let info = TaskInfo { process: TaskId(std::process::id()), flags };
+    Event::new(time_ns, CpuId(0), thread, Kind::TaskInfo(info))
+}
+
+/// The name as the kernel's events show it: procfs adds to a worker's what it works on,
+/// `kworker/0:1-events`.
+fn kernel_name(comm: &str) -> &str {
+    match comm.strip_prefix("kworker/") {
+        Some(rest) if !rest.starts_with("R-") => {
+            let end = rest.find(['-', '+']).map_or(comm.len(), |at| at + "kworker/".len());
+            &comm[..end]
+        }
+        _ => comm,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc;
+
+    fn info_of(task: u32, events: &[Event]) -> Option<TaskInfo> {
+        events.iter().find_map(|event| match event.kind() {
+            Kind::TaskInfo(info) if event.task == TaskId(task) => Some(info),
+            _ => None,
+        })
+    }
+
+    fn gettid() -> u32 {
+        rustix::thread::gettid().as_raw_nonzero().get() as u32
+    }
+
+    /// A process's role is that of all its threads, a thread's own comes on top.
+    #[test]
+    fn finds_this_processs_threads_with_their_roles() {
+        let (hold, released) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        let other = std::thread::spawn(move || {
+            tell.send(gettid()).unwrap();
+            let _ = released.recv();
+        });
+        let (me, other_id, process) = (gettid(), told.recv().unwrap(), std::process::id());
+        let roles = Roles {
+            threads: HashMap::from([(me, TaskInfo::OWN)]),
+            processes: HashMap::from([(process, TaskInfo::WATCHED)]),
+        };
+        let events = tasks_now(5, &roles);
+        drop(hold);
+        other.join().unwrap();
+        let expected = |flags| Some(TaskInfo { process: TaskId(process), flags });
+        assert_eq!(info_of(me, &events), expected(TaskInfo::OWN | TaskInfo::WATCHED));
+        assert_eq!(info_of(other_id, &events), expected(TaskInfo::WATCHED));
+        assert!(events.iter().all(|event| event.time_ns == 5));
+    }
 
     #[test]
-    fn finds_this_very_thread_with_its_role() {
-        let me = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        let process = std::process::id();
-        let roles =
-            Roles { threads: HashMap::from([(me, TaskInfo::OWN)]), processes: HashMap::new() };
-        let events = tasks_now(5, &roles);
-        let info = events.iter().find_map(|event| match event.kind() {
-            Kind::TaskInfo(info) if event.task == TaskId(me) => Some(info),
-            _ => None,
-        });
-        let expected = TaskInfo { process: TaskId(process), flags: TaskInfo::OWN };
-        assert_eq!(info, Some(expected));
+    fn workers_are_called_as_in_events() {
+        assert_eq!(kernel_name("kworker/0:1-events"), "kworker/0:1");
+        assert_eq!(kernel_name("kworker/u8:2+flush-8:0"), "kworker/u8:2");
+        assert_eq!(kernel_name("kworker/R-rcu_gp"), "kworker/R-rcu_gp");
+        assert_eq!(kernel_name("my-program"), "my-program");
     }
 }

@@ -2,7 +2,7 @@
 //! `cargo run -p tardy-live --example events [milliseconds]`.
 
 use std::time::{Duration, Instant};
-use tardy_live::{Live, Options};
+use tardy_live::{Live, LiveSource, Options};
 use tardy_model::{Batch, Source, Tables};
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut going = true;
     while going {
         if Instant::now() > end {
-            live.stop();
+            live.stop()?;
         }
         std::thread::sleep(Duration::from_millis(5));
         going = live.next_batch(&mut batch)?;

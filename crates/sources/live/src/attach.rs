@@ -25,7 +25,7 @@ const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 /// Hooks that run at every system call of every thread: only where somebody is watched by them.
 const SYSCALL_HOOKS: [&str; 2] = ["sys_enter", "sys_exit"];
 
-pub(crate) fn attach(options: &Options) -> Result<Attached, Error> {
+pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Error> {
     // Before Linux 5.11 maps count as locked memory; where raising is not allowed loading will say.
     let unlimited = Rlimit { current: None, maximum: None };
     let _ = setrlimit(Resource::Memlock, unlimited);
@@ -41,13 +41,13 @@ pub(crate) fn attach(options: &Options) -> Result<Attached, Error> {
         .map_err(|error| Error::from_libbpf("to open the programs", &error))?;
 
     let rodata = open.maps.rodata_data.as_deref_mut().expect("the programs have constants");
-    rodata.slots_shift = options.slots_shift;
+    rodata.slots_shift = slots_shift;
     rodata.cpus_max = cpus as u32;
     rodata.switch_passes_state = tracepoint_arguments(&btf, "sched_switch") == Some(4);
     if options.watch_children {
         rodata.watch_children_of = std::process::id();
     }
-    let slots = (cpus as u32) << options.slots_shift;
+    let slots = (cpus as u32) << slots_shift;
     let sized = open
         .maps
         .slots
@@ -76,7 +76,7 @@ pub(crate) fn attach(options: &Options) -> Result<Attached, Error> {
             .update(&process.to_ne_bytes(), &flags, MapFlags::ANY)
             .map_err(|error| Error::from_libbpf("to watch a process", &error))?;
     }
-    let rings = Rings::map(&loaded.maps.rings, &loaded.maps.slots, cpus, options.slots_shift)?;
+    let rings = Rings::map(&loaded.maps.rings, &loaded.maps.slots, cpus, slots_shift)?;
 
     // Links keep their programs, programs their maps: the object itself is not needed any more.
     let mut links = Vec::new();

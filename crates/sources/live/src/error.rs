@@ -30,10 +30,10 @@ pub enum Error {
         reason: String,
     },
     /// A ring's size is out of bounds.
-    #[error("a ring of 2^{slots_shift} slots per CPU is out of bounds: 2^10 to 2^22 are possible")]
+    #[error("a buffer of {} KiB per CPU is out of bounds: 32 KiB to 128 MiB are possible", bytes / 1024)]
     BufferSize {
         /// What was asked for.
-        slots_shift: u32,
+        bytes: u64,
     },
 }
 

@@ -1,9 +1,9 @@
 //! Events of the running kernel by eBPF: CO-RE programs on BTF tracepoints, a ring per CPU in memory
 //! that this process maps.
 //!
-//! [`Live::start`] loads and attaches; [`Live`] is a [`tardy_model::Source`] that never blocks: each
-//! batch is what the rings hold now. [`Live::stop`] detaches, and the batches that follow are the
-//! rest. What the kernel does not have is skipped and listed in [`Live::missing`].
+//! [`Live::start`] loads and attaches; [`Live`] is a [`LiveSource`] that never blocks: each batch is
+//! what the rings hold now. [`LiveSource::stop`] detaches, and the batches that follow are the rest.
+//! What the kernel does not have is skipped and listed in [`LiveSource::missing`].
 //!
 //! The only crate here with `unsafe`: in `ring.rs`, for the memory shared with the kernel. The BPF
 //! side is in `bpf/`; start reading there at `ring.h`.
@@ -15,42 +15,20 @@ mod translate;
 mod warnings;
 
 pub use error::Error;
+pub use tardy_kernel::{LiveSource, Options};
 
 use ring::Rings;
-use std::collections::HashMap;
-use tardy_kernel::{Merge, Roles, monotonic_ns, tasks_now};
+use tardy_kernel::{Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
 use tardy_model::event::TaskInfo;
-use tardy_model::{Batch, CpuId, Event, Kind, MarkReader, Source, SourceError, TaskId};
+use tardy_model::{Batch, MarkReader, Source, SourceError, TaskId};
 use translate::Translator;
 
-/// What to record.
-pub struct Options {
-    /// Slots of 32 bytes per CPU, as a power of two. Bounds: 10 to 22 (32 KB to 128 MB).
-    pub slots_shift: u32,
-    /// Threads of tardy's own that do the recording, by thread id.
-    pub own_threads: Vec<u32>,
-    /// Processes to watch with their system calls, by process id.
-    pub watched_processes: Vec<u32>,
-    /// Watch the processes that this one starts from now on.
-    pub watch_children: bool,
-}
+/// Slots of a CPU's ring where nobody asks for more or less, as a power of two: 4 MB, a quarter of a
+/// second at 500,000 events/s on one CPU.
+const SLOTS_SHIFT: u32 = 17;
 
-impl Options {
-    /// The least and the most of `slots_shift`.
-    pub const SLOTS_SHIFT: std::ops::RangeInclusive<u32> = 10..=22;
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            // 4 MB: a quarter of a second at 500,000 events/s on one CPU.
-            slots_shift: 17,
-            own_threads: Vec::new(),
-            watched_processes: Vec::new(),
-            watch_children: false,
-        }
-    }
-}
+/// The least and the most of it: 32 KB and 128 MB.
+const SLOTS_SHIFTS: std::ops::RangeInclusive<u32> = 10..=22;
 
 /// The running recorder.
 pub struct Live {
@@ -68,25 +46,24 @@ pub struct Live {
 impl Live {
     /// Loads the programs, attaches them, and reads who is there already.
     ///
+    /// The rings' size is rounded down to a power of two.
+    ///
     /// # Errors
     /// Where the kernel has no BTF or does not let this process load programs: the error says what
     /// would bring it.
     pub fn start(options: &Options) -> Result<Self, Error> {
-        if !Options::SLOTS_SHIFT.contains(&options.slots_shift) {
-            return Err(Error::BufferSize { slots_shift: options.slots_shift });
-        }
+        let slots_shift = match options.buffer_bytes_per_cpu {
+            Some(bytes) => slots_shift(bytes)?,
+            None => SLOTS_SHIFT,
+        };
+        // Before anything is recorded: reading the symbols takes longer than a small ring does.
+        let translator = Translator::new();
         let start_ns = monotonic_ns();
-        let attached = attach::attach(options)?;
+        let attached = attach::attach(options, slots_shift)?;
         let mut roles = Roles::default();
-        for thread in &options.own_threads {
-            roles.threads.insert(*thread, TaskInfo::OWN);
-        }
+        roles.threads.extend(options.own_threads.iter().map(|thread| (*thread, TaskInfo::OWN)));
         let watched = TaskInfo::WATCHED | TaskInfo::SYSCALLS;
-        roles.processes = options
-            .watched_processes
-            .iter()
-            .map(|process| (*process, watched))
-            .collect::<HashMap<_, _>>();
+        roles.processes.extend(options.watched_processes.iter().map(|process| (*process, watched)));
 
         let mut merge = Merge::default();
         for event in tasks_now(start_ns, &roles) {
@@ -96,7 +73,7 @@ impl Live {
             bytes_per_cpu: attached.rings.bytes_per_cpu(),
             rings: attached.rings,
             links: attached.links,
-            translator: Translator::new(),
+            translator,
             merge,
             marks: Vec::new(),
             missing: attached.missing,
@@ -104,46 +81,63 @@ impl Live {
         })
     }
 
-    /// Tracepoints that this kernel does not have.
-    pub fn missing(&self) -> &[String] {
-        &self.missing
-    }
-
-    /// Bytes of each CPU's ring.
-    pub fn bytes_per_cpu(&self) -> u64 {
-        self.bytes_per_cpu
-    }
-
     /// Events that the kernel side has dropped so far, on all CPUs.
     pub fn lost(&self) -> u64 {
         self.rings.lost()
     }
+}
 
-    /// Events whose place in time had passed when they came; see [`Merge::late`].
-    pub fn late(&self) -> u64 {
-        self.merge.late()
+fn slots_shift(bytes: u64) -> Result<u32, Error> {
+    let slots = bytes / tardy_model::RECORD_BYTES as u64;
+    slots
+        .checked_ilog2()
+        .filter(|shift| SLOTS_SHIFTS.contains(shift))
+        .ok_or(Error::BufferSize { bytes })
+}
+
+impl LiveSource for Live {
+    fn name(&self) -> &'static str {
+        "live-ebpf"
     }
 
-    /// From now on this thread of this process counts as one that does the recording.
-    pub fn mark_own(&mut self, thread: u32) {
-        self.inform(TaskId(thread), TaskInfo::OWN);
+    fn missing(&self) -> &[String] {
+        &self.missing
     }
 
-    /// From now on a thread of this process is watched by the marks it makes itself.
-    pub fn follow(&mut self, marks: MarkReader) {
-        self.inform(marks.task(), TaskInfo::WATCHED | TaskInfo::MARKS);
+    fn bytes_per_cpu(&self) -> u64 {
+        self.bytes_per_cpu
+    }
+
+    fn mark_own(&mut self, thread: u32) {
+        self.merge.push(own_thread_is(monotonic_ns(), TaskId(thread), TaskInfo::OWN));
+    }
+
+    fn follow(&mut self, marks: MarkReader) {
+        let flags = TaskInfo::WATCHED | TaskInfo::MARKS;
+        self.merge.push(own_thread_is(monotonic_ns(), marks.task(), flags));
         self.marks.push(marks);
     }
 
-    fn inform(&mut self, thread: TaskId, flags: u8) {
-        let info = TaskInfo { process: TaskId(std::process::id()), flags };
-        self.merge.push(Event::new(monotonic_ns(), CpuId(0), thread, Kind::TaskInfo(info)));
+    /// See [`Merge::late`].
+    fn late(&self) -> u64 {
+        self.merge.late()
     }
 
-    /// Detaches the programs. What the rings still hold comes with the next batches.
-    pub fn stop(&mut self) {
+    fn stop(&mut self) -> Result<(), SourceError> {
+        // Detaches the programs.
         self.links.clear();
         self.stopped = true;
+        Ok(())
+    }
+
+    fn closing_notes(&self) -> Vec<String> {
+        let late = match self.late() {
+            0 => None,
+            late => Some(format!(
+                "{late} events came after their place in time; theirs was moved forward"
+            )),
+        };
+        self.translator.symbols().note().into_iter().chain(late).collect()
     }
 }
 
@@ -172,5 +166,22 @@ impl Source for Live {
         }
         self.merge.release(until_ns, &mut batch.events);
         Ok(!stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rings_size_is_rounded_down_within_bounds() {
+        assert_eq!(slots_shift(32 << 10).unwrap(), *SLOTS_SHIFTS.start());
+        assert_eq!(slots_shift((4 << 20) + 12345).unwrap(), SLOTS_SHIFT);
+        assert_eq!(slots_shift(128 << 20).unwrap(), *SLOTS_SHIFTS.end());
+        for bytes in [0, 31, (32 << 10) - 1, 256 << 20, u64::MAX] {
+            assert!(
+                matches!(slots_shift(bytes), Err(Error::BufferSize { bytes: b }) if b == bytes)
+            );
+        }
     }
 }

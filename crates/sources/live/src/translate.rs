@@ -2,23 +2,19 @@
 //! get their ids, jiffies and other clocks become `CLOCK_MONOTONIC`.
 
 use crate::ring::Record;
-use tardy_kernel::{ClockOffsets, Definitions, IdleStates, Interrupts, Symbols, monotonic_ns};
+use tardy_kernel::{Clocks, Definitions, IdleStates, Interrupts, Symbols};
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Payload, TimerArm, TimerCancel,
 };
-use tardy_model::{Batch, CpuId, Event, NameId, TaskId, TimerClass};
+use tardy_model::{Batch, CpuId, Event, TaskId, TimerClass};
 
 const DEFINITION_TIMER_LIST: u8 = 1;
 const IRQ_VECTOR: u8 = 1;
 
-/// How often the other clocks' offsets are read again: they move when somebody sets the time.
-const OFFSETS_EVERY_NS: u64 = 1_000_000_000;
-
 pub(crate) struct Translator {
     definitions: Definitions,
     interrupts: Interrupts,
-    offsets: ClockOffsets,
-    offsets_read_ns: u64,
+    clocks: Clocks,
     jiffies: Jiffies,
     idle_states: IdleStates,
 }
@@ -26,13 +22,17 @@ pub(crate) struct Translator {
 impl Translator {
     pub(crate) fn new() -> Self {
         Self {
-            definitions: Definitions::new(Symbols::read()),
+            definitions: Definitions::new(Symbols::of_this_kernel()),
             interrupts: Interrupts::default(),
-            offsets: ClockOffsets::read(),
-            offsets_read_ns: monotonic_ns(),
+            clocks: Clocks::read(),
             jiffies: Jiffies::default(),
             idle_states: IdleStates::read(),
         }
+    }
+
+    /// What names the functions.
+    pub(crate) fn symbols(&self) -> &Symbols {
+        self.definitions.symbols()
     }
 
     /// The event of a record; a timer's needs its definition.
@@ -55,7 +55,8 @@ impl Translator {
                 payload.a = 0;
             }
             IrqBegin::TAG | IrqEnd::TAG if record.flags & IRQ_VECTOR == 0 => {
-                payload.c = self.line_name(record.b, batch).0;
+                let name = || self.interrupts.name(record.b);
+                payload.c = self.definitions.line(record.b, name, batch).0;
             }
             IdleEnter::TAG if self.idle_states.polls(record.b) => {
                 payload.flags = IdleEnter::POLLS;
@@ -89,11 +90,8 @@ impl Translator {
         payload.c = self.definitions.timer(address, function, owner, class, batch).0;
         match class {
             TimerClass::Hrtimer => {
-                if record.time_ns.saturating_sub(self.offsets_read_ns) > OFFSETS_EVERY_NS {
-                    self.offsets = ClockOffsets::read();
-                    self.offsets_read_ns = record.time_ns;
-                }
-                payload.a = self.offsets.to_monotonic_ns(definition.b, record.a);
+                let offsets = self.clocks.at(record.time_ns);
+                payload.a = offsets.to_monotonic_ns(definition.b, record.a);
             }
             TimerClass::TimerList => {
                 let tick_ns = 1_000_000_000 / u64::from(definition.c.max(1));
@@ -101,11 +99,6 @@ impl Translator {
                 payload.b = (u64::from(record.b) * tick_ns).try_into().unwrap_or(u32::MAX);
             }
         }
-    }
-
-    fn line_name(&mut self, number: u32, batch: &mut Batch) -> NameId {
-        let name = self.interrupts.name(number);
-        self.definitions.name(&name, batch)
     }
 }
 

@@ -7,16 +7,16 @@ use std::error::Error;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tardy_model::{Batch, Kind, Source};
-use tardy_tracefs::{Options, Tracefs};
+use tardy_tracefs::{LiveSource, Options, Tracefs};
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let seconds = std::env::args().nth(1).map_or(Ok(5), |seconds| seconds.parse())?;
     let mut options = Options::default();
     if let Some(kib) = std::env::args().nth(2) {
-        options.buffer_bytes_per_cpu = kib.parse::<u64>()? * 1024;
+        options.buffer_bytes_per_cpu = Some(kib.parse::<u64>()? * 1024);
     }
     let began = Instant::now();
-    let mut source = Tracefs::start(options)?;
+    let mut source = Tracefs::start(&options)?;
     println!("started in {:?}", began.elapsed());
     let deadline = Instant::now() + Duration::from_secs(seconds);
     let (mut counts, mut last, mut stopped) = (BTreeMap::new(), None, false);
@@ -45,7 +45,11 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let events: u64 = counts.values().sum();
     let cost_ns = cpu_time_ns() - cpu_before;
     println!("{events} events, {} ns of CPU each; last {last:?}", cost_ns / events.max(1));
-    println!("{:#?}", source.info());
+    println!("{} bytes per CPU, missing: {:?}", source.bytes_per_cpu(), source.missing());
+    println!("late: {}, not decoded: {}", source.late(), source.undecoded());
+    for note in source.closing_notes() {
+        println!("{note}");
+    }
     Ok(())
 }
 

@@ -1,5 +1,10 @@
 //! One stream in time order out of a buffer per CPU and a ring per marking thread.
 //!
+//! Not `tardy_kernel::Merge`, which sorts events: what a record means depends on those before it on
+//! all CPUs (a timer is armed on one and expires on another), so records are put in order before
+//! they are decoded, in the pages as they came. And other CPUs' writers cannot be seen at work here,
+//! so the stream stays some time behind the clock.
+//!
 //! Pages wait in their CPU's lane until all lanes are known to be complete up to a time, the
 //! watermark; what is before it is released in time order.
 
@@ -13,15 +18,15 @@ use tardy_model::{CpuId, Event, Kind, TaskId};
 /// buffer takes what comes. So a merge holds at most CPUs × this many pages.
 pub(crate) const LANE_PAGES_MAX: usize = 256;
 
-/// The most marks that wait of one thread.
-pub(crate) const LANE_MARKS_MAX: usize = tardy_model::MARKS_MAX;
+/// The most marks that wait of one thread: room for a full ring beside what waits for the watermark.
+const LANE_MARKS_MAX: usize = 2 * tardy_model::MARKS_MAX;
 
 /// What comes out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Item<'a> {
     /// An event's record.
     Record(u64, CpuId, &'a [u8]),
-    /// An event that is complete already: a mark or a loss.
+    /// An event that is complete already: a mark, a loss, what is known of a task.
     Event(Event),
 }
 
@@ -29,8 +34,9 @@ pub(crate) enum Item<'a> {
 pub(crate) struct Merge {
     layout: PageLayout,
     cpus: Vec<CpuLane>,
-    marks: Vec<VecDeque<Event>>,
-    /// The time of each lane's next item, soonest first: CPUs' lanes, then marks'.
+    /// Lanes of complete events.
+    events: Vec<VecDeque<Event>>,
+    /// The time of each lane's next item, soonest first: CPUs' lanes, then events'.
     heads: BinaryHeap<Reverse<(u64, usize)>>,
     released_ns: u64,
     late: u64,
@@ -45,24 +51,27 @@ struct CpuLane {
     /// A loss to be told before the first page's next event.
     lost: Option<u32>,
     last_ns: u64,
+    /// The time of the last event of its last page.
+    filled_ns: u64,
     has_head: bool,
 }
 
 impl Merge {
-    /// A merge of these CPUs and as many marking threads, of a stream that begins at `start_ns`.
-    pub(crate) fn new(layout: PageLayout, cpus: &[CpuId], marks: usize, start_ns: u64) -> Self {
+    /// A merge of these CPUs, of a stream that begins at `start_ns`.
+    pub(crate) fn new(layout: PageLayout, cpus: &[CpuId], start_ns: u64) -> Self {
         let lane = |cpu: &CpuId| CpuLane {
             cpu: *cpu,
             pages: VecDeque::new(),
             cursor: None,
             lost: None,
             last_ns: start_ns,
+            filled_ns: start_ns,
             has_head: false,
         };
         Self {
             layout,
             cpus: cpus.iter().map(lane).collect(),
-            marks: vec![VecDeque::new(); marks],
+            events: Vec::new(),
             heads: BinaryHeap::new(),
             released_ns: start_ns,
             late: 0,
@@ -87,31 +96,41 @@ impl Merge {
         self.cpus[lane].pages.len() < LANE_PAGES_MAX
     }
 
-    /// Adds the next page of a CPU. Returns the time of its last event.
-    pub(crate) fn push_page(&mut self, lane: usize, page: Vec<u8>) -> u64 {
-        let last = self.layout.open(&page).map(|(_, mut cursor)| {
+    /// Adds the next page of a CPU.
+    pub(crate) fn push_page(&mut self, at: usize, page: Vec<u8>) {
+        let lane = &mut self.cpus[at];
+        if let Some((_, mut cursor)) = self.layout.open(&page) {
             while cursor.next(&self.layout, &page).is_some() {}
-            cursor.time_ns()
-        });
-        self.cpus[lane].pages.push_back(page);
-        self.refill(lane);
-        last.unwrap_or(0)
+            lane.filled_ns = lane.filled_ns.max(cursor.time_ns());
+        }
+        lane.pages.push_back(page);
+        self.refill(at);
     }
 
-    /// How many more marks a thread's lane can take.
-    pub(crate) fn marks_room(&self, lane: usize) -> usize {
-        LANE_MARKS_MAX.saturating_sub(self.marks[lane].len())
+    /// Up to when a CPU's lane is complete although its buffer was not read to the end. It holds for
+    /// a lane that found no room in this round too: were such a lane said to be complete only up to
+    /// what is released already, two full ones would wait for each other for ever.
+    pub(crate) fn filled_ns(&self, lane: usize) -> u64 {
+        self.cpus[lane].filled_ns
     }
 
-    /// Adds a thread's next mark. Marks from before the stream's begin are no part of it.
-    pub(crate) fn push_mark(&mut self, lane: usize, mark: Event, start_ns: u64) {
-        if mark.time_ns < start_ns {
-            return;
+    /// Adds a lane for events that come complete and in time order. Returns which one it is.
+    pub(crate) fn add_event_lane(&mut self) -> usize {
+        self.events.push(VecDeque::new());
+        self.events.len() - 1
+    }
+
+    /// Whether a lane can take all marks of a full ring.
+    pub(crate) fn has_room_for_marks(&self, lane: usize) -> bool {
+        self.events[lane].len() + tardy_model::MARKS_MAX <= LANE_MARKS_MAX
+    }
+
+    /// Adds a lane's next event.
+    pub(crate) fn push_event(&mut self, lane: usize, event: Event) {
+        if self.events[lane].is_empty() {
+            self.heads.push(Reverse((event.time_ns, self.cpus.len() + lane)));
         }
-        if self.marks[lane].is_empty() {
-            self.heads.push(Reverse((mark.time_ns, self.cpus.len() + lane)));
-        }
-        self.marks[lane].push_back(mark);
+        self.events[lane].push_back(event);
     }
 
     /// Hands the next item before `watermark_ns` to `take`. `false` where there is none.
@@ -133,16 +152,16 @@ impl Merge {
         }
         self.released_ns = time_ns;
         if let Some(at) = lane.checked_sub(self.cpus.len()) {
-            let mark = self.marks[at].pop_front();
-            if let Some(next) = self.marks[at].front() {
+            let event = self.events[at].pop_front();
+            if let Some(next) = self.events[at].front() {
                 self.heads.push(Reverse((next.time_ns, lane)));
             }
-            if let Some(mark) = mark {
-                take(Item::Event(mark));
+            if let Some(event) = event {
+                take(Item::Event(event));
             }
             return true;
         }
-        let CpuLane { cpu, pages, cursor, lost, last_ns, has_head } = &mut self.cpus[lane];
+        let CpuLane { cpu, pages, cursor, lost, last_ns, has_head, .. } = &mut self.cpus[lane];
         *has_head = false;
         if let Some(count) = lost.take() {
             let loss = Loss { since_ns: *last_ns, count };
@@ -169,7 +188,7 @@ impl Merge {
 
     fn cpu(&self, lane: usize) -> CpuId {
         match lane.checked_sub(self.cpus.len()) {
-            Some(at) => self.marks[at].front().map_or(CpuId(0), |mark| mark.cpu),
+            Some(at) => self.events[at].front().map_or(CpuId(0), |event| event.cpu),
             None => self.cpus[lane].cpu,
         }
     }
@@ -177,8 +196,8 @@ impl Merge {
     /// Passes a lane's next item.
     fn skip(&mut self, lane: usize) {
         if let Some(at) = lane.checked_sub(self.cpus.len()) {
-            self.marks[at].pop_front();
-            if let Some(next) = self.marks[at].front() {
+            self.events[at].pop_front();
+            if let Some(next) = self.events[at].front() {
                 self.heads.push(Reverse((next.time_ns, lane)));
             }
             return;
@@ -278,27 +297,30 @@ mod tests {
 
     #[test]
     fn lanes_come_out_as_one_and_stop_at_the_watermark() {
-        let mut merge = Merge::new(LAYOUT, &[CpuId(0), CpuId(1)], 1, 5);
-        assert_eq!(merge.push_page(0, page(&[10, 30, 50], None)), 50);
+        let mut merge = Merge::new(LAYOUT, &[CpuId(0), CpuId(1)], 5);
+        let marks = merge.add_event_lane();
+        merge.push_page(0, page(&[10, 30, 50], None));
+        assert_eq!(merge.filled_ns(0), 50);
         merge.push_page(1, page(&[20, 60], None));
         merge.push_page(1, page(&[], None));
         merge.push_page(1, page(&[70], Some(4)));
         let mark = Mark { expiry_ns: 1, sequence: 0 };
         let at = |time_ns| Event::new(time_ns, CpuId(1), TaskId(9), mark.into());
-        merge.push_mark(0, at(4), 5);
-        merge.push_mark(0, at(40), 5);
+        merge.push_event(marks, at(40));
+        merge.push_event(marks, at(80));
         let marked = (40, 1, Some(Kind::Mark(mark)));
         let first = [(10, 0, None), (20, 1, None), (30, 0, None), marked];
         assert_eq!(all(&mut merge, 50), first);
         let lost = Some(Kind::Loss(Loss { since_ns: 60, count: 4 }));
-        let rest = [(50, 0, None), (60, 1, None), (70, 1, lost), (70, 1, None)];
+        let marked = (80, 1, Some(Kind::Mark(mark)));
+        let rest = [(50, 0, None), (60, 1, None), (70, 1, lost), (70, 1, None), marked];
         assert_eq!(all(&mut merge, u64::MAX), rest);
         assert!(merge.is_empty());
     }
 
     #[test]
     fn what_comes_too_late_is_a_loss_at_the_present_time() {
-        let mut merge = Merge::new(LAYOUT, &[CpuId(0), CpuId(1)], 0, 0);
+        let mut merge = Merge::new(LAYOUT, &[CpuId(0), CpuId(1)], 0);
         merge.push_page(0, page(&[100], None));
         assert_eq!(all(&mut merge, 200).len(), 1);
         merge.push_page(1, page(&[90, 110], None));
@@ -307,13 +329,36 @@ mod tests {
         assert_eq!(merge.late(), 1);
     }
 
+    /// A busy CPU's lane and one that begins later, both filled whenever they have room, and the
+    /// stream goes on to the end of what they have together.
+    #[test]
+    fn full_lanes_do_not_wait_for_each_other() {
+        let mut merge = Merge::new(LAYOUT, &[CpuId(0), CpuId(1)], 0);
+        let mut next_ns = [0, 10_000];
+        let mut came = 0;
+        for _round in 0..100 {
+            let mut complete_ns = u64::MAX;
+            for (lane, next_ns) in next_ns.iter_mut().enumerate() {
+                while merge.has_room(lane) {
+                    merge.push_page(lane, page(&[*next_ns, *next_ns + 5], None));
+                    *next_ns += 10;
+                }
+                complete_ns = complete_ns.min(merge.filled_ns(lane));
+            }
+            came += all(&mut merge, complete_ns).len();
+        }
+        assert!(next_ns[0] > 20_000, "{next_ns:?}");
+        assert!(came > 50 * LANE_PAGES_MAX, "{came}");
+        assert_eq!(merge.late(), 0);
+    }
+
     proptest! {
         /// Whatever bytes the pages have: it ends, and never goes back in time.
         #[test]
         fn time_never_goes_back(
             pages in prop::collection::vec((0usize..2, prop::collection::vec(any::<u8>(), 0..256)), 0..8),
         ) {
-            let mut merge = Merge::new(LAYOUT, &[CpuId(0), CpuId(1)], 0, 0);
+            let mut merge = Merge::new(LAYOUT, &[CpuId(0), CpuId(1)], 0);
             for (lane, page) in pages {
                 merge.push_page(lane, page);
             }

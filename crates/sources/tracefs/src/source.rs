@@ -1,88 +1,57 @@
 //! The source: start, read in rounds, stop.
 
-use crate::clocks::{Clocks, now_ns};
+use crate::Error;
 use crate::decode::{Decoder, wanted};
 use crate::format::{Endian, EventFormat};
 use crate::instance::Instance;
 use crate::merge::{Item, Merge};
 use crate::page::PageLayout;
 use crate::root::Root;
-use crate::symbols::Symbols;
-use crate::{Error, procfs_tasks};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::mem::take;
+use tardy_kernel::{
+    Clocks, IdleStates, LiveSource, Options, Roles, Symbols, monotonic_ns, own_thread_is,
+    tasks_now, tick_ns,
+};
 use tardy_model::event::TaskInfo;
-use tardy_model::{Batch, CpuId, Event, MarkReader, Source, SourceError};
+use tardy_model::{Batch, CpuId, Event, MarkReader, Source, SourceError, TaskId};
 
-/// What to record.
-pub struct Options {
-    /// Threads of the recorder itself: their time is the cost of looking.
-    pub own: Vec<u32>,
-    /// Threads that the recording is made for.
-    pub watched: Vec<u32>,
-    /// Threads of this process that mark their own return to user space.
-    pub marks: Vec<MarkReader>,
-    /// The kernel's buffer, in bytes for each CPU. A busy CPU writes a few MB a second.
-    pub buffer_bytes_per_cpu: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            own: Vec::new(),
-            watched: Vec::new(),
-            marks: Vec::new(),
-            buffer_bytes_per_cpu: 8 << 20,
-        }
-    }
-}
-
-/// What a recording has and has not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Info {
-    /// Events that this kernel does not have, as `group/event`, or `group` where none of it is
-    /// there.
-    pub missing: Vec<String>,
-    /// The kernel's buffer, in bytes for each CPU.
-    pub buffer_bytes_per_cpu: u64,
-    /// Events that became known only after the stream had passed their time. They are told as
-    /// losses.
-    pub late: u64,
-    /// Records that could not be read.
-    pub undecoded: u64,
-    /// What else the reader of the recording should know, a sentence each.
-    pub notes: Vec<String>,
-}
+/// The kernel's buffer per CPU where nobody asks for more or less. A busy CPU writes a few MB a
+/// second.
+const BUFFER_BYTES_PER_CPU: u64 = 8 << 20;
 
 /// Events of the running kernel through tracefs.
 ///
-/// [`Source::next_batch`] never waits. Call it until it yields nothing, then again after some 50 ms:
-/// more often costs the system more, more seldom and the kernel's buffer may overflow.
+/// To look every 50 ms is enough: more often costs the system more, more seldom and the kernel's
+/// buffer may overflow.
 pub struct Tracefs {
     // Before the instance, which the kernel keeps as long as these are open.
     pipes: Vec<File>,
     merge: Merge,
     decoder: Decoder,
+    clocks: Clocks,
     marks: Vec<MarkLane>,
     marks_scratch: Vec<Event>,
-    /// Events at the start that came from procfs.
-    first: Batch,
-    start_ns: u64,
+    /// The lane of what this process tells of tasks.
+    told_lane: usize,
     watermark_ns: u64,
     /// When it was told to stop.
     stopped_ns: Option<u64>,
-    info: Info,
+    missing: Vec<String>,
+    bytes_per_cpu: u64,
     instance: Instance,
 }
 
 struct MarkLane {
     reader: MarkReader,
+    lane: usize,
+    /// Since when it is followed: marks from before that are no part of the stream.
+    from_ns: u64,
     complete_ns: u64,
 }
 
-/// The most events in a batch, but for the first one, which has all tasks.
+/// The most events in a batch.
 const BATCH_EVENTS: usize = 8192;
 
 /// An event's time is taken before it can be read: another CPU may still be writing it, and a
@@ -99,91 +68,67 @@ impl Tracefs {
     ///
     /// # Errors
     /// Where tracefs cannot be had, an instance not be made, or the scheduler's events are missing.
-    pub fn start(options: Options) -> Result<Self, Error> {
+    pub fn start(options: &Options) -> Result<Self, Error> {
         let instance = Instance::make(Root::open()?)?;
-        let mut info = Info {
-            buffer_bytes_per_cpu: instance.set_buffer(options.buffer_bytes_per_cpu)?,
-            ..Info::default()
-        };
+        let buffer = options.buffer_bytes_per_cpu.unwrap_or(BUFFER_BYTES_PER_CPU);
+        let bytes_per_cpu = instance.set_buffer(buffer)?;
         let layout =
             PageLayout::parse(&instance.root().read("events/header_page")?, Endian::NATIVE)?;
+        let mut clocks = Clocks::read();
+        let offsets = clocks.at(monotonic_ns());
         let symbols = Symbols::of_this_kernel();
-        if symbols.is_empty() {
-            info.notes.push(
-                "functions are shown as addresses: /proc/kallsyms cannot be read or hides them \
-                 (run as root, or set kernel.kptr_restrict to 0)"
-                    .to_owned(),
-            );
-        }
-        let mut decoder = Decoder::new(Endian::NATIVE, Clocks::now(), symbols);
-        info.missing = enable(&instance, &mut decoder)?;
+        let mut decoder = Decoder::new(Endian::NATIVE, offsets, tick_ns(), symbols);
+        decoder.set_idle_states(IdleStates::read());
+        let missing = enable(&instance, &mut decoder)?;
 
         let (cpus, pipes): (Vec<_>, Vec<_>) =
             instance.pipes()?.into_iter().map(|(cpu, pipe)| (CpuId(cpu), pipe)).unzip();
-        let start_ns = now_ns();
+        let start_ns = monotonic_ns();
+        let mut merge = Merge::new(layout, &cpus, start_ns);
+        let told_lane = merge.add_event_lane();
         instance.set_tracing(true)?;
         // Read while tracing already, so that no thread falls between; told as of the start.
-        let mut first = Batch::default();
-        introduce_tasks(start_ns, &options, &mut decoder, &mut first);
-        let marks: Vec<_> = options
-            .marks
-            .into_iter()
-            .map(|reader| MarkLane { reader, complete_ns: start_ns })
-            .collect();
+        let tasks = tasks_now(start_ns, &roles(options));
+        decoder.introduce(&tasks);
+        let parent = options.watch_children.then(|| TaskId(std::process::id()));
+        decoder.watch(options.watched_processes.iter().copied().map(TaskId), parent);
+        for event in tasks {
+            merge.push_event(told_lane, event);
+        }
         Ok(Self {
             pipes,
-            merge: Merge::new(layout, &cpus, marks.len(), start_ns),
+            merge,
             decoder,
-            marks,
+            clocks,
+            marks: Vec::new(),
             marks_scratch: Vec::new(),
-            first,
-            start_ns,
+            told_lane,
             watermark_ns: start_ns,
             stopped_ns: None,
-            info,
+            missing,
+            bytes_per_cpu,
             instance,
         })
     }
 
-    /// Ends the recording. What was recorded still comes from [`Source::next_batch`], and then the
-    /// end.
-    ///
-    /// # Errors
-    /// Where the kernel refuses.
-    pub fn stop(&mut self) -> Result<(), Error> {
-        self.instance.set_tracing(false)?;
-        self.stopped_ns.get_or_insert_with(now_ns);
-        Ok(())
+    /// Records that could not be read.
+    pub fn undecoded(&self) -> u64 {
+        self.decoder.undecoded()
     }
 
-    /// A thread of this process counts as one that does the recording. To be called before the first
-    /// batch is read.
-    pub fn mark_own(&mut self, thread: u32) {
-        let info =
-            TaskInfo { process: tardy_model::TaskId(std::process::id()), flags: TaskInfo::OWN };
-        let kind = tardy_model::Kind::TaskInfo(info);
-        let task = tardy_model::TaskId(thread);
-        self.first.events.push(Event::new(self.start_ns, CpuId(0), task, kind));
-    }
-
-    /// What this recording has and has not, up to now.
-    pub fn info(&self) -> Info {
-        let mut info = self.info.clone();
-        info.late = self.merge.late();
-        info.undecoded = self.decoder.undecoded();
-        info.notes.extend(self.decoder.silent_idle_cpus().into_iter().map(|cpu| {
-            format!(
-                "this kernel does not tell of switches from the idle task of CPU {cpu}, nor of its \
-                 idle states: when a thread begins to run there out of idleness is not known"
-            )
-        }));
-        info
+    fn tell(&mut self, thread: TaskId, flags: u8) -> u64 {
+        let now_ns = monotonic_ns();
+        let event = own_thread_is(now_ns, thread, flags);
+        self.decoder.introduce(&[event]);
+        self.merge.push_event(self.told_lane, event);
+        now_ns
     }
 
     /// Reads every CPU's buffer and every thread's marks to their present end, and moves the
     /// watermark to what is complete by that.
     fn round(&mut self) -> Result<(), Error> {
-        let now_ns = now_ns();
+        let now_ns = monotonic_ns();
+        self.decoder.set_clocks(self.clocks.at(now_ns));
         let mut complete_ns = now_ns.saturating_sub(SETTLE_NS);
         let mut is_all = self.stopped_ns.is_some();
         for lane in 0..self.pipes.len() {
@@ -192,25 +137,27 @@ impl Tracefs {
                 is_all = false;
             }
         }
-        for (at, lane) in self.marks.iter_mut().enumerate() {
+        for marks in &mut self.marks {
             // Asked before the ring is emptied: a mark that is not pending is in the ring, or its
             // clock will be read later than `now_ns`.
-            let is_pending = lane.reader.is_pending();
-            let has_room = self.merge.marks_room(at) >= tardy_model::MARKS_MAX;
+            let is_pending = marks.reader.is_pending();
+            let has_room = self.merge.has_room_for_marks(marks.lane);
             if has_room {
-                lane.reader.drain(&mut self.marks_scratch);
+                marks.reader.drain(&mut self.marks_scratch);
             }
             for mark in self.marks_scratch.drain(..) {
-                self.merge.push_mark(at, mark, self.start_ns);
+                if mark.time_ns >= marks.from_ns {
+                    self.merge.push_event(marks.lane, mark);
+                }
             }
             let patience_ns = now_ns.saturating_sub(MARK_PATIENCE_NS);
             if has_room && !is_pending {
-                lane.complete_ns = now_ns;
+                marks.complete_ns = now_ns;
             } else {
-                lane.complete_ns = lane.complete_ns.max(patience_ns);
+                marks.complete_ns = marks.complete_ns.max(patience_ns);
                 is_all &= self.stopped_ns.is_some_and(|stopped_ns| stopped_ns < patience_ns);
             }
-            complete_ns = complete_ns.min(lane.complete_ns);
+            complete_ns = complete_ns.min(marks.complete_ns);
         }
         self.watermark_ns = if is_all { u64::MAX } else { self.watermark_ns.max(complete_ns) };
         Ok(())
@@ -219,13 +166,12 @@ impl Tracefs {
     /// Reads a CPU's buffer until it is empty (`None`), or until its lane is full: then the lane is
     /// complete up to the time returned.
     fn read_pipe(&mut self, lane: usize) -> Result<Option<u64>, Error> {
-        let mut last_ns = self.watermark_ns;
         while self.merge.has_room(lane) {
             let mut page = self.merge.spare_page();
             match self.pipes[lane].read(&mut page) {
                 Ok(bytes) if bytes > 0 => {
                     page.truncate(bytes);
-                    last_ns = self.merge.push_page(lane, page);
+                    self.merge.push_page(lane, page);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => self.merge.give_back(page),
                 Err(error) if error.kind() != ErrorKind::WouldBlock => {
@@ -238,7 +184,7 @@ impl Tracefs {
                 }
             }
         }
-        Ok(Some(last_ns))
+        Ok(Some(self.merge.filled_ns(lane)))
     }
 
     /// Moves what is complete into `batch`, as much as fits.
@@ -255,10 +201,6 @@ impl Tracefs {
 
 impl Source for Tracefs {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, SourceError> {
-        if !self.first.is_empty() {
-            *batch = take(&mut self.first);
-            return Ok(true);
-        }
         self.release(batch);
         if !batch.is_empty() {
             return Ok(true);
@@ -267,6 +209,62 @@ impl Source for Tracefs {
         self.release(batch);
         let has_ended = self.watermark_ns == u64::MAX && self.merge.is_empty();
         Ok(!(has_ended && batch.is_empty()))
+    }
+}
+
+impl LiveSource for Tracefs {
+    fn name(&self) -> &'static str {
+        "live-tracefs"
+    }
+
+    /// As `group/event`, or `group` where none of it is there.
+    fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    fn bytes_per_cpu(&self) -> u64 {
+        self.bytes_per_cpu
+    }
+
+    fn mark_own(&mut self, thread: u32) {
+        self.tell(TaskId(thread), TaskInfo::OWN);
+    }
+
+    fn follow(&mut self, reader: MarkReader) {
+        let from_ns = self.tell(reader.task(), TaskInfo::WATCHED | TaskInfo::MARKS);
+        let lane = self.merge.add_event_lane();
+        self.marks.push(MarkLane { reader, lane, from_ns, complete_ns: from_ns });
+    }
+
+    /// They are told as losses.
+    fn late(&self) -> u64 {
+        self.merge.late()
+    }
+
+    fn stop(&mut self) -> Result<(), SourceError> {
+        self.instance.set_tracing(false)?;
+        self.stopped_ns.get_or_insert_with(monotonic_ns);
+        Ok(())
+    }
+
+    fn closing_notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self.decoder.symbols().note().into_iter().collect();
+        notes.extend(self.decoder.silent_idle_cpus().into_iter().map(|cpu| {
+            format!(
+                "this kernel does not tell of switches from the idle task of CPU {cpu}, nor of its \
+                 idle states: when a thread begins to run there out of idleness is not known"
+            )
+        }));
+        if self.late() > 0 {
+            notes.push(format!(
+                "{} events came after their place in time; they count as lost",
+                self.late()
+            ));
+        }
+        if self.undecoded() > 0 {
+            notes.push(format!("{} of the kernel's records could not be read", self.undecoded()));
+        }
+        notes
     }
 }
 
@@ -294,24 +292,12 @@ fn enable(instance: &Instance, decoder: &mut Decoder) -> Result<Vec<String>, Err
     if found < 2 { Err(Error::NoEvents) } else { Ok(missing.into_iter().collect()) }
 }
 
-/// Tells of every thread that runs already, with what the caller says of some.
-fn introduce_tasks(start_ns: u64, options: &Options, decoder: &mut Decoder, first: &mut Batch) {
-    let own: BTreeSet<u32> = options.own.iter().copied().collect();
-    let watched: BTreeSet<u32> = options.watched.iter().copied().collect();
-    let marks: BTreeSet<u32> = options.marks.iter().map(|reader| reader.task().0).collect();
-    for mut known in procfs_tasks::read() {
-        let flags = [
-            (&own, TaskInfo::OWN),
-            (&watched, TaskInfo::WATCHED),
-            (&marks, TaskInfo::WATCHED | TaskInfo::MARKS),
-        ];
-        for (tasks, flag) in flags {
-            if tasks.contains(&known.task.0)
-                || tasks.contains(&known.info.process.0) && flag == TaskInfo::WATCHED
-            {
-                known.info.flags |= flag;
-            }
-        }
-        decoder.introduce(start_ns, &known, first);
+fn roles(options: &Options) -> Roles {
+    let with = |ids: &[u32], flags: u8| -> HashMap<u32, u8> {
+        ids.iter().map(|id| (*id, flags)).collect()
+    };
+    Roles {
+        threads: with(&options.own_threads, TaskInfo::OWN),
+        processes: with(&options.watched_processes, TaskInfo::WATCHED),
     }
 }

@@ -10,7 +10,7 @@ use tardy_model::{Batch, CpuId, Kind, Tables, TimerClass};
 use tardy_tracefs::decode::Decoder;
 use tardy_tracefs::format::{Endian, EventFormat};
 use tardy_tracefs::page::PageLayout;
-use tardy_tracefs::{Clocks, Symbols};
+use tardy_tracefs::{ClockOffsets, Symbols};
 
 const FORMATS: &str = include_str!("data/formats");
 const HEADER_PAGE: &str = include_str!("data/header_page");
@@ -19,6 +19,9 @@ const CPUS: [(&[u8], &str); 2] = [
     (include_bytes!("data/cpu0.pages"), include_str!("data/cpu0.text")),
     (include_bytes!("data/cpu1.pages"), include_str!("data/cpu1.text")),
 ];
+
+/// The fixture's machine ticks at 250 Hz.
+const TICK_NS: u64 = 4_000_000;
 
 fn formats() -> Vec<(&'static str, EventFormat)> {
     let parts = FORMATS.split("group: ").skip(1);
@@ -68,8 +71,9 @@ fn pages_read_as_the_kernel_reads_them() {
 
 #[test]
 fn records_become_events_of_the_model() {
-    let clocks = Clocks { realtime_ahead_ns: 1 << 60, boottime_ahead_ns: 0, tick_ns: 4_000_000 };
-    let mut decoder = Decoder::new(Endian::Little, clocks, Symbols::parse(KALLSYMS.to_owned()));
+    let clocks =
+        ClockOffsets { realtime_ahead_ns: 1 << 60, boottime_ahead_ns: 0, tai_ahead_ns: 1 << 60 };
+    let mut decoder = Decoder::new(Endian::Little, clocks, TICK_NS, Symbols::from_text(KALLSYMS));
     for (group, format) in formats() {
         assert!(decoder.learn(group, &format), "{group}/{}", format.name);
     }
@@ -90,6 +94,7 @@ fn records_become_events_of_the_model() {
     assert_eq!(decoder.undecoded(), 0);
     let not_names = batch.events.iter().filter(|event| !matches!(event.kind(), Kind::TaskName(_)));
     assert_eq!(not_names.count(), others);
+    assert_eq!(decoder.silent_idle_cpus(), [CpuId(1)], "as this kernel was");
     assert!(batch.events.is_sorted_by_key(|event| event.time_ns));
 
     let (mut sleepers, mut wheel, mut ticks, mut interrupts) = (0, 0, 0, 0);
@@ -105,7 +110,7 @@ fn records_become_events_of_the_model() {
                     }
                     ("tick_nohz_handler", _) => {
                         ticks += 1;
-                        assert_eq!(arm.soft_ns % clocks.tick_ns, 0, "a tick is at its phase");
+                        assert_eq!(arm.soft_ns % TICK_NS, 0, "a tick is at its phase");
                     }
                     (_, TimerClass::TimerList) => {
                         wheel += 1;
@@ -138,11 +143,12 @@ proptest! {
         ),
         realtime_ahead_ns: i64,
         boottime_ahead_ns: i64,
+        tai_ahead_ns: i64,
         tick_ns: u64,
     ) {
         let formats = formats();
-        let clocks = Clocks { realtime_ahead_ns, boottime_ahead_ns, tick_ns };
-        let mut decoder = Decoder::new(Endian::Little, clocks, Symbols::parse(KALLSYMS.to_owned()));
+        let clocks = ClockOffsets { realtime_ahead_ns, boottime_ahead_ns, tai_ahead_ns };
+        let mut decoder = Decoder::new(Endian::Little, clocks, tick_ns, Symbols::from_text(KALLSYMS));
         for (group, format) in &formats {
             decoder.learn(group, format);
         }

@@ -10,7 +10,7 @@ use tardy_model::event::{Comm, TaskInfo};
 use tardy_model::{
     Batch, CpuId, Event, Kind, Source, Tables, TaskId, TimerClass, TimerId, mark_ring,
 };
-use tardy_tracefs::{Error, Options, Tracefs};
+use tardy_tracefs::{Error, LiveSource, Options, Tracefs};
 
 fn gettid() -> TaskId {
     TaskId(rustix::thread::gettid().as_raw_nonzero().get() as u32)
@@ -36,7 +36,7 @@ fn record() -> Option<Recorded> {
         .name("tardy-sleeper".into())
         .spawn(move || {
             // On the first CPU: there are guests whose kernel says nothing of the other ones' idle
-            // tasks, and so not of the switch from them to the sleeper (`Info::notes` tells).
+            // tasks, and so not of the switch from them to the sleeper (the closing notes tell).
             let mut first = rustix::thread::CpuSet::new();
             first.set(0);
             rustix::thread::sched_setaffinity(None, &first).unwrap();
@@ -52,13 +52,8 @@ fn record() -> Option<Recorded> {
         .unwrap();
     let reader = ready.1.recv().unwrap();
     let task = reader.task();
-    let options = Options {
-        own: vec![gettid().0],
-        watched: vec![task.0],
-        marks: vec![reader],
-        ..Options::default()
-    };
-    let mut source = match Tracefs::start(options) {
+    let options = Options { own_threads: vec![gettid().0], ..Options::default() };
+    let mut source = match Tracefs::start(&options) {
         Ok(source) => source,
         Err(error @ (Error::Permission { .. } | Error::NoTracefs { .. } | Error::NoEvents)) => {
             println!("skipped: {error}");
@@ -66,6 +61,7 @@ fn record() -> Option<Recorded> {
         }
         Err(error) => panic!("{error}"),
     };
+    source.follow(reader);
     go.0.send(()).unwrap();
     let mut recorded = Recorded { events: Vec::new(), tables: Tables::default(), sleeper: task };
     let mut batch = Batch::default();
@@ -85,10 +81,9 @@ fn record() -> Option<Recorded> {
         thread::sleep(Duration::from_millis(5));
     }
     sleeper.join().unwrap();
-    let info = source.info();
-    println!("{} events, {info:?}", recorded.events.len());
-    assert_eq!(info.undecoded, 0);
-    assert!(info.buffer_bytes_per_cpu >= 8 << 20);
+    println!("{} events, {:?}", recorded.events.len(), source.closing_notes());
+    assert_eq!(source.undecoded(), 0);
+    assert!(source.bytes_per_cpu() >= 8 << 20);
     Some(recorded)
 }
 

@@ -5,11 +5,12 @@ use tardy_model::event::{ExpireBegin, TimerArm, TimerMode};
 use tardy_model::{Batch, CpuId, Kind, Tables, TaskId, TimerId};
 use tardy_tracefs::decode::Decoder;
 use tardy_tracefs::format::{Endian, EventFormat};
-use tardy_tracefs::{Clocks, Symbols};
+use tardy_tracefs::{ClockOffsets, Symbols};
 
-/// `CLOCK_REALTIME` and `CLOCK_BOOTTIME` are ahead by this much.
+/// `CLOCK_REALTIME`, `CLOCK_BOOTTIME` and `CLOCK_TAI` are ahead by this much.
 const REAL_NS: i64 = 1_700_000_000_000_000_000;
 const BOOT_NS: i64 = 3_600_000_000_000;
+const TAI_NS: i64 = REAL_NS + 37_000_000_000;
 const TICK_NS: u64 = 4_000_000;
 
 const TIMER: u64 = 0xffff_c900_0000_1000;
@@ -38,9 +39,13 @@ fn play(records: &[(u64, u16, &[u64])]) -> (Vec<(u64, Kind)>, Tables) {
     let symbols = format!(
         "{WAKEUP:x} t hrtimer_wakeup\n{TICK:x} t tick_nohz_handler\n{WHEEL:x} t process_timeout\n"
     );
-    let clocks =
-        Clocks { realtime_ahead_ns: REAL_NS, boottime_ahead_ns: BOOT_NS, tick_ns: TICK_NS };
-    let mut decoder = Decoder::new(Endian::Little, clocks, Symbols::parse(symbols));
+    let clocks = ClockOffsets {
+        realtime_ahead_ns: REAL_NS,
+        boottime_ahead_ns: BOOT_NS,
+        tai_ahead_ns: TAI_NS,
+    };
+    let symbols = Symbols::from_text(&symbols);
+    let mut decoder = Decoder::new(Endian::Little, clocks, TICK_NS, symbols);
     for (id, (name, fields)) in EVENTS.iter().enumerate() {
         let mut text = format!(
             "name: {name}\nID: {id}\nformat:\n\
@@ -116,11 +121,14 @@ fn what_was_armed_unseen_has_the_reading_of_its_expiry() {
 fn other_clocks_come_as_monotonic() {
     let real = |ns: u64| ns + REAL_NS as u64;
     let boot = |ns: u64| ns + BOOT_NS as u64;
+    let tai = |ns: u64| ns + TAI_NS as u64;
     let (events, _) = play(&[
         (100, START, &[TIMER, WAKEUP, real(1050), real(1000), 0]),
         (1061, EXPIRE, &[TIMER, real(1055), WAKEUP]),
+        (2100, START, &[TIMER, WAKEUP, tai(2250), tai(2200), 0]),
+        (2261, EXPIRE, &[TIMER, tai(2255), WAKEUP]),
         // The time since boot is known for what it is only when it expires.
-        (2000, START, &[TIMER, WAKEUP, boot(3050), boot(3000), 0]),
+        (2900, START, &[TIMER, WAKEUP, boot(3050), boot(3000), 0]),
         (3061, EXPIRE, &[TIMER, boot(3055), WAKEUP]),
         // Never: no clock's in particular.
         (4000, START, &[TIMER, WAKEUP, i64::MAX as u64, i64::MAX as u64, 0]),
@@ -129,6 +137,9 @@ fn other_clocks_come_as_monotonic() {
     let expected = [
         arm(1, 1000, 50, 0),
         begin(1, 1000, 50, 0),
+        // Atomic time is known from the wall clock at its expiry only.
+        arm(1, 37_000_000_000 + 2200, 50, 0),
+        begin(1, 2200, 50, 0),
         arm(1, boot(3000), 50, 0),
         begin(1, 3000, 50, 0),
         arm(1, i64::MAX as u64, 0, 0),

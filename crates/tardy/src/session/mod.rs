@@ -5,7 +5,7 @@ mod source;
 
 use crate::failure::Failure;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
-use source::Running;
+pub(crate) use source::name_parser;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,6 +13,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use tardy_host::{Facts, Host};
+use tardy_kernel::LiveSource;
 use tardy_model::{Batch, MarkReader};
 use tardy_recording::{Manifest, ManifestEnd, Options, Sealed, Writer};
 
@@ -35,16 +36,7 @@ pub(crate) struct Request {
     pub(crate) buffer_bytes_per_cpu: Option<u64>,
     pub(crate) compress: bool,
     /// Only this source; `None` for the best.
-    pub(crate) only: Option<SourceChoice>,
-}
-
-/// A source to insist on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum SourceChoice {
-    /// eBPF programs
-    Ebpf,
-    /// The kernel's own trace buffer
-    Tracefs,
+    pub(crate) only: Option<String>,
 }
 
 /// A recording that runs.
@@ -105,18 +97,28 @@ fn record(
     // Before the writer's thread is made, which inherits it.
     raise_own_niceness();
     let own_thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-    let (folder, compress) = (request.folder.clone(), request.compress);
-    let started = source::start(request, own_thread).and_then(|(running, notes)| {
-        let manifest = manifest(facts, &running, &notes);
-        let options = Options { compress, ..Options::default() };
-        let writer = Writer::create_with(&folder, manifest, options)?;
-        Ok((running, writer, notes))
-    });
-    let (mut running, mut writer) = match started {
-        Ok((running, writer, notes)) => {
+    let wanted = tardy_kernel::Options {
+        own_threads: vec![own_thread],
+        watched_processes: request.watched_processes,
+        watch_children: request.watch_children,
+        buffer_bytes_per_cpu: request.buffer_bytes_per_cpu,
+    };
+    let started =
+        source::start(&wanted, request.only.as_deref()).and_then(|(mut source, notes)| {
+            for marks in request.marks {
+                source.follow(marks);
+            }
+            let manifest = manifest(facts, &*source, &notes);
+            let options = Options { compress: request.compress, ..Options::default() };
+            let writer = Writer::create_with(&request.folder, manifest, options)?;
+            source.mark_own(writer.thread_id());
+            Ok((source, writer, notes))
+        });
+    let (mut source, mut writer) = match started {
+        Ok((source, writer, notes)) => {
             // The other end waits for exactly this.
             let _ = begun.send(Ok(notes));
-            (running, writer)
+            (source, writer)
         }
         Err(failure) => {
             let message = failure.to_string();
@@ -124,15 +126,14 @@ fn record(
             return Err(Failure::new(message));
         }
     };
-    running.mark_own(writer.thread_id());
 
     let mut batch = Batch::default();
     loop {
         let stopping = stop.load(Ordering::Relaxed);
         if stopping {
-            running.stop()?;
+            source.stop()?;
         }
-        let more = running.as_source().next_batch(&mut batch)?;
+        let more = source.next_batch(&mut batch)?;
         events.fetch_add(batch.events.len() as u64, Ordering::Relaxed);
         let idle = batch.is_empty();
         // At the end nothing is lost by waiting for the disk.
@@ -144,7 +145,7 @@ fn record(
             std::thread::sleep(LOOK_EVERY);
         }
     }
-    let end = ManifestEnd { notes: running.closing_notes(), ..ManifestEnd::default() };
+    let end = ManifestEnd { notes: source.closing_notes(), ..ManifestEnd::default() };
     Ok(writer.seal(end)?)
 }
 
@@ -156,13 +157,13 @@ fn raise_own_niceness() {
     }
 }
 
-fn manifest(facts: &Facts, running: &Running, notes: &[String]) -> Manifest {
+fn manifest(facts: &Facts, source: &dyn LiveSource, notes: &[String]) -> Manifest {
     let created = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Manifest {
         tardy_version: env!("CARGO_PKG_VERSION").to_owned(),
         created_unix_s: created.map_or(0, |since| since.as_secs()),
         command_line: std::env::args().collect(),
-        source: running.name().to_owned(),
+        source: source.name().to_owned(),
         host: tardy_recording::Host {
             name: facts.hostname.clone(),
             kernel_release: facts.release.clone(),
@@ -174,9 +175,9 @@ fn manifest(facts: &Facts, running: &Running, notes: &[String]) -> Manifest {
             hz: facts.hz,
         },
         settings: facts.settings.clone(),
-        missing: running.missing(),
+        missing: source.missing().to_vec(),
         notes: notes.to_vec(),
-        buffer_bytes_per_cpu: running.bytes_per_cpu(),
+        buffer_bytes_per_cpu: source.bytes_per_cpu(),
         ..Manifest::default()
     }
 }

@@ -1,136 +1,61 @@
 //! The best source that this system and these permissions allow, and what is lost by it.
 
-use super::{Request, SourceChoice};
 use crate::failure::Failure;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use tardy_kernel::{LiveSource, Options};
 use tardy_live::Live;
-use tardy_model::Source;
+use tardy_model::SourceError;
 use tardy_tracefs::Tracefs;
 
-/// A source that runs.
-pub(super) enum Running {
-    Ebpf(Box<Live>),
-    Tracefs(Box<Tracefs>),
+/// A way to record the running kernel.
+struct Candidate {
+    /// What `--source` calls it.
+    name: &'static str,
+    /// What it is, in a few words.
+    what: &'static str,
+    /// What is lost by it, against the first one.
+    lost: &'static str,
+    start: fn(&Options) -> Result<Box<dyn LiveSource>, SourceError>,
 }
 
-/// Starts eBPF, or else tracefs; with a sentence for what is lost and what would bring it back.
-pub(super) fn start(request: Request, own_thread: u32) -> Result<(Running, Vec<String>), Failure> {
-    let refused = match request.only {
-        Some(SourceChoice::Tracefs) => None,
-        only => match Live::start(&live_options(&request, own_thread)) {
-            Ok(mut live) => {
-                for marks in request.marks {
-                    live.follow(marks);
-                }
-                return Ok((Running::Ebpf(Box::new(live)), Vec::new()));
+/// All there are, the best first. A new one is a line here.
+const CANDIDATES: &[Candidate] = &[
+    Candidate {
+        name: "ebpf",
+        what: "eBPF programs",
+        lost: "nothing",
+        start: |options| Ok(Box::new(Live::start(options)?)),
+    },
+    Candidate {
+        name: "tracefs",
+        what: "The kernel's own trace buffer",
+        lost: "which costs more per event and knows less of timers",
+        start: |options| Ok(Box::new(Tracefs::start(options)?)),
+    },
+];
+
+/// Reads a source's name from the command line.
+pub(crate) fn name_parser() -> PossibleValuesParser {
+    let value = |candidate: &Candidate| PossibleValue::new(candidate.name).help(candidate.what);
+    CANDIDATES.iter().map(value).collect::<Vec<_>>().into()
+}
+
+/// Starts the first one that can be had, or `only` the one of that name; with a sentence for each
+/// that cannot: what is lost, and what would bring it back.
+pub(super) fn start(
+    options: &Options,
+    only: Option<&str>,
+) -> Result<(Box<dyn LiveSource>, Vec<String>), Failure> {
+    let mut refused = Vec::new();
+    for candidate in CANDIDATES.iter().filter(|it| only.is_none_or(|only| only == it.name)) {
+        match (candidate.start)(options) {
+            Ok(source) => {
+                let Candidate { name, lost, .. } = candidate;
+                let note = |error| format!("recording by {name}, {lost}: {error}");
+                return Ok((source, refused.into_iter().map(note).collect()));
             }
-            Err(error) if only.is_some() => return Err(Failure::new(error.to_string())),
-            Err(error) => Some(error),
-        },
-    };
-    let notes = refused.iter().map(|error| {
-        format!(
-            "recording by tracefs, which costs more per event and knows less of timers: {error}"
-        )
-    });
-    let notes = notes.collect();
-    match tracefs(request, own_thread) {
-        Ok(running) => Ok((running, notes)),
-        Err(error) => {
-            let both = refused.map_or_else(String::new, |refused| format!("{refused}; and "));
-            Err(Failure::new(format!("{both}{error}")))
+            Err(error) => refused.push(error.to_string()),
         }
     }
-}
-
-fn live_options(request: &Request, own_thread: u32) -> tardy_live::Options {
-    let mut options = tardy_live::Options {
-        own_threads: vec![own_thread],
-        watched_processes: request.watched_processes.clone(),
-        watch_children: request.watch_children,
-        ..tardy_live::Options::default()
-    };
-    if let Some(bytes) = request.buffer_bytes_per_cpu {
-        options.slots_shift = (bytes / tardy_model::RECORD_BYTES as u64).max(1).ilog2();
-    }
-    options
-}
-
-fn tracefs(request: Request, own_thread: u32) -> Result<Running, Failure> {
-    let mut options = tardy_tracefs::Options {
-        own: vec![own_thread],
-        watched: request.watched_processes,
-        marks: request.marks,
-        ..tardy_tracefs::Options::default()
-    };
-    if let Some(bytes) = request.buffer_bytes_per_cpu {
-        options.buffer_bytes_per_cpu = bytes;
-    }
-    if request.watch_children {
-        return Err(Failure::new(
-            "tracefs cannot follow a command's processes: start it first, then record with -p",
-        ));
-    }
-    let tracefs = Tracefs::start(options).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Running::Tracefs(Box::new(tracefs)))
-}
-
-impl Running {
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Self::Ebpf(_) => "live-ebpf",
-            Self::Tracefs(_) => "live-tracefs",
-        }
-    }
-
-    pub(super) fn as_source(&mut self) -> &mut dyn Source {
-        match self {
-            Self::Ebpf(live) => &mut **live,
-            Self::Tracefs(tracefs) => &mut **tracefs,
-        }
-    }
-
-    /// A thread that belongs to the recording, made after its start.
-    pub(super) fn mark_own(&mut self, thread: u32) {
-        match self {
-            Self::Ebpf(live) => live.mark_own(thread),
-            Self::Tracefs(tracefs) => tracefs.mark_own(thread),
-        }
-    }
-
-    pub(super) fn missing(&self) -> Vec<String> {
-        match self {
-            Self::Ebpf(live) => live.missing().to_vec(),
-            Self::Tracefs(tracefs) => tracefs.info().missing,
-        }
-    }
-
-    pub(super) fn bytes_per_cpu(&self) -> u64 {
-        match self {
-            Self::Ebpf(live) => live.bytes_per_cpu(),
-            Self::Tracefs(tracefs) => tracefs.info().buffer_bytes_per_cpu,
-        }
-    }
-
-    pub(super) fn stop(&mut self) -> Result<(), Failure> {
-        match self {
-            Self::Ebpf(live) => {
-                live.stop();
-                Ok(())
-            }
-            Self::Tracefs(tracefs) => {
-                tracefs.stop().map_err(|error| Failure::new(error.to_string()))
-            }
-        }
-    }
-
-    /// What is known only at the end.
-    pub(super) fn closing_notes(&self) -> Vec<String> {
-        let late = match self {
-            Self::Ebpf(live) => live.late(),
-            Self::Tracefs(tracefs) => return tracefs.info().notes,
-        };
-        let words =
-            || format!("{late} events came after their place in time; theirs was moved forward");
-        (late > 0).then(words).into_iter().collect()
-    }
+    Err(Failure::new(refused.join("; and ")))
 }

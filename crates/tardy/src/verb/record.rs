@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::session::{Request, Session, SourceChoice};
+use crate::session::{self, Request, Session};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -42,7 +42,7 @@ pub(crate) struct Record {
 /// How to record.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RecorderFlags {
-    /// The kernel's buffer per CPU, in KiB [default: 4096]
+    /// The kernel's buffer per CPU, in KiB [default: 4096; with tracefs 8192]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
     pub(crate) buffer: Option<u64>,
 
@@ -51,8 +51,8 @@ pub(crate) struct RecorderFlags {
     pub(crate) compress: bool,
 
     /// Insist on a source
-    #[arg(long, value_enum)]
-    pub(crate) source: Option<SourceChoice>,
+    #[arg(long, value_parser = session::name_parser())]
+    pub(crate) source: Option<String>,
 }
 
 impl RecorderFlags {
@@ -62,7 +62,7 @@ impl RecorderFlags {
             folder,
             buffer_bytes_per_cpu: self.buffer.map(|kib| kib << 10),
             compress: self.compress,
-            only: self.source,
+            only: self.source.clone(),
             ..Request::default()
         }
     }

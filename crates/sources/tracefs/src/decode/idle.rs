@@ -15,11 +15,11 @@ pub(super) const EVENTS: &[Known] = &[Known {
 /// `PWR_EVENT_EXIT`.
 const EXIT: u32 = u32::MAX;
 
-fn cpu_idle(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+fn cpu_idle(system: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
     let state = record.number(0)? as u32;
     Some(if state == EXIT {
         record.event(IdleExit)
     } else {
-        record.event(IdleEnter { state, polls: false })
+        record.event(IdleEnter { state, polls: system.idle_states.polls(state) })
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{Known, Record, State};
 use tardy_model::event::{Irq, IrqBegin, IrqEnd, SoftirqBegin, SoftirqEnd, SoftirqRaise, Vector};
-use tardy_model::{Batch, Event, Kind, NameId};
+use tardy_model::{Batch, Event, Kind};
 
 const fn irq(event: &'static str, decode: super::Handler) -> Known {
     Known { group: "irq", event, variant: 0, fields: &["irq", "name"], decode }
@@ -62,27 +62,16 @@ vectors! {
 
 fn handler_entry(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let number = record.number(0)? as u32;
-    // One name per line: several handlers may share it, and its first one speaks for it at the end
-    // too, where the kernel does not tell the name.
-    let name = if let Some(name) = state.irq_names.get(&number) {
-        *name
-    } else {
-        let text = String::from_utf8_lossy(record.text(1)?).into_owned();
-        let name = state.names.id(&text, batch);
-        if state.irq_names.len() < LINES_MAX {
-            state.irq_names.insert(number, name);
-        }
-        name
-    };
+    let text = record.text(1)?;
+    let name = || String::from_utf8_lossy(text).into_owned();
+    let name = state.definitions.line(number, name, batch);
     Some(record.event(IrqBegin { irq: Irq::Line(number, name) }))
 }
 
-/// Lines whose names are kept; a kernel has at most some thousands.
-const LINES_MAX: usize = 1 << 16;
-
 fn handler_exit(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
     let number = record.number(0)? as u32;
-    let name = state.irq_names.get(&number).copied().unwrap_or(NameId::NONE);
+    // Its end does not tell the name.
+    let name = state.definitions.known_line(number);
     Some(record.event(IrqEnd { irq: Irq::Line(number, name) }))
 }
 

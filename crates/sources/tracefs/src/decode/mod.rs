@@ -11,11 +11,10 @@ mod sched;
 mod task;
 mod timer;
 
-use crate::clocks::Clocks;
 use crate::format::{Endian, EventFormat, Field};
-use crate::symbols::Symbols;
 use std::collections::HashMap;
-use tardy_model::{Batch, CpuId, Event, Kind, NameId, Tables, TaskId};
+use tardy_kernel::{ClockOffsets, Definitions, IdleStates, Symbols};
+use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
 
 /// Makes events of the model from records of one machine.
 pub struct Decoder {
@@ -30,10 +29,11 @@ pub struct Decoder {
 
 /// What all families know together.
 struct State {
-    clocks: Clocks,
-    names: Names,
+    clocks: ClockOffsets,
+    tick_ns: u64,
+    definitions: Definitions,
+    idle_states: IdleStates,
     timers: timer::Timers,
-    irq_names: HashMap<u32, NameId>,
     states: sched::StateTable,
     idle_switches: sched::IdleSwitches,
     tasks: task::Tasks,
@@ -100,25 +100,6 @@ impl Record<'_> {
     }
 }
 
-/// Names with their ids, in both directions of the stream: given out here, defined in the batch.
-#[derive(Default)]
-struct Names(HashMap<String, NameId>);
-
-impl Names {
-    fn id(&mut self, name: &str, batch: &mut Batch) -> NameId {
-        if let Some(id) = self.0.get(name) {
-            return *id;
-        }
-        let id = NameId(self.0.len() as u32 + 1);
-        if id.0 >= Tables::ENTRIES_MAX {
-            return NameId::NONE;
-        }
-        self.0.insert(name.to_owned(), id);
-        batch.names.push((id, name.to_owned()));
-        id
-    }
-}
-
 /// No kernel ticks more slowly than at 10 Hz.
 const TICK_NS_MAX: u64 = 100_000_000;
 
@@ -134,17 +115,19 @@ pub fn wanted() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 impl Decoder {
-    /// A decoder that knows no event yet.
-    pub fn new(endian: Endian, clocks: Clocks, symbols: Symbols) -> Self {
+    /// A decoder that knows no event yet, for records of a machine whose clocks are ahead by
+    /// `clocks` and tick every `tick_ns`.
+    pub fn new(endian: Endian, clocks: ClockOffsets, tick_ns: u64, symbols: Symbols) -> Self {
         Self {
             endian,
             plans: HashMap::new(),
             common: None,
             state: State {
-                clocks: Clocks { tick_ns: clocks.tick_ns.clamp(1, TICK_NS_MAX), ..clocks },
-                names: Names::default(),
-                timers: timer::Timers::new(symbols),
-                irq_names: HashMap::new(),
+                clocks,
+                tick_ns: tick_ns.clamp(1, TICK_NS_MAX),
+                definitions: Definitions::new(symbols),
+                idle_states: IdleStates::default(),
+                timers: timer::Timers::default(),
                 states: sched::StateTable::default(),
                 idle_switches: sched::IdleSwitches::default(),
                 tasks: task::Tasks::default(),
@@ -196,9 +179,36 @@ impl Decoder {
         }
     }
 
-    /// Tells of a task that is known from elsewhere, as of `time_ns`.
-    pub fn introduce(&mut self, time_ns: u64, known: &KnownTask, batch: &mut Batch) {
-        self.state.tasks.introduce(time_ns, known, batch);
+    /// Takes note of what `events` say of tasks, which are told by somebody else.
+    pub fn introduce(&mut self, events: &[Event]) {
+        for event in events {
+            self.state.tasks.introduce(event);
+        }
+    }
+
+    /// New threads of these processes are watched; where `children_of` is given, so are the processes
+    /// that this one starts, and those that they start.
+    pub fn watch(
+        &mut self,
+        processes: impl IntoIterator<Item = TaskId>,
+        children_of: Option<TaskId>,
+    ) {
+        self.state.tasks.watch(processes.into_iter().collect(), children_of);
+    }
+
+    /// The clocks are ahead by this from now on: somebody may have set the time.
+    pub fn set_clocks(&mut self, clocks: ClockOffsets) {
+        self.state.clocks = clocks;
+    }
+
+    /// Idle states are as these; before, none is taken to poll.
+    pub fn set_idle_states(&mut self, states: IdleStates) {
+        self.state.idle_states = states;
+    }
+
+    /// What names the functions.
+    pub fn symbols(&self) -> &Symbols {
+        self.state.definitions.symbols()
     }
 
     /// CPUs that switched to their idle task often and never from it: their kernel does not tell of
@@ -212,5 +222,3 @@ impl Decoder {
         self.undecoded
     }
 }
-
-pub use task::KnownTask;

@@ -1,9 +1,9 @@
 //! Who tasks are: names from wherever an event shows one, processes of new threads.
 
 use super::{Known, Record, State};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tardy_model::event::{Comm, TaskExit, TaskInfo, TaskName};
-use tardy_model::{Batch, CpuId, Event, TaskId};
+use tardy_model::{Batch, Event, Kind, TaskId};
 
 pub(super) const EVENTS: &[Known] = &[
     Known {
@@ -36,22 +36,15 @@ pub(super) const EVENTS: &[Known] = &[
     },
 ];
 
-/// A thread as procfs shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnownTask {
-    /// Its id.
-    pub task: TaskId,
-    /// Its name.
-    pub comm: Comm,
-    /// Its process and flags.
-    pub info: TaskInfo,
-}
-
 /// Tasks of which something has been told. At most [`TASKS_MAX`]; beyond, names are told each time.
 #[derive(Default)]
-pub(super) struct Tasks(HashMap<TaskId, Told>);
+pub(super) struct Tasks {
+    told: HashMap<TaskId, Told>,
+    watched_processes: HashSet<TaskId>,
+    watch_children_of: Option<TaskId>,
+}
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Told {
     comm: Comm,
     info: Option<TaskInfo>,
@@ -67,12 +60,33 @@ const SAME_PROCESS: u64 = 0x0001_0000;
 const KTHREADD: TaskId = TaskId(2);
 
 impl Tasks {
-    pub(super) fn introduce(&mut self, time_ns: u64, known: &KnownTask, batch: &mut Batch) {
-        let told = Told { comm: known.comm, info: Some(known.info) };
-        self.keep(known.task, told);
-        let event = |kind| Event::new(time_ns, CpuId(0), known.task, kind);
-        batch.events.push(event(TaskName { comm: known.comm }.into()));
-        batch.events.push(event(known.info.into()));
+    pub(super) fn introduce(&mut self, event: &Event) {
+        let told = self.told.get(&event.task).copied().unwrap_or_default();
+        match event.kind() {
+            Kind::TaskName(name) => self.keep(event.task, Told { comm: name.comm, ..told }),
+            Kind::TaskInfo(info) => self.keep(event.task, Told { info: Some(info), ..told }),
+            _ => {}
+        }
+    }
+
+    pub(super) fn watch(&mut self, processes: HashSet<TaskId>, children_of: Option<TaskId>) {
+        self.watched_processes = processes;
+        self.watch_children_of = children_of;
+    }
+
+    /// Whether a new thread of `process`, started by a thread of process `parent`, is watched.
+    fn is_watched(&mut self, task: TaskId, process: TaskId, parent: TaskId) -> bool {
+        if task == process {
+            // A process that had this id before has gone.
+            self.watched_processes.remove(&process);
+            let is_child = self
+                .watch_children_of
+                .is_some_and(|of| of == parent || self.watched_processes.contains(&parent));
+            if is_child && self.watched_processes.len() < TASKS_MAX {
+                self.watched_processes.insert(process);
+            }
+        }
+        self.watched_processes.contains(&process)
     }
 
     /// The task in field `pid`, whose name is in field `comm`; tells the name where it is new.
@@ -97,7 +111,7 @@ impl Tasks {
         let mut comm = Comm::default();
         let kept = text.len().min(15);
         comm.0[..kept].copy_from_slice(&text[..kept]);
-        let told = self.0.get(&task).copied();
+        let told = self.told.get(&task).copied();
         if told.is_none_or(|told| told.comm != comm) {
             self.keep(task, Told { comm, info: told.and_then(|told| told.info) });
             batch.events.push(record.event_of(task, TaskName { comm }));
@@ -105,31 +119,33 @@ impl Tasks {
     }
 
     fn info(&self, task: TaskId) -> Option<TaskInfo> {
-        self.0.get(&task)?.info
+        self.told.get(&task)?.info
     }
 
     fn keep(&mut self, task: TaskId, told: Told) {
-        if self.0.len() < TASKS_MAX || self.0.contains_key(&task) {
-            self.0.insert(task, told);
+        if self.told.len() < TASKS_MAX || self.told.contains_key(&task) {
+            self.told.insert(task, told);
         }
     }
 }
 
-/// A new task: its process is the parent's or its own, and kernel threads beget kernel threads.
+/// A new task: its process is the parent's or its own, kernel threads beget kernel threads, and it is
+/// watched as its process is.
 fn new(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     // The id may have been another task's: tell the name even if it is the same.
-    state.tasks.0.remove(&record.task(0)?);
+    state.tasks.told.remove(&record.task(0)?);
     let task = state.tasks.see(record, 0, 1, batch)?;
     let parent = state.tasks.info(record.current);
-    let process = if record.number(2)? & SAME_PROCESS == 0 {
-        task
-    } else {
-        parent.map_or(record.current, |parent| parent.process)
-    };
+    let parent_process = parent.map_or(record.current, |parent| parent.process);
+    let process = if record.number(2)? & SAME_PROCESS == 0 { task } else { parent_process };
     let is_kernel =
         record.current == KTHREADD || parent.is_some_and(|parent| parent.has(TaskInfo::KERNEL));
-    let info = TaskInfo { process, flags: if is_kernel { TaskInfo::KERNEL } else { 0 } };
-    if let Some(told) = state.tasks.0.get_mut(&task) {
+    let mut flags = if is_kernel { TaskInfo::KERNEL } else { 0 };
+    if state.tasks.is_watched(task, process, parent_process) {
+        flags |= TaskInfo::WATCHED;
+    }
+    let info = TaskInfo { process, flags };
+    if let Some(told) = state.tasks.told.get_mut(&task) {
         told.info = Some(info);
     }
     Some(record.event_of(task, info))
@@ -141,7 +157,7 @@ fn exec(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> 
     let task = record.task(0)?;
     let flags = state.tasks.info(task).map_or(0, |info| info.flags) & !TaskInfo::KERNEL;
     let info = TaskInfo { process: task, flags };
-    if let Some(told) = state.tasks.0.get_mut(&task) {
+    if let Some(told) = state.tasks.told.get_mut(&task) {
         told.info = Some(info);
     }
     Some(record.event_of(task, info))
@@ -151,7 +167,7 @@ fn exit(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> 
     let task = record.task(0)?;
     // The name stays until the id comes again: the task still has to switch out, and telling its
     // name there would bring it back to life.
-    if let Some(told) = state.tasks.0.get_mut(&task) {
+    if let Some(told) = state.tasks.told.get_mut(&task) {
         told.info = None;
     }
     Some(record.event_of(task, TaskExit))
@@ -164,7 +180,7 @@ fn rename(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
     state.tasks.name(record, task, text, batch);
     // Renamed to what it is called already: nothing new, and told once more does no harm.
     if batch.events.len() == before {
-        Some(record.event_of(task, TaskName { comm: state.tasks.0.get(&task)?.comm }))
+        Some(record.event_of(task, TaskName { comm: state.tasks.told.get(&task)?.comm }))
     } else {
         batch.events.pop()
     }

@@ -7,8 +7,8 @@
 //! - `hrtimer_start` does not name its clock. An expiry that is nearer to what `CLOCK_REALTIME`
 //!   shows than to `CLOCK_MONOTONIC` is taken as the former's. `CLOCK_BOOTTIME` is recognised at
 //!   the expiry only, where the event carries that clock's reading; until then such a timer's
-//!   arming shows an expiry later by the time suspended. `CLOCK_TAI` is taken as `CLOCK_REALTIME`
-//!   and its lead of whole seconds, where one is set, stays in.
+//!   arming shows an expiry later by the time suspended. `CLOCK_TAI` is told from `CLOCK_REALTIME`
+//!   there too; until then its lead of whole seconds, where one is set, stays in.
 //! - `hrtimer_expire_entry` does not tell the expiry: it is what was last armed at that address. A
 //!   timer armed before the recording has the clock reading of its expiry loop instead, and a slack
 //!   of 0: it looks as if it were nearly on time.
@@ -16,12 +16,11 @@
 //!   the phase in which the kernel's own tick timer was armed; the slack reaches to the end of the
 //!   wheel's bucket. Both are as good as the tick is regular.
 
-use super::{Known, Names, Record, State};
-use crate::clocks::Clocks;
-use crate::symbols::Symbols;
+use super::{Known, Record, State};
 use std::collections::HashMap;
+use tardy_kernel::{ClockOffsets, Symbols};
 use tardy_model::event::{ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
-use tardy_model::{Batch, Event, NameId, Tables, TaskId, TimerClass, TimerDef, TimerId};
+use tardy_model::{Batch, Event, TaskId, TimerClass, TimerId};
 
 const fn timer(
     event: &'static str,
@@ -56,22 +55,21 @@ const SLEEPER: &str = "hrtimer_wakeup";
 /// The callbacks of the tick, whose expiry shows where ticks begin (the first since Linux 6.10).
 const TICK: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
 
-/// Timers that are armed or expire at this moment, and ids given out.
+/// What is known of timers beside their ids.
+#[derive(Default)]
 pub(super) struct Timers {
-    symbols: Symbols,
-    functions: HashMap<u64, Function>,
-    ids: HashMap<(u64, u64, TaskId), TimerId>,
+    /// By address.
     armed: HashMap<u64, Armed>,
-    /// Apart from those armed: a callback may arm its own timer again.
-    expiring: HashMap<u64, TimerId>,
+    callbacks: HashMap<u64, Callback>,
     tick_phase_ns: u64,
 }
 
-#[derive(Clone, Copy)]
-struct Function {
-    name: NameId,
-    is_sleeper: bool,
-    is_tick: bool,
+/// What matters of a callback's function, by its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Callback {
+    Sleeper,
+    Tick,
+    Other,
 }
 
 #[derive(Clone, Copy)]
@@ -94,11 +92,11 @@ impl Armed {
     }
 }
 
-/// The most timers held as armed or expiring at once. Beyond it a timer is told but not remembered;
-/// a machine has some thousands.
+/// The most timers held as armed at once. Beyond it a timer is told but not remembered; a machine has
+/// some thousands.
 const ARMED_MAX: usize = 1 << 18;
 
-/// The most functions whose names are kept.
+/// The most functions that are kept.
 const FUNCTIONS_MAX: usize = 1 << 16;
 
 /// A clock reading farther from the event's own time than this is another clock's. No expiry loop
@@ -106,46 +104,19 @@ const FUNCTIONS_MAX: usize = 1 << 16;
 const ANOTHER_CLOCK_NS: u64 = 1_000_000_000;
 
 impl Timers {
-    pub(super) fn new(symbols: Symbols) -> Self {
-        Self {
-            symbols,
-            functions: HashMap::new(),
-            ids: HashMap::new(),
-            armed: HashMap::new(),
-            expiring: HashMap::new(),
-            tick_phase_ns: 0,
+    fn callback(&mut self, function: u64, symbols: &Symbols) -> Callback {
+        if let Some(callback) = self.callbacks.get(&function) {
+            return *callback;
         }
-    }
-
-    fn function(&mut self, address: u64, names: &mut Names, batch: &mut Batch) -> Function {
-        if let Some(function) = self.functions.get(&address) {
-            return *function;
-        }
-        let name = self.symbols.name(address);
-        let function = Function {
-            name: names.id(&name, batch),
-            is_sleeper: name == SLEEPER,
-            is_tick: TICK.contains(&name.as_str()),
+        let callback = match symbols.name(function).as_str() {
+            SLEEPER => Callback::Sleeper,
+            name if TICK.contains(&name) => Callback::Tick,
+            _ => Callback::Other,
         };
-        if self.functions.len() < FUNCTIONS_MAX {
-            self.functions.insert(address, function);
+        if self.callbacks.len() < FUNCTIONS_MAX {
+            self.callbacks.insert(function, callback);
         }
-        function
-    }
-
-    /// The id of a timer by what makes it one, given out and defined where it is new.
-    fn id(&mut self, wanted: TimerDef, function: u64, batch: &mut Batch) -> TimerId {
-        let key = (wanted.address, function, wanted.owner);
-        if let Some(id) = self.ids.get(&key) {
-            return *id;
-        }
-        let id = TimerId(self.ids.len() as u32 + 1);
-        if id.0 >= Tables::ENTRIES_MAX {
-            return TimerId::UNKNOWN;
-        }
-        self.ids.insert(key, id);
-        batch.timers.push(TimerDef { id, ..wanted });
-        id
+        callback
     }
 
     fn arm(&mut self, address: u64, armed: Armed) {
@@ -161,36 +132,28 @@ impl Timers {
     fn expire(&mut self, address: u64, function: u64) -> Option<Armed> {
         self.armed.remove(&address).filter(|armed| armed.function == function)
     }
-
-    fn begin(&mut self, address: u64, id: TimerId) {
-        if self.expiring.len() < ARMED_MAX {
-            self.expiring.insert(address, id);
-        }
-    }
 }
 
-impl Clocks {
-    /// What to subtract from an expiry to have it in `CLOCK_MONOTONIC`, by which clock it is nearer
-    /// to at `time_ns`.
-    fn ahead_of_expiry_ns(&self, raw_ns: i64, time_ns: u64) -> i64 {
-        let from_now_ns = raw_ns.saturating_sub(time_ns as i64);
-        let far = self.realtime_ahead_ns / 2;
-        // A timer that never expires (`KTIME_MAX`) is no clock's in particular.
-        let is_realtime = self.realtime_ahead_ns > ANOTHER_CLOCK_NS as i64
-            && from_now_ns > far
-            && from_now_ns < far.saturating_mul(3);
-        if is_realtime { self.realtime_ahead_ns } else { 0 }
-    }
+/// What to subtract from an expiry to have it in `CLOCK_MONOTONIC`, by which clock it is nearer to at
+/// `time_ns`.
+fn ahead_of_expiry_ns(clocks: ClockOffsets, raw_ns: i64, time_ns: u64) -> i64 {
+    let from_now_ns = raw_ns.saturating_sub(time_ns as i64);
+    let far = clocks.realtime_ahead_ns / 2;
+    // A timer that never expires (`KTIME_MAX`) is no clock's in particular.
+    let is_realtime = clocks.realtime_ahead_ns > ANOTHER_CLOCK_NS as i64
+        && from_now_ns > far
+        && from_now_ns < far.saturating_mul(3);
+    if is_realtime { clocks.realtime_ahead_ns } else { 0 }
+}
 
-    /// The same for a reading of the clock itself, which tells them apart for sure.
-    fn ahead_of_reading_ns(&self, raw_ns: i64, time_ns: u64) -> i64 {
-        let ahead_ns = raw_ns.saturating_sub(time_ns as i64);
-        if ahead_ns.unsigned_abs() < ANOTHER_CLOCK_NS {
-            return 0;
-        }
-        let clocks = [self.boottime_ahead_ns, self.realtime_ahead_ns];
-        clocks.into_iter().min_by_key(|clock| clock.abs_diff(ahead_ns)).unwrap_or(0)
+/// The same for a reading of the clock itself, which tells them apart for sure.
+fn ahead_of_reading_ns(clocks: ClockOffsets, raw_ns: i64, time_ns: u64) -> i64 {
+    let ahead_ns = raw_ns.saturating_sub(time_ns as i64);
+    if ahead_ns.unsigned_abs() < ANOTHER_CLOCK_NS {
+        return 0;
     }
+    let clocks = [clocks.boottime_ahead_ns, clocks.realtime_ahead_ns, clocks.tai_ahead_ns];
+    clocks.into_iter().min_by_key(|clock| clock.abs_diff(ahead_ns)).unwrap_or(0)
 }
 
 fn to_monotonic(raw_ns: i64, ahead_ns: i64) -> u64 {
@@ -204,20 +167,13 @@ fn hrtimer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> O
     let slack_ns = expires.saturating_sub(soft_raw_ns).clamp(0, u32::MAX.into()) as u32;
     // Kernels before 4.16 do not tell the mode.
     let mode = TimerMode(record.number(4).unwrap_or(0) as u8);
-    let named = state.timers.function(function, &mut state.names, batch);
-    let owner = if named.is_sleeper { record.current } else { TaskId::IDLE };
-    let definition = TimerDef {
-        id: TimerId::UNKNOWN,
-        address,
-        function: named.name,
-        owner,
-        class: TimerClass::Hrtimer,
-    };
-    let id = state.timers.id(definition, function, batch);
-    let ahead_ns = state.clocks.ahead_of_expiry_ns(soft_raw_ns, record.time_ns);
+    let callback = state.timers.callback(function, state.definitions.symbols());
+    let owner = if callback == Callback::Sleeper { record.current } else { TaskId::IDLE };
+    let id = state.definitions.timer(address, function, owner, TimerClass::Hrtimer, batch);
+    let ahead_ns = ahead_of_expiry_ns(state.clocks, soft_raw_ns, record.time_ns);
     let soft_ns = to_monotonic(soft_raw_ns, ahead_ns);
-    if named.is_tick {
-        state.timers.tick_phase_ns = soft_ns % state.clocks.tick_ns;
+    if callback == Callback::Tick {
+        state.timers.tick_phase_ns = soft_ns % state.tick_ns;
     }
     state.timers.arm(
         address,
@@ -229,7 +185,7 @@ fn hrtimer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> O
 fn hrtimer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let (address, function) = (record.number(0)?, record.number(1)?);
     let now = record.number(2)? as i64;
-    let ahead_ns = state.clocks.ahead_of_reading_ns(now, record.time_ns);
+    let ahead_ns = ahead_of_reading_ns(state.clocks, now, record.time_ns);
     let begin = if let Some(armed) = state.timers.expire(address, function) {
         ExpireBegin { soft_ns: to_monotonic(armed.soft_raw_ns, ahead_ns), ..armed.begin() }
     } else {
@@ -240,7 +196,6 @@ fn hrtimer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> 
             mode: TimerMode::default(),
         }
     };
-    state.timers.begin(address, begin.timer);
     Some(record.event(begin))
 }
 
@@ -252,23 +207,19 @@ fn unarmed(
     class: TimerClass,
     batch: &mut Batch,
 ) -> TimerId {
-    let name = state.timers.function(function, &mut state.names, batch).name;
-    let definition =
-        TimerDef { id: TimerId::UNKNOWN, address, function: name, owner: TaskId::IDLE, class };
-    state.timers.id(definition, function, batch)
+    state.definitions.timer(address, function, TaskId::IDLE, class, batch)
 }
 
 fn cancel(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
-    let armed = state.timers.armed.get_mut(&record.number(0)?);
-    let timer = armed.map_or(TimerId::UNKNOWN, |armed| {
+    let address = record.number(0)?;
+    if let Some(armed) = state.timers.armed.get_mut(&address) {
         armed.cancelled = true;
-        armed.id
-    });
-    Some(record.event(TimerCancel { timer }))
+    }
+    Some(record.event(TimerCancel { timer: state.definitions.timer_at(address) }))
 }
 
 fn expire_end(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
-    let timer = state.timers.expiring.remove(&record.number(0)?).unwrap_or(TimerId::UNKNOWN);
+    let timer = state.definitions.timer_at(record.number(0)?);
     Some(record.event(ExpireEnd { timer }))
 }
 
@@ -283,9 +234,8 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
         Some(4) => i64::from((later as u32).wrapping_sub(earlier as u32) as i32),
         _ => later.wrapping_sub(earlier) as i64,
     };
-    let clocks = state.clocks;
-    let ticks_ns = |ticks: i64| ticks.max(0).unsigned_abs().saturating_mul(clocks.tick_ns);
-    let period_ns = clocks.tick_ns;
+    let period_ns = state.tick_ns;
+    let ticks_ns = |ticks: i64| ticks.max(0).unsigned_abs().saturating_mul(period_ns);
     let since_tick_ns =
         (record.time_ns % period_ns + period_ns - state.timers.tick_phase_ns) % period_ns;
     let this_tick_ns = record.time_ns.saturating_sub(since_tick_ns);
@@ -318,6 +268,5 @@ fn timer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Op
         let mode = TimerMode(TimerMode::SOFT);
         ExpireBegin { timer, soft_ns: record.time_ns, slack_ns: 0, mode }
     };
-    state.timers.begin(address, begin.timer);
     Some(record.event(begin))
 }
