@@ -416,7 +416,7 @@ impl<S: Sink> Explainer<S> {
     }
 
     fn loss(&mut self, cpu: usize, time_ns: u64, loss: Loss) {
-        self.summary.loss(loss.count);
+        self.summary.loss(&loss);
         self.cpus[cpu].forget(loss.since_ns);
         self.touch(loss.since_ns, time_ns);
     }

@@ -10,8 +10,11 @@ use tardy_stats::Latencies;
 pub struct Explanation {
     /// Events read.
     pub events: u64,
-    /// Events that the source lost.
+    /// Events that the source lost, at least.
     pub lost: u64,
+    /// Losses of which the source could not say how many events they were; each counts as one in
+    /// `lost`.
+    pub lost_uncounted: u64,
     /// Stretches in which events are missing that no loss tells of.
     pub gaps: GapFinding,
     /// The time of the first event.

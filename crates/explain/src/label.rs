@@ -161,6 +161,9 @@ impl Labels {
     }
 
     fn task_name(&self, task: TaskId) -> String {
+        if task == TaskId::IDLE {
+            return "the idle task".to_owned();
+        }
         let name = self.comm(task);
         if name == Comm::default() { format!("thread {task}") } else { name.to_string() }
     }

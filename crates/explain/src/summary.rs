@@ -7,6 +7,7 @@ use crate::findings::{
 use crate::finished::{Blame, Finished};
 use crate::label::{LabelId, Labels};
 use rustc_hash::FxHashMap;
+use tardy_model::event::Loss;
 use tardy_stats::Latencies;
 
 const CAUSES: usize = UNEXPLAINED_AT + 1;
@@ -31,6 +32,7 @@ const WORST_SHARE: f64 = 0.01;
 pub(crate) struct Summary {
     events: u64,
     lost: u64,
+    lost_uncounted: u64,
     first_ns: Option<u64>,
     last_ns: u64,
     all: Latencies,
@@ -96,8 +98,9 @@ impl Summary {
         self.last_ns = self.last_ns.max(time_ns);
     }
 
-    pub(crate) fn loss(&mut self, count: u32) {
-        self.lost += u64::from(count);
+    pub(crate) fn loss(&mut self, loss: &Loss) {
+        self.lost += loss.at_least();
+        self.lost_uncounted += u64::from(!loss.is_counted());
     }
 
     /// Counts a stretch without events, which began while the labelled task ran.
@@ -208,6 +211,7 @@ impl Summary {
             },
             events: self.events,
             lost: self.lost,
+            lost_uncounted: self.lost_uncounted,
             start_ns: self.first_ns.unwrap_or(0),
             span_ns: self.last_ns - self.first_ns.unwrap_or(self.last_ns),
             latencies: self.all,

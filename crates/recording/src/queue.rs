@@ -186,7 +186,7 @@ impl Pending {
         for event in batch.events {
             match event.kind() {
                 Kind::Loss(loss) => {
-                    self.lose(&event, loss.since_ns.min(event.time_ns), u64::from(loss.count));
+                    self.lose(&event, loss.since_ns.min(event.time_ns), loss.at_least());
                 }
                 Kind::TaskName(_) | Kind::TaskInfo(_) | Kind::TaskExit(_)
                     if self.tasks.len() < KEPT_MAX =>
@@ -329,7 +329,7 @@ mod tests {
             let (mut good, mut lost) = (0, 0);
             for event in all {
                 match event.kind() {
-                    Kind::Loss(loss) => lost += u64::from(loss.count),
+                    Kind::Loss(loss) => lost += loss.at_least(),
                     _ => good += 1,
                 }
             }

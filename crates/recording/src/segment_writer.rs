@@ -144,7 +144,7 @@ fn count_events(totals: &mut Totals, events: &[Event]) {
     totals.events += events.len() as u64;
     for event in events {
         if let Kind::Loss(loss) = event.kind() {
-            totals.lost += u64::from(loss.count);
+            totals.lost += loss.at_least();
         }
     }
 }

@@ -169,6 +169,7 @@ pub(crate) fn explanation() -> Explanation {
         .map(|(number, latencies)| VictimFinding { label: victim(number as u32), latencies });
     Explanation {
         gaps: GapFinding::default(),
+        lost_uncounted: 0,
         events: 1_204_311,
         lost: 212,
         start_ns: START_NS,

@@ -59,6 +59,12 @@ pub(crate) fn explain(
     if let Some(json) = sinks.json {
         writeln!(json.finish(&explanation)?)?;
     }
+    if explanation.lost_uncounted > 0 {
+        notes.push(format!(
+            "{} losses were not counted by the kernel: more events are missing than the number lost",
+            explanation.lost_uncounted
+        ));
+    }
     notes.extend(gaps(&explanation));
     if let Some(torn) = recording.stopped_at() {
         notes.push(format!("the recording ends early: {torn}; everything before is used"));

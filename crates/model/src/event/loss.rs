@@ -12,6 +12,18 @@ pub struct Loss {
     pub count: u32,
 }
 
+impl Loss {
+    /// How many are known to be lost: at least one where the source could not count.
+    pub fn at_least(&self) -> u64 {
+        if self.is_counted() { self.count.into() } else { 1 }
+    }
+
+    /// Whether the source could count.
+    pub fn is_counted(&self) -> bool {
+        self.count != u32::MAX
+    }
+}
+
 impl Pack for Loss {
     fn pack(&self) -> Payload {
         Payload { a: self.since_ns, b: self.count, ..Payload::default() }
