@@ -1,0 +1,63 @@
+//! Long recordings, and how fast they are read and explained. `bench/explain.py` runs this and
+//! prints the table; each measurement is a process of its own, so that its peak memory is its own.
+#![forbid(unsafe_code)]
+
+mod lengthen;
+mod synthetic;
+mod timed;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Makes long recordings, and times how fast they are read and explained.
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Debug, Subcommand)]
+enum Step {
+    /// Write a recording of EVENTS events or a few more, by repeating REC
+    Lengthen {
+        rec: PathBuf,
+        out: PathBuf,
+        #[arg(long, default_value_t = 50_000_000)]
+        events: u64,
+    },
+    /// Write a recording of made-up events, for who may not record
+    Synthetic {
+        out: PathBuf,
+        #[arg(long, default_value_t = 1_000_000)]
+        events: u64,
+    },
+    /// Read REC and explain it in this process; prints one line of JSON
+    Timed {
+        rec: PathBuf,
+        /// Explain every thread's wakeups, not only those that were to be watched
+        #[arg(long, conflicts_with = "read_only")]
+        all: bool,
+        /// Only read
+        #[arg(long)]
+        read_only: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().step {
+        Step::Lengthen { rec, out, events } => lengthen::lengthen(&rec, &out, events),
+        Step::Synthetic { out, events } => synthetic::write(&out, events),
+        Step::Timed { rec, all, read_only } => timed::timed(&rec, all, read_only),
+    };
+    match done {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("explain bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
