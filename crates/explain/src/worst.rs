@@ -79,9 +79,18 @@ fn tell(wakeup: &Wakeup, cpus: &[Cpu], labels: &Labels) -> Told {
     let mut names: FxHashMap<Culprit, Label> = FxHashMap::default();
     let mut lanes = Vec::new();
     for (at, cpu) in cpus.iter().enumerate() {
-        let mut spans = Vec::new();
+        let known = |activity| activity != Activity::Unknown;
+        let mut count = 0usize;
+        cpu.between(from_ns, to_ns, |_, _, activity| count += usize::from(known(activity)));
+        // Passed over rather than dropped afterwards: a CPU may remember many times what is kept.
+        let mut passed_over = count.saturating_sub(LANE_SPANS_MAX);
+        let mut spans = Vec::with_capacity(count - passed_over);
         cpu.between(from_ns, to_ns, |start_ns, end_ns, activity| {
-            if activity == Activity::Unknown {
+            if !known(activity) {
+                return;
+            }
+            if passed_over > 0 {
+                passed_over -= 1;
                 return;
             }
             let label = names
@@ -90,7 +99,6 @@ fn tell(wakeup: &Wakeup, cpus: &[Cpu], labels: &Labels) -> Told {
                 .clone();
             spans.push(LaneSpan { start_ns, end_ns, label });
         });
-        spans.drain(..spans.len().saturating_sub(LANE_SPANS_MAX));
         if !spans.is_empty() {
             lanes.push(Lane { cpu: CpuId(at as u16), spans });
         }
