@@ -127,6 +127,8 @@ pub struct Explainer<S> {
     worst: Worst,
     sink: S,
     now_ns: u64,
+    /// The first of `pending` is not final before; `u64::MAX` where there is none.
+    settle_from_ns: u64,
 }
 
 impl<S: Sink> Explainer<S> {
@@ -144,6 +146,7 @@ impl<S: Sink> Explainer<S> {
             summary: Summary::default(),
             sink,
             now_ns: 0,
+            settle_from_ns: u64::MAX,
         }
     }
 
@@ -228,7 +231,9 @@ impl<S: Sink> Explainer<S> {
             }
             Kind::TimerCancel(_) | Kind::SyscallEnter(_) | Kind::Unknown(_) => {}
         }
-        self.settle();
+        if self.now_ns >= self.settle_from_ns || self.pending.len() > PENDING_MAX {
+            self.settle();
+        }
     }
 
     /// Ends the stream. Wakeups still on their way are left out: their end is not known.
@@ -445,21 +450,29 @@ impl<S: Sink> Explainer<S> {
         let victim = self.labels.id(Culprit::Task(wakeup.task));
         let culprits =
             wakeup.segments.iter().map(|segment| self.labels.id(segment.culprit)).collect();
+        if self.pending.is_empty() {
+            self.settle_from_ns = final_from_ns(&wakeup);
+        }
         self.pending.push_back(Finished { wakeup, victim, culprits });
     }
 
     /// Makes final what no late news of a loss can touch any more.
     fn settle(&mut self) {
         while let Some(Finished { wakeup, .. }) = self.pending.front() {
-            let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
-            let old = self.now_ns.saturating_sub(end_ns) > LOSS_NEWS_NS;
-            if !old && self.pending.len() <= PENDING_MAX {
-                break;
+            self.settle_from_ns = final_from_ns(wakeup);
+            if self.now_ns < self.settle_from_ns && self.pending.len() <= PENDING_MAX {
+                return;
             }
             let finished = self.pending.pop_front().expect("there is a first");
             self.summary.wakeup(&finished);
             self.worst.settle(&finished.wakeup);
             self.sink.wakeup(&Named { finished: &finished, labels: &self.labels });
         }
+        self.settle_from_ns = u64::MAX;
     }
+}
+
+/// When no late news of a loss can touch a wakeup any more.
+fn final_from_ns(wakeup: &Wakeup) -> u64 {
+    (wakeup.expiry_ns + wakeup.lateness_ns).saturating_add(LOSS_NEWS_NS + 1)
 }
