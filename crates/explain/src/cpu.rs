@@ -101,7 +101,7 @@ impl Cpu {
         to_ns: u64,
         mut piece: impl FnMut(u64, u64, Activity),
     ) {
-        let mut at = self.spans.partition_point(|span| span.start_ns <= from_ns);
+        let mut at = self.first_after(from_ns);
         let mut start_ns = from_ns;
         let mut activity =
             at.checked_sub(1).map_or(Activity::Unknown, |before| self.spans[before].activity);
@@ -118,6 +118,28 @@ impl Cpu {
             }
             at += 1;
         }
+    }
+
+    /// The place of the first span that begins after `ns`. What is asked for is recent: going back
+    /// in steps that double finds it among the newest, where a search over all reaches far.
+    fn first_after(&self, ns: u64) -> usize {
+        let len = self.spans.len();
+        let (mut step, mut low, mut high) = (4, len, len);
+        while low > 0 && self.spans[low - 1].start_ns > ns {
+            high = low - 1;
+            low = high.saturating_sub(step);
+            step *= 2;
+        }
+        // All before `low` begin by then, none from `high` on.
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.spans[middle].start_ns <= ns {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 
     #[inline]
@@ -298,5 +320,24 @@ impl Cpu {
         self.left_softirqs.clear();
         self.raises = [None; 10];
         self.note(since_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_span_after_a_time_is_found_wherever_it_lies() {
+        for count in [0, 1, 5, 100] {
+            let mut cpu = Cpu::default();
+            for at in 0..count {
+                cpu.switch(10 + 3 * at, TaskId(at as u32), TaskId(at as u32 + 1), Prio(120));
+            }
+            for ns in 0..320 {
+                let begun = cpu.spans.iter().filter(|span| span.start_ns <= ns).count();
+                assert_eq!(cpu.first_after(ns), begun, "{ns} of {count}");
+            }
+        }
     }
 }
