@@ -1,5 +1,6 @@
 //! From events to stories: who is woken by what, runs where, and is back when.
 
+use crate::cause::UNEXPLAINED_AT;
 use crate::cpu::Cpu;
 use crate::findings::{Explanation, Label};
 use crate::label::{LabelId, Labels};
@@ -58,7 +59,15 @@ pub(crate) struct Finished {
     pub(crate) wakeup: Wakeup,
     pub(crate) victim: LabelId,
     /// One per segment.
-    pub(crate) culprits: Vec<LabelId>,
+    pub(crate) blames: Vec<Blame>,
+}
+
+/// What is to blame for a segment, by numbers that sums are kept by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blame {
+    /// The cause's place in the registry.
+    pub(crate) cause: usize,
+    pub(crate) culprit: LabelId,
 }
 
 /// A wakeup with names.
@@ -81,7 +90,7 @@ impl Named<'_> {
 
     /// Each segment with its culprit's name.
     pub fn segments(&self) -> impl Iterator<Item = (&Segment, &Label)> {
-        let labels = self.finished.culprits.iter().map(|id| self.labels.get(*id));
+        let labels = self.finished.blames.iter().map(|blame| self.labels.get(blame.culprit));
         self.finished.wakeup.segments.iter().zip(labels)
     }
 }
@@ -127,6 +136,8 @@ pub struct Explainer<S> {
     worst: Worst,
     sink: S,
     now_ns: u64,
+    /// Room for the causes of the story that is being closed.
+    causes: Vec<usize>,
     /// The first of `pending` is not final before; `u64::MAX` where there is none.
     settle_from_ns: u64,
 }
@@ -146,6 +157,7 @@ impl<S: Sink> Explainer<S> {
             summary: Summary::default(),
             sink,
             now_ns: 0,
+            causes: Vec::new(),
             settle_from_ns: u64::MAX,
         }
     }
@@ -390,7 +402,7 @@ impl<S: Sink> Explainer<S> {
             start_ns: mark.expiry_ns,
             ns: lateness_ns,
         };
-        self.finished(Wakeup {
+        let wakeup = Wakeup {
             task: event.task,
             cpu: event.cpu,
             prio: Prio::default(),
@@ -401,7 +413,8 @@ impl<S: Sink> Explainer<S> {
             to_user: true,
             touched_by_loss: self.summary.was_lost_since(mark.expiry_ns),
             segments: if lateness_ns > 0 { vec![unexplained] } else { Vec::new() },
-        });
+        };
+        self.finished(wakeup, &[UNEXPLAINED_AT]);
     }
 
     fn loss(&mut self, cpu: usize, time_ns: u64, loss: Loss) {
@@ -438,22 +451,30 @@ impl<S: Sink> Explainer<S> {
     fn close(&mut self, task: TaskId, end_ns: u64, to_user: bool) {
         let Some(victim) = self.victims.get_mut(&task) else { return };
         let Some(story) = victim.story.take() else { return };
-        let mut wakeup = story.close(end_ns, to_user, &self.cpus);
+        let mut causes = std::mem::take(&mut self.causes);
+        causes.clear();
+        let mut wakeup = story.close(end_ns, to_user, &self.cpus, &mut causes);
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
         self.worst.offer(&wakeup, &self.cpus, &self.labels);
-        self.finished(wakeup);
+        self.finished(wakeup, &causes);
+        self.causes = causes;
     }
 
     /// Names everybody as they are called now, and waits for late news of losses.
-    fn finished(&mut self, wakeup: Wakeup) {
+    fn finished(&mut self, wakeup: Wakeup, causes: &[usize]) {
         let victim = self.labels.id(Culprit::Task(wakeup.task));
-        let culprits =
-            wakeup.segments.iter().map(|segment| self.labels.id(segment.culprit)).collect();
+        let both = wakeup.segments.iter().zip(causes);
+        let blames = both
+            .map(|(segment, cause)| Blame {
+                cause: *cause,
+                culprit: self.labels.id(segment.culprit),
+            })
+            .collect();
         if self.pending.is_empty() {
             self.settle_from_ns = final_from_ns(&wakeup);
         }
-        self.pending.push_back(Finished { wakeup, victim, culprits });
+        self.pending.push_back(Finished { wakeup, victim, blames });
     }
 
     /// Makes final what no late news of a loss can touch any more.

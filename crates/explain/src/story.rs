@@ -176,8 +176,15 @@ impl Story {
         self.stage(time_ns, Phase::Runnable, target_cpu, by);
     }
 
-    /// The whole wakeup, ended at `end_ns`, with its balance.
-    pub(crate) fn close(&self, end_ns: u64, to_user: bool, cpus: &[Cpu]) -> Wakeup {
+    /// The whole wakeup, ended at `end_ns`, with its balance. The place of each segment's cause in
+    /// the registry goes to `causes`.
+    pub(crate) fn close(
+        &self,
+        end_ns: u64,
+        to_user: bool,
+        cpus: &[Cpu],
+        causes: &mut Vec<usize>,
+    ) -> Wakeup {
         let last = self.last();
         let end_ns = end_ns.max(last.start_ns);
         let mut segments: Vec<Segment> = Vec::with_capacity(16);
@@ -192,12 +199,21 @@ impl Story {
                     waker_cpu: stage.waker_cpu,
                     waker: stage.waker,
                 };
-                let (rule, culprit) = cause::judge(&piece);
-                let cause = cause::cause_at(rule);
+                let (at, culprit) = cause::judge(&piece);
                 let ns = stop_ns - start_ns;
                 match segments.last_mut() {
-                    Some(last) if last.cause == cause && last.culprit == culprit => last.ns += ns,
-                    _ => segments.push(Segment { cause, culprit, start_ns, ns }),
+                    Some(last) if causes.last() == Some(&at) && last.culprit == culprit => {
+                        last.ns += ns;
+                    }
+                    _ => {
+                        segments.push(Segment {
+                            cause: cause::cause_at(at),
+                            culprit,
+                            start_ns,
+                            ns,
+                        });
+                        causes.push(at);
+                    }
                 }
             };
             match cpus.get(usize::from(stage.cpu.0)) {

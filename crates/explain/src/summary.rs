@@ -1,7 +1,7 @@
 //! Sums over all wakeups.
 
 use crate::cause::{self, REGISTRY, UNEXPLAINED_AT, Weight};
-use crate::explainer::Finished;
+use crate::explainer::{Blame, Finished};
 use crate::findings::{
     CauseFinding, CulpritFinding, Explanation, Label, Told, VictimFinding, WorstGroup,
 };
@@ -33,7 +33,8 @@ pub(crate) struct Summary {
     touched: u64,
     victims: FxHashMap<LabelId, Latencies>,
     causes: [Sum; CAUSES],
-    culprits: FxHashMap<LabelId, CulpritSum>,
+    /// By label.
+    culprits: Vec<CulpritSum>,
     classes: Classes,
     losses: Vec<(u64, u64)>,
 }
@@ -107,7 +108,7 @@ impl Summary {
     }
 
     pub(crate) fn wakeup(&mut self, finished: &Finished) {
-        let Finished { wakeup, victim, culprits } = finished;
+        let Finished { wakeup, victim, blames } = finished;
         let lateness_ns = wakeup.lateness_ns;
         self.all.record(lateness_ns);
         self.touched += u64::from(wakeup.touched_by_loss);
@@ -117,13 +118,19 @@ impl Summary {
 
         let mut by_cause = [0u64; CAUSES];
         // A wakeup has few segments: looking back is cheaper than a set.
-        for (at, segment) in wakeup.segments.iter().enumerate() {
-            let cause = place_of(segment.cause);
+        for (at, (segment, Blame { cause, culprit })) in
+            wakeup.segments.iter().zip(blames.iter().copied()).enumerate()
+        {
             by_cause[cause] += segment.ns;
-            let sum = self.culprits.entry(culprits[at]).or_default();
+            let place = culprit.0 as usize;
+            if place >= self.culprits.len() {
+                self.culprits.resize(place + 1, CulpritSum::default());
+            }
+            let sum = &mut self.culprits[place];
             sum.ns += segment.ns;
             sum.by_cause[cause] += segment.ns;
-            sum.wakeups += u64::from(!culprits[..at].contains(&culprits[at]));
+            let is_new = blames[..at].iter().all(|before| before.culprit != culprit);
+            sum.wakeups += u64::from(is_new);
         }
         let class = &mut self.classes.0[class_of(lateness_ns)];
         class.wakeups += 1;
@@ -154,10 +161,9 @@ impl Summary {
         causes.sort_by_key(|finding| std::cmp::Reverse(finding.ns));
 
         let mut culprits: Vec<CulpritFinding> = self
-            .culprits
-            .iter()
+            .culprits()
             .map(|(label, sum)| CulpritFinding {
-                label: labels.get(*label).clone(),
+                label: labels.get(label).clone(),
                 main_cause: cause::cause_at(most(&sum.by_cause)),
                 ns: sum.ns,
                 share: sum.ns as f64 / total_ns,
@@ -190,6 +196,12 @@ impl Summary {
         }
     }
 
+    /// Those that were ever to blame.
+    fn culprits(&self) -> impl Iterator<Item = (LabelId, &CulpritSum)> {
+        let labels = (0..).map(LabelId);
+        labels.zip(&self.culprits).filter(|(_, sum)| sum.wakeups > 0)
+    }
+
     /// The latest wakeups, whole classes from the top until they are enough.
     fn worst_group(&self) -> (WorstGroup, [u64; CAUSES]) {
         let enough = (self.all.count() as f64 * WORST_SHARE).ceil() as u64;
@@ -216,10 +228,9 @@ impl Summary {
     fn advice(&self, at: usize, labels: &Labels) -> Option<String> {
         let rule = REGISTRY.get(at)?;
         let mut culprits: Vec<(u64, LabelId)> = self
-            .culprits
-            .iter()
+            .culprits()
             .filter(|(_, sum)| sum.by_cause[at] > 0)
-            .map(|(label, sum)| (sum.by_cause[at], *label))
+            .map(|(label, sum)| (sum.by_cause[at], label))
             .collect();
         culprits.sort_by_key(|(ns, label)| (std::cmp::Reverse(*ns), label.0));
         let named: Vec<Label> =
@@ -230,10 +241,6 @@ impl Summary {
             culprits_count: culprits.len(),
         })
     }
-}
-
-fn place_of(cause: tardy_model::Cause) -> usize {
-    (0..UNEXPLAINED_AT).find(|at| cause::cause_at(*at) == cause).unwrap_or(UNEXPLAINED_AT)
 }
 
 fn most(by_cause: &[u64; CAUSES]) -> usize {
