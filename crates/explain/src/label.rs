@@ -29,7 +29,19 @@ pub(crate) struct Labels {
     people: FxHashMap<TaskId, Person>,
     known: Vec<Label>,
     by_label: FxHashMap<Label, LabelId>,
-    by_culprit: FxHashMap<Culprit, (u32, LabelId)>,
+    by_culprit: FxHashMap<Culprit, Labelled>,
+    /// Grows with anybody's new name.
+    renames: u32,
+}
+
+/// A culprit's label, and when it was known to be right.
+#[derive(Clone, Copy, Debug)]
+struct Labelled {
+    id: LabelId,
+    /// The version of the person that it names.
+    version: u32,
+    /// How many renames there had been.
+    renames: u32,
 }
 
 impl Labels {
@@ -39,6 +51,7 @@ impl Labels {
         {
             person.name = name;
             person.version = person.version.wrapping_add(1);
+            self.renames = self.renames.wrapping_add(1);
         }
     }
 
@@ -66,11 +79,18 @@ impl Labels {
 
     /// The number of a culprit's label, as it is named now.
     pub(crate) fn id(&mut self, culprit: Culprit) -> LabelId {
-        let version = self.version(culprit);
-        if let Some((known, id)) = self.by_culprit.get(&culprit)
-            && *known == version
+        let renames = self.renames;
+        if let Some(known) = self.by_culprit.get(&culprit)
+            && known.renames == renames
         {
-            return *id;
+            return known.id;
+        }
+        let version = self.version(culprit);
+        if let Some(known) = self.by_culprit.get_mut(&culprit)
+            && known.version == version
+        {
+            known.renames = renames;
+            return known.id;
         }
         let label = self.label(culprit);
         let id = if let Some(id) = self.by_label.get(&label) {
@@ -81,7 +101,7 @@ impl Labels {
             self.by_label.insert(label, id);
             id
         };
-        self.by_culprit.insert(culprit, (version, id));
+        self.by_culprit.insert(culprit, Labelled { id, version, renames });
         id
     }
 
