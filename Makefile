@@ -12,7 +12,7 @@ help:
 	@echo 'make run     install what is missing, build, and find out why threads are late here'
 	@echo '             (make run ARGS="--load storm:40"; as root it sees most)'
 	@echo 'make test    format, lints and all tests'
-	@echo 'make bench   benchmarks; they print, they do not judge'
+	@echo 'make bench   benchmarks, short, as root; they print, they do not judge (bench/README.md)'
 	@echo 'make clean   remove what was built; recordings stay'
 
 run:
@@ -28,9 +28,13 @@ test:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
 
+# Short, to see that they run and what they print; bench/README.md tells of each, --help of longer.
 bench:
-	@scripts/setup.sh run
-	cargo bench --workspace --locked
+	@scripts/setup.sh test
+	bench/explain.py --events 5000000 --rounds 2
+	bench/cyclictest.py --rounds 2 --seconds 3
+	bench/tracing.py --blocks 2 --seconds 2
+	bench/losses.py --rounds 1 --seconds 1 --storms 50,200
 
 clean:
 	cargo clean
