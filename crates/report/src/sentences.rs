@@ -3,7 +3,7 @@
 use crate::clean::clean;
 use crate::data::Data;
 use crate::names::full_name;
-use crate::units::{count, counted, duration, duration_mean, percent_of_share};
+use crate::units::{count, counted, duration, duration_mean, whole_percent};
 use tardy_explain::{CauseFinding, Explanation};
 
 /// Fewer, and a p99 is no more than the maximum.
@@ -71,7 +71,7 @@ fn main_cause(explanation: &Explanation) -> Option<String> {
         .iter()
         .find(|culprit| culprit.main_cause == cause.cause && !culprit.label.name.is_empty())
         .map(|culprit| {
-            let share = percent_of_share(culprit.share);
+            let share = whole_percent(culprit.share);
             format!("; above all {} ({share})", full_name(&culprit.label))
         })
         .unwrap_or_default();
@@ -97,11 +97,11 @@ fn worst_group(explanation: &Explanation) -> Option<String> {
     // The same cause again: its share, and what comes next instead of what it is.
     let next = second
         .map(|cause| {
-            let share = percent_of_share(cause.worst_share);
+            let share = whole_percent(cause.worst_share);
             format!("; next is {} with {share}: {}", cause.cause.0, cause.meaning)
         })
         .unwrap_or_default();
-    Some(format!("Of {of}, {} is {}{next}.", first.cause.0, percent_of_share(first.worst_share)))
+    Some(format!("Of {of}, {} is {}{next}.", first.cause.0, whole_percent(first.worst_share)))
 }
 
 fn worst_wakeup(explanation: &Explanation) -> Option<String> {
@@ -126,7 +126,7 @@ fn doubt(explanation: &Explanation) -> Option<String> {
     if let Some(cause) = unexplained.filter(|cause| cause.share >= UNEXPLAINED_MIN)
         && explanation.causes.first().is_some_and(|first| first.cause != cause.cause)
     {
-        return Some(format!("{} of all lateness is unexplained.", percent_of_share(cause.share)));
+        return Some(format!("{} of all lateness is unexplained.", whole_percent(cause.share)));
     }
     let touched = explanation.touched_by_loss;
     let is_weighty = touched.saturating_mul(TOUCHED_PER) >= explanation.latencies.count()
@@ -151,7 +151,7 @@ fn latest_thread(data: &Data<'_>) -> Option<String> {
 }
 
 fn told(cause: &CauseFinding, share: f64, of: &str) -> String {
-    format!("{} of {of}: {} ({})", percent_of_share(share), cause.meaning, cause.cause.0)
+    format!("{} of {of}: {} ({})", whole_percent(share), cause.meaning, cause.cause.0)
 }
 
 /// A count of wakeups as a fraction that can be pictured: "2 wakeups in 3", "1 wakeup in 32".

@@ -55,10 +55,13 @@ pub(crate) fn unbroken(text: &str) -> String {
     out
 }
 
-/// A share (0–1) as `41.2 %`, for one that stands alone; shares shown together go through
-/// largest-remainder rounding first.
-pub fn percent_of_share(share: f64) -> String {
-    percent((share.clamp(0.0, 1.0) * 1000.0).round() as u32)
+/// A share for a sentence, in whole percent: a table's tenths are cut so that they add up, and a
+/// sentence must not differ from its table in the last digit.
+pub fn whole_percent(share: f64) -> String {
+    match (share.clamp(0.0, 1.0) * 100.0).round() as u32 {
+        0 if share > 0.0 => "under 1 %".to_owned(),
+        whole => format!("{whole} %"),
+    }
 }
 
 #[cfg(test)]
