@@ -15,7 +15,7 @@ impl TaskId {
     pub const IDLE: Self = Self(0);
 }
 
-/// An entry in [`Tables`]' timers. 0 means "not known" (the source's table was full).
+/// An entry in [`Tables`](crate::Tables)' timers. 0 means "not known" (the source's table was full).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(pub u32);
 
@@ -24,7 +24,7 @@ impl TimerId {
     pub const UNKNOWN: Self = Self(0);
 }
 
-/// An entry in [`Tables`]' names. 0 is the empty name.
+/// An entry in [`Tables`](crate::Tables)' names. 0 is the empty name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(pub u32);
 

@@ -14,11 +14,11 @@ use tardy_report::{Context, Data, Limits, Terminal};
 /// Whose wakeups.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WatchFlags {
-    /// Explain this thread, or this process' threads [repeatable]
+    /// Explain this thread, or this process' threads (repeatable)
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Vec<u32>,
 
-    /// Explain threads of this name [repeatable]
+    /// Explain threads of this name (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) comm: Vec<String>,
 

@@ -16,7 +16,7 @@ use tardy_recording::Sealed;
 /// Flags of `tardy record`.
 #[derive(Debug, Args)]
 pub(crate) struct Record {
-    /// Watch this process: its threads' system calls are recorded too [repeatable]
+    /// Watch this process: its threads' system calls are recorded too (repeatable)
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
 
