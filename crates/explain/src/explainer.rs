@@ -424,7 +424,7 @@ impl<S: Sink> Explainer<S> {
     /// Events are missing on a CPU without a loss told of.
     fn gap(&mut self, since_ns: u64, time_ns: u64, task: TaskId) {
         let label = self.labels.id(Culprit::Task(task));
-        self.summary.gap(time_ns - since_ns, label);
+        self.summary.gap(time_ns.saturating_sub(since_ns), label);
         self.touch(since_ns, time_ns);
     }
 

@@ -28,6 +28,7 @@ const ADVICE_WORST_SHARE_MIN: f64 = 0.05;
 /// The share of wakeups that count as the worst.
 const WORST_SHARE: f64 = 0.01;
 
+/// Sums stop at the end of `u64`, 584 years, which only a file with made-up times can reach.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     events: u64,
@@ -105,7 +106,7 @@ impl Summary {
 
     /// Counts a stretch without events, which began while the labelled task ran.
     pub(crate) fn gap(&mut self, ns: u64, label: LabelId) {
-        self.gaps.ns += ns;
+        self.gaps.ns = self.gaps.ns.saturating_add(ns);
         self.gaps.wakeups += 1;
         *self.gaps_after.entry(label).or_default() += 1;
     }
@@ -137,23 +138,23 @@ impl Summary {
         for (at, (segment, Blame { cause, culprit })) in
             wakeup.segments.iter().zip(blames.iter().copied()).enumerate()
         {
-            by_cause[cause] += segment.ns;
+            by_cause[cause] = by_cause[cause].saturating_add(segment.ns);
             let place = culprit.0 as usize;
             if place >= self.culprits.len() {
                 self.culprits.resize(place + 1, CulpritSum::default());
             }
             let sum = &mut self.culprits[place];
-            sum.ns += segment.ns;
-            sum.by_cause[cause] += segment.ns;
+            sum.ns = sum.ns.saturating_add(segment.ns);
+            sum.by_cause[cause] = sum.by_cause[cause].saturating_add(segment.ns);
             let is_new = blames[..at].iter().all(|before| before.culprit != culprit);
             sum.wakeups += u64::from(is_new);
         }
         let class = &mut self.classes.0[class_of(lateness_ns)];
         class.wakeups += 1;
-        class.ns += lateness_ns;
+        class.ns = class.ns.saturating_add(lateness_ns);
         for (cause, ns) in by_cause.into_iter().enumerate() {
-            class.by_cause[cause] += ns;
-            self.causes[cause].ns += ns;
+            class.by_cause[cause] = class.by_cause[cause].saturating_add(ns);
+            self.causes[cause].ns = self.causes[cause].ns.saturating_add(ns);
             self.causes[cause].wakeups += u64::from(ns > 0);
         }
     }
@@ -243,10 +244,10 @@ impl Summary {
                 continue;
             }
             group.wakeups += class.wakeups;
-            group.ns += class.ns;
+            group.ns = group.ns.saturating_add(class.ns);
             group.from_ns = class_from_ns(at);
             for (sum, ns) in by_cause.iter_mut().zip(class.by_cause) {
-                *sum += ns;
+                *sum = u64::saturating_add(*sum, ns);
             }
         }
         (group, by_cause)

@@ -506,31 +506,48 @@ mod any_stream {
         )
     }
 
+    fn explain(records: Vec<[u8; 32]>) -> Result<(), TestCaseError> {
+        let mut batch = Batch::default();
+        for id in 1..4 {
+            batch.timers.push(TimerDef { id: TimerId(id), ..TimerDef::default() });
+        }
+        batch.events.extend(records.iter().map(Event::from_bytes));
+        let watch = Watch { pids: vec![1, 2, 3], ..Watch::default() };
+        let mut explainer = Explainer::new(Options { watch, ..Options::default() }, Balanced(0));
+        explainer.batch(&batch);
+        let (explanation, Balanced(wakeups)) = explainer.finish();
+        prop_assert_eq!(explanation.latencies.count(), wakeups);
+        let sum = |parts: &mut dyn Iterator<Item = u64>| parts.map(u128::from).sum::<u128>();
+        let causes = sum(&mut explanation.causes.iter().map(|cause| cause.ns));
+        let culprits = sum(&mut explanation.culprits.iter().map(|culprit| culprit.ns));
+        prop_assert_eq!(causes, explanation.latencies.sum_ns());
+        prop_assert_eq!(culprits, causes);
+        Ok(())
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
         #[test]
         fn balances(records in prop::collection::vec((record(), 0u64..50), 0..400)) {
             let mut now_ns = 0;
-            let mut batch = Batch::default();
-            for id in 1..4 {
-                batch.timers.push(TimerDef { id: TimerId(id), ..TimerDef::default() });
-            }
-            for (bytes, later_ns) in records {
+            let in_order = records.into_iter().map(|(mut bytes, later_ns)| {
                 now_ns += later_ns;
-                let mut event = Event::from_bytes(&bytes);
-                event.time_ns = now_ns;
-                batch.events.push(event);
-            }
-            let watch = Watch { pids: vec![1, 2, 3], ..Watch::default() };
-            let mut explainer =
-                Explainer::new(Options { watch, ..Options::default() }, Balanced(0));
-            explainer.batch(&batch);
-            let (explanation, Balanced(wakeups)) = explainer.finish();
-            prop_assert_eq!(explanation.latencies.count(), wakeups);
-            let causes: u64 = explanation.causes.iter().map(|cause| cause.ns).sum();
-            let culprits: u64 = explanation.culprits.iter().map(|culprit| culprit.ns).sum();
-            prop_assert_eq!(u128::from(causes), explanation.latencies.sum_ns());
-            prop_assert_eq!(culprits, causes);
+                bytes[..8].copy_from_slice(&u64::to_le_bytes(now_ns));
+                bytes
+            });
+            explain(in_order.collect())?;
+        }
+
+        /// A source that breaks its promise of order gets nonsense, but no panic, and sums.
+        #[test]
+        fn balances_in_any_order(
+            records in prop::collection::vec((record(), 0u64..2000), 0..400)
+        ) {
+            let at = |(mut bytes, time_ns): ([u8; 32], u64)| {
+                bytes[..8].copy_from_slice(&time_ns.to_le_bytes());
+                bytes
+            };
+            explain(records.into_iter().map(at).collect())?;
         }
     }
 }
