@@ -506,12 +506,12 @@ mod any_stream {
         )
     }
 
-    fn explain(records: Vec<[u8; 32]>) -> Result<(), TestCaseError> {
+    fn explain(records: impl Iterator<Item = [u8; 32]>) -> Result<(), TestCaseError> {
         let mut batch = Batch::default();
         for id in 1..4 {
             batch.timers.push(TimerDef { id: TimerId(id), ..TimerDef::default() });
         }
-        batch.events.extend(records.iter().map(Event::from_bytes));
+        batch.events.extend(records.map(|record| Event::from_bytes(&record)));
         let watch = Watch { pids: vec![1, 2, 3], ..Watch::default() };
         let mut explainer = Explainer::new(Options { watch, ..Options::default() }, Balanced(0));
         explainer.batch(&batch);
@@ -535,7 +535,7 @@ mod any_stream {
                 bytes[..8].copy_from_slice(&u64::to_le_bytes(now_ns));
                 bytes
             });
-            explain(in_order.collect())?;
+            explain(in_order)?;
         }
 
         /// A source that breaks its promise of order gets nonsense, but no panic, and sums.
@@ -547,7 +547,7 @@ mod any_stream {
                 bytes[..8].copy_from_slice(&time_ns.to_le_bytes());
                 bytes
             };
-            explain(records.into_iter().map(at).collect())?;
+            explain(records.into_iter().map(at))?;
         }
     }
 }
