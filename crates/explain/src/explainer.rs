@@ -438,7 +438,7 @@ impl<S: Sink> Explainer<S> {
                 wakeup.touched_by_loss = true;
             }
         }
-        self.summary.lost_between(since_ns, time_ns);
+        self.summary.lost_until(time_ns);
     }
 
     /// Closes a story that was never told to be back, at the time when the victim last ran.

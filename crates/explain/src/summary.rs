@@ -18,9 +18,6 @@ const CLASSES: usize = 64 * 8;
 /// Victims with a distribution of their own (250 KB each); all others are in the sum of all only.
 const VICTIMS_MAX: usize = 128;
 
-/// Stretches of loss remembered, to see whether a wakeup that ends later began in one.
-const LOSSES_MAX: usize = 1024;
-
 /// A cause below both of these shares, of all lateness and of the worst wakeups', gets no advice.
 const ADVICE_SHARE_MIN: f64 = 0.02;
 const ADVICE_WORST_SHARE_MIN: f64 = 0.05;
@@ -43,7 +40,8 @@ pub(crate) struct Summary {
     /// By label.
     culprits: Vec<CulpritSum>,
     classes: Classes,
-    losses: Vec<(u64, u64)>,
+    /// The end of the latest stretch of loss; 0 before the first.
+    lost_until_ns: u64,
     gaps: Sum,
     gaps_after: FxHashMap<LabelId, u64>,
 }
@@ -111,17 +109,14 @@ impl Summary {
         *self.gaps_after.entry(label).or_default() += 1;
     }
 
-    /// Remembers a stretch of loss for wakeups that end later.
-    pub(crate) fn lost_between(&mut self, from_ns: u64, to_ns: u64) {
-        if self.losses.len() == LOSSES_MAX {
-            self.losses.remove(0);
-        }
-        self.losses.push((from_ns, to_ns));
+    /// Remembers, for wakeups that end later, until when something may be missing.
+    pub(crate) fn lost_until(&mut self, to_ns: u64) {
+        self.lost_until_ns = self.lost_until_ns.max(to_ns);
     }
 
     /// Whether a loss that is already known reaches past `ns`.
     pub(crate) fn was_lost_since(&self, ns: u64) -> bool {
-        self.losses.iter().rev().any(|(_, to_ns)| *to_ns >= ns)
+        self.lost_until_ns > 0 && self.lost_until_ns >= ns
     }
 
     pub(crate) fn wakeup(&mut self, finished: &Finished) {
