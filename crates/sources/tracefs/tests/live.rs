@@ -111,7 +111,9 @@ fn a_sleepers_wakeups_come_as_a_story_in_time_order() {
     // Armed by the sleeper → expires with the same timer and expiry → wakes → runs → marks.
     let mut at = At::Awake;
     let (mut timer, mut soft_ns, mut told) = (TimerId::UNKNOWN, 0, 0);
-    let mut losses = 0;
+    let (mut losses, mut hidden) = (0, 0);
+    // Who runs on each CPU, by the last switch that was told of.
+    let mut running = BTreeMap::new();
     for event in &events {
         match event.kind() {
             Kind::TimerArm(arm) if tables.timer(arm.timer).owner == sleeper => {
@@ -130,17 +132,26 @@ fn a_sleepers_wakeups_come_as_a_story_in_time_order() {
             Kind::Waking(waking) if at == At::Expiring && waking.target == sleeper => {
                 at = At::Woken;
             }
-            Kind::Switch(switch) if at == At::Woken && switch.next == sleeper => at = At::Running,
+            Kind::Switch(switch) => {
+                running.insert(event.cpu, switch.next);
+                if at == At::Woken && switch.next == sleeper {
+                    at = At::Running;
+                }
+            }
             Kind::Mark(_) if event.task == sleeper => {
                 told += u32::from(at == At::Running);
+                // Some machines keep stretches to themselves, the switch to the sleeper with them.
+                let is_hidden = running.get(&event.cpu) != Some(&sleeper);
+                hidden += u32::from(at != At::Running && is_hidden);
                 at = At::Awake;
             }
             Kind::Loss(_) => losses += 1,
             _ => {}
         }
     }
-    println!("{told} stories, {losses} losses");
-    assert!(losses > 0 || told == SLEEPS, "{told} of {SLEEPS}");
+    println!("{told} stories, {hidden} hidden, {losses} losses");
+    assert!(losses > 0 || told + hidden == SLEEPS, "{told} and {hidden} of {SLEEPS}");
+    assert!(told >= SLEEPS / 2, "{told} of {SLEEPS}");
 
     let mut kinds = BTreeMap::new();
     for event in &events {
