@@ -12,7 +12,7 @@ fn a_commands_threads_are_followed_to_their_return_to_user_space() {
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("recording");
     let mut command = tardy(["record", "--json", "-D", "10", "-o"]);
-    command.arg(&recording).args(["--", "sh", "-c", "sleep 0.2; sleep 0.2"]);
+    command.arg(&recording).args(["--", "sh", "-c", "for i in $(seq 10); do sleep 0.03; done"]);
     let document = Said::by(&mut command).expect(0).json();
     assert_eq!(document["schema"], "tardy.record/1");
     assert_eq!(document["recording"], recording.to_str().unwrap());
@@ -23,8 +23,9 @@ fn a_commands_threads_are_followed_to_their_return_to_user_space() {
     let explained = explain_all(&recording, &[]);
     assert_eq!(document["events"], explained.events);
     let sleeps: Vec<_> = explained.timed().filter(|wakeup| wakeup.task == "sleep").collect();
-    assert_eq!(sleeps.len(), 2, "one each: {:?}", explained.wakeups);
-    for sleep in sleeps {
+    // One each; some machines hide a stretch now and then, and one of these may be in it.
+    assert!((8..=10).contains(&sleeps.len()), "{:?}", explained.wakeups);
+    for sleep in sleeps.iter().filter(|sleep| !sleep.touched_by_loss) {
         // What comes after the switch to it is its own way back.
         let last = sleep.segments.last().unwrap();
         assert_eq!(last.cause, "own_kernel_work", "{sleep:?}");
