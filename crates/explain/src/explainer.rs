@@ -17,7 +17,8 @@ use tardy_model::event::{
     Loss, Mark, Migrate, Switch, TaskExit, TaskInfo, TaskName, TaskState, Waking,
 };
 use tardy_model::{
-    Batch, Cause, Culprit, Event, Kind, Prio, Segment, Tables, TaskId, TimerId, Wakeup, WakeupKind,
+    Batch, Cause, CpuId, Culprit, Event, Kind, Prio, Segment, Tables, TaskId, TimerId, Wakeup,
+    WakeupKind,
 };
 
 /// A loss is told of by the first event that its CPU writes again. Finished wakeups wait this long
@@ -145,7 +146,7 @@ impl<S: Sink> Explainer<S> {
     pub fn event(&mut self, event: &Event) {
         self.now_ns = event.time_ns;
         self.summary.event(event.time_ns);
-        let cpu = usize::from(event.cpu.0).min(CPUS_MAX - 1);
+        let cpu = place_of(event.cpu);
         if cpu >= self.cpus.len() {
             self.cpus.resize_with(cpu + 1, Cpu::default);
             self.just_woken.resize(cpu + 1, TaskId::IDLE);
@@ -271,7 +272,7 @@ impl<S: Sink> Explainer<S> {
 
     fn waking(&mut self, event: &Event, waking: Waking) {
         let Some(victim) = self.victims.get_mut(&waking.target) else { return };
-        let cpu = &self.cpus[usize::from(event.cpu.0).min(CPUS_MAX - 1)];
+        let cpu = &self.cpus[place_of(event.cpu)];
         let expiry = cpu.expiry();
         let kind = match (expiry, cpu.activity()) {
             (Some(_), _) => WakeupKind::Timer,
@@ -409,7 +410,7 @@ impl<S: Sink> Explainer<S> {
         if brought_in || victim.on_cpu {
             return;
         }
-        let cpu = &mut self.cpus[usize::from(mark.cpu.0).min(CPUS_MAX - 1)];
+        let cpu = &mut self.cpus[place_of(mark.cpu)];
         if let Some((since_ns, task)) = cpu.witness(mark.time_ns, mark.task, &self.prios) {
             self.gap(since_ns, mark.time_ns, task);
         }
@@ -512,4 +513,9 @@ const fn speaks_of_current(tag: u8) -> bool {
 /// When no late news of a loss can touch a wakeup any more.
 fn final_from_ns(wakeup: &Wakeup) -> u64 {
     (wakeup.expiry_ns + wakeup.lateness_ns).saturating_add(LOSS_NEWS_NS + 1)
+}
+
+/// Where a CPU is kept.
+fn place_of(cpu: CpuId) -> usize {
+    usize::from(cpu.0).min(CPUS_MAX - 1)
 }

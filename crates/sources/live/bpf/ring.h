@@ -39,9 +39,8 @@ struct ring {
 	__u64 pad1[7];
 };
 
-/* Set by the loader; the sizes of both maps follow from them. */
+/* Set by the loader, as are the sizes of both maps, which follow from it. */
 const volatile __u32 slots_shift = 16;
-const volatile __u32 cpus_max = 1;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -42,7 +42,6 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
 
     let rodata = open.maps.rodata_data.as_deref_mut().expect("the programs have constants");
     rodata.slots_shift = slots_shift;
-    rodata.cpus_max = cpus as u32;
     rodata.switch_passes_state = tracepoint_arguments(&btf, "sched_switch") == Some(4);
     if options.watch_children {
         rodata.watch_children_of = std::process::id();

@@ -40,7 +40,6 @@ pub struct Live {
     marks: Vec<MarkReader>,
     missing: Vec<String>,
     stopped: bool,
-    bytes_per_cpu: u64,
 }
 
 impl Live {
@@ -70,7 +69,6 @@ impl Live {
             merge.push(event);
         }
         Ok(Self {
-            bytes_per_cpu: attached.rings.bytes_per_cpu(),
             rings: attached.rings,
             links: attached.links,
             translator,
@@ -105,7 +103,7 @@ impl LiveSource for Live {
     }
 
     fn bytes_per_cpu(&self) -> u64 {
-        self.bytes_per_cpu
+        self.rings.bytes_per_cpu()
     }
 
     fn mark_own(&mut self, thread: u32) {
