@@ -1,5 +1,16 @@
 //! Timer queues: what is armed, and what is due.
 //!
+//! | queue | for | moving a timer | order |
+//! |---|---|---|---|
+//! | [`Precise`] | timers that fire | O(1) | exact |
+//! | [`LazyRearm`] | the same, where programming a device is dear | O(1) | exact |
+
+mod lazy_rearm;
+mod precise;
+
+pub use lazy_rearm::LazyRearm;
+pub use precise::Precise;
+
 use crate::{Expiry, Handle, Stale};
 
 /// A set of armed timers, each with a payload, ordered by time.
@@ -12,7 +23,8 @@ use crate::{Expiry, Handle, Stale};
 ///   where their own soft expiry has come: that is what the kernel does, and it keeps time order.
 /// - Time is whatever `now_ns` says. It may stand still, and calls with an earlier `now_ns` than before
 ///   only find less to be due. Any `u64` is a valid time.
-/// - A queue made with room for `n` timers allocates nothing until there are more than `n`.
+/// - A queue made with room for `n` timers allocates nothing until there are more than `n`, or more
+///   than a thousand due in the same nanosecond; and in any case nothing once it has been as full.
 ///
 /// Implemented by this crate's queues; who writes another one runs it through `tests/model.rs`.
 pub trait Queue<T> {
