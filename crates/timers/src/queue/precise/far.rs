@@ -21,15 +21,15 @@ impl Place {
     pub(super) const NEAR: Self = Self(0);
     /// There is no entry. Later than any other, so that no time is late enough to leave it there.
     pub(super) const NOWHERE: Self = Self(u32::MAX);
-    /// While a bucket is swept, one that has been seen in it.
-    const SWEPT: Self = Self(u32::MAX - 1);
+    /// Alternates with every sweep, so that a place from before it is none from after it.
+    const SWEEP: u32 = 1 << 24;
 
-    fn bucket(level: usize, digit: usize) -> Self {
-        Self(1 + (level * DIGITS + digit) as u32)
+    fn bucket(index: usize, sweep: u32) -> Self {
+        Self(sweep + 1 + index as u32)
     }
 
     fn index(self) -> usize {
-        self.0 as usize - 1
+        (self.0 % Self::SWEEP) as usize - 1
     }
 }
 
@@ -45,20 +45,17 @@ impl Chunk {
     const SLOTS: usize = 15;
 }
 
-/// Chunks from `first` on; all but the first are full.
+/// A list of chunks, all but the last full. In order of entry, which for timers set to equal times is
+/// the order in which they fire.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     first: u32,
+    last: u32,
     count: u32,
 }
 
 impl Bucket {
-    const EMPTY: Self = Self { first: NONE, count: 0 };
-
-    /// How many of the first chunk's numbers are in use.
-    fn in_first(self) -> usize {
-        (self.count as usize + Chunk::SLOTS - 1) % Chunk::SLOTS + 1
-    }
+    const EMPTY: Self = Self { first: NONE, last: NONE, count: 0 };
 }
 
 /// A tree of times by their digits in base 256, of which only what differs from `base_ns` is kept: a
@@ -75,6 +72,8 @@ pub(super) struct Far {
     chunks: Vec<Chunk>,
     free: u32,
     count: usize,
+    /// [`Place::SWEEP`] or 0.
+    sweep: u32,
 }
 
 /// A bucket that was taken out, to be read with [`Far::drain`].
@@ -100,6 +99,7 @@ impl Far {
             chunks: Vec::new(),
             free: NONE,
             count: 0,
+            sweep: 0,
         };
         if entries > 0 {
             far.make_buckets();
@@ -133,7 +133,7 @@ impl Far {
     pub(super) fn place(&self, time_ns: u64) -> Place {
         debug_assert!(time_ns > self.base_ns);
         let level = level_of(time_ns ^ self.base_ns);
-        Place::bucket(level, digit(time_ns, level))
+        Place::bucket(level * DIGITS + digit(time_ns, level), self.sweep)
     }
 
     pub(super) fn push(&mut self, place: Place, slot: u32) {
@@ -152,11 +152,16 @@ impl Far {
                 self.free = self.chunks[chunk as usize].next;
                 chunk
             };
-            self.chunks[chunk as usize].next = bucket.first;
-            bucket.first = chunk;
-            self.occupied[index / DIGITS][index % DIGITS / 64] |= 1 << (index % 64);
+            self.chunks[chunk as usize].next = NONE;
+            if bucket.first == NONE {
+                bucket.first = chunk;
+                self.occupied[index / DIGITS][index % DIGITS / 64] |= 1 << (index % 64);
+            } else {
+                self.chunks[bucket.last as usize].next = chunk;
+            }
+            bucket.last = chunk;
         }
-        self.chunks[bucket.first as usize].slots[at] = slot;
+        self.chunks[bucket.last as usize].slots[at] = slot;
         bucket.count += 1;
         self.count += 1;
     }
@@ -174,7 +179,7 @@ impl Far {
         let below = (1 << shift) - 1;
         let digits_above = !(below | (DIGITS as u64 - 1) << shift);
         let first_ns = self.base_ns & digits_above | (digit as u64) << shift;
-        let place = Place::bucket(level, digit);
+        let place = Place::bucket(level * DIGITS + digit, self.sweep);
         let count = self.buckets[place.index()].count as usize;
         Some(Next { place, count, first_ns, last_ns: first_ns | below })
     }
@@ -194,7 +199,7 @@ impl Far {
             return None;
         }
         let number = opened.0.first;
-        let used = opened.0.in_first();
+        let used = (opened.0.count as usize).min(Chunk::SLOTS);
         let chunk = &mut self.chunks[number as usize];
         let slots = chunk.slots;
         opened.0.first = chunk.next;
@@ -206,32 +211,21 @@ impl Far {
 
     /// Drops every number that need not be kept, and those that come twice.
     ///
-    /// `keep` is asked of a slot: is its place the first one given, and if so and it is to be kept,
-    /// give it the second.
+    /// `keep` is asked of slots: whether the slot's place is the first one given and the slot is to be
+    /// kept, and if so to give it the second.
     pub(super) fn sweep(&mut self, mut keep: impl FnMut(u32, Place, Place) -> bool) {
+        let before = self.sweep;
+        self.sweep ^= Place::SWEEP;
         for index in 0..self.buckets.len() {
-            let place = Place(index as u32 + 1);
-            if self.buckets[index].count == 0 {
-                continue;
-            }
-            let mut opened = self.open(place);
+            let from = Place::bucket(index, before);
+            let to = Place::bucket(index, self.sweep);
+            let mut opened = self.open(from);
             while let Some((slots, used)) = self.drain(&mut opened) {
                 for &slot in &slots[..used] {
-                    if keep(slot, place, Place::SWEPT) {
-                        self.push(place, slot);
+                    if keep(slot, from, to) {
+                        self.push(to, slot);
                     }
                 }
-            }
-            // Those kept are said to be here again; there was no room in their slots to say both.
-            let mut chunk = self.buckets[index].first;
-            let mut used = self.buckets[index].in_first();
-            while chunk != NONE {
-                for at in 0..used {
-                    let slot = self.chunks[chunk as usize].slots[at];
-                    keep(slot, Place::SWEPT, place);
-                }
-                chunk = self.chunks[chunk as usize].next;
-                used = Chunk::SLOTS;
             }
         }
     }

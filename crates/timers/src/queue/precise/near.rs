@@ -12,9 +12,16 @@ pub(super) struct Entry {
     pub(super) slot: u32,
 }
 
+impl Entry {
+    /// Both halves of the order as one number, which compares without a branch.
+    fn key(&self) -> u128 {
+        u128::from(self.hard_ns) << 64 | u128::from(self.sequence)
+    }
+}
+
 impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Ordering {
-        (self.hard_ns, self.sequence).cmp(&(other.hard_ns, other.sequence))
+        self.key().cmp(&other.key())
     }
 }
 
@@ -26,51 +33,92 @@ impl PartialOrd for Entry {
 
 /// Up to this many, keeping a list sorted costs less than a heap.
 const RUN_INSERT_MAX: usize = 64;
+/// From this many on, the place in the list is searched by halves.
+const SCAN_MAX: usize = 16;
+/// So many that are gone may stay in front of the list before the rest is moved up.
+const GONE_MAX: usize = 256;
 
 /// A sorted run, and a heap of what came after it had grown long. The first is the earlier of both.
 #[derive(Debug)]
 pub(super) struct Near {
-    /// The earliest last.
+    /// In order from `head` on; what comes before is gone.
     run: Vec<Entry>,
+    head: usize,
     late: BinaryHeap<Reverse<Entry>>,
 }
 
 impl Near {
     pub(super) fn with_capacity(entries: usize) -> Self {
-        Self { run: Vec::with_capacity(entries), late: BinaryHeap::with_capacity(entries) }
+        Self { run: Vec::with_capacity(entries), head: 0, late: BinaryHeap::with_capacity(entries) }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.run.len() + self.late.len()
+        self.run.len() - self.head + self.late.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.run.is_empty() && self.late.is_empty()
+        self.head == self.run.len() && self.late.is_empty()
     }
 
+    #[inline]
     pub(super) fn first(&self) -> Option<&Entry> {
-        match (self.run.last(), self.late.peek()) {
+        let run = self.run.get(self.head);
+        if self.late.is_empty() {
+            return run;
+        }
+        match (run, self.late.peek()) {
             (Some(run), Some(Reverse(late))) => Some(run.min(late)),
-            (Some(run), None) => Some(run),
-            (None, late) => late.map(|Reverse(late)| late),
+            (run, late) => run.or(late.map(|Reverse(late)| late)),
         }
     }
 
+    /// Removes what [`first`](Self::first) said.
+    #[inline]
     pub(super) fn pop(&mut self) {
-        match (self.run.last(), self.late.peek()) {
-            (Some(run), Some(Reverse(late))) if late < run => drop(self.late.pop()),
-            (Some(_), _) => drop(self.run.pop()),
-            (None, _) => drop(self.late.pop()),
+        let is_late = match (self.run.get(self.head), self.late.peek()) {
+            (Some(run), Some(Reverse(late))) => late < run,
+            (run, _) => run.is_none(),
+        };
+        if is_late {
+            self.late.pop();
+        } else {
+            self.head += 1;
+            if self.head == self.run.len() {
+                self.run.clear();
+                self.head = 0;
+            }
         }
     }
 
+    #[inline]
     pub(super) fn insert(&mut self, entry: Entry) {
-        if self.run.len() < RUN_INSERT_MAX {
-            let at = self.run.partition_point(|other| *other > entry);
-            self.run.insert(at, entry);
-        } else {
+        let count = self.run.len() - self.head;
+        if count >= RUN_INSERT_MAX {
             self.late.push(Reverse(entry));
+            return;
         }
+        if self.head >= GONE_MAX {
+            self.close_up();
+        }
+        if count > SCAN_MAX {
+            let at = self.run[self.head..].partition_point(|other| *other < entry);
+            self.run.insert(self.head + at, entry);
+            return;
+        }
+        // Most timers are set to a time later than most others: from the end it is not far.
+        self.run.push(entry);
+        let run = &mut self.run[self.head..];
+        let mut at = run.len() - 1;
+        while at > 0 && entry < run[at - 1] {
+            run[at] = run[at - 1];
+            at -= 1;
+        }
+        run[at] = entry;
+    }
+
+    fn close_up(&mut self) {
+        self.run.drain(..self.head);
+        self.head = 0;
     }
 
     /// Adds one of many, in any order; [`sort`](Self::sort) when all are in.
@@ -79,23 +127,25 @@ impl Near {
     }
 
     pub(super) fn sort(&mut self) {
-        self.run.sort_unstable_by(|a, b| b.cmp(a));
+        self.run[self.head..].sort_unstable();
     }
 
     /// All in one run, in order.
     pub(super) fn merge(&mut self) {
+        self.close_up();
         self.run.extend(self.late.drain().map(|Reverse(entry)| entry));
         self.sort();
     }
 
-    /// Entry `at`, counted from the first, of what is one run.
-    pub(super) fn get(&self, at: usize) -> Option<&Entry> {
+    /// The entries of what is one run, in order.
+    pub(super) fn merged(&self) -> &[Entry] {
         debug_assert!(self.late.is_empty());
-        self.run.len().checked_sub(at + 1).map(|at| &self.run[at])
+        &self.run[self.head..]
     }
 
     /// Drops those that are not to be kept. Keeps the order.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&Entry) -> bool) {
+        self.close_up();
         self.run.retain(&mut keep);
         self.late.retain(|Reverse(entry)| keep(entry));
     }
