@@ -5,7 +5,7 @@ mod plain;
 use fastrand::Rng;
 use plain::Plain;
 use proptest::prelude::*;
-use tardy_timers::queue::{LazyRearm, Precise, Queue};
+use tardy_timers::queue::{LazyRearm, Precise, Queue, Wheel};
 use tardy_timers::{Expiry, Handle};
 
 /// One call.
@@ -33,13 +33,22 @@ struct Pair<Q> {
     queue: Q,
     plain: Plain<usize>,
     next: Next,
+    /// To what times the queue rounds up, ns.
+    granule_ns: u64,
     /// Of each timer ever inserted, the handle in either.
     handles: Vec<(Handle, Handle)>,
 }
 
 impl<Q: Queue<usize>> Pair<Q> {
-    fn new(queue: Q, next: Next) -> Self {
-        Self { queue, plain: Plain::new(), next, handles: Vec::new() }
+    fn new(queue: Q, next: Next, granule_ns: u64) -> Self {
+        Self { queue, plain: Plain::new(), next, granule_ns, handles: Vec::new() }
+    }
+
+    fn rounded(&self, expiry: Expiry) -> Expiry {
+        let up =
+            |time_ns: u64| time_ns.checked_next_multiple_of(self.granule_ns).unwrap_or(u64::MAX);
+        let soft_ns = up(expiry.soft_ns());
+        Expiry::with_slack(soft_ns, up(expiry.hard_ns()) - soft_ns)
     }
 
     fn call(&mut self, call: &Call) {
@@ -48,7 +57,7 @@ impl<Q: Queue<usize>> Pair<Q> {
             Call::Insert(expiry) => {
                 let number = self.handles.len();
                 let handle = self.queue.insert(*expiry, number).unwrap();
-                let plain = self.plain.insert(*expiry, number).unwrap();
+                let plain = self.plain.insert(self.rounded(*expiry), number).unwrap();
                 self.handles.push((handle, plain));
             }
             Call::Cancel(number) => {
@@ -58,9 +67,9 @@ impl<Q: Queue<usize>> Pair<Q> {
             }
             Call::Rearm(number, expiry) => {
                 let Some((handle, plain)) = timer(number) else { return };
-                let expected = self.plain.rearm(plain, *expiry);
+                let expected = self.plain.rearm(plain, self.rounded(*expiry));
                 assert_eq!(self.queue.rearm(handle, *expiry), expected);
-                assert_eq!(self.queue.expiry(handle), self.plain.expiry(plain));
+                assert_eq!(self.queue.expiry(handle), expected.map(|()| *expiry));
             }
             Call::Advance(now_ns) => while self.pop(*now_ns) {},
             Call::Pop(now_ns) => drop(self.pop(*now_ns)),
@@ -78,7 +87,7 @@ impl<Q: Queue<usize>> Pair<Q> {
 
     fn pop(&mut self, now_ns: u64) -> bool {
         let (fired, expected) = (self.queue.pop_expired(now_ns), self.plain.pop_expired(now_ns));
-        let said = fired.map(|timer| (timer.payload, timer.expiry));
+        let said = fired.map(|timer| (timer.payload, self.rounded(timer.expiry)));
         assert_eq!(said, expected.map(|timer| (timer.payload, timer.expiry)), "at {now_ns}");
         if let Some(timer) = fired {
             assert_eq!(timer.handle, self.handles[timer.payload].0);
@@ -90,13 +99,18 @@ impl<Q: Queue<usize>> Pair<Q> {
 
 /// Runs calls on every queue there is.
 fn on_every_queue(calls: &[Call]) {
-    on(Precise::new(), Next::Exact, calls);
-    on(Precise::with_capacity(10_000), Next::Exact, calls);
-    on(LazyRearm::new(), Next::NeverLate, calls);
+    on(Precise::new(), Next::Exact, 1, calls);
+    on(Precise::with_capacity(10_000), Next::Exact, 1, calls);
+    on(LazyRearm::new(), Next::NeverLate, 1, calls);
+    on(Wheel::new(), Next::NeverLate, 1, calls);
+    on(Wheel::exact(1), Next::NeverLate, 1, calls);
+    on(Wheel::exact(1 << 40), Next::NeverLate, 1, calls);
+    on(Wheel::coarse(1), Next::NeverLate, 1, calls);
+    on(Wheel::coarse(5_000), Next::NeverLate, 4_096, calls);
 }
 
-fn on(queue: impl Queue<usize>, next: Next, calls: &[Call]) {
-    let mut pair = Pair::new(queue, next);
+fn on(queue: impl Queue<usize>, next: Next, granule_ns: u64, calls: &[Call]) {
+    let mut pair = Pair::new(queue, next, granule_ns);
     for call in calls {
         pair.call(call);
     }

@@ -4,12 +4,18 @@
 //! |---|---|---|---|
 //! | [`Precise`] | timers that fire | O(1) | exact |
 //! | [`LazyRearm`] | the same, where programming a device is dear | O(1) | exact |
+//! | [`Wheel`] | timers that are moved or cancelled before they fire | O(1) | exact, or by granules |
 
+mod calendar;
 mod lazy_rearm;
+mod near;
 mod precise;
+mod slots;
+mod wheel;
 
 pub use lazy_rearm::LazyRearm;
 pub use precise::Precise;
+pub use wheel::Wheel;
 
 use crate::{Expiry, Handle, Stale};
 

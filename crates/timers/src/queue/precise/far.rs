@@ -1,13 +1,8 @@
 //! Timers that are not due soon, in buckets of slot numbers.
 
+use crate::queue::calendar::{BUCKETS, Calendar, Span};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-
-/// A level has a bucket for each value of a digit of this many bits.
-const DIGIT_BITS: u32 = 8;
-const DIGITS: usize = 1 << DIGIT_BITS;
-/// So many digits make 64 bits.
-const LEVELS: usize = (u64::BITS / DIGIT_BITS) as usize;
 
 /// No chunk; ends a bucket.
 const NONE: u32 = u32::MAX;
@@ -58,17 +53,11 @@ impl Bucket {
     const EMPTY: Self = Self { first: NONE, last: NONE, count: 0 };
 }
 
-/// A tree of times by their digits in base 256, of which only what differs from `base_ns` is kept: a
-/// timer's level is the highest digit in which it differs, its bucket there that digit's value. All of
-/// a level is earlier than all of the next one.
-///
-/// Holds times above `base_ns` only.
+/// Slot numbers by time, for times above a base.
 #[derive(Debug)]
 pub(super) struct Far {
-    base_ns: u64,
+    calendar: Calendar,
     buckets: Box<[Bucket]>,
-    /// A bit for each bucket that is not empty.
-    occupied: [[u64; DIGITS / 64]; LEVELS],
     chunks: Vec<Chunk>,
     free: u32,
     count: usize,
@@ -80,22 +69,12 @@ pub(super) struct Far {
 #[derive(Debug)]
 pub(super) struct Opened(Bucket);
 
-/// Which bucket is the next, and what times it may hold.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Next {
-    pub(super) place: Place,
-    pub(super) count: usize,
-    pub(super) first_ns: u64,
-    pub(super) last_ns: u64,
-}
-
 impl Far {
     /// Room for `entries` without allocating.
     pub(super) fn with_capacity(entries: usize) -> Self {
         let mut far = Self {
-            base_ns: 0,
+            calendar: Calendar::new(),
             buckets: Box::new([]),
-            occupied: [[0; DIGITS / 64]; LEVELS],
             chunks: Vec::new(),
             free: NONE,
             count: 0,
@@ -104,18 +83,22 @@ impl Far {
         if entries > 0 {
             far.make_buckets();
             // A chunk more than it fills for each bucket, which begins one anew.
-            let partly_filled = entries.min(LEVELS * DIGITS);
-            far.chunks.reserve_exact(entries / Chunk::SLOTS + partly_filled);
+            far.chunks.reserve_exact(entries / Chunk::SLOTS + entries.min(BUCKETS));
         }
         far
     }
 
     fn make_buckets(&mut self) {
-        self.buckets = alloc::vec![Bucket::EMPTY; LEVELS * DIGITS].into_boxed_slice();
+        self.buckets = alloc::vec![Bucket::EMPTY; BUCKETS].into_boxed_slice();
     }
 
     pub(super) fn base_ns(&self) -> u64 {
-        self.base_ns
+        self.calendar.base()
+    }
+
+    /// As [`Calendar::set_base`].
+    pub(super) fn set_base(&mut self, base_ns: u64) {
+        self.calendar.set_base(base_ns);
     }
 
     /// How many slot numbers are here.
@@ -123,19 +106,13 @@ impl Far {
         self.count
     }
 
-    /// Moves the base. Where buckets are occupied, the digits of those levels must stay as they are:
-    /// `base_ns` is within what was last opened.
-    pub(super) fn set_base(&mut self, base_ns: u64) {
-        self.base_ns = base_ns;
-    }
-
     /// Where a time above the base belongs.
+    #[inline]
     pub(super) fn place(&self, time_ns: u64) -> Place {
-        debug_assert!(time_ns > self.base_ns);
-        let level = level_of(time_ns ^ self.base_ns);
-        Place::bucket(level * DIGITS + digit(time_ns, level), self.sweep)
+        Place::bucket(self.calendar.bucket(time_ns), self.sweep)
     }
 
+    #[inline]
     pub(super) fn push(&mut self, place: Place, slot: u32) {
         if self.buckets.is_empty() {
             self.make_buckets();
@@ -155,7 +132,7 @@ impl Far {
             self.chunks[chunk as usize].next = NONE;
             if bucket.first == NONE {
                 bucket.first = chunk;
-                self.occupied[index / DIGITS][index % DIGITS / 64] |= 1 << (index % 64);
+                self.calendar.set_occupied(index);
             } else {
                 self.chunks[bucket.last as usize].next = chunk;
             }
@@ -166,29 +143,18 @@ impl Far {
         self.count += 1;
     }
 
-    /// The bucket with the earliest times.
-    pub(super) fn next(&self) -> Option<Next> {
-        if self.count == 0 {
-            return None;
-        }
-        let (level, digit) = self.occupied.iter().enumerate().find_map(|(level, words)| {
-            let word = words.iter().position(|&bits| bits != 0)?;
-            Some((level, word * 64 + words[word].trailing_zeros() as usize))
-        })?;
-        let shift = level as u32 * DIGIT_BITS;
-        let below = (1 << shift) - 1;
-        let digits_above = !(below | (DIGITS as u64 - 1) << shift);
-        let first_ns = self.base_ns & digits_above | (digit as u64) << shift;
-        let place = Place::bucket(level * DIGITS + digit, self.sweep);
-        let count = self.buckets[place.index()].count as usize;
-        Some(Next { place, count, first_ns, last_ns: first_ns | below })
+    /// The bucket with the earliest times: where it is, what it spans, and how many it holds.
+    pub(super) fn next(&self) -> Option<(Place, Span, usize)> {
+        let span = self.calendar.next()?;
+        let count = self.buckets[span.bucket].count as usize;
+        Some((Place::bucket(span.bucket, self.sweep), span, count))
     }
 
     /// Takes a bucket out.
     pub(super) fn open(&mut self, place: Place) -> Opened {
         let index = place.index();
         let bucket = core::mem::replace(&mut self.buckets[index], Bucket::EMPTY);
-        self.occupied[index / DIGITS][index % DIGITS / 64] &= !(1 << (index % 64));
+        self.calendar.set_empty(index);
         self.count -= bucket.count as usize;
         Opened(bucket)
     }
@@ -229,19 +195,4 @@ impl Far {
             }
         }
     }
-}
-
-fn level_of(difference: u64) -> usize {
-    (difference.ilog2() / DIGIT_BITS) as usize
-}
-
-fn digit(time_ns: u64, level: usize) -> usize {
-    (time_ns >> (level as u32 * DIGIT_BITS)) as usize % DIGITS
-}
-
-/// The first and last time that agree with `a_ns` in all digits above the highest in which it differs
-/// from `b_ns`, and in that digit.
-pub(super) fn common(a_ns: u64, b_ns: u64) -> (u64, u64) {
-    let below = (1 << (level_of(a_ns ^ b_ns) as u32 * DIGIT_BITS)) - 1;
-    (a_ns & !below, a_ns | below)
 }

@@ -1,14 +1,13 @@
 //! Nanosecond order at a constant price.
 
 mod far;
-mod near;
-mod slots;
 
+use super::calendar;
+use super::near::{Entry, Near};
+use super::slots::{Slot, Slots};
 use super::{Fired, Full, Queue};
 use crate::{Expiry, Handle, Stale};
 use far::{Far, Place};
-use near::{Entry, Near};
-use slots::Slots;
 
 /// A bucket of up to this many is sorted; a larger one is split first.
 const LOAD_MAX: usize = 192;
@@ -45,7 +44,7 @@ const GARBAGE_MIN: usize = 256;
 /// [`next_expiry_ns`](Queue::next_expiry_ns) is exact.
 #[derive(Debug)]
 pub struct Precise<T> {
-    slots: Slots<T>,
+    slots: Slots<Link, T>,
     near: Near,
     /// What is up to here is near.
     near_last_ns: u64,
@@ -56,6 +55,20 @@ pub struct Precise<T> {
     /// Entries that no slot knows of any more.
     garbage: usize,
     spill_at: usize,
+}
+
+/// What a slot knows of its one valid entry.
+#[derive(Debug)]
+struct Link {
+    place: Place,
+    /// The lower half of the entry's sequence, where the place is near.
+    mark: u32,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self { place: Place::NOWHERE, mark: 0 }
+    }
 }
 
 impl<T> Precise<T> {
@@ -88,7 +101,7 @@ impl<T> Precise<T> {
         }
         match self.near.first() {
             Some(entry) => Some(entry.hard_ns),
-            None => self.far.next().map(|next| next.first_ns),
+            None => self.far.next().map(|(_, span, _)| span.first),
         }
     }
 
@@ -101,15 +114,13 @@ impl<T> Precise<T> {
         let wanted = self.place(hard_ns);
         let slot = self.slots.slot(number);
         // The near entry's own time is not kept, but it is no later than any the slot had since.
-        let is_early_enough = slot.place < wanted
-            || slot.place == wanted && (wanted != Place::NEAR || slot.hard_ns <= hard_ns);
-        slot.hard_ns = hard_ns;
-        slot.soft_ns = expiry.soft_ns();
-        slot.sequence = sequence;
+        let is_early_enough = slot.links.place < wanted
+            || slot.links.place == wanted && (wanted != Place::NEAR || slot.hard_ns <= hard_ns);
+        slot.set(expiry, sequence);
         if is_early_enough {
             return;
         }
-        let had_entry = slot.place != Place::NOWHERE;
+        let had_entry = slot.links.place != Place::NOWHERE;
         self.enter(number, wanted);
         if had_entry {
             self.garbage += 1;
@@ -124,9 +135,9 @@ impl<T> Precise<T> {
 
     fn enter(&mut self, number: u32, place: Place) {
         let slot = self.slots.slot(number);
-        slot.place = place;
+        slot.links.place = place;
         if place == Place::NEAR {
-            slot.mark = slot.sequence as u32;
+            slot.links.mark = slot.sequence as u32;
             let entry = Entry { hard_ns: slot.hard_ns, sequence: slot.sequence, slot: number };
             self.near.insert(entry);
         } else {
@@ -148,11 +159,11 @@ impl<T> Precise<T> {
                 return Some(entry);
             }
             self.near.pop();
-            if slot.place != Place::NEAR || slot.mark != entry.sequence as u32 {
+            if slot.links.place != Place::NEAR || slot.links.mark != entry.sequence as u32 {
                 self.garbage = self.garbage.saturating_sub(1);
                 continue;
             }
-            slot.place = Place::NOWHERE;
+            slot.links.place = Place::NOWHERE;
             if slot.is_armed() {
                 // Moved later, or another timer in the slot since.
                 let hard_ns = slot.hard_ns;
@@ -169,15 +180,15 @@ impl<T> Precise<T> {
     /// With nothing near, looks for what is next. Whether there may be something.
     fn refill(&mut self) -> bool {
         self.spill_at = SPILL;
-        while let Some(next) = self.far.next() {
-            let is_one_time = next.first_ns == next.last_ns;
-            if !self.near.is_empty() && next.count + self.near.len() > LOAD_MAX {
+        while let Some((place, span, count)) = self.far.next() {
+            if !self.near.is_empty() && count + self.near.len() > LOAD_MAX {
                 break;
             }
-            let is_small = next.count <= LOAD_MAX || is_one_time;
-            self.far.set_base(next.first_ns);
-            self.near_last_ns = if is_small { next.last_ns } else { next.first_ns };
-            self.redistribute(next.place);
+            let is_one_time = span.first == span.last;
+            let is_small = count <= LOAD_MAX || is_one_time;
+            self.far.set_base(span.first);
+            self.near_last_ns = if is_small { span.last } else { span.first };
+            self.redistribute(place);
             if self.near.len() >= LOAD_MIN {
                 break;
             }
@@ -202,18 +213,18 @@ impl<T> Precise<T> {
             core::hint::black_box(reached);
             for &number in &numbers[..used] {
                 let slot = self.slots.slot(number);
-                if slot.place != place {
+                if slot.links.place != place {
                     self.garbage = self.garbage.saturating_sub(1);
                 } else if !slot.is_armed() {
-                    slot.place = Place::NOWHERE;
+                    slot.links.place = Place::NOWHERE;
                 } else if slot.hard_ns <= self.near_last_ns {
-                    slot.place = Place::NEAR;
-                    slot.mark = slot.sequence as u32;
+                    slot.links.place = Place::NEAR;
+                    slot.links.mark = slot.sequence as u32;
                     let (hard_ns, sequence) = (slot.hard_ns, slot.sequence);
                     self.near.load(Entry { hard_ns, sequence, slot: number });
                 } else {
-                    slot.place = self.far.place(slot.hard_ns);
-                    self.far.push(slot.place, number);
+                    slot.links.place = self.far.place(slot.hard_ns);
+                    self.far.push(slot.links.place, number);
                 }
             }
         }
@@ -230,26 +241,26 @@ impl<T> Precise<T> {
             self.spill_at = self.near.len() * 2;
             return;
         };
-        let (base_ns, last_ns) = far::common(first_ns, beyond_ns);
+        let (base_ns, last_ns) = calendar::common(first_ns, beyond_ns);
         self.far.set_base(base_ns);
         self.near_last_ns = last_ns;
         let Self { slots, near, far, garbage, .. } = self;
         near.retain(|entry| {
             let slot = slots.slot(entry.slot);
-            if slot.place != Place::NEAR || slot.mark != entry.sequence as u32 {
+            if slot.links.place != Place::NEAR || slot.links.mark != entry.sequence as u32 {
                 *garbage = garbage.saturating_sub(1);
                 return false;
             }
             if !slot.is_armed() {
-                slot.place = Place::NOWHERE;
+                slot.links.place = Place::NOWHERE;
                 return false;
             }
             // It may be early for a timer that was moved; that is found when it comes up.
             if entry.hard_ns <= last_ns {
                 return true;
             }
-            slot.place = far.place(slot.hard_ns);
-            far.push(slot.place, entry.slot);
+            slot.links.place = far.place(slot.hard_ns);
+            far.push(slot.links.place, entry.slot);
             false
         });
         self.spill_at = SPILL.max(self.near.len() * 2);
@@ -260,18 +271,19 @@ impl<T> Precise<T> {
         let Self { slots, near, far, .. } = self;
         near.retain(|entry| {
             let slot = slots.slot(entry.slot);
-            let is_valid = slot.place == Place::NEAR && slot.mark == entry.sequence as u32;
+            let is_valid =
+                slot.links.place == Place::NEAR && slot.links.mark == entry.sequence as u32;
             if is_valid && !slot.is_armed() {
-                slot.place = Place::NOWHERE;
+                slot.links.place = Place::NOWHERE;
             }
             is_valid && slot.is_armed()
         });
         far.sweep(|number, from, to| {
             let slot = slots.slot(number);
-            if slot.place != from {
+            if slot.links.place != from {
                 return false;
             }
-            slot.place = if slot.is_armed() { to } else { Place::NOWHERE };
+            slot.links.place = if slot.is_armed() { to } else { Place::NOWHERE };
             slot.is_armed()
         });
         self.garbage = 0;
@@ -320,18 +332,17 @@ impl<T> Queue<T> for Precise<T> {
         }
         let entry = self.settle()?;
         let slot = self.slots.slot(entry.slot);
-        if slot.soft_ns > now_ns {
+        if slot.soft_ns() > now_ns {
             return None;
         }
         self.near.pop();
-        slot.place = Place::NOWHERE;
+        slot.links.place = Place::NOWHERE;
         let (handle, expiry, payload) = self.slots.disarm(entry.slot);
         Some(Fired { handle, expiry, payload })
     }
 
     fn expiry(&self, handle: Handle) -> Result<Expiry, Stale> {
-        let slot = self.slots.checked(handle)?;
-        Ok(Expiry::with_slack(slot.soft_ns, slot.hard_ns - slot.soft_ns))
+        self.slots.checked(handle).map(Slot::expiry)
     }
 
     fn len(&self) -> usize {

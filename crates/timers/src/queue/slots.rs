@@ -1,47 +1,67 @@
 //! Where timers are kept: numbered slots, used again.
 
-use super::far::Place;
-use crate::queue::{Full, TIMERS_MAX};
+use super::{Full, TIMERS_MAX};
 use crate::{Expiry, Handle, Stale};
 use alloc::vec::Vec;
 
-/// No slot; ends the list of free ones.
-const NONE: u32 = u32::MAX;
+/// No slot; ends lists.
+pub(super) const NONE: u32 = u32::MAX;
 
-/// A timer, or room for one: 40 bytes and the payload.
+/// A timer, or room for one: 28 bytes, what its queue keeps of it, and the payload.
 #[derive(Debug)]
-pub(super) struct Slot<T> {
+pub(super) struct Slot<L, T> {
     /// While free: that of the last timer here.
     pub(super) hard_ns: u64,
     /// While free: the number of the next free slot.
-    pub(super) soft_ns: u64,
+    soft_ns: u64,
     /// Counts insertions and moves over the whole queue; never comes twice. Orders timers of equal
     /// hard expiry. 64 bits last 584 years at one in a nanosecond.
     pub(super) sequence: u64,
-    /// The lower half of the sequence in this slot's near entry, where `place` is near.
-    pub(super) mark: u32,
-    /// Where this slot's one valid entry is. It outlives the timer: see `precise/mod.rs`.
-    pub(super) place: Place,
+    /// Where its queue has it; outlives the timer.
+    pub(super) links: L,
     generation: u32,
     payload: Option<T>,
 }
 
-impl<T> Slot<T> {
+impl<L, T> Slot<L, T> {
+    #[inline]
     pub(super) fn is_armed(&self) -> bool {
         self.payload.is_some()
+    }
+
+    #[inline]
+    pub(super) fn soft_ns(&self) -> u64 {
+        self.soft_ns
+    }
+
+    #[inline]
+    pub(super) fn expiry(&self) -> Expiry {
+        Expiry::with_slack(self.soft_ns, self.hard_ns - self.soft_ns)
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, expiry: Expiry, sequence: u64) {
+        self.hard_ns = expiry.hard_ns();
+        self.soft_ns = expiry.soft_ns();
+        self.sequence = sequence;
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Slots<T> {
-    slots: Vec<Slot<T>>,
+pub(super) struct Slots<L, T> {
+    slots: Vec<Slot<L, T>>,
     free: u32,
     armed: usize,
 }
 
-impl<T> Slots<T> {
+impl<L: Default, T> Slots<L, T> {
     pub(super) fn with_capacity(timers: usize) -> Self {
         Self { slots: Vec::with_capacity(timers), free: NONE, armed: 0 }
+    }
+
+    /// Makes room for `timers` in all.
+    pub(super) fn reserve(&mut self, timers: usize) {
+        self.slots.reserve_exact(timers.saturating_sub(self.slots.len()));
     }
 
     pub(super) fn armed(&self) -> usize {
@@ -54,7 +74,8 @@ impl<T> Slots<T> {
     }
 
     /// Puts a timer into the slot that was freed last: its memory is likely to be in a cache still.
-    /// Where its entry goes is the caller's to settle.
+    /// Its time is the caller's to set.
+    #[inline]
     pub(super) fn arm(&mut self, payload: T) -> Result<Handle, Full<T>> {
         let number = if self.free == NONE {
             if self.slots.len() >= TIMERS_MAX {
@@ -64,8 +85,7 @@ impl<T> Slots<T> {
                 hard_ns: 0,
                 soft_ns: u64::from(NONE),
                 sequence: 0,
-                mark: 0,
-                place: Place::NOWHERE,
+                links: L::default(),
                 generation: 0,
                 payload: None,
             });
@@ -80,22 +100,25 @@ impl<T> Slots<T> {
         Ok(Handle { slot: number, generation: slot.generation })
     }
 
-    pub(super) fn checked(&self, handle: Handle) -> Result<&Slot<T>, Stale> {
+    #[inline]
+    pub(super) fn checked(&self, handle: Handle) -> Result<&Slot<L, T>, Stale> {
         match self.slots.get(handle.slot as usize) {
             Some(slot) if slot.generation == handle.generation && slot.is_armed() => Ok(slot),
             _ => Err(Stale),
         }
     }
 
-    pub(super) fn slot(&mut self, number: u32) -> &mut Slot<T> {
+    #[inline]
+    pub(super) fn slot(&mut self, number: u32) -> &mut Slot<L, T> {
         &mut self.slots[number as usize]
     }
 
-    /// Takes the timer out of an armed slot; its place stays as it is.
+    /// Takes the timer out of an armed slot; its links stay as they are.
+    #[inline]
     pub(super) fn disarm(&mut self, number: u32) -> (Handle, Expiry, T) {
         let slot = &mut self.slots[number as usize];
         let handle = Handle { slot: number, generation: slot.generation };
-        let expiry = Expiry::with_slack(slot.soft_ns, slot.hard_ns - slot.soft_ns);
+        let expiry = slot.expiry();
         let payload = slot.payload.take().expect("only armed slots are disarmed");
         self.armed -= 1;
         if slot.generation < u32::MAX {
@@ -104,5 +127,29 @@ impl<T> Slots<T> {
             self.free = number;
         } // Else it is never used again, so that no handle ever names two timers.
         (handle, expiry, payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_whose_generations_are_spent_is_not_used_again() {
+        let mut slots = Slots::<(), _>::with_capacity(1);
+        let arm = |slots: &mut Slots<_, _>, payload| {
+            let handle = slots.arm(payload).unwrap();
+            slots.slot(handle.slot).set(Expiry::at(1), 0);
+            handle
+        };
+        let first = arm(&mut slots, 'a');
+        slots.disarm(first.slot);
+        slots.slots[0].generation = u32::MAX;
+        let last = arm(&mut slots, 'b');
+        assert_eq!((last.slot, last.generation), (0, u32::MAX));
+        assert!(slots.checked(first).is_err());
+        slots.disarm(last.slot);
+        assert!(slots.checked(last).is_err());
+        assert_eq!(arm(&mut slots, 'c').slot, 1);
     }
 }
