@@ -5,7 +5,7 @@ mod plain;
 use fastrand::Rng;
 use plain::Plain;
 use proptest::prelude::*;
-use tardy_timers::queue::{LazyRearm, Precise, Queue, Wheel};
+use tardy_timers::queue::{Auto, LazyRearm, Precise, Queue, Wheel};
 use tardy_timers::{Expiry, Handle};
 
 /// One call.
@@ -102,6 +102,7 @@ fn on_every_queue(calls: &[Call]) {
     on(Precise::new(), Next::Exact, 1, calls);
     on(Precise::with_capacity(10_000), Next::Exact, 1, calls);
     on(LazyRearm::new(), Next::NeverLate, 1, calls);
+    on(Auto::new(), Next::NeverLate, 1, calls);
     on(Wheel::new(), Next::NeverLate, 1, calls);
     on(Wheel::exact(1), Next::NeverLate, 1, calls);
     on(Wheel::exact(1 << 40), Next::NeverLate, 1, calls);

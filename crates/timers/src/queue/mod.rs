@@ -5,14 +5,19 @@
 //! | [`Precise`] | timers that fire | O(1) | exact |
 //! | [`LazyRearm`] | the same, where programming a device is dear | O(1) | exact |
 //! | [`Wheel`] | timers that are moved or cancelled before they fire | O(1) | exact, or by granules |
+//! | [`Auto`] | whatever it turns out to be | O(1) | exact |
 
+mod auto;
 mod calendar;
 mod lazy_rearm;
 mod near;
+mod order;
+mod ordered;
 mod precise;
 mod slots;
 mod wheel;
 
+pub use auto::{Auto, Chosen};
 pub use lazy_rearm::LazyRearm;
 pub use precise::Precise;
 pub use wheel::Wheel;

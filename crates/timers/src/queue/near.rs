@@ -48,8 +48,20 @@ pub(super) struct Near {
 }
 
 impl Near {
-    pub(super) fn with_capacity(entries: usize) -> Self {
-        Self { run: Vec::with_capacity(entries), head: 0, late: BinaryHeap::with_capacity(entries) }
+    pub(super) const fn new() -> Self {
+        Self { run: Vec::new(), head: 0, late: BinaryHeap::new() }
+    }
+
+    /// Makes room for so many.
+    pub(super) fn reserve(&mut self, entries: usize) {
+        self.run.reserve(entries);
+        self.late.reserve(entries);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.run.clear();
+        self.head = 0;
+        self.late.clear();
     }
 
     pub(super) fn len(&self) -> usize {

@@ -7,9 +7,46 @@ use alloc::vec::Vec;
 /// No slot; ends lists.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A timer, or room for one: 28 bytes, what its queue keeps of it, and the payload.
+/// Where an order has a slot. Earlier places hold earlier times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place(u32);
+
+impl Place {
+    /// Among those due soon.
+    pub(super) const NEAR: Self = Self(0);
+    /// In none. Later than any other, so that no time is late enough to leave it there.
+    pub(super) const NOWHERE: Self = Self(u32::MAX);
+    /// Added to all places of an order by turns, so that a place of before is none of now.
+    pub(super) const TURN: u32 = 1 << 24;
+
+    /// In a bucket.
+    #[inline]
+    pub(super) fn bucket(index: usize, turn: u32) -> Self {
+        Self(turn + 1 + index as u32)
+    }
+
+    #[inline]
+    pub(super) fn is_bucket(self) -> bool {
+        self != Self::NEAR && self != Self::NOWHERE
+    }
+
+    /// The number of a bucket.
+    #[inline]
+    pub(super) fn index(self) -> usize {
+        (self.0 % Self::TURN) as usize - 1
+    }
+}
+
+/// What an order keeps in a slot: the place, and two numbers whose meaning is the order's.
 #[derive(Debug)]
-pub(super) struct Slot<L, T> {
+pub(super) struct Links {
+    pub(super) place: Place,
+    pub(super) numbers: [u32; 2],
+}
+
+/// A timer, or room for one: 40 bytes and the payload.
+#[derive(Debug)]
+pub(super) struct Slot<T> {
     /// While free: that of the last timer here.
     pub(super) hard_ns: u64,
     /// While free: the number of the next free slot.
@@ -17,13 +54,13 @@ pub(super) struct Slot<L, T> {
     /// Counts insertions and moves over the whole queue; never comes twice. Orders timers of equal
     /// hard expiry. 64 bits last 584 years at one in a nanosecond.
     pub(super) sequence: u64,
-    /// Where its queue has it; outlives the timer.
-    pub(super) links: L,
+    /// Outlive the timer.
+    pub(super) links: Links,
     generation: u32,
     payload: Option<T>,
 }
 
-impl<L, T> Slot<L, T> {
+impl<T> Slot<T> {
     #[inline]
     pub(super) fn is_armed(&self) -> bool {
         self.payload.is_some()
@@ -48,15 +85,15 @@ impl<L, T> Slot<L, T> {
 }
 
 #[derive(Debug)]
-pub(super) struct Slots<L, T> {
-    slots: Vec<Slot<L, T>>,
+pub(super) struct Slots<T> {
+    slots: Vec<Slot<T>>,
     free: u32,
     armed: usize,
 }
 
-impl<L: Default, T> Slots<L, T> {
-    pub(super) fn with_capacity(timers: usize) -> Self {
-        Self { slots: Vec::with_capacity(timers), free: NONE, armed: 0 }
+impl<T> Slots<T> {
+    pub(super) fn new() -> Self {
+        Self { slots: Vec::new(), free: NONE, armed: 0 }
     }
 
     /// Makes room for `timers` in all.
@@ -85,7 +122,7 @@ impl<L: Default, T> Slots<L, T> {
                 hard_ns: 0,
                 soft_ns: u64::from(NONE),
                 sequence: 0,
-                links: L::default(),
+                links: Links { place: Place::NOWHERE, numbers: [NONE; 2] },
                 generation: 0,
                 payload: None,
             });
@@ -101,7 +138,7 @@ impl<L: Default, T> Slots<L, T> {
     }
 
     #[inline]
-    pub(super) fn checked(&self, handle: Handle) -> Result<&Slot<L, T>, Stale> {
+    pub(super) fn checked(&self, handle: Handle) -> Result<&Slot<T>, Stale> {
         match self.slots.get(handle.slot as usize) {
             Some(slot) if slot.generation == handle.generation && slot.is_armed() => Ok(slot),
             _ => Err(Stale),
@@ -109,8 +146,13 @@ impl<L: Default, T> Slots<L, T> {
     }
 
     #[inline]
-    pub(super) fn slot(&mut self, number: u32) -> &mut Slot<L, T> {
+    pub(super) fn slot(&mut self, number: u32) -> &mut Slot<T> {
         &mut self.slots[number as usize]
+    }
+
+    /// All slots, with their numbers.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Slot<T>)> {
+        (0..).zip(&mut self.slots)
     }
 
     /// Takes the timer out of an armed slot; its links stay as they are.
@@ -136,8 +178,8 @@ mod tests {
 
     #[test]
     fn a_slot_whose_generations_are_spent_is_not_used_again() {
-        let mut slots = Slots::<(), _>::with_capacity(1);
-        let arm = |slots: &mut Slots<_, _>, payload| {
+        let mut slots = Slots::new();
+        let arm = |slots: &mut Slots<_>, payload| {
             let handle = slots.arm(payload).unwrap();
             slots.slot(handle.slot).set(Expiry::at(1), 0);
             handle

@@ -1,32 +1,8 @@
 //! Timers that are not due soon, in buckets of slot numbers.
 
 use crate::queue::calendar::{BUCKETS, Calendar, Span};
-use alloc::boxed::Box;
+use crate::queue::slots::{NONE, Place};
 use alloc::vec::Vec;
-
-/// No chunk; ends a bucket.
-const NONE: u32 = u32::MAX;
-
-/// Where a slot's entry is. Earlier places hold earlier times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(u32);
-
-impl Place {
-    /// Among those due soon.
-    pub(super) const NEAR: Self = Self(0);
-    /// There is no entry. Later than any other, so that no time is late enough to leave it there.
-    pub(super) const NOWHERE: Self = Self(u32::MAX);
-    /// Alternates with every sweep, so that a place from before it is none from after it.
-    const SWEEP: u32 = 1 << 24;
-
-    fn bucket(index: usize, sweep: u32) -> Self {
-        Self(sweep + 1 + index as u32)
-    }
-
-    fn index(self) -> usize {
-        (self.0 % Self::SWEEP) as usize - 1
-    }
-}
 
 /// One cache line of slot numbers.
 #[derive(Clone, Copy, Debug)]
@@ -57,12 +33,12 @@ impl Bucket {
 #[derive(Debug)]
 pub(super) struct Far {
     calendar: Calendar,
-    buckets: Box<[Bucket]>,
+    buckets: Vec<Bucket>,
     chunks: Vec<Chunk>,
     free: u32,
     count: usize,
-    /// [`Place::SWEEP`] or 0.
-    sweep: u32,
+    /// [`Place::TURN`] after every other sweep, else 0.
+    turn: u32,
 }
 
 /// A bucket that was taken out, to be read with [`Far::drain`].
@@ -70,26 +46,35 @@ pub(super) struct Far {
 pub(super) struct Opened(Bucket);
 
 impl Far {
-    /// Room for `entries` without allocating.
-    pub(super) fn with_capacity(entries: usize) -> Self {
-        let mut far = Self {
+    pub(super) const fn new() -> Self {
+        Self {
             calendar: Calendar::new(),
-            buckets: Box::new([]),
+            buckets: Vec::new(),
             chunks: Vec::new(),
             free: NONE,
             count: 0,
-            sweep: 0,
-        };
-        if entries > 0 {
-            far.make_buckets();
-            // A chunk more than it fills for each bucket, which begins one anew.
-            far.chunks.reserve_exact(entries / Chunk::SLOTS + entries.min(BUCKETS));
+            turn: 0,
         }
-        far
+    }
+
+    /// Makes room for so many slot numbers.
+    pub(super) fn reserve(&mut self, entries: usize) {
+        self.make_buckets();
+        // A chunk more than it fills for each bucket, which begins one anew.
+        let chunks = entries / Chunk::SLOTS + entries.min(BUCKETS);
+        self.chunks.reserve_exact(chunks.saturating_sub(self.chunks.len()));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.calendar = Calendar::new();
+        self.buckets.fill(Bucket::EMPTY);
+        self.chunks.clear();
+        self.free = NONE;
+        self.count = 0;
     }
 
     fn make_buckets(&mut self) {
-        self.buckets = alloc::vec![Bucket::EMPTY; BUCKETS].into_boxed_slice();
+        self.buckets.resize(BUCKETS, Bucket::EMPTY);
     }
 
     pub(super) fn base_ns(&self) -> u64 {
@@ -109,7 +94,7 @@ impl Far {
     /// Where a time above the base belongs.
     #[inline]
     pub(super) fn place(&self, time_ns: u64) -> Place {
-        Place::bucket(self.calendar.bucket(time_ns), self.sweep)
+        Place::bucket(self.calendar.bucket(time_ns), self.turn)
     }
 
     #[inline]
@@ -147,7 +132,7 @@ impl Far {
     pub(super) fn next(&self) -> Option<(Place, Span, usize)> {
         let span = self.calendar.next()?;
         let count = self.buckets[span.bucket].count as usize;
-        Some((Place::bucket(span.bucket, self.sweep), span, count))
+        Some((Place::bucket(span.bucket, self.turn), span, count))
     }
 
     /// Takes a bucket out.
@@ -180,11 +165,11 @@ impl Far {
     /// `keep` is asked of slots: whether the slot's place is the first one given and the slot is to be
     /// kept, and if so to give it the second.
     pub(super) fn sweep(&mut self, mut keep: impl FnMut(u32, Place, Place) -> bool) {
-        let before = self.sweep;
-        self.sweep ^= Place::SWEEP;
+        let before = self.turn;
+        self.turn ^= Place::TURN;
         for index in 0..self.buckets.len() {
             let from = Place::bucket(index, before);
-            let to = Place::bucket(index, self.sweep);
+            let to = Place::bucket(index, self.turn);
             let mut opened = self.open(from);
             while let Some((slots, used)) = self.drain(&mut opened) {
                 for &slot in &slots[..used] {

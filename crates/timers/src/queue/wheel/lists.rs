@@ -1,46 +1,12 @@
 //! Linked lists of slots, one a bucket.
 
 use crate::queue::calendar::{BUCKETS, Calendar, Span};
-use crate::queue::slots::{NONE, Slots};
-use alloc::boxed::Box;
+use crate::queue::slots::{Links, NONE, Place, Slots};
+use alloc::vec::Vec;
 
-/// Where a slot is. Earlier places hold earlier times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(u32);
-
-impl Place {
-    /// Among those of open granules.
-    pub(super) const NEAR: Self = Self(0);
-    pub(super) const NOWHERE: Self = Self(u32::MAX);
-
-    pub(super) fn is_list(self) -> bool {
-        self != Self::NEAR && self != Self::NOWHERE
-    }
-
-    fn index(self) -> usize {
-        self.0 as usize - 1
-    }
-}
-
-/// A slot's place and its neighbours in the list there.
-#[derive(Debug)]
-pub(super) struct Link {
-    pub(super) place: Place,
-    previous: u32,
-    next: u32,
-}
-
-impl Link {
-    pub(super) fn next(&self) -> Option<u32> {
-        (self.next != NONE).then_some(self.next)
-    }
-}
-
-impl Default for Link {
-    fn default() -> Self {
-        Self { place: Place::NOWHERE, previous: NONE, next: NONE }
-    }
-}
+// What `Links::numbers` mean here: a slot's neighbours in its list.
+const PREVIOUS: usize = 0;
+const NEXT: usize = 1;
 
 #[derive(Clone, Copy, Debug)]
 struct Ends {
@@ -55,17 +21,23 @@ impl Ends {
 #[derive(Debug)]
 pub(super) struct Lists {
     calendar: Calendar,
-    ends: Box<[Ends]>,
+    ends: Vec<Ends>,
     count: usize,
 }
 
 impl Lists {
-    pub(super) fn new() -> Self {
-        Self {
-            calendar: Calendar::new(),
-            ends: alloc::vec![Ends::EMPTY; BUCKETS].into_boxed_slice(),
-            count: 0,
-        }
+    pub(super) const fn new() -> Self {
+        Self { calendar: Calendar::new(), ends: Vec::new(), count: 0 }
+    }
+
+    pub(super) fn reserve(&mut self) {
+        self.ends.resize(BUCKETS, Ends::EMPTY);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.calendar = Calendar::new();
+        self.ends.fill(Ends::EMPTY);
+        self.count = 0;
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -84,38 +56,43 @@ impl Lists {
     /// Where a granule after the base belongs.
     #[inline]
     pub(super) fn place(&self, granule: u64) -> Place {
-        Place(self.calendar.bucket(granule) as u32 + 1)
+        Place::bucket(self.calendar.bucket(granule), 0)
     }
 
     /// Puts a slot that is nowhere at the end of a list.
     #[inline]
-    pub(super) fn link<T>(&mut self, slots: &mut Slots<Link, T>, number: u32, place: Place) {
+    pub(super) fn link<T>(&mut self, slots: &mut Slots<T>, number: u32, place: Place) {
+        if self.ends.is_empty() {
+            self.reserve();
+        }
         let ends = &mut self.ends[place.index()];
         let last = core::mem::replace(&mut ends.last, number);
         if last == NONE {
             ends.first = number;
             self.calendar.set_occupied(place.index());
         } else {
-            slots.slot(last).links.next = number;
+            slots.slot(last).links.numbers[NEXT] = number;
         }
-        slots.slot(number).links = Link { place, previous: last, next: NONE };
+        slots.slot(number).links = Links { place, numbers: [last, NONE] };
         self.count += 1;
     }
 
     /// Takes a slot out of the list it is in.
     #[inline]
-    pub(super) fn unlink<T>(&mut self, slots: &mut Slots<Link, T>, number: u32) {
-        let Link { place, previous, next } = core::mem::take(&mut slots.slot(number).links);
+    pub(super) fn unlink<T>(&mut self, slots: &mut Slots<T>, number: u32) {
+        let links = &mut slots.slot(number).links;
+        let place = core::mem::replace(&mut links.place, Place::NOWHERE);
+        let (previous, next) = (links.numbers[PREVIOUS], links.numbers[NEXT]);
         let ends = &mut self.ends[place.index()];
         if previous == NONE {
             ends.first = next;
         } else {
-            slots.slot(previous).links.next = next;
+            slots.slot(previous).links.numbers[NEXT] = next;
         }
         if next == NONE {
             ends.last = previous;
         } else {
-            slots.slot(next).links.previous = previous;
+            slots.slot(next).links.numbers[PREVIOUS] = previous;
         }
         if ends.first == NONE {
             self.calendar.set_empty(place.index());
@@ -130,8 +107,10 @@ impl Lists {
         (ends.first != NONE).then_some(ends.first)
     }
 
-    /// Counts a slot that was in a list that was taken.
-    pub(super) fn taken(&mut self) {
+    /// The slot after one that was in a list that was taken; its own place is the caller's to set.
+    pub(super) fn taken<T>(&mut self, slots: &mut Slots<T>, number: u32) -> Option<u32> {
         self.count -= 1;
+        let next = slots.slot(number).links.numbers[NEXT];
+        (next != NONE).then_some(next)
     }
 }
