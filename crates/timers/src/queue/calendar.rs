@@ -87,6 +87,15 @@ pub(super) fn common(a: u64, b: u64) -> (u64, u64) {
     (a & !below, a | below)
 }
 
+/// The earliest time with all the digits that times have in common of which one is `time` and which
+/// differ from it in the bits `differ`.
+#[inline]
+pub(super) fn prefix(time: u64, differ: u64) -> u64 {
+    let different_bits = u64::BITS - differ.leading_zeros();
+    let below = different_bits.next_multiple_of(DIGIT_BITS);
+    if below == u64::BITS { 0 } else { time >> below << below }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +118,14 @@ mod tests {
             calendar.set_empty(bucket);
         }
         assert_eq!(calendar.next(), None);
+    }
+
+    #[test]
+    fn what_many_times_have_in_common() {
+        assert_eq!(prefix(0x12_3456, 0), 0x12_3456);
+        assert_eq!(prefix(0x12_3456, 1), 0x12_3400);
+        assert_eq!(prefix(0x12_3456, 0x100), 0x12_0000);
+        assert_eq!(prefix(u64::MAX, 1 << 63), 0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Timers that are not due soon, in buckets of slot numbers.
 
-use crate::queue::calendar::{BUCKETS, Calendar, Span};
+use crate::queue::calendar::{self, BUCKETS, Calendar, Span};
 use crate::queue::slots::{NONE, Place};
 use alloc::vec::Vec;
 
@@ -23,10 +23,13 @@ struct Bucket {
     first: u32,
     last: u32,
     count: u32,
+    /// One of its times, and in which bits others have differed from it.
+    time_ns: u64,
+    differ: u64,
 }
 
 impl Bucket {
-    const EMPTY: Self = Self { first: NONE, last: NONE, count: 0 };
+    const EMPTY: Self = Self { first: NONE, last: NONE, count: 0, time_ns: 0, differ: 0 };
 }
 
 /// Slot numbers by time, for times above a base.
@@ -39,6 +42,17 @@ pub(super) struct Far {
     count: usize,
     /// [`Place::TURN`] after every other sweep, else 0.
     turn: u32,
+}
+
+/// A bucket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Next {
+    pub(super) place: Place,
+    /// How many slot numbers it holds.
+    pub(super) count: usize,
+    pub(super) span: Span,
+    /// The earliest time that begins with all digits that its times have in common.
+    pub(super) common_ns: u64,
 }
 
 /// A bucket that was taken out, to be read with [`Far::drain`].
@@ -98,7 +112,7 @@ impl Far {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, place: Place, slot: u32) {
+    pub(super) fn push(&mut self, place: Place, time_ns: u64, slot: u32) {
         if self.buckets.is_empty() {
             self.make_buckets();
         }
@@ -117,6 +131,8 @@ impl Far {
             self.chunks[chunk as usize].next = NONE;
             if bucket.first == NONE {
                 bucket.first = chunk;
+                bucket.time_ns = time_ns;
+                bucket.differ = 0;
                 self.calendar.set_occupied(index);
             } else {
                 self.chunks[bucket.last as usize].next = chunk;
@@ -124,15 +140,23 @@ impl Far {
             bucket.last = chunk;
         }
         self.chunks[bucket.last as usize].slots[at] = slot;
+        bucket.differ |= bucket.time_ns ^ time_ns;
         bucket.count += 1;
         self.count += 1;
     }
 
-    /// The bucket with the earliest times: where it is, what it spans, and how many it holds.
-    pub(super) fn next(&self) -> Option<(Place, Span, usize)> {
+    /// The bucket with the earliest times.
+    #[inline]
+    pub(super) fn next(&self) -> Option<Next> {
         let span = self.calendar.next()?;
-        let count = self.buckets[span.bucket].count as usize;
-        Some((Place::bucket(span.bucket, self.turn), span, count))
+        let Bucket { count, time_ns, differ, .. } = self.buckets[span.bucket];
+        let common_ns = calendar::prefix(time_ns, differ);
+        Some(Next {
+            place: Place::bucket(span.bucket, self.turn),
+            count: count as usize,
+            span,
+            common_ns,
+        })
     }
 
     /// Takes a bucket out.
@@ -162,9 +186,9 @@ impl Far {
 
     /// Drops every number that need not be kept, and those that come twice.
     ///
-    /// `keep` is asked of slots: whether the slot's place is the first one given and the slot is to be
-    /// kept, and if so to give it the second.
-    pub(super) fn sweep(&mut self, mut keep: impl FnMut(u32, Place, Place) -> bool) {
+    /// `keep` is asked of slots: if the slot's place is the first one given and the slot is to be kept,
+    /// it gives it the second, and says the slot's time.
+    pub(super) fn sweep(&mut self, mut keep: impl FnMut(u32, Place, Place) -> Option<u64>) {
         let before = self.turn;
         self.turn ^= Place::TURN;
         for index in 0..self.buckets.len() {
@@ -173,8 +197,8 @@ impl Far {
             let mut opened = self.open(from);
             while let Some((slots, used)) = self.drain(&mut opened) {
                 for &slot in &slots[..used] {
-                    if keep(slot, from, to) {
-                        self.push(to, slot);
+                    if let Some(time_ns) = keep(slot, from, to) {
+                        self.push(to, time_ns, slot);
                     }
                 }
             }

@@ -63,27 +63,28 @@ impl PreciseOrder {
                 self.spill(slots);
             }
         } else {
-            self.far.push(place, number);
+            self.far.push(place, slot.hard_ns, number);
         }
     }
 
     /// With nothing near, looks for what is next. Whether there may be something.
     fn refill<T>(&mut self, slots: &mut Slots<T>) -> bool {
         self.spill_at = SPILL;
-        while let Some((place, span, count)) = self.far.next() {
-            if !self.near.is_empty() && count + self.near.len() > LOAD_MAX {
+        while let Some(next) = self.far.next() {
+            if !self.near.is_empty() && next.count + self.near.len() > LOAD_MAX {
                 break;
             }
-            let is_one_time = span.first == span.last;
-            let is_small = count <= LOAD_MAX || is_one_time;
-            self.far.set_base(span.first);
-            self.near_last_ns = if is_small { span.last } else { span.first };
-            self.redistribute(slots, place);
+            let is_small = next.count <= LOAD_MAX;
+            // What has many digits in common skips the levels of those.
+            self.far.set_base(if is_small { next.span.first } else { next.common_ns });
+            self.near_last_ns = if is_small { next.span.last } else { next.common_ns };
+            self.redistribute(slots, next.place);
             if self.near.len() >= LOAD_MIN {
                 break;
             }
         }
-        if self.far.count() == 0 {
+        // So few that buckets are not worth it; but what comes after many due now is not near them.
+        if self.far.count() == 0 && self.near.len() < LOAD_MIN {
             self.far.set_base(0);
             self.near_last_ns = u64::MAX;
         }
@@ -112,7 +113,7 @@ impl PreciseOrder {
                     self.near.load(near_entry(slot, number));
                 } else {
                     slot.links.place = self.far.place(slot.hard_ns);
-                    self.far.push(slot.links.place, number);
+                    self.far.push(slot.links.place, slot.hard_ns, number);
                 }
             }
         }
@@ -125,7 +126,9 @@ impl PreciseOrder {
         let first_ns = entries.first().map_or(0, |entry| entry.hard_ns).max(self.far.base_ns());
         let beyond = entries.iter().skip(SPILL_KEEP).find(|entry| entry.hard_ns > first_ns);
         let Some(&Entry { hard_ns: beyond_ns, .. }) = beyond else {
-            // All due at once.
+            // All due at once, or overdue. What comes later goes elsewhere from here on.
+            self.far.set_base(first_ns);
+            self.near_last_ns = first_ns;
             self.spill_at = self.near.len() * 2;
             return;
         };
@@ -148,7 +151,7 @@ impl PreciseOrder {
                 return true;
             }
             slot.links.place = far.place(slot.hard_ns);
-            far.push(slot.links.place, entry.slot);
+            far.push(slot.links.place, slot.hard_ns, entry.slot);
             false
         });
         self.spill_at = SPILL.max(self.near.len() * 2);
@@ -169,10 +172,10 @@ impl PreciseOrder {
         self.far.sweep(|number, from, to| {
             let slot = slots.slot(number);
             if slot.links.place != from {
-                return false;
+                return None;
             }
             slot.links.place = if slot.is_armed() { to } else { Place::NOWHERE };
-            slot.is_armed()
+            slot.is_armed().then_some(slot.hard_ns)
         });
         self.garbage = 0;
     }
@@ -230,7 +233,7 @@ impl Order for PreciseOrder {
     fn earliest_ns(&self) -> Option<u64> {
         match self.near.first() {
             Some(entry) => Some(entry.hard_ns),
-            None => self.far.next().map(|(_, span, _)| span.first),
+            None => self.far.next().map(|next| next.span.first),
         }
     }
 
