@@ -19,6 +19,7 @@ extern crate alloc;
 mod class;
 mod expiry;
 mod handle;
+pub mod policy;
 pub mod queue;
 
 pub use class::{Class, Kind, Level, Priority};
