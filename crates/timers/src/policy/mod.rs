@@ -183,6 +183,10 @@ pub trait Policy<T> {
 
     /// The contexts that have something to do, the most urgent first. May be asked at any time, and
     /// changes with every call.
+    ///
+    /// A callback that has begun is no longer in here. Its thread goes on at the priority that its
+    /// context had when [`step`](Self::step) yielded it, or at a higher one that the context gets
+    /// meanwhile.
     fn runnable(&self) -> Runnables;
 
     /// When a timer fires or should have fired.

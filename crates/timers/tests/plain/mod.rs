@@ -5,14 +5,14 @@ use tardy_timers::{Expiry, Handle, Stale};
 
 /// A list sorted by hard expiry, then by insertion or move. A handle is the number of the insertion.
 #[derive(Debug)]
-pub struct Plain<T> {
+pub(crate) struct Plain<T> {
     timers: Vec<(Handle, Expiry, T)>,
     inserted: u64,
 }
 
 impl<T> Plain<T> {
     /// An empty one.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { timers: Vec::new(), inserted: 0 }
     }
 

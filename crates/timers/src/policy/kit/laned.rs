@@ -8,6 +8,7 @@ use super::edges::Edges;
 use super::pending::Pending;
 use super::slots::{Key, Place};
 use super::store::{Course, Store};
+use crate::policy::settings::thread_priority;
 use crate::policy::{
     Arm, Context, HARD_IRQ_PRIORITY, Policy, Program, Rearm, Runnable, Runnables, Settings, Step,
 };
@@ -56,6 +57,8 @@ pub(crate) struct Laned<T, Q, R> {
     rules: R,
     settings: Settings,
     lanes: Vec<Served>,
+    /// Which lanes each context serves, a bit each.
+    contexts: Vec<(Context, u128)>,
     store: Store<T, Q, 2>,
     device: Device,
     edges: Edges,
@@ -69,6 +72,7 @@ impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
         Self {
             store: Store::new(settings.timers, lanes.len(), queue),
             device: Device::new(settings.rearm, edges.next_ns()),
+            contexts: contexts(&lanes),
             rules,
             settings: *settings,
             lanes,
@@ -88,9 +92,10 @@ impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
         if in_wheel || self.rules.waits_for_tick(arm) { WHEEL } else { PRECISE }
     }
 
-    fn mask(&self, context: Context) -> u128 {
-        let served = |(at, lane): (usize, &Served)| u128::from(lane.by == context) << at;
-        self.lanes.iter().enumerate().map(served).sum()
+    /// Who is first in a context's highest lane.
+    fn first_in(&self, context: Context) -> Option<Key> {
+        let (_, lanes) = self.contexts.iter().find(|(served, _)| *served == context)?;
+        self.store.first_pending(*lanes)
     }
 
     /// The interrupt's turn: what comes first, the tick or a callback; at last, the device.
@@ -100,7 +105,7 @@ impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
         }
         // What has become due meanwhile is run by the same interrupt, as by the kernel's.
         self.store.collect(PRECISE, now_ns);
-        let first = self.store.first_pending(self.mask(Context::HardIrq));
+        let first = self.first_in(Context::HardIrq);
         let hard_ns = first.and_then(|key| Some(self.store.get(key).ok()?.arm.expiry.hard_ns()));
         if self.edges.is_due(now_ns) && hard_ns.is_none_or(|ns| self.edges.next_ns() <= Some(ns)) {
             let jiffies = self.edges.pass(now_ns);
@@ -166,7 +171,7 @@ impl<T, Q: Queue<Key>, R: Rules> Policy<T> for Laned<T, Q, R> {
         if context == Context::HardIrq {
             return self.interrupt_step(now_ns);
         }
-        let key = self.store.first_pending(self.mask(context))?;
+        let key = self.first_in(context)?;
         self.store.fire(key).map(Step::Fire)
     }
 
@@ -176,13 +181,14 @@ impl<T, Q: Queue<Key>, R: Rules> Policy<T> for Laned<T, Q, R> {
             runnables.add(Runnable { context: Context::HardIrq, priority: HARD_IRQ_PRIORITY });
         }
         let pending = self.store.pending();
-        let mut left = u128::MAX;
-        while let Some(lane) = pending.highest_lane(left) {
-            left &= !(u128::MAX << lane);
-            let served = self.lanes[usize::from(lane)];
-            if served.by != Context::HardIrq {
-                let priority = self.rules.follows(pending).unwrap_or(served.priority);
-                runnables.add(Runnable { context: served.by, priority });
+        for (context, lanes) in &self.contexts {
+            if *context == Context::HardIrq {
+                continue;
+            }
+            if let Some(lane) = pending.highest_lane(*lanes) {
+                let own = self.lanes[usize::from(lane)].priority;
+                let priority = thread_priority(self.rules.follows(pending).unwrap_or(own));
+                runnables.add(Runnable { context: *context, priority });
             }
         }
         runnables
@@ -211,4 +217,15 @@ impl<T, Q: Queue<Key>, R: Rules> Policy<T> for Laned<T, Q, R> {
     fn defer(&mut self, on: bool) -> bool {
         self.rules.defer(on)
     }
+}
+
+fn contexts(lanes: &[Served]) -> Vec<(Context, u128)> {
+    let mut contexts: Vec<(Context, u128)> = Vec::new();
+    for (at, lane) in lanes.iter().enumerate() {
+        match contexts.iter_mut().find(|(context, _)| *context == lane.by) {
+            Some((_, mask)) => *mask |= 1 << at,
+            None => contexts.push((lane.by, 1 << at)),
+        }
+    }
+    contexts
 }

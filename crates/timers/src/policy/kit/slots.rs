@@ -150,3 +150,43 @@ impl<T> Slots<T> {
         &mut self.slots[at as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Expiry;
+
+    fn timer(payload: u32) -> Timer<u32> {
+        let arm = Arm::kernel(Expiry::at(0));
+        Timer { arm, payload, lane: 0, priority: 0, place: Place::Nowhere }
+    }
+
+    #[test]
+    fn within_its_room_it_does_not_grow() {
+        let mut slots = Slots::with_capacity(8);
+        let capacity = slots.slots.capacity();
+        for round in 0..100 {
+            let keys: Vec<Key> = (0..8).map(|n| slots.insert(timer(n)).unwrap()).collect();
+            for at in 0..8 {
+                let key = keys[(at + round) % 8];
+                assert!(slots.remove(key).is_ok());
+                assert!(slots.remove(key).is_err());
+            }
+        }
+        assert_eq!((slots.len(), slots.slots.capacity()), (0, capacity));
+    }
+
+    #[test]
+    fn a_slot_whose_generations_are_used_up_is_retired() {
+        let mut slots = Slots::with_capacity(1);
+        let first = slots.insert(timer(1)).unwrap();
+        slots.slots[0].generation = u32::MAX;
+        let last = slots.key_at(0);
+        assert!(slots.get(first).is_err());
+        assert!(slots.remove(last).is_ok());
+        assert!(slots.get(last).is_err());
+        let next = slots.insert(timer(2)).unwrap();
+        assert_eq!((next.slot(), slots.len()), (1, 1));
+        assert!(slots.remove(last).is_err());
+    }
+}

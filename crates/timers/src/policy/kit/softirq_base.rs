@@ -59,12 +59,9 @@ impl<T, Q: Queue<Key>> SoftirqBase<T, Q> {
 
     /// A timer was put into its queue.
     fn started(&mut self, soft: bool) {
-        if self.in_interrupt {
-            return;
-        }
         if !soft {
             let first_ns = self.store.first_ns(HARD);
-            self.device.started(first_ns);
+            self.program_earlier(first_ns);
             return;
         }
         let first_ns = self.store.first_ns(SOFT);
@@ -73,7 +70,15 @@ impl<T, Q: Queue<Key>> SoftirqBase<T, Q> {
             (first_ns, _) => first_ns.is_some(),
         };
         if !self.softirq_raised && is_earlier {
+            // Also during an interrupt, which would otherwise end with the device programmed for a
+            // timer that no interrupt looks at.
             self.softirq_expires_next_ns = first_ns;
+            self.program_earlier(first_ns);
+        }
+    }
+
+    fn program_earlier(&mut self, first_ns: Option<u64>) {
+        if !self.in_interrupt {
             self.device.started(first_ns);
         }
     }
