@@ -43,6 +43,10 @@
 //! When the device is programmed ([`Rearm`]) is settled apart from where callbacks run: the last
 //! policies are named after it, the others take [`Settings::rearm`].
 //!
+//! The queue is any that keeps [`Queue`]'s promises. One whose next expiry may be earlier than the
+//! first timer's costs interrupts that find nothing; it must name a time that is later than `now_ns`
+//! once [`pop_expired`](Queue::pop_expired) has found nothing due, or these would never end.
+//!
 //! # Example
 //!
 //! ```

@@ -6,7 +6,7 @@
 use super::device::Device;
 use super::edges::Edges;
 use super::pending::Pending;
-use super::slots::{Key, Place};
+use super::slots::Key;
 use super::store::{Course, Store};
 use crate::policy::settings::thread_priority;
 use crate::policy::{
@@ -150,7 +150,7 @@ impl<T, Q: Queue<Key>, R: Rules> Policy<T> for Laned<T, Q, R> {
         if self.in_interrupt {
             return self.store.rearm(key, queue, expiry);
         }
-        if self.device.removes_first() && timer.place != Place::Pending {
+        if self.device.removes_first() {
             self.store.withdraw(key)?;
             let first_ns = self.first_ns();
             self.device.removed(first_ns);
