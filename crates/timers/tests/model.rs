@@ -71,7 +71,11 @@ impl<Q: Queue<usize>> Pair<Q> {
                 assert_eq!(self.queue.rearm(handle, *expiry), expected);
                 assert_eq!(self.queue.expiry(handle), expected.map(|()| *expiry));
             }
-            Call::Advance(now_ns) => while self.pop(*now_ns) {},
+            Call::Advance(now_ns) => {
+                while self.pop(*now_ns) {}
+                let next_ns = self.queue.next_expiry_ns();
+                assert!(next_ns.is_none_or(|next_ns| next_ns > *now_ns), "nothing is due");
+            }
             Call::Pop(now_ns) => drop(self.pop(*now_ns)),
         }
         assert_eq!(self.queue.len(), self.plain.len());

@@ -61,7 +61,8 @@ pub trait Queue<T> {
     /// When to look next: the time to program a clock-event device for, ns. No timer's hard expiry is
     /// earlier. `None` where nothing is armed.
     ///
-    /// Whether it is exactly the first hard expiry, or may be earlier, is each queue's to say.
+    /// Whether it is exactly the first hard expiry, or may be earlier, is each queue's to say. It is
+    /// later than `now_ns` once [`pop_expired`](Self::pop_expired) has found nothing due at `now_ns`.
     fn next_expiry_ns(&mut self) -> Option<u64>;
 
     /// Removes the first timer, if it is due at `now_ns`. Called until `None`, it yields all that are

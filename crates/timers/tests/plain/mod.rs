@@ -1,64 +1,62 @@
-//! A queue as plain as can be, straight from what `Queue` promises: what others are held against.
-#![allow(dead_code)] // each test binary uses a part
+// The plainest queue there can be, to hold others against: a sorted list.
 
 use tardy_timers::queue::{Fired, Full, Queue};
 use tardy_timers::{Expiry, Handle, Stale};
 
-/// All timers, the first to fire first.
+/// A list sorted by hard expiry, then by insertion or move. A handle is the number of the insertion.
+#[derive(Debug)]
 pub(crate) struct Plain<T> {
-    timers: Vec<Fired<T>>,
-    handles: u64,
+    timers: Vec<(Handle, Expiry, T)>,
+    inserted: u64,
 }
 
 impl<T> Plain<T> {
+    /// An empty one.
     pub(crate) fn new() -> Self {
-        Self { timers: Vec::new(), handles: 0 }
+        Self { timers: Vec::new(), inserted: 0 }
     }
 
-    fn take(&mut self, handle: Handle) -> Result<Fired<T>, Stale> {
-        let at = self.timers.iter().position(|timer| timer.handle == handle).ok_or(Stale)?;
-        Ok(self.timers.remove(at))
+    fn find(&self, handle: Handle) -> Result<usize, Stale> {
+        self.timers.iter().position(|timer| timer.0 == handle).ok_or(Stale)
     }
 
-    /// Behind all that fire at the same time or before.
-    fn put(&mut self, timer: Fired<T>) {
-        let hard_ns = timer.expiry.hard_ns();
-        let at = self.timers.partition_point(|other| other.expiry.hard_ns() <= hard_ns);
-        self.timers.insert(at, timer);
+    fn put(&mut self, handle: Handle, expiry: Expiry, payload: T) {
+        let at = self.timers.partition_point(|timer| timer.1.hard_ns() <= expiry.hard_ns());
+        self.timers.insert(at, (handle, expiry, payload));
     }
 }
 
 impl<T> Queue<T> for Plain<T> {
     fn insert(&mut self, expiry: Expiry, payload: T) -> Result<Handle, Full<T>> {
-        self.handles += 1;
-        let handle = Handle::from_bits(self.handles);
-        self.put(Fired { handle, expiry, payload });
+        let handle = Handle::from_bits(self.inserted);
+        self.inserted += 1;
+        self.put(handle, expiry, payload);
         Ok(handle)
     }
 
     fn cancel(&mut self, handle: Handle) -> Result<T, Stale> {
-        self.take(handle).map(|timer| timer.payload)
+        let at = self.find(handle)?;
+        Ok(self.timers.remove(at).2)
     }
 
     fn rearm(&mut self, handle: Handle, expiry: Expiry) -> Result<(), Stale> {
-        let timer = self.take(handle)?;
-        self.put(Fired { expiry, ..timer });
+        let payload = self.cancel(handle)?;
+        self.put(handle, expiry, payload);
         Ok(())
     }
 
     fn next_expiry_ns(&mut self) -> Option<u64> {
-        self.timers.first().map(|timer| timer.expiry.hard_ns())
+        self.timers.first().map(|timer| timer.1.hard_ns())
     }
 
     fn pop_expired(&mut self, now_ns: u64) -> Option<Fired<T>> {
-        if self.timers.first()?.expiry.soft_ns() > now_ns {
-            return None;
-        }
-        Some(self.timers.remove(0))
+        let is_due = self.timers.first()?.1.soft_ns() <= now_ns;
+        let (handle, expiry, payload) = is_due.then(|| self.timers.remove(0))?;
+        Some(Fired { handle, expiry, payload })
     }
 
     fn expiry(&self, handle: Handle) -> Result<Expiry, Stale> {
-        self.timers.iter().find(|timer| timer.handle == handle).map(|t| t.expiry).ok_or(Stale)
+        self.find(handle).map(|at| self.timers[at].1)
     }
 
     fn len(&self) -> usize {
