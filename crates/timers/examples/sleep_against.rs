@@ -29,17 +29,17 @@ const PEERS: [(&str, Make); 9] = [
         Box::new(std::thread::sleep)
     }),
     ("spin_sleep default", || Box::new(spin_sleep::sleep)),
-    ("tardy sleep_for", || Box::new(|duration| drop(sleep_for(duration)))),
+    ("tardy sleep_for", || Box::new(|duration| _ = sleep_for(duration))),
     ("tardy Cpu", || sleeper(Precision::Cpu)),
     ("tardy p50", || sleeper(Precision::quantile(0.5).unwrap_or_default())),
     ("tardy Balanced", || sleeper(Precision::Balanced)),
-    ("tardy p99", || sleeper(Precision::quantile(0.99).unwrap_or_default())),
+    ("tardy p90", || sleeper(Precision::quantile(0.9).unwrap_or_default())),
     ("tardy Exact", || sleeper(Precision::Exact)),
 ];
 
 fn sleeper(precision: Precision) -> Box<dyn FnMut(Duration)> {
     let mut sleeper = Sleeper::new(precision);
-    Box::new(move |duration| drop(sleeper.sleep_for(duration)))
+    Box::new(move |duration| _ = sleeper.sleep_for(duration))
 }
 
 fn main() {

@@ -16,6 +16,8 @@
 //! A sleep is never early, and it is late only by what the machine did to the thread. Under a normal
 //! policy another thread may take the CPU at any time; that no sleeper can prevent.
 
+mod grid;
+mod interval;
 mod lateness;
 mod native;
 mod plan;
@@ -26,6 +28,8 @@ mod sleeper;
 use std::cell::RefCell;
 use std::time::Duration;
 
+pub use grid::{Overrun, ZeroPeriod};
+pub use interval::{Interval, Tick, interval};
 pub use precision::{BadQuantile, Precision, Quantile};
 pub use sleeper::{Sleeper, Slept};
 
