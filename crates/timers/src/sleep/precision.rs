@@ -20,7 +20,9 @@ pub enum Precision {
     /// just as well.
     #[default]
     Balanced,
-    /// The 99.5th percentile. A sleep shorter than that is spun nearly whole.
+    /// The 99.5th percentile. A sleep shorter than that is spun nearly whole. For a thread that has a
+    /// CPU to itself: where it must share one, what it spins counts against its share, and it is
+    /// preempted the sooner for it.
     Exact,
     /// Any other; see [`Precision::quantile`].
     Quantile(Quantile),
