@@ -10,7 +10,7 @@
 //! met, and spins the rest. A [`Precision`] says which quantile.
 //!
 //! - [`Sleeper`]: for a thread that sleeps often. No system call beside the sleep itself.
-//! - [`sleep_until`], [`sleep_for`]: for one sleep anywhere. Three more system calls each.
+//! - [`sleep_until`], [`sleep_for`]: for one sleep anywhere. Four more system calls each.
 //! - [`Interval`]: a period without drift.
 //!
 //! A sleep is never early, and it is late only by what the machine did to the thread. Under a normal
@@ -34,6 +34,7 @@ pub use precision::{BadQuantile, Precision, Quantile};
 pub use sleeper::{Sleeper, Slept};
 
 use crate::clock::{Moment, duration_ns, now_ns};
+use native::Ended;
 use plan::Planner;
 use slack::FineSlack;
 
@@ -44,9 +45,10 @@ thread_local! {
 /// Sleeps until `deadline` with the default [`Precision`]: nanoseconds of `CLOCK_MONOTONIC`, or an
 /// [`Instant`](std::time::Instant).
 ///
-/// What is learnt stays with the thread. The timer slack does not: it is put back before this returns,
-/// which with reading and setting it takes four system calls, about a microsecond. None are needed on
-/// a thread that has a [`Sleeper`], and one on a real-time thread.
+/// What is learnt stays with the thread. The timer slack does not: it is 1 ns for the kernel's part of
+/// the sleep alone, and put back before the rest is spun. Reading and setting it takes four system
+/// calls, about a microsecond in all. None are needed on a thread that has a [`Sleeper`], and one on a
+/// real-time thread.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -57,12 +59,18 @@ thread_local! {
 /// ```
 pub fn sleep_until(deadline: impl Into<Moment>) -> Slept {
     let deadline_ns = deadline.into().ns();
+    let asleep = |planner: &mut Planner| sleeper::sleep(planner, deadline_ns, finely).0;
+    let learning = PLANNER.try_with(|planner| planner.try_borrow_mut().map(|mut p| asleep(&mut p)));
+    match learning {
+        Ok(Ok(slept)) => slept,
+        // The thread is being torn down, or this is a signal handler inside such a sleep.
+        _ => asleep(&mut Planner::new(Precision::default())),
+    }
+}
+
+fn finely(wake_ns: u64) -> Ended {
     let _fine = FineSlack::hold();
-    let asleep = |planner: &mut Planner| sleeper::sleep(planner, now_ns(), deadline_ns).0;
-    // While the thread is being torn down its planner may be gone already.
-    PLANNER
-        .try_with(|planner| asleep(&mut planner.borrow_mut()))
-        .unwrap_or_else(|_| asleep(&mut Planner::new(Precision::default())))
+    native::sleep_until(wake_ns)
 }
 
 /// Sleeps for `duration` from now, as [`sleep_until`] does.

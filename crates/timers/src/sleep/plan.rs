@@ -81,9 +81,6 @@ impl Planner {
 
     /// Learns how late the kernel's part of `plan` ended. Says whether a generation ended with it.
     pub(crate) fn learn(&mut self, plan: Plan, lateness_ns: u64) -> Recorded {
-        if self.precision == Precision::Cpu {
-            return Recorded::Counted;
-        }
         let class = &mut self.classes[plan.class];
         let recorded = class.lateness.record(lateness_ns);
         class.until_lookup -= 1;

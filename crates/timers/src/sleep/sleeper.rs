@@ -72,7 +72,7 @@ impl Sleeper {
     ///
     /// [`Instant`]: std::time::Instant
     pub fn sleep_until(&mut self, deadline: impl Into<Moment>) -> Slept {
-        let (slept, recorded) = sleep(&mut self.planner, now_ns(), deadline.into().ns());
+        let (slept, recorded) = sleep(&mut self.planner, deadline.into().ns(), native::sleep_until);
         if recorded == Recorded::Turned {
             self.slack.renew();
         }
@@ -91,8 +91,13 @@ impl Sleeper {
     }
 }
 
-/// The sleep itself, `start_ns` being now.
-pub(super) fn sleep(planner: &mut Planner, start_ns: u64, deadline_ns: u64) -> (Slept, Recorded) {
+/// The sleep itself; `native` is the kernel's part of it.
+pub(super) fn sleep(
+    planner: &mut Planner,
+    deadline_ns: u64,
+    native: impl FnOnce(u64) -> Ended,
+) -> (Slept, Recorded) {
+    let start_ns = now_ns();
     if start_ns >= deadline_ns {
         let slept = Slept { lateness_ns: start_ns - deadline_ns, ..Slept::default() };
         return (slept, Recorded::Counted);
@@ -102,7 +107,7 @@ pub(super) fn sleep(planner: &mut Planner, start_ns: u64, deadline_ns: u64) -> (
     let mut awake_ns = start_ns;
     if plan.native_ns > 0 {
         let wake_ns = start_ns + plan.native_ns;
-        let ended = native::sleep_until(wake_ns);
+        let ended = native(wake_ns);
         awake_ns = now_ns();
         match ended {
             Ended::Slept => recorded = planner.learn(plan, awake_ns.saturating_sub(wake_ns)),
