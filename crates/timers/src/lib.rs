@@ -39,6 +39,13 @@ mod handle;
 pub mod policy;
 pub mod queue;
 
+#[cfg(feature = "live")]
+pub mod clock;
+#[cfg(feature = "live")]
+pub mod poller;
+#[cfg(feature = "live")]
+pub mod sleep;
+
 pub use class::{Class, Kind, Level, Priority};
 pub use expiry::Expiry;
 pub use handle::{Handle, Stale};
