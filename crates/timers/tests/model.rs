@@ -5,7 +5,7 @@ mod plain;
 use fastrand::Rng;
 use plain::Plain;
 use proptest::prelude::*;
-use tardy_timers::queue::{Auto, LazyRearm, Precise, Queue, Wheel};
+use tardy_timers::queue::{Auto, Chosen, LazyRearm, Precise, Queue, Wheel};
 use tardy_timers::{Expiry, Handle};
 
 /// One call.
@@ -240,6 +240,41 @@ fn many_due_at_once_fire_in_the_order_of_insertion() {
     let mut calls: Vec<_> = (0..10_000).map(|_| Call::Insert(Expiry::at(1_000_000))).collect();
     calls.push(Call::Rearm(0, Expiry::at(1_000_000)));
     on_every_queue(&calls);
+}
+
+/// Few, then more than any cache holds, then few again.
+#[test]
+fn a_queue_that_chooses_keeps_its_timers_and_their_handles() {
+    let mut queue = Auto::new();
+    let mut rng = Rng::with_seed(7);
+    let mut chosen = Vec::new();
+    let mut handles: Vec<Handle> = Vec::new();
+    let time = |handles: &[Handle], number: usize| 1_000 + (number * 7 % handles.len()) as u64;
+    for timers in [10, 5_000, 300_000, 5_000] {
+        while handles.len() > timers {
+            let number = handles.len() - 1;
+            assert_eq!(queue.cancel(handles.pop().unwrap()), Ok(number));
+        }
+        while handles.len() < timers {
+            handles.push(queue.insert(Expiry::at(5), handles.len()).unwrap());
+        }
+        for call in 0..timers.max(20_000) {
+            let number = if call < timers { call } else { rng.usize(0..timers) };
+            let expiry = Expiry::at(time(&handles, number));
+            queue.rearm(handles[number], expiry).unwrap();
+        }
+        chosen.push(queue.chosen());
+    }
+    let expected = [Chosen::Precise, Chosen::Wheel, Chosen::Precise, Chosen::Wheel];
+    assert_eq!(chosen, expected);
+    let mut fired: Vec<_> = std::iter::from_fn(|| queue.pop_expired(u64::MAX)).collect();
+    assert!(fired.is_sorted_by_key(|timer| timer.expiry));
+    fired.sort_by_key(|timer| timer.payload);
+    for (number, timer) in fired.iter().enumerate() {
+        assert_eq!((timer.payload, timer.handle), (number, handles[number]));
+        assert_eq!(timer.expiry, Expiry::at(time(&handles, number)));
+    }
+    assert_eq!(fired.len(), handles.len());
 }
 
 #[test]

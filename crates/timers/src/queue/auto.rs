@@ -8,8 +8,8 @@ use super::slots::{Place, Slots};
 use super::wheel::{Wheel, WheelOrder};
 use crate::Expiry;
 
-/// At least so many calls are looked at before the order is changed.
-const CALLS_MIN: u32 = 4096;
+/// After so many calls the choice is considered again.
+const CALLS: u32 = 4096;
 /// From so many timers on their memory is in no cache, and what counts is how often it is touched.
 const CACHED_MAX: usize = 200_000;
 /// So few timers are sorted more quickly than they are put into buckets.
@@ -19,8 +19,8 @@ const SORTED_MAX: usize = 24;
 /// [`Wheel`] does, whichever is the quicker for that.
 ///
 /// What fires, when and in what order does not depend on the choice. Changing it costs as much as arming
-/// all timers once more, and is considered only after as many calls as there are timers (and no fewer
-/// than 4096), so it is paid for by what it saves. Handles stay valid.
+/// all timers once more, and is done only after as many calls as there are timers (and no fewer than
+/// 4096), so it is paid for by what it saves. Handles stay valid.
 ///
 /// [`next_expiry_ns`](super::Queue::next_expiry_ns) may be earlier than the first timer.
 #[derive(Debug)]
@@ -66,10 +66,10 @@ struct AutoOrder {
     chosen: Chosen,
     precise: PreciseOrder,
     wheel: WheelOrder,
-    /// Calls since the choice was last considered, and those of them by which a timer fired.
+    /// Calls since the choice was last considered.
     calls: u32,
-    fired: u32,
-    consider_at: u32,
+    /// And before that, since it was made.
+    calls_before: u64,
 }
 
 /// Calls one of the two.
@@ -95,20 +95,19 @@ impl AutoOrder {
             precise: PreciseOrder::new(),
             wheel: WheelOrder::new(Wheel::<()>::GRANULARITY_DEFAULT_NS, false),
             calls: 0,
-            fired: 0,
-            consider_at: CALLS_MIN,
+            calls_before: 0,
         }
     }
 
     #[cold]
     fn consider<T>(&mut self, slots: &mut Slots<T>) {
-        let better = better(slots.armed(), self.fired, self.calls);
+        self.calls_before += u64::from(self.calls);
         self.calls = 0;
-        self.fired = 0;
-        self.consider_at = CALLS_MIN.max(u32::try_from(slots.armed()).unwrap_or(u32::MAX));
-        if better == self.chosen {
+        let better = better(slots.armed());
+        if better == self.chosen || self.calls_before < slots.armed() as u64 {
             return;
         }
+        self.calls_before = 0;
         chosen!(self, order => order.clear());
         self.chosen = better;
         for (_, slot) in slots.iter_mut() {
@@ -122,9 +121,8 @@ impl AutoOrder {
     }
 }
 
-/// Which kind is the quicker for so many timers, of whose calls so many fired a timer. Measured by
-/// `bench/timers`.
-fn better(timers: usize, _fired: u32, _calls: u32) -> Chosen {
+/// Which kind is the quicker for so many timers, as measured by `bench/timers`.
+fn better(timers: usize) -> Chosen {
     if timers <= SORTED_MAX || timers > CACHED_MAX { Chosen::Precise } else { Chosen::Wheel }
 }
 
@@ -133,7 +131,7 @@ impl Order for AutoOrder {
     fn file<T>(&mut self, slots: &mut Slots<T>, number: u32, expiry: Expiry, sequence: u64) {
         chosen!(self, order => order.file(slots, number, expiry, sequence));
         self.calls += 1;
-        if self.calls >= self.consider_at {
+        if self.calls >= CALLS {
             self.consider(slots);
         }
     }
@@ -162,7 +160,6 @@ impl Order for AutoOrder {
 
     #[inline]
     fn take_first<T>(&mut self, slots: &mut Slots<T>, entry: Entry) {
-        self.fired += 1;
         chosen!(self, order => order.take_first(slots, entry));
     }
 

@@ -291,3 +291,50 @@ impl Order for PreciseOrder {
         self.spill_at = SPILL;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use fastrand::Rng;
+
+    /// Every entry is a slot's that counts, or is known to be garbage.
+    fn check(order: &PreciseOrder, slots: &mut Slots<()>) {
+        let placed =
+            slots.iter_mut().filter(|(_, slot)| slot.links.place != Place::NOWHERE).count();
+        assert_eq!(order.near.len() + order.far.count(), placed + order.garbage);
+        assert!(order.garbage <= garbage_max(slots.count()));
+    }
+
+    #[test]
+    fn garbage_is_counted_and_bounded() {
+        let (mut order, mut slots) = (PreciseOrder::new(), Slots::new());
+        let mut rng = Rng::with_seed(1);
+        let mut handles = Vec::new();
+        for sequence in 0..100_000 {
+            let expiry = Expiry::at(rng.u64(..) >> rng.u32(30..64));
+            let at = rng.usize(..=handles.len());
+            if handles.len() < 2_000 && rng.bool() {
+                let handle = slots.arm(()).unwrap();
+                order.file(&mut slots, handle.slot, expiry, sequence);
+                handles.push(handle);
+            } else if at == handles.len() {
+                if let Some(entry) = order.first(&mut slots) {
+                    order.take_first(&mut slots, entry);
+                    let (fired, ..) = slots.disarm(entry.slot);
+                    handles.retain(|&handle| handle != fired);
+                }
+            } else if rng.u8(..) < 64 {
+                slots.disarm(handles.swap_remove(at).slot);
+            } else {
+                order.file(&mut slots, handles[at].slot, expiry, sequence);
+            }
+            if sequence % 64 == 0 {
+                check(&order, &mut slots);
+            }
+        }
+        while order.first(&mut slots).map(|entry| order.take_first(&mut slots, entry)).is_some() {}
+        check(&order, &mut slots);
+        assert_eq!(order.garbage, 0);
+    }
+}
