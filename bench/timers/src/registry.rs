@@ -5,7 +5,7 @@ use crate::queue::TimerQueue;
 #[cfg(feature = "hash-wheel")]
 use crate::queues::HashWheel;
 use crate::queues::{Delays, IndexedHeap, LazyHeap, Ours, Sleeps, SortedMap};
-use tardy_timers::queue::Queue;
+use tardy_timers::queue::{Auto, LazyRearm, Precise, Queue, Wheel};
 
 /// A queue that can be asked for by name.
 pub struct Entry {
@@ -22,6 +22,10 @@ pub struct Entry {
 /// All queues, tardy's first.
 pub fn queues() -> Vec<Entry> {
     vec![
+        ours("precise", "tardy Precise", Precise::with_capacity),
+        ours("lazy-rearm", "tardy LazyRearm", LazyRearm::with_capacity),
+        ours("wheel", "tardy Wheel", Wheel::with_capacity),
+        ours("auto", "tardy Auto", Auto::with_capacity),
         peer("binary-heap", "std BinaryHeap, lazy deletion", LazyHeap::with_capacity),
         peer("btree-map", "std BTreeMap", |_| SortedMap::default()),
         peer("priority-queue", "priority-queue, indexed heap", IndexedHeap::with_capacity),
@@ -33,7 +37,6 @@ pub fn queues() -> Vec<Entry> {
 }
 
 /// One of tardy's queues.
-#[allow(dead_code)] // until there are some
 fn ours<Q: Queue<u32> + 'static>(
     name: &'static str,
     about: &'static str,

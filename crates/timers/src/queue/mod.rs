@@ -1,5 +1,27 @@
 //! Timer queues: what is armed, and what is due.
 //!
+//! | queue | for | moving a timer | order |
+//! |---|---|---|---|
+//! | [`Precise`] | timers that fire | O(1) | exact |
+//! | [`LazyRearm`] | the same, where programming a device is dear | O(1) | exact |
+//! | [`Wheel`] | timers that are moved or cancelled before they fire | O(1) | exact, or by granules |
+//! | [`Auto`] | whatever it turns out to be | O(1) | exact |
+
+mod auto;
+mod calendar;
+mod lazy_rearm;
+mod near;
+mod order;
+mod ordered;
+mod precise;
+mod slots;
+mod wheel;
+
+pub use auto::{Auto, Chosen};
+pub use lazy_rearm::LazyRearm;
+pub use precise::Precise;
+pub use wheel::Wheel;
+
 use crate::{Expiry, Handle, Stale};
 
 /// A set of armed timers, each with a payload, ordered by time.
@@ -12,7 +34,8 @@ use crate::{Expiry, Handle, Stale};
 ///   where their own soft expiry has come: that is what the kernel does, and it keeps time order.
 /// - Time is whatever `now_ns` says. It may stand still, and calls with an earlier `now_ns` than before
 ///   only find less to be due. Any `u64` is a valid time.
-/// - A queue made with room for `n` timers allocates nothing until there are more than `n`.
+/// - A queue made with room for `n` timers allocates nothing until there are more than `n`, or more
+///   than a thousand due in the same nanosecond; and in any case nothing once it has been as full.
 ///
 /// Implemented by this crate's queues; who writes another one runs it through `tests/model.rs`.
 pub trait Queue<T> {
@@ -38,7 +61,8 @@ pub trait Queue<T> {
     /// When to look next: the time to program a clock-event device for, ns. No timer's hard expiry is
     /// earlier. `None` where nothing is armed.
     ///
-    /// Whether it is exactly the first hard expiry, or may be earlier, is each queue's to say.
+    /// Whether it is exactly the first hard expiry, or may be earlier, is each queue's to say. It is
+    /// later than `now_ns` once [`pop_expired`](Self::pop_expired) has found nothing due at `now_ns`.
     fn next_expiry_ns(&mut self) -> Option<u64>;
 
     /// Removes the first timer, if it is due at `now_ns`. Called until `None`, it yields all that are

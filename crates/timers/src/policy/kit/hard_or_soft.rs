@@ -1,0 +1,27 @@
+//! The kernel's contexts since soft timers exist: hard irq, and softirq for who asks for it.
+
+use super::laned::{Rules, Served};
+use crate::Kind;
+use crate::policy::{Arm, Context, HARD_IRQ_PRIORITY, Settings};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Soft timers, and those in a wheel, in the common softirq thread; the others in hard irq.
+#[derive(Debug)]
+pub(crate) struct HardOrSoft {
+    /// Coarse timers live in a wheel.
+    pub(crate) has_wheel: bool,
+}
+
+impl Rules for HardOrSoft {
+    fn lanes(&self, settings: &Settings) -> Vec<Served> {
+        vec![
+            Served { by: Context::CommonSoftirq, priority: settings.common },
+            Served { by: Context::HardIrq, priority: HARD_IRQ_PRIORITY },
+        ]
+    }
+
+    fn lane(&self, arm: &Arm, _priority: u8) -> u8 {
+        u8::from(!(arm.soft || self.has_wheel && arm.class.kind == Kind::Coarse))
+    }
+}

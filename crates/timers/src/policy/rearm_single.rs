@@ -1,0 +1,26 @@
+//! A rearm programs the device once, if it changes what comes first.
+//!
+//! Hard timers are fired in hard irq, soft ones in the common softirq thread. (Thomas Gleixner,
+//! linux-kernel, "Re: \[PATCH\] hrtimer: Update `softirq_expires_next` correctly after
+//! `__hrtimer_get_next_event()`", 2021-04-21.)
+
+use super::kit::{HardOrSoft, Laned};
+use super::{About, Key, Rearm, Settings};
+use crate::queue::Queue;
+
+pub(crate) const ABOUT: About = About {
+    name: "rearm-single",
+    proposed: "Thomas Gleixner, 2021-04-21",
+    contexts: "hard irq; common softirq thread",
+};
+
+pub(crate) fn new<T, Q: Queue<Key>>(
+    settings: &Settings,
+    queue: &dyn Fn() -> Q,
+) -> Laned<T, Q, HardOrSoft> {
+    Laned::new(
+        HardOrSoft { has_wheel: false },
+        &Settings { rearm: Rearm::Single, ..*settings },
+        queue,
+    )
+}

@@ -1,0 +1,182 @@
+//! The queue that chooses by itself.
+
+use super::near::Entry;
+use super::order::Order;
+use super::ordered::{Ordered, queue};
+use super::precise::PreciseOrder;
+use super::slots::{Place, Slots};
+use super::wheel::{Wheel, WheelOrder};
+use crate::Expiry;
+
+/// At least so many calls are looked at before the order is changed.
+const CALLS_MIN: u32 = 4096;
+/// From so many timers on their memory is in no cache, and what counts is how often it is touched.
+const CACHED_MAX: usize = 200_000;
+/// So few timers are sorted more quickly than they are put into buckets.
+const SORTED_MAX: usize = 24;
+
+/// A queue that looks at what it is used for, and keeps its timers as [`Precise`](super::Precise) or as
+/// [`Wheel`] does, whichever is the quicker for that.
+///
+/// What fires, when and in what order does not depend on the choice. Changing it costs as much as arming
+/// all timers once more, and is considered only after as many calls as there are timers (and no fewer
+/// than 4096), so it is paid for by what it saves. Handles stay valid.
+///
+/// [`next_expiry_ns`](super::Queue::next_expiry_ns) may be earlier than the first timer.
+#[derive(Debug)]
+pub struct Auto<T>(Ordered<AutoOrder, T>);
+
+impl<T> Auto<T> {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// An empty queue that allocates nothing until there are more than `timers`, or more than a
+    /// thousand due in the same microsecond.
+    pub fn with_capacity(timers: usize) -> Self {
+        Self(Ordered::with_capacity(AutoOrder::new(), timers))
+    }
+
+    /// Which kind it is at the moment.
+    pub fn chosen(&self) -> Chosen {
+        self.0.order.chosen
+    }
+}
+
+impl<T> Default for Auto<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+queue!(Auto, |ordered| ordered.earliest_ns());
+
+/// What an [`Auto`] queue has chosen to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// As [`Precise`](super::Precise).
+    Precise,
+    /// As [`Wheel`].
+    Wheel,
+}
+
+#[derive(Debug)]
+struct AutoOrder {
+    chosen: Chosen,
+    precise: PreciseOrder,
+    wheel: WheelOrder,
+    /// Calls since the choice was last considered, and those of them by which a timer fired.
+    calls: u32,
+    fired: u32,
+    consider_at: u32,
+}
+
+/// Calls one of the two.
+macro_rules! chosen {
+    ($self:ident, $order:ident => $call:expr) => {
+        match $self.chosen {
+            Chosen::Precise => {
+                let $order = &mut $self.precise;
+                $call
+            }
+            Chosen::Wheel => {
+                let $order = &mut $self.wheel;
+                $call
+            }
+        }
+    };
+}
+
+impl AutoOrder {
+    fn new() -> Self {
+        Self {
+            chosen: Chosen::Precise,
+            precise: PreciseOrder::new(),
+            wheel: WheelOrder::new(Wheel::<()>::GRANULARITY_DEFAULT_NS, false),
+            calls: 0,
+            fired: 0,
+            consider_at: CALLS_MIN,
+        }
+    }
+
+    #[cold]
+    fn consider<T>(&mut self, slots: &mut Slots<T>) {
+        let better = better(slots.armed(), self.fired, self.calls);
+        self.calls = 0;
+        self.fired = 0;
+        self.consider_at = CALLS_MIN.max(u32::try_from(slots.armed()).unwrap_or(u32::MAX));
+        if better == self.chosen {
+            return;
+        }
+        chosen!(self, order => order.clear());
+        self.chosen = better;
+        for (_, slot) in slots.iter_mut() {
+            slot.links.place = Place::NOWHERE;
+        }
+        for number in 0..slots.count() as u32 {
+            if slots.slot(number).is_armed() {
+                chosen!(self, order => order.adopt(slots, number));
+            }
+        }
+    }
+}
+
+/// Which kind is the quicker for so many timers, of whose calls so many fired a timer. Measured by
+/// `bench/timers`.
+fn better(timers: usize, _fired: u32, _calls: u32) -> Chosen {
+    if timers <= SORTED_MAX || timers > CACHED_MAX { Chosen::Precise } else { Chosen::Wheel }
+}
+
+impl Order for AutoOrder {
+    #[inline]
+    fn file<T>(&mut self, slots: &mut Slots<T>, number: u32, expiry: Expiry, sequence: u64) {
+        chosen!(self, order => order.file(slots, number, expiry, sequence));
+        self.calls += 1;
+        if self.calls >= self.consider_at {
+            self.consider(slots);
+        }
+    }
+
+    fn adopt<T>(&mut self, slots: &mut Slots<T>, number: u32) {
+        chosen!(self, order => order.adopt(slots, number));
+    }
+
+    #[inline]
+    fn forget<T>(&mut self, slots: &mut Slots<T>, number: u32) {
+        chosen!(self, order => order.forget(slots, number));
+    }
+
+    #[inline]
+    fn earliest_ns(&self) -> Option<u64> {
+        match self.chosen {
+            Chosen::Precise => self.precise.earliest_ns(),
+            Chosen::Wheel => self.wheel.earliest_ns(),
+        }
+    }
+
+    #[inline]
+    fn first<T>(&mut self, slots: &mut Slots<T>) -> Option<Entry> {
+        chosen!(self, order => order.first(slots))
+    }
+
+    #[inline]
+    fn take_first<T>(&mut self, slots: &mut Slots<T>, entry: Entry) {
+        self.fired += 1;
+        chosen!(self, order => order.take_first(slots, entry));
+    }
+
+    #[inline]
+    fn due_ns(&self, time_ns: u64) -> u64 {
+        time_ns
+    }
+
+    fn reserve(&mut self, timers: usize) {
+        self.precise.reserve(timers);
+        self.wheel.reserve(timers);
+    }
+
+    fn clear(&mut self) {
+        chosen!(self, order => order.clear());
+    }
+}
