@@ -119,13 +119,15 @@ impl Near {
         }
         // Most timers are set to a time later than most others: from the end it is not far.
         self.run.push(entry);
-        let run = &mut self.run[self.head..];
-        let mut at = run.len() - 1;
-        while at > 0 && entry < run[at - 1] {
-            run[at] = run[at - 1];
-            at -= 1;
+        let Some((mut gap, before)) = self.run[self.head..].split_last_mut() else { return };
+        for other in before.iter_mut().rev() {
+            if *other < entry {
+                break;
+            }
+            *gap = *other;
+            gap = other;
         }
-        run[at] = entry;
+        *gap = entry;
     }
 
     fn close_up(&mut self) {

@@ -67,6 +67,33 @@ impl PreciseOrder {
         }
     }
 
+    /// Drops entries, and moves those whose timers have moved, until the first is a timer's.
+    fn settle<T>(&mut self, slots: &mut Slots<T>) -> Option<Entry> {
+        loop {
+            let Some(&entry) = self.near.first() else {
+                if self.refill(slots) {
+                    continue;
+                }
+                return None;
+            };
+            let slot = slots.slot(entry.slot);
+            if slot.sequence == entry.sequence && slot.is_armed() {
+                return Some(entry);
+            }
+            self.near.pop();
+            if !counts(slot, &entry) {
+                self.garbage = self.garbage.saturating_sub(1);
+                continue;
+            }
+            slot.links.place = Place::NOWHERE;
+            if slot.is_armed() {
+                // Moved later, or another timer in the slot since.
+                let place = self.place(slot.hard_ns);
+                self.enter(slots, entry.slot, place);
+            }
+        }
+    }
+
     /// With nothing near, looks for what is next. Whether there may be something.
     fn refill<T>(&mut self, slots: &mut Slots<T>) -> bool {
         self.spill_at = SPILL;
@@ -239,29 +266,13 @@ impl Order for PreciseOrder {
 
     #[inline]
     fn first<T>(&mut self, slots: &mut Slots<T>) -> Option<Entry> {
-        loop {
-            let Some(&entry) = self.near.first() else {
-                if self.refill(slots) {
-                    continue;
-                }
-                return None;
-            };
+        if let Some(&entry) = self.near.first() {
             let slot = slots.slot(entry.slot);
             if slot.sequence == entry.sequence && slot.is_armed() {
                 return Some(entry);
             }
-            self.near.pop();
-            if !counts(slot, &entry) {
-                self.garbage = self.garbage.saturating_sub(1);
-                continue;
-            }
-            slot.links.place = Place::NOWHERE;
-            if slot.is_armed() {
-                // Moved later, or another timer in the slot since.
-                let place = self.place(slot.hard_ns);
-                self.enter(slots, entry.slot, place);
-            }
         }
+        self.settle(slots)
     }
 
     #[inline]
