@@ -19,6 +19,7 @@ pub mod palette;
 mod section;
 mod sentences;
 mod shares;
+mod sleep;
 mod text;
 mod text_report;
 pub mod units;
@@ -27,6 +28,7 @@ pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
 pub use page::page;
 pub use sentences::top_sentences;
+pub use sleep::{sleep_sentences, sleep_text};
 pub use text::Terminal;
 pub use text_report::terminal;
 

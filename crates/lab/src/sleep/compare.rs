@@ -30,6 +30,21 @@ pub struct Comparison {
     pub slack: Vec<SlackFinding>,
 }
 
+impl Comparison {
+    /// The pair of two methods, as the one minus the other.
+    pub fn between(&self, one: usize, two: usize) -> Option<Pair> {
+        between(&self.pairs, one, two)
+    }
+}
+
+fn between(pairs: &[Pair], one: usize, two: usize) -> Option<Pair> {
+    pairs.iter().find_map(|pair| match (pair.one, pair.two) {
+        both if both == (one, two) => Some(*pair),
+        both if both == (two, one) => Some(pair.turned()),
+        _ => None,
+    })
+}
+
 /// Two methods.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
@@ -53,6 +68,18 @@ impl Pair {
     pub fn differs(&self) -> bool {
         self.p_adjusted < ALPHA
     }
+
+    /// The other minus the one.
+    fn turned(&self) -> Self {
+        Self {
+            one: self.two,
+            two: self.one,
+            mean: turned(self.mean),
+            median: turned(self.median),
+            test: self.test.turned(),
+            p_adjusted: self.p_adjusted,
+        }
+    }
 }
 
 /// One call, with the thread's slack and without.
@@ -62,6 +89,9 @@ pub struct SlackFinding {
     pub with: usize,
     /// The same call with a slack of 1 ns.
     pub without: usize,
+    /// How much longer it takes at the median, ns: what the verdict goes by, because a few long
+    /// delays that hit one of the two by chance move means.
+    pub median: Interval,
     /// How much longer it takes in the mean, ns.
     pub mean: Interval,
     /// The p of the test, after Holm's correction.
@@ -154,10 +184,8 @@ fn minus(one: Interval, two: Interval) -> Interval {
 /// Goes up by `order` and lets each method into the group before it if it is like all in there.
 fn groups(order: &[usize], pairs: &[Pair], of: fn(&Pair) -> Interval) -> Vec<Vec<usize>> {
     let alike = |one: usize, two: usize| {
-        pairs
-            .iter()
-            .find(|pair| (pair.one, pair.two) == (one.min(two), one.max(two)))
-            .map(of)
+        between(pairs, one, two)
+            .map(|pair| of(&pair))
             .is_some_and(|interval| interval.low > -ALIKE_NS && interval.high < ALIKE_NS)
     };
     let mut groups: Vec<Vec<usize>> = vec![];
@@ -176,19 +204,16 @@ fn slack_findings(measurement: &SleepMeasurement, pairs: &[Pair]) -> Vec<SlackFi
         methods[place].call == call && methods[place].slack == slack
     };
     let mut findings = vec![];
-    for (with, method) in methods.iter().enumerate().filter(|(_, m)| m.slack == Slack::Thread) {
-        let mut pairs = pairs.iter().filter_map(|pair| match pair {
-            pair if pair.one == with => Some((pair.two, pair.mean, pair.p_adjusted)),
-            pair if pair.two == with => Some((pair.one, turned(pair.mean), pair.p_adjusted)),
-            _ => None,
-        });
-        let Some((without, mean, p_adjusted)) =
-            pairs.find(|&(other, ..)| is(other, method.call, Slack::OneNs))
-        else {
+    for (with, method) in
+        methods.iter().enumerate().filter(|(_, method)| method.slack == Slack::Thread)
+    {
+        let without = (0..methods.len()).find(|&other| is(other, method.call, Slack::OneNs));
+        let Some(pair) = without.and_then(|without| between(pairs, with, without)) else {
             continue;
         };
-        let verdict = slack_verdict(measurement, mean.value, p_adjusted);
-        findings.push(SlackFinding { with, without, mean, p_adjusted, verdict });
+        let Pair { two: without, mean, median, p_adjusted, .. } = pair;
+        let verdict = slack_verdict(measurement, median.value, p_adjusted);
+        findings.push(SlackFinding { with, without, median, mean, p_adjusted, verdict });
     }
     findings
 }
@@ -197,14 +222,14 @@ fn turned(interval: Interval) -> Interval {
     Interval { value: -interval.value, low: -interval.high, high: -interval.low }
 }
 
-fn slack_verdict(measurement: &SleepMeasurement, mean_ns: f64, p_adjusted: f64) -> SlackVerdict {
+fn slack_verdict(measurement: &SleepMeasurement, longer_ns: f64, p_adjusted: f64) -> SlackVerdict {
     if measurement.slack_ns <= measurement.least_slack_ns {
         return SlackVerdict::NoSlack;
     }
     let taken_away_ns = (measurement.slack_ns - measurement.least_slack_ns) as f64;
     if p_adjusted >= ALPHA {
         SlackVerdict::NotToldApart
-    } else if (mean_ns - taken_away_ns).abs() <= SLACK_TOLERANCE * taken_away_ns {
+    } else if (longer_ns - taken_away_ns).abs() <= SLACK_TOLERANCE * taken_away_ns {
         SlackVerdict::IsTheSlack
     } else {
         SlackVerdict::NotTheSlack
@@ -223,7 +248,9 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         let series: Vec<u32> = (0..ROUNDS).map(|_| ns + random.u32(0..1000)).collect();
         let mut elapsed = Latencies::default();
-        series.iter().for_each(|&ns| elapsed.record(u64::from(ns)));
+        for &ns in &series {
+            elapsed.record(u64::from(ns));
+        }
         let (micros, cpu) = (vec![], Latencies::default());
         MethodMeasurement { call, summary: "", slack, elapsed, micros, cpu, early: 0, series }
     }
@@ -291,10 +318,14 @@ mod tests {
     fn few_rounds_make_no_group_and_none_no_pair() {
         let mut few = as_in_2021(50_000, 54_000);
         few.rounds = 2;
-        few.methods.iter_mut().for_each(|method| method.series.truncate(2));
+        for method in &mut few.methods {
+            method.series.truncate(2);
+        }
         assert_eq!(compare(&few).by_median.len(), 3, "2 samples do not bound a median");
         few.rounds = 0;
-        few.methods.iter_mut().for_each(|method| method.series.clear());
+        for method in &mut few.methods {
+            method.series.clear();
+        }
         let none = compare(&few);
         assert!(none.pairs.is_empty() && none.slack.is_empty());
         assert_eq!(none.by_mean.len(), 3);

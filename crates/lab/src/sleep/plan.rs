@@ -69,14 +69,6 @@ pub enum SleepError {
         /// What the kernel said.
         source: std::io::Error,
     },
-    /// A method could not be set up.
-    #[error("{method} could not be set up: {source}")]
-    Method {
-        /// Which.
-        method: &'static str,
-        /// What the kernel said.
-        source: std::io::Error,
-    },
     /// A sleep failed.
     #[error("{method} failed: {source}")]
     Sleep {

@@ -33,7 +33,13 @@ pub(super) fn run(plan: &Plan, shared: &Shared) -> Result<SleepMeasurement, Slee
     let mut methods = vec![];
     for kind in KNOWN {
         for &slack in kind.slacks {
-            methods.push(Method::new(kind, slack, plan.rounds)?);
+            match (kind.make)() {
+                Ok(sleep) => methods.push(Method::new(kind, slack, sleep, plan.rounds)),
+                Err(error) => notes.push(format!(
+                    "{} was left out: the kernel does not offer it ({error}).",
+                    kind.name
+                )),
+            }
         }
     }
     let cpu_clock_ns = cpu_clock_cost_ns();
@@ -186,14 +192,12 @@ struct Method {
 }
 
 impl Method {
-    fn new(kind: &'static Kind, slack: Slack, rounds: u64) -> Result<Self, SleepError> {
-        let sleep =
-            (kind.make)().map_err(|source| SleepError::Method { method: kind.name, source })?;
+    fn new(kind: &'static Kind, slack: Slack, sleep: Box<dyn Sleep>, rounds: u64) -> Self {
         // Memory that is only promised would fault while it is filled: a copy has been written.
         let promised = Latencies::default();
         let mut series = vec![1; rounds as usize];
         series.clear();
-        Ok(Self {
+        Self {
             kind,
             slack,
             sleep,
@@ -201,7 +205,7 @@ impl Method {
             cpu: promised.clone(),
             early: 0,
             series,
-        })
+        }
     }
 
     fn record(&mut self, taken: Taken, request_ns: u64, cpu_clock_ns: u64) {

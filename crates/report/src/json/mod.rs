@@ -6,8 +6,10 @@ mod figures;
 mod measure;
 mod merge;
 mod run;
+mod sleep;
 
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use measure::{MeasureDocument, ThreadDocument};
 pub use merge::{MergedSegment, merge_segments};
 pub use run::RunDocument;
+pub use sleep::{MethodDocument, SleepDocument};

@@ -15,5 +15,6 @@ mod measure;
 mod no_root;
 mod program;
 mod slack;
+mod sleep;
 mod spinner;
 mod watched;

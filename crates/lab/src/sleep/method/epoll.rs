@@ -13,7 +13,10 @@ pub(super) const KIND: Kind = Kind {
     slacks: &[Slack::Thread],
     make: || {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        Ok(Box::new(Epoll { epoll, events: Vec::with_capacity(1) }))
+        let mut epoll = Epoll { epoll, events: Vec::with_capacity(1) };
+        // Kernels before 5.11 do not have the call.
+        epoll.sleep(0, 1)?;
+        Ok(Box::new(epoll))
     },
 };
 
