@@ -21,6 +21,13 @@ mod expiry;
 mod handle;
 pub mod queue;
 
+#[cfg(feature = "live")]
+pub mod clock;
+#[cfg(feature = "live")]
+pub mod poller;
+#[cfg(feature = "live")]
+pub mod sleep;
+
 pub use class::{Class, Kind, Level, Priority};
 pub use expiry::Expiry;
 pub use handle::{Handle, Stale};
