@@ -90,7 +90,7 @@ impl MethodMeasurement {
     /// The call's name, and its slack where that is not the thread's own.
     pub fn name(&self) -> String {
         match self.slack {
-            Slack::Thread => self.call.to_owned(),
+            Slack::Thread | Slack::Own => self.call.to_owned(),
             Slack::OneNs => format!("{}, slack 1 ns", self.call),
         }
     }

@@ -49,7 +49,8 @@ pub(super) fn run(plan: &Plan, shared: &Shared) -> Result<SleepMeasurement, Slee
         random: fastrand::Rng::with_seed(plan.seed),
         request_ns: plan.request_ns,
         slack_ns,
-        slack_now_ns: slack_ns,
+        // Making a method may have changed it.
+        slack_now_ns: None,
     };
     let mut result = SleepMeasurement {
         request_ns: plan.request_ns,
@@ -133,7 +134,7 @@ struct Rounds {
     random: fastrand::Rng,
     request_ns: u64,
     slack_ns: u64,
-    slack_now_ns: u64,
+    slack_now_ns: Option<u64>,
 }
 
 impl Rounds {
@@ -171,11 +172,11 @@ impl Rounds {
     fn slacken(&mut self, slack: Slack) -> Result<(), SleepError> {
         let wanted_ns = match slack {
             Slack::Thread => self.slack_ns,
-            Slack::OneNs => 1,
+            Slack::OneNs | Slack::Own => 1,
         };
-        if wanted_ns != self.slack_now_ns {
+        if self.slack_now_ns != Some(wanted_ns) {
             set_slack(wanted_ns)?;
-            self.slack_now_ns = wanted_ns;
+            self.slack_now_ns = Some(wanted_ns);
         }
         Ok(())
     }

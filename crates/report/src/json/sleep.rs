@@ -158,7 +158,7 @@ impl MethodDocument {
             call: method.call,
             slack_ns: match method.slack {
                 Slack::Thread => measurement.slack_ns,
-                Slack::OneNs => measurement.least_slack_ns,
+                Slack::OneNs | Slack::Own => measurement.least_slack_ns,
             },
             samples: elapsed.count(),
             min_ns: elapsed.min_ns(),

@@ -1,19 +1,27 @@
-//! Ways to sleep. A method is a file in this folder and a word in the registry, which also declares
+//! Ways to sleep. A method is a file in this folder and a line in the registry, which also declares
 //! the file.
 
 use rustix::io::Errno;
 use std::io;
 
 macro_rules! registry {
-    ($($file:ident),* $(,)?) => {
+    ($($file:ident: $($kind:ident),+;)*) => {
         $(mod $file;)*
 
         /// All methods that there are, in the order in which they are shown.
-        pub const KNOWN: &[Kind] = &[$($file::KIND),*];
+        pub const KNOWN: &[Kind] = &[$($($file::$kind),+),*];
     };
 }
 
-registry![nanosleep, relative, absolute, timerfd, futex, epoll];
+registry! {
+    nanosleep: KIND;
+    relative: KIND;
+    absolute: KIND;
+    timerfd: KIND;
+    futex: KIND;
+    epoll: KIND;
+    sleeper: CPU, BALANCED, EXACT;
+}
 
 /// One way to sleep, as the registry holds it.
 #[derive(Clone, Copy)]
@@ -34,6 +42,8 @@ pub enum Slack {
     Thread,
     /// 1 ns, the least that `PR_SET_TIMERSLACK` takes.
     OneNs,
+    /// The method sees to it itself, as part of what it is: 1 ns.
+    Own,
 }
 
 /// Implemented by the files of this folder; nobody else need do so.
