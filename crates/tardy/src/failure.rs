@@ -67,6 +67,7 @@ macro_rules! from_errors {
 from_errors!(
     tardy_lab::cyclic::CyclicError,
     tardy_lab::load::LoadError,
+    tardy_lab::rearm::RearmError,
     tardy_lab::sleep::SleepError,
     tardy_recording::OpenError,
     tardy_recording::ReadError,

@@ -62,7 +62,8 @@ pub struct RearmMethod {
     pub moves: u64,
     /// The time that a move took.
     pub call: Latencies,
-    /// Moves that came so late that the timeout had passed: each may have let one be delivered.
+    /// Moves, and beginnings of pauses, that came so late that the timeout had passed: each may have
+    /// let one be delivered.
     pub late_moves: u64,
     /// Timers that were asked of the kernel by system calls, by whichever thread.
     pub kernel_timers: u64,

@@ -1,6 +1,7 @@
 //! `tardy measure`: a measurement, alone. A kind is a file here and its lines below.
 
 mod cyclic;
+mod rearm;
 mod sleep;
 
 pub(crate) use cyclic::{CyclicFlags, attend};
@@ -21,6 +22,8 @@ enum What {
     Cyclic(Box<cyclic::Cyclic>),
     /// Ways to sleep for the same time, side by side: which of them differ, and by what
     Sleep(sleep::Sleep),
+    /// Ways to move a timeout before it expires, side by side: what a move costs, what is delivered
+    Rearm(rearm::Rearm),
 }
 
 impl Measure {
@@ -28,6 +31,7 @@ impl Measure {
         match self.what {
             What::Cyclic(cyclic) => cyclic.execute(),
             What::Sleep(sleep) => sleep.execute(),
+            What::Rearm(rearm) => rearm.execute(),
         }
     }
 }
