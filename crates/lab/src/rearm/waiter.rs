@@ -68,6 +68,7 @@ impl Drop for Waiter {
 }
 
 fn wait(method: &dyn Rearm, timeout: &Timeout) -> std::io::Result<Waited> {
+    method.begin()?;
     // timerfd knows no slack; where it cannot be set, it shows as lateness.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let begun_ns = cpu_ns();

@@ -5,15 +5,22 @@ use super::timeout::Timeout;
 use std::io;
 
 macro_rules! registry {
-    ($($file:ident),* $(,)?) => {
-        $(mod $file;)*
+    ($($(#[$only:meta])? $file:ident),* $(,)?) => {
+        $($(#[$only])? mod $file;)*
 
         /// All methods that there are, in the order in which they are shown.
-        pub const KNOWN: &[Kind] = &[$($file::KIND),*];
+        pub const KNOWN: &[Kind] = &[$($(#[$only])? $file::KIND),*];
     };
 }
 
-registry![timerfd, futex_eager, futex_lazy];
+registry![
+    timerfd,
+    // Other C libraries cannot send a timer's signal to one thread.
+    #[cfg(target_env = "gnu")]
+    posix,
+    futex_eager,
+    futex_lazy,
+];
 
 /// One way to move a timeout, as the registry holds it.
 #[derive(Clone, Copy)]
@@ -27,6 +34,11 @@ pub struct Kind {
 
 /// Implemented by the files of this folder; nobody else need do so. One thread moves, another waits.
 pub(super) trait Rearm: Send + Sync {
+    /// Called once by who waits, before anything else.
+    fn begin(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Called by who moves, after the timeout was changed from `old_ns`
     /// ([`NONE_NS`](super::timeout::NONE_NS) where none was armed) to `new_ns`.
     fn moved(&self, timeout: &Timeout, old_ns: u64, new_ns: u64) -> io::Result<()>;
