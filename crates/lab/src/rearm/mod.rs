@@ -69,7 +69,7 @@ pub struct RearmMethod {
     pub kernel_timers: u64,
     /// Pauses in which the timeout had to be delivered.
     pub pauses: u64,
-    /// Pauses in which it was not, within 100 ms.
+    /// Pauses in which it was not, within 1 s.
     pub missed: u64,
     /// How late timeouts were delivered: as many as were.
     pub lateness: Latencies,

@@ -15,7 +15,7 @@ use tardy_stats::Latencies;
 const TURN_NS: u64 = 50_000_000;
 
 /// How long a pause waits for the timeout beyond its time before it counts as missed.
-const MISSED_AFTER_NS: u64 = 100_000_000;
+const MISSED_AFTER_NS: u64 = 1_000_000_000;
 
 /// How long after its expiry a pause first looks whether the timeout was delivered, and again.
 const LOOK_NS: u64 = 20_000;

@@ -22,6 +22,8 @@ pub fn sleep_sentences(measurement: &SleepMeasurement, comparison: &Comparison) 
         ));
     }
     sentences.extend(comparison.slack.iter().map(|finding| slack(measurement, finding)));
+    // Where there is no slack, that holds for all calls, in the same words.
+    sentences.dedup();
     sentences.extend(early(measurement));
     sentences
 }
@@ -66,7 +68,7 @@ fn slack(measurement: &SleepMeasurement, finding: &SlackFinding) -> String {
             probability(finding.p_adjusted),
         ),
         SlackVerdict::NoSlack => format!(
-            "The thread's timer slack is {has}{}, so a slack of 1 ns takes nothing from “{with}”.",
+            "The thread's timer slack is {has}{}, so a slack of 1 ns takes nothing away.",
             if measurement.prio > 0 { ", as for every real-time thread" } else { "" },
         ),
     }
