@@ -9,19 +9,32 @@ use tardy_timers::clock::now_ns;
 use tardy_timers::poller::{Poller, Target};
 use tardy_timers::sleep::Precision;
 
+/// Lets the sender end where this test fails.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 #[test]
 fn every_item_is_drained_and_counted() {
     let ring = ArrayQueue::new(64);
-    let done = AtomicBool::new(false);
+    let (done, gone) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for item in 0..5_000_u64 {
                 while ring.push(item).is_err() {
+                    if gone.load(Ordering::Acquire) {
+                        return;
+                    }
                     std::thread::yield_now();
                 }
             }
             done.store(true, Ordering::Release);
         });
+        let _watching = SetOnDrop(&gone);
         let mut next = 0;
         let mut poller = Poller::new(Target::Mean(Duration::from_micros(20)), Precision::Balanced);
         poller.run(|| {

@@ -13,8 +13,8 @@
 //! - [`sleep_until`], [`sleep_for`]: for one sleep anywhere. Four more system calls each.
 //! - [`Interval`]: a period without drift.
 //!
-//! A sleep is never early, and it is late only by what the machine did to the thread. Under a normal
-//! policy another thread may take the CPU at any time; that no sleeper can prevent.
+//! A sleep is never early. It is late where the way back took longer than the precision covers, and
+//! under a normal policy another thread may take the CPU at any time; that no sleeper can prevent.
 
 mod grid;
 mod interval;

@@ -91,7 +91,7 @@ impl Planner {
         recorded
     }
 
-    /// How much of a sleep of this length would be spun on average at most, ns.
+    /// How much of a sleep of this length would be spun at most, ns.
     pub(crate) fn tail_ns(&self, sleep_ns: u64) -> u64 {
         self.classes[class_of(sleep_ns)].tail_ns
     }
