@@ -17,9 +17,13 @@
 extern crate alloc;
 
 mod class;
+#[cfg(feature = "live")]
+pub mod clock;
 mod expiry;
 mod handle;
 pub mod queue;
+#[cfg(feature = "live")]
+pub mod service;
 
 pub use class::{Class, Kind, Level, Priority};
 pub use expiry::Expiry;

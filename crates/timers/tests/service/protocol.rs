@@ -1,0 +1,314 @@
+//! Threads that arm, move and cancel timers while others do, and a level's thread that fires them.
+
+use super::due::{Due, Fire, Rest};
+use super::heap::Heap;
+use super::lane::{Lane, Refused, Wake};
+use super::run::{Host, run};
+use super::slots::{Key, Label};
+use crate::Expiry;
+use shuttle::sync::atomic::{AtomicU64, Ordering};
+use shuttle::sync::{Arc, Condvar, Mutex};
+use shuttle::thread;
+
+/// Schedules tried in each test; all of them take some seconds.
+const SCHEDULES: usize = 4000;
+
+/// A payload that nobody can copy or lose unnoticed.
+#[derive(Debug)]
+struct Id(u64, Arc<AtomicU64>);
+
+impl Drop for Id {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A service of one level with a clock that is moved by hand.
+struct Scene {
+    lane: Lane<Id>,
+    now_ns: AtomicU64,
+    wakeups: Mutex<u32>,
+    changed: Condvar,
+    /// Which fired, when they should have, when they did.
+    fired: Mutex<Vec<(u64, Expiry, u64)>>,
+    all_fired: Condvar,
+    /// How many payloads there are.
+    payloads: Arc<AtomicU64>,
+}
+
+impl Scene {
+    /// Runs `story` beside the level's thread, then stops that; gives what fired.
+    fn play<R>(slots: usize, story: impl FnOnce(&Arc<Self>) -> R) -> (R, Vec<(u64, Expiry, u64)>) {
+        let scene = Arc::new(Self {
+            lane: Lane::new(slots),
+            now_ns: AtomicU64::new(0),
+            wakeups: Mutex::new(0),
+            changed: Condvar::new(),
+            fired: Mutex::new(Vec::new()),
+            all_fired: Condvar::new(),
+            payloads: Arc::new(AtomicU64::new(0)),
+        });
+        let level = scene.go(move |scene| {
+            let mut due = Due::new(slots, Heap::with_capacity(slots), Heap::with_capacity(slots));
+            run(&scene.lane, &mut due, &mut &*scene);
+        });
+        let told = story(&scene);
+        scene.lane.stop();
+        scene.wake(Wake(true));
+        level.join().unwrap();
+        scene.lane.slots.cancel_all(drop);
+        assert_eq!(scene.payloads.load(Ordering::SeqCst), 0, "a payload is left in a slot");
+        let fired = std::mem::take(&mut *scene.fired.lock().unwrap());
+        for (id, expiry, at_ns) in &fired {
+            assert!(expiry.soft_ns() <= *at_ns, "{id} fired early: {expiry:?} at {at_ns}");
+        }
+        (told, fired)
+    }
+
+    fn go<R: Send + 'static>(
+        self: &Arc<Self>,
+        act: impl FnOnce(Arc<Self>) -> R + Send + 'static,
+    ) -> thread::JoinHandle<R> {
+        let scene = Arc::clone(self);
+        thread::spawn(move || act(scene))
+    }
+
+    fn arm(&self, id: u64, expiry: Expiry) -> Result<Key, Refused<Id>> {
+        let label = Label { tag: id, coarse: id % 2 == 1 };
+        self.payloads.fetch_add(1, Ordering::SeqCst);
+        let payload = Id(id, Arc::clone(&self.payloads));
+        let (key, wake) = self.lane.arm(id as usize, expiry, label, payload)?;
+        self.wake(wake);
+        Ok(key)
+    }
+
+    /// Whether it was still armed.
+    fn rearm(&self, key: Key, expiry: Expiry) -> bool {
+        self.lane.rearm(key, expiry).map(|wake| self.wake(wake)).is_ok()
+    }
+
+    fn cancel(&self, key: Key) -> bool {
+        self.lane.slots.cancel(key).is_ok()
+    }
+
+    fn wake(&self, wake: Wake) {
+        if wake.0 {
+            *self.wakeups.lock().unwrap() += 1;
+            self.changed.notify_all();
+        }
+    }
+
+    fn now_is(&self, now_ns: u64) {
+        let wakeups = self.wakeups.lock().unwrap();
+        self.now_ns.store(now_ns, Ordering::SeqCst);
+        drop(wakeups);
+        self.changed.notify_all();
+    }
+
+    /// Hangs, which the scheduler reports, where a wakeup is lost.
+    fn wait_for(&self, fired: usize) {
+        let mut seen = self.fired.lock().unwrap();
+        while seen.len() < fired {
+            seen = self.all_fired.wait(seen).unwrap();
+        }
+    }
+}
+
+impl Host<Id> for &Scene {
+    fn now_ns(&mut self) -> u64 {
+        self.now_ns.load(Ordering::SeqCst)
+    }
+
+    fn wakeups(&mut self) -> u32 {
+        *self.wakeups.lock().unwrap()
+    }
+
+    fn sleep(&mut self, before: u32, rest: Rest) {
+        let mut wakeups = self.wakeups.lock().unwrap();
+        while *wakeups == before && self.now_ns.load(Ordering::SeqCst) < rest.until_ns {
+            wakeups = self.changed.wait(wakeups).unwrap();
+        }
+    }
+
+    fn stay_awake(&mut self, _: Rest, _: &Lane<Id>) {}
+
+    fn fire(&mut self, fire: Fire<Id>) {
+        assert_eq!(fire.label.tag, fire.payload.0, "a label and a payload of different timers");
+        let now_ns = self.now_ns();
+        self.fired.lock().unwrap().push((fire.payload.0, fire.expiry, now_ns));
+        self.all_fired.notify_all();
+    }
+}
+
+fn explore(story: impl Fn() + Send + Sync + 'static) {
+    shuttle::check_random(story, SCHEDULES);
+}
+
+fn ids(fired: &[(u64, Expiry, u64)]) -> Vec<u64> {
+    fired.iter().map(|fired| fired.0).collect()
+}
+
+#[test]
+fn an_earlier_timer_wakes_the_thread() {
+    explore(|| {
+        let ((), fired) = Scene::play(4, |scene| {
+            scene.arm(2, Expiry::at(100)).unwrap();
+            let others = [4, 6].map(|id| scene.go(move |scene| scene.arm(id, Expiry::at(id))));
+            for other in others {
+                other.join().unwrap().unwrap();
+            }
+            scene.now_is(4);
+            scene.wait_for(1);
+            scene.now_is(6);
+            scene.wait_for(2);
+        });
+        assert_eq!(ids(&fired), [4, 6]);
+    });
+}
+
+#[test]
+fn moved_to_earlier_wakes_the_thread_and_to_later_never_fires_early() {
+    explore(|| {
+        let ((), fired) = Scene::play(4, |scene| {
+            let early = scene.arm(2, Expiry::at(100)).unwrap();
+            let late = scene.arm(1, Expiry::at(50)).unwrap();
+            let mover = scene.go(move |scene| {
+                assert!(scene.rearm(early, Expiry::at(10)));
+                assert!(scene.rearm(late, Expiry::at(200)));
+            });
+            mover.join().unwrap();
+            scene.now_is(10);
+            scene.wait_for(1);
+            scene.now_is(200);
+            scene.wait_for(2);
+        });
+        assert_eq!(ids(&fired), [2, 1]);
+    });
+}
+
+#[test]
+fn one_handle_in_many_hands() {
+    explore(|| {
+        let (cancelled, fired) = Scene::play(1, |scene| {
+            let key = scene.arm(2, Expiry::at(10)).unwrap();
+            let movers = [(5, 0), (30, 7)].map(|(soft_ns, slack_ns)| {
+                let expiry = Expiry::with_slack(soft_ns, slack_ns);
+                scene.go(move |scene| scene.rearm(key, expiry))
+            });
+            let canceller = scene.go(move |scene| scene.cancel(key));
+            let clock = scene.go(|scene| scene.now_is(20));
+            // Finds a free slot, or not.
+            let next = scene.go(|scene| scene.arm(4, Expiry::at(25)).is_ok());
+            let _moved = movers.map(|mover| mover.join().unwrap());
+            let cancelled = canceller.join().unwrap();
+            clock.join().unwrap();
+            let next = next.join().unwrap();
+            scene.now_is(100);
+            scene.wait_for(usize::from(!cancelled) + usize::from(next));
+            assert!(!scene.rearm(key, Expiry::at(200)), "stale for ever");
+            assert!(!scene.cancel(key));
+            (cancelled, next)
+        });
+        let count = |id| ids(&fired).iter().filter(|fired| **fired == id).count();
+        assert_eq!(count(2), usize::from(!cancelled.0), "fires exactly where it was not cancelled");
+        assert_eq!(count(4), usize::from(cancelled.1));
+    });
+}
+
+#[test]
+fn a_slot_used_again_is_told_of_if_its_entry_is_too_late() {
+    explore(|| {
+        let ((), fired) = Scene::play(1, |scene| {
+            let first = scene.arm(1, Expiry::at(100)).unwrap();
+            let second = scene.go(move |scene| {
+                assert!(scene.cancel(first));
+                // Precise now, and earlier; then in time, but the entry is in the coarse queue.
+                scene.arm(2, Expiry::at(50)).unwrap()
+            });
+            let second = second.join().unwrap();
+            scene.now_is(50);
+            scene.wait_for(1);
+            assert!(!scene.cancel(second));
+            scene.arm(4, Expiry::at(60)).unwrap();
+            scene.now_is(60);
+            scene.wait_for(2);
+        });
+        assert_eq!(ids(&fired), [2, 4]);
+    });
+}
+
+#[test]
+fn none_is_lost_where_there_are_too_few_slots() {
+    explore(|| {
+        let (refused, fired) = Scene::play(2, |scene| {
+            let clock = scene.go(|scene| scene.now_is(5));
+            let all = [2, 3, 4, 6].map(|id| scene.go(move |scene| scene.arm(id, Expiry::at(id))));
+            let refused: Vec<u64> = all
+                .into_iter()
+                .filter_map(|armed| match armed.join().unwrap() {
+                    Ok(_) => None,
+                    Err(Refused::Full(refused)) => Some(refused.0),
+                    Err(Refused::Stopped(_)) => panic!("nobody stopped it"),
+                })
+                .collect();
+            clock.join().unwrap();
+            scene.now_is(10);
+            scene.wait_for(4 - refused.len());
+            refused
+        });
+        let mut all = [ids(&fired), refused].concat();
+        all.sort_unstable();
+        assert_eq!(all, [2, 3, 4, 6]);
+    });
+}
+
+#[test]
+fn arming_and_cancelling_in_a_loop_leaves_the_order_as_it_is() {
+    explore(|| {
+        let ((), fired) = Scene::play(3, |scene| {
+            scene.arm(8, Expiry::at(40)).unwrap();
+            let looper = scene.go(|scene| {
+                for round in 0..3 {
+                    let key = scene.arm(2, Expiry::at(30 - round)).unwrap();
+                    assert!(scene.cancel(key));
+                }
+                scene.arm(6, Expiry::at(35)).unwrap();
+            });
+            looper.join().unwrap();
+            scene.now_is(40);
+            scene.wait_for(2);
+        });
+        assert_eq!(ids(&fired), [6, 8]);
+    });
+}
+
+#[test]
+fn at_the_end_each_payload_is_somewhere() {
+    explore(|| {
+        let (told, fired) = Scene::play(4, |scene| {
+            let armers = [2, 3].map(|id| {
+                scene.go(move |scene| match scene.arm(id, Expiry::at(id)) {
+                    Ok(key) => {
+                        scene.rearm(key, Expiry::at(id + 1));
+                        None
+                    }
+                    Err(Refused::Stopped(refused)) => Some(refused.0),
+                    Err(Refused::Full(_)) => panic!("there is room"),
+                })
+            });
+            let clock = scene.go(|scene| scene.now_is(3));
+            scene.lane.stop();
+            let mut abandoned = Vec::new();
+            scene.lane.slots.cancel_all(|payload| abandoned.push(payload.0));
+            let refused: Vec<u64> =
+                armers.into_iter().filter_map(|armer| armer.join().unwrap()).collect();
+            clock.join().unwrap();
+            (abandoned, refused)
+        });
+        let all = [ids(&fired), told.0, told.1].concat();
+        for id in [2, 3] {
+            // One that was being moved when all were cancelled is dropped by its mover.
+            assert!(all.iter().filter(|known| **known == id).count() <= 1, "{all:?}");
+        }
+    });
+}
