@@ -60,20 +60,21 @@ impl<P> Lane<P> {
         let (key, notice) = self.slots.arm(near, expiry, label, payload).map_err(Refused::Full)?;
         // Who stops sets the flag first and then cancels all there is: either it finds this timer, or
         // the flag is seen here. Where both happen, one of them wins.
-        if self.is_stopped() {
-            if let Ok(Some(payload)) = self.slots.cancel(key) {
-                return Err(Refused::Stopped(payload));
-            }
+        if self.is_stopped()
+            && let Ok(Some(payload)) = self.slots.cancel(key)
+        {
+            return Err(Refused::Stopped(payload));
         }
         Ok((key, self.tell(key.slot, notice)))
     }
 
-    /// Moves a timer.
+    /// Moves a timer; its payload comes back where it was cancelled meanwhile.
     ///
     /// # Errors
     /// [`Gone`] where it has fired, is being fired or was cancelled.
-    pub(super) fn rearm(&self, key: Key, expiry: Expiry) -> Result<Wake, Gone> {
-        Ok(self.tell(key.slot, self.slots.rearm(key, expiry)?))
+    pub(super) fn rearm(&self, key: Key, expiry: Expiry) -> Result<(Wake, Option<P>), Gone> {
+        let (notice, revoked) = self.slots.rearm(key, expiry)?;
+        Ok((self.tell(key.slot, notice), revoked))
     }
 
     fn tell(&self, slot: u32, notice: bool) -> Wake {

@@ -128,18 +128,19 @@ impl<P> Slots<P> {
         Ok((key, slot.needs_notice(expiry, label.coarse)))
     }
 
-    /// Moves a timer. Where another thread is moving it, that one counts as the later.
+    /// Moves a timer. Where another thread is moving it, that one counts as the later; where another
+    /// cancels it meanwhile, the payload comes back.
     ///
     /// # Errors
     /// [`Gone`].
-    pub(super) fn rearm(&self, key: Key, expiry: Expiry) -> Result<Notice, Gone> {
+    pub(super) fn rearm(&self, key: Key, expiry: Expiry) -> Result<(Notice, Option<P>), Gone> {
         let slot = &self.slots[key.slot as usize];
         let mut word = slot.word(Ordering::Relaxed);
         loop {
             match word.phase() {
                 _ if word.generation() != key.generation => return Err(Gone),
                 Phase::Idle | Phase::Revoked => return Err(Gone),
-                Phase::Moving => return Ok(false),
+                Phase::Moving => return Ok((false, None)),
                 Phase::Armed => match slot.turn(word, word.in_phase(Phase::Moving)) {
                     Ok(()) => break,
                     Err(now) => word = now,
@@ -149,11 +150,8 @@ impl<P> Slots<P> {
         slot.set(expiry);
         let coarse = slot.coarse.load(Ordering::Relaxed);
         match slot.turn(word.in_phase(Phase::Moving), word.moved()) {
-            Ok(()) => Ok(slot.needs_notice(expiry, coarse)),
-            Err(_revoked) => {
-                drop(self.put_back(key.slot, word));
-                Ok(false)
-            }
+            Ok(()) => Ok((slot.needs_notice(expiry, coarse), None)),
+            Err(_revoked) => Ok((false, self.put_back(key.slot, word))),
         }
     }
 

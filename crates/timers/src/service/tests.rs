@@ -42,6 +42,7 @@ fn first_come_first_taken_and_each_once() {
 fn moves_never_reach_into_the_generation() {
     let start = Word::from_bits(0).over().over().in_phase(Phase::Armed);
     let mut word = start;
+    assert_ne!(word.in_phase(Phase::Moving).moved(), word, "who looked before sees that it moved");
     for _ in 0..1 << 16 {
         word = word.in_phase(Phase::Moving).moved();
         assert_eq!((word.generation(), word.phase()), (2, Phase::Armed));
@@ -57,7 +58,11 @@ fn a_count_of_moves_that_came_round_fires_nothing_early() {
     assert!(notice);
     let seen = slots.look(key.slot);
     for _ in 0..1 << 16 {
-        assert_eq!(slots.rearm(key, Expiry::at(20)), Ok(true), "nobody has said it would look");
+        assert_eq!(
+            slots.rearm(key, Expiry::at(20)),
+            Ok((true, None)),
+            "nobody has said it would look"
+        );
     }
     assert!(slots.claim(key.slot, &seen, 10).is_none());
     let seen = slots.look(key.slot);
@@ -73,10 +78,14 @@ fn notice_is_given_only_where_the_thread_would_look_too_late() {
     assert!(notice, "a slot that was never seen");
     let seen = slots.look(key.slot);
     slots.promise(key.slot, &seen);
-    assert_eq!(slots.rearm(key, Expiry::at(100)), Ok(false));
-    assert_eq!(slots.rearm(key, Expiry::at(u64::MAX)), Ok(false));
-    assert_eq!(slots.rearm(key, Expiry::with_slack(90, 10)), Ok(false), "it is the hard one");
-    assert_eq!(slots.rearm(key, Expiry::at(99)), Ok(true));
+    assert_eq!(slots.rearm(key, Expiry::at(100)), Ok((false, None)));
+    assert_eq!(slots.rearm(key, Expiry::at(u64::MAX)), Ok((false, None)));
+    assert_eq!(
+        slots.rearm(key, Expiry::with_slack(90, 10)),
+        Ok((false, None)),
+        "it is the hard one"
+    );
+    assert_eq!(slots.rearm(key, Expiry::at(99)), Ok((true, None)));
     assert_eq!(slots.cancel(key), Ok(Some(())));
     let (key, notice) = slots.arm(0, Expiry::at(200), LABEL, ()).unwrap();
     assert!(notice, "the entry is in the coarse queue");
@@ -102,7 +111,7 @@ fn all_that_is_due_after_a_jump_of_the_clock_fires_once_and_in_order() {
         match number % 4 {
             0 => drop(lane.slots.cancel(key).unwrap()),
             1 => {
-                lane.rearm(key, Expiry::at(soft_ns + 500_000)).unwrap();
+                let _ = lane.rearm(key, Expiry::at(soft_ns + 500_000)).unwrap();
                 expected.push((soft_ns + 500_000, soft_ns));
             }
             _ => expected.push((soft_ns, soft_ns)),
