@@ -1,7 +1,10 @@
 //! The parts of the shared protocol, each alone in one thread.
 
+use super::due::{Due, Fire};
 use super::free::Free;
+use super::heap::Heap;
 use super::inbox::Inbox;
+use super::lane::{Lane, Wake};
 use super::slots::{Gone, Label, Slots};
 use super::word::{Phase, Word};
 use crate::Expiry;
@@ -95,11 +98,27 @@ fn notice_is_given_only_where_the_thread_would_look_too_late() {
 }
 
 #[test]
-fn all_that_is_due_after_a_jump_of_the_clock_fires_once_and_in_order() {
-    use super::due::Due;
-    use super::heap::Heap;
-    use super::lane::Lane;
+fn who_keeps_cancelling_wakes_the_thread_for_earlier_times_alone() {
+    let lane = Lane::new(4);
+    let mut due = Due::new(4, Heap::with_capacity(4), Heap::with_capacity(4));
+    let rest = |due: &mut Due<_, _>, now_ns| due.rest(&lane, now_ns).map(|rest| rest.until_ns);
+    assert_eq!(rest(&mut due, 0), Some(u64::MAX));
+    let arm_and_cancel = |time_ns| {
+        let (key, wake) = lane.arm(0, Expiry::at(time_ns), LABEL, ()).unwrap();
+        lane.slots.cancel(key).unwrap();
+        wake
+    };
+    assert_eq!(arm_and_cancel(100), Wake(true));
+    assert_eq!(rest(&mut due, 1), Some(100), "as if it were there");
+    assert_eq!(arm_and_cancel(150), Wake(false));
+    assert_eq!(arm_and_cancel(90), Wake(true));
+    assert_eq!(rest(&mut due, 2), Some(90));
+    assert_eq!(due.pop(&lane, 95), None::<Fire<()>>);
+    assert_eq!(rest(&mut due, 95), Some(u64::MAX), "and then no more");
+}
 
+#[test]
+fn all_that_is_due_after_a_jump_of_the_clock_fires_once_and_in_order() {
     // The clock stands still in suspend, or jumps by the time suspended: see `Clock`.
     let lane = Lane::new(64);
     let mut due = Due::new(64, Heap::with_capacity(64), Heap::with_capacity(64));
