@@ -13,7 +13,7 @@ use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
 /// Schedules tried in each test, of either kind; all of them take some seconds.
-const SCHEDULES: usize = 500;
+const SCHEDULES: usize = 300;
 
 /// In how many places a schedule lets a thread of lower priority go first.
 const SWITCHES: usize = 4;
