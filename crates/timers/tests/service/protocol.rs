@@ -13,7 +13,7 @@ use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
 /// Schedules tried in each test, of either kind; all of them take some seconds.
-const SCHEDULES: usize = 300;
+const SCHEDULES: usize = 800;
 
 /// In how many places a schedule lets a thread of lower priority go first.
 const SWITCHES: usize = 4;
@@ -211,6 +211,38 @@ fn moved_to_earlier_wakes_the_thread_and_to_later_never_fires_early() {
             scene.wait_for(2);
         });
         assert_eq!(ids(&fired), [2, 1]);
+    });
+}
+
+#[test]
+fn moved_to_later_at_the_moment_it_is_due() {
+    explore(|| {
+        let (moved, fired) = Scene::play(1, |scene| {
+            let key = scene.arm(2, Expiry::at(50)).unwrap();
+            let mover = scene.go(move |scene| scene.rearm(key, Expiry::at(100)));
+            scene.now_is(50);
+            let moved = mover.join().unwrap();
+            scene.now_is(100);
+            scene.wait_for(1);
+            moved
+        });
+        let expiries: Vec<_> = fired.iter().map(|fired| fired.1.hard_ns()).collect();
+        assert_eq!(expiries, [if moved { 100 } else { 50 }]);
+    });
+}
+
+#[test]
+fn cancelled_at_the_moment_it_is_due() {
+    explore(|| {
+        let (cancelled, fired) = Scene::play(1, |scene| {
+            let key = scene.arm(2, Expiry::at(50)).unwrap();
+            let revoker = scene.go(move |scene| scene.cancel(key));
+            scene.now_is(50);
+            let cancelled = revoker.join().unwrap();
+            scene.wait_for(usize::from(!cancelled));
+            cancelled
+        });
+        assert_eq!(fired.len(), usize::from(!cancelled));
     });
 }
 
