@@ -12,9 +12,9 @@ const LOAD_MAX: usize = 64;
 /// Buckets are opened until there are this many to go on with, as long as they are small.
 const LOAD_MIN: usize = 16;
 /// At this many due soon, the later ones are no longer called soon.
-const SPILL: usize = 128;
+const SPILL: usize = 64;
 /// And this many stay.
-const SPILL_KEEP: usize = 32;
+const SPILL_KEEP: usize = 24;
 /// So many entries may be garbage whatever the number of timers.
 const GARBAGE_MIN: usize = 256;
 /// So many timers due in the same nanosecond find memory reserved.
