@@ -76,7 +76,7 @@ impl<O: Order, T> Ordered<O, T> {
     pub(super) fn pop_expired(&mut self, now_ns: u64) -> Option<Fired<T>> {
         // What makes most calls short.
         let earliest_ns = self.order.earliest_ns()?;
-        if earliest_ns - self.slack_max_ns.min(earliest_ns) > now_ns {
+        if earliest_ns > now_ns && earliest_ns - self.slack_max_ns.min(earliest_ns) > now_ns {
             return None;
         }
         let entry = self.order.first(&mut self.slots)?;

@@ -58,8 +58,7 @@ impl PreciseOrder {
         slot.links.place = place;
         if place == Place::NEAR {
             let entry = near_entry(slot, number);
-            self.near.insert(entry);
-            if self.near.len() > self.spill_at {
+            if self.near.insert(entry) && self.near.len() > self.spill_at {
                 self.spill(slots);
             }
         } else {
