@@ -32,7 +32,7 @@ impl PartialOrd for Entry {
 }
 
 /// Up to this many, keeping a list sorted costs less than a heap.
-const RUN_INSERT_MAX: usize = 64;
+const RUN_INSERT_MAX: usize = 24;
 /// From this many on, the place in the list is searched by halves.
 const SCAN_MAX: usize = 16;
 /// So many that are gone may stay in front of the list before the rest is moved up.

@@ -8,13 +8,13 @@ use crate::queue::order::Order;
 use crate::queue::slots::{Place, Slot, Slots};
 
 /// A bucket of up to this many is sorted; a larger one is split first.
-const LOAD_MAX: usize = 64;
+const LOAD_MAX: usize = 32;
 /// Buckets are opened until there are this many to go on with, as long as they are small.
-const LOAD_MIN: usize = 16;
+const LOAD_MIN: usize = 8;
 /// At this many due soon, the later ones are no longer called soon.
-const SPILL: usize = 64;
+const SPILL: usize = 32;
 /// And this many stay.
-const SPILL_KEEP: usize = 24;
+const SPILL_KEEP: usize = 8;
 /// So many entries may be garbage whatever the number of timers.
 const GARBAGE_MIN: usize = 256;
 /// So many timers due in the same nanosecond find memory reserved.
