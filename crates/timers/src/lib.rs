@@ -44,6 +44,8 @@ pub mod clock;
 #[cfg(feature = "live")]
 pub mod poller;
 #[cfg(feature = "live")]
+pub mod service;
+#[cfg(feature = "live")]
 pub mod sleep;
 
 pub use class::{Class, Kind, Level, Priority};
