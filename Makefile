@@ -26,6 +26,7 @@ test:
 	cargo fmt --all --check
 	rustfmt --check $$(git ls-files '*.rs') # registries declare modules where cargo does not look
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo check -p tardy-timers --no-default-features --locked # the core: no clock, no I/O
 	cargo test --workspace --locked -- --show-output # what was skipped, and why
 
 # Short, to see that they run and what they print; bench/README.md tells of each, --help of longer.
@@ -35,6 +36,7 @@ bench:
 	bench/cyclictest.py --rounds 2 --seconds 3
 	bench/tracing.py --blocks 2 --seconds 2
 	bench/losses.py --rounds 1 --seconds 1 --storms 50,200
+	bench/timers.py --rounds 1 --sizes 10,1e3 --ops 50000
 
 clean:
 	cargo clean

@@ -358,7 +358,7 @@ int32_t tardy_queue_free(struct tardy_queue *queue);
 // A precise timer of level 0 at `time_ns`, without slack, tag 0: to be changed as needed.
 struct tardy_request tardy_request_at(uint64_t time_ns);
 
-// 4096 timers a level, CLOCK_MONOTONIC, SCHED_FIFO 50 to 53, slow from 100 us on, spins 20 us at most.
+// 4096 timers a level, CLOCK_MONOTONIC, SCHED_FIFO 50 to 53, slow from 100 us on, spins 50 us at most.
 struct tardy_service_options tardy_service_options_default(void);
 
 // Starts a service; NULL options are the default ones. Needs no rights: without them its threads run

@@ -34,7 +34,7 @@ struct Running(Mutex<Option<Service>>);
 
 // Python shows literals as defaults, and only those.
 const _: () =
-    assert!(TIMERS_DEFAULT == 4096 && SPIN_NS_DEFAULT == 20_000 && SLOW_NS_DEFAULT == 100_000);
+    assert!(TIMERS_DEFAULT == 4096 && SPIN_NS_DEFAULT == 50_000 && SLOW_NS_DEFAULT == 100_000);
 
 /// What a level has done so far; see the stubs for each number.
 #[pyclass(frozen, get_all, module = "tardy")]
@@ -52,7 +52,7 @@ pub(crate) struct Report {
 impl TimerService {
     #[new]
     #[pyo3(signature = (
-        *, timers = 4096, priorities = [50, 51, 52, 53], spin_ns = 20_000, slow_ns = 100_000,
+        *, timers = 4096, priorities = [50, 51, 52, 53], spin_ns = 50_000, slow_ns = 100_000,
         clock = "monotonic",
     ))]
     fn new(

@@ -28,7 +28,14 @@ pub(crate) fn sleep_for(ns: u64) {
     let _ = clock_nanosleep_relative(ClockId::Monotonic, &timespec(ns));
 }
 
+/// CPU time of the calling thread. A system call.
 #[inline]
-fn timespec(ns: u64) -> Timespec {
+pub(crate) fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64
+}
+
+#[inline]
+pub(crate) fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / SECOND_NS) as i64, tv_nsec: (ns % SECOND_NS) as _ }
 }

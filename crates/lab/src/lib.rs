@@ -33,7 +33,8 @@
 //! thread, a locked page or a request to the kernel behind. What is not permitted becomes a note in
 //! the [`Measurement`], never a silent difference.
 //!
-//! Start reading at [`cyclic`]; the loop itself is in `cyclic/thread.rs`.
+//! Start reading at [`cyclic`]; the loop itself is in `cyclic/thread.rs`. [`sleep`] compares ways to
+//! sleep, [`rearm`] ways to move a timeout.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -44,7 +45,9 @@ mod histogram;
 pub mod load;
 mod measurement;
 mod memory;
+pub mod rearm;
 mod sched;
+pub mod sleep;
 
 pub use dma_latency::DmaLatency;
 pub use histogram::{HISTOGRAM_MAX_US, Histogram};

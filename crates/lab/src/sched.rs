@@ -1,7 +1,9 @@
 //! The scheduling policy of the calling thread.
 
 use crate::Policy;
+use rustix::io::Errno;
 use rustix::process::{getpriority_process, setpriority_process};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::time::Duration;
 use thread_priority::unix::{
@@ -11,7 +13,7 @@ use thread_priority::unix::{
 use thread_priority::{Error, ThreadPriority, ThreadPriorityValue};
 
 /// What `SCHED_DEADLINE` wants to know. Deadline and period are one and the same here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Budget {
     pub(crate) runtime_ns: u64,
     pub(crate) period_ns: u64,
@@ -53,6 +55,20 @@ fn set_realtime(policy: RealtimeThreadSchedulePolicy, prio: u8) -> io::Result<()
         ThreadSchedulePolicy::Realtime(policy),
     )
     .map_err(into_io)
+}
+
+/// Binds the calling thread to one CPU.
+///
+/// # Errors
+/// `EINVAL` where there is no such CPU for it.
+pub(crate) fn bind(cpu: u16) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    if usize::from(cpu) >= CpuSet::MAX_CPU {
+        return Err(Errno::INVAL.into());
+    }
+    set.set(usize::from(cpu));
+    sched_setaffinity(None, &set)?;
+    Ok(())
 }
 
 /// A thread inherits the policy of the one that made it; only then is there something to do.

@@ -67,6 +67,8 @@ macro_rules! from_errors {
 from_errors!(
     tardy_lab::cyclic::CyclicError,
     tardy_lab::load::LoadError,
+    tardy_lab::rearm::RearmError,
+    tardy_lab::sleep::SleepError,
     tardy_recording::OpenError,
     tardy_recording::ReadError,
     tardy_recording::tables::TableError,

@@ -23,6 +23,12 @@ impl Expiry {
         Self { soft_ns, hard_ns: soft_ns.saturating_add(slack_ns) }
     }
 
+    /// From both times; the soft one is not the later.
+    pub(crate) const fn between(soft_ns: u64, hard_ns: u64) -> Self {
+        debug_assert!(soft_ns <= hard_ns);
+        Self { soft_ns, hard_ns }
+    }
+
     /// The earliest time it may fire, ns.
     pub const fn soft_ns(self) -> u64 {
         self.soft_ns

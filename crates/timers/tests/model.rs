@@ -5,7 +5,7 @@ mod plain;
 use fastrand::Rng;
 use plain::Plain;
 use proptest::prelude::*;
-use tardy_timers::queue::{Auto, LazyRearm, Precise, Queue, Wheel};
+use tardy_timers::queue::{Auto, Chosen, LazyRearm, Precise, Queue, Wheel};
 use tardy_timers::{Expiry, Handle};
 
 /// One call.
@@ -240,6 +240,38 @@ fn many_due_at_once_fire_in_the_order_of_insertion() {
     let mut calls: Vec<_> = (0..10_000).map(|_| Call::Insert(Expiry::at(1_000_000))).collect();
     calls.push(Call::Rearm(0, Expiry::at(1_000_000)));
     on_every_queue(&calls);
+}
+
+/// Timers that fire thick and fast, then ever more slowly, then thick and fast again.
+#[test]
+fn a_queue_that_chooses_keeps_its_timers_and_their_handles() {
+    let mut queue = Auto::new();
+    let mut rng = Rng::with_seed(7);
+    let mut chosen = Vec::new();
+    let mut handles = Vec::new();
+    let mut now_ns = 0;
+    for number in 0..1_000 {
+        handles.push(queue.insert(Expiry::at(number as u64), number).unwrap());
+    }
+    for gap_ns in [100, 1_000_000, 100] {
+        for &handle in &handles {
+            queue.rearm(handle, Expiry::at(now_ns + rng.u64(0..2_000 * gap_ns))).unwrap();
+        }
+        for _ in 0..20_000 {
+            let fired = queue.pop_expired(u64::MAX).unwrap();
+            assert!(fired.expiry.hard_ns() >= now_ns);
+            assert_eq!(fired.handle, handles[fired.payload]);
+            now_ns = fired.expiry.hard_ns();
+            let expiry = Expiry::at(now_ns + rng.u64(0..2_000 * gap_ns));
+            handles[fired.payload] = queue.insert(expiry, fired.payload).unwrap();
+            // One that was armed under another choice.
+            let number = rng.usize(0..1_000);
+            assert!(queue.expiry(handles[number]).is_ok());
+        }
+        chosen.push(queue.chosen());
+    }
+    assert_eq!(chosen, [Chosen::Wheel, Chosen::Precise, Chosen::Wheel]);
+    assert_eq!(queue.len(), 1_000);
 }
 
 #[test]

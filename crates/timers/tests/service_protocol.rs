@@ -2,7 +2,8 @@
 //!
 //! The files of the service are compiled a second time here, with the atomics and locks of a scheduler
 //! that chooses at each of them which thread goes on. It treats every access as sequentially
-//! consistent: what depends on a weaker ordering is not tried.
+//! consistent: what depends on a weaker ordering is not tried. It needs no flags:
+//! `cargo test -p tardy-timers --test service_protocol`, some seconds.
 #![allow(dead_code, unreachable_pub)]
 
 extern crate alloc;
@@ -20,8 +21,6 @@ mod service {
     mod due;
     #[path = "../../src/service/free.rs"]
     mod free;
-    #[path = "../../src/service/heap.rs"]
-    mod heap;
     #[path = "../../src/service/inbox.rs"]
     mod inbox;
     #[path = "../../src/service/lane.rs"]

@@ -128,7 +128,7 @@ class TimerService:
         *,
         timers: int = 4096,
         priorities: Tuple[int, int, int, int] = ...,
-        spin_ns: int = 20000,
+        spin_ns: int = 50000,
         slow_ns: int = 100000,
         clock: Literal["monotonic", "boottime"] = "monotonic",
     ) -> TimerService: ...

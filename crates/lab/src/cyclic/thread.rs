@@ -3,10 +3,10 @@
 use super::live::Live;
 use super::plan::{Ending, Plan, ThreadPlan};
 use crate::clock::{now_ns, sleep_until};
-use crate::sched::set_current;
+use crate::sched::{bind, set_current};
 use crate::{BoundBroken, Histogram, Policy};
 use rustix::io::Errno;
-use rustix::thread::{CpuSet, gettid, sched_getcpu, sched_setaffinity, set_current_timer_slack};
+use rustix::thread::{gettid, sched_getcpu, set_current_timer_slack};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -135,16 +135,6 @@ fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
         ));
     }
     (policy, notes)
-}
-
-fn bind(cpu: u16) -> std::io::Result<()> {
-    let mut set = CpuSet::new();
-    if usize::from(cpu) >= CpuSet::MAX_CPU {
-        return Err(Errno::INVAL.into());
-    }
-    set.set(usize::from(cpu));
-    sched_setaffinity(None, &set)?;
-    Ok(())
 }
 
 /// The same loop on data of its own.

@@ -5,9 +5,13 @@ mod explain;
 mod figures;
 mod measure;
 mod merge;
+mod rearm;
 mod run;
+mod sleep;
 
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use measure::{MeasureDocument, ThreadDocument};
 pub use merge::{MergedSegment, merge_segments};
+pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
+pub use sleep::{MethodDocument, SleepDocument};

@@ -14,6 +14,8 @@ mod machine;
 mod measure;
 mod no_root;
 mod program;
+mod rearm;
 mod slack;
+mod sleep;
 mod spinner;
 mod watched;

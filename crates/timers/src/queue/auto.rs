@@ -8,19 +8,15 @@ use super::slots::{Place, Slots};
 use super::wheel::{Wheel, WheelOrder};
 use crate::Expiry;
 
-/// At least so many calls are looked at before the order is changed.
-const CALLS_MIN: u32 = 4096;
-/// From so many timers on their memory is in no cache, and what counts is how often it is touched.
-const CACHED_MAX: usize = 200_000;
-/// So few timers are sorted more quickly than they are put into buckets.
-const SORTED_MAX: usize = 24;
+/// After so many calls the choice is considered again.
+const CALLS: u32 = 4096;
 
 /// A queue that looks at what it is used for, and keeps its timers as [`Precise`](super::Precise) or as
 /// [`Wheel`] does, whichever is the quicker for that.
 ///
 /// What fires, when and in what order does not depend on the choice. Changing it costs as much as arming
-/// all timers once more, and is considered only after as many calls as there are timers (and no fewer
-/// than 4096), so it is paid for by what it saves. Handles stay valid.
+/// all timers once more, and is done only after as many calls as there are timers (and no fewer than
+/// 4096), so it is paid for by what it saves. Handles stay valid.
 ///
 /// [`next_expiry_ns`](super::Queue::next_expiry_ns) may be earlier than the first timer.
 #[derive(Debug)]
@@ -66,10 +62,14 @@ struct AutoOrder {
     chosen: Chosen,
     precise: PreciseOrder,
     wheel: WheelOrder,
-    /// Calls since the choice was last considered, and those of them by which a timer fired.
+    /// Calls since the choice was last considered.
     calls: u32,
+    /// And before that, since it was made.
+    calls_before: u64,
+    /// Timers that fired since it was last considered, from when to when.
     fired: u32,
-    consider_at: u32,
+    fired_from_ns: u64,
+    fired_to_ns: u64,
 }
 
 /// Calls one of the two.
@@ -95,20 +95,27 @@ impl AutoOrder {
             precise: PreciseOrder::new(),
             wheel: WheelOrder::new(Wheel::<()>::GRANULARITY_DEFAULT_NS, false),
             calls: 0,
+            calls_before: 0,
             fired: 0,
-            consider_at: CALLS_MIN,
+            fired_from_ns: 0,
+            fired_to_ns: 0,
         }
     }
 
     #[cold]
     fn consider<T>(&mut self, slots: &mut Slots<T>) {
-        let better = better(slots.armed(), self.fired, self.calls);
+        self.calls_before += u64::from(self.calls);
+        let gap_ns =
+            self.fired_to_ns.saturating_sub(self.fired_from_ns) / u64::from(self.fired.max(1));
+        let fired_share = f64::from(self.fired) / f64::from(self.calls);
+        let better = better(slots.armed(), fired_share, gap_ns);
         self.calls = 0;
         self.fired = 0;
-        self.consider_at = CALLS_MIN.max(u32::try_from(slots.armed()).unwrap_or(u32::MAX));
-        if better == self.chosen {
+        self.fired_from_ns = self.fired_to_ns;
+        if better == self.chosen || self.calls_before < slots.armed() as u64 {
             return;
         }
+        self.calls_before = 0;
         chosen!(self, order => order.clear());
         self.chosen = better;
         for (_, slot) in slots.iter_mut() {
@@ -122,10 +129,20 @@ impl AutoOrder {
     }
 }
 
-/// Which kind is the quicker for so many timers, of whose calls so many fired a timer. Measured by
-/// `bench/timers`.
-fn better(timers: usize, _fired: u32, _calls: u32) -> Chosen {
-    if timers <= SORTED_MAX || timers > CACHED_MAX { Chosen::Precise } else { Chosen::Wheel }
+/// Which kind is the quicker for so many timers, where such a share of calls fires one, so long after the
+/// one before. Measured by `bench/timers` and `examples/queue_grid.rs`.
+fn better(timers: usize, fired_share: f64, gap_ns: u64) -> Chosen {
+    // More need more memory than a cache has, and the wheel touches it more often. Fewer are sorted
+    // more quickly than they are linked.
+    const TIMERS: core::ops::RangeInclusive<usize> = 32..=30_000;
+    // There the wheel's granules hold a few timers each: they come sorted, and none is opened in vain.
+    const GAP_NS: core::ops::RangeInclusive<u64> = 16..=512;
+    const FIRED_SHARE: f64 = 0.25;
+    if TIMERS.contains(&timers) && GAP_NS.contains(&gap_ns) && fired_share > FIRED_SHARE {
+        Chosen::Wheel
+    } else {
+        Chosen::Precise
+    }
 }
 
 impl Order for AutoOrder {
@@ -133,7 +150,7 @@ impl Order for AutoOrder {
     fn file<T>(&mut self, slots: &mut Slots<T>, number: u32, expiry: Expiry, sequence: u64) {
         chosen!(self, order => order.file(slots, number, expiry, sequence));
         self.calls += 1;
-        if self.calls >= self.consider_at {
+        if self.calls >= CALLS {
             self.consider(slots);
         }
     }
@@ -163,6 +180,7 @@ impl Order for AutoOrder {
     #[inline]
     fn take_first<T>(&mut self, slots: &mut Slots<T>, entry: Entry) {
         self.fired += 1;
+        self.fired_to_ns = entry.hard_ns;
         chosen!(self, order => order.take_first(slots, entry));
     }
 

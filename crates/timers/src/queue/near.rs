@@ -87,6 +87,10 @@ impl Near {
     /// Removes what [`first`](Self::first) said.
     #[inline]
     pub(super) fn pop(&mut self) {
+        if self.late.is_empty() {
+            self.pop_run();
+            return;
+        }
         let is_late = match (self.run.get(self.head), self.late.peek()) {
             (Some(run), Some(Reverse(late))) => late < run,
             (run, _) => run.is_none(),
@@ -94,20 +98,26 @@ impl Near {
         if is_late {
             self.late.pop();
         } else {
-            self.head += 1;
-            if self.head == self.run.len() {
-                self.run.clear();
-                self.head = 0;
-            }
+            self.pop_run();
         }
     }
 
     #[inline]
-    pub(super) fn insert(&mut self, entry: Entry) {
+    fn pop_run(&mut self) {
+        self.head += 1;
+        if self.head >= self.run.len() {
+            self.run.clear();
+            self.head = 0;
+        }
+    }
+
+    /// Adds an entry. Whether there are many.
+    #[inline]
+    pub(super) fn insert(&mut self, entry: Entry) -> bool {
         let count = self.run.len() - self.head;
         if count >= RUN_INSERT_MAX {
             self.late.push(Reverse(entry));
-            return;
+            return true;
         }
         if self.head >= GONE_MAX {
             self.close_up();
@@ -115,17 +125,22 @@ impl Near {
         if count > SCAN_MAX {
             let at = self.run[self.head..].partition_point(|other| *other < entry);
             self.run.insert(self.head + at, entry);
-            return;
+            return false;
         }
         // Most timers are set to a time later than most others: from the end it is not far.
         self.run.push(entry);
-        let run = &mut self.run[self.head..];
-        let mut at = run.len() - 1;
-        while at > 0 && entry < run[at - 1] {
-            run[at] = run[at - 1];
-            at -= 1;
+        let Some((mut gap, before)) = self.run[self.head..].split_last_mut() else {
+            return false;
+        };
+        for other in before.iter_mut().rev() {
+            if *other < entry {
+                break;
+            }
+            *gap = *other;
+            gap = other;
         }
-        run[at] = entry;
+        *gap = entry;
+        false
     }
 
     fn close_up(&mut self) {

@@ -16,13 +16,17 @@ pub(super) struct Ordered<O, T> {
 }
 
 impl<O: Order, T> Ordered<O, T> {
-    pub(super) fn with_capacity(mut order: O, timers: usize) -> Self {
-        let mut slots = Slots::new();
+    pub(super) fn with_capacity(order: O, timers: usize) -> Self {
+        let mut ordered = Self { slots: Slots::new(), order, sequence: 0, slack_max_ns: 0 };
         if timers > 0 {
-            slots.reserve(timers);
-            order.reserve(timers);
+            ordered.reserve(timers);
         }
-        Self { slots, order, sequence: 0, slack_max_ns: 0 }
+        ordered
+    }
+
+    pub(super) fn reserve(&mut self, timers: usize) {
+        self.slots.reserve(timers);
+        self.order.reserve(timers);
     }
 
     #[inline]
@@ -72,7 +76,7 @@ impl<O: Order, T> Ordered<O, T> {
     pub(super) fn pop_expired(&mut self, now_ns: u64) -> Option<Fired<T>> {
         // What makes most calls short.
         let earliest_ns = self.order.earliest_ns()?;
-        if earliest_ns - self.slack_max_ns.min(earliest_ns) > now_ns {
+        if earliest_ns > now_ns && earliest_ns - self.slack_max_ns.min(earliest_ns) > now_ns {
             return None;
         }
         let entry = self.order.first(&mut self.slots)?;

@@ -73,7 +73,7 @@ impl<T> Slot<T> {
 
     #[inline]
     pub(super) fn expiry(&self) -> Expiry {
-        Expiry::with_slack(self.soft_ns, self.hard_ns - self.soft_ns)
+        Expiry::between(self.soft_ns, self.hard_ns)
     }
 
     #[inline]

@@ -23,8 +23,10 @@ pub const TIMERS_DEFAULT: usize = 4096;
 /// A callback longer than this is a slow one, unless said otherwise, ns.
 pub const SLOW_NS_DEFAULT: u64 = 100_000;
 
-/// The most that a thread spins before a precise timer, unless said otherwise, ns.
-pub const SPIN_NS_DEFAULT: u64 = 20_000;
+/// The most that a thread spins before a precise timer, unless said otherwise, ns: enough for a wakeup
+/// in a virtual machine whose processor was idle, and as long as the kernel lets a sleep without a
+/// real-time policy be late (`prctl(2)`, `PR_SET_TIMERSLACK`).
+pub const SPIN_NS_DEFAULT: u64 = 50_000;
 
 /// The settings of a [`Service`].
 #[must_use]
@@ -89,7 +91,7 @@ impl Builder {
     }
 
     /// The most, ns, that a level's thread stays awake before a precise timer. It learns how long
-    /// wakeups take and does so for about that time; 20 µs unless set, 0: never.
+    /// wakeups take and does so for about that time; 50 µs unless set, 0: never.
     pub fn spin_at_most(self, spin_ns: u64) -> Self {
         Self { spin_ns, ..self }
     }

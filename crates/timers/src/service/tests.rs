@@ -2,12 +2,12 @@
 
 use super::due::{Due, Fire};
 use super::free::Free;
-use super::heap::Heap;
 use super::inbox::Inbox;
 use super::lane::{Lane, Wake};
 use super::slots::{Gone, Label, Slots};
 use super::word::{Phase, Word};
 use crate::Expiry;
+use crate::queue::Precise;
 use std::collections::HashSet;
 
 const LABEL: Label = Label { tag: 7, coarse: false };
@@ -100,7 +100,7 @@ fn notice_is_given_only_where_the_thread_would_look_too_late() {
 #[test]
 fn who_keeps_cancelling_wakes_the_thread_for_earlier_times_alone() {
     let lane = Lane::new(4);
-    let mut due = Due::new(4, Heap::with_capacity(4), Heap::with_capacity(4));
+    let mut due = Due::new(4, Precise::with_capacity(4), Precise::with_capacity(4));
     let rest = |due: &mut Due<_, _>, now_ns| due.rest(&lane, now_ns).map(|rest| rest.until_ns);
     assert_eq!(rest(&mut due, 0), Some(u64::MAX));
     let arm_and_cancel = |time_ns| {
@@ -121,7 +121,7 @@ fn who_keeps_cancelling_wakes_the_thread_for_earlier_times_alone() {
 fn all_that_is_due_after_a_jump_of_the_clock_fires_once_and_in_order() {
     // The clock stands still in suspend, or jumps by the time suspended: see `Clock`.
     let lane = Lane::new(64);
-    let mut due = Due::new(64, Heap::with_capacity(64), Heap::with_capacity(64));
+    let mut due = Due::new(64, Precise::with_capacity(64), Precise::with_capacity(64));
     let mut expected = Vec::new();
     for number in 0..40_u64 {
         let soft_ns = 1 + number * 37 % 40 * 1000;

@@ -2,21 +2,22 @@
 
 use super::due::{Due, Fire, Rest};
 use super::free::Free;
-use super::heap::Heap;
 use super::lane::{Lane, Refused, Wake};
 use super::run::{Host, run};
 use super::slots::{Key, Label};
 use crate::Expiry;
+use crate::queue::Precise;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::atomic::{AtomicU64, Ordering};
 use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
 /// Schedules tried in each test, of either kind; all of them take some seconds.
-const SCHEDULES: usize = 800;
+const SCHEDULES: usize = 500;
 
-/// In how many places a schedule lets a thread of lower priority go first.
-const SWITCHES: usize = 4;
+/// At how many steps, less one, a schedule of the second kind takes its turn from the thread that runs:
+/// one for what a single untimely preemption breaks, more for the rest.
+const DEPTHS: [usize; 2] = [2, 4];
 
 /// A payload that nobody can copy or lose unnoticed.
 #[derive(Debug)]
@@ -65,7 +66,8 @@ impl Scene {
             payloads: Arc::new(AtomicU64::new(0)),
         });
         let level = scene.go(move |scene| {
-            let mut due = Due::new(slots, Heap::with_capacity(slots), Heap::with_capacity(slots));
+            let mut due =
+                Due::new(slots, Precise::with_capacity(slots), Precise::with_capacity(slots));
             run(&scene.lane, &mut due, &mut &*scene);
         });
         let epilogue = story(&scene);
@@ -169,7 +171,10 @@ fn explore(story: impl Fn() + Send + Sync + Clone + 'static) {
     config.silence_warnings = true;
     let random = RandomScheduler::new(SCHEDULES);
     shuttle::Runner::new(random, config.clone()).run(story.clone());
-    shuttle::Runner::new(PctScheduler::new(SWITCHES, SCHEDULES), config).run(story);
+    for depth in DEPTHS {
+        let few = PctScheduler::new(depth, SCHEDULES);
+        shuttle::Runner::new(few, config.clone()).run(story.clone());
+    }
 }
 
 fn ids(fired: &[(u64, Expiry, u64)]) -> Vec<u64> {
@@ -219,9 +224,9 @@ fn moved_to_later_at_the_moment_it_is_due() {
     explore(|| {
         let (moved, fired) = Scene::play(1, |scene| {
             let key = scene.arm(2, Expiry::at(50)).unwrap();
-            let mover = scene.go(move |scene| scene.rearm(key, Expiry::at(100)));
+            let other = scene.go(move |scene| scene.rearm(key, Expiry::at(100)));
             scene.now_is(50);
-            let moved = mover.join().unwrap();
+            let moved = other.join().unwrap();
             scene.now_is(100);
             scene.wait_for(1);
             moved
@@ -297,23 +302,93 @@ fn a_slot_used_again_is_told_of_if_its_entry_is_too_late() {
     });
 }
 
+/// A level's thread that hears whenever it is woken, and in between sleeps.
+struct Hearer {
+    lane: Lane<u64>,
+    /// Wakeups, and whether there will be no more.
+    woken: Mutex<(u32, bool)>,
+    changed: Condvar,
+}
+
+impl Hearer {
+    fn wake(&self, wake: Wake) {
+        if wake.0 {
+            self.woken.lock().unwrap().0 += 1;
+            self.changed.notify_one();
+        }
+    }
+
+    /// Until when it sleeps in the end.
+    fn hear(&self, due: &mut Due<Precise<u32>, Precise<u32>>) -> Option<Rest> {
+        let mut heard = 0;
+        loop {
+            let rest = due.rest(&self.lane, 0);
+            let mut woken = self.woken.lock().unwrap();
+            while *woken == (heard, false) {
+                woken = self.changed.wait(woken).unwrap();
+            }
+            if *woken == (heard, true) {
+                return rest;
+            }
+            heard = woken.0;
+            drop(woken);
+            self.lane.awake();
+        }
+    }
+}
+
 #[test]
 fn a_slot_that_another_thread_is_still_listing_is_told_of_in_time() {
     explore(|| {
-        let (next, fired) = Scene::play(1, |scene| {
-            let key = scene.arm(2, Expiry::at(50)).unwrap();
-            let mover = scene.go(move |scene| scene.rearm(key, Expiry::at(40)));
-            let next = scene.go(move |scene| {
-                scene.cancel(key);
-                scene.arm(4, Expiry::at(30)).is_ok()
-            });
-            mover.join().unwrap();
-            let next = next.join().unwrap();
-            scene.now_is(30);
-            scene.wait_for(usize::from(next));
-            next
+        let hearer = Arc::new(Hearer {
+            lane: Lane::new(2),
+            woken: Mutex::new((0, false)),
+            changed: Condvar::new(),
         });
-        assert_eq!(ids(&fired), if next { vec![4] } else { vec![] });
+        let label = Label { tag: 0, coarse: false };
+        let mut due = Due::new(2, Precise::with_capacity(2), Precise::with_capacity(2));
+        let (key, _) = hearer.lane.arm(0, Expiry::at(50), label, 1).unwrap();
+        // The one that moves finds that it need not wake the thread, the next one that it must.
+        let _ = hearer.lane.arm(0, Expiry::at(35), label, 3).unwrap();
+        let rest = Rest { until_ns: 35, precisely: true };
+        assert_eq!(due.rest(&hearer.lane, 0), Some(rest));
+
+        let [level, first, next] = [(); 3].map(|()| Arc::clone(&hearer));
+        let level = thread::spawn(move || level.hear(&mut due));
+        let first = thread::spawn(move || {
+            let moved = first.lane.rearm(key, Expiry::at(40));
+            let _ = moved.map(|(wake, _)| first.wake(wake));
+        });
+        let next = thread::spawn(move || {
+            next.lane.slots.cancel(key).unwrap();
+            let armed = next.lane.arm(0, Expiry::at(30), label, 2);
+            armed.map(|(_, wake)| next.wake(wake)).is_ok()
+        });
+        first.join().unwrap();
+        let armed = next.join().unwrap();
+        hearer.woken.lock().unwrap().1 = true;
+        hearer.changed.notify_one();
+        let rest = level.join().unwrap().unwrap();
+        assert!(!armed || rest.until_ns <= 30, "{rest:?}");
+    });
+}
+
+#[test]
+fn moved_while_it_is_looked_at() {
+    explore(|| {
+        let lane = Arc::new(Lane::new(1));
+        let label = Label { tag: 0, coarse: false };
+        let mut due = Due::new(1, Precise::with_capacity(1), Precise::with_capacity(1));
+        let (key, _) = lane.arm(0, Expiry::at(50), label, ()).unwrap();
+        due.hear(&lane, 0);
+        let other = Arc::clone(&lane);
+        let other = thread::spawn(move || other.rearm(key, Expiry::at(100)).is_ok());
+        let fired = due.pop(&lane, 50);
+        let moved = other.join().unwrap();
+        assert_eq!(fired.is_none(), moved, "one of the two won");
+        due.hear(&lane, 50);
+        let fired = due.pop(&lane, 100);
+        assert_eq!(fired.is_some(), moved, "and it fires later, if not then");
     });
 }
 

@@ -12,9 +12,9 @@ const LOAD_MAX: usize = 64;
 /// Buckets are opened until there are this many to go on with, as long as they are small.
 const LOAD_MIN: usize = 16;
 /// At this many due soon, the later ones are no longer called soon.
-const SPILL: usize = 128;
+const SPILL: usize = 64;
 /// And this many stay.
-const SPILL_KEEP: usize = 32;
+const SPILL_KEEP: usize = 24;
 /// So many entries may be garbage whatever the number of timers.
 const GARBAGE_MIN: usize = 256;
 /// So many timers due in the same nanosecond find memory reserved.
@@ -58,12 +58,38 @@ impl PreciseOrder {
         slot.links.place = place;
         if place == Place::NEAR {
             let entry = near_entry(slot, number);
-            self.near.insert(entry);
-            if self.near.len() > self.spill_at {
+            if self.near.insert(entry) && self.near.len() > self.spill_at {
                 self.spill(slots);
             }
         } else {
             self.far.push(place, slot.hard_ns, number);
+        }
+    }
+
+    /// Drops entries, and moves those whose timers have moved, until the first is a timer's.
+    fn settle<T>(&mut self, slots: &mut Slots<T>) -> Option<Entry> {
+        loop {
+            let Some(&entry) = self.near.first() else {
+                if self.refill(slots) {
+                    continue;
+                }
+                return None;
+            };
+            let slot = slots.slot(entry.slot);
+            if slot.sequence == entry.sequence && slot.is_armed() {
+                return Some(entry);
+            }
+            self.near.pop();
+            if !counts(slot, &entry) {
+                self.garbage = self.garbage.saturating_sub(1);
+                continue;
+            }
+            slot.links.place = Place::NOWHERE;
+            if slot.is_armed() {
+                // Moved later, or another timer in the slot since.
+                let place = self.place(slot.hard_ns);
+                self.enter(slots, entry.slot, place);
+            }
         }
     }
 
@@ -239,29 +265,13 @@ impl Order for PreciseOrder {
 
     #[inline]
     fn first<T>(&mut self, slots: &mut Slots<T>) -> Option<Entry> {
-        loop {
-            let Some(&entry) = self.near.first() else {
-                if self.refill(slots) {
-                    continue;
-                }
-                return None;
-            };
+        if let Some(&entry) = self.near.first() {
             let slot = slots.slot(entry.slot);
             if slot.sequence == entry.sequence && slot.is_armed() {
                 return Some(entry);
             }
-            self.near.pop();
-            if !counts(slot, &entry) {
-                self.garbage = self.garbage.saturating_sub(1);
-                continue;
-            }
-            slot.links.place = Place::NOWHERE;
-            if slot.is_armed() {
-                // Moved later, or another timer in the slot since.
-                let place = self.place(slot.hard_ns);
-                self.enter(slots, entry.slot, place);
-            }
         }
+        self.settle(slots)
     }
 
     #[inline]
@@ -289,5 +299,52 @@ impl Order for PreciseOrder {
         self.far.clear();
         self.garbage = 0;
         self.spill_at = SPILL;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use fastrand::Rng;
+
+    /// Every entry is a slot's that counts, or is known to be garbage.
+    fn check(order: &PreciseOrder, slots: &mut Slots<()>) {
+        let placed =
+            slots.iter_mut().filter(|(_, slot)| slot.links.place != Place::NOWHERE).count();
+        assert_eq!(order.near.len() + order.far.count(), placed + order.garbage);
+        assert!(order.garbage <= garbage_max(slots.count()));
+    }
+
+    #[test]
+    fn garbage_is_counted_and_bounded() {
+        let (mut order, mut slots) = (PreciseOrder::new(), Slots::new());
+        let mut rng = Rng::with_seed(1);
+        let mut handles = Vec::new();
+        for sequence in 0..100_000 {
+            let expiry = Expiry::at(rng.u64(..) >> rng.u32(30..64));
+            let at = rng.usize(..=handles.len());
+            if handles.len() < 2_000 && rng.bool() {
+                let handle = slots.arm(()).unwrap();
+                order.file(&mut slots, handle.slot, expiry, sequence);
+                handles.push(handle);
+            } else if at == handles.len() {
+                if let Some(entry) = order.first(&mut slots) {
+                    order.take_first(&mut slots, entry);
+                    let (fired, ..) = slots.disarm(entry.slot);
+                    handles.retain(|&handle| handle != fired);
+                }
+            } else if rng.u8(..) < 64 {
+                slots.disarm(handles.swap_remove(at).slot);
+            } else {
+                order.file(&mut slots, handles[at].slot, expiry, sequence);
+            }
+            if sequence % 64 == 0 {
+                check(&order, &mut slots);
+            }
+        }
+        while order.first(&mut slots).map(|entry| order.take_first(&mut slots, entry)).is_some() {}
+        check(&order, &mut slots);
+        assert_eq!(order.garbage, 0);
     }
 }

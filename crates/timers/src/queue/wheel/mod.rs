@@ -55,6 +55,12 @@ impl<T> Wheel<T> {
         Self(Ordered::with_capacity(WheelOrder::new(granularity_ns, true), 0))
     }
 
+    /// Makes room for `timers` in all: until there are more nothing is allocated, unless more than a
+    /// thousand are due in the same granule.
+    pub fn reserve(&mut self, timers: usize) {
+        self.0.reserve(timers);
+    }
+
     /// The length of a granule: what was asked for, rounded down to a power of two, ns.
     pub fn granularity_ns(&self) -> u64 {
         self.0.order.granularity_ns()

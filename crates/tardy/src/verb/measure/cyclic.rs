@@ -1,4 +1,4 @@
-//! `tardy measure`: a measurement, alone.
+//! `tardy measure cyclic`: threads that ask to be woken at regular times.
 
 use crate::arguments::{self, Cpus};
 use crate::failure::{Failure, Outcome};
@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::session::Session;
 use crate::verb::load;
 use crate::verb::record::RecorderFlags;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -18,19 +18,6 @@ use tardy_lab::cyclic::{self, Affinity, LiveFigures, Phase, Plan, Prepared, Runn
 use tardy_lab::{Measurement, Policy};
 use tardy_report::json::MeasureDocument;
 use tardy_report::{Resolution, cyclictest_lines};
-
-/// Flags of `tardy measure`.
-#[derive(Debug, Args)]
-pub(crate) struct Measure {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, Subcommand)]
-enum What {
-    /// Threads that ask to be woken at regular times, as cyclictest does
-    Cyclic(Box<Cyclic>),
-}
 
 /// What a cyclic measurement is, in cyclictest's letters.
 #[derive(Clone, Debug, Args)]
@@ -126,7 +113,7 @@ impl CyclicFlags {
 
 /// Flags of `tardy measure cyclic`.
 #[derive(Debug, Args)]
-struct Cyclic {
+pub(super) struct Cyclic {
     #[command(flatten)]
     cyclic: CyclicFlags,
 
@@ -172,14 +159,6 @@ struct Cyclic {
 /// The histogram's size where a file is asked for without one.
 const HISTOGRAM_US: usize = 1000;
 
-impl Measure {
-    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        match self.what {
-            What::Cyclic(cyclic) => cyclic.execute(),
-        }
-    }
-}
-
 /// Watches a measurement until it ends by itself or the user ends it. Returns the last figures, and
 /// how long it took.
 pub(crate) fn attend(
@@ -214,7 +193,7 @@ fn in_words(figures: &[LiveFigures]) -> String {
 }
 
 impl Cyclic {
-    fn execute(self) -> Result<Outcome, Failure> {
+    pub(super) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
         let bins = self.histogram.map(|us| us as usize);
         let bins = bins.or(self.histfile.as_ref().map(|_| HISTOGRAM_US));

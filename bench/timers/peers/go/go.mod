@@ -1,0 +1,3 @@
+module tardy/bench/timers
+
+go 1.19

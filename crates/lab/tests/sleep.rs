@@ -1,0 +1,54 @@
+//! Does the comparison of sleeps keep its promises on a live kernel?
+
+use rustix::thread::current_timer_slack;
+use tardy_lab::sleep::{KNOWN, Plan, SleepError, compare, start};
+
+#[test]
+fn every_method_sleeps_once_a_round_and_never_too_short() {
+    let plan = Plan { rounds: 50, request_ns: 20_000, ..Plan::default() };
+    let slack_ns = current_timer_slack().unwrap();
+    let measurement = start(&plan).unwrap().finish().unwrap();
+    assert_eq!(current_timer_slack().unwrap(), slack_ns, "ours is not the measuring thread's");
+    assert_eq!((measurement.rounds, measurement.slack_ns), (50, slack_ns));
+    let methods: usize = KNOWN.iter().map(|kind| kind.slacks.len()).sum();
+    assert_eq!(measurement.methods.len(), methods);
+    for method in &measurement.methods {
+        assert_eq!((method.elapsed.count(), method.cpu.count()), (50, 50));
+        assert_eq!(method.series.len(), 50);
+        assert_eq!(method.micros.iter().map(|&(_, count)| count).sum::<u64>(), 50);
+        assert!(method.elapsed.min_ns() >= 20_000, "{} came early", method.name());
+        assert_eq!(method.early, 0, "{}", method.name());
+    }
+    let pairs = compare(&measurement).pairs;
+    assert_eq!(pairs.len(), methods * (methods - 1) / 2);
+}
+
+#[test]
+fn stopped_it_keeps_what_is_there() {
+    let plan = Plan { rounds: 1_000_000, ..Plan::default() };
+    let running = start(&plan).unwrap();
+    while running.rounds() < 3 {
+        std::thread::yield_now();
+    }
+    running.stop();
+    let measurement = running.finish().unwrap();
+    assert!((3..1_000_000).contains(&measurement.rounds));
+    for method in &measurement.methods {
+        assert_eq!(method.elapsed.count(), measurement.rounds);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for (plan, named) in [
+        (Plan { request_ns: 0, ..Plan::default() }, "0 ns"),
+        (Plan { request_ns: 2_000_000_000, ..Plan::default() }, "2000000000 ns"),
+        (Plan { rounds: 0, ..Plan::default() }, "0 rounds"),
+    ] {
+        let error: SleepError = start(&plan).err().unwrap();
+        assert!(error.to_string().contains(named), "{error}");
+    }
+    let nowhere = Plan { cpu: Some(1000), rounds: 1, ..Plan::default() };
+    let error = start(&nowhere).unwrap().finish().unwrap_err();
+    assert!(matches!(error, SleepError::Cpu { cpu: 1000, .. }), "{error}");
+}

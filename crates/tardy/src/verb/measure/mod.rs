@@ -1,0 +1,37 @@
+//! `tardy measure`: a measurement, alone. A kind is a file here and its lines below.
+
+mod cyclic;
+mod rearm;
+mod sleep;
+
+pub(crate) use cyclic::{CyclicFlags, attend};
+
+use crate::failure::{Failure, Outcome};
+use clap::{Args, Subcommand};
+
+/// Flags of `tardy measure`.
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Threads that ask to be woken at regular times, as cyclictest does
+    Cyclic(Box<cyclic::Cyclic>),
+    /// Ways to sleep for the same time, side by side: which of them differ, and by what
+    Sleep(sleep::Sleep),
+    /// Ways to move a timeout before it expires, side by side: what a move costs, what is delivered
+    Rearm(rearm::Rearm),
+}
+
+impl Measure {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        match self.what {
+            What::Cyclic(cyclic) => cyclic.execute(),
+            What::Sleep(sleep) => sleep.execute(),
+            What::Rearm(rearm) => rearm.execute(),
+        }
+    }
+}
