@@ -7,9 +7,14 @@
 # when that file changes.
 set -eu
 
+# rustup's own place, for a shell that was started before rustup came.
+PATH=$PATH:${HOME:-}/.cargo/bin
+export PATH
+
 root=$(cd "$(dirname "$0")/.." && pwd)
 here=$root/bindings/python
-target=${CARGO_TARGET_DIR:-$root/target}
+mkdir -p "${CARGO_TARGET_DIR:-$root/target}"
+target=$(cd "${CARGO_TARGET_DIR:-$root/target}" && pwd)
 environment=$target/python-venv
 python=$environment/bin/python
 
@@ -23,7 +28,6 @@ wanted="$(python3 -c 'import sys; print(sys.version, sys.prefix)') $environment
 $(cat "$here/requirements-test.txt")"
 if [ ! -x "$python" ] || [ "$(cat "$environment/made-for" 2>/dev/null)" != "$wanted" ]; then
     rm -rf "$environment"
-    mkdir -p "$target"
     if ! python3 -m venv "$environment"; then
         rm -rf "$environment"
         echo "test-python: python3 has no venv; Debian has it in the package python3-venv" >&2
