@@ -28,6 +28,7 @@ test:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo check -p tardy-timers --no-default-features --locked # the core: no clock, no I/O
 	cargo test --workspace --locked -- --show-output # what was skipped, and why
+	scripts/test-python.sh
 
 # Short, to see that they run and what they print; bench/README.md tells of each, --help of longer.
 bench:

@@ -9,7 +9,7 @@ set -eu
 
 # Major versions in the names keep a later distribution from changing the compiler for eBPF.
 build_packages="clang-19 llvm-19 libelf-dev zlib1g-dev pkg-config make gcc"
-test_packages="rt-tests trace-cmd"
+test_packages="rt-tests trace-cmd python3 python3-venv"
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 # rustup's own place, for a shell that was started before rustup came.

@@ -48,11 +48,11 @@ PATH=$environment/bin:$PATH maturin build --quiet --locked --profile dev \
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-index \
     --force-reinstall "$wheels"/tardy_rt-*.whl
 
+cd "$target"
+"$python" -m mypy --config-file "$here/pyproject.toml" --cache-dir "$target/mypy" -p tardy
+"$python" -m mypy.stubtest --mypy-config-file "$here/pyproject.toml" tardy
 # From elsewhere, so that what is tested is what was installed.
 cd "$here/tests"
 TARDY_WHEELS=$wheels
 export TARDY_WHEELS
 "$python" -m pytest -p no:cacheprovider -c "$here/pyproject.toml" --rootdir "$here/tests" "$@" .
-cd "$target"
-"$python" -m mypy --config-file "$here/pyproject.toml" --cache-dir "$target/mypy" -p tardy
-"$python" -m mypy.stubtest --mypy-config-file "$here/pyproject.toml" tardy

@@ -238,12 +238,11 @@ impl Order for PreciseOrder {
         if is_early_enough {
             return;
         }
+        // Counted first: to enter may drop it.
+        self.garbage += usize::from(place != Place::NOWHERE);
         self.enter(slots, number, wanted);
-        if place != Place::NOWHERE {
-            self.garbage += 1;
-            if self.garbage > garbage_max(slots.count()) {
-                self.sweep(slots);
-            }
+        if self.garbage > garbage_max(slots.count()) {
+            self.sweep(slots);
         }
     }
 
