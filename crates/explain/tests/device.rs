@@ -166,6 +166,15 @@ streams! {
         401 0 7 irq- 12
     " => "20 armed hrtimer_wakeup by 8, 324 interrupt hrtimer_wakeup by 8";
 
+    an_expiry_that_was_not_told_does_not_stay_the_first: "
+        timer 1 hrtimer_wakeup owner 8
+        timer 2 timerfd_tmrproc
+         20 0 8 arm 1 soft 320 slack 0
+        500 0 7 irq+ local_timer            # it expired meanwhile, in silence
+        510 0 7 irq- local_timer
+        520 0 7 arm 2 soft 820 slack 0
+    " => "20 armed hrtimer_wakeup by 8, 510 interrupt , 520 armed timerfd_tmrproc by 7";
+
     the_timer_wheel_has_no_part_in_it: "
         timer 1 delayed_work_timer_fn list
         20 0 7 arm 1 soft 320 slack 0

@@ -38,6 +38,7 @@ pub(super) struct Cpu {
 /// The interrupt that runs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interrupt {
+    begin_ns: u64,
     is_timers: bool,
     /// The first timer that expired in it, and who had armed that.
     expired: Option<(TimerId, TaskId)>,
@@ -94,8 +95,16 @@ impl Cpu {
         programs
     }
 
-    pub(super) fn begin_interrupt(&mut self, is_timers: bool) {
-        self.interrupt = Some(Interrupt { is_timers, expired: None });
+    pub(super) fn begin_interrupt(&mut self, begin_ns: u64, is_timers: bool) {
+        self.interrupt = Some(Interrupt { begin_ns, is_timers, expired: None });
+    }
+
+    /// A timer that the interrupt which now ends must have expired, but of which that was not told: it
+    /// is not armed any more, and would else stay the first for ever.
+    pub(super) fn overdue(&self) -> Option<TimerId> {
+        let interrupt = self.interrupt.filter(|interrupt| interrupt.is_timers)?;
+        let &(hard_ns, timer) = self.hard.first()?;
+        (hard_ns <= interrupt.begin_ns).then_some(timer)
     }
 
     /// A timer expires; the interrupt in which it does is that of timers, whatever its name.

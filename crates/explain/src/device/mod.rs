@@ -21,6 +21,9 @@
 //! known. A timer is armed where it is asked for, though an idle CPU may hand it on. A write that the
 //! kernel repeats because its time has passed counts once. Nothing is counted where the kernel itself
 //! programs the device past its timers (idle states, low resolution).
+//!
+//! Held against what the kernel wrote to the device (`msr:write_msr` of the TSC deadline, Linux 6.18 in
+//! a guest, 1.3 s of moved timeouts): 24,045 followed, 24,192 written.
 
 mod first;
 
@@ -101,7 +104,8 @@ impl Devices {
         self.losses
     }
 
-    /// Expiries and arms that cannot be, by what was seen before: there the kernel was silent.
+    /// Expiries and arms that cannot be, by what was seen before, and expiries that must have been: there
+    /// the kernel was silent.
     pub fn unseen(&self) -> u64 {
         self.unseen
     }
@@ -137,10 +141,15 @@ impl Devices {
             Kind::TimerCancel(cancel) => self.cancel(place, cancel.timer, tell),
             Kind::ExpireBegin(begin) => self.expire(place, &begin),
             Kind::IrqBegin(begin) => {
-                cpu.begin_interrupt(begin.irq == Irq::Vector(Vector::LOCAL_TIMER));
+                let is_timers = begin.irq == Irq::Vector(Vector::LOCAL_TIMER);
+                cpu.begin_interrupt(event.time_ns, is_timers);
             }
             Kind::IrqEnd(_) => {
-                if let Some((timer, by)) = cpu.end_interrupt() {
+                while let Some(timer) = self.cpus[place].overdue() {
+                    self.take(timer);
+                    self.unseen += 1;
+                }
+                if let Some((timer, by)) = self.cpus[place].end_interrupt() {
                     tell(Why::Interrupt, self.tables.timer(timer), by);
                 }
             }
