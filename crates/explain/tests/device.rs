@@ -70,6 +70,14 @@ streams! {
         60 0 7 arm 1 soft 360 slack 0
     " => "20 armed ncm_tx_timeout by 7, 40 moved ncm_tx_timeout by 7, 60 moved ncm_tx_timeout by 7";
 
+    a_move_may_be_told_as_an_arm_alone: "
+        timer 1 ncm_tx_timeout
+        20 0 7 arm 1 soft 320 slack 0
+        40 0 7 arm 1 soft 340 slack 0
+        60 0 7 arm 1 soft 5000 slack 0      # behind the tick, for which it is programmed
+        80 0 7 arm 1 soft 5020 slack 0
+    " => "20 armed ncm_tx_timeout by 7, 40 moved ncm_tx_timeout by 7, 60 moved ncm_tx_timeout by 7";
+
     behind_the_tick_nothing_is_programmed: "
         timer 1 timerfd_tmrproc
         3690 0 7 arm 1 soft 3990 slack 0
@@ -211,10 +219,9 @@ fn what_cannot_be_is_counted_as_unseen() {
         timer 2 timerfd_tmrproc
          1 0 7 irq+ local_timer
          2 0 7 irq- local_timer
-        20 0 7 arm 1 soft 320 slack 0
-        40 0 7 arm 1 soft 340 slack 0       # the cancel between was not told
-        50 0 7 irq+ local_timer
-        51 0 7 expire+ 2 soft 45 slack 0    # nor that this was armed
+        20 0 7 arm 1 soft 40 slack 0
+        50 0 7 irq+ local_timer             # in which that must expire, and does not
+        51 0 7 expire+ 2 soft 45 slack 0    # nor was this one armed
         52 0 7 irq- local_timer
     ";
     let mut devices = Devices::default();

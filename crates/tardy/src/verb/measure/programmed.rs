@@ -86,8 +86,8 @@ fn doubts(devices: &Devices) -> Vec<String> {
         ),
         (
             devices.unseen(),
-            "times a timer expired or was armed that could not, by what was told of it: the kernel's \
-             events were silent before, and as many programmings may be missing",
+            "times a timer expired that was not told to be armed, or the other way round: the kernel's \
+             events were silent there, and about as many programmings may be missing",
         ),
         (devices.left_out(), "timers were too many to follow: their programmings are not counted"),
     ];
