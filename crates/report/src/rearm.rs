@@ -228,7 +228,12 @@ pub(crate) mod tests {
             call: spread(call_ns, 1_000),
             late_moves: 2,
             kernel_timers,
-            mover_cpu: MoverCpu { samples: 125, ns: 125 * (call_ns - 30) },
+            mover_cpu: MoverCpu {
+                samples: 125,
+                ns: 125 * (call_ns + 400),
+                nothings: 100,
+                nothing_ns: 100 * 430,
+            },
             pauses: 10,
             missed,
             lateness: spread(20_000, 11 - missed),

@@ -94,14 +94,19 @@ pub struct RearmMethod {
 pub struct MoverCpu {
     /// How many moves.
     pub samples: u64,
-    /// Their CPU time, without what asking for it costs.
+    /// Their CPU time, and what asking for it takes.
     pub ns: u64,
+    /// How often that was taken of no move at all.
+    pub nothings: u64,
+    /// The CPU time of those.
+    pub nothing_ns: u64,
 }
 
 impl MoverCpu {
-    /// Of one move, on average; 0 without any.
+    /// Of one move, on average, without what asking for it takes; 0 without any.
     pub fn mean_ns(self) -> f64 {
-        self.ns as f64 / self.samples.max(1) as f64
+        let mean = |ns: u64, samples: u64| ns as f64 / samples.max(1) as f64;
+        (mean(self.ns, self.samples) - mean(self.nothing_ns, self.nothings)).max(0.0)
     }
 }
 
