@@ -4,12 +4,16 @@
 //! to a [`Sink`], then an [`Explanation`] of all of them. Memory is bounded whatever the length of
 //! the stream; the bounds are constants beside what they bound.
 //!
+//! [`device`] answers another question of the same events: how often timers made the kernel program a
+//! clock-event device.
+//!
 //! Start reading at `explainer.rs` (events to stories), then `story.rs` (stories to balances), then
 //! any file under `cause/`.
 #![forbid(unsafe_code)]
 
 pub mod cause;
 mod cpu;
+pub mod device;
 mod explainer;
 mod findings;
 mod finished;

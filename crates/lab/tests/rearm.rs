@@ -13,17 +13,27 @@ fn each_pause_brings_its_timeout_and_no_move_does() {
             assert!(method.moves > 0 && method.pauses > 0, "{}", method.name);
             assert_eq!(method.call.count(), method.moves);
             assert!(method.delivered_as_expected(), "{method:?}");
+            assert!(method.waiter != measurement.mover && method.waiter > 0, "{method:?}");
+            let turned: u64 = method.turns.iter().map(|turn| turn.moves).sum();
+            assert_eq!(turned, method.moves, "each move is in a turn of {}", method.name);
+            assert!((1..=method.moves).contains(&method.mover_cpu.samples), "{method:?}");
         }
+        let mut turns: Vec<_> = measurement.methods.iter().flat_map(|it| &it.turns).collect();
+        turns.sort_unstable_by_key(|turn| turn.start_ns);
+        let apart = turns.windows(2).all(|two| two[0].end_ns <= two[1].start_ns);
+        assert!(apart, "while one method has its turn no other one moves");
         let timers = |name: &str| {
             let method = measurement.methods.iter().find(|method| method.name == name);
-            method.map_or((0, 0), |method| (method.kernel_timers, method.moves))
+            method.map_or((0, 0), |method| (method.kernel_timers.unwrap_or(0), method.moves))
         };
         for name in ["timerfd", "POSIX timer"] {
             let (timers_asked, moves) = timers(name);
             assert_eq!(timers_asked, moves, "each move of {name} is a system call");
         }
-        let (lazy, moves) = timers("futex, lazy");
-        assert!(lazy < moves, "{lazy} timers for {moves} moves");
+        for name in ["futex, lazy", "LazyRearm queue", "Wheel queue"] {
+            let (lazy, moves) = timers(name);
+            assert!(0 < lazy && lazy < moves, "{lazy} timers for {moves} moves: {name}");
+        }
     }
 }
 

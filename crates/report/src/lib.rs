@@ -28,7 +28,7 @@ pub mod units;
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
 pub use page::page;
-pub use rearm::rearm_text;
+pub use rearm::{DeviceSeen, DeviceUse, rearm_text};
 pub use sentences::top_sentences;
 pub use sleep::{sleep_sentences, sleep_text};
 pub use text::Terminal;

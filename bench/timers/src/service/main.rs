@@ -9,6 +9,8 @@
 
 mod spin;
 mod system;
+mod tardy_service;
+mod tardy_sleeper;
 mod tokio_time;
 
 use clap::Parser;
@@ -24,6 +26,9 @@ trait Sleeper {
 
     /// Sleeps, on this thread.
     fn sleep(&self, time: Duration);
+
+    /// Called when others are to sleep on this thread: gives back what it has changed of it.
+    fn rest(&self) {}
 
     /// What arms and cancels timers here, where that can be done without sleeping.
     fn arms(&self) -> Option<&dyn Arms>;
@@ -41,6 +46,9 @@ fn sleepers() -> Vec<Box<dyn Sleeper>> {
         Box::new(system::System),
         Box::new(tokio_time::Tokio::new()),
         Box::new(spin::Spin::default()),
+        Box::new(tardy_sleeper::Tardy::balanced()),
+        Box::new(tardy_sleeper::Tardy::exact()),
+        Box::new(tardy_service::Tardy::new()),
     ]
 }
 
@@ -87,6 +95,7 @@ fn main() -> ExitCode {
             let mut random = fastrand::Rng::with_seed(cli.seed + u64::from(round));
             let errors = (0..cli.sleeps).map(|_| wake_error_ns(&*sleepers[at], &mut random));
             found[at].errors_ns.extend(errors);
+            sleepers[at].rest();
             if let Some(arms) = sleepers[at].arms() {
                 found[at].pairs_per_second.push(pairs_per_second(arms, cli.arming_ms));
             }

@@ -21,17 +21,27 @@ impl Word {
         Ok(())
     }
 
+    /// To be read before that on which the wait depends.
+    pub(super) fn seen(&self) -> u32 {
+        self.0.load(SeqCst)
+    }
+
+    /// Waits for the timeout as it is.
     pub(super) fn wait(&self, timeout: &Timeout) -> io::Result<()> {
-        let seen = self.0.load(SeqCst);
-        let expiry_ns = timeout.expiry_ns();
-        let waited = if timeout.is_over() || expiry_ns <= now_ns() {
+        let seen = self.seen();
+        self.wait_until(timeout, seen, timeout.expiry_ns())
+    }
+
+    /// Waits until `until_ns`, or until it was woken since `seen`, or until all is over.
+    pub(super) fn wait_until(&self, timeout: &Timeout, seen: u32, until_ns: u64) -> io::Result<()> {
+        let waited = if timeout.is_over() || until_ns <= now_ns() {
             Ok(())
-        } else if expiry_ns == NONE_NS {
+        } else if until_ns == NONE_NS {
             wait(&self.0, Flags::PRIVATE, seen, None)
         } else {
             timeout.kernel_timer_armed();
             // With a bitset the time is absolute (futex(2)).
-            let until = timespec(expiry_ns);
+            let until = timespec(until_ns);
             wait_bitset(&self.0, Flags::PRIVATE, seen, Some(&until), NonZeroU32::MAX)
         };
         match waited {

@@ -1,7 +1,7 @@
 //! A timeout that is moved again and again before it expires, in different ways: what a move costs,
 //! and whether the timeout still comes when it must.
 //!
-//! One thread moves; each method has a thread that waits. The methods take turns of 50 ms in random
+//! One thread moves; each method has a thread that waits, or calls back. The methods take turns of 50 ms in random
 //! order. Now and then the moving thread pauses until the timeout must have been delivered, and counts
 //! it as missed where it was not. The question of "Re: [PATCH] hrtimer: Update `softirq_expires_next`
 //! correctly after `__hrtimer_get_next_event()`" (Thomas Gleixner, 21 April 2021).
@@ -21,7 +21,10 @@ mod futex;
 mod method;
 mod mover;
 mod plan;
+mod queued;
+mod served;
 mod timeout;
+mod told;
 mod waiter;
 
 pub use method::{KNOWN, Kind};
@@ -47,6 +50,8 @@ pub struct RearmMeasurement {
     pub seed: u64,
     /// What reading the clock once costs: it is within each [`RearmMethod::call`].
     pub clock_ns: u64,
+    /// The moving thread's id.
+    pub mover: u32,
     /// One per method.
     pub methods: Vec<RearmMethod>,
 }
@@ -65,16 +70,55 @@ pub struct RearmMethod {
     /// Moves, and beginnings of pauses, that came so late that the timeout had passed: each may have
     /// let one be delivered.
     pub late_moves: u64,
-    /// Timers that were asked of the kernel by system calls, by whichever thread.
-    pub kernel_timers: u64,
+    /// Timers that were asked of the kernel by system calls, by whichever thread; `None` where the
+    /// method does not count them.
+    pub kernel_timers: Option<u64>,
     /// Pauses in which the timeout had to be delivered.
     pub pauses: u64,
     /// Pauses in which it was not, within 1 s.
     pub missed: u64,
     /// How late timeouts were delivered: as many as were.
     pub lateness: Latencies,
+    /// CPU time of moves, in the moving thread.
+    pub mover_cpu: MoverCpu,
     /// CPU time of the waiting thread, over all.
     pub waiter_cpu_ns: u64,
+    /// The waiting thread's id.
+    pub waiter: u32,
+    /// When it was this method's turn, in order of time; without those beyond the first 262,144.
+    pub turns: Vec<Turn>,
+}
+
+/// CPU time of some of the moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MoverCpu {
+    /// How many moves.
+    pub samples: u64,
+    /// Their CPU time, and what asking for it takes.
+    pub ns: u64,
+    /// How often that was taken of no move at all.
+    pub nothings: u64,
+    /// The CPU time of those.
+    pub nothing_ns: u64,
+}
+
+impl MoverCpu {
+    /// Of one move, on average, without what asking for it takes; 0 without any.
+    pub fn mean_ns(self) -> f64 {
+        let mean = |ns: u64, samples: u64| ns as f64 / samples.max(1) as f64;
+        (mean(self.ns, self.samples) - mean(self.nothing_ns, self.nothings)).max(0.0)
+    }
+}
+
+/// A time in which one method moved, and let its timeouts expire, and nobody else did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Its begin.
+    pub start_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+    /// Moves in it.
+    pub moves: u64,
 }
 
 impl RearmMethod {

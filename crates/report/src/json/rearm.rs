@@ -1,7 +1,7 @@
 //! `tardy.measure.rearm/1`.
 
 use super::figures::FiguresDocument;
-use crate::rearm::per_move;
+use crate::rearm::{DeviceSeen, DeviceUse, per_move};
 use serde::Serialize;
 use tardy_lab::rearm::{Pace, RearmMeasurement, RearmMethod};
 
@@ -14,6 +14,10 @@ pub struct RearmDocument {
     pace: &'static str,
     seed: u64,
     clock_ns: u64,
+    /// Why `device` is `null` in the methods.
+    device_not_seen: Option<String>,
+    /// Why what is seen may be wrong.
+    notes: Vec<String>,
     /// One per method.
     pub methods: Vec<RearmMethodDocument>,
 }
@@ -25,10 +29,11 @@ pub struct RearmMethodDocument {
     summary: &'static str,
     moves: u64,
     call: FiguresDocument,
-    kernel_timers: u64,
-    kernel_timers_per_move: f64,
-    /// Not seen: no event that is recorded tells it.
+    kernel_timers: Option<u64>,
+    kernel_timers_per_move: Option<f64>,
     device_programmed: Option<u64>,
+    device: Option<DeviceDocument>,
+    cpu_ns_per_move: f64,
     waiter_cpu_ns_per_move: f64,
     pauses: u64,
     late_moves: u64,
@@ -38,8 +43,21 @@ pub struct RearmMethodDocument {
     lateness: FiguresDocument,
 }
 
-impl From<&RearmMeasurement> for RearmDocument {
-    fn from(measurement: &RearmMeasurement) -> Self {
+/// What was seen of the clock-event devices in a method's turns.
+#[derive(Debug, Serialize)]
+struct DeviceDocument {
+    moves: u64,
+    programmed_per_move: f64,
+    programmed_by_all: u64,
+    programmed_by_all_per_second: f64,
+}
+
+impl RearmDocument {
+    /// Of a measurement, and of what was seen of the clock-event devices, or why they were not.
+    pub fn new(measurement: &RearmMeasurement, device: &Result<DeviceSeen, String>) -> Self {
+        let seen = device.as_ref().ok();
+        let used = |number| seen.and_then(|seen| seen.methods.get(number));
+        let methods = measurement.methods.iter().enumerate();
         Self {
             schema: "tardy.measure.rearm/1",
             timeout_ns: measurement.timeout_ns,
@@ -50,21 +68,38 @@ impl From<&RearmMeasurement> for RearmDocument {
             },
             seed: measurement.seed,
             clock_ns: measurement.clock_ns,
-            methods: measurement.methods.iter().map(RearmMethodDocument::from).collect(),
+            device_not_seen: device.as_ref().err().cloned(),
+            notes: seen.map_or_else(Vec::new, |seen| seen.notes.clone()),
+            methods: methods
+                .map(|(number, method)| RearmMethodDocument::new(method, used(number)))
+                .collect(),
         }
     }
 }
 
-impl From<&RearmMethod> for RearmMethodDocument {
-    fn from(method: &RearmMethod) -> Self {
+impl From<&DeviceUse> for DeviceDocument {
+    fn from(used: &DeviceUse) -> Self {
+        Self {
+            moves: used.moves,
+            programmed_per_move: used.per_move(),
+            programmed_by_all: used.programmed_by_all,
+            programmed_by_all_per_second: used.all_per_second(),
+        }
+    }
+}
+
+impl RearmMethodDocument {
+    fn new(method: &RearmMethod, device: Option<&DeviceUse>) -> Self {
         Self {
             name: method.name,
             summary: method.summary,
             moves: method.moves,
             call: FiguresDocument::from(&method.call),
             kernel_timers: method.kernel_timers,
-            kernel_timers_per_move: per_move(method, method.kernel_timers),
-            device_programmed: None,
+            kernel_timers_per_move: method.kernel_timers.map(|timers| per_move(method, timers)),
+            device_programmed: device.map(|used| used.programmed),
+            device: device.map(DeviceDocument::from),
+            cpu_ns_per_move: method.mover_cpu.mean_ns(),
             waiter_cpu_ns_per_move: per_move(method, method.waiter_cpu_ns),
             pauses: method.pauses,
             late_moves: method.late_moves,
@@ -83,7 +118,17 @@ mod tests {
     #[test]
     fn rearm_document() {
         let measurement = crate::rearm::tests::measurement();
-        let document = RearmDocument::from(&measurement);
+        let document = RearmDocument::new(&measurement, &Ok(crate::rearm::tests::seen()));
         insta::assert_snapshot!(serde_json::to_string_pretty(&document).unwrap());
+    }
+
+    #[test]
+    fn what_was_not_seen_is_null_and_says_why() {
+        let measurement = crate::rearm::tests::measurement();
+        let document = RearmDocument::new(&measurement, &Err("it needs CAP_BPF".to_owned()));
+        let document = serde_json::to_value(&document).unwrap();
+        assert_eq!(document["device_not_seen"], "it needs CAP_BPF");
+        let method = &document["methods"][0];
+        assert!(method["device_programmed"].is_null() && method["device"].is_null(), "{method}");
     }
 }

@@ -12,12 +12,12 @@ use tempfile::TempDir;
 const USER: u32 = 65_534;
 
 /// A copy of the program that everybody may start, and a folder where only `USER` may write.
-struct Stranger {
+pub(crate) struct Stranger {
     folder: TempDir,
 }
 
 impl Stranger {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir_in("/tmp").unwrap();
         open_to_all(folder.path());
         std::fs::copy(program::PATH, folder.path().join("tardy")).unwrap();
@@ -35,7 +35,7 @@ impl Stranger {
 
     /// A call by `USER`, or by whoever runs the tests if that is not root. It stands where it may
     /// not write.
-    fn tardy(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn tardy(&self, arguments: &[&str]) -> Command {
         let mut command = tardy(arguments);
         if is_root() {
             let mut theirs = Command::new(self.folder.path().join("tardy"));

@@ -1,6 +1,6 @@
 //! A thread waits with a timeout and is woken at each move, to wait anew.
 
-use super::{Kind, Rearm};
+use super::{Kind, Make, Rearm};
 use crate::rearm::futex::Word;
 use crate::rearm::timeout::Timeout;
 use std::io;
@@ -8,7 +8,7 @@ use std::io;
 pub(super) const KIND: Kind = Kind {
     name: "futex, eager",
     summary: "a thread waits in futex(2) with a timeout; each move wakes it, and it waits anew",
-    make: || Ok(Box::new(Eager(Word::default()))),
+    make: Make::Waits(|| Ok(Box::new(Eager(Word::default())))),
 };
 
 struct Eager(Word);

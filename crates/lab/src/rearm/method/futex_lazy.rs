@@ -1,6 +1,6 @@
 //! A thread waits with a timeout and finds out at its end that it was moved.
 
-use super::{Kind, Rearm};
+use super::{Kind, Make, Rearm};
 use crate::rearm::futex::Word;
 use crate::rearm::timeout::Timeout;
 use std::io;
@@ -9,7 +9,7 @@ pub(super) const KIND: Kind = Kind {
     name: "futex, lazy",
     summary: "a thread waits in futex(2) with a timeout; a move to later is a store, which it sees \
               when the old time comes",
-    make: || Ok(Box::new(Lazy(Word::default()))),
+    make: Make::Waits(|| Ok(Box::new(Lazy(Word::default())))),
 };
 
 struct Lazy(Word);

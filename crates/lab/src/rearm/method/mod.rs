@@ -2,7 +2,9 @@
 //! declares the file.
 
 use super::timeout::Timeout;
+use super::told::Told;
 use std::io;
+use std::sync::Arc;
 
 macro_rules! registry {
     ($($(#[$only:meta])? $file:ident),* $(,)?) => {
@@ -20,6 +22,11 @@ registry![
     posix,
     futex_eager,
     futex_lazy,
+    precise,
+    lazy_rearm,
+    wheel,
+    service_precise,
+    service_coarse,
 ];
 
 /// One way to move a timeout, as the registry holds it.
@@ -29,7 +36,16 @@ pub struct Kind {
     pub name: &'static str,
     /// What it does, in one sentence.
     pub summary: &'static str,
-    pub(super) make: fn() -> io::Result<Box<dyn Rearm>>,
+    pub(super) make: Make,
+}
+
+/// Who tells that the timeout has come.
+#[derive(Clone, Copy)]
+pub(super) enum Make {
+    /// A thread that is made for it, and waits.
+    Waits(fn() -> io::Result<Box<dyn Rearm>>),
+    /// The method's own thread.
+    Fires(fn(Arc<Told>) -> io::Result<Box<dyn Fires>>),
 }
 
 /// Implemented by the files of this folder; nobody else need do so. One thread moves, another waits.
@@ -49,4 +65,21 @@ pub(super) trait Rearm: Send + Sync {
 
     /// Lets [`Rearm::wait`] return because all is over.
     fn end(&self, timeout: &Timeout);
+}
+
+/// Implemented where there is a thread already that calls back; that one is to
+/// [`look`](Told::look).
+pub(super) trait Fires {
+    /// Called by who moves, as [`Rearm::moved`].
+    fn moved(&mut self, old_ns: u64, new_ns: u64) -> io::Result<()>;
+
+    /// The thread that calls back, and the CPU time that it has had since the method was made.
+    fn thread(&mut self) -> io::Result<Thread>;
+}
+
+/// A thread that waits for a timeout.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Thread {
+    pub(super) id: u32,
+    pub(super) cpu_ns: u64,
 }

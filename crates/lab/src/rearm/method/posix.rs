@@ -1,6 +1,6 @@
 //! The kernel's timer is moved each time, and its expiry is a signal.
 
-use super::{Kind, Rearm};
+use super::{Kind, Make, Rearm};
 use crate::rearm::timeout::Timeout;
 use nix::sys::signal::{SigEvent, SigSet, SigevNotify, Signal};
 use nix::sys::time::TimeSpec;
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(super) const KIND: Kind = Kind {
     name: "POSIX timer",
     summary: "timer_settime(2) at each move; a thread waits for the signal in sigwait(3)",
-    make: || Ok(Box::new(Posix { waiter: OnceLock::new() })),
+    make: Make::Waits(|| Ok(Box::new(Posix { waiter: OnceLock::new() }))),
 };
 
 /// Blocked in the waiting thread before there is a timer, and sent to that thread alone: nobody else

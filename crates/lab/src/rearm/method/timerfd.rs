@@ -1,6 +1,6 @@
 //! The kernel's timer is moved each time.
 
-use super::{Kind, Rearm};
+use super::{Kind, Make, Rearm};
 use crate::clock::timespec;
 use crate::rearm::timeout::Timeout;
 use rustix::fd::OwnedFd;
@@ -13,10 +13,10 @@ use std::io;
 pub(super) const KIND: Kind = Kind {
     name: "timerfd",
     summary: "timerfd_settime(2) at each move; a thread waits in read(2)",
-    make: || {
+    make: Make::Waits(|| {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
         Ok(Box::new(Timerfd { timer }))
-    },
+    }),
 };
 
 struct Timerfd {

@@ -1,6 +1,7 @@
 //! `tardy measure`: a measurement, alone. A kind is a file here and its lines below.
 
 mod cyclic;
+mod programmed;
 mod rearm;
 mod sleep;
 

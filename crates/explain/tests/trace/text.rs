@@ -1,0 +1,150 @@
+//! Traces as text, so that a reader of a test sees the story.
+//!
+//! A line is `TIME CPU TASK EVENT…`, or a definition: `task ID NAME [flag…]`,
+//! `timer ID FUNCTION [owner TASK] [list]`. Times are nanoseconds; `#` begins a remark.
+
+use tardy_model::event::*;
+use tardy_model::*;
+
+pub(crate) fn parse(trace: &str) -> Batch {
+    let mut batch = Batch::default();
+    for line in trace.lines() {
+        let line = line.split('#').next().unwrap_or_default();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [] => {}
+            ["task", id, name, flags @ ..] => define_task(&mut batch, number(id), name, flags),
+            ["timer", id, function, rest @ ..] => {
+                define_timer(&mut batch, number(id), function, rest);
+            }
+            [time, cpu, task, event @ ..] => {
+                let kind = kind(event).unwrap_or_else(|| panic!("no such event: {line}"));
+                let cpu = CpuId(number(cpu) as u16);
+                batch.events.push(Event::new(number(time), cpu, TaskId(number(task) as u32), kind));
+            }
+            _ => panic!("no such line: {line}"),
+        }
+    }
+    batch
+}
+
+fn number(word: &str) -> u64 {
+    word.parse().unwrap_or_else(|_| panic!("no number: {word}"))
+}
+
+fn define_task(batch: &mut Batch, id: u64, name: &str, flags: &[&str]) {
+    let flags = flags.iter().fold(0, |all, flag| {
+        all | match *flag {
+            "watched" => TaskInfo::WATCHED,
+            "marks" => TaskInfo::WATCHED | TaskInfo::MARKS,
+            "syscalls" => TaskInfo::WATCHED | TaskInfo::SYSCALLS,
+            "own" => TaskInfo::OWN,
+            "kernel" => TaskInfo::KERNEL,
+            other => panic!("no such flag: {other}"),
+        }
+    });
+    let time_ns = batch.events.last().map_or(0, |last| last.time_ns);
+    for kind in [
+        Kind::TaskName(TaskName { comm: Comm::new(name) }),
+        Kind::TaskInfo(TaskInfo { process: TaskId(id as u32), flags }),
+    ] {
+        batch.events.push(Event::new(time_ns, CpuId(0), TaskId(id as u32), kind));
+    }
+}
+
+fn define_timer(batch: &mut Batch, id: u64, function: &str, rest: &[&str]) {
+    let name = NameId(1000 + id as u32);
+    batch.names.push((name, function.to_owned()));
+    let mut timer = TimerDef { id: TimerId(id as u32), function: name, ..TimerDef::default() };
+    match rest {
+        [] => {}
+        ["owner", owner] => timer.owner = TaskId(number(owner) as u32),
+        ["list"] => timer.class = TimerClass::TimerList,
+        other => panic!("no such timer: {other:?}"),
+    }
+    batch.timers.push(timer);
+}
+
+fn irq(word: &str) -> Irq {
+    match Vector::NAMES.iter().position(|name| *name == word) {
+        Some(at) => Irq::Vector(Vector(at as u32)),
+        None => Irq::Line(number(word) as u32, NameId::NONE),
+    }
+}
+
+fn mode(how: &[&str]) -> TimerMode {
+    match how {
+        [] => TimerMode::default(),
+        ["softirq"] => TimerMode(TimerMode::SOFT),
+        other => panic!("no such way to expire: {other:?}"),
+    }
+}
+
+fn kind(event: &[&str]) -> Option<Kind> {
+    let id = |word: &str| TaskId(number(word) as u32);
+    let timer = |word: &str| TimerId(number(word) as u32);
+    let cpu = |word: &str| CpuId(number(word) as u16);
+    let prio = |word: &str| Prio(word.parse().expect("a priority"));
+    Some(match *event {
+        ["arm", t, "soft", soft, "slack", slack, ref how @ ..] => Kind::TimerArm(TimerArm {
+            timer: timer(t),
+            soft_ns: number(soft),
+            slack_ns: number(slack) as u32,
+            mode: mode(how),
+        }),
+        ["cancel", t] => Kind::TimerCancel(TimerCancel { timer: timer(t) }),
+        ["expire+", t, "soft", soft, "slack", slack, ref how @ ..] => {
+            Kind::ExpireBegin(ExpireBegin {
+                timer: timer(t),
+                soft_ns: number(soft),
+                slack_ns: number(slack) as u32,
+                mode: mode(how),
+            })
+        }
+        ["expire-", t] => Kind::ExpireEnd(ExpireEnd { timer: timer(t) }),
+        ["irq+", name] => Kind::IrqBegin(IrqBegin { irq: irq(name) }),
+        ["irq-", name] => Kind::IrqEnd(IrqEnd { irq: irq(name) }),
+        ["raise", v] => Kind::SoftirqRaise(SoftirqRaise { vector: number(v) as u32 }),
+        ["softirq+", v] => Kind::SoftirqBegin(SoftirqBegin { vector: number(v) as u32 }),
+        ["softirq-", v] => Kind::SoftirqEnd(SoftirqEnd { vector: number(v) as u32 }),
+        ["waking", task, "on", on, "prio", p] => {
+            Kind::Waking(Waking { target: id(task), target_cpu: cpu(on), prio: prio(p) })
+        }
+        ["new", task, "on", on, "prio", p] => {
+            Kind::WokenNew(WokenNew { target: id(task), target_cpu: cpu(on), prio: prio(p) })
+        }
+        ["switch", state, next, p] => Kind::Switch(Switch {
+            prev_state: match state {
+                "R" => TaskState::Running,
+                "S" => TaskState::Interruptible,
+                "D" => TaskState::Uninterruptible,
+                other => panic!("no such state: {other}"),
+            },
+            prev_prio: Prio(120),
+            preempted: state == "R",
+            next: id(next),
+            next_prio: prio(p),
+        }),
+        ["migrate", task, from, to] => {
+            Kind::Migrate(Migrate { target: id(task), from: cpu(from), to: cpu(to) })
+        }
+        ["boost", task, old, new] => Kind::Priority(Priority {
+            target: id(task),
+            old: prio(old),
+            new: prio(new),
+            released: false,
+        }),
+        ["sleep", state] => {
+            Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls: false })
+        }
+        ["poll", state] => Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls: true }),
+        ["awake"] => Kind::IdleExit(IdleExit),
+        ["mark", expiry] => Kind::Mark(Mark { expiry_ns: number(expiry), sequence: 0 }),
+        ["return"] => Kind::SyscallExit(SyscallExit { number: 230, result: 0 }),
+        ["lost", count, "since", since] => {
+            Kind::Loss(Loss { since_ns: number(since), count: number(count) as u32 })
+        }
+        ["gone"] => Kind::TaskExit(TaskExit),
+        _ => return None,
+    })
+}
