@@ -274,6 +274,22 @@ fn a_queue_that_chooses_keeps_its_timers_and_their_handles() {
     assert_eq!(queue.len(), 1_000);
 }
 
+/// Looked at while only late ones are armed; then come earlier ones, and earlier ones still.
+#[test]
+fn ever_earlier_timers() {
+    let mut rng = Rng::with_seed(3);
+    let mut calls = Vec::new();
+    for bits in (4..60).rev().step_by(3) {
+        let equal = rng.u64(..) >> (64 - bits);
+        for number in 0..150 {
+            let time_ns = if number % 3 == 0 { equal } else { rng.u64(..) >> (64 - bits) };
+            calls.push(Call::Insert(Expiry::at(time_ns)));
+        }
+        calls.extend([Call::Pop(0), Call::Advance(1 << 4)]);
+    }
+    on_every_queue(&calls);
+}
+
 #[test]
 fn the_end_of_time_and_the_past() {
     let mut calls = Vec::new();

@@ -80,11 +80,11 @@ fn level_of(difference: u64) -> usize {
     (difference.ilog2() / DIGIT_BITS) as usize
 }
 
-/// The first and last time that agree with `a` in all digits above the highest in which it differs
-/// from `b`, and in that digit.
-pub(super) fn common(a: u64, b: u64) -> (u64, u64) {
-    let below = (1 << (level_of(a ^ b) as u32 * DIGIT_BITS)) - 1;
-    (a & !below, a | below)
+/// The last time before `limit` up to which times differ from `base` in lower digits than `limit` does.
+pub(super) fn last_before(base: u64, limit: u64) -> u64 {
+    debug_assert!(limit > base);
+    let below = (1 << (level_of(base ^ limit) as u32 * DIGIT_BITS)) - 1;
+    base | below
 }
 
 /// The earliest time with all the digits that times have in common of which one is `time` and which
@@ -129,9 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn what_two_times_have_in_common() {
-        assert_eq!(common(0x12_3456, 0x12_5678), (0x12_3400, 0x12_34ff));
-        assert_eq!(common(7, 9), (7, 7));
-        assert_eq!(common(0, u64::MAX), (0, u64::MAX >> 8));
+    fn the_last_time_before_another() {
+        assert_eq!(last_before(0x12_3456, 0x12_5678), 0x12_34ff);
+        assert_eq!(last_before(7, 9), 7);
+        assert_eq!(last_before(0, u64::MAX), u64::MAX >> 8);
     }
 }

@@ -1,7 +1,7 @@
 //! Timers that are not due soon, in buckets of slot numbers.
 
 use crate::queue::calendar::{self, BUCKETS, Calendar, Span};
-use crate::queue::slots::{NONE, Place};
+use crate::queue::slots::{NONE, Place, Slots};
 use alloc::vec::Vec;
 
 /// One cache line of slot numbers.
@@ -184,21 +184,28 @@ impl Far {
         Some((slots, used))
     }
 
-    /// Drops every number that need not be kept, and those that come twice.
-    ///
-    /// `keep` is asked of slots: if the slot's place is the first one given and the slot is to be kept,
-    /// it gives it the second, and says the slot's time.
-    pub(super) fn sweep(&mut self, mut keep: impl FnMut(u32, Place, Place) -> Option<u64>) {
+    /// Moves the base, back too, and puts every number where its slot belongs now. Drops those that
+    /// need not be kept: of slots that are elsewhere or free, and those that come twice.
+    pub(super) fn sweep<T>(&mut self, slots: &mut Slots<T>, base_ns: u64) {
         let before = self.turn;
         self.turn ^= Place::TURN;
-        for index in 0..self.buckets.len() {
-            let from = Place::bucket(index, before);
-            let to = Place::bucket(index, self.turn);
-            let mut opened = self.open(from);
-            while let Some((slots, used)) = self.drain(&mut opened) {
-                for &slot in &slots[..used] {
-                    if let Some(time_ns) = keep(slot, from, to) {
-                        self.push(to, time_ns, slot);
+        self.calendar.set_base(base_ns);
+        // From the last bucket on: seen from an earlier base, and after a move to later, no number's
+        // bucket is before the one it was in.
+        for index in (0..self.buckets.len()).rev() {
+            let place = Place::bucket(index, before);
+            let mut opened = self.open(place);
+            while let Some((numbers, used)) = self.drain(&mut opened) {
+                for &number in &numbers[..used] {
+                    let slot = slots.slot(number);
+                    if slot.links.place != place {
+                        continue;
+                    }
+                    if slot.is_armed() {
+                        slot.links.place = self.place(slot.hard_ns);
+                        self.push(slot.links.place, slot.hard_ns, number);
+                    } else {
+                        slot.links.place = Place::NOWHERE;
                     }
                 }
             }

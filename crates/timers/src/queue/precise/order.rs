@@ -15,6 +15,9 @@ const LOAD_MIN: usize = 8;
 const SPILL: usize = 32;
 /// And this many stay.
 const SPILL_KEEP: usize = 8;
+/// The base is set back for those set to times before it when they are this part of all others, so
+/// that moving the others is paid for.
+const EARLY_SHARE: usize = 8;
 /// So many entries may be garbage whatever the number of timers.
 const GARBAGE_MIN: usize = 256;
 /// So many timers due in the same nanosecond find memory reserved.
@@ -148,18 +151,25 @@ impl PreciseOrder {
     /// Calls less of the future near, so that few entries are kept in order.
     fn spill<T>(&mut self, slots: &mut Slots<T>) {
         self.near.merge();
-        let entries = self.near.merged();
-        let first_ns = entries.first().map_or(0, |entry| entry.hard_ns).max(self.far.base_ns());
-        let beyond = entries.iter().skip(SPILL_KEEP).find(|entry| entry.hard_ns > first_ns);
-        let Some(&Entry { hard_ns: beyond_ns, .. }) = beyond else {
-            // All due at once, or overdue. What comes later goes elsewhere from here on.
-            self.far.set_base(first_ns);
-            self.near_last_ns = first_ns;
-            self.spill_at = self.near.len() * 2;
-            return;
+        let base_ns = self.far.base_ns();
+        let early = self.near.merged().partition_point(|entry| entry.hard_ns < base_ns);
+        if early > SPILL_KEEP {
+            // Far was opened ahead of time, and many have been set to times before it.
+            if early < self.far.count() / EARLY_SHARE {
+                self.spill_at = self.near.len() * 2;
+                return;
+            }
+            let first_ns = self.near.merged()[0].hard_ns;
+            self.sweep(slots, first_ns);
+        }
+        let base_ns = self.far.base_ns();
+        let Some(limit) = self.near.merged().get(SPILL_KEEP) else { return };
+        // Where so many are due at once, they stay.
+        let last_ns = if limit.hard_ns > base_ns {
+            calendar::last_before(base_ns, limit.hard_ns)
+        } else {
+            base_ns
         };
-        let (base_ns, last_ns) = calendar::common(first_ns, beyond_ns);
-        self.far.set_base(base_ns);
         self.near_last_ns = last_ns;
         let Self { near, far, garbage, .. } = self;
         near.retain(|entry| {
@@ -183,8 +193,8 @@ impl PreciseOrder {
         self.spill_at = SPILL.max(self.near.len() * 2);
     }
 
-    /// Drops garbage, and entries of free slots with it.
-    fn sweep<T>(&mut self, slots: &mut Slots<T>) {
+    /// Drops garbage, and entries of free slots with it; sees far from another base.
+    fn sweep<T>(&mut self, slots: &mut Slots<T>, base_ns: u64) {
         self.near.retain(|entry| {
             let slot = slots.slot(entry.slot);
             if !counts(slot, entry) {
@@ -195,14 +205,7 @@ impl PreciseOrder {
             }
             slot.is_armed()
         });
-        self.far.sweep(|number, from, to| {
-            let slot = slots.slot(number);
-            if slot.links.place != from {
-                return None;
-            }
-            slot.links.place = if slot.is_armed() { to } else { Place::NOWHERE };
-            slot.is_armed().then_some(slot.hard_ns)
-        });
+        self.far.sweep(slots, base_ns);
         self.garbage = 0;
     }
 }
@@ -242,7 +245,7 @@ impl Order for PreciseOrder {
         self.garbage += usize::from(place != Place::NOWHERE);
         self.enter(slots, number, wanted);
         if self.garbage > garbage_max(slots.count()) {
-            self.sweep(slots);
+            self.sweep(slots, self.far.base_ns());
         }
     }
 
