@@ -228,25 +228,7 @@ impl<T, Q: Queue<Key>> Policy<T> for JiffyLists<T, Q> {
         runnables
     }
 
-    fn expiry(&self, key: Key) -> Result<Expiry, Stale> {
-        self.store.get(key).map(|timer| timer.arm.expiry)
-    }
-
-    fn len(&self) -> usize {
-        self.store.len()
-    }
-
-    fn device_ns(&self) -> Option<u64> {
-        self.device.at_ns()
-    }
-
-    fn program(&mut self) -> Program {
-        self.device.tell()
-    }
-
-    fn programmed(&self) -> u64 {
-        self.device.programmed()
-    }
+    super::asked_of_store_and_device!();
 }
 
 /// Where an expired timer goes.

@@ -1,5 +1,31 @@
 //! What policies are made of.
 
+/// The part of [`Policy`](super::Policy) that every base has from its fields `store` and `device`.
+macro_rules! asked_of_store_and_device {
+    () => {
+        fn expiry(&self, key: Key) -> Result<Expiry, Stale> {
+            self.store.get(key).map(|timer| timer.arm.expiry)
+        }
+
+        fn len(&self) -> usize {
+            self.store.len()
+        }
+
+        fn device_ns(&self) -> Option<u64> {
+            self.device.at_ns()
+        }
+
+        fn program(&mut self) -> Program {
+            self.device.tell()
+        }
+
+        fn programmed(&self) -> u64 {
+            self.device.programmed()
+        }
+    };
+}
+use asked_of_store_and_device;
+
 mod device;
 mod edges;
 mod hard_or_soft;
