@@ -3,22 +3,14 @@
 use super::delivery::{Delivery, Firing};
 use super::due::{Due, Fire, Rest};
 use super::lane::Lane;
-use super::park::Park;
 use super::queues;
 use super::request::Timer;
 use super::run::{Host, run};
-use super::shared::Shared;
+use super::shared::{Desk, Shared};
 use super::tail::Tail;
-use super::watch::{Slow, Watch, add_one};
+use super::watch::{Slow, add_one};
 use crate::Level;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// What a level's thread and all others share.
-pub(super) struct Desk {
-    pub(super) lane: Lane<Delivery>,
-    pub(super) park: Park,
-    pub(super) watch: Watch,
-}
 
 /// Fires the timers of a level in the calling thread until it is stopped.
 pub(super) fn fire_all(shared: &Shared, level: Level, spin_max_ns: u64) {

@@ -1,8 +1,10 @@
 //! What the service's threads, its clients and its futures share.
 
-use super::level::Desk;
+use super::delivery::Delivery;
+use super::lane::Lane;
+use super::park::Park;
 use super::timebase::Clock;
-use super::watch::SlowHook;
+use super::watch::{SlowHook, Watch};
 use crate::Level;
 
 /// A service without its threads.
@@ -30,4 +32,11 @@ impl Shared {
     pub(super) fn is_forked(&self) -> bool {
         self.fork.clone().detected_fork()
     }
+}
+
+/// What a level's thread and all others share.
+pub(super) struct Desk {
+    pub(super) lane: Lane<Delivery>,
+    pub(super) park: Park,
+    pub(super) watch: Watch,
 }
