@@ -8,7 +8,7 @@ use crate::queue::order::Order;
 use crate::queue::slots::{Place, Slot, Slots};
 
 /// A bucket of up to this many is sorted; a larger one is split first.
-const LOAD_MAX: usize = 32;
+const LOAD_MAX: usize = 96;
 /// Buckets are opened until there are this many to go on with, as long as they are small.
 const LOAD_MIN: usize = 8;
 /// At this many due soon, the later ones are no longer called soon.
@@ -98,7 +98,6 @@ impl PreciseOrder {
 
     /// With nothing near, looks for what is next. Whether there may be something.
     fn refill<T>(&mut self, slots: &mut Slots<T>) -> bool {
-        self.spill_at = SPILL;
         while let Some(next) = self.far.next() {
             if !self.near.is_empty() && next.count + self.near.len() > LOAD_MAX {
                 break;
@@ -118,6 +117,8 @@ impl PreciseOrder {
             self.near_last_ns = u64::MAX;
         }
         self.near.sort();
+        // Else the first to be set to a time near these would send them all away again.
+        self.spill_at = SPILL.max(self.near.len() * 2);
         !self.near.is_empty()
     }
 
