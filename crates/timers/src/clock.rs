@@ -22,6 +22,7 @@ pub fn now_ns() -> u64 {
 }
 
 /// The CPU time this thread has used so far, ns (`CLOCK_THREAD_CPUTIME_ID`). One system call.
+#[inline]
 pub fn thread_cpu_ns() -> u64 {
     number_ns(clock_gettime(ClockId::ThreadCPUTime))
 }
@@ -75,6 +76,7 @@ pub(crate) fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / SECOND_NS) as i64, tv_nsec: (ns % SECOND_NS) as _ }
 }
 
+#[inline]
 fn number_ns(time: Timespec) -> u64 {
     (time.tv_sec as u64).saturating_mul(SECOND_NS).saturating_add(time.tv_nsec as u64)
 }

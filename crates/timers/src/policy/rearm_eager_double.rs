@@ -19,9 +19,5 @@ pub(crate) fn new<T, Q: Queue<Key>>(
     settings: &Settings,
     queue: &dyn Fn() -> Q,
 ) -> Laned<T, Q, HardOrSoft> {
-    Laned::new(
-        HardOrSoft { has_wheel: false },
-        &Settings { rearm: Rearm::EagerDouble, ..*settings },
-        queue,
-    )
+    HardOrSoft::with(Rearm::EagerDouble, settings, queue)
 }

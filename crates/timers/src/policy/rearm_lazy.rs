@@ -21,9 +21,5 @@ pub(crate) fn new<T, Q: Queue<Key>>(
     settings: &Settings,
     queue: &dyn Fn() -> Q,
 ) -> Laned<T, Q, HardOrSoft> {
-    Laned::new(
-        HardOrSoft { has_wheel: false },
-        &Settings { rearm: Rearm::Lazy, ..*settings },
-        queue,
-    )
+    HardOrSoft::with(Rearm::Lazy, settings, queue)
 }

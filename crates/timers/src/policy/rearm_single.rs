@@ -18,9 +18,5 @@ pub(crate) fn new<T, Q: Queue<Key>>(
     settings: &Settings,
     queue: &dyn Fn() -> Q,
 ) -> Laned<T, Q, HardOrSoft> {
-    Laned::new(
-        HardOrSoft { has_wheel: false },
-        &Settings { rearm: Rearm::Single, ..*settings },
-        queue,
-    )
+    HardOrSoft::with(Rearm::Single, settings, queue)
 }

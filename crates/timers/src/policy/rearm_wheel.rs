@@ -21,9 +21,5 @@ pub(crate) fn new<T, Q: Queue<Key>>(
     settings: &Settings,
     queue: &dyn Fn() -> Q,
 ) -> Laned<T, Q, HardOrSoft> {
-    Laned::new(
-        HardOrSoft { has_wheel: true },
-        &Settings { rearm: Rearm::Wheel, ..*settings },
-        queue,
-    )
+    HardOrSoft::with(Rearm::Wheel, settings, queue)
 }

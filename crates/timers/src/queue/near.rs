@@ -1,5 +1,6 @@
 //! Timers that are due soon, in order.
 
+use super::slots::Slot;
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::{Ordering, Reverse};
@@ -16,6 +17,12 @@ impl Entry {
     /// Both halves of the order as one number, which compares without a branch.
     fn key(&self) -> u128 {
         u128::from(self.hard_ns) << 64 | u128::from(self.sequence)
+    }
+
+    /// Whether the slot still holds the timer that the entry was made for, set to the same time.
+    #[inline]
+    pub(super) fn is_of<T>(&self, slot: &Slot<T>) -> bool {
+        slot.sequence == self.sequence && slot.is_armed()
     }
 }
 

@@ -1,8 +1,10 @@
 //! The kernel's contexts since soft timers exist: hard irq, and softirq for who asks for it.
 
-use super::laned::{Rules, Served};
+use super::laned::{Laned, Rules, Served};
+use super::slots::Key;
 use crate::Kind;
-use crate::policy::{Arm, Context, HARD_IRQ_PRIORITY, Settings};
+use crate::policy::{Arm, Context, HARD_IRQ_PRIORITY, Rearm, Settings};
+use crate::queue::Queue;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -10,7 +12,19 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub(crate) struct HardOrSoft {
     /// Coarse timers live in a wheel.
-    pub(crate) has_wheel: bool,
+    has_wheel: bool,
+}
+
+impl HardOrSoft {
+    /// These contexts, with one rule of programming the device, whatever the settings say of that.
+    pub(crate) fn with<T, Q: Queue<Key>>(
+        rearm: Rearm,
+        settings: &Settings,
+        queue: &dyn Fn() -> Q,
+    ) -> Laned<T, Q, Self> {
+        let rules = Self { has_wheel: rearm == Rearm::Wheel };
+        Laned::new(rules, &Settings { rearm, ..*settings }, queue)
+    }
 }
 
 impl Rules for HardOrSoft {

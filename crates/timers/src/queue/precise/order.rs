@@ -79,7 +79,7 @@ impl PreciseOrder {
                 return None;
             };
             let slot = slots.slot(entry.slot);
-            if slot.sequence == entry.sequence && slot.is_armed() {
+            if entry.is_of(slot) {
                 return Some(entry);
             }
             self.near.pop();
@@ -175,12 +175,7 @@ impl PreciseOrder {
         let Self { near, far, garbage, .. } = self;
         near.retain(|entry| {
             let slot = slots.slot(entry.slot);
-            if !counts(slot, entry) {
-                *garbage = garbage.saturating_sub(1);
-                return false;
-            }
-            if !slot.is_armed() {
-                slot.links.place = Place::NOWHERE;
+            if !is_kept(slot, entry, garbage) {
                 return false;
             }
             // It may be early for a timer that was moved; that is found when it comes up.
@@ -196,18 +191,10 @@ impl PreciseOrder {
 
     /// Drops garbage, and entries of free slots with it; sees far from another base.
     fn sweep<T>(&mut self, slots: &mut Slots<T>, base_ns: u64) {
-        self.near.retain(|entry| {
-            let slot = slots.slot(entry.slot);
-            if !counts(slot, entry) {
-                return false;
-            }
-            if !slot.is_armed() {
-                slot.links.place = Place::NOWHERE;
-            }
-            slot.is_armed()
-        });
-        self.far.sweep(slots, base_ns);
-        self.garbage = 0;
+        let Self { near, far, garbage, .. } = self;
+        near.retain(|entry| is_kept(slots.slot(entry.slot), entry, garbage));
+        far.sweep(slots, base_ns);
+        *garbage = 0;
     }
 }
 
@@ -222,6 +209,19 @@ fn near_entry<T>(slot: &mut Slot<T>, number: u32) -> Entry {
 #[inline]
 fn counts<T>(slot: &Slot<T>, entry: &Entry) -> bool {
     slot.links.place == Place::NEAR && slot.links.numbers[MARK] == entry.sequence as u32
+}
+
+/// Whether a near entry leads to a timer. One that is dropped is garbage no more, or leaves its free slot
+/// without an entry.
+fn is_kept<T>(slot: &mut Slot<T>, entry: &Entry, garbage: &mut usize) -> bool {
+    if !counts(slot, entry) {
+        *garbage = garbage.saturating_sub(1);
+        return false;
+    }
+    if !slot.is_armed() {
+        slot.links.place = Place::NOWHERE;
+    }
+    slot.is_armed()
 }
 
 fn garbage_max(slots: usize) -> usize {
@@ -270,7 +270,7 @@ impl Order for PreciseOrder {
     fn first<T>(&mut self, slots: &mut Slots<T>) -> Option<Entry> {
         if let Some(&entry) = self.near.first() {
             let slot = slots.slot(entry.slot);
-            if slot.sequence == entry.sequence && slot.is_armed() {
+            if entry.is_of(slot) {
                 return Some(entry);
             }
         }

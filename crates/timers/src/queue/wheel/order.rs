@@ -4,7 +4,7 @@ use super::lists::Lists;
 use crate::Expiry;
 use crate::queue::near::{Entry, Near};
 use crate::queue::order::Order;
-use crate::queue::slots::{Place, Slot, Slots};
+use crate::queue::slots::{Place, Slots};
 
 /// So many entries may be out of date among those of open granules, whatever their number.
 const GARBAGE_MIN: usize = 64;
@@ -56,7 +56,7 @@ impl WheelOrder {
             links.place = Place::NOWHERE;
             self.garbage += 1;
             if self.garbage > self.near.len() / 2 + GARBAGE_MIN {
-                self.near.retain(|entry| is_valid(slots.slot(entry.slot), entry));
+                self.near.retain(|entry| entry.is_of(slots.slot(entry.slot)));
                 self.garbage = 0;
             }
         }
@@ -97,11 +97,6 @@ impl WheelOrder {
         }
         self.near.sort();
     }
-}
-
-#[inline]
-fn is_valid<T>(slot: &Slot<T>, entry: &Entry) -> bool {
-    slot.sequence == entry.sequence && slot.is_armed()
 }
 
 impl Order for WheelOrder {
@@ -147,7 +142,7 @@ impl Order for WheelOrder {
                 self.open_next(slots);
                 continue;
             };
-            if is_valid(slots.slot(entry.slot), &entry) {
+            if entry.is_of(slots.slot(entry.slot)) {
                 return Some(entry);
             }
             self.near.pop();
