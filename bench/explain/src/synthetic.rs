@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
 use tardy_model::event::{
-    Comm, ExpireBegin, ExpireEnd, IdleExit, Irq, IrqBegin, IrqEnd, Mark, Switch, TaskInfo,
+    Call, Comm, ExpireBegin, ExpireEnd, IdleExit, Irq, IrqBegin, IrqEnd, Mark, Switch, TaskInfo,
     TaskName, TaskState, TimerArm, TimerMode, Vector, Waking,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, Prio, TaskId, TimerClass, TimerDef, TimerId};
@@ -113,7 +113,7 @@ impl Storm {
                     events,
                     cpu,
                     next,
-                    TimerArm { timer: timer(next), soft_ns, slack_ns, mode },
+                    TimerArm { timer: timer(next), soft_ns, slack_ns, mode, call: Call::Unknown },
                 );
             }
             prev = next;

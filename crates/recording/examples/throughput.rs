@@ -6,10 +6,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tardy_model::event::{Call, Irq, TimerMode};
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IrqBegin, IrqEnd, Switch, TaskState, TimerArm, Vector, Waking,
 };
-use tardy_model::event::{Irq, TimerMode};
 use tardy_model::{Batch, CpuId, Event, Kind, Prio, TaskId, TimerId};
 use tardy_recording::{Manifest, ManifestEnd, Options, Recording, Writer};
 
@@ -137,7 +137,12 @@ impl Load {
             self.push(batch, cpu, current, switch);
             let soft_ns = self.time_ns + 1_000_000;
             let (timer, mode) = (TimerId(next.0 - 999), TimerMode(TimerMode::REL));
-            self.push(batch, cpu, next, TimerArm { timer, soft_ns, slack_ns: 50_000, mode });
+            self.push(
+                batch,
+                cpu,
+                next,
+                TimerArm { timer, soft_ns, slack_ns: 50_000, mode, call: Call::Unknown },
+            );
             assert!(batch.events.len() > before);
         }
         batch.events.truncate(BATCH);

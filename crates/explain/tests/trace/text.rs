@@ -91,6 +91,7 @@ fn kind(event: &[&str]) -> Option<Kind> {
             soft_ns: number(soft),
             slack_ns: number(slack) as u32,
             mode: mode(how),
+            call: Call::Unknown,
         }),
         ["cancel", t] => Kind::TimerCancel(TimerCancel { timer: timer(t) }),
         ["expire+", t, "soft", soft, "slack", slack, ref how @ ..] => {

@@ -20,6 +20,7 @@
 
 pub use irq::{Irq, Vector, softirq};
 pub use sched::TaskState;
+pub use syscall::{Call, futex};
 pub use task::Comm;
 pub use timer::TimerMode;
 
@@ -204,6 +205,9 @@ kinds! {
     mark { 19 Mark }
     loss { 20 Loss }
     task { 21 TaskName, 22 TaskInfo, 23 TaskExit }
+    fault { 24 PageFault }
+    signal { 25 Signal }
+    work { 26 WorkBegin, 27 WorkEnd }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A timer's life: armed, cancelled, expired.
 
+use super::syscall::Call;
 use super::{Pack, Payload};
 use crate::TimerId;
 
@@ -23,7 +24,8 @@ impl TimerMode {
     }
 }
 
-/// A timer was armed, or armed again. `a` soft expiry, `b` slack, `c` timer, `flags` mode.
+/// A timer was armed, or armed again. `a` soft expiry, `b` slack, `c` timer, `flags` mode and, in the
+/// high half, the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerArm {
     /// Which timer.
@@ -34,6 +36,8 @@ pub struct TimerArm {
     pub slack_ns: u32,
     /// How it was armed.
     pub mode: TimerMode,
+    /// The system call in which the event's task armed it; [`Call::Unknown`] too where no task did.
+    pub call: Call,
 }
 
 /// A timer's callback begins. Fields as in [`TimerArm`], so that a timer armed before the recording
@@ -64,20 +68,40 @@ pub struct ExpireEnd {
     pub timer: TimerId,
 }
 
-macro_rules! pack_whole {
-    ($($kind:ident),*) => {$(
-        impl Pack for $kind {
-            fn pack(&self) -> Payload {
-                Payload { flags: self.mode.0, a: self.soft_ns, b: self.slack_ns, c: self.timer.0 }
-            }
-            #[inline]
-            fn unpack(p: Payload) -> Self {
-                Self { timer: TimerId(p.c), soft_ns: p.a, slack_ns: p.b, mode: TimerMode(p.flags) }
-            }
+/// The bits of `flags` that hold the mode; above them is the call.
+const MODE_BITS: u8 = 4;
+
+impl Pack for TimerArm {
+    fn pack(&self) -> Payload {
+        let mode = self.mode.0 & ((1 << MODE_BITS) - 1);
+        Payload {
+            flags: mode | (self.call as u8) << MODE_BITS,
+            a: self.soft_ns,
+            b: self.slack_ns,
+            c: self.timer.0,
         }
-    )*};
+    }
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self {
+            timer: TimerId(p.c),
+            soft_ns: p.a,
+            slack_ns: p.b,
+            mode: TimerMode(p.flags & ((1 << MODE_BITS) - 1)),
+            call: Call::from_code(p.flags >> MODE_BITS),
+        }
+    }
 }
-pack_whole!(TimerArm, ExpireBegin);
+
+impl Pack for ExpireBegin {
+    fn pack(&self) -> Payload {
+        Payload { flags: self.mode.0, a: self.soft_ns, b: self.slack_ns, c: self.timer.0 }
+    }
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self { timer: TimerId(p.c), soft_ns: p.a, slack_ns: p.b, mode: TimerMode(p.flags) }
+    }
+}
 
 macro_rules! pack_timer_alone {
     ($($kind:ident),*) => {$(

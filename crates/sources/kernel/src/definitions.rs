@@ -13,6 +13,8 @@ use tardy_model::{Batch, NameId, Tables, TaskId, TimerClass, TimerDef, TimerId};
 pub struct Definitions {
     symbols: Symbols,
     names: HashMap<String, NameId>,
+    /// By id; entry 0 is no name.
+    names_by_id: Vec<String>,
     functions: HashMap<u64, NameId>,
     lines: HashMap<u32, NameId>,
     timers: HashMap<(u64, u64, TaskId), TimerId>,
@@ -26,6 +28,7 @@ impl Definitions {
         Self {
             symbols,
             names: HashMap::new(),
+            names_by_id: vec![String::new()],
             functions: HashMap::new(),
             lines: HashMap::new(),
             timers: HashMap::new(),
@@ -46,6 +49,7 @@ impl Definitions {
         let id = next_id(self.names.len()).map_or(NameId::NONE, NameId);
         if id != NameId::NONE {
             self.names.insert(name.to_owned(), id);
+            self.names_by_id.push(name.to_owned());
             batch.names.push((id, name.to_owned()));
         }
         id
@@ -62,6 +66,24 @@ impl Definitions {
             self.functions.insert(address, id);
         }
         id
+    }
+
+    /// A function of which only the name is known, as a number that takes the place of its address:
+    /// its name's id, which is below every kernel's text.
+    pub fn function_called(&mut self, name: &str, batch: &mut Batch) -> u64 {
+        let id = self.name(name, batch);
+        if id != NameId::NONE {
+            self.functions.insert(id.0.into(), id);
+        }
+        id.0.into()
+    }
+
+    /// The name of a kernel function.
+    pub fn function_name(&self, address: u64) -> String {
+        match self.names_by_id.get(address as usize) {
+            Some(name) => name.clone(),
+            None => self.symbols.name(address),
+        }
     }
 
     /// The id of an interrupt line's name, which is asked for once. Several handlers may share a

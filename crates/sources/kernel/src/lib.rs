@@ -13,6 +13,7 @@
 //! It attaches to nothing and changes nothing.
 #![forbid(unsafe_code)]
 
+mod abi;
 mod clock;
 mod definitions;
 mod idle;
@@ -22,6 +23,7 @@ mod merge;
 mod symbols;
 mod tasks;
 
+pub use abi::Abi;
 pub use clock::{ClockOffsets, Clocks, monotonic_ns, tick_ns};
 pub use definitions::Definitions;
 pub use idle::IdleStates;

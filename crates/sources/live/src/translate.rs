@@ -2,9 +2,10 @@
 //! get their ids, jiffies and other clocks become `CLOCK_MONOTONIC`.
 
 use crate::ring::Record;
-use tardy_kernel::{Clocks, Definitions, IdleStates, Interrupts, Symbols};
+use tardy_kernel::{Abi, Clocks, Definitions, IdleStates, Interrupts, Symbols};
 use tardy_model::event::{
-    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Payload, TimerArm, TimerCancel,
+    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Payload, SyscallEnter, TimerArm,
+    TimerCancel,
 };
 use tardy_model::{Batch, CpuId, Event, TaskId, TimerClass};
 
@@ -17,6 +18,7 @@ pub(crate) struct Translator {
     clocks: Clocks,
     jiffies: Jiffies,
     idle_states: IdleStates,
+    abi: Abi,
 }
 
 impl Translator {
@@ -27,6 +29,7 @@ impl Translator {
             clocks: Clocks::read(),
             jiffies: Jiffies::default(),
             idle_states: IdleStates::read(),
+            abi: Abi::of_this_machine(),
         }
     }
 
@@ -61,6 +64,7 @@ impl Translator {
             IdleEnter::TAG if self.idle_states.polls(record.b) => {
                 payload.flags = IdleEnter::POLLS;
             }
+            SyscallEnter::TAG => payload.flags = self.abi.call(record.b) as u8,
             _ => {}
         }
         Event::from_parts(

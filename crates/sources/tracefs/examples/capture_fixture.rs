@@ -2,7 +2,7 @@
 //! the kernel's own reading of them (microseconds and names).
 //!
 //! As root: `mount -t tracefs nodev DIR`, then
-//! `cargo run -p tardy-tracefs --example capture_fixture -- DIR crates/sources/tracefs/tests/data`.
+//! `cargo run -p tardy-tracefs --example capture_fixture -- DIR crates/sources/ftrace/tests/data`.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -33,7 +33,7 @@ fn capture(tracefs: &Path, instance: &Path, out: &Path) -> Result<(), Box<dyn Er
     fs::write(instance.join("tracing_on"), "0")?;
     fs::write(instance.join("trace_clock"), "mono")?;
     let mut formats = String::new();
-    for (group, event) in tardy_tracefs::decode::wanted() {
+    for (group, event) in tardy_ftrace::decode::wanted() {
         let directory = instance.join("events").join(group).join(event);
         let Ok(format) = fs::read_to_string(directory.join("format")) else { continue };
         writeln!(formats, "group: {group}\n{format}")?;

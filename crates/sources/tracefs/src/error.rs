@@ -1,8 +1,8 @@
 //! Why recording through tracefs failed.
 
-use crate::page::LayoutError;
 use std::io;
 use std::path::PathBuf;
+use tardy_ftrace::page::LayoutError;
 
 /// Why recording through tracefs failed: what, where, and what to do.
 #[derive(Debug, thiserror::Error)]

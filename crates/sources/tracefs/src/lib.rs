@@ -17,16 +17,12 @@
 //! either. No loss is told of, and none is made up here: the events say who is current, so a reader
 //! finds the gap and leaves it unexplained. [`LiveSource::closing_notes`] names such CPUs.
 //!
-//! [`page`], [`mod@format`] and [`decode`] are pure and take other machines' bytes too (`trace.dat`
-//! holds the same). Start reading at [`Tracefs`], then [`page`].
+//! What the events mean is `tardy-ftrace`'s. Start reading at [`Tracefs`], then `merge.rs`.
 #![forbid(unsafe_code)]
 
-pub mod decode;
 mod error;
-pub mod format;
 mod instance;
 mod merge;
-pub mod page;
 mod root;
 mod source;
 

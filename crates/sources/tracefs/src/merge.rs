@@ -8,9 +8,9 @@
 //! Pages wait in their CPU's lane until all lanes are known to be complete up to a time, the
 //! watermark; what is before it is released in time order.
 
-use crate::page::{Cursor, Missed, PageLayout};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use tardy_ftrace::page::{Cursor, Missed, PageLayout};
 use tardy_model::event::Loss;
 use tardy_model::{CpuId, Event, Kind, TaskId};
 
@@ -251,8 +251,8 @@ fn loss_event(time_ns: u64, cpu: CpuId, loss: Loss) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Endian;
     use proptest::prelude::*;
+    use tardy_ftrace::format::Endian;
     use tardy_model::event::Mark;
 
     const LAYOUT: PageLayout = PageLayout {

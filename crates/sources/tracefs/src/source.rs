@@ -1,15 +1,15 @@
 //! The source: start, read in rounds, stop.
 
 use crate::Error;
-use crate::decode::{Decoder, wanted};
-use crate::format::{Endian, EventFormat};
 use crate::instance::Instance;
 use crate::merge::{Item, Merge};
-use crate::page::PageLayout;
 use crate::root::Root;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use tardy_ftrace::decode::{Decoder, wanted};
+use tardy_ftrace::format::{Endian, EventFormat};
+use tardy_ftrace::page::PageLayout;
 use tardy_kernel::{
     Clocks, IdleStates, LiveSource, Options, Roles, Symbols, monotonic_ns, own_thread_is,
     tasks_now, tick_ns,

@@ -52,7 +52,9 @@ int on_sys_enter(__u64 *ctx)
 	case CALL_CLOCK_NANOSLEEP:
 		return emit(TAG_SYSCALL_ENTER, 0, timespec_ns(arguments[2]), number, arguments[1]);
 	case CALL_FUTEX:
-		return emit(TAG_SYSCALL_ENTER, 0, arguments[0], number, arguments[1]);
+		/* The operation, and what the word is compared with: 2 is a mutex that has waiters. */
+		return emit(TAG_SYSCALL_ENTER, 0, arguments[0], number,
+			    halves(arguments[1], arguments[2]));
 	default:
 		return emit(TAG_SYSCALL_ENTER, 0, arguments[0], number, 0);
 	}

@@ -41,6 +41,8 @@ pub struct Field {
     pub signed: bool,
     /// How its bytes are to be taken.
     pub shape: Shape,
+    /// Of how many elements it is an array; 1 where it is none, 0 where that is not told (`[]`).
+    pub elements: u32,
 }
 
 /// How a field's bytes are to be taken.
@@ -108,6 +110,18 @@ impl EventFormat {
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
+
+    /// The field of that name; of `name[n]`, the n-th element of an array.
+    pub fn field_or_element(&self, name: &str) -> Option<Field> {
+        let Some((array, at)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
+            return self.field(name).cloned();
+        };
+        let at: u32 = at.parse().ok()?;
+        let array = self.field(array).filter(|array| at < array.elements)?;
+        let size = array.size / array.elements;
+        let offset = array.offset.checked_add(at * size)?;
+        Some(Field { name: name.to_owned(), offset, size, elements: 1, ..array.clone() })
+    }
 }
 
 impl Field {
@@ -133,11 +147,21 @@ impl Field {
             _ => Shape::Plain,
         };
         let last = declaration.split_whitespace().next_back()?;
-        let name = last.split('[').next()?.trim_start_matches('*');
+        let (name, elements) = match last.split_once('[') {
+            // Old kernels write the size of a name by its constant: `comm[TASK_COMM_LEN]`.
+            Some((name, count)) => (name, count.trim_end_matches(']').parse().unwrap_or(0)),
+            None => (last, 1),
+        };
+        let name = name.trim_start_matches('*');
         if name.is_empty() {
             return None;
         }
-        Some(Self { name: name.to_owned(), offset: offset?, size: size?, signed, shape })
+        Some(Self { name: name.to_owned(), offset: offset?, size: size?, signed, shape, elements })
+    }
+
+    /// Whether it is one number in place, rather than an array, a text or a location.
+    pub fn is_number(&self) -> bool {
+        self.shape == Shape::Plain && self.elements == 1 && matches!(self.size, 1 | 2 | 4 | 8)
     }
 
     /// The field as a number, sign-extended where it is signed; `None` where the record is too
@@ -258,7 +282,7 @@ mod tests {
             let _ = EventFormat::parse(&text);
             for (offset, size) in [(offset, size), (near, size % 10)] {
                 for shape in [Shape::Plain, Shape::DataLoc, Shape::RelLoc] {
-                    let field = Field { name: "a".into(), offset, size, signed, shape };
+                    let field = Field { name: "a".into(), offset, size, signed, shape, elements: 1 };
                     for endian in [Endian::Little, Endian::Big] {
                         let _ = field.number(&record, endian);
                         let text = field.text(&record, endian);

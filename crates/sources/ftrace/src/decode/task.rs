@@ -3,7 +3,7 @@
 use super::{Known, Record, State};
 use std::collections::{HashMap, HashSet};
 use tardy_model::event::{Comm, TaskExit, TaskInfo, TaskName};
-use tardy_model::{Batch, Event, Kind, TaskId};
+use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
 
 pub(super) const EVENTS: &[Known] = &[
     Known {
@@ -108,14 +108,28 @@ impl Tasks {
     }
 
     fn name(&mut self, record: &Record<'_>, task: TaskId, text: &[u8], batch: &mut Batch) {
+        self.name_at(record.time_ns, task, text, batch);
+    }
+
+    /// Tells the name where it is new.
+    pub(super) fn name_at(&mut self, time_ns: u64, task: TaskId, text: &[u8], batch: &mut Batch) {
         let mut comm = Comm::default();
         let kept = text.len().min(15);
         comm.0[..kept].copy_from_slice(&text[..kept]);
         let told = self.told.get(&task).copied();
         if told.is_none_or(|told| told.comm != comm) {
             self.keep(task, Told { comm, info: told.and_then(|told| told.info) });
-            batch.events.push(record.event_of(task, TaskName { comm }));
+            batch.events.push(Event::new(time_ns, CpuId(0), task, TaskName { comm }.into()));
         }
+    }
+
+    /// What is known of a task, from now on with these flags too.
+    pub(super) fn add_flags(&mut self, task: TaskId, flags: u8) -> TaskInfo {
+        let told = self.told.get(&task).copied().unwrap_or_default();
+        let info = told.info.unwrap_or(TaskInfo { process: task, flags: 0 });
+        let info = TaskInfo { flags: info.flags | flags, ..info };
+        self.keep(task, Told { info: Some(info), ..told });
+        info
     }
 
     fn info(&self, task: TaskId) -> Option<TaskInfo> {

@@ -2,11 +2,11 @@
 //! mean.
 
 use std::fmt::Write;
+use tardy_ftrace::decode::Decoder;
+use tardy_ftrace::format::{Endian, EventFormat};
+use tardy_kernel::{ClockOffsets, Symbols};
 use tardy_model::event::TaskInfo;
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
-use tardy_tracefs::decode::Decoder;
-use tardy_tracefs::format::{Endian, EventFormat};
-use tardy_tracefs::{ClockOffsets, Symbols};
 
 /// `CLONE_THREAD`.
 const THREAD: u64 = 0x0001_0000;

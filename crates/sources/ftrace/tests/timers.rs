@@ -1,11 +1,11 @@
 //! What becomes of timers whose events leave something out: small traces, with what they must mean.
 
 use std::fmt::Write;
-use tardy_model::event::{ExpireBegin, TimerArm, TimerMode};
+use tardy_ftrace::decode::Decoder;
+use tardy_ftrace::format::{Endian, EventFormat};
+use tardy_kernel::{ClockOffsets, Symbols};
+use tardy_model::event::{Call, ExpireBegin, TimerArm, TimerMode};
 use tardy_model::{Batch, CpuId, Kind, Tables, TaskId, TimerId};
-use tardy_tracefs::decode::Decoder;
-use tardy_tracefs::format::{Endian, EventFormat};
-use tardy_tracefs::{ClockOffsets, Symbols};
 
 /// `CLOCK_REALTIME`, `CLOCK_BOOTTIME` and `CLOCK_TAI` are ahead by this much.
 const REAL_NS: i64 = 1_700_000_000_000_000_000;
@@ -75,7 +75,14 @@ fn begin(timer: u32, soft_ns: u64, slack_ns: u32, mode: u8) -> Kind {
 }
 
 fn arm(timer: u32, soft_ns: u64, slack_ns: u32, mode: u8) -> Kind {
-    TimerArm { timer: TimerId(timer), soft_ns, slack_ns, mode: TimerMode(mode) }.into()
+    TimerArm {
+        timer: TimerId(timer),
+        soft_ns,
+        slack_ns,
+        mode: TimerMode(mode),
+        call: Call::Unknown,
+    }
+    .into()
 }
 
 #[test]

@@ -18,7 +18,7 @@
 
 use super::{Known, Record, State};
 use std::collections::HashMap;
-use tardy_kernel::{ClockOffsets, Symbols};
+use tardy_kernel::{ClockOffsets, Definitions};
 use tardy_model::event::{ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
 use tardy_model::{Batch, Event, TaskId, TimerClass, TimerId};
 
@@ -41,7 +41,7 @@ pub(super) const EVENTS: &[Known] = &[
     timer("hrtimer_expire_exit", &["hrtimer"], expire_end),
     timer(
         "timer_start",
-        &["timer", "function", "expires", "now", "flags", "bucket_expiry"],
+        &["timer", "function", "expires", "now", "flags", "bucket_expiry", "timeout"],
         timer_start,
     ),
     timer("timer_cancel", &["timer"], cancel),
@@ -104,11 +104,11 @@ const FUNCTIONS_MAX: usize = 1 << 16;
 const ANOTHER_CLOCK_NS: u64 = 1_000_000_000;
 
 impl Timers {
-    fn callback(&mut self, function: u64, symbols: &Symbols) -> Callback {
+    fn callback(&mut self, function: u64, definitions: &Definitions) -> Callback {
         if let Some(callback) = self.callbacks.get(&function) {
             return *callback;
         }
-        let callback = match symbols.name(function).as_str() {
+        let callback = match definitions.function_name(function).as_str() {
             SLEEPER => Callback::Sleeper,
             name if TICK.contains(&name) => Callback::Tick,
             _ => Callback::Other,
@@ -160,14 +160,29 @@ fn to_monotonic(raw_ns: i64, ahead_ns: i64) -> u64 {
     raw_ns.saturating_sub(ahead_ns).max(0) as u64
 }
 
+/// The mode as a text shows it: `ABS`, `REL|PINNED|SOFT`.
+fn mode_of_words(words: &[u8]) -> TimerMode {
+    let bits = words.split(|byte| *byte == b'|').map(|word| match word {
+        b"REL" => TimerMode::REL,
+        b"PINNED" => TimerMode::PINNED,
+        b"SOFT" => TimerMode::SOFT,
+        b"HARD" => TimerMode::HARD,
+        _ => 0,
+    });
+    TimerMode(bits.fold(0, |all, bit| all | bit))
+}
+
 fn hrtimer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
-    let (address, function) = (record.number(0)?, record.number(1)?);
+    let (address, function) = (record.number(0)?, state.function(record, 1, batch)?);
     let expires = record.number(2)? as i64;
     let soft_raw_ns = record.number(3).map_or(expires, |soft| soft as i64);
     let slack_ns = expires.saturating_sub(soft_raw_ns).clamp(0, u32::MAX.into()) as u32;
     // Kernels before 4.16 do not tell the mode.
-    let mode = TimerMode(record.number(4).unwrap_or(0) as u8);
-    let callback = state.timers.callback(function, state.definitions.symbols());
+    let mode = match record.text(4) {
+        Some(words) => mode_of_words(words),
+        None => TimerMode(record.number(4).unwrap_or(0) as u8),
+    };
+    let callback = state.timers.callback(function, &state.definitions);
     let owner = if callback == Callback::Sleeper { record.current } else { TaskId::IDLE };
     let id = state.definitions.timer(address, function, owner, TimerClass::Hrtimer, batch);
     let ahead_ns = ahead_of_expiry_ns(state.clocks, soft_raw_ns, record.time_ns);
@@ -179,11 +194,12 @@ fn hrtimer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> O
         address,
         Armed { id, function, soft_ns, soft_raw_ns, slack_ns, mode, cancelled: false },
     );
-    Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode }))
+    let call = state.syscalls.of(record.current);
+    Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode, call }))
 }
 
 fn hrtimer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
-    let (address, function) = (record.number(0)?, record.number(1)?);
+    let (address, function) = (record.number(0)?, state.function(record, 1, batch)?);
     let now = record.number(2)? as i64;
     let ahead_ns = ahead_of_reading_ns(state.clocks, now, record.time_ns);
     let begin = if let Some(armed) = state.timers.expire(address, function) {
@@ -227,12 +243,18 @@ fn expire_end(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<E
 const WHEEL_PINNED: u64 = 0x0010_0000;
 
 fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
-    let (address, function) = (record.number(0)?, record.number(1)?);
-    let (expires, now) = (record.number(2)?, record.number(3)?);
+    let (address, function) = (record.number(0)?, state.function(record, 1, batch)?);
+    let expires = record.number(2)?;
+    // Text tells the difference instead.
+    let now = match record.number(3) {
+        Some(now) => now,
+        None => expires.wrapping_sub(record.number(6)?),
+    };
     // Jiffies wrap at the machine's word.
-    let ticks = |later: u64, earlier: u64| match record.size(2) {
-        Some(4) => i64::from((later as u32).wrapping_sub(earlier as u32) as i32),
-        _ => later.wrapping_sub(earlier) as i64,
+    let is_word_short = record.size(2).map_or(expires <= u64::from(u32::MAX), |size| size == 4);
+    let ticks = |later: u64, earlier: u64| match is_word_short {
+        true => i64::from((later as u32).wrapping_sub(earlier as u32) as i32),
+        false => later.wrapping_sub(earlier) as i64,
     };
     let period_ns = state.tick_ns;
     let ticks_ns = |ticks: i64| ticks.max(0).unsigned_abs().saturating_mul(period_ns);
@@ -242,18 +264,23 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
     let soft_ns = this_tick_ns.saturating_add(ticks_ns(ticks(expires, now))).max(record.time_ns);
     let bucket = record.number(5).map_or(0, |bucket| ticks_ns(ticks(bucket, expires)));
     let slack_ns = u32::try_from(bucket).unwrap_or(u32::MAX);
-    let pinned = record.number(4).is_some_and(|flags| flags & WHEEL_PINNED != 0);
+    let pinned = match record.text(4) {
+        Some(letters) => letters.contains(&b'P'),
+        None => record.number(4).is_some_and(|flags| flags & WHEEL_PINNED != 0),
+    };
     let mode = TimerMode(TimerMode::SOFT | if pinned { TimerMode::PINNED } else { 0 });
 
     let id = unarmed(state, address, function, TimerClass::TimerList, batch);
     let armed = Armed { id, function, soft_ns, soft_raw_ns: 0, slack_ns, mode, cancelled: false };
     state.timers.arm(address, armed);
-    Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode }))
+    let call = state.syscalls.of(record.current);
+    Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode, call }))
 }
 
 fn timer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let address = record.number(0)?;
-    let armed = match record.number(1) {
+    let function = state.function(record, 1, batch);
+    let armed = match function {
         Some(function) => state.timers.expire(address, function),
         // Old kernels do not tell the function here.
         None => state.timers.armed.remove(&address),
@@ -261,7 +288,7 @@ fn timer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Op
     let begin = if let Some(armed) = armed {
         armed.begin()
     } else {
-        let timer = match record.number(1) {
+        let timer = match function {
             Some(function) => unarmed(state, address, function, TimerClass::TimerList, batch),
             None => TimerId::UNKNOWN,
         };

@@ -27,9 +27,27 @@ pub(super) const EVENTS: &[Known] = &[
     sched("sched_pi_setprio", &["pid", "comm", "oldprio", "newprio"], pi_setprio),
 ];
 
+/// Traces of others may have only this: the kernel tells of it when the task is on its queue, which
+/// is later than waking, and before 4.3 there was nothing else. `success` is of kernels before 4.14.
+pub(super) const IMPORTED_EVENTS: &[Known] =
+    &[sched("sched_wakeup", &["pid", "comm", "prio", "target_cpu", "success"], wakeup)];
+
 const NEW: u32 = 1;
 
+fn wakeup(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    if state.has_waking || record.number(4) == Some(0) {
+        state.nothing_new = true;
+        return None;
+    }
+    waking_of(state, record, batch)
+}
+
 fn waking(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    state.has_waking |= record.variant != NEW;
+    waking_of(state, record, batch)
+}
+
+fn waking_of(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let target = state.tasks.see(record, 0, 1, batch)?;
     let prio = Prio(record.number(2)? as i16);
     let target_cpu = CpuId(record.number(3)? as u16);
@@ -44,7 +62,10 @@ fn switch(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
     let prev = state.tasks.see(record, 0, 1, batch)?;
     let next = state.tasks.see(record, 4, 5, batch)?;
     state.idle_switches.count(record.cpu, prev, next);
-    let (prev_state, preempted) = state.states.read(record.number(3)?);
+    let (prev_state, preempted) = match record.text(3) {
+        Some(letters) => state_of_letters(letters),
+        None => state.states.read(record.number(3)?),
+    };
     let switch = Switch {
         prev_state,
         prev_prio: Prio(record.number(2)? as i16),
@@ -64,7 +85,8 @@ fn migrate(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<
 fn pi_setprio(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let target = state.tasks.see(record, 0, 1, batch)?;
     let (old, new) = (Prio(record.number(2)? as i16), Prio(record.number(3)? as i16));
-    Some(record.event(Priority { target, old, new, released: false }))
+    // Numbers are smaller the higher the priority.
+    Some(record.event(Priority { target, old, new, released: new > old }))
 }
 
 /// Each CPU's switches to and from its idle task.
@@ -82,6 +104,28 @@ impl IdleSwitches {
         // A few might be the recording's edge or a loss.
         let silent = self.0.iter().filter(|(_, (to, from))| *to >= 10 && *from == 0);
         silent.map(|(cpu, _)| *cpu).collect()
+    }
+}
+
+/// A state by the letter that traces show.
+fn state_of_letter(letter: u8) -> TaskState {
+    match letter {
+        b'S' => TaskState::Interruptible,
+        b'T' | b't' => TaskState::Stopped,
+        b'X' | b'x' | b'Z' => TaskState::Dead,
+        b'P' => TaskState::Parked,
+        b'I' => TaskState::Idle,
+        _ => TaskState::Uninterruptible,
+    }
+}
+
+/// A state as a text shows it, and whether the task was preempted: `S`, `R+`, `D|K`.
+fn state_of_letters(letters: &[u8]) -> (TaskState, bool) {
+    match letters {
+        [b'R', rest @ ..] => (TaskState::Running, rest.contains(&b'+')),
+        // perf's own way to write it.
+        [] | [b'0', ..] => (TaskState::Running, false),
+        [letter, ..] => (state_of_letter(*letter), letters.contains(&b'+')),
     }
 }
 
@@ -109,15 +153,8 @@ impl StateTable {
                 Some(hex) => u64::from_str_radix(hex, 16).ok()?,
                 None => bit.trim().parse().ok()?,
             };
-            let state = match letter.trim().trim_matches('"') {
-                "S" => TaskState::Interruptible,
-                "T" | "t" => TaskState::Stopped,
-                "X" | "x" | "Z" => TaskState::Dead,
-                "P" => TaskState::Parked,
-                "I" => TaskState::Idle,
-                _ => TaskState::Uninterruptible,
-            };
-            Some((bit, state))
+            let letter = letter.trim().trim_matches('"').bytes().next()?;
+            Some((bit, state_of_letter(letter)))
         };
         let mut bits: Vec<_> = print.split('{').skip(1).filter_map(pair).take(STATES_MAX).collect();
         bits.sort_by_key(|(bit, _)| *bit);

@@ -5,12 +5,12 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
+use tardy_ftrace::decode::Decoder;
+use tardy_ftrace::format::{Endian, EventFormat};
+use tardy_ftrace::page::PageLayout;
+use tardy_kernel::{ClockOffsets, Symbols};
 use tardy_model::event::{Irq, Vector};
 use tardy_model::{Batch, CpuId, Kind, Tables, TimerClass};
-use tardy_tracefs::decode::Decoder;
-use tardy_tracefs::format::{Endian, EventFormat};
-use tardy_tracefs::page::PageLayout;
-use tardy_tracefs::{ClockOffsets, Symbols};
 
 const FORMATS: &str = include_str!("data/formats");
 const HEADER_PAGE: &str = include_str!("data/header_page");

@@ -1,0 +1,358 @@
+//! From an event's fields to events of the model.
+//!
+//! A file per family of events; each has a table of the events it reads, with the fields it needs
+//! by name and the function that makes model events of them. A new event is one line there. The
+//! decoder must be given events in time order over all CPUs: a timer is armed on one CPU and may
+//! expire on another.
+//!
+//! Fields come packed, as the kernel wrote them ([`Decoder::decode`]), or one by one from a text or a
+//! message ([`Decoder::decode_values`]); what they mean is the same.
+
+mod idle;
+mod irq;
+mod missing;
+mod sched;
+mod syscall;
+mod task;
+mod timer;
+mod value;
+mod work;
+
+pub use value::Value;
+
+use crate::format::{Endian, EventFormat, Field};
+use std::collections::HashMap;
+use tardy_kernel::{Abi, ClockOffsets, Definitions, IdleStates, Symbols};
+use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
+use value::Values;
+
+/// Makes events of the model from records of one machine.
+pub struct Decoder {
+    endian: Endian,
+    /// What to do with a record, by its `common_type`.
+    plans: HashMap<u16, Plan>,
+    /// The first two common fields, the same in every event of a kernel.
+    common: Option<(Field, Field)>,
+    state: State,
+    /// How many there were of each event, by its place in [`known`].
+    seen: Vec<u64>,
+    undecoded: u64,
+}
+
+/// What all families know together.
+struct State {
+    clocks: ClockOffsets,
+    tick_ns: u64,
+    abi: Abi,
+    definitions: Definitions,
+    idle_states: IdleStates,
+    timers: timer::Timers,
+    states: sched::StateTable,
+    idle_switches: sched::IdleSwitches,
+    tasks: task::Tasks,
+    syscalls: syscall::Syscalls,
+    /// `sched_waking` is in the trace, so `sched_wakeup` tells nothing new.
+    has_waking: bool,
+    /// The handler had nothing to tell, and nothing is wrong with the record.
+    nothing_new: bool,
+}
+
+/// How to read one event.
+struct Plan {
+    id: EventId,
+    fields: Vec<Option<Field>>,
+}
+
+/// Makes an event of a record; events and definitions that must come before it go to the batch.
+/// `None` where the record has not what it takes, or there is nothing to tell.
+type Handler = fn(&mut State, &Record<'_>, &mut Batch) -> Option<Event>;
+
+/// An event that can be decoded.
+struct Known {
+    group: &'static str,
+    event: &'static str,
+    /// The handler's own, to tell apart events that share one.
+    variant: u32,
+    /// Fields, in the order in which the handler counts them; `name[n]` is an array's element.
+    fields: &'static [&'static str],
+    decode: Handler,
+}
+
+/// An event that can be decoded, by its place among all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EventId(u16);
+
+impl EventId {
+    /// The event of this name; names are the same in no two groups.
+    pub fn of(event: &str) -> Option<Self> {
+        let at = known().position(|known| known.event == event)?;
+        Some(Self(at as u16))
+    }
+
+    /// Every event.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..known().count()).map(|at| Self(at as u16))
+    }
+
+    /// The fields that are read of it, in the order in which [`Decoder::decode_values`] takes them.
+    /// Some stand in one generation of kernels only; `name[n]` is an array's element.
+    pub fn fields(self) -> &'static [&'static str] {
+        self.known().fields
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.known().event
+    }
+
+    /// Its group, as in `events/GROUP/NAME`.
+    pub fn group(self) -> &'static str {
+        self.known().group
+    }
+
+    fn known(self) -> &'static Known {
+        let mut at = usize::from(self.0);
+        for table in TABLES {
+            match table.get(at) {
+                Some(known) => return known,
+                None => at -= table.len(),
+            }
+        }
+        unreachable!("an id is a place in the tables")
+    }
+}
+
+/// The families. A recording through tracefs switches on the first [`LIVE_TABLES`].
+const TABLES: [&[Known]; 10] = [
+    timer::EVENTS,
+    irq::EVENTS,
+    irq::VECTOR_EVENTS,
+    sched::EVENTS,
+    task::EVENTS,
+    idle::EVENTS,
+    work::EVENTS,
+    work::IMPORTED_EVENTS,
+    sched::IMPORTED_EVENTS,
+    syscall::EVENTS,
+];
+const LIVE_TABLES: usize = 7;
+
+/// A record with its place in time, and its fields.
+struct Record<'a> {
+    time_ns: u64,
+    cpu: CpuId,
+    current: TaskId,
+    variant: u32,
+    values: Values<'a>,
+}
+
+impl Record<'_> {
+    fn number(&self, field: usize) -> Option<u64> {
+        self.values.number(field)
+    }
+
+    fn text(&self, field: usize) -> Option<&[u8]> {
+        self.values.text(field)
+    }
+
+    fn task(&self, field: usize) -> Option<TaskId> {
+        Some(TaskId(self.number(field)? as u32))
+    }
+
+    /// Bytes of the field's type, where the source tells.
+    fn size(&self, field: usize) -> Option<u32> {
+        self.values.size(field)
+    }
+
+    /// An event of the current task, here and now.
+    fn event(&self, kind: impl Into<Kind>) -> Event {
+        self.event_of(self.current, kind)
+    }
+
+    fn event_of(&self, task: TaskId, kind: impl Into<Kind>) -> Event {
+        Event::new(self.time_ns, self.cpu, task, kind.into())
+    }
+}
+
+impl State {
+    /// The function in a field: its address, or what stands for it where only its name is told.
+    fn function(&mut self, record: &Record<'_>, field: usize, batch: &mut Batch) -> Option<u64> {
+        match record.text(field) {
+            Some(name) => {
+                let name = std::str::from_utf8(name).ok()?;
+                Some(self.definitions.function_called(name, batch))
+            }
+            None => record.number(field),
+        }
+    }
+}
+
+/// No kernel ticks more slowly than at 10 Hz.
+const TICK_NS_MAX: u64 = 100_000_000;
+
+fn known() -> impl Iterator<Item = &'static Known> {
+    TABLES.into_iter().flatten()
+}
+
+/// Every event that a recording wants: group and name, as in `events/GROUP/NAME`.
+pub fn wanted() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TABLES[..LIVE_TABLES].iter().copied().flatten().map(|known| (known.group, known.event))
+}
+
+impl Decoder {
+    /// A decoder that knows no event yet, for records of a machine whose clocks are ahead by
+    /// `clocks` and tick every `tick_ns`.
+    pub fn new(endian: Endian, clocks: ClockOffsets, tick_ns: u64, symbols: Symbols) -> Self {
+        Self {
+            endian,
+            plans: HashMap::new(),
+            common: None,
+            state: State {
+                clocks,
+                tick_ns: tick_ns.clamp(1, TICK_NS_MAX),
+                abi: Abi::Unknown,
+                definitions: Definitions::new(symbols),
+                idle_states: IdleStates::default(),
+                timers: timer::Timers::default(),
+                states: sched::StateTable::default(),
+                idle_switches: sched::IdleSwitches::default(),
+                tasks: task::Tasks::default(),
+                syscalls: syscall::Syscalls::default(),
+                has_waking: false,
+                nothing_new: false,
+            },
+            seen: vec![0; known().count()],
+            undecoded: 0,
+        }
+    }
+
+    /// Learns how `format`, of `events/GROUP`, is to be read. `false` where it is no event that the
+    /// model has a place for.
+    pub fn learn(&mut self, group: &str, format: &EventFormat) -> bool {
+        let found = known().position(|known| known.group == group && known.event == format.name);
+        let (Some(at), Some(kind), Some(pid)) =
+            (found, format.field("common_type"), format.field("common_pid"))
+        else {
+            return false;
+        };
+        self.common.get_or_insert_with(|| (kind.clone(), pid.clone()));
+        if format.name == "sched_switch" {
+            self.state.states = sched::StateTable::parse(&format.print);
+        }
+        let id = EventId(at as u16);
+        let fields = id.fields().iter().map(|name| format.field_or_element(name)).collect();
+        self.plans.insert(format.id, Plan { id, fields });
+        true
+    }
+
+    /// Adds to `batch` what `bytes`, recorded on `cpu` at `time_ns`, means.
+    pub fn decode(&mut self, time_ns: u64, cpu: CpuId, bytes: &[u8], batch: &mut Batch) {
+        let number = |field: &Field| field.number(bytes, self.endian);
+        let common = self.common.as_ref();
+        let plan = common.and_then(|(kind, _)| self.plans.get(&(number(kind)? as u16)));
+        let (Some(plan), Some(current)) = (plan, common.and_then(|(_, pid)| number(pid))) else {
+            self.undecoded += 1;
+            return;
+        };
+        let known = plan.id.known();
+        let values = Values::Packed { bytes, endian: self.endian, fields: &plan.fields };
+        let current = TaskId(current as u32);
+        let record = Record { time_ns, cpu, current, variant: known.variant, values };
+        self.seen[usize::from(plan.id.0)] += 1;
+        match (known.decode)(&mut self.state, &record, batch) {
+            Some(event) => batch.events.push(event),
+            None => self.undecoded += u64::from(!std::mem::take(&mut self.state.nothing_new)),
+        }
+    }
+
+    /// Adds to `batch` what an event means whose fields are known one by one, in the order of
+    /// [`EventId::fields`]; those at the end may be left out.
+    pub fn decode_values(
+        &mut self,
+        time_ns: u64,
+        cpu: CpuId,
+        current: TaskId,
+        event: EventId,
+        values: &[Value<'_>],
+        batch: &mut Batch,
+    ) {
+        let known = event.known();
+        let values = Values::Given(values);
+        let record = Record { time_ns, cpu, current, variant: known.variant, values };
+        self.seen[usize::from(event.0)] += 1;
+        match (known.decode)(&mut self.state, &record, batch) {
+            Some(event) => batch.events.push(event),
+            None => self.undecoded += u64::from(!std::mem::take(&mut self.state.nothing_new)),
+        }
+    }
+
+    /// Tells the name of a task that a trace shows beside an event (the current one's), where it is
+    /// new.
+    pub fn name_task(&mut self, time_ns: u64, task: TaskId, name: &[u8], batch: &mut Batch) {
+        self.state.tasks.name_at(time_ns, task, name, batch);
+    }
+
+    /// System calls are numbered as in this table; without it, it is guessed from their arguments.
+    pub fn set_abi(&mut self, abi: Abi) {
+        self.state.abi = abi;
+    }
+
+    /// The table of system calls, as far as it is known by now.
+    pub fn abi(&self) -> Abi {
+        self.state.abi
+    }
+
+    /// How many there have been of an event.
+    pub fn seen(&self, event: EventId) -> u64 {
+        self.seen[usize::from(event.0)]
+    }
+
+    /// What the events seen so far cannot show, and what an explanation lacks for it: a sentence
+    /// each.
+    pub fn missing(&self) -> Vec<String> {
+        missing::sentences(|event| EventId::of(event).is_some_and(|id| self.seen(id) > 0))
+    }
+
+    /// Takes note of what `events` say of tasks, which are told by somebody else.
+    pub fn introduce(&mut self, events: &[Event]) {
+        for event in events {
+            self.state.tasks.introduce(event);
+        }
+    }
+
+    /// New threads of these processes are watched; where `children_of` is given, so are the processes
+    /// that this one starts, and those that they start.
+    pub fn watch(
+        &mut self,
+        processes: impl IntoIterator<Item = TaskId>,
+        children_of: Option<TaskId>,
+    ) {
+        self.state.tasks.watch(processes.into_iter().collect(), children_of);
+    }
+
+    /// The clocks are ahead by this from now on: somebody may have set the time.
+    pub fn set_clocks(&mut self, clocks: ClockOffsets) {
+        self.state.clocks = clocks;
+    }
+
+    /// Idle states are as these; before, none is taken to poll.
+    pub fn set_idle_states(&mut self, states: IdleStates) {
+        self.state.idle_states = states;
+    }
+
+    /// What names the functions.
+    pub fn symbols(&self) -> &Symbols {
+        self.state.definitions.symbols()
+    }
+
+    /// CPUs that switched to their idle task often and never from it: their kernel does not tell of
+    /// it (seen on guests), and a thread that is woken there begins to run unseen.
+    pub fn silent_idle_cpus(&self) -> Vec<CpuId> {
+        self.state.idle_switches.silent()
+    }
+
+    /// Records that were of no known event, or too short for what they should hold.
+    pub fn undecoded(&self) -> u64 {
+        self.undecoded
+    }
+}

@@ -1,0 +1,59 @@
+//! Fields of an event, packed or one by one.
+
+use crate::format::{Endian, Field};
+
+/// A field's value as a text or a message has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// It is not there.
+    #[default]
+    Missing,
+    /// A number; negative ones sign-extended.
+    Number(u64),
+    /// A name, or letters and words that stand for a number: a state, a mode.
+    Text(&'a [u8]),
+}
+
+/// All fields of one event, in the order in which its handler counts them.
+#[derive(Clone, Copy)]
+pub(super) enum Values<'a> {
+    Packed { bytes: &'a [u8], endian: Endian, fields: &'a [Option<Field>] },
+    Given(&'a [Value<'a>]),
+}
+
+impl<'a> Values<'a> {
+    #[inline]
+    pub(super) fn number(&self, field: usize) -> Option<u64> {
+        match *self {
+            Self::Packed { bytes, endian, fields } => {
+                fields.get(field)?.as_ref()?.number(bytes, endian)
+            }
+            Self::Given(values) => match values.get(field)? {
+                Value::Number(number) => Some(*number),
+                _ => None,
+            },
+        }
+    }
+
+    #[inline]
+    pub(super) fn text(&self, field: usize) -> Option<&'a [u8]> {
+        match *self {
+            Self::Packed { bytes, endian, fields } => {
+                let field = fields.get(field)?.as_ref()?;
+                // A number is no text, whatever its bytes spell.
+                if field.is_number() { None } else { field.text(bytes, endian) }
+            }
+            Self::Given(values) => match values.get(field)? {
+                Value::Text(text) => Some(text),
+                _ => None,
+            },
+        }
+    }
+
+    pub(super) fn size(&self, field: usize) -> Option<u32> {
+        match self {
+            Self::Packed { fields, .. } => Some(fields.get(field)?.as_ref()?.size),
+            Self::Given(_) => None,
+        }
+    }
+}
