@@ -46,38 +46,17 @@ impl Abi {
         }
     }
 
-    /// What a number means. Numbers from the kernel's own `syscall*.tbl`.
-    pub const fn call(self, number: u32) -> Call {
-        match (self, number) {
-            (Self::Unknown, _) => Call::Unknown,
-            (Self::X86_64, 202) | (Self::Generic, 98) => Call::Futex,
-            (Self::X86_64, 230) | (Self::Generic, 115) => Call::ClockNanosleep,
-            (Self::X86_64, 35) | (Self::Generic, 101) => Call::Nanosleep,
-            (Self::X86_64, 7 | 271) | (Self::Generic, 73) => Call::Poll,
-            (Self::X86_64, 23 | 270) | (Self::Generic, 72) => Call::Select,
-            (Self::X86_64, 232 | 281) | (Self::Generic, 22) => Call::Epoll,
-            (Self::X86_64 | Self::Generic, 441) => Call::Epoll,
-            (Self::X86_64, 286) | (Self::Generic, 86) => Call::Timerfd,
-            (Self::X86_64, 223) | (Self::Generic, 110) => Call::PosixTimer,
-            (Self::X86_64, 37 | 38) | (Self::Generic, 103) => Call::Itimer,
-            // The 32-bit tables share their first numbers, and all from 403 on (64-bit times).
-            (Self::Arm | Self::I386, 240 | 422) => Call::Futex,
-            (Self::Arm, 265) | (Self::I386, 267) => Call::ClockNanosleep,
-            (Self::Arm | Self::I386, 407) => Call::ClockNanosleep,
-            (Self::Arm | Self::I386, 162) => Call::Nanosleep,
-            (Self::Arm, 168 | 336) | (Self::I386, 168 | 309) => Call::Poll,
-            (Self::Arm | Self::I386, 414) => Call::Poll,
-            (Self::Arm, 142 | 335) | (Self::I386, 82 | 142 | 308) => Call::Select,
-            (Self::Arm | Self::I386, 413) => Call::Select,
-            (Self::Arm, 252 | 346) | (Self::I386, 256 | 319) => Call::Epoll,
-            (Self::Arm | Self::I386, 441) => Call::Epoll,
-            (Self::Arm, 353) | (Self::I386, 325) => Call::Timerfd,
-            (Self::Arm | Self::I386, 411) => Call::Timerfd,
-            (Self::Arm, 258) | (Self::I386, 260) => Call::PosixTimer,
-            (Self::Arm | Self::I386, 409) => Call::PosixTimer,
-            (Self::Arm | Self::I386, 104) | (Self::I386, 27) => Call::Itimer,
-            _ => Call::Other,
-        }
+    /// What a number means.
+    pub fn call(self, number: u32) -> Call {
+        let table = match self {
+            Self::Unknown => return Call::Unknown,
+            Self::X86_64 => X86_64,
+            Self::Generic => GENERIC,
+            Self::Arm => ARM,
+            Self::I386 => I386,
+        };
+        let is_it = |(_, numbers): &&(Call, &[u32])| numbers.contains(&number);
+        table.iter().find(is_it).map_or(Call::Other, |(call, _)| *call)
     }
 
     /// What a call's arguments tell of its table: only `futex` has an operation in its second one,
@@ -87,7 +66,8 @@ impl Abi {
     /// `op` must carry `FUTEX_PRIVATE_FLAG`, as nearly every program's does.
     pub fn guess(number: u32, address: u64, op: u64) -> Self {
         const PRIVATE: u64 = 0x80;
-        let is_futex = op & PRIVATE != 0 && op & !0x180 <= 13 && address % 4 == 0 && address != 0;
+        let is_futex =
+            op & PRIVATE != 0 && op & !0x180 <= 13 && address != 0 && address.is_multiple_of(4);
         match number {
             202 if is_futex => Self::X86_64,
             98 if is_futex => Self::Generic,
@@ -96,6 +76,58 @@ impl Abi {
         }
     }
 }
+
+/// The calls that matter, with their numbers in the kernel's `syscall*.tbl`.
+type Table = &'static [(Call, &'static [u32])];
+
+const X86_64: Table = &[
+    (Call::Futex, &[202]),
+    (Call::ClockNanosleep, &[230]),
+    (Call::Nanosleep, &[35]),
+    (Call::Poll, &[7, 271]),
+    (Call::Select, &[23, 270]),
+    (Call::Epoll, &[232, 281, 441]),
+    (Call::Timerfd, &[286]),
+    (Call::PosixTimer, &[223]),
+    (Call::Itimer, &[37, 38]),
+];
+
+const GENERIC: Table = &[
+    (Call::Futex, &[98]),
+    (Call::ClockNanosleep, &[115]),
+    (Call::Nanosleep, &[101]),
+    (Call::Poll, &[73]),
+    (Call::Select, &[72]),
+    (Call::Epoll, &[22, 441]),
+    (Call::Timerfd, &[86]),
+    (Call::PosixTimer, &[110]),
+    (Call::Itimer, &[103]),
+];
+
+// Numbers from 403 on are those with 64-bit times, the same in both 32-bit tables.
+const ARM: Table = &[
+    (Call::Futex, &[240, 422]),
+    (Call::ClockNanosleep, &[265, 407]),
+    (Call::Nanosleep, &[162]),
+    (Call::Poll, &[168, 336, 414]),
+    (Call::Select, &[142, 335, 413]),
+    (Call::Epoll, &[252, 346, 441]),
+    (Call::Timerfd, &[353, 411]),
+    (Call::PosixTimer, &[258, 409]),
+    (Call::Itimer, &[104]),
+];
+
+const I386: Table = &[
+    (Call::Futex, &[240, 422]),
+    (Call::ClockNanosleep, &[267, 407]),
+    (Call::Nanosleep, &[162]),
+    (Call::Poll, &[168, 309, 414]),
+    (Call::Select, &[82, 142, 308, 413]),
+    (Call::Epoll, &[256, 319, 441]),
+    (Call::Timerfd, &[325, 411]),
+    (Call::PosixTimer, &[260, 409]),
+    (Call::Itimer, &[27, 104]),
+];
 
 #[cfg(test)]
 mod tests {

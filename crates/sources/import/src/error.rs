@@ -1,0 +1,46 @@
+//! Why a file cannot be read.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a file cannot be read as a trace. What was yielded before stays good.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is in no format that is known.
+    #[error("{path} is no trace that tardy can read: it holds none of {formats}")]
+    UnknownFormat {
+        /// Which.
+        path: PathBuf,
+        /// The formats' names.
+        formats: String,
+    },
+    /// There is no format of that name.
+    #[error("there is no format `{name}`: choose one of {formats}")]
+    NoSuchFormat {
+        /// The name.
+        name: String,
+        /// The formats' names.
+        formats: String,
+    },
+    /// It is in a known format, and broken where nothing can be read without it.
+    #[error("{path} is a broken {format} file: {why} (at byte {at})")]
+    Broken {
+        /// Which.
+        path: PathBuf,
+        /// The format's name.
+        format: &'static str,
+        /// Where, in bytes from its beginning.
+        at: u64,
+        /// What is wrong, and what to do about it where something can be done.
+        why: String,
+    },
+}
