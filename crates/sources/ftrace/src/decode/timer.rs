@@ -251,10 +251,13 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
         None => expires.wrapping_sub(record.number(6)?),
     };
     // Jiffies wrap at the machine's word.
-    let is_word_short = record.size(2).map_or(expires <= u64::from(u32::MAX), |size| size == 4);
-    let ticks = |later: u64, earlier: u64| match is_word_short {
-        true => i64::from((later as u32).wrapping_sub(earlier as u32) as i32),
-        false => later.wrapping_sub(earlier) as i64,
+    let is_word_short = record.size(2).map_or(u32::try_from(expires).is_ok(), |size| size == 4);
+    let ticks = |later: u64, earlier: u64| {
+        if is_word_short {
+            i64::from((later as u32).wrapping_sub(earlier as u32) as i32)
+        } else {
+            later.wrapping_sub(earlier) as i64
+        }
     };
     let period_ns = state.tick_ns;
     let ticks_ns = |ticks: i64| ticks.max(0).unsigned_abs().saturating_mul(period_ns);

@@ -47,6 +47,7 @@ fn begin(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Ev
     Some(record.event(WorkBegin { function }))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it has a handler's type")]
 fn end(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     // Kernels before 5.6 do not tell it here.
     let function = function(state, record, batch).unwrap_or(NameId::NONE);
