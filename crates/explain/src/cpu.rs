@@ -138,19 +138,20 @@ impl Cpu {
         prios: &Prios,
     ) -> Option<(u64, TaskId)> {
         let since_ns = std::mem::replace(&mut self.last_ns, time_ns);
-        let expected = self.current.replace(task)?;
-        if expected == task {
+        let expected = self.current.replace(task);
+        if expected == Some(task) {
             return None;
         }
-        self.forget(since_ns);
-        self.current = Some(task);
-        self.base = match (task, prios.of(task)) {
-            (TaskId::IDLE, _) => Activity::Idle(u32::MAX),
-            (task, Some(prio)) => Activity::Task(task, prio),
-            (_, None) => Activity::Unknown,
+        if expected.is_some() {
+            self.forget(since_ns);
+            self.current = Some(task);
+        }
+        self.base = match task {
+            TaskId::IDLE => Activity::Idle(u32::MAX),
+            task => Activity::Task(task, prios.of(task).unwrap_or(Prio::UNKNOWN)),
         };
         self.note(time_ns);
-        Some((since_ns, expected))
+        expected.map(|expected| (since_ns, expected))
     }
 
     /// The place of the first span that begins after `ns`. What is asked for is recent: going back

@@ -9,16 +9,17 @@ use crate::piece::{Activity, Phase};
 use crate::prios::Prios;
 use crate::story::{Story, WokenBy};
 use crate::summary::Summary;
+use crate::threads::Threads;
 use crate::watch::Watch;
 use crate::worst::Worst;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use tardy_model::event::{
-    Loss, Mark, Migrate, Switch, TaskExit, TaskInfo, TaskName, TaskState, Waking,
+    Loss, Mark, Migrate, Switch, SyscallEnter, TaskExit, TaskInfo, TaskName, TaskState, Waking,
 };
 use tardy_model::{
-    Batch, Cause, CpuId, Culprit, Event, Kind, Prio, Segment, Tables, TaskId, TimerId, Wakeup,
-    WakeupKind,
+    Batch, Cause, CpuId, Culprit, Event, Kind, Link, NameId, Prio, Segment, Tables, TaskId,
+    TimerId, Wakeup, WakeupKind,
 };
 
 /// A loss is told of by the first event that its CPU writes again. Finished wakeups wait this long
@@ -60,14 +61,16 @@ impl Sink for () {
 
 /// A watched thread.
 #[derive(Debug)]
-struct Victim {
-    story: Option<Story>,
+pub(crate) struct Victim {
+    pub(crate) story: Option<Story>,
     /// Where its returns to user space are told.
-    info: TaskInfo,
+    pub(crate) info: TaskInfo,
     /// The timer that it armed last, and for when.
     armed: (TimerId, u64),
     /// Whether it was on a CPU at the last switch that named it.
     on_cpu: bool,
+    /// The call in which it waits for a condition that goes with a lock.
+    pub(crate) waits_for: Option<SyscallEnter>,
 }
 
 impl Victim {
@@ -91,11 +94,14 @@ struct Armed {
 pub struct Explainer<S> {
     options: Options,
     labels: Labels,
-    cpus: Vec<Cpu>,
-    prios: Prios,
+    pub(crate) cpus: Vec<Cpu>,
+    pub(crate) prios: Prios,
+    pub(crate) threads: Threads,
     /// The task woken by the last event of each CPU.
     just_woken: Vec<TaskId>,
-    victims: FxHashMap<TaskId, Victim>,
+    pub(crate) victims: FxHashMap<TaskId, Victim>,
+    /// Victims that wait for a lock's sake: those whom another's boost may concern.
+    pub(crate) blocked: Vec<TaskId>,
     armed: Vec<Armed>,
     pending: VecDeque<Finished>,
     summary: Summary,
@@ -117,8 +123,10 @@ impl<S: Sink> Explainer<S> {
             labels: Labels::default(),
             cpus: Vec::new(),
             prios: Prios::default(),
+            threads: Threads::default(),
             just_woken: Vec::new(),
             victims: FxHashMap::default(),
+            blocked: Vec::new(),
             armed: Vec::new(),
             pending: VecDeque::new(),
             summary: Summary::default(),
@@ -190,18 +198,33 @@ impl<S: Sink> Explainer<S> {
             }
             Kind::WokenNew(new) => {
                 let by = WokenBy { kind: WakeupKind::New, cpu: event.cpu, task: event.task };
-                let story = Story::of_other(time_ns, new.target, new.prio, new.target_cpu, by);
+                let mut story = Story::of_other(time_ns, new.target, new.prio, new.target_cpu, by);
+                let link = Link {
+                    time_ns,
+                    by: Culprit::Task(event.task),
+                    started: true,
+                    work: NameId::NONE,
+                };
+                story.led_by(&self.threads.woken(new.target, new.target_cpu, link, event.task));
                 self.begin(new.target, story);
             }
             Kind::Switch(switch) => self.switch(event, cpu, switch),
             Kind::Migrate(migrate) => self.migrate(time_ns, migrate, just_woken),
-            // Of a release the new priority is not known; the next switch tells it.
-            Kind::Priority(priority) if !priority.released => {
-                for cpu in &mut self.cpus {
-                    cpu.reprioritise(time_ns, priority.target, priority.new);
+            Kind::Priority(priority) => self.priority(event, priority),
+            Kind::SyscallEnter(call) => self.enter(event, call),
+            Kind::SyscallExit(_) => {
+                self.threads.exit(event.task);
+                self.back_in_user_space(event.task, time_ns);
+            }
+            Kind::PageFault(_) => {
+                if let Some(victim) = self.victims.get_mut(&event.task)
+                    && let Some(story) = &mut victim.story
+                {
+                    story.faults(time_ns, event.cpu);
                 }
             }
-            Kind::SyscallExit(_) => self.back_in_user_space(event.task, time_ns),
+            Kind::WorkBegin(work) => self.threads.works_on(event.task, work.function),
+            Kind::WorkEnd(_) => self.threads.works_on(event.task, NameId::NONE),
             Kind::Mark(mark) => self.mark(event, mark),
             Kind::Loss(loss) => self.loss(cpu, time_ns, loss),
             Kind::TaskName(name) => {
@@ -214,6 +237,7 @@ impl<S: Sink> Explainer<S> {
             }
             Kind::TaskExit(_) => {
                 self.victims.remove(&event.task);
+                self.threads.gone(event.task);
             }
             // Cancels need no care: a timer's callback tells which expiry it is for.
             _ => {}
@@ -255,8 +279,13 @@ impl<S: Sink> Explainer<S> {
     fn consider(&mut self, task: TaskId) {
         let info = self.labels.info(task);
         if self.options.watch.includes(task, self.labels.comm(task), info) {
-            let fresh =
-                || Victim { story: None, info, armed: (TimerId::UNKNOWN, 0), on_cpu: false };
+            let fresh = || Victim {
+                story: None,
+                info,
+                armed: (TimerId::UNKNOWN, 0),
+                on_cpu: false,
+                waits_for: None,
+            };
             self.victims.entry(task).or_insert_with(fresh).info = info;
         } else {
             self.victims.remove(&task);
@@ -264,23 +293,29 @@ impl<S: Sink> Explainer<S> {
     }
 
     /// A story begins, if it is a victim's.
-    fn begin(&mut self, task: TaskId, story: Story) {
+    pub(crate) fn begin(&mut self, task: TaskId, story: Story) {
         if let Some(victim) = self.victims.get_mut(&task) {
             victim.story = Some(story);
         }
     }
 
     fn waking(&mut self, event: &Event, waking: Waking) {
-        let Some(victim) = self.victims.get_mut(&waking.target) else { return };
         let cpu = &self.cpus[place_of(event.cpu)];
-        let expiry = cpu.expiry();
-        let kind = match (expiry, cpu.activity()) {
+        let (expiry, activity) = (cpu.expiry(), cpu.activity());
+        let kind = match (expiry, activity) {
             (Some(_), _) => WakeupKind::Timer,
             (_, Activity::Irq(_)) => WakeupKind::Irq,
             (_, Activity::Softirq(_)) => WakeupKind::Softirq,
             _ => WakeupKind::Task,
         };
         let by_task = if kind == WakeupKind::Task { event.task } else { TaskId::IDLE };
+        let who = match kind {
+            WakeupKind::Task => Culprit::Task(by_task),
+            _ => activity.culprit(),
+        };
+        let link = Link { time_ns: event.time_ns, by: who, started: false, work: NameId::NONE };
+        let chain = self.threads.woken(waking.target, waking.target_cpu, link, by_task);
+        let Some(victim) = self.victims.get_mut(&waking.target) else { return };
         let by = WokenBy { kind, cpu: event.cpu, task: by_task };
         if victim.on_cpu && !victim.is_told_later(kind) {
             // It had not gone to sleep yet, and nothing will tell when it is back: no wait at all.
@@ -289,15 +324,23 @@ impl<S: Sink> Explainer<S> {
         match &mut victim.story {
             // It still runs, or already may: the waking changes nothing.
             Some(story) if story.phase() == Phase::Runnable => return,
-            Some(story) if story.phase() == Phase::Blocked && kind != WakeupKind::Timer => {
+            Some(story)
+                if story.phase().is_blocked()
+                    && (kind != WakeupKind::Timer || story.kind() == WakeupKind::Lock) =>
+            {
                 story.woken_again(event.time_ns, waking.target_cpu, by);
+                if kind == WakeupKind::Task && story.kind() == WakeupKind::Lock {
+                    story.led_by(&chain);
+                }
                 return;
             }
+            // It is on its way into the wait for a lock, or out of it.
+            Some(story) if story.kind() == WakeupKind::Lock => return,
             _ => {}
         }
         // A story whose end was not told (a mark lost, a signal) ends where the victim ran.
         self.close_at_switch_in(waking.target);
-        let story = match expiry {
+        let mut story = match expiry {
             Some(expiry) => {
                 let armed = self.armed(expiry.timer);
                 let armed_ns =
@@ -316,10 +359,14 @@ impl<S: Sink> Explainer<S> {
                 Story::of_other(event.time_ns, waking.target, waking.prio, waking.target_cpu, by)
             }
         };
+        if kind == WakeupKind::Task {
+            story.led_by(&chain);
+        }
         self.begin(waking.target, story);
     }
 
     fn migrate(&mut self, time_ns: u64, migrate: Migrate, just_woken: TaskId) {
+        self.threads.migrate(time_ns, migrate.target, migrate.to);
         if let Some(victim) = self.victims.get_mut(&migrate.target)
             && let Some(story) = &mut victim.story
         {
@@ -332,20 +379,34 @@ impl<S: Sink> Explainer<S> {
         self.prios.set(event.task, switch.prev_prio);
         self.prios.set(switch.next, switch.next_prio);
         self.cpus[cpu].switch(time_ns, event.task, switch.next, switch.next_prio);
+        if switch.prev_state == TaskState::Dead {
+            self.threads.gone(event.task);
+        } else {
+            self.threads.switch_out(time_ns, event.task, event.cpu, switch.prev_state);
+        }
         if let Some(victim) = self.victims.get_mut(&event.task) {
             victim.on_cpu = false;
             if let Some(story) = &mut victim.story {
-                let still_runnable = switch.prev_state == TaskState::Running;
-                story.switch_out(time_ns, event.cpu, still_runnable);
+                story.has_prio(switch.prev_prio);
+                if switch.prev_state == TaskState::Running {
+                    story.preempted(time_ns, event.cpu);
+                } else {
+                    let holders = self.threads.boosted(event.task);
+                    story.blocked(time_ns, event.cpu, switch.prev_state, holders);
+                    // Others' boosts are this wait's while it lasts.
+                    self.blocked.retain(|task| *task != event.task);
+                    self.blocked.push(event.task);
+                }
             }
         }
+        self.threads.switch_in(time_ns, switch.next, event.cpu);
         if let Some(victim) = self.victims.get_mut(&switch.next) {
             victim.on_cpu = true;
             let told_later =
                 victim.info.has(TaskInfo::MARKS) || victim.info.has(TaskInfo::SYSCALLS);
             if let Some(story) = &mut victim.story {
                 story.switch_in(time_ns, event.cpu);
-                if !told_later {
+                if !told_later && story.kind() != WakeupKind::Lock {
                     self.close(switch.next, time_ns, false);
                 }
             }
@@ -353,13 +414,19 @@ impl<S: Sink> Explainer<S> {
     }
 
     fn back_in_user_space(&mut self, task: TaskId, time_ns: u64) {
-        let Some(victim) = self.victims.get(&task) else { return };
-        if !victim.info.has(TaskInfo::SYSCALLS) || victim.info.has(TaskInfo::MARKS) {
-            return;
-        }
-        let here = victim.story.as_ref().is_some_and(|story| story.kind() == WakeupKind::Timer);
-        if here {
-            self.close(task, time_ns, true);
+        let Some(victim) = self.victims.get_mut(&task) else { return };
+        victim.waits_for = None;
+        let Some(story) = &victim.story else { return };
+        match story.kind() {
+            // A call that got its lock at once is no wakeup.
+            WakeupKind::Lock if !story.has_waited() => victim.story = None,
+            WakeupKind::Lock => self.close(task, time_ns, true),
+            WakeupKind::Timer
+                if victim.info.has(TaskInfo::SYSCALLS) && !victim.info.has(TaskInfo::MARKS) =>
+            {
+                self.close(task, time_ns, true);
+            }
+            _ => {}
         }
     }
 
@@ -386,6 +453,7 @@ impl<S: Sink> Explainer<S> {
             culprit: Culprit::Nobody,
             start_ns: mark.expiry_ns,
             ns: lateness_ns,
+            stretch: 0,
         };
         let wakeup = Wakeup {
             task: event.task,
@@ -398,6 +466,10 @@ impl<S: Sink> Explainer<S> {
             to_user: true,
             touched_by_loss: self.summary.was_lost_since(mark.expiry_ns),
             segments: if lateness_ns > 0 { vec![unexplained] } else { Vec::new() },
+            stretches: Vec::new(),
+            boosts: Vec::new(),
+            lock: None,
+            chain: Vec::new(),
         };
         self.finished(wakeup, &[UNEXPLAINED_AT]);
     }
@@ -462,9 +534,10 @@ impl<S: Sink> Explainer<S> {
     fn close(&mut self, task: TaskId, end_ns: u64, to_user: bool) {
         let Some(victim) = self.victims.get_mut(&task) else { return };
         let Some(story) = victim.story.take() else { return };
+        self.blocked.retain(|blocked| *blocked != task);
         let mut causes = std::mem::take(&mut self.causes);
         causes.clear();
-        let mut wakeup = story.close(end_ns, to_user, &self.cpus, &mut causes);
+        let mut wakeup = story.close(end_ns, to_user, &self.cpus, &self.threads, &mut causes);
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
         self.finished(wakeup, &causes);
@@ -516,6 +589,6 @@ fn final_from_ns(wakeup: &Wakeup) -> u64 {
 }
 
 /// Where a CPU is kept.
-fn place_of(cpu: CpuId) -> usize {
+pub(crate) fn place_of(cpu: CpuId) -> usize {
     usize::from(cpu.0).min(CPUS_MAX - 1)
 }

@@ -2,7 +2,7 @@
 
 use crate::findings::Label;
 use crate::label::{LabelId, Labels};
-use tardy_model::{Segment, Wakeup};
+use tardy_model::{Culprit, Segment, Wakeup};
 
 /// A wakeup whose balance is made; a loss that is told of later may still touch it.
 #[derive(Debug)]
@@ -44,6 +44,15 @@ impl Named<'_> {
     /// The victim's name.
     pub fn victim(&self) -> &Label {
         self.labels.get(self.finished.victim)
+    }
+
+    /// The name of anybody who has a part in it.
+    pub fn label(&self, culprit: Culprit) -> Label {
+        let mut segments = self.segments();
+        match segments.find(|(segment, _)| segment.culprit == culprit) {
+            Some((_, label)) => label.clone(),
+            None => self.labels.label(culprit),
+        }
     }
 
     /// Each segment with its culprit's name.

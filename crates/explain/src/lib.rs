@@ -18,10 +18,13 @@ mod explainer;
 mod findings;
 mod finished;
 mod label;
+mod locks;
 pub mod piece;
 mod prios;
 mod story;
 mod summary;
+mod threads;
+mod wait;
 mod watch;
 mod worst;
 
@@ -33,4 +36,5 @@ pub use findings::{
     VictimFinding, WorstGroup,
 };
 pub use finished::Named;
+pub use threads::CHAIN_MAX;
 pub use watch::Watch;

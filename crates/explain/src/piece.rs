@@ -12,7 +12,7 @@ pub enum Activity {
     Idle(u32),
     /// It has nothing to do, is awake, and polls in this idle state.
     Polling(u32),
-    /// A task, at its priority.
+    /// A task, at its priority; [`Prio::UNKNOWN`] before an event told it.
     Task(TaskId, Prio),
     /// An interrupt handler.
     Irq(Irq),
@@ -42,8 +42,8 @@ impl Activity {
     }
 }
 
-/// Where a wakeup stands. Phases follow each other in this order, as far as a wakeup has them; the
-/// last three may repeat.
+/// Where a wakeup stands. Phases follow each other in this order, as far as a wakeup has them; those
+/// from [`Phase::Runnable`] on may repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The soft expiry has passed and the timer is not armed yet.
@@ -66,8 +66,24 @@ pub enum Phase {
     Runnable,
     /// The victim runs and is not back in user space.
     Running,
+    /// The victim touched a page that was not there, and runs in the kernel to get it.
+    Faulting,
     /// The victim waits again before it is back in user space.
     Blocked,
+    /// The same, for a page that it touched.
+    BlockedOnPage,
+}
+
+impl Phase {
+    /// Whether the victim waits for something, after it has run.
+    pub fn is_blocked(self) -> bool {
+        matches!(self, Self::Blocked | Self::BlockedOnPage)
+    }
+
+    /// Whether the victim is on a CPU.
+    pub fn is_on_cpu(self) -> bool {
+        matches!(self, Self::Running | Self::Faulting)
+    }
 }
 
 /// What is the same for all pieces of a wakeup.
@@ -96,8 +112,8 @@ pub struct Piece<'a> {
     pub activity: Activity,
     /// Which CPU that was.
     pub cpu: CpuId,
-    /// The CPU that woke the victim; in [`Phase::Blocked`] and after.
+    /// The CPU that woke the victim.
     pub waker_cpu: CpuId,
-    /// Who woke it, where a task did; in [`Phase::Blocked`] the one who ended the wait.
-    pub waker: TaskId,
+    /// Where it waits again: who had to do something for it, or kept that one from doing it.
+    pub held_by: Culprit,
 }

@@ -3,11 +3,20 @@
 use crate::cause;
 use crate::cpu::{Cpu, Expiry};
 use crate::piece::{Activity, Case, Phase, Piece};
-use tardy_model::{CpuId, Prio, Segment, TaskId, TimerId, Wakeup, WakeupKind};
+use crate::threads::{Chain, Threads};
+use crate::wait::{Held, Wait};
+use tardy_model::event::{SyscallEnter, TaskState};
+use tardy_model::{
+    BlockedOn, Boost, CpuId, Culprit, LockCall, Prio, Segment, Stretch, StretchKind, TaskId,
+    TimerId, Wakeup, WakeupKind,
+};
 
 /// Phases of one wakeup that are kept: a thread that is preempted and blocked more often than that
 /// before it is back has the rest in one.
 const STAGES_MAX: usize = 4096;
+
+/// Boosts of one wakeup that are kept.
+const BOOSTS_MAX: usize = 256;
 
 /// A phase with its begin; it ends where the next one begins.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +26,6 @@ struct Stage {
     /// Whose activity matters.
     cpu: CpuId,
     waker_cpu: CpuId,
-    waker: TaskId,
 }
 
 /// A wakeup on its way.
@@ -26,6 +34,11 @@ pub(crate) struct Story {
     case: Case,
     expiry_ns: u64,
     stages: Vec<Stage>,
+    /// What it waited for in each of its blocked stages, in order.
+    waits: Vec<Wait>,
+    boosts: Vec<Boost>,
+    lock: Option<LockCall>,
+    chain: Chain,
 }
 
 /// Who woke whom, and how.
@@ -37,6 +50,35 @@ pub(crate) struct WokenBy {
 }
 
 impl Story {
+    fn begun(case: Case, expiry_ns: u64, stages: usize) -> Self {
+        Self {
+            case,
+            expiry_ns,
+            stages: Vec::with_capacity(stages),
+            waits: Vec::new(),
+            boosts: Vec::new(),
+            lock: None,
+            chain: Chain::EMPTY,
+        }
+    }
+
+    /// A thread enters a call for a lock; it is a story if it waits there.
+    pub(crate) fn of_lock(
+        time_ns: u64,
+        task: TaskId,
+        prio: Prio,
+        cpu: CpuId,
+        call: SyscallEnter,
+    ) -> Self {
+        let case =
+            Case { task, prio, kind: WakeupKind::Lock, timer: TimerId::UNKNOWN, slack_ns: 0 };
+        let mut story = Self::begun(case, time_ns, 8);
+        story.lock = Some(LockCall { op: call.op, address: call.argument });
+        let by = WokenBy { kind: WakeupKind::Lock, cpu, task: TaskId::IDLE };
+        story.stage(time_ns, Phase::Running, cpu, by);
+        story
+    }
+
     /// A thread is woken by a timer's callback. `armed_ns` is when the timer was armed for this
     /// expiry, where that was seen.
     pub(crate) fn of_timer(
@@ -57,7 +99,7 @@ impl Story {
             timer: expiry.timer,
             slack_ns: expiry.slack_ns,
         };
-        let mut story = Self { case, expiry_ns: soft_ns, stages: Vec::with_capacity(10) };
+        let mut story = Self::begun(case, soft_ns, 10);
         let hard_ns = soft_ns + u64::from(expiry.slack_ns);
         let interrupt_ns = expiry.interrupt_ns;
         let softirq = expiry.softirq;
@@ -95,7 +137,7 @@ impl Story {
         by: WokenBy,
     ) -> Self {
         let case = Case { task, prio, kind: by.kind, timer: TimerId::UNKNOWN, slack_ns: 0 };
-        let mut story = Self { case, expiry_ns: time_ns, stages: Vec::with_capacity(4) };
+        let mut story = Self::begun(case, time_ns, 4);
         story.stage(time_ns, Phase::Runnable, target_cpu, by);
         story
     }
@@ -133,12 +175,12 @@ impl Story {
         } else if self.stages.len() == STAGES_MAX {
             return;
         }
-        self.stages.push(Stage { start_ns, phase, cpu, waker_cpu: by.cpu, waker: by.task });
+        self.stages.push(Stage { start_ns, phase, cpu, waker_cpu: by.cpu });
     }
 
     fn step(&mut self, time_ns: u64, phase: Phase, cpu: CpuId) {
         let last = self.last();
-        let by = WokenBy { kind: self.case.kind, cpu: last.waker_cpu, task: last.waker };
+        let by = WokenBy { kind: self.case.kind, cpu: last.waker_cpu, task: TaskId::IDLE };
         self.stage(time_ns, phase, cpu, by);
     }
 
@@ -161,18 +203,101 @@ impl Story {
         self.step(time_ns, Phase::Running, cpu);
     }
 
-    /// The victim leaves the CPU before it is back in user space.
-    pub(crate) fn switch_out(&mut self, time_ns: u64, cpu: CpuId, still_runnable: bool) {
-        let phase = if still_runnable { Phase::Runnable } else { Phase::Blocked };
-        self.step(time_ns, phase, cpu);
-        if !still_runnable {
-            self.stages.last_mut().expect("just pushed").waker = TaskId::IDLE;
+    /// An event tells the victim's priority, which may not have been known.
+    pub(crate) fn has_prio(&mut self, prio: Prio) {
+        if !self.case.prio.is_known() {
+            self.case.prio = prio;
         }
+    }
+
+    /// The victim is preempted before it is back in user space.
+    pub(crate) fn preempted(&mut self, time_ns: u64, cpu: CpuId) {
+        self.step(time_ns, Phase::Runnable, cpu);
+    }
+
+    /// The victim waits again before it is back in user space; `holders` has what it waits for, the
+    /// next ones what the one before them waits for.
+    pub(crate) fn blocked(
+        &mut self,
+        time_ns: u64,
+        cpu: CpuId,
+        state: TaskState,
+        holders: &[TaskId],
+    ) {
+        let on = match (self.phase(), state, self.lock) {
+            (Phase::Faulting, ..) => BlockedOn::Page,
+            // A sleeping spinlock, or a mutex of the kernel's: user space waits in state S.
+            (_, TaskState::RtLock, _) => BlockedOn::KernelLock,
+            (_, TaskState::Uninterruptible, lock) if lock.is_some() || !holders.is_empty() => {
+                BlockedOn::KernelLock
+            }
+            (_, TaskState::Interruptible, Some(lock)) => BlockedOn::Futex(lock.address),
+            _ => BlockedOn::Unknown,
+        };
+        self.block(time_ns, cpu, Wait::new(state, on, holders));
+    }
+
+    /// The victim, which waits for a condition, is made to wait for the lock that goes with it.
+    pub(crate) fn requeued(&mut self, time_ns: u64, cpu: CpuId, state: TaskState) {
+        let on = self.lock.map_or(BlockedOn::Unknown, |lock| BlockedOn::Futex(lock.address));
+        self.block(time_ns, cpu, Wait::new(state, on, &[]));
+    }
+
+    fn block(&mut self, time_ns: u64, cpu: CpuId, wait: Wait) {
+        let phase = if wait.on == BlockedOn::Page { Phase::BlockedOnPage } else { Phase::Blocked };
+        let before = self.stages.len();
+        let over = self.last().start_ns == time_ns && self.last().phase.is_blocked();
+        self.step(time_ns, phase, cpu);
+        if over {
+            self.waits.pop();
+        }
+        // A stage beyond the bound is none, and its wait then belongs to nothing.
+        if self.stages.len() > before || self.last().start_ns == time_ns {
+            self.waits.push(wait);
+        }
+    }
+
+    /// The victim touches a page that is not there.
+    pub(crate) fn faults(&mut self, time_ns: u64, cpu: CpuId) {
+        if self.phase() == Phase::Running {
+            self.step(time_ns, Phase::Faulting, cpu);
+        }
+    }
+
+    /// A boost, or its end, that has to do with this wakeup.
+    pub(crate) fn boost(&mut self, boost: Boost) {
+        if self.boosts.len() < BOOSTS_MAX {
+            self.boosts.push(boost);
+        }
+        if !boost.released
+            && self.phase().is_blocked()
+            && let Some(wait) = self.waits.last_mut()
+        {
+            wait.boosted(boost.by, boost.target);
+        }
+    }
+
+    /// Whether a boost of `target`, or its end, has to do with this wakeup.
+    pub(crate) fn concerns(&self, by: TaskId, target: TaskId) -> bool {
+        let boosted = self.boosts.iter().any(|boost| boost.target == target);
+        boosted || self.waits.last().is_some_and(|wait| wait.holders().contains(&by))
+    }
+
+    /// Whether the victim waited again.
+    pub(crate) fn has_waited(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
+    /// How the victim came to be woken.
+    pub(crate) fn led_by(&mut self, chain: &Chain) {
+        self.chain = *chain;
     }
 
     /// Somebody ends the victim's wait.
     pub(crate) fn woken_again(&mut self, time_ns: u64, target_cpu: CpuId, by: WokenBy) {
-        self.stages.last_mut().expect("a story begins with a stage").waker = by.task;
+        if let Some(wait) = self.waits.last_mut() {
+            wait.ended_by(by.task);
+        }
         self.stage(time_ns, Phase::Runnable, target_cpu, by);
     }
 
@@ -183,48 +308,40 @@ impl Story {
         end_ns: u64,
         to_user: bool,
         cpus: &[Cpu],
+        threads: &Threads,
         causes: &mut Vec<usize>,
     ) -> Wakeup {
         let last = self.last();
         let end_ns = end_ns.max(last.start_ns);
-        let mut segments: Vec<Segment> = Vec::with_capacity(16);
+        let mut balance = Balance {
+            case: &self.case,
+            cpus,
+            stretch: 0,
+            segments: Vec::with_capacity(16),
+            causes,
+        };
+        let mut stretches = Stretches::new(self, end_ns);
+        let mut waits = self.waits.iter();
         for (at, stage) in self.stages.iter().enumerate() {
             let until_ns = self.stages.get(at + 1).map_or(end_ns, |next| next.start_ns);
-            let mut piece = |start_ns: u64, stop_ns: u64, activity: Activity| {
-                let piece = Piece {
-                    case: &self.case,
-                    phase: stage.phase,
-                    activity,
-                    cpu: stage.cpu,
-                    waker_cpu: stage.waker_cpu,
-                    waker: stage.waker,
-                };
-                let (at, culprit) = cause::judge(&piece);
-                let ns = stop_ns - start_ns;
-                match segments.last_mut() {
-                    Some(last) if causes.last() == Some(&at) && last.culprit == culprit => {
-                        last.ns += ns;
-                    }
-                    _ => {
-                        segments.push(Segment {
-                            cause: cause::cause_at(at),
-                            culprit,
-                            start_ns,
-                            ns,
-                        });
-                        causes.push(at);
-                    }
+            let wait = if stage.phase.is_blocked() { waits.next() } else { None };
+            balance.stretch = stretches.stage(stage, wait);
+            match wait {
+                Some(wait) => {
+                    wait.between(
+                        stage.start_ns,
+                        until_ns,
+                        threads,
+                        cpus,
+                        |start_ns, stop_ns, held| {
+                            balance.piece(stage, start_ns, stop_ns, held);
+                        },
+                    );
                 }
-            };
-            match cpus.get(usize::from(stage.cpu.0)) {
-                Some(cpu) => cpu.between(stage.start_ns, until_ns, piece),
-                // A CPU that no event has come from.
-                None if until_ns > stage.start_ns => {
-                    piece(stage.start_ns, until_ns, Activity::Unknown);
-                }
-                None => {}
+                None => balance.stage(stage, until_ns),
             }
         }
+        let segments = balance.segments;
         Wakeup {
             task: self.case.task,
             cpu: last.cpu,
@@ -236,6 +353,100 @@ impl Story {
             to_user,
             touched_by_loss: false,
             segments,
+            stretches: stretches.found,
+            boosts: self.boosts.clone(),
+            lock: self.lock,
+            chain: self.chain.links().to_vec(),
         }
+    }
+}
+
+/// Segments as they are found.
+struct Balance<'a> {
+    case: &'a Case,
+    cpus: &'a [Cpu],
+    stretch: u16,
+    segments: Vec<Segment>,
+    causes: &'a mut Vec<usize>,
+}
+
+impl Balance<'_> {
+    fn stage(&mut self, stage: &Stage, until_ns: u64) {
+        match self.cpus.get(usize::from(stage.cpu.0)) {
+            Some(cpu) => cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
+                let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
+                self.piece(stage, start_ns, stop_ns, held);
+            }),
+            // A CPU that no event has come from.
+            None if until_ns > stage.start_ns => {
+                let activity = Activity::Unknown;
+                let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
+                self.piece(stage, stage.start_ns, until_ns, held);
+            }
+            None => {}
+        }
+    }
+
+    fn piece(&mut self, stage: &Stage, start_ns: u64, stop_ns: u64, held: Held) {
+        let piece = Piece {
+            case: self.case,
+            phase: stage.phase,
+            activity: held.activity,
+            cpu: held.cpu,
+            waker_cpu: stage.waker_cpu,
+            held_by: held.by,
+        };
+        let (at, culprit) = cause::judge(&piece);
+        let (ns, stretch) = (stop_ns - start_ns, self.stretch);
+        match self.segments.last_mut() {
+            Some(last)
+                if self.causes.last() == Some(&at)
+                    && last.culprit == culprit
+                    && last.stretch == stretch =>
+            {
+                last.ns += ns;
+            }
+            _ => {
+                let cause = cause::cause_at(at);
+                self.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
+                self.causes.push(at);
+            }
+        }
+    }
+}
+
+/// Stretches as they are found; none where the victim never waited again.
+struct Stretches {
+    found: Vec<Stretch>,
+    wanted: bool,
+    end_ns: u64,
+}
+
+impl Stretches {
+    fn new(story: &Story, end_ns: u64) -> Self {
+        Self { found: Vec::new(), wanted: story.has_waited(), end_ns }
+    }
+
+    /// The place of the stretch that a stage is part of. A wait lasts until the victim runs.
+    fn stage(&mut self, stage: &Stage, wait: Option<&Wait>) -> u16 {
+        if !self.wanted {
+            return 0;
+        }
+        let last = self.found.last().map(|stretch| stretch.kind);
+        let kind = match (wait, last) {
+            (Some(wait), _) => Some(wait.kind()),
+            (None, None) if stage.phase.is_on_cpu() => Some(StretchKind::Kernel),
+            (None, None) => Some(StretchKind::Wakeup),
+            (None, Some(StretchKind::Kernel)) => None,
+            (None, Some(_)) => stage.phase.is_on_cpu().then_some(StretchKind::Kernel),
+        };
+        if let Some(kind) = kind {
+            if let Some(last) = self.found.last_mut() {
+                last.ns = stage.start_ns - last.start_ns;
+            }
+            let (start_ns, ns) = (stage.start_ns, self.end_ns - stage.start_ns);
+            self.found.push(Stretch { kind, start_ns, ns });
+        }
+        (self.found.len() - 1) as u16
     }
 }

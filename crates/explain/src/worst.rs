@@ -105,11 +105,7 @@ fn tell(wakeup: &Wakeup, cpus: &[Cpu], labels: &Labels) -> Told {
     }
     Told {
         victim: labels.label(Culprit::Task(wakeup.task)),
-        labels: wakeup
-            .segments
-            .iter()
-            .map(|segment| (segment.culprit, labels.label(segment.culprit)))
-            .collect(),
+        labels: wakeup.people().map(|culprit| (culprit, labels.label(culprit))).collect(),
         lanes,
         wakeup: wakeup.clone(),
     }

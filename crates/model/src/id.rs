@@ -42,9 +42,17 @@ impl Prio {
     /// The first priority of the fair class (`MAX_RT_PRIO` in the kernel).
     pub const FAIR_FIRST: Self = Self(100);
 
+    /// No event has told it yet.
+    pub const UNKNOWN: Self = Self(i16::MIN);
+
+    /// Whether it is known.
+    pub const fn is_known(self) -> bool {
+        self.0 != Self::UNKNOWN.0
+    }
+
     /// Whether this is a real-time or deadline priority.
     pub const fn is_realtime(self) -> bool {
-        self.0 < Self::FAIR_FIRST.0
+        self.is_known() && self.0 < Self::FAIR_FIRST.0
     }
 
     /// Whether a task at this priority may run before one at `other`: a higher priority, the same

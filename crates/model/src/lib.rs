@@ -22,4 +22,7 @@ pub use id::{CpuId, NameId, Prio, TaskId, TimerId};
 pub use marks::{MARKS_MAX, MarkReader, MarkWriter, mark_ring};
 pub use source::{Batch, Source, SourceError};
 pub use tables::{Tables, TimerClass, TimerDef};
-pub use wakeup::{Cause, Culprit, Segment, Setting, Wakeup, WakeupKind};
+pub use wakeup::{
+    BlockedOn, Boost, Cause, Culprit, Link, LockCall, Segment, Setting, Stretch, StretchKind,
+    Wakeup, WakeupKind,
+};

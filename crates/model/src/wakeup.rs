@@ -1,6 +1,6 @@
 //! What the explanation yields: a wakeup, its lateness cut into segments, each with one cause.
 
-use crate::event::Irq;
+use crate::event::{Irq, TaskState};
 use crate::{CpuId, NameId, Prio, TaskId, TimerId};
 
 /// A class of cause, by its name in reports and JSON. Causes are registered where they are found
@@ -58,6 +58,8 @@ pub enum WakeupKind {
     Softirq,
     /// It is a new task's first run.
     New,
+    /// A call that waited for a lock, from its entry to its return; see [`Wakeup::lock`].
+    Lock,
     /// The thread's own mark tells of a wakeup whose events are missing.
     MarkOnly,
 }
@@ -71,6 +73,7 @@ impl WakeupKind {
             Self::Irq => "irq",
             Self::Softirq => "softirq",
             Self::New => "new",
+            Self::Lock => "lock",
             Self::MarkOnly => "mark_only",
         }
     }
@@ -87,6 +90,105 @@ pub struct Segment {
     pub start_ns: u64,
     /// How long it took.
     pub ns: u64,
+    /// Which of the wakeup's [`stretches`](Wakeup::stretches) it is part of; 0 where there are none.
+    pub stretch: u16,
+}
+
+/// A part of a wakeup in which the victim ran, or waited once. They follow each other without a gap
+/// from the expiry to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// What the victim did.
+    pub kind: StretchKind,
+    /// When it began.
+    pub start_ns: u64,
+    /// How long it took.
+    pub ns: u64,
+}
+
+/// What a victim did in a stretch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StretchKind {
+    /// It had not run yet: from its timer's expiry, or from waking, to its first run.
+    Wakeup,
+    /// It ran, in the kernel, on its way back to user space; or was preempted there.
+    Kernel,
+    /// It waited again, from leaving the CPU to running again.
+    Blocked {
+        /// The state in which it left.
+        state: TaskState,
+        /// For what, as far as can be told.
+        on: BlockedOn,
+        /// Who had to end the wait, where that is known.
+        holder: TaskId,
+    },
+}
+
+/// What a victim waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockedOn {
+    /// Not known.
+    Unknown,
+    /// The lock that its call is for: a futex at this address.
+    Futex(u64),
+    /// A lock inside the kernel: it left in state D, or waits for a sleeping spinlock.
+    KernelLock,
+    /// A page that it touched.
+    Page,
+}
+
+impl StretchKind {
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wakeup => "wakeup",
+            Self::Kernel => "kernel",
+            Self::Blocked { .. } => "blocked",
+        }
+    }
+}
+
+/// What the kernel did with a task's priority for a lock's sake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boost {
+    /// When.
+    pub time_ns: u64,
+    /// The task that was current: who lends its priority, or, at a release, mostly the target.
+    pub by: TaskId,
+    /// Whose priority.
+    pub target: TaskId,
+    /// Before.
+    pub from: Prio,
+    /// After; the same as `from` where a source cannot tell.
+    pub to: Prio,
+    /// The priority is given back rather than lent.
+    pub released: bool,
+    /// The target was in a call that gives a PI futex up, and not back from it.
+    pub in_unlock: bool,
+    /// Who ran in the target's place, where it was runnable and did not run.
+    pub instead: Option<TaskId>,
+}
+
+/// The call that a wakeup of kind [`WakeupKind::Lock`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockCall {
+    /// The futex operation, with its flags.
+    pub op: u16,
+    /// The futex' address.
+    pub address: u64,
+}
+
+/// A link of the chain that led to a wakeup: who woke somebody, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// When.
+    pub time_ns: u64,
+    /// Who: a task, or a timer, an interrupt or a softirq that ran.
+    pub by: Culprit,
+    /// The woken one was a new task; `by` started it.
+    pub started: bool,
+    /// What the waker worked on, where it is a kworker that said so.
+    pub work: NameId,
 }
 
 /// One wakeup of one thread. Its segments are in time order, touch each other, begin at
@@ -113,9 +215,33 @@ pub struct Wakeup {
     pub touched_by_loss: bool,
     /// The balance.
     pub segments: Vec<Segment>,
+    /// Where the victim waited again: what it did, in order. Empty where it did not.
+    pub stretches: Vec<Stretch>,
+    /// Boosts and their ends that belong to its waiting, in order.
+    pub boosts: Vec<Boost>,
+    /// The call that a lock's wakeup is about.
+    pub lock: Option<LockCall>,
+    /// Who woke it, who woke that one, and so on, back to a timer, an interrupt or a task's start, or
+    /// as far as is known. Empty where a timer or an interrupt woke it itself.
+    pub chain: Vec<Link>,
 }
 
 impl Wakeup {
+    /// Everybody who has a part in it, some of them more than once.
+    pub fn people(&self) -> impl Iterator<Item = Culprit> {
+        let segments = self.segments.iter().map(|segment| segment.culprit);
+        let holders = self.stretches.iter().filter_map(|stretch| match stretch.kind {
+            StretchKind::Blocked { holder, .. } => Some(Culprit::Task(holder)),
+            _ => None,
+        });
+        let boosts = self.boosts.iter().flat_map(|boost| {
+            let instead = boost.instead.unwrap_or(boost.target);
+            [boost.by, boost.target, instead].map(Culprit::Task)
+        });
+        let chain = self.chain.iter().flat_map(|link| [link.by, Culprit::Function(link.work)]);
+        segments.chain(holders).chain(boosts).chain(chain)
+    }
+
     /// Checks the balance: consecutive, non-overlapping segments that sum to the lateness.
     pub fn is_balanced(&self) -> bool {
         let mut at_ns = self.expiry_ns;

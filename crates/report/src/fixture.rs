@@ -225,7 +225,7 @@ fn told(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> Tol
     };
     let mut end_ns = expiry_ns;
     for (cause, culprit, name, ns) in parts {
-        segments.push(Segment { cause: Cause(cause), culprit, start_ns: end_ns, ns });
+        segments.push(Segment { cause: Cause(cause), culprit, start_ns: end_ns, ns, stretch: 0 });
         lane.spans.push(span(end_ns, end_ns + ns, name.clone()));
         labels.insert(culprit, name);
         end_ns += ns;
@@ -251,6 +251,10 @@ fn told(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> Tol
         to_user: true,
         touched_by_loss,
         segments,
+        stretches: Vec::new(),
+        boosts: Vec::new(),
+        lock: None,
+        chain: Vec::new(),
     };
     assert!(wakeup.is_balanced());
     let mut lanes = vec![lane, other];

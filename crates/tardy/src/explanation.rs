@@ -137,11 +137,7 @@ impl Sinks {
             write_rows(tables, self.wakeups, named)?;
         }
         if let Some(json) = &mut self.json {
-            json.wakeup(named.wakeup(), named.victim(), |culprit| {
-                let mut segments = named.segments();
-                let found = segments.find(|(segment, _)| segment.culprit == culprit);
-                found.map(|(_, label)| label.clone()).unwrap_or_default()
-            })?;
+            json.wakeup(named.wakeup(), named.victim(), |culprit| named.label(culprit))?;
         }
         Ok(())
     }

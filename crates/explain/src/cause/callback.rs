@@ -1,7 +1,7 @@
 //! The victim's own timer callback.
 
 use super::Rule;
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Activity, Piece};
 use tardy_model::{Cause, Culprit, TaskId, TimerId};
 
 /// The expiry loop's work for this timer, and its callback, which sets the victim runnable; the rest
@@ -21,7 +21,7 @@ impl Rule for Callback {
         let timer = piece.case.timer;
         let own = matches!(piece.activity, Activity::Expiry(id, _) if id == timer)
             && timer != TimerId::UNKNOWN;
-        let here = own && !matches!(piece.phase, Phase::Blocked);
+        let here = own && !piece.phase.is_blocked();
         // No owner: this is about the function, not about who armed it.
         here.then_some(Culprit::Timer(timer, TaskId::IDLE))
     }

@@ -20,7 +20,8 @@ impl Rule for HigherPriority {
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         match (piece.phase, piece.activity) {
             (Phase::Runnable, Activity::Task(task, prio)) => {
-                prio.may_run_before(piece.case.prio).then_some(Culprit::Task(task))
+                let known = prio.is_known() && piece.case.prio.is_known();
+                (known && prio.may_run_before(piece.case.prio)).then_some(Culprit::Task(task))
             }
             _ => None,
         }

@@ -22,7 +22,7 @@ impl Rule for Interrupts {
             piece.activity,
             Activity::Irq(_) | Activity::Softirq(_) | Activity::Expiry(..)
         );
-        let here = !matches!(piece.phase, Phase::Pending | Phase::Blocked);
+        let here = piece.phase != Phase::Pending && !piece.phase.is_blocked();
         (here && interrupt).then(|| piece.activity.culprit())
     }
 }

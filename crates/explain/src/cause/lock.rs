@@ -2,10 +2,11 @@
 
 use super::Rule;
 use crate::piece::{Phase, Piece};
-use tardy_model::{Cause, Culprit, TaskId};
+use tardy_model::{Cause, Culprit};
 
-/// Blocked → woken again, before the return to user space. The culprit is who ended the wait: for a
-/// lock its holder.
+/// Blocked → woken again, before the return to user space. The culprit is the holder of what it waits
+/// for: whoever it lent its priority to, else who ended the wait; while the holder could not run, who
+/// ran in its place; while the holder waited itself, the one it waited for.
 pub(super) struct Lock;
 
 impl Rule for Lock {
@@ -18,10 +19,6 @@ impl Rule for Lock {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let holder = match piece.waker {
-            TaskId::IDLE => Culprit::Nobody,
-            waker => Culprit::Task(waker),
-        };
-        (piece.phase == Phase::Blocked).then_some(holder)
+        (piece.phase == Phase::Blocked).then_some(piece.held_by)
     }
 }

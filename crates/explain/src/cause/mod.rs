@@ -55,6 +55,7 @@ registry![
     softirq_work::SoftirqWork,
     stacked_timers::StackedTimers,
     lock::Lock,
+    page_fault::PageFault,
     wrong_cpu::WrongCpu,
     idle_exit::IdleExit,
     irq_delay::IrqDelay,

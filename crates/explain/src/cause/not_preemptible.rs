@@ -19,7 +19,10 @@ impl Rule for NotPreemptible {
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         match (piece.phase, piece.activity) {
-            (Phase::Runnable, Activity::Task(task, _)) => Some(Culprit::Task(task)),
+            // Of a priority that is not known yet nothing can be said.
+            (Phase::Runnable, Activity::Task(task, prio)) => {
+                (prio.is_known() && piece.case.prio.is_known()).then_some(Culprit::Task(task))
+            }
             _ => None,
         }
     }

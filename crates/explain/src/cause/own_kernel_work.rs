@@ -19,7 +19,7 @@ impl Rule for OwnKernelWork {
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let own = matches!(piece.activity, Activity::Task(task, _) if task == piece.case.task);
-        let here = !matches!(piece.phase, Phase::Pending | Phase::Blocked);
+        let here = piece.phase != Phase::Pending && !piece.phase.is_blocked();
         (here && own).then(|| piece.activity.culprit())
     }
 }

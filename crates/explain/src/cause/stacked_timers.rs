@@ -1,7 +1,7 @@
 //! Other timers' callbacks ran in the same expiry loop.
 
 use super::{Rule, Weight};
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Activity, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// Other callbacks of the expiry loop, each with the loop's work that led to it: those before this
@@ -18,7 +18,7 @@ impl Rule for StackedTimers {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let waits = !matches!(piece.phase, Phase::Running | Phase::Blocked);
+        let waits = !piece.phase.is_on_cpu() && !piece.phase.is_blocked();
         let expiry = matches!(piece.activity, Activity::Expiry(..));
         (waits && expiry).then(|| piece.activity.culprit())
     }

@@ -1,4 +1,5 @@
 //! What is told of the wakeups in a trace.
+#![allow(dead_code)] // each test file uses its own part
 
 pub(crate) mod text;
 

@@ -114,14 +114,15 @@ fn kind(event: &[&str]) -> Option<Kind> {
         ["new", task, "on", on, "prio", p] => {
             Kind::WokenNew(WokenNew { target: id(task), target_cpu: cpu(on), prio: prio(p) })
         }
-        ["switch", state, next, p] => Kind::Switch(Switch {
+        // The last number is the priority of who leaves, where it is not 120.
+        ["switch", state, next, p, ref own @ ..] => Kind::Switch(Switch {
             prev_state: match state {
                 "R" => TaskState::Running,
                 "S" => TaskState::Interruptible,
                 "D" => TaskState::Uninterruptible,
                 other => panic!("no such state: {other}"),
             },
-            prev_prio: Prio(120),
+            prev_prio: own.first().map_or(Prio(120), |own| prio(own)),
             preempted: state == "R",
             next: id(next),
             next_prio: prio(p),
@@ -135,6 +136,22 @@ fn kind(event: &[&str]) -> Option<Kind> {
             new: prio(new),
             released: false,
         }),
+        ["unboost", task, old, new] => Kind::Priority(Priority {
+            target: id(task),
+            old: prio(old),
+            new: prio(new),
+            released: true,
+        }),
+        ["futex", op, address, ref value @ ..] => Kind::SyscallEnter(SyscallEnter {
+            call: Call::Futex,
+            number: 202,
+            op: (0..14).find(|at| futex::name(*at) == op).expect("a futex operation"),
+            value: value.first().map_or(0, |value| number(value) as u16),
+            argument: number(address),
+        }),
+        ["fault", address] => Kind::PageFault(PageFault { address: number(address) }),
+        ["work", name] => Kind::WorkBegin(WorkBegin { function: NameId(number(name) as u32) }),
+        ["work-done"] => Kind::WorkEnd(WorkEnd { function: NameId::NONE }),
         ["sleep", state] => {
             Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls: false })
         }

@@ -1,5 +1,6 @@
 //! `tardy.explain/1`, at once or as a stream.
 
+use super::deep::DeepDocument;
 use super::figures::FiguresDocument;
 use super::merge::{MergedSegment, merge_segments};
 use serde::Serialize;
@@ -54,6 +55,8 @@ pub struct WakeupDocument {
     lateness_ns: u64,
     touched_by_loss: bool,
     segments: Vec<SegmentDocument>,
+    #[serde(flatten)]
+    deep: DeepDocument,
 }
 
 #[derive(Debug, Serialize)]
@@ -61,6 +64,8 @@ struct SegmentDocument {
     cause: &'static str,
     start_ns: u64,
     ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stretch: Option<u16>,
     culprits: Vec<CulpritDocument>,
 }
 
@@ -177,7 +182,11 @@ impl<'a> ExplainDocument<'a> {
 impl WakeupDocument {
     /// One wakeup, its neighbouring segments of one cause joined. `label` names the culprits.
     pub fn new(wakeup: &Wakeup, victim: &Label, label: impl Fn(Culprit) -> Label) -> Self {
-        let segments = merge_segments(&wakeup.segments, label);
+        let segments = merge_segments(&wakeup.segments, &label);
+        let segment = |segment: MergedSegment<Label>| {
+            let stretch = (!wakeup.stretches.is_empty()).then_some(segment.stretch);
+            SegmentDocument { stretch, ..SegmentDocument::from(segment) }
+        };
         Self {
             task: victim.name.clone(),
             pid: wakeup.task.0,
@@ -186,7 +195,8 @@ impl WakeupDocument {
             expiry_ns: wakeup.expiry_ns,
             lateness_ns: wakeup.lateness_ns,
             touched_by_loss: wakeup.touched_by_loss,
-            segments: segments.into_iter().map(SegmentDocument::from).collect(),
+            segments: segments.into_iter().map(segment).collect(),
+            deep: DeepDocument::new(wakeup, &label),
         }
     }
 }
@@ -209,13 +219,14 @@ impl From<MergedSegment<Label>> for SegmentDocument {
             cause: segment.cause.0,
             start_ns: segment.start_ns,
             ns: segment.ns,
+            stretch: None,
             culprits: segment.culprits.into_iter().map(culprit).collect(),
         }
     }
 }
 
 /// A label that nobody filled in is of kind `unknown`, never the empty string.
-fn kind_of(label: &Label) -> &'static str {
+pub(super) fn kind_of(label: &Label) -> &'static str {
     if label.kind.is_empty() { "unknown" } else { label.kind }
 }
 

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use tardy_model::{Cause, Culprit, Segment};
 
+/// Waits whose culprits come one after the other.
+const LOCK: Cause = Cause("lock");
+
 /// A stretch of a lateness with one cause and all who had a part in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedSegment<K> {
@@ -14,16 +17,22 @@ pub struct MergedSegment<K> {
     pub ns: u64,
     /// Each culprit once with its nanoseconds, most first.
     pub culprits: Vec<(K, u64)>,
+    /// Which of the wakeup's stretches it is part of.
+    pub stretch: u16,
 }
 
-/// Joins segments that touch and have the same cause; culprits that `key` calls the same become
-/// one. Segments that do not touch stay apart, so nothing is invented and nothing is lost.
+/// Joins segments that touch, are part of one stretch and have the same cause; culprits that `key`
+/// calls the same become one. Segments that do not touch stay apart, so nothing is invented and
+/// nothing is lost. Who held a lock up is told in order: segments of that cause stay as they are.
 pub fn merge_segments<K: Clone + Ord>(
     segments: &[Segment],
     key: impl Fn(Culprit) -> K,
 ) -> Vec<MergedSegment<K>> {
     segments
-        .chunk_by(|a, b| a.cause == b.cause && a.start_ns.checked_add(a.ns) == Some(b.start_ns))
+        .chunk_by(|a, b| {
+            let touch = a.start_ns.checked_add(a.ns) == Some(b.start_ns);
+            a.cause == b.cause && a.stretch == b.stretch && touch && a.cause != LOCK
+        })
         .map(|run| {
             let mut culprits = BTreeMap::<K, u64>::new();
             for segment in run {
@@ -36,6 +45,7 @@ pub fn merge_segments<K: Clone + Ord>(
                 start_ns: run[0].start_ns,
                 ns: run.iter().map(|segment| segment.ns).sum(),
                 culprits,
+                stretch: run[0].stretch,
             }
         })
         .collect()
@@ -60,6 +70,7 @@ mod tests {
                     culprit: Culprit::Task(TaskId(who)),
                     start_ns: at_ns,
                     ns,
+                    stretch: 0,
                 });
                 at_ns += ns;
             }
@@ -92,7 +103,9 @@ mod tests {
                 let end_ns = pair[0].start_ns + pair[0].ns;
                 prop_assert!(end_ns <= pair[1].start_ns, "they overlap");
                 prop_assert!(
-                    end_ns < pair[1].start_ns || pair[0].cause != pair[1].cause,
+                    end_ns < pair[1].start_ns
+                        || pair[0].cause != pair[1].cause
+                        || pair[0].cause == LOCK,
                     "neighbours of one cause were left apart"
                 );
             }

@@ -1,6 +1,7 @@
 //! Findings as JSON documents. `docs/reference/json.md` is the schema; within a schema's number,
 //! fields are only ever added.
 
+mod deep;
 mod explain;
 mod figures;
 mod measure;

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     fn segment(cause: &'static str, ns: u64) -> MergedSegment<()> {
-        MergedSegment { cause: Cause(cause), start_ns: 0, ns, culprits: Vec::new() }
+        MergedSegment { cause: Cause(cause), start_ns: 0, ns, culprits: Vec::new(), stretch: 0 }
     }
 
     #[test]

@@ -1,0 +1,32 @@
+//! The victim touched a page that was not there.
+
+use super::{Rule, Weight};
+use crate::piece::{Activity, Phase, Piece};
+use tardy_model::{Cause, Culprit};
+
+/// From a page fault of the victim's to when it runs on: its own work in the kernel, and any wait for
+/// the page. The end of the work is not told; it counts until the victim waits or is back.
+pub(super) struct PageFault;
+
+impl Rule for PageFault {
+    fn cause(&self) -> Cause {
+        Cause("page_fault")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "the thread touched memory that was not there"
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        let own = matches!(piece.activity, Activity::Task(task, _) if task == piece.case.task);
+        match piece.phase {
+            Phase::Faulting if own => Some(piece.activity.culprit()),
+            Phase::BlockedOnPage => Some(piece.held_by),
+            _ => None,
+        }
+    }
+
+    fn advice(&self, _: &Weight<'_>) -> Option<String> {
+        Some("lock its memory (mlockall) and touch its stack and heap before time matters".to_owned())
+    }
+}

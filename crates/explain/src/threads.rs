@@ -1,0 +1,317 @@
+//! What every thread did lately: where it ran, in which call it is, whom it boosted, who woke it.
+
+use rustc_hash::FxHashMap;
+use tardy_model::event::{Call, SyscallEnter, TaskState, futex};
+use tardy_model::{CpuId, Culprit, Link, NameId, TaskId};
+
+/// Threads of which this is kept, each below a kilobyte. Of those beyond nothing is known: who holds
+/// a lock is then told by whom it wakes alone.
+const THREADS_MAX: usize = 1 << 15;
+
+/// Comings and goings kept of each thread: a wait in which its holder was switched more often is
+/// known for its last part.
+const DOINGS_MAX: usize = 16;
+
+/// Boosts kept that each thread gave since it last ran in user space or blocked.
+const BOOSTED_MAX: usize = 8;
+
+/// How far a chain of wakers is followed back.
+pub const CHAIN_MAX: usize = 8;
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// It is on a CPU.
+    Runs,
+    /// It could be, and waits for a CPU.
+    Waits,
+    /// It sleeps.
+    Sleeps(TaskState),
+}
+
+/// What a thread does from a time on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) since_ns: u64,
+    pub(crate) doing: Doing,
+    /// Where it runs, or is queued, or ran last.
+    pub(crate) cpu: CpuId,
+}
+
+/// The last [`DOINGS_MAX`] of something, oldest first.
+#[derive(Debug)]
+struct Recent {
+    changes: [Change; DOINGS_MAX],
+    /// Ever put in.
+    count: usize,
+}
+
+impl Recent {
+    fn push(&mut self, change: Change) {
+        self.changes[self.count % DOINGS_MAX] = change;
+        self.count += 1;
+    }
+
+    fn last(&self) -> Option<Change> {
+        self.iter().next_back().copied()
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &Change> {
+        let from = self.count.saturating_sub(DOINGS_MAX);
+        (from..self.count).map(|at| &self.changes[at % DOINGS_MAX])
+    }
+}
+
+/// Who woke whom, the latest link first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    links: [Link; CHAIN_MAX],
+    len: u8,
+}
+
+impl Chain {
+    pub(crate) const EMPTY: Self = Self {
+        links: [Link { time_ns: 0, by: Culprit::Nobody, started: false, work: NameId::NONE };
+            CHAIN_MAX],
+        len: 0,
+    };
+
+    pub(crate) fn links(&self) -> &[Link] {
+        &self.links[..usize::from(self.len)]
+    }
+
+    /// A chain of this link and those that led to it.
+    fn begun_by(link: Link, before: Option<&Self>) -> Self {
+        let mut chain = Self::EMPTY;
+        chain.links[0] = link;
+        chain.len = 1;
+        if let Some(before) = before {
+            let kept = usize::from(before.len).min(CHAIN_MAX - 1);
+            chain.links[1..=kept].copy_from_slice(&before.links[..kept]);
+            chain.len += kept as u8;
+        }
+        chain
+    }
+}
+
+#[derive(Debug)]
+struct Thread {
+    recent: Recent,
+    /// The call it is in, since when.
+    call: Option<(u64, SyscallEnter)>,
+    /// Whom it boosted on the way into its present wait, in order: the holder of what it waits for
+    /// first, then whom that one waits for.
+    boosted: Vec<TaskId>,
+    chain: Chain,
+    /// What it works on, where it is a kworker.
+    work: NameId,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    places: FxHashMap<TaskId, u32>,
+    threads: Vec<Thread>,
+    /// Where threads that are gone were.
+    free: Vec<u32>,
+}
+
+impl Threads {
+    fn get(&self, task: TaskId) -> Option<&Thread> {
+        self.places.get(&task).map(|at| &self.threads[*at as usize])
+    }
+
+    fn get_mut(&mut self, task: TaskId) -> Option<&mut Thread> {
+        self.places.get(&task).map(|at| &mut self.threads[*at as usize])
+    }
+
+    fn of(&mut self, task: TaskId) -> Option<&mut Thread> {
+        if task == TaskId::IDLE {
+            return None;
+        }
+        if !self.places.contains_key(&task) {
+            let nowhere = Change { since_ns: 0, doing: Doing::Waits, cpu: CpuId(0) };
+            let fresh = Thread {
+                recent: Recent { changes: [nowhere; DOINGS_MAX], count: 0 },
+                call: None,
+                boosted: Vec::new(),
+                chain: Chain::EMPTY,
+                work: NameId::NONE,
+            };
+            let place = if let Some(place) = self.free.pop() {
+                self.threads[place as usize] = fresh;
+                place
+            } else if self.threads.len() < THREADS_MAX {
+                self.threads.push(fresh);
+                self.threads.len() as u32 - 1
+            } else {
+                return None;
+            };
+            self.places.insert(task, place);
+        }
+        self.get_mut(task)
+    }
+
+    pub(crate) fn gone(&mut self, task: TaskId) {
+        if let Some(place) = self.places.remove(&task) {
+            self.free.push(place);
+        }
+    }
+
+    pub(crate) fn switch_out(&mut self, time_ns: u64, task: TaskId, cpu: CpuId, state: TaskState) {
+        let Some(thread) = self.of(task) else { return };
+        let doing = match state {
+            TaskState::Running => Doing::Waits,
+            state => Doing::Sleeps(state),
+        };
+        thread.recent.push(Change { since_ns: time_ns, doing, cpu });
+    }
+
+    pub(crate) fn switch_in(&mut self, time_ns: u64, task: TaskId, cpu: CpuId) {
+        if let Some(thread) = self.of(task) {
+            thread.recent.push(Change { since_ns: time_ns, doing: Doing::Runs, cpu });
+            thread.boosted.clear();
+        }
+    }
+
+    pub(crate) fn migrate(&mut self, time_ns: u64, task: TaskId, cpu: CpuId) {
+        if let Some(thread) = self.get_mut(task)
+            && let Some(last) = thread.recent.last()
+            && last.doing != Doing::Runs
+        {
+            thread.recent.push(Change { since_ns: time_ns, cpu, ..last });
+        }
+    }
+
+    /// A task is woken. `led_by` is the waker whose own waking led to this one.
+    pub(crate) fn woken(&mut self, task: TaskId, cpu: CpuId, link: Link, led_by: TaskId) -> Chain {
+        let waker = self.get(led_by);
+        let link = Link { work: waker.map_or(NameId::NONE, |waker| waker.work), ..link };
+        let chain = Chain::begun_by(link, waker.map(|waker| &waker.chain));
+        if let Some(thread) = self.of(task) {
+            thread.chain = chain;
+            let change = Change { since_ns: link.time_ns, doing: Doing::Waits, cpu };
+            if thread.recent.last().is_none_or(|last| last.doing != Doing::Runs) {
+                thread.recent.push(change);
+            }
+        }
+        chain
+    }
+
+    pub(crate) fn boosts(&mut self, by: TaskId, target: TaskId) {
+        if let Some(thread) = self.of(by)
+            && thread.boosted.len() < BOOSTED_MAX
+        {
+            thread.boosted.push(target);
+        }
+    }
+
+    pub(crate) fn enter(&mut self, time_ns: u64, task: TaskId, call: SyscallEnter) {
+        if let Some(thread) = self.of(task) {
+            thread.call = Some((time_ns, call));
+            thread.boosted.clear();
+        }
+    }
+
+    pub(crate) fn exit(&mut self, task: TaskId) {
+        if let Some(thread) = self.get_mut(task) {
+            thread.call = None;
+        }
+    }
+
+    pub(crate) fn works_on(&mut self, task: TaskId, work: NameId) {
+        if let Some(thread) = self.of(task) {
+            thread.work = work;
+        }
+    }
+
+    /// Whether it is in a call that gives up a PI futex.
+    pub(crate) fn is_unlocking(&self, task: TaskId) -> bool {
+        let call = self.get(task).and_then(|thread| thread.call);
+        call.is_some_and(|(_, call)| {
+            call.call == Call::Futex && futex::operation(call.op) == futex::UNLOCK_PI
+        })
+    }
+
+    /// The holders of a chain of locks, the first of which a thread waits for, by its own boosts.
+    pub(crate) fn boosted(&self, task: TaskId) -> &[TaskId] {
+        self.get(task).map_or(&[], |thread| &thread.boosted)
+    }
+
+    /// What a thread does now.
+    pub(crate) fn now(&self, task: TaskId) -> Option<Change> {
+        self.get(task)?.recent.last()
+    }
+
+    /// Calls `piece` for each thing that a thread did from `from_ns` to `to_ns`, in order, without a
+    /// gap; `None` where it is not known.
+    pub(crate) fn between(
+        &self,
+        task: TaskId,
+        from_ns: u64,
+        to_ns: u64,
+        mut piece: impl FnMut(u64, u64, Option<Change>),
+    ) {
+        let mut at_ns = from_ns;
+        let mut current: Option<Change> = None;
+        if let Some(thread) = self.get(task) {
+            for change in thread.recent.iter() {
+                let since_ns = change.since_ns.clamp(from_ns, to_ns);
+                if since_ns > at_ns {
+                    piece(at_ns, since_ns, current);
+                    at_ns = since_ns;
+                }
+                current = Some(*change);
+            }
+        }
+        if to_ns > at_ns {
+            piece(at_ns, to_ns, current);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(threads: &Threads, from_ns: u64, to_ns: u64) -> Vec<(u64, u64, Option<Doing>)> {
+        let mut told = Vec::new();
+        threads.between(TaskId(7), from_ns, to_ns, |start_ns, end_ns, change| {
+            told.push((start_ns, end_ns, change.map(|change| change.doing)));
+        });
+        told
+    }
+
+    #[test]
+    fn what_a_thread_did_is_cut_to_what_is_asked() {
+        let mut threads = Threads::default();
+        threads.switch_in(10, TaskId(7), CpuId(1));
+        threads.switch_out(20, TaskId(7), CpuId(1), TaskState::Running);
+        threads.switch_in(30, TaskId(7), CpuId(1));
+        assert_eq!(
+            told(&threads, 5, 35),
+            [
+                (5, 10, None),
+                (10, 20, Some(Doing::Runs)),
+                (20, 30, Some(Doing::Waits)),
+                (30, 35, Some(Doing::Runs))
+            ]
+        );
+        assert_eq!(told(&threads, 22, 25), [(22, 25, Some(Doing::Waits))]);
+        for at in 0..100 {
+            threads.switch_in(40 + at, TaskId(7), CpuId(1));
+        }
+        assert_eq!(told(&threads, 0, 41)[0], (0, 41, None), "forgotten");
+    }
+
+    #[test]
+    fn a_chain_is_followed_to_its_depth() {
+        let mut threads = Threads::default();
+        for n in 1..20u32 {
+            let by = Culprit::Task(TaskId(n));
+            let link = Link { time_ns: n.into(), by, started: false, work: NameId::NONE };
+            let chain = threads.woken(TaskId(n + 1), CpuId(0), link, TaskId(n));
+            assert_eq!(chain.links().len(), (n as usize).min(CHAIN_MAX));
+            assert_eq!(chain.links()[0].by, by);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A wait before the victim is back: for what, who has it, and what that one did meanwhile.
+
+use crate::cpu::Cpu;
+use crate::piece::Activity;
+use crate::threads::{Change, Doing, Threads};
+use tardy_model::event::TaskState;
+use tardy_model::{BlockedOn, CpuId, Culprit, StretchKind, TaskId};
+
+/// How deep a chain of holders, each waiting for the next, is followed.
+const HOLDERS_MAX: usize = 16;
+
+/// What a victim waits for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wait {
+    state: TaskState,
+    pub(crate) on: BlockedOn,
+    /// Who has what it waits for, who has what that one waits for, and so on.
+    holders: Vec<TaskId>,
+    /// Who ended the wait, where a task did.
+    ended_by: TaskId,
+}
+
+/// A part of a wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    /// What the CPU did that mattered.
+    pub(crate) activity: Activity,
+    pub(crate) cpu: CpuId,
+    /// Who had to do something, or kept that one from doing it.
+    pub(crate) by: Culprit,
+}
+
+impl Wait {
+    pub(crate) fn new(state: TaskState, on: BlockedOn, holders: &[TaskId]) -> Self {
+        let kept = holders.len().min(HOLDERS_MAX);
+        Self { state, on, holders: holders[..kept].to_vec(), ended_by: TaskId::IDLE }
+    }
+
+    pub(crate) fn holders(&self) -> &[TaskId] {
+        &self.holders
+    }
+
+    /// While the victim waits, `by` lends `target` a priority: if it holds up the victim, it waits
+    /// itself, and the chain is longer by one.
+    pub(crate) fn boosted(&mut self, by: TaskId, target: TaskId) {
+        let known = self.holders.contains(&target);
+        if self.holders.last() == Some(&by) && !known && self.holders.len() < HOLDERS_MAX {
+            self.holders.push(target);
+        }
+    }
+
+    pub(crate) fn ended_by(&mut self, task: TaskId) {
+        self.ended_by = task;
+    }
+
+    /// Who has what the victim waits for: whoever is lent a priority for it, else who ended the wait.
+    fn first_holder(&self) -> TaskId {
+        self.holders.first().copied().unwrap_or(self.ended_by)
+    }
+
+    pub(crate) fn kind(&self) -> StretchKind {
+        StretchKind::Blocked { state: self.state, on: self.on, holder: self.first_holder() }
+    }
+
+    /// Calls `piece` for each thing that held the victim up from `from_ns` to `to_ns`.
+    pub(crate) fn between(
+        &self,
+        from_ns: u64,
+        to_ns: u64,
+        threads: &Threads,
+        cpus: &[Cpu],
+        mut piece: impl FnMut(u64, u64, Held),
+    ) {
+        let ended_by = [self.ended_by];
+        let holders = if self.holders.is_empty() { &ended_by[..] } else { &self.holders[..] };
+        follow(holders, from_ns, to_ns, threads, cpus, &mut piece);
+    }
+}
+
+/// Follows a chain of holders: the first that does not sleep is the one that matters.
+fn follow(
+    holders: &[TaskId],
+    from_ns: u64,
+    to_ns: u64,
+    threads: &Threads,
+    cpus: &[Cpu],
+    piece: &mut dyn FnMut(u64, u64, Held),
+) {
+    let Some((holder, next)) = holders.split_first() else { return };
+    let by = match *holder {
+        TaskId::IDLE => Culprit::Nobody,
+        holder => Culprit::Task(holder),
+    };
+    threads.between(*holder, from_ns, to_ns, |start_ns, stop_ns, change| match change {
+        Some(Change { doing: Doing::Runs | Doing::Waits, cpu, .. })
+            if usize::from(cpu.0) < cpus.len() =>
+        {
+            cpus[usize::from(cpu.0)].between(start_ns, stop_ns, |start_ns, stop_ns, activity| {
+                // It is about to run, or what its CPU does is not known.
+                let unnamed = activity == Activity::Unknown || activity.is_idle();
+                let by = if unnamed { by } else { activity.culprit() };
+                piece(start_ns, stop_ns, Held { activity, cpu, by });
+            });
+        }
+        Some(Change { doing: Doing::Sleeps(_), .. }) if !next.is_empty() => {
+            follow(next, start_ns, stop_ns, threads, cpus, piece);
+        }
+        change => {
+            let cpu = change.map_or(CpuId(0), |change| change.cpu);
+            piece(start_ns, stop_ns, Held { activity: Activity::Unknown, cpu, by });
+        }
+    });
+}

@@ -1,0 +1,136 @@
+//! The deeper part of a wakeup's document: where it waited again, for whom, and how it was led to.
+
+use super::explain::kind_of;
+use serde::Serialize;
+use tardy_explain::Label;
+use tardy_model::event::futex;
+use tardy_model::{
+    BlockedOn, Boost, Culprit, Link, LockCall, Stretch, StretchKind, TaskId, Wakeup,
+};
+
+/// What a document has of a wakeup that waited more than once, or was woken by somebody; each part
+/// only where there is anything.
+#[derive(Debug, Serialize)]
+pub(super) struct DeepDocument {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lock: Option<LockDocument>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stretches: Vec<StretchDocument>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    boosts: Vec<BoostDocument>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    woken_by: Vec<LinkDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct LockDocument {
+    op: &'static str,
+    address: String,
+}
+
+#[derive(Debug, Serialize)]
+struct StretchDocument {
+    kind: &'static str,
+    start_ns: u64,
+    ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on: Option<OnDocument>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<WhoDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct OnDocument {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct BoostDocument {
+    time_ns: u64,
+    released: bool,
+    task: WhoDocument,
+    by: WhoDocument,
+    from_prio: i16,
+    to_prio: i16,
+    in_unlock: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instead: Option<WhoDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct LinkDocument {
+    time_ns: u64,
+    started: bool,
+    #[serde(flatten)]
+    by: WhoDocument,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    work: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct WhoDocument {
+    kind: &'static str,
+    name: String,
+    pid: Option<u32>,
+}
+
+impl DeepDocument {
+    pub(super) fn new(wakeup: &Wakeup, label: &impl Fn(Culprit) -> Label) -> Self {
+        let boost = |boost: &Boost| BoostDocument {
+            time_ns: boost.time_ns,
+            released: boost.released,
+            task: who(Culprit::Task(boost.target), label),
+            by: who(Culprit::Task(boost.by), label),
+            from_prio: boost.from.0,
+            to_prio: boost.to.0,
+            in_unlock: boost.in_unlock,
+            instead: boost.instead.map(|task| who(Culprit::Task(task), label)),
+        };
+        let link = |link: &Link| LinkDocument {
+            time_ns: link.time_ns,
+            started: link.started,
+            by: who(link.by, label),
+            work: Some(label(Culprit::Function(link.work)).name).filter(|name| !name.is_empty()),
+        };
+        Self {
+            lock: wakeup.lock.map(LockDocument::from),
+            stretches: wakeup.stretches.iter().map(|part| stretch(part, label)).collect(),
+            boosts: wakeup.boosts.iter().map(boost).collect(),
+            woken_by: wakeup.chain.iter().map(link).collect(),
+        }
+    }
+}
+
+impl From<LockCall> for LockDocument {
+    fn from(call: LockCall) -> Self {
+        Self { op: futex::name(call.op), address: format!("{:#x}", call.address) }
+    }
+}
+
+fn who(culprit: Culprit, label: &impl Fn(Culprit) -> Label) -> WhoDocument {
+    let label = label(culprit);
+    WhoDocument { kind: kind_of(&label), name: label.name, pid: label.pid }
+}
+
+fn stretch(stretch: &Stretch, label: &impl Fn(Culprit) -> Label) -> StretchDocument {
+    let Stretch { kind, start_ns, ns } = *stretch;
+    let mut document =
+        StretchDocument { kind: kind.name(), start_ns, ns, state: None, on: None, holder: None };
+    if let StretchKind::Blocked { state, on, holder } = kind {
+        document.state = Some(state.letter());
+        document.on = match on {
+            BlockedOn::Unknown => None,
+            BlockedOn::Futex(address) => {
+                Some(OnDocument { kind: "futex", address: Some(format!("{address:#x}")) })
+            }
+            BlockedOn::KernelLock => Some(OnDocument { kind: "kernel_lock", address: None }),
+            BlockedOn::Page => Some(OnDocument { kind: "page", address: None }),
+        };
+        document.holder = (holder != TaskId::IDLE).then(|| who(Culprit::Task(holder), label));
+    }
+    document
+}
