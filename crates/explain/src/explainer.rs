@@ -5,6 +5,7 @@ use crate::cpu::Cpu;
 use crate::findings::Explanation;
 use crate::finished::{Blame, Finished, Named};
 use crate::label::Labels;
+use crate::pattern::Recogniser;
 use crate::piece::{Activity, Phase};
 use crate::prios::Prios;
 use crate::story::{Story, WokenBy};
@@ -105,6 +106,7 @@ pub struct Explainer<S> {
     armed: Vec<Armed>,
     pending: VecDeque<Finished>,
     summary: Summary,
+    recogniser: Recogniser,
     worst: Worst,
     sink: S,
     now_ns: u64,
@@ -130,6 +132,7 @@ impl<S: Sink> Explainer<S> {
             armed: Vec::new(),
             pending: VecDeque::new(),
             summary: Summary::default(),
+            recogniser: Recogniser::default(),
             sink,
             now_ns: 0,
             causes: Vec::new(),
@@ -154,6 +157,7 @@ impl<S: Sink> Explainer<S> {
     pub fn event(&mut self, event: &Event) {
         self.now_ns = event.time_ns;
         self.summary.event(event.time_ns);
+        self.recogniser.event(event, &self.labels.tables);
         let cpu = place_of(event.cpu);
         if cpu >= self.cpus.len() {
             self.cpus.resize_with(cpu + 1, Cpu::default);
@@ -252,7 +256,9 @@ impl<S: Sink> Explainer<S> {
         self.now_ns = u64::MAX;
         self.settle();
         let worst = self.worst.into_told();
-        (self.summary.into_explanation(&self.labels, worst), self.sink)
+        let mut explanation = self.summary.into_explanation(&self.labels, worst);
+        explanation.patterns = self.recogniser.into_findings(explanation.span_ns, &self.labels);
+        (explanation, self.sink)
     }
 
     fn arm(&mut self, timer: TimerId, armed: Armed) {
@@ -546,7 +552,8 @@ impl<S: Sink> Explainer<S> {
 
     /// Names everybody as they are called now, and waits for late news of losses.
     fn finished(&mut self, wakeup: Wakeup, causes: &[usize]) {
-        self.worst.offer(&wakeup, &self.cpus, &self.labels);
+        let patterns = self.recogniser.wakeup(&wakeup, &mut self.labels);
+        self.worst.offer(&wakeup, patterns, &self.cpus, &self.labels);
         let victim = self.labels.id(Culprit::Task(wakeup.task));
         let both = wakeup.segments.iter().zip(causes);
         let blames = both
@@ -558,7 +565,7 @@ impl<S: Sink> Explainer<S> {
         if self.pending.is_empty() {
             self.settle_from_ns = final_from_ns(&wakeup);
         }
-        self.pending.push_back(Finished { wakeup, victim, blames });
+        self.pending.push_back(Finished { wakeup, victim, blames, patterns });
     }
 
     /// Makes final what no late news of a loss can touch any more.

@@ -1,6 +1,7 @@
 //! What an explanation yields: numbers and names, ready to be shown, with nothing of how they are
 //! shown.
 
+use crate::pattern::{PatternFinding, Patterns};
 use std::collections::BTreeMap;
 use tardy_model::{Cause, CpuId, Culprit, Wakeup};
 use tardy_stats::Latencies;
@@ -33,6 +34,8 @@ pub struct Explanation {
     pub culprits: Vec<CulpritFinding>,
     /// Which wakeups count as the worst ones in [`CauseFinding::worst_ns`].
     pub worst_group: WorstGroup,
+    /// Stories that are known, most lateness first.
+    pub patterns: Vec<PatternFinding>,
     /// The worst wakeups, latest first.
     pub worst: Vec<Told>,
 }
@@ -124,7 +127,9 @@ pub struct Told {
     pub wakeup: Wakeup,
     /// The victim's name.
     pub victim: Label,
-    /// The names of the culprits in its segments.
+    /// The stories that are known which it is an instance of.
+    pub patterns: Patterns,
+    /// The names of all who have a part in it.
     pub labels: BTreeMap<Culprit, Label>,
     /// What every CPU that is known did, from a little before the expiry to the end.
     pub lanes: Vec<Lane>,

@@ -2,6 +2,7 @@
 
 use crate::findings::Label;
 use crate::label::{LabelId, Labels};
+use crate::pattern::Patterns;
 use tardy_model::{Culprit, Segment, Wakeup};
 
 /// A wakeup whose balance is made; a loss that is told of later may still touch it.
@@ -11,6 +12,7 @@ pub(crate) struct Finished {
     pub(crate) victim: LabelId,
     /// One per segment.
     pub(crate) blames: Vec<Blame>,
+    pub(crate) patterns: Patterns,
 }
 
 /// What is to blame for a segment, by numbers that sums are kept by.
@@ -39,6 +41,11 @@ impl Named<'_> {
     /// The wakeup.
     pub fn wakeup(&self) -> &Wakeup {
         &self.finished.wakeup
+    }
+
+    /// The stories that are known which it is an instance of.
+    pub fn patterns(&self) -> Patterns {
+        self.finished.patterns
     }
 
     /// The victim's name.

@@ -19,6 +19,7 @@ mod findings;
 mod finished;
 mod label;
 mod locks;
+pub mod pattern;
 pub mod piece;
 mod prios;
 mod story;
@@ -36,5 +37,6 @@ pub use findings::{
     VictimFinding, WorstGroup,
 };
 pub use finished::Named;
+pub use pattern::{Found, PatternFinding, Patterns};
 pub use threads::CHAIN_MAX;
 pub use watch::Watch;

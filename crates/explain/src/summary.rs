@@ -120,7 +120,7 @@ impl Summary {
     }
 
     pub(crate) fn wakeup(&mut self, finished: &Finished) {
-        let Finished { wakeup, victim, blames } = finished;
+        let Finished { wakeup, victim, blames, .. } = finished;
         let lateness_ns = wakeup.lateness_ns;
         self.all.record(lateness_ns);
         self.touched += u64::from(wakeup.touched_by_loss);
@@ -216,6 +216,7 @@ impl Summary {
             causes,
             culprits,
             worst_group,
+            patterns: Vec::new(),
             worst,
         }
     }

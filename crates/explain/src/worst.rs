@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::findings::{Label, Lane, LaneSpan, Told};
 use crate::label::Labels;
+use crate::pattern::Patterns;
 use crate::piece::Activity;
 use rustc_hash::FxHashMap;
 use tardy_model::{CpuId, Culprit, Wakeup};
@@ -26,7 +27,13 @@ impl Worst {
     }
 
     /// Keeps the wakeup if it is one of the worst so far.
-    pub(crate) fn offer(&mut self, wakeup: &Wakeup, cpus: &[Cpu], labels: &Labels) {
+    pub(crate) fn offer(
+        &mut self,
+        wakeup: &Wakeup,
+        patterns: Patterns,
+        cpus: &[Cpu],
+        labels: &Labels,
+    ) {
         if self.max == 0 {
             return;
         }
@@ -37,7 +44,7 @@ impl Worst {
             }
             self.told.swap_remove(at);
         }
-        self.told.push(tell(wakeup, cpus, labels));
+        self.told.push(Told { patterns, ..tell(wakeup, cpus, labels) });
     }
 
     /// A wakeup is final: whether a loss touched it may have become known since it was offered.
@@ -106,6 +113,7 @@ fn tell(wakeup: &Wakeup, cpus: &[Cpu], labels: &Labels) -> Told {
     Told {
         victim: labels.label(Culprit::Task(wakeup.task)),
         labels: wakeup.people().map(|culprit| (culprit, labels.label(culprit))).collect(),
+        patterns: Patterns::default(),
         lanes,
         wakeup: wakeup.clone(),
     }

@@ -4,7 +4,7 @@ use crate::data::{Context, Data};
 use crate::shares::apportion;
 use std::collections::BTreeMap;
 use tardy_explain::{
-    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Lane, LaneSpan, Told,
+    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Lane, LaneSpan, Patterns, Told,
     VictimFinding, WorstGroup,
 };
 use tardy_lab::{Measurement, Policy, ThreadMeasurement};
@@ -180,6 +180,7 @@ pub(crate) fn explanation() -> Explanation {
         causes: causes.collect(),
         culprits: culprits.collect(),
         worst_group: WorstGroup { wakeups: 101, from_ns: 61_215, ns: worst_ns },
+        patterns: Vec::new(),
         worst: vec![stacked(), preempted(), touched()],
     }
 }
@@ -259,7 +260,7 @@ fn told(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> Tol
     assert!(wakeup.is_balanced());
     let mut lanes = vec![lane, other];
     lanes.sort_by_key(|lane| lane.cpu);
-    Told { wakeup, victim, labels, lanes }
+    Told { wakeup, victim, patterns: Patterns::default(), labels, lanes }
 }
 
 fn span(start_ns: u64, end_ns: u64, label: Label) -> LaneSpan {

@@ -137,7 +137,9 @@ impl Sinks {
             write_rows(tables, self.wakeups, named)?;
         }
         if let Some(json) = &mut self.json {
-            json.wakeup(named.wakeup(), named.victim(), |culprit| named.label(culprit))?;
+            json.wakeup(named.wakeup(), named.victim(), named.patterns(), |culprit| {
+                named.label(culprit)
+            })?;
         }
         Ok(())
     }

@@ -3,9 +3,12 @@
 use super::deep::DeepDocument;
 use super::figures::FiguresDocument;
 use super::merge::{MergedSegment, merge_segments};
+use super::patterns::PatternDocument;
 use serde::Serialize;
 use std::io::{self, Write};
-use tardy_explain::{CauseFinding, CulpritFinding, Explanation, Label, Told, VictimFinding};
+use tardy_explain::{
+    CauseFinding, CulpritFinding, Explanation, Label, Patterns, Told, VictimFinding,
+};
 use tardy_model::{Culprit, Wakeup};
 use tardy_stats::Latencies;
 
@@ -42,6 +45,7 @@ pub struct ExplainTotals<'a> {
     victims: Vec<VictimDocument<'a>>,
     causes: Vec<CauseDocument<'a>>,
     culprits: Vec<CulpritTotalDocument<'a>>,
+    patterns: Vec<PatternDocument<'a>>,
 }
 
 /// One wakeup with its balance.
@@ -57,6 +61,8 @@ pub struct WakeupDocument {
     segments: Vec<SegmentDocument>,
     #[serde(flatten)]
     deep: DeepDocument,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    patterns: Vec<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -138,7 +144,8 @@ impl<W: Write> ExplainJson<W> {
         Ok(Self { out, wakeups: 0 })
     }
 
-    /// Writes a wakeup on a line of its own. `label` names the culprits.
+    /// Writes a wakeup on a line of its own. `patterns` are the stories that it is
+    /// an instance of; `label` names the culprits.
     ///
     /// # Errors
     /// Where the output cannot be written.
@@ -146,11 +153,15 @@ impl<W: Write> ExplainJson<W> {
         &mut self,
         wakeup: &Wakeup,
         victim: &Label,
+        patterns: Patterns,
         label: impl Fn(Culprit) -> Label,
     ) -> io::Result<()> {
         self.out.write_all(if self.wakeups == 0 { b"\n" } else { b",\n" })?;
         self.wakeups += 1;
-        serde_json::to_writer(&mut self.out, &WakeupDocument::new(wakeup, victim, label))?;
+        serde_json::to_writer(
+            &mut self.out,
+            &WakeupDocument::new(wakeup, victim, patterns, label),
+        )?;
         Ok(())
     }
 
@@ -180,8 +191,14 @@ impl<'a> ExplainDocument<'a> {
 }
 
 impl WakeupDocument {
-    /// One wakeup, its neighbouring segments of one cause joined. `label` names the culprits.
-    pub fn new(wakeup: &Wakeup, victim: &Label, label: impl Fn(Culprit) -> Label) -> Self {
+    /// One wakeup, its neighbouring segments of one cause joined. `patterns` are the stories that
+    /// it is an instance of; `label` names the culprits.
+    pub fn new(
+        wakeup: &Wakeup,
+        victim: &Label,
+        patterns: Patterns,
+        label: impl Fn(Culprit) -> Label,
+    ) -> Self {
         let segments = merge_segments(&wakeup.segments, &label);
         let segment = |segment: MergedSegment<Label>| {
             let stretch = (!wakeup.stretches.is_empty()).then_some(segment.stretch);
@@ -197,13 +214,14 @@ impl WakeupDocument {
             touched_by_loss: wakeup.touched_by_loss,
             segments: segments.into_iter().map(segment).collect(),
             deep: DeepDocument::new(wakeup, &label),
+            patterns: patterns.names().collect(),
         }
     }
 }
 
 impl From<&Told> for WakeupDocument {
     fn from(told: &Told) -> Self {
-        Self::new(&told.wakeup, &told.victim, |culprit| told.label(culprit))
+        Self::new(&told.wakeup, &told.victim, told.patterns, |culprit| told.label(culprit))
     }
 }
 
@@ -248,6 +266,7 @@ impl<'a> From<&'a Explanation> for ExplainTotals<'a> {
             victims: explanation.victims.iter().map(VictimDocument::from).collect(),
             causes: explanation.causes.iter().map(CauseDocument::from).collect(),
             culprits: explanation.culprits.iter().map(CulpritTotalDocument::from).collect(),
+            patterns: explanation.patterns.iter().map(PatternDocument::from).collect(),
         }
     }
 }
@@ -316,7 +335,8 @@ mod tests {
         for worst in [0, 1, explanation.worst.len()] {
             let mut stream = ExplainJson::begin(Vec::new()).unwrap();
             for told in &explanation.worst[..worst] {
-                stream.wakeup(&told.wakeup, &told.victim, |culprit| told.label(culprit)).unwrap();
+                let label = |culprit| told.label(culprit);
+                stream.wakeup(&told.wakeup, &told.victim, told.patterns, label).unwrap();
             }
             let bytes = stream.finish(&explanation).unwrap();
             let streamed: Value = serde_json::from_slice(&bytes).unwrap();

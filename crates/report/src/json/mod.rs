@@ -6,6 +6,7 @@ mod explain;
 mod figures;
 mod measure;
 mod merge;
+mod patterns;
 mod rearm;
 mod run;
 mod sleep;

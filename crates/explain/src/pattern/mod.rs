@@ -1,0 +1,414 @@
+//! Stories that are known: told in two sentences, with their evidence and where to read on.
+//!
+//! A cause says where one nanosecond went; a pattern recognises what is behind many of them. Each is
+//! shown every wakeup, says how much of its lateness is this story's and who took part, and tells in
+//! the end what it found. Patterns overlap: their shares need not sum to anything.
+//!
+//! A new pattern is one file here and one line in the registry, which also declares the file.
+
+use crate::findings::Label;
+use crate::label::{LabelId, Labels};
+use rustc_hash::FxHashMap;
+use tardy_model::{Culprit, Event, Segment, Tables, Wakeup};
+
+/// A story that is known.
+pub trait Pattern: Sync {
+    /// Its name in JSON.
+    fn name(&self) -> &'static str;
+
+    /// What people call it.
+    fn title(&self) -> &'static str;
+
+    /// Where to read on: a mailing-list thread by author, subject and date, a commit, a manual page.
+    fn reference(&self) -> &'static str;
+
+    /// Whether a wakeup is an instance; what of it is goes to `evidence`.
+    fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool;
+
+    /// A follower of all events, for a story that no single wakeup tells.
+    fn watcher(&self) -> Option<Box<dyn Watcher>> {
+        None
+    }
+
+    /// Whether what was found is worth a word.
+    fn is_worth_telling(&self, found: &Found) -> bool {
+        found.share >= SHARE_MIN || found.worst_share >= WORST_SHARE_MIN
+    }
+
+    /// Two sentences: what happens, in figures, and what to do about it.
+    fn words(&self, found: &Found) -> String;
+}
+
+/// Below both of these shares, of all lateness and of the latest instance's own, nothing is said.
+const SHARE_MIN: f64 = 0.02;
+const WORST_SHARE_MIN: f64 = 0.25;
+
+/// Culprits of a pattern that are told by name.
+const NAMED_MAX: usize = 5;
+
+/// Culprits that are told apart; what others took is in the sums only.
+const CULPRITS_MAX: usize = 1 << 16;
+
+/// Follows all events for a pattern.
+pub trait Watcher: std::fmt::Debug {
+    /// The next event.
+    fn event(&mut self, event: &Event, tables: &Tables);
+
+    /// What it found, for [`Found::watched`]: figures whose meaning is the pattern's own, over the
+    /// stream's `span_ns`. Empty for nothing.
+    fn watched(&self, span_ns: u64) -> Vec<(&'static str, f64)>;
+}
+
+/// A wakeup, and what is needed to understand it.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    /// The wakeup.
+    pub wakeup: &'a Wakeup,
+    /// Names and timers.
+    pub tables: &'a Tables,
+}
+
+impl Scene<'_> {
+    /// The segments of a cause.
+    pub fn of(&self, cause: &'static str) -> impl Iterator<Item = &Segment> {
+        self.wakeup.segments.iter().filter(move |segment| segment.cause.0 == cause)
+    }
+
+    /// Nanoseconds of a cause.
+    pub fn ns(&self, cause: &'static str) -> u64 {
+        self.of(cause).map(|segment| segment.ns).sum()
+    }
+}
+
+/// What of one wakeup is a pattern's.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    ns: u64,
+    count: u64,
+    at_ns: Option<u64>,
+    culprits: Vec<(Culprit, u64)>,
+}
+
+impl Evidence {
+    /// A culprit took `ns` of the lateness.
+    pub fn blame(&mut self, culprit: Culprit, ns: u64) {
+        self.ns += ns;
+        match self.culprits.iter_mut().find(|(known, _)| *known == culprit) {
+            Some((_, sum)) => *sum += ns,
+            None => self.culprits.push((culprit, ns)),
+        }
+    }
+
+    /// How many have been blamed.
+    pub fn culprits_count(&self) -> u64 {
+        self.culprits.len() as u64
+    }
+
+    /// How many of whatever the pattern counts: timers, boosts.
+    pub fn count(&mut self, count: u64) {
+        self.count = count;
+    }
+
+    /// When the event happened that tells it.
+    pub fn at(&mut self, time_ns: u64) {
+        self.at_ns.get_or_insert(time_ns);
+    }
+
+    fn clear(&mut self) {
+        self.ns = 0;
+        self.count = 0;
+        self.at_ns = None;
+        self.culprits.clear();
+    }
+}
+
+/// All that was found of a pattern.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Wakeups that are instances.
+    pub wakeups: u64,
+    /// All wakeups.
+    pub of_wakeups: u64,
+    /// Nanoseconds of their lateness that are this story's.
+    pub ns: u64,
+    /// Share of all lateness, 0–1.
+    pub share: f64,
+    /// The instance that it took most of.
+    pub worst: Option<Instance>,
+    /// Share of that one's lateness, 0–1.
+    pub worst_share: f64,
+    /// The most that was counted in one wakeup, and the mean.
+    pub count_max: u64,
+    /// The mean count of an instance.
+    pub count_mean: f64,
+    /// Who took part, most first, at most [`NAMED_MAX`].
+    pub culprits: Vec<(Label, u64)>,
+    /// How many they are.
+    pub culprits_count: usize,
+    /// What the pattern's own watcher found.
+    pub watched: Vec<(&'static str, f64)>,
+}
+
+/// One instance of a pattern.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The victim.
+    pub victim: Label,
+    /// The wakeup's expiry.
+    pub expiry_ns: u64,
+    /// Its lateness.
+    pub lateness_ns: u64,
+    /// What of it is this story's.
+    pub ns: u64,
+    /// When the event happened that tells it.
+    pub at_ns: u64,
+}
+
+impl Found {
+    /// A figure of the watcher's.
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        self.watched.iter().find(|(known, _)| *known == name).map(|(_, figure)| *figure)
+    }
+
+    /// The culprits by name: "a, b and 3 others".
+    pub fn names(&self) -> String {
+        let named: Vec<&str> =
+            self.culprits.iter().take(3).map(|(label, _)| label.name.as_str()).collect();
+        let others = self.culprits_count.saturating_sub(named.len());
+        match (named.as_slice(), others) {
+            ([], _) => "nobody known by name".to_owned(),
+            ([one], 0) => (*one).to_owned(),
+            ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
+            (all, 1) => format!("{} and 1 other", all.join(", ")),
+            (all, others) => format!("{} and {others} others", all.join(", ")),
+        }
+    }
+}
+
+/// A pattern that was found, ready to be shown.
+#[derive(Clone, Debug)]
+pub struct PatternFinding {
+    /// Its name in JSON.
+    pub name: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// Two sentences.
+    pub words: String,
+    /// Where to read on.
+    pub reference: &'static str,
+    /// The figures behind the words.
+    pub found: Found,
+}
+
+macro_rules! registry {
+    ($($file:ident::$pattern:ident),* $(,)?) => {
+        $(mod $file;)*
+
+        /// Every pattern.
+        pub const REGISTRY: &[&dyn Pattern] = &[$(&$file::$pattern),*];
+    };
+}
+
+registry![double_boost::DoubleBoost, inversion::Inversion, stacking::Stacking,];
+
+/// The patterns found in one wakeup, by their places in the registry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Patterns(u32);
+
+impl Patterns {
+    /// Their names.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let is_in = move |at: &usize| self.0 >> at & 1 != 0;
+        (0..REGISTRY.len()).filter(is_in).map(|at| REGISTRY[at].name())
+    }
+}
+
+/// Sums over all wakeups, per pattern.
+#[derive(Debug)]
+pub(crate) struct Recogniser {
+    sums: Vec<Sum>,
+    watchers: Vec<(usize, Box<dyn Watcher>)>,
+    evidence: Evidence,
+    wakeups: u64,
+    ns: u64,
+}
+
+#[derive(Debug, Default)]
+struct Sum {
+    wakeups: u64,
+    ns: u64,
+    count_max: u64,
+    counts: u64,
+    worst: Option<Instance>,
+    culprits: FxHashMap<LabelId, u64>,
+}
+
+impl Default for Recogniser {
+    fn default() -> Self {
+        let watchers = REGISTRY.iter().enumerate();
+        Self {
+            sums: REGISTRY.iter().map(|_| Sum::default()).collect(),
+            watchers: watchers.filter_map(|(at, p)| Some((at, p.watcher()?))).collect(),
+            evidence: Evidence::default(),
+            wakeups: 0,
+            ns: 0,
+        }
+    }
+}
+
+impl Recogniser {
+    #[inline]
+    pub(crate) fn event(&mut self, event: &Event, tables: &Tables) {
+        for (_, watcher) in &mut self.watchers {
+            watcher.event(event, tables);
+        }
+    }
+
+    /// Shows a wakeup to every pattern.
+    pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, labels: &mut Labels) -> Patterns {
+        self.wakeups += 1;
+        self.ns = self.ns.saturating_add(wakeup.lateness_ns);
+        let mut patterns = Patterns::default();
+        for (at, pattern) in REGISTRY.iter().enumerate() {
+            self.evidence.clear();
+            let scene = Scene { wakeup, tables: &labels.tables };
+            if pattern.find(&scene, &mut self.evidence) {
+                patterns.0 |= 1 << at;
+                self.sums[at].add(wakeup, &self.evidence, labels);
+            }
+        }
+        patterns
+    }
+
+    pub(crate) fn into_findings(self, span_ns: u64, labels: &Labels) -> Vec<PatternFinding> {
+        let Self { sums, watchers, wakeups, ns, .. } = self;
+        let mut findings: Vec<PatternFinding> = REGISTRY
+            .iter()
+            .zip(sums)
+            .enumerate()
+            .filter_map(|(at, (pattern, sum))| {
+                let watcher = watchers.iter().find(|(of, _)| *of == at);
+                let watched = watcher.map_or_else(Vec::new, |(_, w)| w.watched(span_ns));
+                if sum.wakeups == 0 && watched.is_empty() {
+                    return None;
+                }
+                let found = sum.into_found(wakeups, ns, watched, labels);
+                pattern.is_worth_telling(&found).then(|| PatternFinding {
+                    name: pattern.name(),
+                    title: pattern.title(),
+                    words: pattern.words(&found),
+                    reference: pattern.reference(),
+                    found,
+                })
+            })
+            .collect();
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.found.ns));
+        findings
+    }
+}
+
+impl Sum {
+    fn add(&mut self, wakeup: &Wakeup, evidence: &Evidence, labels: &mut Labels) {
+        self.wakeups += 1;
+        self.ns = self.ns.saturating_add(evidence.ns);
+        self.count_max = self.count_max.max(evidence.count);
+        self.counts += evidence.count;
+        for (culprit, ns) in &evidence.culprits {
+            let label = labels.id(*culprit);
+            if self.culprits.len() < CULPRITS_MAX || self.culprits.contains_key(&label) {
+                let sum = self.culprits.entry(label).or_default();
+                *sum = sum.saturating_add(*ns);
+            }
+        }
+        if self.worst.as_ref().is_none_or(|worst| evidence.ns > worst.ns) {
+            self.worst = Some(Instance {
+                victim: labels.label(Culprit::Task(wakeup.task)),
+                expiry_ns: wakeup.expiry_ns,
+                lateness_ns: wakeup.lateness_ns,
+                ns: evidence.ns,
+                at_ns: evidence.at_ns.unwrap_or(wakeup.expiry_ns),
+            });
+        }
+    }
+
+    fn into_found(
+        self,
+        of_wakeups: u64,
+        of_ns: u64,
+        watched: Vec<(&'static str, f64)>,
+        labels: &Labels,
+    ) -> Found {
+        let mut culprits: Vec<(Label, u64)> =
+            self.culprits.iter().map(|(id, ns)| (labels.get(*id).clone(), *ns)).collect();
+        culprits.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let culprits_count = culprits.len();
+        culprits.truncate(NAMED_MAX);
+        let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
+        Found {
+            wakeups: self.wakeups,
+            of_wakeups,
+            ns: self.ns,
+            share: share(self.ns, of_ns),
+            worst_share: self
+                .worst
+                .as_ref()
+                .map_or(0.0, |worst| share(worst.ns, worst.lateness_ns)),
+            worst: self.worst,
+            count_max: self.count_max,
+            count_mean: share(self.counts, self.wakeups),
+            culprits,
+            culprits_count,
+            watched,
+        }
+    }
+}
+
+/// Microseconds for words: three digits that matter, and the unit.
+pub(crate) fn us(ns: u64) -> String {
+    let us = ns as f64 / 1e3;
+    if us < 10.0 {
+        format!("{us:.2} µs")
+    } else if us < 100.0 {
+        format!("{us:.1} µs")
+    } else if us < 10_000.0 {
+        format!("{us:.0} µs")
+    } else {
+        format!("{:.1} ms", us / 1e3)
+    }
+}
+
+/// A share as per cent for words.
+pub(crate) fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.1 {
+        format!("{:.1} %", share * 100.0)
+    } else {
+        format!("{:.0} %", share * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_fit() {
+        let mut names: Vec<&str> = REGISTRY.iter().map(|pattern| pattern.name()).collect();
+        assert!(names.len() <= 32, "a wakeup has a bit for each");
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), REGISTRY.len());
+    }
+
+    #[test]
+    fn names_as_words() {
+        let label = |name: &str| (Label { name: name.to_owned(), ..Label::default() }, 1);
+        let found = |names: &[&str], culprits_count| Found {
+            culprits: names.iter().map(|name| label(name)).collect(),
+            culprits_count,
+            ..Found::default()
+        };
+        assert_eq!(found(&["a"], 1).names(), "a");
+        assert_eq!(found(&["a", "b"], 2).names(), "a and b");
+        assert_eq!(found(&["a", "b", "c", "d", "e"], 7).names(), "a, b, c and 4 others");
+    }
+}
