@@ -287,8 +287,8 @@ impl Recogniser {
             .zip(sums)
             .enumerate()
             .filter_map(|(at, (pattern, sum))| {
-                let watcher = watchers.iter().find(|(of, _)| *of == at);
-                let watched = watcher.map_or_else(Vec::new, |(_, w)| w.watched(span_ns));
+                let own = watchers.iter().find(|(of, _)| *of == at);
+                let watched = own.map_or_else(Vec::new, |(_, own)| own.watched(span_ns));
                 if sum.wakeups == 0 && watched.is_empty() {
                     return None;
                 }
