@@ -1,11 +1,12 @@
 //! Explains a recording: reads it, writes the tables beside it, hands on what was found.
 
 use crate::failure::Failure;
+use crate::input::Input;
 use std::io::Write;
 use std::path::PathBuf;
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink};
 use tardy_model::Batch;
-use tardy_recording::Recording;
+use tardy_recording::Manifest;
 use tardy_recording::tables::{SegmentRow, TableWriter, WakeupRow};
 use tardy_report::Context;
 use tardy_report::json::ExplainJson;
@@ -26,16 +27,17 @@ pub(crate) struct Explained {
     pub(crate) notes: Vec<String>,
 }
 
-/// Explains all of `recording`.
+/// Explains all of `input`.
 pub(crate) fn explain(
-    recording: &mut Recording,
+    input: &mut Input,
     options: Options,
     wanted: Wanted,
 ) -> Result<Explained, Failure> {
-    let mut notes = recording.manifest().notes.clone();
+    let manifest = input.manifest();
+    let mut notes = manifest.notes.clone();
     let mut sinks = Sinks::default();
-    if wanted.tables {
-        match TableWriter::create(recording.dir()) {
+    if let Some(folder) = input.folder().filter(|_| wanted.tables) {
+        match TableWriter::create(folder) {
             Ok(tables) => sinks.tables = Some(tables),
             Err(error) => notes.push(format!("no tables: {error}")),
         }
@@ -43,9 +45,10 @@ pub(crate) fn explain(
     if let Some(out) = wanted.json {
         sinks.json = Some(ExplainJson::begin(out)?);
     }
+    let options = Options { watch: input.watch(options.watch), ..options };
     let mut explainer = Explainer::new(options, sinks);
     let mut batch = Batch::default();
-    while recording.read(&mut batch)? {
+    while input.read(&mut batch)? {
         explainer.batch(&batch);
         batch.clear();
     }
@@ -66,17 +69,24 @@ pub(crate) fn explain(
         ));
     }
     notes.extend(gaps(&explanation));
-    if let Some(torn) = recording.stopped_at() {
-        notes.push(format!("the recording ends early: {torn}; everything before is used"));
-    }
-    let missing = &recording.manifest().missing;
-    if !missing.is_empty() {
-        notes.push(format!(
+    let end = input.closing();
+    notes.extend(end.notes);
+    notes.extend(missing(&manifest));
+    notes.extend(end.missing);
+    Ok(Explained { explanation, notes })
+}
+
+/// What a recording could not show: a source of the running kernel names the events that it lacks, an
+/// imported trace says in sentences what that means.
+fn missing(manifest: &Manifest) -> Vec<String> {
+    match manifest.missing.as_slice() {
+        [] => Vec::new(),
+        missing if manifest.source.starts_with("live-") => vec![format!(
             "not recorded, because the kernel has no such event: {}",
             missing.join(", ")
-        ));
+        )],
+        missing => missing.to_vec(),
     }
-    Ok(Explained { explanation, notes })
 }
 
 /// A word about events that are missing without a loss.
@@ -93,18 +103,19 @@ fn gaps(explanation: &Explanation) -> Option<String> {
 }
 
 /// The circumstances of a recording, for a report.
-pub(crate) fn context(recording: &Recording, notes: Vec<String>) -> Context {
-    let manifest = recording.manifest();
+pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
+    let manifest = input.manifest();
     let host = &manifest.host;
+    let place = if host.name.is_empty() { "a machine that is not named" } else { &host.name };
     Context {
-        title: format!("Why threads were late on {}", host.name),
+        title: format!("Why threads were late on {place}"),
         command_line: manifest.command_line.join(" "),
         kernel: format!("{} {}", host.kernel_release, host.arch),
         host: host.name.clone(),
         hypervisor: host.hypervisor.clone(),
         load: None,
         source: manifest.source.clone(),
-        recording: Some(PathBuf::from(recording.dir())),
+        recording: input.folder().map(PathBuf::from),
         notes,
         duration_ns: 0,
     }

@@ -8,6 +8,7 @@
 mod arguments;
 mod explanation;
 mod failure;
+mod input;
 mod interrupt;
 mod output;
 mod progress;

@@ -2,13 +2,13 @@
 
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
+use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
 use crate::{arguments, session};
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tardy_explain::{Explanation, Options, Watch};
-use tardy_recording::Recording;
 use tardy_report::{Context, Data, Limits, Terminal};
 
 /// Whose wakeups.
@@ -56,9 +56,12 @@ fn worst_count(text: &str) -> Result<WorstCount, String> {
 /// Flags of `tardy explain`.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The recording's folder
+    /// The recording's folder, or a trace of another tool's (tardy import --formats)
     #[arg(value_name = "REC")]
     recording: PathBuf,
+
+    #[command(flatten)]
+    import: ImportFlags,
 
     /// How many of the worst wakeups to tell; `all` with --json
     #[arg(long, value_name = "N|all", default_value = "20", value_parser = worst_count)]
@@ -85,7 +88,7 @@ pub(crate) struct Explain {
 
 impl Explain {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        let mut recording = Recording::open(&self.recording)?;
+        let mut input = Input::open(&self.recording, &self.import)?;
         let stream = self.worst == WorstCount::All;
         if stream && !self.output.json {
             return Err(Failure::usage(
@@ -98,15 +101,16 @@ impl Explain {
             WorstCount::All => Options::default().worst,
         };
         let json = if stream { Some(output::writer(self.out.as_deref())?) } else { None };
-        let wanted = Wanted { tables: !self.no_write, json };
+        let write = !self.no_write && input.folder().is_some();
+        let wanted = Wanted { tables: write, json };
         let options = Options { watch: self.watch.watch(), worst };
-        let explained = explanation::explain(&mut recording, options, wanted)?;
+        let explained = explanation::explain(&mut input, options, wanted)?;
         let explanation = explained.explanation;
-        let context = explanation::context(&recording, explained.notes);
+        let context = explanation::context(&input, explained.notes);
         if let Some(note) = nobody(&explanation, &self.watch) {
             self.output.remark(&note);
         }
-        if !self.no_write {
+        if write {
             let mut data = Data::new(&context);
             data.explanation = Some(&explanation);
             output::write_file(&session::page_path(&self.recording), &tardy_report::page(&data))?;

@@ -5,6 +5,7 @@
 
 mod doctor;
 mod explain;
+mod import;
 mod load;
 mod measure;
 mod record;
@@ -29,6 +30,8 @@ pub(crate) enum Verb {
     Record(record::Record),
     /// Late wakeups of a recording: their balances, causes and culprits
     Explain(explain::Explain),
+    /// A trace of another tool's as a recording
+    Import(import::ImportVerb),
     /// The page of a recording again
     Report(report::Report),
 }
@@ -42,6 +45,7 @@ impl Verb {
             Self::Load(verb) => verb.execute(),
             Self::Record(verb) => verb.execute(),
             Self::Explain(verb) => verb.execute(),
+            Self::Import(verb) => verb.execute(),
             Self::Report(verb) => verb.execute(),
         }
     }

@@ -3,6 +3,7 @@
 use crate::arguments;
 use crate::explanation::{self, Explained, Wanted};
 use crate::failure::{Failure, Outcome};
+use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::session::{self, Session};
@@ -87,7 +88,7 @@ impl Run {
             Some(sealed) => {
                 let words = format!("explaining {} events", sealed.totals.events);
                 self.output.remark(&words);
-                let mut recording = Recording::open(&sealed.dir)?;
+                let mut recording = Input::Recording(Box::new(Recording::open(&sealed.dir)?));
                 let wanted = Wanted { tables: true, json: None };
                 let explained = explanation::explain(&mut recording, Options::default(), wanted)?;
                 notes.extend(explained.notes.clone());

@@ -1,0 +1,175 @@
+//! What a verb reads: a recording, or a file of another tool's that holds a trace.
+#![allow(clippy::doc_markdown)] // what --help prints has no markup in it
+
+use crate::failure::Failure;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tardy_explain::Watch;
+use tardy_import::{Abi, Closing, Import, Origin};
+use tardy_model::Batch;
+use tardy_recording::{Host, Manifest, ManifestEnd, Recording};
+
+/// How the source of an imported recording begins in its manifest.
+const IMPORTED: &str = "import-";
+
+/// How to read a file of another tool's.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ImportFlags {
+    /// The trace file's format, where it is not found by what it holds
+    #[arg(long, value_name = "NAME")]
+    input_format: Option<String>,
+
+    /// The machine whose system calls a trace shows, where it does not say (x86_64, arm64, arm, i386)
+    #[arg(long, value_name = "MACHINE", value_parser = abi)]
+    arch: Option<Abi>,
+}
+
+fn abi(text: &str) -> Result<Abi, String> {
+    match Abi::of_machine(text) {
+        Abi::Unknown => Err("write x86_64, arm64, arm or i386".to_owned()),
+        abi => Ok(abi),
+    }
+}
+
+impl ImportFlags {
+    fn options(&self) -> tardy_import::Options {
+        tardy_import::Options { format: self.input_format.clone(), abi: self.arch }
+    }
+}
+
+/// Where events come from.
+pub(crate) enum Input {
+    /// A folder that tardy wrote.
+    Recording(Box<Recording>),
+    /// A file.
+    Trace(Box<Trace>),
+}
+
+/// A file that is being read.
+pub(crate) struct Trace {
+    path: PathBuf,
+    format: &'static str,
+    import: Box<dyn Import>,
+    /// What has been read to learn of the origin, and is still to be handed out.
+    first: Option<Batch>,
+    ended: bool,
+    closing: Option<Closing>,
+}
+
+impl Input {
+    /// Opens a recording's folder, or a file.
+    pub(crate) fn open(path: &Path, flags: &ImportFlags) -> Result<Self, Failure> {
+        if path.is_dir() {
+            return Ok(Self::Recording(Box::new(Recording::open(path)?)));
+        }
+        let (format, mut import) =
+            tardy_import::open(path, &flags.options()).map_err(|e| Failure::new(e.to_string()))?;
+        let mut first = Batch::default();
+        let ended = !import.next_batch(&mut first)?;
+        Ok(Self::Trace(Box::new(Trace {
+            path: path.to_owned(),
+            format: format.name(),
+            import,
+            first: Some(first),
+            ended,
+            closing: None,
+        })))
+    }
+
+    /// Fills `batch`, which comes empty, with the next events; `false` at the end.
+    pub(crate) fn read(&mut self, batch: &mut Batch) -> Result<bool, Failure> {
+        match self {
+            Self::Recording(recording) => Ok(recording.read(batch)?),
+            Self::Trace(trace) => trace.read(batch),
+        }
+    }
+
+    /// The folder, where what is found may be written beside the events.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Recording(recording) => Some(recording.dir()),
+            Self::Trace(_) => None,
+        }
+    }
+
+    /// What is known of where the events come from.
+    pub(crate) fn manifest(&self) -> Manifest {
+        match self {
+            Self::Recording(recording) => recording.manifest().clone(),
+            Self::Trace(trace) => trace.manifest(),
+        }
+    }
+
+    /// What can only be said when all has been read: what is missing, and what a reader should know.
+    pub(crate) fn closing(&mut self) -> ManifestEnd {
+        match self {
+            Self::Recording(recording) => {
+                let torn = recording.stopped_at();
+                let notes = torn
+                    .map(|torn| {
+                        format!("the recording ends early: {torn}; everything before is used")
+                    })
+                    .into_iter();
+                ManifestEnd { notes: notes.collect(), ..ManifestEnd::default() }
+            }
+            Self::Trace(trace) => {
+                let closing = trace.closing().clone();
+                ManifestEnd {
+                    missing: closing.missing,
+                    notes: closing.notes,
+                    ..ManifestEnd::default()
+                }
+            }
+        }
+    }
+
+    /// Whose wakeups to explain: a trace of another tool's was made to watch nobody in particular, so
+    /// where nobody is chosen all are.
+    pub(crate) fn watch(&self, chosen: Watch) -> Watch {
+        let nobody = !chosen.all && chosen.pids.is_empty() && chosen.comms.is_empty();
+        let imported = match self {
+            Self::Recording(recording) => recording.manifest().source.starts_with(IMPORTED),
+            Self::Trace(_) => true,
+        };
+        Watch { all: chosen.all || (nobody && imported), ..chosen }
+    }
+}
+
+impl Trace {
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, Failure> {
+        if let Some(first) = self.first.take() {
+            *batch = first;
+            return Ok(true);
+        }
+        if self.ended {
+            return Ok(false);
+        }
+        self.ended = !self.import.next_batch(batch)?;
+        Ok(!self.ended || !batch.is_empty())
+    }
+
+    fn manifest(&self) -> Manifest {
+        let Origin { clock, host, kernel_release, machine, cpus, written_by } =
+            self.import.origin();
+        let written = (!written_by.is_empty()).then(|| format!("written by {written_by}"));
+        Manifest {
+            tardy_version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: vec![self.path.display().to_string()],
+            source: format!("{IMPORTED}{}", self.format),
+            host: Host {
+                name: host,
+                kernel_release,
+                arch: machine,
+                cpus_online: cpus,
+                ..Host::default()
+            },
+            clock,
+            notes: written.into_iter().collect(),
+            ..Manifest::default()
+        }
+    }
+
+    fn closing(&mut self) -> &Closing {
+        self.closing.get_or_insert_with(|| self.import.closing())
+    }
+}
