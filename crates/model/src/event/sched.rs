@@ -112,9 +112,9 @@ pub struct Priority {
     pub target: TaskId,
     /// Before.
     pub old: Prio,
-    /// After; not known (the same as `old`) where it is released by a source that cannot tell.
+    /// After; the same as `old` where a source cannot tell.
     pub new: Prio,
-    /// Nobody lends it a priority any more.
+    /// It falls back, because who lent it a priority does so no more.
     pub released: bool,
 }
 

@@ -35,6 +35,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	int prio;
+	int normal_prio;
 	char comm[16];
 	struct task_struct *real_parent;
 	unsigned int __state;

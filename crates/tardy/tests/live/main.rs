@@ -9,6 +9,7 @@ mod balance;
 mod deferred;
 mod explained;
 mod killed;
+mod locks;
 mod loss;
 mod machine;
 mod measure;

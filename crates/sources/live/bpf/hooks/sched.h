@@ -81,13 +81,10 @@ int on_sched_pi_setprio(__u64 *ctx)
 	struct task_struct *task = (void *)ARGUMENT(0);
 	struct task_struct *donor = (void *)ARGUMENT(1);
 	__s32 old = task->prio;
-	__s32 new = old;
+	__s32 new = task->normal_prio;
 
-	/*
-	 * The priority to come is the donor's where that is higher; without a donor it falls back
-	 * to the task's own, which the next switch tells.
-	 */
-	if (donor && donor->prio < old)
+	/* As the kernel computes it: its own priority, or the donor's where that is higher. */
+	if (donor && donor->prio < new)
 		new = donor->prio;
-	return emit(TAG_PRIORITY, donor ? 0 : PRIORITY_RELEASED, 0, task->pid, halves(old, new));
+	return emit(TAG_PRIORITY, new > old ? PRIORITY_RELEASED : 0, 0, task->pid, halves(old, new));
 }
