@@ -11,6 +11,7 @@
 mod error;
 pub mod format;
 mod input;
+mod text;
 
 pub use error::ImportError;
 pub use format::{Format, formats, open};

@@ -292,6 +292,20 @@ impl Decoder {
         self.state.tasks.name_at(time_ns, task, name, batch);
     }
 
+    /// The same where the name may be an older or a newer one than the task's at that time, or cut
+    /// short, as those that texts show beside events: tells it only of a task that has none yet.
+    pub fn name_unnamed_task(
+        &mut self,
+        time_ns: u64,
+        task: TaskId,
+        name: &[u8],
+        batch: &mut Batch,
+    ) {
+        if !self.state.tasks.is_named(task) {
+            self.state.tasks.name_at(time_ns, task, name, batch);
+        }
+    }
+
     /// System calls are numbered as in this table; without it, it is guessed from their arguments.
     pub fn set_abi(&mut self, abi: Abi) {
         self.state.abi = abi;

@@ -49,13 +49,41 @@ fn set_call(state: &mut State, record: &Record<'_>, call: Call, batch: &mut Batc
     }
 }
 
-fn enter(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
-    let number = record.number(0)? as u32;
-    let arguments = [1, 2, 3].map(|field| record.number(field).unwrap_or(0));
-    if state.abi == Abi::Unknown {
-        state.abi = Abi::guess(number, arguments[0], arguments[1]);
+/// The number where only the name is told.
+const NOT_NUMBERED: u32 = u32::MAX;
+
+/// What a call of this name is for; those that take other kinds of times are the same.
+fn call_named(name: &[u8]) -> Call {
+    let name = [b"_time64".as_slice(), b"_time32"]
+        .into_iter()
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or(name);
+    match name {
+        b"futex" => Call::Futex,
+        b"clock_nanosleep" => Call::ClockNanosleep,
+        b"nanosleep" => Call::Nanosleep,
+        b"poll" | b"ppoll" => Call::Poll,
+        b"select" | b"pselect6" => Call::Select,
+        b"epoll_wait" | b"epoll_pwait" | b"epoll_pwait2" => Call::Epoll,
+        b"timerfd_settime" => Call::Timerfd,
+        b"timer_settime" => Call::PosixTimer,
+        b"setitimer" | b"alarm" => Call::Itimer,
+        _ => Call::Other,
     }
-    let call = state.abi.call(number);
+}
+
+fn enter(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let arguments = [1, 2, 3].map(|field| record.number(field).unwrap_or(0));
+    // Events of single calls, as texts show them, tell the name.
+    let (number, call) = if let Some(name) = record.text(0) {
+        (NOT_NUMBERED, call_named(name))
+    } else {
+        let number = record.number(0)? as u32;
+        if state.abi == Abi::Unknown {
+            state.abi = Abi::guess(number, arguments[0], arguments[1]);
+        }
+        (number, state.abi.call(number))
+    };
     set_call(state, record, call, batch);
     let (op, value, argument) = match call {
         Call::Futex => (arguments[1] as u16, arguments[2] as u16, arguments[0]),
@@ -68,8 +96,35 @@ fn enter(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Ev
 }
 
 fn exit(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
-    let number = record.number(0)? as u32;
+    let number = match record.text(0) {
+        Some(_) => NOT_NUMBERED,
+        None => record.number(0)? as u32,
+    };
     let result = record.number(1)? as i64;
     set_call(state, record, Call::Unknown, batch);
     Some(record.event(SyscallExit { number, result }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_of_calls_mean_the_same() {
+        for (name, number) in [
+            ("futex", 202),
+            ("clock_nanosleep", 230),
+            ("nanosleep", 35),
+            ("ppoll", 271),
+            ("pselect6", 270),
+            ("epoll_pwait2", 441),
+            ("timerfd_settime", 286),
+            ("timer_settime", 223),
+            ("alarm", 37),
+            ("read", 0),
+        ] {
+            assert_eq!(call_named(name.as_bytes()), Abi::X86_64.call(number), "{name}");
+        }
+        assert_eq!(call_named(b"futex_time64"), Call::Futex);
+    }
 }

@@ -123,6 +123,10 @@ impl Tasks {
         }
     }
 
+    pub(super) fn is_named(&self, task: TaskId) -> bool {
+        self.told.get(&task).is_some_and(|told| told.comm != Comm::default())
+    }
+
     /// What is known of a task, from now on with these flags too.
     pub(super) fn add_flags(&mut self, task: TaskId, flags: u8) -> TaskInfo {
         let told = self.told.get(&task).copied().unwrap_or_default();

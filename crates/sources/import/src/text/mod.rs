@@ -1,0 +1,170 @@
+//! Traces as text: what `ftrace`'s lines and perf's have in common.
+//!
+//! A line holds any number of events, each a head (task, CPU, time, name) and fields. Heads are found
+//! by what they look like, wherever in a line they stand, so a trace may be part of a mail: with
+//! prose around it, quoted, with lines joined or wrapped by mail programs. An event that is not all
+//! there where its line ends goes on in the next one. What is no event is passed over; what has an
+//! event's head and cannot be read is counted, and shown in a note.
+
+mod events;
+mod fields;
+mod forms;
+mod head;
+mod header;
+mod lines;
+mod notes;
+mod reader;
+mod window;
+
+pub(crate) use head::Style;
+
+use crate::{Closing, Import, Options, Origin};
+use head::{Head, Unit, head, may_end_time};
+use lines::Lines;
+use memchr::memchr_iter;
+use reader::LineReader;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use tardy_ftrace::decode::Decoder;
+use tardy_ftrace::format::Endian;
+use tardy_kernel::{Abi, ClockOffsets, Symbols};
+use tardy_model::{Batch, Source, SourceError};
+
+/// Whether there is an event in `text` as this style has it.
+pub(crate) fn has_event(style: Style, text: &[u8]) -> bool {
+    text.split(|byte| *byte == b'\n').any(|line| first_head(style, line).is_some())
+}
+
+/// What a text is read from; it may have more to say than its bytes.
+pub(crate) trait Input: Read + Send {
+    /// Called once, when all has been read: what went wrong, where that makes the text worthless, or
+    /// else what a reader of the trace should know.
+    ///
+    /// # Errors
+    /// Where there may be no trace at all; `has_events` says whether there was anything.
+    fn close(&mut self, has_events: bool) -> Result<Option<String>, SourceError> {
+        let _ = has_events;
+        Ok(None)
+    }
+}
+
+impl Input for crate::Input {}
+
+/// How many events a batch has, before what one line adds.
+const BATCH_EVENTS: usize = 4096;
+
+/// Where a text does not tell how long a jiffy is: that of most distributions' kernels (250 Hz).
+const TICK_NS: u64 = 4_000_000;
+
+/// Reads the events of a text.
+pub(crate) struct Text<R> {
+    path: PathBuf,
+    lines: Lines<R>,
+    reader: LineReader,
+    decoder: Decoder,
+    origin: Origin,
+    /// The end of the text has been dealt with.
+    is_closed: bool,
+}
+
+impl<R: Input> Text<R> {
+    pub(crate) fn new(style: Style, path: &Path, input: R, options: &Options) -> Self {
+        let mut decoder =
+            Decoder::new(Endian::Little, ClockOffsets::default(), TICK_NS, Symbols::default());
+        if let Some(abi) = options.abi {
+            decoder.set_abi(abi);
+        }
+        Self {
+            path: path.to_owned(),
+            lines: Lines::new(input),
+            reader: LineReader::new(style),
+            decoder,
+            origin: Origin::default(),
+            is_closed: false,
+        }
+    }
+
+    /// Reads a line; `false` at the end.
+    fn read_line(&mut self) -> io::Result<bool> {
+        let Some(line) = self.lines.next()? else { return Ok(false) };
+        let (text, next) = (unquoted(line.text), unquoted(line.next));
+        if matches!(text.first(), Some(b'#' | b'c' | b'C'))
+            && self.reader.is_heading(text, &mut self.origin)
+        {
+            return Ok(true);
+        }
+        self.reader.read(text, next, line.number, line.is_whole);
+        Ok(true)
+    }
+
+    fn close(&mut self, batch: &mut Batch) -> Result<(), SourceError> {
+        self.is_closed = true;
+        self.reader.finish();
+        self.reader.window.release_all(&mut self.decoder, batch);
+        let has_events = self.reader.unit().is_some();
+        if let Some(note) = self.lines.input().close(has_events)? {
+            self.reader.notes.add(note);
+        }
+        Ok(())
+    }
+}
+
+impl<R: Input> Source for Text<R> {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, SourceError> {
+        if self.is_closed {
+            return Ok(false);
+        }
+        while batch.events.len() < BATCH_EVENTS {
+            let more = self
+                .read_line()
+                .map_err(|source| crate::ImportError::Io { path: self.path.clone(), source })?;
+            if !more {
+                self.close(batch)?;
+                return Ok(true);
+            }
+            self.reader.release(&mut self.decoder, batch);
+            if self.decoder.abi() == Abi::Unknown && !self.origin.machine.is_empty() {
+                self.decoder.set_abi(Abi::of_machine(&self.origin.machine));
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<R: Input> Import for Text<R> {
+    fn origin(&self) -> Origin {
+        let mut origin = self.origin.clone();
+        if self.reader.unit() == Some(Unit::Ticks) && origin.clock.is_empty() {
+            "x86-tsc".clone_into(&mut origin.clock);
+        }
+        if origin.cpus == 0 {
+            origin.cpus = self.reader.cpus();
+        }
+        origin
+    }
+
+    fn closing(&mut self) -> Closing {
+        let reader = &self.reader;
+        let mut notes = reader.notes.sentences(reader.style(), reader.unit(), &reader.window);
+        notes.extend(notes::of_lines(self.lines.too_long()));
+        notes.extend(notes::of_decoder(&self.decoder, TICK_NS));
+        Closing { missing: self.decoder.missing(), notes }
+    }
+}
+
+/// A line without the marks of a mail that quotes it.
+fn unquoted(line: &[u8]) -> &[u8] {
+    let mut line = line;
+    while let Some(rest) = line.strip_prefix(b">") {
+        line = rest.strip_prefix(b" ").unwrap_or(rest);
+    }
+    line
+}
+
+/// The first head of a line.
+fn first_head(style: Style, line: &[u8]) -> Option<Head<'_>> {
+    let line = unquoted(line);
+    memchr_iter(b':', line)
+        .filter(|colon| may_end_time(line, *colon))
+        .find_map(|colon| head(style, line, 0, true, colon))
+}

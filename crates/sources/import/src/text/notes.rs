@@ -1,0 +1,151 @@
+//! What a reader of an imported text should know.
+
+use super::head::{Style, Unit};
+use super::lines::LINE_BYTES_MAX;
+use super::window::Window;
+use tardy_ftrace::decode::{Decoder, EventId};
+
+/// How many events that could not be read are shown.
+const EXAMPLES_MAX: usize = 3;
+
+/// How much of each.
+const EXAMPLE_BYTES_MAX: usize = 100;
+
+/// Counts what does not become events.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    unreadable: u64,
+    examples: Vec<String>,
+    without_event: u64,
+    other_clock: u64,
+    is_cut: bool,
+    others: Vec<String>,
+}
+
+impl Notes {
+    /// An event whose head is there and whose fields are not.
+    pub(crate) fn unreadable(&mut self, line_number: u64, text: &[u8]) {
+        self.unreadable += 1;
+        if self.examples.len() < EXAMPLES_MAX {
+            let text = &text[..text.len().min(EXAMPLE_BYTES_MAX)];
+            let text: String = String::from_utf8_lossy(text)
+                .chars()
+                .map(|letter| if letter.is_control() { ' ' } else { letter })
+                .collect();
+            self.examples.push(format!("line {line_number}: `{}`", text.trim()));
+        }
+    }
+
+    /// A line in which there is no event.
+    pub(crate) fn no_event(&mut self, style: Style, line: &[u8]) {
+        // Call chains are indented below perf's events, and behind an arrow below ftrace's.
+        let is_chain = match style {
+            Style::Perf => line.first().is_some_and(u8::is_ascii_whitespace),
+            Style::Ftrace => line.starts_with(b" => "),
+        };
+        self.without_event += u64::from(!is_chain && !line.trim_ascii().is_empty());
+    }
+
+    /// An event whose time counts something else than the first one's.
+    pub(crate) fn other_clock(&mut self) {
+        self.other_clock += 1;
+    }
+
+    /// The last line has no end.
+    pub(crate) fn cut(&mut self) {
+        self.is_cut = true;
+    }
+
+    pub(crate) fn add(&mut self, note: String) {
+        self.others.push(note);
+    }
+
+    /// A sentence each.
+    pub(crate) fn sentences(
+        &self,
+        style: Style,
+        unit: Option<Unit>,
+        window: &Window,
+    ) -> Vec<String> {
+        let mut notes = self.others.clone();
+        notes.push(
+            match (unit, style) {
+                (Some(Unit::Microseconds), Style::Ftrace) | (Some(Unit::WholeMicroseconds), _) => {
+                    "times are rounded to 1 µs, as the text shows them"
+                }
+                (Some(Unit::Microseconds), Style::Perf) => {
+                    "times are cut to whole microseconds, as the text shows them; `perf script --ns` \
+                     shows all of them"
+                }
+                (Some(Unit::Nanoseconds), _) => "times are exact to 1 ns, as the text shows them",
+                (Some(Unit::Ticks), _) => {
+                    "times are plain numbers, of a processor's counter (x86-tsc) or a count of events: \
+                     they are taken as they are, and are no nanoseconds"
+                }
+                (None, _) => "there is no event in the text",
+            }
+            .to_owned(),
+        );
+        let mut count = |number: u64, one: &str, many: &str| {
+            if number > 0 {
+                notes.push(if number == 1 { one.to_owned() } else { format!("{number} {many}") });
+            }
+        };
+        count(
+            self.without_event,
+            "1 line holds no event and was passed over",
+            "lines hold no event and were passed over",
+        );
+        count(
+            self.other_clock,
+            "1 event has a time of another kind than the first, and was left out",
+            "events have times of another kind than the first, and were left out",
+        );
+        count(
+            window.reordered(),
+            "1 event stood behind a later one, and was put in order",
+            "events stood behind later ones, and were put in order",
+        );
+        if self.unreadable > 0 {
+            notes.push(format!(
+                "{} events could not be read and were left out, as in {}",
+                self.unreadable,
+                self.examples.join("; ")
+            ));
+        }
+        let (late, late_max_ns) = window.late();
+        if late > 0 {
+            notes.push(format!(
+                "{late} events lie before others that had been read long before, by up to \
+                 {late_max_ns} ns, and count as lost; if the text holds several traces, or one CPU \
+                 after the other, divide it or sort its lines by time"
+            ));
+        }
+        if self.is_cut {
+            notes.push("the last line is cut short; its last event was left out".to_owned());
+        }
+        notes
+    }
+}
+
+/// What the lines' reader has left out.
+pub(crate) fn of_lines(too_long: u64) -> Option<String> {
+    (too_long > 0)
+        .then(|| format!("{too_long} lines of more than {LINE_BYTES_MAX} bytes were left out"))
+}
+
+/// What the decoder could not find out from the text.
+pub(crate) fn of_decoder(decoder: &Decoder, tick_ns: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    if decoder.undecoded() > 0 {
+        notes.push(format!("{} events hold values that mean nothing", decoder.undecoded()));
+    }
+    if EventId::of("timer_start").is_some_and(|id| decoder.seen(id) > 0) {
+        notes.push(format!(
+            "the text does not tell how long a jiffy is: expiries of timer_list timers are right if \
+             the kernel's HZ is {}",
+            1_000_000_000 / tick_ns
+        ));
+    }
+    notes
+}

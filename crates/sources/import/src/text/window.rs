@@ -1,0 +1,273 @@
+//! Puts events of several CPUs into order where a text has them slightly out of it.
+//!
+//! A reader of the kernel's buffers writes what it finds, and an event may become visible on one CPU
+//! after a later one on another. So the last few hundred events are held back and sorted. What comes
+//! later than that is left out and is a loss, as any event that is not there.
+
+use super::fields::{FIELDS_MAX, Fields};
+use std::collections::VecDeque;
+use tardy_ftrace::decode::{Decoder, EventId, Value};
+use tardy_model::event::Loss;
+use tardy_model::{Batch, CpuId, Event, TaskId};
+
+/// How many events are held back.
+pub(crate) const EVENTS_HELD_MAX: usize = 512;
+
+/// Longer texts in fields are cut; the kernel's own names are not longer (`KSYM_NAME_LEN`).
+const TEXT_BYTES_MAX: usize = 512;
+
+/// An event's values where the line that they stood in is gone.
+#[derive(Clone, Copy, Debug, Default)]
+enum Stored {
+    #[default]
+    Missing,
+    Number(u64),
+    /// Where its text ends; it begins where the one before ended.
+    Text(u16),
+}
+
+#[derive(Debug)]
+struct Slot {
+    time_ns: u64,
+    cpu: CpuId,
+    task: TaskId,
+    what: What,
+    /// Bytes of `texts` that are the task's name; none where it tells nothing new.
+    name_bytes: u16,
+    values: [Stored; FIELDS_MAX],
+    texts: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Event(EventId),
+    Lost { since_ns: u64, count: u32 },
+}
+
+/// The place and time of what is put into the window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) time_ns: u64,
+    pub(crate) cpu: CpuId,
+    pub(crate) task: TaskId,
+}
+
+/// Events held back, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    slots: Vec<Slot>,
+    free: Vec<u16>,
+    /// Slots by time.
+    order: VecDeque<u16>,
+    /// The time of the last event that has been let go.
+    last_ns: u64,
+    reordered: u64,
+    late: u64,
+    late_max_ns: u64,
+    /// What came too late, until it can be told.
+    lost: Option<(CpuId, u64, u32)>,
+}
+
+impl Window {
+    /// Events that were put before others that stood before them.
+    pub(crate) fn reordered(&self) -> u64 {
+        self.reordered
+    }
+
+    /// Events that came too late, and by how much the latest did.
+    pub(crate) fn late(&self) -> (u64, u64) {
+        (self.late, self.late_max_ns)
+    }
+
+    /// Takes an event; `name` is the task's, empty where it is not known.
+    #[inline]
+    pub(crate) fn push(&mut self, place: Place, id: EventId, name: &[u8], fields: &Fields<'_>) {
+        let at = self.take(place, What::Event(id));
+        let slot = &mut self.slots[usize::from(at)];
+        slot.texts.extend_from_slice(name);
+        slot.name_bytes = name.len() as u16;
+        for (stored, value) in slot.values.iter_mut().zip(&fields.values) {
+            *stored = match value {
+                Value::Missing => Stored::Missing,
+                Value::Number(number) => Stored::Number(*number),
+                Value::Text(text) => {
+                    slot.texts.extend_from_slice(&text[..text.len().min(TEXT_BYTES_MAX)]);
+                    Stored::Text(slot.texts.len() as u16)
+                }
+            };
+        }
+    }
+
+    /// Takes a loss of events on a CPU.
+    pub(crate) fn push_loss(&mut self, place: Place, since_ns: u64, count: u32) {
+        self.take(place, What::Lost { since_ns, count });
+    }
+
+    /// A slot at its place in the order. It goes behind others of the same time.
+    fn take(&mut self, place: Place, what: What) -> u16 {
+        let Place { time_ns, cpu, task } = place;
+        let at = if let Some(at) = self.free.pop() {
+            at
+        } else {
+            self.slots.push(Slot {
+                time_ns,
+                cpu,
+                task,
+                what,
+                name_bytes: 0,
+                values: [Stored::Missing; FIELDS_MAX],
+                texts: Vec::new(),
+            });
+            (self.slots.len() - 1) as u16
+        };
+        let slot = &mut self.slots[usize::from(at)];
+        (slot.time_ns, slot.cpu, slot.task, slot.what) = (time_ns, cpu, task, what);
+        slot.name_bytes = 0;
+        slot.texts.clear();
+        let slots = &self.slots;
+        let is_later = |other: &u16| slots[usize::from(*other)].time_ns > time_ns;
+        if self.order.back().is_none_or(|last| !is_later(last)) {
+            self.order.push_back(at);
+        } else {
+            let place = self.order.partition_point(|other| !is_later(other));
+            self.order.insert(place, at);
+            self.reordered += 1;
+        }
+        at
+    }
+
+    /// Lets go what need not be held any more.
+    #[inline]
+    pub(crate) fn release(&mut self, decoder: &mut Decoder, batch: &mut Batch) {
+        while self.order.len() > EVENTS_HELD_MAX {
+            self.release_first(decoder, batch);
+        }
+    }
+
+    /// Lets everything go.
+    pub(crate) fn release_all(&mut self, decoder: &mut Decoder, batch: &mut Batch) {
+        while !self.order.is_empty() {
+            self.release_first(decoder, batch);
+        }
+        self.tell_lost(batch);
+    }
+
+    fn release_first(&mut self, decoder: &mut Decoder, batch: &mut Batch) {
+        let Some(at) = self.order.pop_front() else { return };
+        self.free.push(at);
+        let slot = &self.slots[usize::from(at)];
+        let Slot { time_ns, cpu, .. } = *slot;
+        let Some(late_ns) = self.last_ns.checked_sub(time_ns).filter(|late_ns| *late_ns > 0) else {
+            self.last_ns = time_ns;
+            if self.lost.is_some() {
+                self.tell_lost(batch);
+            }
+            self.slots[usize::from(at)].tell(decoder, batch);
+            return;
+        };
+        self.late_max_ns = self.late_max_ns.max(late_ns);
+        self.late += 1;
+        match &mut self.lost {
+            Some((lost_cpu, since_ns, count)) if *lost_cpu == cpu => {
+                *since_ns = time_ns.min(*since_ns);
+                *count = count.saturating_add(1).min(u32::MAX - 1);
+            }
+            _ => {
+                self.tell_lost(batch);
+                self.lost = Some((cpu, time_ns, 1));
+            }
+        }
+    }
+
+    fn tell_lost(&mut self, batch: &mut Batch) {
+        if let Some((cpu, since_ns, count)) = self.lost.take() {
+            let loss = Loss { since_ns, count };
+            batch.events.push(Event::new(self.last_ns, cpu, TaskId::IDLE, loss.into()));
+        }
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn tell(&self, decoder: &mut Decoder, batch: &mut Batch) {
+        let Self { time_ns, cpu, task, .. } = *self;
+        let id = match self.what {
+            What::Event(id) => id,
+            What::Lost { since_ns, count } => {
+                let loss = Loss { since_ns: since_ns.min(time_ns), count };
+                batch.events.push(Event::new(time_ns, cpu, task, loss.into()));
+                return;
+            }
+        };
+        let mut start = usize::from(self.name_bytes);
+        if start > 0 {
+            decoder.name_unnamed_task(time_ns, task, &self.texts[..start], batch);
+        }
+        let values = self.values.map(|stored| match stored {
+            Stored::Missing => Value::Missing,
+            Stored::Number(number) => Value::Number(number),
+            Stored::Text(end) => {
+                let text = &self.texts[start..usize::from(end)];
+                start = usize::from(end);
+                Value::Text(text)
+            }
+        });
+        decoder.decode_values(time_ns, cpu, task, id, &values, batch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_ftrace::format::Endian;
+    use tardy_kernel::{ClockOffsets, Symbols};
+
+    /// Plays interrupts of these times on CPUs 0 and 1 in turn; yields times, CPUs and losses.
+    fn play(times_ns: impl IntoIterator<Item = u64>) -> (Vec<(u64, u16, Option<Loss>)>, Window) {
+        let id = EventId::of("local_timer_entry").unwrap();
+        let mut window = Window::default();
+        let mut batch = Batch::default();
+        let mut decoder =
+            Decoder::new(Endian::Little, ClockOffsets::default(), 1, Symbols::default());
+        for (at, time_ns) in times_ns.into_iter().enumerate() {
+            let place = Place { time_ns, cpu: CpuId(at as u16 & 1), task: TaskId(7) };
+            window.push(place, id, b"", &Fields::default());
+            window.release(&mut decoder, &mut batch);
+        }
+        window.release_all(&mut decoder, &mut batch);
+        let told = batch.events.iter().map(|event| {
+            let loss = match event.kind() {
+                tardy_model::Kind::Loss(loss) => Some(loss),
+                _ => None,
+            };
+            (event.time_ns, event.cpu.0, loss)
+        });
+        (told.collect(), window)
+    }
+
+    #[test]
+    fn what_is_slightly_out_of_order_is_put_in_order() {
+        let (told, window) = play([10, 30, 20, 20, 40]);
+        let expected = [(10, 0), (20, 0), (20, 1), (30, 1), (40, 0)];
+        assert_eq!(told, expected.map(|(time_ns, cpu)| (time_ns, cpu, None)));
+        assert_eq!((window.reordered(), window.late()), (2, (0, 0)));
+    }
+
+    #[test]
+    fn what_comes_too_late_is_lost() {
+        let held = EVENTS_HELD_MAX as u64;
+        // As many as let the first ones go, then two that belong before those, and one more.
+        let times = (0..held + 100).map(|at| 1000 + at).chain([7, 5, 5000]);
+        let (told, window) = play(times);
+        assert_eq!(window.late(), (2, 1099 - 5));
+        let losses: Vec<_> =
+            told.iter().filter_map(|(_, cpu, loss)| Some((*cpu, (*loss)?))).collect();
+        // 7 was on CPU 0, 5 on CPU 1; the order in which they are found is by time.
+        assert_eq!(
+            losses,
+            [(0, Loss { since_ns: 7, count: 1 }), (1, Loss { since_ns: 5, count: 1 })]
+        );
+        assert!(told.is_sorted_by_key(|(time_ns, ..)| *time_ns));
+        assert_eq!(told.len() as u64, held + 100 + 1 + 2);
+    }
+}
