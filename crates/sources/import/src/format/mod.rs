@@ -33,7 +33,7 @@ macro_rules! registry {
     };
 }
 
-registry![];
+registry![trace_dat::TraceDat];
 
 /// Every format.
 pub fn formats() -> impl Iterator<Item = &'static dyn Format> {
