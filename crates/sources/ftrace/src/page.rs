@@ -7,6 +7,7 @@
 //! pure and takes any bytes: a page that is cut or hostile yields fewer events, never a panic.
 
 use crate::format::{Endian, Field};
+use std::ops::Range;
 
 /// How pages of one machine are laid out, from `events/header_page`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +142,15 @@ impl Cursor {
 
     /// Passes the next event of `page`, which must be the one that this place is in; with another
     /// one the events make no sense, and nothing worse.
+    #[inline]
     pub fn next<'a>(&mut self, layout: &PageLayout, page: &'a [u8]) -> Option<RawEvent<'a>> {
+        let place = self.next_place(layout, page)?;
+        Some(RawEvent { time_ns: self.time_ns, record: page.get(place)? })
+    }
+
+    /// The same, and tells where in the page the event's record is: for those who come back to it.
+    #[inline]
+    pub fn next_place(&mut self, layout: &PageLayout, page: &[u8]) -> Option<Range<usize>> {
         let data = page.get(..self.end)?;
         let word =
             |at: usize| Some(layout.endian.number(data.get(at..at.checked_add(4)?)?)? as u32);
@@ -169,15 +178,16 @@ impl Cursor {
                     // The length counts its own word.
                     let bytes = (word(body)? as usize).checked_sub(4)?;
                     let next = (body + 4).checked_add(bytes)?.checked_next_multiple_of(4)?;
-                    let record = data.get(body + 4..body + 4 + bytes)?;
+                    let record = body + 4..body + 4 + bytes;
+                    data.get(record.clone())?;
                     self.pass(delta.into(), next);
-                    return Some(RawEvent { time_ns: self.time_ns, record });
+                    return Some(record);
                 }
                 words => {
                     let next = body + words as usize * 4;
-                    let record = data.get(body..next)?;
+                    data.get(body..next)?;
                     self.pass(delta.into(), next);
-                    return Some(RawEvent { time_ns: self.time_ns, record });
+                    return Some(body..next);
                 }
             }
         }

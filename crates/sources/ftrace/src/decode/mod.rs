@@ -8,20 +8,22 @@
 //! Fields come packed, as the kernel wrote them ([`Decoder::decode`]), or one by one from a text or a
 //! message ([`Decoder::decode_values`]); what they mean is the same.
 
+mod clock;
 mod idle;
 mod irq;
 mod missing;
 mod sched;
 mod syscall;
 mod task;
+mod tick;
 mod timer;
 mod value;
 mod work;
 
+pub use clock::TraceClock;
 pub use value::Value;
 
 use crate::format::{Endian, EventFormat, Field};
-use std::collections::HashMap;
 use tardy_kernel::{Abi, ClockOffsets, Definitions, IdleStates, Symbols};
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
 use value::Values;
@@ -30,19 +32,20 @@ use value::Values;
 pub struct Decoder {
     endian: Endian,
     /// What to do with a record, by its `common_type`.
-    plans: HashMap<u16, Plan>,
+    plans: Vec<Option<Plan>>,
     /// The first two common fields, the same in every event of a kernel.
     common: Option<(Field, Field)>,
     state: State,
     /// How many there were of each event, by its place in [`known`].
     seen: Vec<u64>,
+    /// Records of events that were not learned.
+    unknown: u64,
     undecoded: u64,
 }
 
 /// What all families know together.
 struct State {
-    clocks: ClockOffsets,
-    tick_ns: u64,
+    clocks: clock::Alignment,
     abi: Abi,
     definitions: Definitions,
     idle_states: IdleStates,
@@ -60,6 +63,7 @@ struct State {
 /// How to read one event.
 struct Plan {
     id: EventId,
+    known: &'static Known,
     fields: Vec<Option<Field>>,
 }
 
@@ -187,9 +191,6 @@ impl State {
     }
 }
 
-/// No kernel ticks more slowly than at 10 Hz.
-const TICK_NS_MAX: u64 = 100_000_000;
-
 fn known() -> impl Iterator<Item = &'static Known> {
     TABLES.into_iter().flatten()
 }
@@ -199,21 +200,35 @@ pub fn wanted() -> impl Iterator<Item = (&'static str, &'static str)> {
     TABLES[..LIVE_TABLES].iter().copied().flatten().map(|known| (known.group, known.event))
 }
 
+/// How to read a record, and the task that it says was current.
+#[inline]
+fn find_plan<'a>(
+    plans: &'a [Option<Plan>],
+    common: Option<&(Field, Field)>,
+    endian: Endian,
+    bytes: &[u8],
+) -> Option<(&'a Plan, TaskId)> {
+    let (kind, pid) = common?;
+    let kind = kind.number(bytes, endian)? as u16;
+    let plan = plans.get(usize::from(kind))?.as_ref()?;
+    Some((plan, TaskId(pid.number(bytes, endian)? as u32)))
+}
+
 impl Decoder {
     /// A decoder that knows no event yet, for records of a machine whose clocks are ahead by
-    /// `clocks` and tick every `tick_ns`.
+    /// `clocks` (where that is not known, [`ClockOffsets::default`]: then it is found out from the
+    /// events) and that ticks every `tick_ns`.
     pub fn new(endian: Endian, clocks: ClockOffsets, tick_ns: u64, symbols: Symbols) -> Self {
         Self {
             endian,
-            plans: HashMap::new(),
+            plans: Vec::new(),
             common: None,
             state: State {
-                clocks,
-                tick_ns: tick_ns.clamp(1, TICK_NS_MAX),
+                clocks: clock::Alignment::new(clocks),
                 abi: Abi::Unknown,
                 definitions: Definitions::new(symbols),
                 idle_states: IdleStates::default(),
-                timers: timer::Timers::default(),
+                timers: timer::Timers::new(tick_ns),
                 states: sched::StateTable::default(),
                 idle_switches: sched::IdleSwitches::default(),
                 tasks: task::Tasks::default(),
@@ -222,6 +237,7 @@ impl Decoder {
                 nothing_new: false,
             },
             seen: vec![0; known().count()],
+            unknown: 0,
             undecoded: 0,
         }
     }
@@ -241,27 +257,50 @@ impl Decoder {
         }
         let id = EventId(at as u16);
         let fields = id.fields().iter().map(|name| format.field_or_element(name)).collect();
-        self.plans.insert(format.id, Plan { id, fields });
+        let at = usize::from(format.id);
+        if self.plans.len() <= at {
+            self.plans.resize_with(at + 1, || None);
+        }
+        self.plans[at] = Some(Plan { id, known: id.known(), fields });
         true
     }
 
     /// Adds to `batch` what `bytes`, recorded on `cpu` at `time_ns`, means.
     pub fn decode(&mut self, time_ns: u64, cpu: CpuId, bytes: &[u8], batch: &mut Batch) {
-        let number = |field: &Field| field.number(bytes, self.endian);
-        let common = self.common.as_ref();
-        let plan = common.and_then(|(kind, _)| self.plans.get(&(number(kind)? as u16)));
-        let (Some(plan), Some(current)) = (plan, common.and_then(|(_, pid)| number(pid))) else {
-            self.undecoded += 1;
+        let Some((plan, current)) =
+            find_plan(&self.plans, self.common.as_ref(), self.endian, bytes)
+        else {
+            self.unknown += 1;
             return;
         };
-        let known = plan.id.known();
+        let known = plan.known;
         let values = Values::Packed { bytes, endian: self.endian, fields: &plan.fields };
-        let current = TaskId(current as u32);
         let record = Record { time_ns, cpu, current, variant: known.variant, values };
         self.seen[usize::from(plan.id.0)] += 1;
         match (known.decode)(&mut self.state, &record, batch) {
             Some(event) => batch.events.push(event),
             None => self.undecoded += u64::from(!std::mem::take(&mut self.state.nothing_new)),
+        }
+    }
+
+    /// The kernel's reading of a clock that a record carries, in nanoseconds of that clock, where it
+    /// is an `hrtimer_expire_entry`.
+    pub fn clock_reading(&self, bytes: &[u8]) -> Option<i64> {
+        let common = self.common.as_ref();
+        let (plan, current) = find_plan(&self.plans, common, self.endian, bytes)?;
+        if plan.known.event != "hrtimer_expire_entry" {
+            return None;
+        }
+        let values = Values::Packed { bytes, endian: self.endian, fields: &plan.fields };
+        timer::reading(&Record { time_ns: 0, cpu: CpuId(0), current, variant: 0, values })
+    }
+
+    /// Finds out where the trace's clock stands from readings that lie ahead, of which each comes
+    /// with its event's time: so that it is known from the first event on. To be told before any
+    /// event is decoded, in time order.
+    pub fn learn_clock(&mut self, readings: &[(u64, i64)]) {
+        for (time_ns, reading_ns) in readings {
+            self.state.clocks.of_reading(*reading_ns, *time_ns);
         }
     }
 
@@ -346,7 +385,34 @@ impl Decoder {
 
     /// The clocks are ahead by this from now on: somebody may have set the time.
     pub fn set_clocks(&mut self, clocks: ClockOffsets) {
-        self.state.clocks = clocks;
+        self.state.clocks.set_told(clocks);
+    }
+
+    /// Events' times are of this clock.
+    pub fn set_trace_clock(&mut self, clock: TraceClock) {
+        self.state.clocks.set_clock(clock);
+    }
+
+    /// The tick's period that this was made with is a guess, to be replaced by what the events tell.
+    pub fn guess_tick(&mut self) {
+        self.state.timers.tick.set_guess();
+    }
+
+    /// What a reader of the trace should know of how it was read: a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let state = &self.state;
+        let mut notes: Vec<String> =
+            [state.clocks.note(), state.timers.tick.note()].into_iter().flatten().collect();
+        notes.extend(self.silent_idle_cpus().into_iter().map(|cpu| {
+            format!(
+                "the traced kernel does not tell of switches from the idle task of CPU {cpu}: when a \
+                 thread begins to run there out of idleness is not known"
+            )
+        }));
+        if self.undecoded > 0 {
+            notes.push(format!("{} records could not be read", self.undecoded));
+        }
+        notes
     }
 
     /// Idle states are as these; before, none is taken to poll.
@@ -367,6 +433,6 @@ impl Decoder {
 
     /// Records that were of no known event, or too short for what they should hold.
     pub fn undecoded(&self) -> u64 {
-        self.undecoded
+        self.unknown + self.undecoded
     }
 }

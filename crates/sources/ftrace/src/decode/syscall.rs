@@ -1,7 +1,7 @@
 //! System calls, by the two events that all of them share.
 
 use super::{Known, Record, State};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tardy_kernel::Abi;
 use tardy_model::event::{Call, SyscallEnter, SyscallExit, TaskInfo};
 use tardy_model::{Batch, Event, TaskId};
@@ -26,7 +26,7 @@ pub(super) const EVENTS: &[Known] = &[
 /// The call that each task is in, of those whose calls are recorded. At most [`TASKS_MAX`]; of those
 /// beyond it is not told, and their wakeups end at the switch to them.
 #[derive(Default)]
-pub(super) struct Syscalls(HashMap<TaskId, Call>);
+pub(super) struct Syscalls(FxHashMap<TaskId, Call>);
 
 impl Syscalls {
     /// The call that a task is in.

@@ -1,7 +1,8 @@
 //! Who tasks are: names from wherever an event shows one, processes of new threads.
 
 use super::{Known, Record, State};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::FxHashMap;
+use std::collections::HashSet;
 use tardy_model::event::{Comm, TaskExit, TaskInfo, TaskName};
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
 
@@ -39,7 +40,7 @@ pub(super) const EVENTS: &[Known] = &[
 /// Tasks of which something has been told. At most [`TASKS_MAX`]; beyond, names are told each time.
 #[derive(Default)]
 pub(super) struct Tasks {
-    told: HashMap<TaskId, Told>,
+    told: FxHashMap<TaskId, Told>,
     watched_processes: HashSet<TaskId>,
     watch_children_of: Option<TaskId>,
 }

@@ -9,6 +9,9 @@
 //!   the expiry only, where the event carries that clock's reading; until then such a timer's
 //!   arming shows an expiry later by the time suspended. `CLOCK_TAI` is told from `CLOCK_REALTIME`
 //!   there too; until then its lead of whole seconds, where one is set, stays in.
+//! - Where it is not known how far an expiry's clock is from the trace's (see [`super::clock`]) when
+//!   the timer is armed, the arming shows an expiry that never comes, and the timer counts as one that
+//!   was armed before the recording.
 //! - `hrtimer_expire_entry` does not tell the expiry: it is what was last armed at that address. A
 //!   timer armed before the recording has the clock reading of its expiry loop instead, and a slack
 //!   of 0: it looks as if it were nearly on time.
@@ -16,9 +19,10 @@
 //!   the phase in which the kernel's own tick timer was armed; the slack reaches to the end of the
 //!   wheel's bucket. Both are as good as the tick is regular.
 
+use super::tick::Tick;
 use super::{Known, Record, State};
-use std::collections::HashMap;
-use tardy_kernel::{ClockOffsets, Definitions};
+use rustc_hash::FxHashMap;
+use tardy_kernel::Definitions;
 use tardy_model::event::{ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
 use tardy_model::{Batch, Event, TaskId, TimerClass, TimerId};
 
@@ -56,12 +60,11 @@ const SLEEPER: &str = "hrtimer_wakeup";
 const TICK: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
 
 /// What is known of timers beside their ids.
-#[derive(Default)]
 pub(super) struct Timers {
     /// By address.
-    armed: HashMap<u64, Armed>,
-    callbacks: HashMap<u64, Callback>,
-    tick_phase_ns: u64,
+    armed: FxHashMap<u64, Armed>,
+    callbacks: FxHashMap<u64, Callback>,
+    pub(super) tick: Tick,
 }
 
 /// What matters of a callback's function, by its name.
@@ -79,6 +82,8 @@ struct Armed {
     soft_ns: u64,
     /// As the kernel had it, on a clock that is not known for sure; 0 for the wheel's timers.
     soft_raw_ns: i64,
+    /// `soft_ns` is not known.
+    is_unplaced: bool,
     slack_ns: u32,
     mode: TimerMode,
     /// The kernel may say "cancel" before an expiry too, so what is known must outlive it.
@@ -99,11 +104,22 @@ const ARMED_MAX: usize = 1 << 18;
 /// The most functions that are kept.
 const FUNCTIONS_MAX: usize = 1 << 16;
 
-/// A clock reading farther from the event's own time than this is another clock's. No expiry loop
-/// takes as long.
-const ANOTHER_CLOCK_NS: u64 = 1_000_000_000;
+/// What an arming shows where its expiry is not known: never.
+const UNKNOWN_NS: u64 = i64::MAX as u64;
+
+/// An expiry that two readings place within this stays where it was placed when it was armed: so an
+/// arming and its expiry show the same.
+const SAME_PLACE_NS: u64 = 2_000;
 
 impl Timers {
+    pub(super) fn new(tick_ns: u64) -> Self {
+        Self {
+            armed: FxHashMap::default(),
+            callbacks: FxHashMap::default(),
+            tick: Tick::new(tick_ns),
+        }
+    }
+
     fn callback(&mut self, function: u64, definitions: &Definitions) -> Callback {
         if let Some(callback) = self.callbacks.get(&function) {
             return *callback;
@@ -134,29 +150,7 @@ impl Timers {
     }
 }
 
-/// What to subtract from an expiry to have it in `CLOCK_MONOTONIC`, by which clock it is nearer to at
-/// `time_ns`.
-fn ahead_of_expiry_ns(clocks: ClockOffsets, raw_ns: i64, time_ns: u64) -> i64 {
-    let from_now_ns = raw_ns.saturating_sub(time_ns as i64);
-    let far = clocks.realtime_ahead_ns / 2;
-    // A timer that never expires (`KTIME_MAX`) is no clock's in particular.
-    let is_realtime = clocks.realtime_ahead_ns > ANOTHER_CLOCK_NS as i64
-        && from_now_ns > far
-        && from_now_ns < far.saturating_mul(3);
-    if is_realtime { clocks.realtime_ahead_ns } else { 0 }
-}
-
-/// The same for a reading of the clock itself, which tells them apart for sure.
-fn ahead_of_reading_ns(clocks: ClockOffsets, raw_ns: i64, time_ns: u64) -> i64 {
-    let ahead_ns = raw_ns.saturating_sub(time_ns as i64);
-    if ahead_ns.unsigned_abs() < ANOTHER_CLOCK_NS {
-        return 0;
-    }
-    let clocks = [clocks.boottime_ahead_ns, clocks.realtime_ahead_ns, clocks.tai_ahead_ns];
-    clocks.into_iter().min_by_key(|clock| clock.abs_diff(ahead_ns)).unwrap_or(0)
-}
-
-fn to_monotonic(raw_ns: i64, ahead_ns: i64) -> u64 {
+fn to_trace(raw_ns: i64, ahead_ns: i64) -> u64 {
     raw_ns.saturating_sub(ahead_ns).max(0) as u64
 }
 
@@ -185,32 +179,48 @@ fn hrtimer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> O
     let callback = state.timers.callback(function, &state.definitions);
     let owner = if callback == Callback::Sleeper { record.current } else { TaskId::IDLE };
     let id = state.definitions.timer(address, function, owner, TimerClass::Hrtimer, batch);
-    let ahead_ns = ahead_of_expiry_ns(state.clocks, soft_raw_ns, record.time_ns);
-    let soft_ns = to_monotonic(soft_raw_ns, ahead_ns);
-    if callback == Callback::Tick {
-        state.timers.tick_phase_ns = soft_ns % state.tick_ns;
+    let ahead_ns = state.clocks.of_expiry(soft_raw_ns, record.time_ns);
+    let soft_ns = ahead_ns.map_or(UNKNOWN_NS, |ahead_ns| to_trace(soft_raw_ns, ahead_ns));
+    let is_unplaced = ahead_ns.is_none();
+    if callback == Callback::Tick && !is_unplaced {
+        state.timers.tick.see_armed(address, soft_raw_ns as u64, soft_ns);
     }
     state.timers.arm(
         address,
-        Armed { id, function, soft_ns, soft_raw_ns, slack_ns, mode, cancelled: false },
+        Armed { id, function, soft_ns, soft_raw_ns, is_unplaced, slack_ns, mode, cancelled: false },
     );
     let call = state.syscalls.of(record.current);
     Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode, call }))
 }
 
+/// Where `hrtimer_expire_entry` has its clock reading.
+const NOW: usize = 2;
+
+/// The clock reading in an `hrtimer_expire_entry`.
+pub(super) fn reading(record: &Record<'_>) -> Option<i64> {
+    record.number(NOW).map(|now| now as i64)
+}
+
 fn hrtimer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let (address, function) = (record.number(0)?, state.function(record, 1, batch)?);
-    let now = record.number(2)? as i64;
-    let ahead_ns = ahead_of_reading_ns(state.clocks, now, record.time_ns);
-    let begin = if let Some(armed) = state.timers.expire(address, function) {
-        ExpireBegin { soft_ns: to_monotonic(armed.soft_raw_ns, ahead_ns), ..armed.begin() }
-    } else {
-        ExpireBegin {
+    let now = record.number(NOW)? as i64;
+    let ahead_ns = state.clocks.of_reading(now, record.time_ns);
+    let armed = state.timers.expire(address, function);
+    let begin = match armed {
+        Some(armed) if !armed.is_unplaced => {
+            let soft_ns = to_trace(armed.soft_raw_ns, ahead_ns);
+            let stays = soft_ns.abs_diff(armed.soft_ns) <= SAME_PLACE_NS;
+            ExpireBegin { soft_ns: if stays { armed.soft_ns } else { soft_ns }, ..armed.begin() }
+        }
+        Some(armed) => {
+            ExpireBegin { soft_ns: to_trace(now, ahead_ns), slack_ns: 0, ..armed.begin() }
+        }
+        None => ExpireBegin {
             timer: unarmed(state, address, function, TimerClass::Hrtimer, batch),
-            soft_ns: to_monotonic(now, ahead_ns),
+            soft_ns: to_trace(now, ahead_ns),
             slack_ns: 0,
             mode: TimerMode::default(),
-        }
+        },
     };
     Some(record.event(begin))
 }
@@ -259,11 +269,10 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
             later.wrapping_sub(earlier) as i64
         }
     };
-    let period_ns = state.tick_ns;
+    state.timers.tick.see_count(now, record.time_ns);
+    let period_ns = state.timers.tick.period_ns();
     let ticks_ns = |ticks: i64| ticks.max(0).unsigned_abs().saturating_mul(period_ns);
-    let since_tick_ns =
-        (record.time_ns % period_ns + period_ns - state.timers.tick_phase_ns) % period_ns;
-    let this_tick_ns = record.time_ns.saturating_sub(since_tick_ns);
+    let this_tick_ns = state.timers.tick.begin_ns(record.time_ns);
     let soft_ns = this_tick_ns.saturating_add(ticks_ns(ticks(expires, now))).max(record.time_ns);
     let bucket = record.number(5).map_or(0, |bucket| ticks_ns(ticks(bucket, expires)));
     let slack_ns = u32::try_from(bucket).unwrap_or(u32::MAX);
@@ -274,8 +283,19 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
     let mode = TimerMode(TimerMode::SOFT | if pinned { TimerMode::PINNED } else { 0 });
 
     let id = unarmed(state, address, function, TimerClass::TimerList, batch);
-    let armed = Armed { id, function, soft_ns, soft_raw_ns: 0, slack_ns, mode, cancelled: false };
-    state.timers.arm(address, armed);
+    state.timers.arm(
+        address,
+        Armed {
+            id,
+            function,
+            soft_ns,
+            soft_raw_ns: 0,
+            is_unplaced: false,
+            slack_ns,
+            mode,
+            cancelled: false,
+        },
+    );
     let call = state.syscalls.of(record.current);
     Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode, call }))
 }

@@ -1,0 +1,147 @@
+//! The kernel's clock readings near the beginning and the end of a trace, before its events are read:
+//! they tell what its times are.
+
+use super::data::Data;
+use super::lane::Lane;
+use super::options::Told;
+use super::stamps::Stamps;
+use crate::ImportError;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use tardy_ftrace::decode::{Decoder, TraceClock};
+
+/// Readings, each with the stamp of its event, in order of stamps.
+pub(super) struct Readings {
+    first: Vec<(u64, i64)>,
+    last: Vec<(u64, i64)>,
+}
+
+/// What is looked at, at most: events of all CPUs at the beginning, and pages of each at the end.
+const FIRST_EVENTS_MAX: usize = 1 << 18;
+const LAST_PAGES: u64 = 32;
+
+/// Enough readings to know a clock by.
+const READINGS_MAX: usize = 4096;
+
+/// Clocks that count something else than nanoseconds.
+const COUNTERS: [&str; 2] = ["x86-tsc", "ppc-tb"];
+
+/// No clock shows the time of day below this; the readings of those that do are of no use here.
+const WALL_NS: i64 = 100_000_000_000_000_000;
+
+/// A reading farther from its stamp than this, where the quickest of many should be next to it, is of
+/// another clock than the stamp.
+const FAR_NS: i64 = 1_000_000;
+
+/// Fewer may all be slow.
+const READINGS_MIN: usize = 10;
+
+/// Reads them.
+pub(super) fn readings(
+    data: &Data,
+    decoder: &Decoder,
+    lanes: impl Fn() -> Vec<Lane>,
+) -> Result<Readings, ImportError> {
+    let mut first = Vec::new();
+    let mut all = lanes();
+    let mut heads = BinaryHeap::new();
+    for (at, lane) in all.iter_mut().enumerate() {
+        lane.advance(data)?;
+        heads.extend(lane.head().map(|head| Reverse((head.stamp, at))));
+    }
+    let mut events = 0;
+    while events < FIRST_EVENTS_MAX
+        && first.len() < READINGS_MAX
+        && let Some(Reverse((stamp, at))) = heads.pop()
+    {
+        let lane = &mut all[at];
+        if let Some(head) = lane.head() {
+            first.extend(decoder.clock_reading(lane.record(head)).map(|ns| (stamp, ns)));
+        }
+        lane.advance(data)?;
+        heads.extend(lane.head().map(|head| Reverse((head.stamp, at))));
+        events += 1;
+    }
+    let mut last = Vec::new();
+    for mut lane in lanes() {
+        lane.to_last_pages(data, LAST_PAGES)?;
+        loop {
+            lane.advance(data)?;
+            let Some(head) = lane.head() else { break };
+            if last.len() < READINGS_MAX * 4 {
+                last.extend(decoder.clock_reading(lane.record(head)).map(|ns| (head.stamp, ns)));
+            }
+        }
+    }
+    last.sort_unstable();
+    Ok(Readings { first, last })
+}
+
+impl Readings {
+    /// How the trace's stamps become nanoseconds.
+    pub(super) fn stamps(
+        &self,
+        data: &Data,
+        clock: &str,
+        told: &Told,
+    ) -> Result<Stamps, ImportError> {
+        let stamps = if let Some((mult, shift)) = told.tsc_to_ns {
+            Stamps::scaled(mult, shift)
+        } else if COUNTERS.contains(&clock) {
+            let mut all: Vec<(u64, i64)> = self
+                .first
+                .iter()
+                .chain(&self.last)
+                .copied()
+                .filter(|(_, ns)| *ns < WALL_NS)
+                .collect();
+            all.sort_unstable();
+            Stamps::of_counter(&all).ok_or_else(|| {
+                data.broken(
+                    0,
+                    format!(
+                        "its times are of the clock `{clock}`, which counts cycles, and it does not \
+                         tell how long a cycle is, nor has it hrtimer_expire_entry over at least \
+                         50 ms, by which that could be found out; record with `--tsc2nsec`, or with \
+                         the clock `mono`"
+                    ),
+                )
+            })?
+        } else if clock == "counter" {
+            return Err(data.broken(
+                0,
+                "its clock is `counter`, which tells the order of events and no times; record with \
+                 the clock `mono`",
+            ));
+        } else {
+            Stamps::default()
+        };
+        Ok(stamps.later_by(told.offset_ns))
+    }
+
+    /// What the trace's times are of.
+    pub(super) fn clock(&self, clock: &str, stamps: Stamps, notes: &mut Vec<String>) -> TraceClock {
+        if clock != "mono" || stamps != Stamps::default() {
+            return TraceClock::Other;
+        }
+        let ahead = |(stamp, ns): &(u64, i64)| ns.saturating_sub(*stamp as i64);
+        let of_this_kind = self.first.iter().filter(|(_, ns)| *ns < WALL_NS);
+        let quickest_ns = of_this_kind.clone().map(ahead).max();
+        if of_this_kind.count() >= READINGS_MIN
+            && quickest_ns.is_some_and(|ns| !(-FAR_NS..=0).contains(&ns))
+        {
+            notes.push(
+                "the file says that its clock is `mono`, and the kernel's readings of that clock \
+                 differ: it is taken for another"
+                    .to_owned(),
+            );
+            return TraceClock::Other;
+        }
+        TraceClock::Monotonic
+    }
+
+    /// Those of the beginning, with their events' times.
+    pub(super) fn first_in_ns(&self, stamps: Stamps) -> Vec<(u64, i64)> {
+        self.first.iter().map(|(stamp, ns)| (stamps.to_ns(*stamp), *ns)).collect()
+    }
+}

@@ -1,0 +1,99 @@
+//! How parts of the file are compressed.
+
+use flate2::read::{GzDecoder, ZlibDecoder};
+use std::io::Read;
+
+/// A way to compress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    None,
+    Zstd,
+    /// zlib's stream, or gzip's: they begin differently.
+    Zlib,
+}
+
+/// Why something cannot be unpacked.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum UnpackError {
+    #[error("it says that it is {0} bytes when unpacked, and {1} are the most that is read")]
+    TooLarge(usize, usize),
+    #[error("it cannot be unpacked: {0}")]
+    Broken(String),
+    #[error("{0} bytes came out of it instead of {1}")]
+    WrongSize(usize, usize),
+}
+
+impl Packing {
+    /// By the name that stands in the file.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "none" | "" => Some(Self::None),
+            "zstd" => Some(Self::Zstd),
+            "zlib" | "gzip" => Some(Self::Zlib),
+            _ => None,
+        }
+    }
+
+    /// Unpacks to `bytes` bytes, which take the place of what is in `out`. `out` grows by what comes,
+    /// not by what is promised.
+    pub(super) fn unpack(
+        self,
+        packed: &[u8],
+        bytes: usize,
+        bytes_max: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), UnpackError> {
+        if bytes > bytes_max {
+            return Err(UnpackError::TooLarge(bytes, bytes_max));
+        }
+        out.clear();
+        // One more, to see where there is too much.
+        let limit = bytes as u64 + 1;
+        let read = match self {
+            Self::None => packed.take(limit).read_to_end(out),
+            Self::Zstd => zstd::stream::read::Decoder::with_buffer(packed)
+                .and_then(|decoder| decoder.take(limit).read_to_end(out)),
+            Self::Zlib if packed.starts_with(&[0x1f, 0x8b]) => {
+                GzDecoder::new(packed).take(limit).read_to_end(out)
+            }
+            Self::Zlib => ZlibDecoder::new(packed).take(limit).read_to_end(out),
+        };
+        read.map_err(|error| UnpackError::Broken(error.to_string()))?;
+        if out.len() == bytes { Ok(()) } else { Err(UnpackError::WrongSize(out.len(), bytes)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::read::{GzEncoder, ZlibEncoder};
+
+    #[test]
+    fn every_packing_gives_back_what_it_was_given_and_no_more() {
+        let plain: Vec<u8> = (0..10_000u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+        let all = |mut reader: Box<dyn Read + '_>| {
+            let mut out = Vec::new();
+            reader.read_to_end(&mut out).unwrap();
+            out
+        };
+        let level = Compression::best();
+        for (packing, packed) in [
+            (Packing::None, plain.clone()),
+            (Packing::Zstd, zstd::bulk::compress(&plain, 3).unwrap()),
+            (Packing::Zlib, all(Box::new(ZlibEncoder::new(&plain[..], level)))),
+            (Packing::Zlib, all(Box::new(GzEncoder::new(&plain[..], level)))),
+        ] {
+            let mut out = vec![9];
+            let mut unpack = |packed: &[u8], bytes| {
+                packing.unpack(packed, bytes, 1 << 20, &mut out).map(|()| out.clone())
+            };
+            assert_eq!(unpack(&packed, plain.len()).as_ref(), Ok(&plain), "{packing:?}");
+            assert_eq!(unpack(&packed, 100), Err(UnpackError::WrongSize(101, 100)));
+            let more = plain.len() + 1;
+            assert_eq!(unpack(&packed, more), Err(UnpackError::WrongSize(plain.len(), more)));
+            assert!(unpack(&packed[..packed.len() / 2], plain.len()).is_err());
+            assert!(matches!(unpack(&packed, 2 << 20), Err(UnpackError::TooLarge(..))));
+        }
+    }
+}

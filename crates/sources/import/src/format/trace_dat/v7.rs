@@ -1,0 +1,144 @@
+//! Version 7: sections anywhere, found by options, each perhaps compressed.
+
+use super::data::{Data, Walk};
+use super::header::Header;
+use super::meta::Meta;
+use super::packing::Packing;
+use crate::ImportError;
+
+/// Numbers of sections, which are those of the options that announce them.
+const OPTIONS: u16 = 0;
+const BUFFER: u16 = 3;
+const HEADERS: u16 = 16;
+const FORMATS: u16 = 18;
+const KALLSYMS: u16 = 19;
+const NAMES: u16 = 21;
+
+/// In a section's flags.
+const IS_PACKED: u16 = 1;
+
+/// The most bytes of a section when it is unpacked: the kernel's symbols are the largest.
+const SECTION_BYTES_MAX: usize = 256 << 20;
+
+/// The most lists of options, each of which says where the next is.
+const OPTION_LISTS_MAX: usize = 1 << 12;
+
+struct Section {
+    id: u16,
+    is_packed: bool,
+    /// Where its contents are.
+    at: u64,
+    bytes: u64,
+}
+
+/// Reads all but the events.
+pub(super) fn read(
+    data: &Data,
+    header: &Header,
+    packing: Packing,
+    options_at: u64,
+) -> Result<Meta, ImportError> {
+    let mut meta = Meta::default();
+    if options_at == 0 {
+        return Err(data.broken(
+            header.end,
+            "it has no options: its recorder was killed before it wrote them, and left its events in \
+             FILE.cpu0, FILE.cpu1, …; record again, or with `trace-cmd record --file-version 6`, of \
+             which `trace-cmd restore` can put the parts together",
+        ));
+    }
+    let mut next = options_at;
+    let mut lists = 0;
+    while next != 0 {
+        lists += 1;
+        if lists > OPTION_LISTS_MAX {
+            return Err(data.broken(next, "its options do not end"));
+        }
+        next = read_options(data, header, packing, next, &mut meta)?;
+    }
+    for (id, at) in meta.told.sections.clone() {
+        let read = match id {
+            HEADERS => Meta::read_headers,
+            FORMATS => Meta::read_formats,
+            KALLSYMS => Meta::read_kallsyms,
+            NAMES => Meta::read_names,
+            // Ftrace's own events, and texts of `trace_printk`.
+            _ => continue,
+        };
+        let section = Section::find(data, header, at, Some(id))?;
+        read(&mut meta, &mut section.walk(data, header, packing)?)?;
+    }
+    for buffer in &mut meta.told.buffers {
+        if buffer.cpus.iter().any(|cpu| cpu.bytes > 0) {
+            buffer.is_packed = Section::find(data, header, buffer.at, Some(BUFFER))?.is_packed;
+        }
+    }
+    Ok(meta)
+}
+
+fn read_options(
+    data: &Data,
+    header: &Header,
+    packing: Packing,
+    at: u64,
+    meta: &mut Meta,
+) -> Result<u64, ImportError> {
+    if at >= data.bytes() {
+        return Err(data.broken(
+            at,
+            format!(
+                "the file is cut short: it has {} bytes, and where its events are stands behind its \
+                 end; copy it again",
+                data.bytes()
+            ),
+        ));
+    }
+    let section = Section::find(data, header, at, Some(OPTIONS))?;
+    meta.told.read(&mut section.walk(data, header, packing)?, true)
+}
+
+impl Section {
+    /// The section that begins at `at`.
+    fn find(
+        data: &Data,
+        header: &Header,
+        at: u64,
+        expected: Option<u16>,
+    ) -> Result<Self, ImportError> {
+        const WHAT: &str = "sections";
+        let mut walk = Walk::over_file(data, header.endian, at, data.bytes());
+        let (id, flags) = (walk.u16(WHAT)?, walk.u16(WHAT)?);
+        walk.u32(WHAT)?;
+        let bytes = walk.u64(WHAT)?;
+        if expected.is_some_and(|expected| expected != id) {
+            return Err(data.broken(at, format!("another section should be here than {id}")));
+        }
+        Ok(Self { id, is_packed: flags & IS_PACKED != 0, at: walk.place(), bytes })
+    }
+
+    fn walk<'a>(
+        &self,
+        data: &'a Data,
+        header: &Header,
+        packing: Packing,
+    ) -> Result<Walk<'a>, ImportError> {
+        const WHAT: &str = "compressed sections";
+        // The header's length of a list of options may stand before it was known.
+        let end = if self.id == OPTIONS && self.bytes == 0 {
+            data.bytes()
+        } else {
+            self.at.saturating_add(self.bytes)
+        };
+        let mut walk = Walk::over_file(data, header.endian, self.at, end);
+        if !self.is_packed {
+            return Ok(walk);
+        }
+        let (packed, bytes) = (walk.u32(WHAT)?, walk.u32(WHAT)?);
+        let packed = walk.take(packed.into(), SECTION_BYTES_MAX, WHAT)?;
+        let mut unpacked = Vec::new();
+        packing
+            .unpack(packed, bytes as usize, SECTION_BYTES_MAX, &mut unpacked)
+            .map_err(|why| data.broken(self.at, why.to_string()))?;
+        Ok(Walk::over_unpacked(data, header.endian, unpacked, self.at))
+    }
+}
