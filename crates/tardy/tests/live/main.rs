@@ -19,4 +19,5 @@ mod rearm;
 mod slack;
 mod sleep;
 mod spinner;
+mod three_ways;
 mod watched;

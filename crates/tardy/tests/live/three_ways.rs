@@ -1,0 +1,114 @@
+//! The same threads recorded three ways at once: by eBPF, as trace-cmd's `trace.dat`, and as the text
+//! that trace-cmd makes of it. What is explained must be the same.
+
+use crate::explained::{Explained, Segment, Wakeup, explain_all};
+use crate::machine::{Machine, is_root};
+use crate::program::{Running, Said, tardy};
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Two tracers take their own time at the same place in the kernel, one after the other; between the
+/// two lies what the first of them takes, and now and then an interrupt or the hypervisor. Segments
+/// shorter than this may be there for one and not for the other, and their ends differ by as much.
+const APART_NS: u64 = 5_000;
+
+#[test]
+fn three_sources_explain_the_same() {
+    let Some(_machine) = Machine::that_records() else { return };
+    if !is_root() || Command::new("trace-cmd").arg("-h").output().is_err() {
+        eprintln!("skipped: it needs root and trace-cmd");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let [recording, dat, text] =
+        ["recording", "trace.dat", "trace.txt"].map(|name| folder.path().join(name));
+    let measured = Running::start(&mut tardy([
+        "measure", "cyclic", "-D", "4s", "-i", "1ms", "-p", "80", "--quiet",
+    ]));
+    let pid = measured.pid().to_string();
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../sources/import/tests/data/record-apart.sh");
+    let mut traced = Command::new("sh")
+        .arg(script)
+        .args(["-q", "-C", "mono", "-b", "20000", "-e", "timer", "-e", "sched", "-e", "irq"])
+        .args(["-e", "irq_vectors", "-e", "power:cpu_idle", "-e", "raw_syscalls", "-o"])
+        .args([dat.as_os_str(), "sleep".as_ref(), "3".as_ref()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell");
+    // So that both trace for a while.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    Said::by(tardy(["record", "--quiet", "-D", "1s", "-p", &pid, "-o"]).arg(&recording)).expect(0);
+    let traced = traced.wait().expect("it is our child");
+    measured.interrupt();
+    if !traced.success() || !dat.exists() {
+        eprintln!("skipped: trace-cmd cannot record here");
+        return;
+    }
+    let report = Command::new("trace-cmd")
+        .args(["report", "-t", "-i"])
+        .arg(&dat)
+        .stdout(File::create(&text).expect("a file"))
+        .stderr(Stdio::null())
+        .status();
+    assert!(report.expect("trace-cmd").success());
+
+    let [live, dat, text] = [recording, dat, text]
+        .map(|path| explain_all(&path, &["--comm", "cyclic-0", "--comm", "cyclic-1"]));
+    // One trace in two forms: nothing differs at all.
+    assert_eq!(dat.wakeups.len(), text.wakeups.len());
+    for (a, b) in dat.wakeups.iter().zip(&text.wakeups) {
+        assert_eq!(a, b);
+    }
+    agree(&live, &dat);
+}
+
+/// Two tracers saw the same wakeups.
+fn agree(live: &Explained, traced: &Explained) {
+    let key = |wakeup: &Wakeup| (wakeup.pid, wakeup.expiry_ns);
+    let whole = |wakeup: &&Wakeup| wakeup.kind == "timer" && !wakeup.touched_by_loss;
+    let of_trace: HashMap<_, &Wakeup> =
+        traced.wakeups.iter().filter(whole).map(|wakeup| (key(wakeup), wakeup)).collect();
+    let both: Vec<(&Wakeup, &Wakeup)> = live
+        .wakeups
+        .iter()
+        .filter(whole)
+        .filter_map(|wakeup| Some((wakeup, *of_trace.get(&key(wakeup))?)))
+        .collect();
+    let seen = live.wakeups.iter().filter(whole).count();
+    let same = both.iter().filter(|(a, b)| is_same(a, b)).count();
+    println!("{seen} wakeups by eBPF, {} in both, {same} the same", both.len());
+    assert!(both.len() * 10 >= seen * 9 && seen > 100, "{} of {seen}", both.len());
+    // Where an interrupt or the hypervisor came between the two tracers, they differ by more.
+    let differing: Vec<_> = both.iter().filter(|(a, b)| !is_same(a, b)).collect();
+    assert!(differing.len() * 20 <= both.len(), "{}: {:?}", differing.len(), differing.first());
+}
+
+/// Whether both have the same segments in the same order, but for those too short to be sure of, and
+/// each cause as long as in the other.
+fn is_same(a: &Wakeup, b: &Wakeup) -> bool {
+    let near = |a: u64, b: u64| a.abs_diff(b) <= 2 * APART_NS;
+    let all_near = |a: &Wakeup, b: &Wakeup| {
+        a.segments.iter().all(|segment| near(a.ns_of(&segment.cause), b.ns_of(&segment.cause)))
+    };
+    near(a.lateness_ns, b.lateness_ns)
+        && all_near(a, b)
+        && all_near(b, a)
+        && is_within(&long(a, 2), &long(b, 1))
+        && is_within(&long(b, 2), &long(a, 1))
+}
+
+/// The causes of segments longer than `times` the distance of the tracers, in order.
+fn long(wakeup: &Wakeup, times: u64) -> Vec<&str> {
+    let is_long = |segment: &&Segment| segment.ns > times * APART_NS;
+    wakeup.segments.iter().filter(is_long).map(|segment| segment.cause.as_str()).collect()
+}
+
+/// Whether all of `some` are in `all`, in the same order.
+fn is_within(some: &[&str], all: &[&str]) -> bool {
+    let mut left = all.iter();
+    some.iter().all(|cause| left.any(|other| other == cause))
+}
