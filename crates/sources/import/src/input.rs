@@ -1,8 +1,9 @@
-//! A file or a pipe, of which the beginning has been read.
+//! A file, a pipe or bytes in memory, of which the beginning has been read.
 
 use crate::ImportError;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// How much of a file is looked at to find its format.
@@ -11,14 +12,32 @@ pub const HEAD_BYTES: usize = 64 << 10;
 /// A file to be read, which is at its beginning whatever has been looked at.
 ///
 /// As [`Read`] it can be a pipe too. Formats that need to go back and forth ask for
-/// [`Input::into_file`].
+/// [`Input::into_contents`].
 #[derive(Debug)]
 pub struct Input {
     path: PathBuf,
-    file: File,
+    rest: Rest,
     head: Vec<u8>,
     /// How much of `head` has been read by the format.
     at: usize,
+}
+
+/// Where what is behind the head comes from.
+#[derive(Debug)]
+enum Rest {
+    File(File),
+    /// All bytes, the head's too; the next to be read behind the head is where the cursor is.
+    Bytes(Cursor<Vec<u8>>),
+}
+
+/// All bytes of a file that is no pipe, for formats that go back and forth.
+#[derive(Debug)]
+pub struct Contents(Held);
+
+#[derive(Debug)]
+enum Held {
+    File(File),
+    Bytes(Vec<u8>),
 }
 
 impl Input {
@@ -32,7 +51,15 @@ impl Input {
         let file = File::open(path_to_open).map_err(wrong)?;
         let mut head = Vec::new();
         (&file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(wrong)?;
-        Ok(Self { path: path.to_owned(), file, head, at: 0 })
+        Ok(Self { path: path.to_owned(), rest: Rest::File(file), head, at: 0 })
+    }
+
+    /// What is in memory already; `path` is what messages call it.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Self {
+        let head = bytes[..bytes.len().min(HEAD_BYTES)].to_vec();
+        let mut rest = Cursor::new(bytes);
+        rest.set_position(head.len() as u64);
+        Self { path: path.to_owned(), rest: Rest::Bytes(rest), head, at: 0 }
     }
 
     /// Its name, for messages.
@@ -45,15 +72,88 @@ impl Input {
         &self.head
     }
 
-    /// The file itself, at its beginning.
+    /// All of it, to be read at any place.
     ///
     /// # Errors
     /// Where it is a pipe.
-    pub fn into_file(self) -> Result<File, ImportError> {
-        let mut file = self.file;
+    pub fn into_contents(self) -> Result<Contents, ImportError> {
+        let mut file = match self.rest {
+            Rest::File(file) => file,
+            Rest::Bytes(bytes) => return Ok(Contents(Held::Bytes(bytes.into_inner()))),
+        };
         match file.seek(SeekFrom::Start(0)) {
-            Ok(_) => Ok(file),
+            Ok(_) => Ok(Contents(Held::File(file))),
             Err(source) => Err(ImportError::Io { path: self.path, source }),
+        }
+    }
+}
+
+impl Contents {
+    /// How many bytes there are.
+    ///
+    /// # Errors
+    /// Where the system does not tell.
+    pub fn bytes(&self) -> io::Result<u64> {
+        match &self.0 {
+            Held::File(file) => Ok(file.metadata()?.len()),
+            Held::Bytes(bytes) => Ok(bytes.len() as u64),
+        }
+    }
+
+    /// Fills `buffer` with what begins at byte `at`.
+    ///
+    /// # Errors
+    /// Where there is not as much, or it cannot be read.
+    pub fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
+        match &self.0 {
+            Held::File(file) => file.read_exact_at(buffer, at),
+            Held::Bytes(bytes) => {
+                let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
+                rest.unwrap_or_default().read_exact(buffer)
+            }
+        }
+    }
+
+    /// Reads on from the beginning. Of a file there can be one such reader at a time.
+    ///
+    /// # Errors
+    /// Where the beginning is not to be had.
+    pub fn reader(&self) -> io::Result<ContentsReader<'_>> {
+        match &self.0 {
+            Held::File(file) => {
+                let mut file = file;
+                file.seek(SeekFrom::Start(0))?;
+                Ok(ContentsReader(Place::File(file)))
+            }
+            Held::Bytes(bytes) => Ok(ContentsReader(Place::Bytes(Cursor::new(bytes)))),
+        }
+    }
+}
+
+/// A place in [`Contents`].
+#[derive(Debug)]
+pub struct ContentsReader<'a>(Place<'a>);
+
+#[derive(Debug)]
+enum Place<'a> {
+    File(&'a File),
+    Bytes(Cursor<&'a Vec<u8>>),
+}
+
+impl Read for ContentsReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Place::File(file) => file.read(buffer),
+            Place::Bytes(bytes) => bytes.read(buffer),
+        }
+    }
+}
+
+impl Seek for ContentsReader<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match &mut self.0 {
+            Place::File(file) => file.seek(to),
+            Place::Bytes(bytes) => bytes.seek(to),
         }
     }
 }
@@ -65,6 +165,45 @@ impl Read for Input {
             self.at += read;
             return Ok(read);
         }
-        self.file.read(buffer)
+        match &mut self.rest {
+            Rest::File(file) => file.read(buffer),
+            Rest::Bytes(bytes) => bytes.read(buffer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_reads_as_a_file_does() {
+        let bytes: Vec<u8> = (0..HEAD_BYTES as u32 + 100).flat_map(u32::to_le_bytes).collect();
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        std::fs::write(&path, &bytes).unwrap();
+        let both =
+            || [Input::open(&path).unwrap(), Input::from_bytes(Path::new("memory"), bytes.clone())];
+        for mut input in both() {
+            let mut all = Vec::new();
+            input.read_to_end(&mut all).unwrap();
+            assert!(all == bytes && input.head() == &bytes[..HEAD_BYTES]);
+        }
+        for input in both() {
+            let contents = input.into_contents().unwrap();
+            assert_eq!(contents.bytes().unwrap(), bytes.len() as u64);
+            let mut some = [0; 8];
+            contents.read_exact_at(&mut some, 70_000).unwrap();
+            assert_eq!(some, bytes[70_000..70_008]);
+            for beyond in [bytes.len() as u64 - 7, bytes.len() as u64 + 1, u64::MAX] {
+                assert!(contents.read_exact_at(&mut some, beyond).is_err());
+            }
+            let mut reader = contents.reader().unwrap();
+            reader.seek(SeekFrom::Start(100)).unwrap();
+            reader.read_exact(&mut some).unwrap();
+            assert_eq!(some, bytes[100..108]);
+            let mut all = Vec::new();
+            contents.reader().unwrap().read_to_end(&mut all).unwrap();
+            assert!(all == bytes);
+        }
     }
 }

@@ -15,8 +15,8 @@ mod input;
 mod text;
 
 pub use error::ImportError;
-pub use format::{Format, formats, open};
-pub use input::{HEAD_BYTES, Input};
+pub use format::{Format, formats, open, read};
+pub use input::{Contents, ContentsReader, HEAD_BYTES, Input};
 pub use tardy_kernel::Abi;
 
 use tardy_model::Source;

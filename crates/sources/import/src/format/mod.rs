@@ -53,13 +53,23 @@ pub fn open(
     path: &Path,
     options: &Options,
 ) -> Result<(&'static dyn Format, Box<dyn Import>), ImportError> {
-    let input = Input::open(path)?;
+    read(Input::open(path)?, options)
+}
+
+/// As [`open`], of a file that is open already.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(
+    input: Input,
+    options: &Options,
+) -> Result<(&'static dyn Format, Box<dyn Import>), ImportError> {
     let format = match &options.format {
         Some(name) => formats()
             .find(|format| format.name() == name)
             .ok_or_else(|| ImportError::NoSuchFormat { name: name.clone(), formats: names() })?,
         None => formats().find(|format| format.recognises(input.head())).ok_or_else(|| {
-            ImportError::UnknownFormat { path: path.to_owned(), formats: names() }
+            ImportError::UnknownFormat { path: input.path().to_owned(), formats: names() }
         })?,
     };
     Ok((format, format.open(input, options)?))

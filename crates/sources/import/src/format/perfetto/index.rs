@@ -4,10 +4,10 @@ use super::clocks::{Clocks, Snapshots, StampClock};
 use super::plan::Plans;
 use super::tasks::Tree;
 use super::{PACKET, bundle};
+use crate::Contents;
 use prost::Message;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read};
 use tardy_perfetto::wire::{Fields, VARINT_BYTES_MAX, varint};
 use tardy_perfetto::{
     ClockSnapshot, InternedData, ProcessTree, SystemInfo, TracePacketDefaults, clock, sequence,
@@ -188,10 +188,9 @@ struct Writer {
 }
 
 /// Reads all of `file`, from its beginning.
-pub(super) fn read(file: &File) -> io::Result<Index> {
-    let length = file.metadata()?.len();
-    let mut reader = BufReader::with_capacity(1 << 20, file);
-    reader.seek(SeekFrom::Start(0))?;
+pub(super) fn read(file: &Contents) -> io::Result<Index> {
+    let length = file.bytes()?;
+    let mut reader = BufReader::with_capacity(1 << 20, file.reader()?);
     let mut builder = Builder::default();
     let mut packet = Vec::new();
     let mut at = 0;

@@ -6,11 +6,10 @@ use super::index::{Block, BundleAt, CpuBundles, NO_BLOCK, Symbols, inflate};
 use super::own::{self, Said};
 use super::plan::{Plans, VALUES_MAX, places};
 use super::tasks::Tasks;
+use crate::Contents;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use tardy_ftrace::decode::{Decoder, EventId, Value};
 use tardy_model::event::{IdleEnter, Loss, TaskExit, TaskInfo};
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
@@ -104,7 +103,7 @@ impl Merge {
     /// Of what the first reading found. Reads the first bundle of each CPU.
     #[expect(clippy::too_many_arguments, reason = "they are the parts of an index")]
     pub(super) fn new(
-        file: File,
+        file: Contents,
         cpus: Vec<CpuBundles>,
         blocks: Vec<Block>,
         symbols: Symbols,
@@ -419,7 +418,7 @@ fn settle(batch: &mut Batch, before: usize, tasks: &mut Tasks, polls: u64) {
 
 /// The trace's bytes, inflated where they must be.
 struct Files {
-    file: File,
+    file: Contents,
     blocks: Vec<Block>,
     /// The last used is last.
     inflated: Vec<(u32, Vec<u8>)>,

@@ -64,7 +64,7 @@ impl Format for Perfetto {
 
     fn open(&self, input: Input, options: &Options) -> Result<Box<dyn Import>, ImportError> {
         let path = input.path().to_owned();
-        let file = input.into_file().map_err(|error| match error {
+        let file = input.into_contents().map_err(|error| match error {
             ImportError::Io { path, source } => {
                 let why = "a Perfetto trace is read back and forth, which a pipe cannot be: write it \
                            to a file first";

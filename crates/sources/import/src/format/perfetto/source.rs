@@ -3,8 +3,7 @@
 use super::clocks::StampClock;
 use super::index::{self, Flaws, Index};
 use super::merge::Merge;
-use crate::{Abi, Closing, Import, ImportError, Options, Origin};
-use std::fs::File;
+use crate::{Abi, Closing, Contents, Import, ImportError, Options, Origin};
 use std::path::{Path, PathBuf};
 use tardy_ftrace::decode::Decoder;
 use tardy_ftrace::format::Endian;
@@ -32,7 +31,7 @@ pub(super) struct Trace {
 
 impl Trace {
     /// Reads the trace for the first time.
-    pub(super) fn open(path: PathBuf, file: File, options: &Options) -> Result<Self, ImportError> {
+    pub(super) fn open(path: PathBuf, file: Contents, options: &Options) -> Result<Self, ImportError> {
         let wrong = |path: &Path, source| ImportError::Io { path: path.to_owned(), source };
         let index = index::read(&file).map_err(|source| wrong(&path, source))?;
         let Index { cpus, blocks, symbols, plans, clocks, tree, system, tick_ns, flaws } = index;

@@ -1,25 +1,23 @@
 //! The file's bytes: nothing is read, and no memory taken, for what lies beyond its end.
 
 use super::NAME;
-use crate::ImportError;
-use std::fs::File;
+use crate::{Contents, ImportError};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tardy_ftrace::format::Endian;
 
 /// A file that does not grow while it is read.
 pub(super) struct Data {
-    file: File,
+    file: Contents,
     path: PathBuf,
     bytes: u64,
 }
 
 impl Data {
-    pub(super) fn new(file: File, path: &Path) -> Result<Self, ImportError> {
+    pub(super) fn new(file: Contents, path: &Path) -> Result<Self, ImportError> {
         let path = path.to_owned();
-        match file.metadata() {
-            Ok(metadata) => Ok(Self { file, path, bytes: metadata.len() }),
+        match file.bytes() {
+            Ok(bytes) => Ok(Self { file, path, bytes }),
             Err(source) => Err(ImportError::Io { path, source }),
         }
     }

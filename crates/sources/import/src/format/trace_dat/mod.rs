@@ -56,7 +56,7 @@ impl Format for TraceDat {
 
     fn open(&self, input: Input, options: &Options) -> Result<Box<dyn Import>, ImportError> {
         let path = input.path().to_owned();
-        let data = Data::new(input.into_file()?, &path)?;
+        let data = Data::new(input.into_contents()?, &path)?;
         Ok(Box::new(Reader::open(data, options)?))
     }
 }
