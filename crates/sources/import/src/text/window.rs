@@ -13,7 +13,7 @@ use tardy_model::{Batch, CpuId, Event, TaskId};
 /// How many events are held back.
 pub(crate) const EVENTS_HELD_MAX: usize = 512;
 
-/// Longer texts in fields are cut; the kernel's own names are not longer (`KSYM_NAME_LEN`).
+/// Longer names and texts in fields are cut; the kernel's own names are not longer (`KSYM_NAME_LEN`).
 const TEXT_BYTES_MAX: usize = 512;
 
 /// An event's values where the line that they stood in is gone.
@@ -56,9 +56,9 @@ pub(crate) struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     slots: Vec<Slot>,
-    free: Vec<u16>,
-    /// Slots by time.
-    order: VecDeque<u16>,
+    free: Vec<u32>,
+    /// Slots by time. A line alone can hold more than 2¹⁶ events.
+    order: VecDeque<u32>,
     /// The time of the last event that has been let go.
     last_ns: u64,
     reordered: u64,
@@ -83,7 +83,8 @@ impl Window {
     #[inline]
     pub(crate) fn push(&mut self, place: Place, id: EventId, name: &[u8], fields: &Fields<'_>) {
         let at = self.take(place, What::Event(id));
-        let slot = &mut self.slots[usize::from(at)];
+        let slot = &mut self.slots[at as usize];
+        let name = &name[..name.len().min(TEXT_BYTES_MAX)];
         slot.texts.extend_from_slice(name);
         slot.name_bytes = name.len() as u16;
         for (stored, value) in slot.values.iter_mut().zip(&fields.values) {
@@ -104,7 +105,7 @@ impl Window {
     }
 
     /// A slot at its place in the order. It goes behind others of the same time.
-    fn take(&mut self, place: Place, what: What) -> u16 {
+    fn take(&mut self, place: Place, what: What) -> u32 {
         let Place { time_ns, cpu, task } = place;
         let at = if let Some(at) = self.free.pop() {
             at
@@ -118,14 +119,14 @@ impl Window {
                 values: [Stored::Missing; FIELDS_MAX],
                 texts: Vec::new(),
             });
-            (self.slots.len() - 1) as u16
+            (self.slots.len() - 1) as u32
         };
-        let slot = &mut self.slots[usize::from(at)];
+        let slot = &mut self.slots[at as usize];
         (slot.time_ns, slot.cpu, slot.task, slot.what) = (time_ns, cpu, task, what);
         slot.name_bytes = 0;
         slot.texts.clear();
         let slots = &self.slots;
-        let is_later = |other: &u16| slots[usize::from(*other)].time_ns > time_ns;
+        let is_later = |other: &u32| slots[*other as usize].time_ns > time_ns;
         if self.order.back().is_none_or(|last| !is_later(last)) {
             self.order.push_back(at);
         } else {
@@ -155,14 +156,14 @@ impl Window {
     fn release_first(&mut self, decoder: &mut Decoder, batch: &mut Batch) {
         let Some(at) = self.order.pop_front() else { return };
         self.free.push(at);
-        let slot = &self.slots[usize::from(at)];
+        let slot = &self.slots[at as usize];
         let Slot { time_ns, cpu, .. } = *slot;
         let Some(late_ns) = self.last_ns.checked_sub(time_ns).filter(|late_ns| *late_ns > 0) else {
             self.last_ns = time_ns;
             if self.lost.is_some() {
                 self.tell_lost(batch);
             }
-            self.slots[usize::from(at)].tell(decoder, batch);
+            self.slots[at as usize].tell(decoder, batch);
             return;
         };
         self.late_max_ns = self.late_max_ns.max(late_ns);
@@ -269,5 +270,40 @@ mod tests {
         );
         assert!(told.is_sorted_by_key(|(time_ns, ..)| *time_ns));
         assert_eq!(told.len() as u64, held + 100 + 1 + 2);
+    }
+
+    #[test]
+    fn one_line_can_hold_very_many_events() {
+        let id = EventId::of("local_timer_entry").unwrap();
+        let mut window = Window::default();
+        let mut batch = Batch::default();
+        let mut decoder =
+            Decoder::new(Endian::Little, ClockOffsets::default(), 1, Symbols::default());
+        for time_ns in 0..70_000 {
+            let place = Place { time_ns, cpu: CpuId(0), task: TaskId(7) };
+            window.push(place, id, b"", &Fields::default());
+        }
+        window.release_all(&mut decoder, &mut batch);
+        assert!(batch.events.iter().map(|event| event.time_ns).eq(0..70_000));
+    }
+
+    #[test]
+    fn what_stands_for_a_name_can_be_very_long() {
+        let id = EventId::of("sched_process_exit").unwrap();
+        let mut fields = Fields::default();
+        fields.set(0, Value::Number(7));
+        for field in 1..FIELDS_MAX {
+            fields.set(field, Value::Text(&[b'x'; 2 * TEXT_BYTES_MAX]));
+        }
+        for bytes in [65_000, 65_536, 70_000] {
+            let mut window = Window::default();
+            let mut batch = Batch::default();
+            let mut decoder =
+                Decoder::new(Endian::Little, ClockOffsets::default(), 1, Symbols::default());
+            let place = Place { time_ns: 1, cpu: CpuId(0), task: TaskId(8) };
+            window.push(place, id, &vec![b'n'; bytes], &fields);
+            window.release_all(&mut decoder, &mut batch);
+            assert!(batch.names.iter().all(|(_, name)| name.len() <= TEXT_BYTES_MAX), "{bytes}");
+        }
     }
 }

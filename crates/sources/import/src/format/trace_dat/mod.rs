@@ -164,10 +164,7 @@ fn choose<'a>(
     told: &'a Told,
     notes: &mut Vec<String>,
 ) -> Result<&'a Buffer, ImportError> {
-    let bytes = |buffer: &Buffer| -> u64 {
-        let is_there = |cpu: &options::CpuData| data.bytes().saturating_sub(cpu.at).min(cpu.bytes);
-        buffer.cpus.iter().map(is_there).fold(0, u64::saturating_add)
-    };
+    let bytes = |buffer: &Buffer| bytes_there(data, buffer);
     let told_bytes = |buffer: &Buffer| -> u64 {
         buffer.cpus.iter().map(|cpu| cpu.bytes).fold(0, u64::saturating_add)
     };
@@ -202,7 +199,17 @@ fn choose<'a>(
         };
         notes.push(format!("of the file's trace instances {} was read; {left_out}", shown(chosen)));
     }
+    // Otherwise a small file could be many CPUs' pages over and over.
+    if bytes(chosen) > data.bytes() {
+        return Err(data.broken(chosen.at, "the events of several CPUs are said to be the same bytes"));
+    }
     Ok(chosen)
+}
+
+/// Bytes of all CPUs' pages, as far as the file has them.
+fn bytes_there(data: &Data, buffer: &Buffer) -> u64 {
+    let is_there = |cpu: &options::CpuData| data.bytes().saturating_sub(cpu.at).min(cpu.bytes);
+    buffer.cpus.iter().map(is_there).fold(0, u64::saturating_add)
 }
 
 impl Source for Reader {

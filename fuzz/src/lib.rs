@@ -1,0 +1,34 @@
+//! Any bytes through everything that reads other programs' files, and what must hold of it.
+//!
+//! A [`Target`] takes bytes as a file of its format and reads them to the end. Whatever they are, it
+//! must not panic, its events must be in order of time and fit their records, and it must not take
+//! more memory than it says. The same targets run in two ways: by libFuzzer, guided by coverage, for
+//! as long as somebody wants (`run.sh`); and in a test, over the committed inputs and some thousand
+//! changed ones ([`mutate`]).
+//!
+//! Start reading at [`target`].
+#![forbid(unsafe_code)]
+
+mod drain;
+mod inputs;
+pub mod mutate;
+pub mod target;
+
+pub use inputs::Inputs;
+pub use target::{Target, targets};
+
+/// Runs a target over an input.
+///
+/// # Panics
+/// Where something does not hold that must.
+pub fn check(target: &dyn Target, bytes: &[u8]) {
+    let memory = allocation_counter::measure(|| target.run(bytes));
+    let bytes_max = target.memory_max(bytes.len());
+    assert!(
+        memory.bytes_max <= bytes_max,
+        "{} takes {} bytes of memory for an input of {}, and {bytes_max} are allowed",
+        target.name(),
+        memory.bytes_max,
+        bytes.len(),
+    );
+}
