@@ -33,7 +33,7 @@ macro_rules! registry {
     };
 }
 
-registry![perf_script::PerfScript, ftrace_text::FtraceText,];
+registry![perf_data::PerfData, perf_script::PerfScript, ftrace_text::FtraceText,];
 
 /// Every format.
 pub fn formats() -> impl Iterator<Item = &'static dyn Format> {

@@ -146,8 +146,9 @@ impl LineReader {
         }
         if !is_whole {
             // Its last number may be only the beginning of one.
-            self.open = None;
-            self.notes.cut();
+            if self.open.take().is_some() || found.is_some() {
+                self.notes.cut();
+            }
         } else if let Some(head) = found {
             self.take_last(&head, line, next, number);
         } else if self.open.is_some() {
