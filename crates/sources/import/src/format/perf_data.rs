@@ -7,7 +7,7 @@ use super::Format;
 use crate::text::{self, Style, Text};
 use crate::{Import, ImportError, Input, Options};
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 use tardy_model::SourceError;
@@ -53,6 +53,7 @@ impl Format for PerfData {
 
 /// What perf prints. It ends when this is dropped.
 struct Printed {
+    path: PathBuf,
     child: Child,
     output: ChildStdout,
     complaint: Option<JoinHandle<String>>,
@@ -75,7 +76,7 @@ impl Printed {
         command.args(ARGUMENTS).arg(path);
         // What its user has set for himself must not change what it prints.
         command.env("PERF_CONFIG", "/dev/null").env("LC_ALL", "C");
-        Self::start(command).map_err(|error| {
+        Self::start(path, command).map_err(|error| {
             cannot(if error.kind() == io::ErrorKind::NotFound {
                 "there is no perf here: install it (Debian: linux-perf, Ubuntu: linux-tools), or run \
                  `perf script --ns -F comm,tid,cpu,time,event,trace` where the file was recorded and \
@@ -87,13 +88,13 @@ impl Printed {
         })
     }
 
-    fn start(mut command: Command) -> io::Result<Self> {
+    fn start(path: &Path, mut command: Command) -> io::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let (output, errors) = (child.stdout.take(), child.stderr.take());
         let complaint = errors.map(|errors| std::thread::spawn(|| complaint(errors)));
         let output = output.unwrap_or_else(|| unreachable!("its output is a pipe"));
-        Ok(Self { child, output, complaint })
+        Ok(Self { path: path.to_owned(), child, output, complaint })
     }
 }
 
@@ -137,7 +138,7 @@ impl text::Input for Printed {
         if status.success() {
             return Ok(None);
         }
-        let what = format!("perf script failed ({status})");
+        let what = format!("`perf script` failed on {} ({status})", self.path.display());
         let why = complaint.map_or(what.clone(), |complaint| format!("{what}: {complaint}"));
         if has_events {
             Ok(Some(format!("{why}; what it printed before is good")))
@@ -161,6 +162,7 @@ impl Drop for Printed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tardy_model::{Batch, Source};
 
     #[test]
     fn a_machine_without_perf_says_so() {
@@ -170,10 +172,48 @@ mod tests {
         assert!(error.contains("save it in one first"), "{error}");
     }
 
+    fn shell(script: &str) -> Printed {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Printed::start(Path::new("perf.data"), command).unwrap()
+    }
+
+    /// How many events a text has, and what its notes say.
+    fn read(printed: Printed) -> Result<(usize, String), SourceError> {
+        let mut text = Text::new(Style::Perf, Path::new("perf.data"), printed, &Options::default());
+        let (mut batch, mut events) = (Batch::default(), 0);
+        while text.next_batch(&mut batch)? {
+            events += batch.events.len();
+            batch.clear();
+        }
+        Ok((events, text.closing().notes.join("\n")))
+    }
+
+    const LINE: &str = "a 7 [000] 1.000000001: irq:softirq_entry: vec=4 [action=BLOCK]";
+
+    #[test]
+    fn what_is_printed_is_read_and_remarks_are_not_errors() {
+        let remark = "echo \"'trace' not valid for hardware events. Ignoring.\" >&2";
+        let (events, notes) = read(shell(&format!("{remark}; echo '{LINE}'"))).unwrap();
+        // The task's name, and the event.
+        assert_eq!(events, 2);
+        assert!(!notes.contains("perf script"), "{notes}");
+    }
+
+    #[test]
+    fn a_failure_is_told_with_its_reason() {
+        let fails = "echo 'x. Ignoring.' >&2; echo 'it is broken' >&2; echo more >&2; exit 3";
+        let error = read(shell(fails)).unwrap_err().to_string();
+        assert!(error.contains("perf.data") && error.ends_with(": it is broken"), "{error}");
+        let (events, notes) = read(shell(&format!("echo '{LINE}'; {fails}"))).unwrap();
+        assert_eq!(events, 2, "what came before stays");
+        assert!(notes.contains("it is broken"), "{notes}");
+    }
+
     #[test]
     fn a_program_whose_output_is_not_read_is_ended() {
         // `yes` never ends by itself.
-        let mut printed = Printed::start(Command::new("yes")).unwrap();
+        let mut printed = Printed::start(Path::new("x"), Command::new("yes")).unwrap();
         printed.read_exact(&mut [0; 1000]).unwrap();
         let id = printed.child.id();
         drop(printed);

@@ -133,7 +133,9 @@ impl LineReader {
             if colon < from || !may_end_time(line, colon) {
                 continue;
             }
-            let Some(head) = head(self.style, line, from, found.is_none(), colon) else { continue };
+            // Behind text of the event before, a name's beginning cannot be told.
+            let is_first = found.is_none() && self.open.is_none();
+            let Some(head) = head(self.style, line, from, is_first, colon) else { continue };
             match found {
                 None => self.finish_open(&line[..head.start], &[], true),
                 // What programs write into a trace themselves may look like anything.
@@ -268,20 +270,14 @@ impl LineReader {
 
     /// Keeps the end of a line where a head begins there and goes on in the next.
     fn carry(&mut self, line: &[u8], next: &[u8]) {
-        let next = next.trim_ascii_start();
-        let may_go_on = match next.first() {
-            Some(b'[' | b'0'..=b'9') => true,
-            Some(_) => line.trim_ascii_end().ends_with(b":"),
-            None => false,
-        };
-        if !may_go_on {
+        // Programs indent names that are short, and mail programs do not.
+        let first_word = next.split(|byte| *byte == b' ').next().unwrap_or_default();
+        if first_word.is_empty() || ends_in_task(first_word) {
             return;
         }
         let line = line.trim_ascii_end();
-        let is_space = |byte: &u8| *byte == b' ';
-        // A head has at most five words before its event's name.
-        let spaces = line.iter().enumerate().rev().filter(|(_, byte)| is_space(byte));
-        let tail_at = spaces.map(|(at, _)| at + 1).nth(4).unwrap_or(0);
+        let spaces = line.iter().enumerate().rev().filter(|(_, byte)| **byte == b' ');
+        let tail_at = spaces.map(|(at, _)| at + 1).nth(HEAD_WORDS_MAX - 1).unwrap_or(0);
         let tail = &line[tail_at..];
         let mut probe = tail.to_vec();
         probe.push(b' ');
@@ -324,6 +320,15 @@ impl LineReader {
         }
         self.cpus.get_mut(at)
     }
+}
+
+/// A head's words before its event's name: `NAME-PID ( PROCESS) [CPU] columns TIME:`.
+const HEAD_WORDS_MAX: usize = 6;
+
+/// Whether it is a head's first word, so that nothing of the head is in the line before: `NAME-PID`.
+fn ends_in_task(word: &[u8]) -> bool {
+    let digits = word.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && word[..word.len() - digits].ends_with(b"-")
 }
 
 /// How much of a next line is looked at for the rest of a head.
