@@ -153,7 +153,7 @@ const SAME: &[(&[&str], &str)] = &[
 
 /// What the last event of a one-line trace means.
 fn meaning(line: &str) -> String {
-    let read = read(format!("{line}\n"));
+    let read = read(format!("# trace_clock: mono\n{line}\n"));
     let last = read.events.last().unwrap_or_else(|| panic!("no event: {line}: {:?}", read.closing));
     assert_eq!(last.time_ns, 5_000_001_000, "{line}");
     // Names are nobody's CPU's.

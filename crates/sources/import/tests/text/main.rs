@@ -12,6 +12,7 @@ mod recorded;
 
 use std::io::Write;
 use tardy_import::{Closing, Options, Origin};
+use tardy_model::event::{ExpireBegin, TimerArm};
 use tardy_model::{Batch, Event, Kind, Tables};
 
 /// What a file means.
@@ -42,6 +43,17 @@ impl Read {
             })
             .collect()
     }
+}
+
+/// The same without expiries, which are placed by all of the kernel's clock readings in a trace: so
+/// they depend on how exactly its times are shown, and on where it ends.
+pub(crate) fn without_expiry(event: &Event) -> Event {
+    let kind = match event.kind() {
+        Kind::TimerArm(arm) => TimerArm { soft_ns: 0, ..arm }.into(),
+        Kind::ExpireBegin(begin) => ExpireBegin { soft_ns: 0, ..begin }.into(),
+        kind => kind,
+    };
+    Event::new(event.time_ns, event.cpu, event.task, kind)
 }
 
 /// Reads a text as a file.

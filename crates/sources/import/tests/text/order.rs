@@ -63,9 +63,9 @@ fn slightly_out_of_order() {
 #[test]
 fn far_out_of_order_is_lost_and_said() {
     let line = |time: u64| format!("a-1 [000] {time}.000000: sys_exit: NR 1 = 0\n");
-    let mut trace: String = (10_000..20_000).map(line).collect();
+    let mut trace: String = (10_000..60_000).map(line).collect();
     trace.extend((1..5).map(line));
-    trace.push_str(&line(30_000));
+    trace.push_str(&line(70_000));
     let lost = losses(&trace);
     assert_eq!(lost.len(), 1, "{lost:?}");
     assert_eq!((lost[0].2, lost[0].3), (1_000_000_000, 4));

@@ -1,6 +1,6 @@
 //! What real programs wrote.
 
-use super::{Read, read};
+use super::{Read, read, without_expiry};
 use tardy_model::{Event, Kind, TaskId};
 
 macro_rules! data {
@@ -11,7 +11,9 @@ macro_rules! data {
 
 /// Kinds with their places; of times as much as microseconds show.
 fn at_micros(read: &Read, to_micros: impl Fn(u64) -> u64) -> Vec<(u64, u16, TaskId, Kind)> {
-    let told = |event: &Event| (to_micros(event.time_ns), event.cpu.0, event.task, event.kind());
+    let told = |event: &Event| {
+        (to_micros(event.time_ns), event.cpu.0, event.task, without_expiry(event).kind())
+    };
     read.of_kinds().iter().map(told).collect()
 }
 
