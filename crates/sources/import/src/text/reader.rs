@@ -239,11 +239,9 @@ impl LineReader {
         }
         let task = place.task.0;
         // Every CPU has an idle task of its own name; `<...>` stands for one that was not known.
-        let is_new = task != 0 && name != b"<...>";
-        let is_new = is_new
-            && self
-                .cpu(place.cpu.0)
-                .is_some_and(|cpu| std::mem::replace(&mut cpu.named, task) != task);
+        let may_name = task != 0 && name != b"<...>";
+        let cpu = if may_name { self.cpu(place.cpu.0) } else { None };
+        let is_new = cpu.is_some_and(|cpu| std::mem::replace(&mut cpu.named, task) != task);
         self.window.push(place, parsed.id, if is_new { name } else { b"" }, &parsed.fields);
     }
 
@@ -284,7 +282,7 @@ impl LineReader {
         probe.extend_from_slice(&next[..next.len().min(PROBE_BYTES_MAX)]);
         let colons = memchr_iter(b':', &probe).filter(|colon| may_end_time(&probe, *colon));
         let across = colons
-            .filter_map(|colon| head(self.style, &probe, 0, tail_at == 0, colon))
+            .filter_map(|colon| head(self.style, &probe, 0, false, colon))
             .find(|head| head.start < tail.len() && head.body > tail.len());
         if let Some(head) = across {
             self.carried.extend_from_slice(&tail[head.start..]);
@@ -368,6 +366,7 @@ mod tests {
                 "trace-cmd-1308 [000] d..1. 12165.412251:",
             ),
             ("sys_exit: NR 162 = 0", "[000] and so on", ""),
+            ("...", "lo prio-1308 [000] 12165.412251: sys_exit: NR 1 = 0", ""),
             ("Analysis:", "At .412229, High does a futex lock", ""),
             (
                 "a-1 [000] 1.000000: sys_exit: NR 162 = 0",

@@ -126,11 +126,9 @@ fn wrap(text: &str, width: usize, mark: &str) -> String {
 #[test]
 fn wrapped_at_any_width_and_quoted() {
     let expected = read(MAIL).events;
-    for width in 40..140 {
-        for mark in ["", "> ", ">> > "] {
-            let read = read(wrap(MAIL, width, mark));
-            assert_eq!(read.events, expected, "width {width}, marked `{mark}`");
-        }
+    for (width, mark) in (40..140).zip(["", "> ", ">> > "].into_iter().cycle()) {
+        let read = read(wrap(MAIL, width, mark));
+        assert_eq!(read.events, expected, "width {width}, marked `{mark}`");
     }
 }
 
