@@ -33,7 +33,12 @@ macro_rules! registry {
     };
 }
 
-registry![trace_dat::TraceDat, perf_script::PerfScript, ftrace_text::FtraceText,];
+registry![
+    trace_dat::TraceDat,
+    perf_data::PerfData,
+    perf_script::PerfScript,
+    ftrace_text::FtraceText,
+];
 
 /// Every format.
 pub fn formats() -> impl Iterator<Item = &'static dyn Format> {

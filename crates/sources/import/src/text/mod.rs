@@ -32,7 +32,15 @@ use tardy_model::{Batch, Source, SourceError};
 
 /// Whether there is an event in `text` as this style has it.
 pub(crate) fn has_event(style: Style, text: &[u8]) -> bool {
-    text.split(|byte| *byte == b'\n').any(|line| first_head(style, line).is_some())
+    let mut reader = LineReader::new(style);
+    let mut lines = text.split(|byte| *byte == b'\n').map(unquoted).peekable();
+    while let Some(line) = lines.next() {
+        reader.read(line, lines.peek().copied().unwrap_or_default(), 0, true);
+        if reader.unit().is_some() {
+            return true;
+        }
+    }
+    false
 }
 
 /// What a text is read from; it may have more to say than its bytes.
