@@ -19,6 +19,12 @@ pub(super) struct Told {
     pub(super) buffers: Vec<Buffer>,
     /// Sections of version 7, by their ids, and where they are.
     pub(super) sections: Vec<(u16, u64)>,
+    /// The CPUs of the top instance that had events, by their statistics.
+    pub(super) cpus_with_events: Vec<u16>,
+    /// The statistics come to those of another instance.
+    are_others: bool,
+    /// Where CPUs' events are was found without the file's table, which is cut off.
+    pub(super) is_recovered: bool,
     /// A guest's trace that can be put on its host's clock.
     pub(super) has_time_shift: bool,
 }
@@ -54,6 +60,7 @@ pub(super) const CPUS_MAX: u32 = 1 << 14;
 
 /// Numbers of options.
 const DONE: u16 = 0;
+const CPUSTAT: u16 = 2;
 const BUFFER: u16 = 3;
 const TRACECLOCK: u16 = 4;
 const UNAME: u16 = 5;
@@ -110,6 +117,7 @@ impl Told {
                 self.offset_ns = self.offset_ns.wrapping_add(c_number(&text(option)?).unwrap_or(0));
             }
             CPUCOUNT => self.cpus = option.u32(WHAT)?,
+            CPUSTAT => self.read_statistics(&text(option)?),
             TIME_SHIFT => self.has_time_shift = true,
             TSC2NSEC => {
                 let (mult, shift) = (option.u32(WHAT)?, option.u32(WHAT)?);
@@ -127,10 +135,30 @@ impl Told {
             id if SECTIONS.contains(&id) && has_sections && self.sections.len() < SECTIONS_MAX => {
                 self.sections.push((id, option.u64(WHAT)?));
             }
-            // Statistics, hooks, maps of processes, and what newer versions add.
+            // Hooks, maps of processes, and what newer versions add.
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl Told {
+    /// Lines of `per_cpu/cpu*/stats`, after the CPU's number.
+    fn read_statistics(&mut self, text: &str) {
+        let value = |key: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(key))
+                .and_then(|it| it.trim().parse().ok())
+        };
+        self.are_others |= text.trim_start().starts_with("Buffer:");
+        if !self.are_others
+            && self.cpus_with_events.len() < CPUS_MAX as usize
+            && let Some(cpu) = value("CPU:")
+            && value("read events:").is_none_or(|events: u64| events > 0)
+            && let Ok(cpu) = u16::try_from(cpu)
+        {
+            self.cpus_with_events.push(cpu);
+        }
     }
 }
 
