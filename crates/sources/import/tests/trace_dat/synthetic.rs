@@ -275,3 +275,36 @@ fn parts_that_cannot_be_unpacked_are_losses_between_those_that_can() {
         format!("CPU 0: 1 compressed parts cannot be unpacked, the first at byte {}", second - 8);
     assert!(part.closing.notes.iter().any(|it| it.starts_with(&note)), "{:?}", part.closing.notes);
 }
+
+#[test]
+fn files_without_events_say_what_to_do() {
+    let machine = MACHINES[2];
+    let bytes = machine.v6("mono", &[], &[instance(machine, "", 2, 0)]);
+    let find = |what: &[u8]| bytes.windows(what.len()).position(|window| window == what).unwrap();
+    let why = |bytes: &[u8]| read_bytes(bytes).err().unwrap().to_string();
+    // A recorder that was killed has written no more than this.
+    let killed = why(&bytes[..find(b"options  \0") - 4]);
+    assert!(killed.contains("trace-cmd restore"), "{killed}");
+    let killed = why(&bytes[..find(b"flyrecord\0")]);
+    assert!(killed.contains("trace-cmd restore"), "{killed}");
+    let mut text = bytes.clone();
+    let at = find(b"flyrecord\0");
+    text[at..at + 10].copy_from_slice(b"latency  \0");
+    assert!(why(&text).contains("latency tracer"), "{}", why(&text));
+    // Cut where the first page would begin.
+    let cut = why(&bytes[..at + 10 + 2 * 16]);
+    assert!(cut.contains("cut short before its first event"), "{cut}");
+}
+
+#[test]
+fn options_that_go_in_a_circle_end() {
+    let machine = MACHINES[0];
+    let mut bytes = machine.v7("mono", &[], Packing::None, &[instance(machine, "", 1, 0)]);
+    // The last list's last option says where the next is: the first, which is the file's last part.
+    let first = u64::from_le_bytes(bytes[27..35].try_into().unwrap());
+    let at = first as usize - 8;
+    assert_eq!(bytes[at..at + 8], [0; 8]);
+    bytes[at..at + 8].copy_from_slice(&first.to_le_bytes());
+    let why = read_bytes(&bytes).err().unwrap().to_string();
+    assert!(why.contains("do not end"), "{why}");
+}

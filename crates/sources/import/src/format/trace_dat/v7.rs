@@ -6,6 +6,7 @@ use super::meta::Meta;
 use super::packing::Packing;
 use super::recover;
 use crate::ImportError;
+use std::collections::BTreeSet;
 
 /// Numbers of sections, which are those of the options that announce them.
 const OPTIONS: u16 = 0;
@@ -49,11 +50,10 @@ pub(super) fn read(
         ));
     }
     let mut next = options_at;
-    let mut lists = 0;
+    let mut seen = BTreeSet::new();
     let mut end = options_at;
     while next != 0 {
-        lists += 1;
-        if lists > OPTION_LISTS_MAX {
+        if seen.len() == OPTION_LISTS_MAX || !seen.insert(next) {
             return Err(data.broken(next, "its options do not end"));
         }
         match read_options(data, header, packing, next, &mut meta) {
