@@ -1,6 +1,7 @@
 //! The file's bytes: nothing is read, and no memory taken, for what lies beyond its end.
 
 use super::NAME;
+use super::packing::Unpacker;
 use crate::ImportError;
 use std::fs::File;
 use std::io;
@@ -13,13 +14,16 @@ pub(super) struct Data {
     file: File,
     path: PathBuf,
     bytes: u64,
+    unpacker: Unpacker,
 }
 
 impl Data {
     pub(super) fn new(file: File, path: &Path) -> Result<Self, ImportError> {
         let path = path.to_owned();
         match file.metadata() {
-            Ok(metadata) => Ok(Self { file, path, bytes: metadata.len() }),
+            Ok(metadata) => {
+                Ok(Self { file, path, bytes: metadata.len(), unpacker: Unpacker::default() })
+            }
             Err(source) => Err(ImportError::Io { path, source }),
         }
     }
@@ -29,8 +33,9 @@ impl Data {
         self.bytes
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// What unpacks its parts.
+    pub(super) fn unpacker(&self) -> &Unpacker {
+        &self.unpacker
     }
 
     /// The error that it is broken at a place.
