@@ -202,14 +202,14 @@ impl<S: Sink> Explainer<S> {
             }
             Kind::WokenNew(new) => {
                 let by = WokenBy { kind: WakeupKind::New, cpu: event.cpu, task: event.task };
-                let mut story = Story::of_other(time_ns, new.target, new.prio, new.target_cpu, by);
+                let story = Story::of_other(time_ns, new.target, new.prio, new.target_cpu, by);
                 let link = Link {
                     time_ns,
                     by: Culprit::Task(event.task),
                     started: true,
                     work: NameId::NONE,
                 };
-                story.led_by(&self.threads.woken(new.target, new.target_cpu, link, event.task));
+                self.threads.woken(new.target, new.target_cpu, link, event.task);
                 self.begin(new.target, story);
             }
             Kind::Switch(switch) => self.switch(event, cpu, switch),
@@ -320,7 +320,7 @@ impl<S: Sink> Explainer<S> {
             _ => activity.culprit(),
         };
         let link = Link { time_ns: event.time_ns, by: who, started: false, work: NameId::NONE };
-        let chain = self.threads.woken(waking.target, waking.target_cpu, link, by_task);
+        self.threads.woken(waking.target, waking.target_cpu, link, by_task);
         let Some(victim) = self.victims.get_mut(&waking.target) else { return };
         let by = WokenBy { kind, cpu: event.cpu, task: by_task };
         if victim.on_cpu && !victim.is_told_later(kind) {
@@ -335,9 +335,6 @@ impl<S: Sink> Explainer<S> {
                     && (kind != WakeupKind::Timer || story.kind() == WakeupKind::Lock) =>
             {
                 story.woken_again(event.time_ns, waking.target_cpu, by);
-                if kind == WakeupKind::Task && story.kind() == WakeupKind::Lock {
-                    story.led_by(&chain);
-                }
                 return;
             }
             // It is on its way into the wait for a lock, or out of it.
@@ -346,7 +343,7 @@ impl<S: Sink> Explainer<S> {
         }
         // A story whose end was not told (a mark lost, a signal) ends where the victim ran.
         self.close_at_switch_in(waking.target);
-        let mut story = match expiry {
+        let story = match expiry {
             Some(expiry) => {
                 let armed = self.armed(expiry.timer);
                 let armed_ns =
@@ -365,9 +362,6 @@ impl<S: Sink> Explainer<S> {
                 Story::of_other(event.time_ns, waking.target, waking.prio, waking.target_cpu, by)
             }
         };
-        if kind == WakeupKind::Task {
-            story.led_by(&chain);
-        }
         self.begin(waking.target, story);
     }
 

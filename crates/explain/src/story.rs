@@ -3,11 +3,11 @@
 use crate::cause;
 use crate::cpu::{Cpu, Expiry};
 use crate::piece::{Activity, Case, Phase, Piece};
-use crate::threads::{Chain, Threads};
+use crate::threads::Threads;
 use crate::wait::{Held, Wait};
 use tardy_model::event::{SyscallEnter, TaskState};
 use tardy_model::{
-    BlockedOn, Boost, CpuId, Culprit, LockCall, Prio, Segment, Stretch, StretchKind, TaskId,
+    BlockedOn, Boost, CpuId, Culprit, Link, LockCall, Prio, Segment, Stretch, StretchKind, TaskId,
     TimerId, Wakeup, WakeupKind,
 };
 
@@ -38,7 +38,6 @@ pub(crate) struct Story {
     waits: Vec<Wait>,
     boosts: Vec<Boost>,
     lock: Option<LockCall>,
-    chain: Chain,
 }
 
 /// Who woke whom, and how.
@@ -58,7 +57,6 @@ impl Story {
             waits: Vec::new(),
             boosts: Vec::new(),
             lock: None,
-            chain: Chain::EMPTY,
         }
     }
 
@@ -288,17 +286,25 @@ impl Story {
         !self.waits.is_empty()
     }
 
-    /// How the victim came to be woken.
-    pub(crate) fn led_by(&mut self, chain: &Chain) {
-        self.chain = *chain;
-    }
-
     /// Somebody ends the victim's wait.
     pub(crate) fn woken_again(&mut self, time_ns: u64, target_cpu: CpuId, by: WokenBy) {
         if let Some(wait) = self.waits.last_mut() {
             wait.ended_by(by.task);
         }
         self.stage(time_ns, Phase::Runnable, target_cpu, by);
+    }
+
+    /// Who led to it; of a timer's or an interrupt's wakeup there is nothing to tell.
+    fn chain<'a>(&self, threads: &'a Threads) -> &'a [Link] {
+        match self.case.kind {
+            WakeupKind::Task | WakeupKind::New => threads.chain(self.case.task),
+            // Where a task ended the wait.
+            WakeupKind::Lock => match threads.chain(self.case.task) {
+                chain @ [Link { by: Culprit::Task(_), .. }, ..] => chain,
+                _ => &[],
+            },
+            _ => &[],
+        }
     }
 
     /// The whole wakeup, ended at `end_ns`, with its balance. The place of each segment's cause in
@@ -356,7 +362,7 @@ impl Story {
             stretches: stretches.found,
             boosts: self.boosts.clone(),
             lock: self.lock,
-            chain: self.chain.links().to_vec(),
+            chain: self.chain(threads).to_vec(),
         }
     }
 }

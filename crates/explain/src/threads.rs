@@ -63,34 +63,30 @@ impl Recent {
 }
 
 /// Who woke whom, the latest link first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Chain {
+#[derive(Debug)]
+struct Chain {
     links: [Link; CHAIN_MAX],
     len: u8,
 }
 
 impl Chain {
-    pub(crate) const EMPTY: Self = Self {
+    const EMPTY: Self = Self {
         links: [Link { time_ns: 0, by: Culprit::Nobody, started: false, work: NameId::NONE };
             CHAIN_MAX],
         len: 0,
     };
 
-    pub(crate) fn links(&self) -> &[Link] {
+    fn links(&self) -> &[Link] {
         &self.links[..usize::from(self.len)]
     }
 
-    /// A chain of this link and those that led to it.
-    fn begun_by(link: Link, before: Option<&Self>) -> Self {
-        let mut chain = Self::EMPTY;
-        chain.links[0] = link;
-        chain.len = 1;
-        if let Some(before) = before {
-            let kept = usize::from(before.len).min(CHAIN_MAX - 1);
-            chain.links[1..=kept].copy_from_slice(&before.links[..kept]);
-            chain.len += kept as u8;
-        }
-        chain
+    /// Becomes a chain of this link and those that led to it.
+    fn begin(&mut self, link: Link, before: Option<&Self>) {
+        let before = before.map_or(&[] as &[Link], Self::links);
+        let kept = before.len().min(CHAIN_MAX - 1);
+        self.links[1..=kept].copy_from_slice(&before[..kept]);
+        self.links[0] = link;
+        self.len = 1 + kept as u8;
     }
 }
 
@@ -125,30 +121,37 @@ impl Threads {
     }
 
     fn of(&mut self, task: TaskId) -> Option<&mut Thread> {
+        let place = self.place(task)?;
+        Some(&mut self.threads[place as usize])
+    }
+
+    /// Where a thread is kept; a new one gets a place, if there is any.
+    fn place(&mut self, task: TaskId) -> Option<u32> {
         if task == TaskId::IDLE {
             return None;
         }
-        if !self.places.contains_key(&task) {
-            let nowhere = Change { since_ns: 0, doing: Doing::Waits, cpu: CpuId(0) };
-            let fresh = Thread {
-                recent: Recent { changes: [nowhere; DOINGS_MAX], count: 0 },
-                call: None,
-                boosted: Vec::new(),
-                chain: Chain::EMPTY,
-                work: NameId::NONE,
-            };
-            let place = if let Some(place) = self.free.pop() {
-                self.threads[place as usize] = fresh;
-                place
-            } else if self.threads.len() < THREADS_MAX {
-                self.threads.push(fresh);
-                self.threads.len() as u32 - 1
-            } else {
-                return None;
-            };
-            self.places.insert(task, place);
+        if let Some(place) = self.places.get(&task) {
+            return Some(*place);
         }
-        self.get_mut(task)
+        let nowhere = Change { since_ns: 0, doing: Doing::Waits, cpu: CpuId(0) };
+        let fresh = Thread {
+            recent: Recent { changes: [nowhere; DOINGS_MAX], count: 0 },
+            call: None,
+            boosted: Vec::new(),
+            chain: Chain::EMPTY,
+            work: NameId::NONE,
+        };
+        let place = if let Some(place) = self.free.pop() {
+            self.threads[place as usize] = fresh;
+            place
+        } else if self.threads.len() < THREADS_MAX {
+            self.threads.push(fresh);
+            self.threads.len() as u32 - 1
+        } else {
+            return None;
+        };
+        self.places.insert(task, place);
+        Some(place)
     }
 
     pub(crate) fn gone(&mut self, task: TaskId) {
@@ -183,18 +186,26 @@ impl Threads {
     }
 
     /// A task is woken. `led_by` is the waker whose own waking led to this one.
-    pub(crate) fn woken(&mut self, task: TaskId, cpu: CpuId, link: Link, led_by: TaskId) -> Chain {
-        let waker = self.get(led_by);
-        let link = Link { work: waker.map_or(NameId::NONE, |waker| waker.work), ..link };
-        let chain = Chain::begun_by(link, waker.map(|waker| &waker.chain));
-        if let Some(thread) = self.of(task) {
-            thread.chain = chain;
-            let change = Change { since_ns: link.time_ns, doing: Doing::Waits, cpu };
-            if thread.recent.last().is_none_or(|last| last.doing != Doing::Runs) {
-                thread.recent.push(change);
-            }
+    pub(crate) fn woken(&mut self, task: TaskId, cpu: CpuId, link: Link, led_by: TaskId) {
+        let Some(place) = self.place(task) else { return };
+        let waker = self.places.get(&led_by).copied().filter(|waker| *waker != place);
+        if let Some(waker) = waker {
+            let pair = [place as usize, waker as usize];
+            let pair = self.threads.get_disjoint_mut(pair).expect("two places in the table");
+            let [thread, waker] = pair;
+            thread.chain.begin(Link { work: waker.work, ..link }, Some(&waker.chain));
+        } else {
+            self.threads[place as usize].chain.begin(link, None);
         }
-        chain
+        let thread = &mut self.threads[place as usize];
+        if thread.recent.last().is_none_or(|last| last.doing != Doing::Runs) {
+            thread.recent.push(Change { since_ns: link.time_ns, doing: Doing::Waits, cpu });
+        }
+    }
+
+    /// How a thread came to be woken the last time, the latest link first.
+    pub(crate) fn chain(&self, task: TaskId) -> &[Link] {
+        self.get(task).map_or(&[], |thread| thread.chain.links())
     }
 
     pub(crate) fn boosts(&mut self, by: TaskId, target: TaskId) {
@@ -309,9 +320,12 @@ mod tests {
         for n in 1..20u32 {
             let by = Culprit::Task(TaskId(n));
             let link = Link { time_ns: n.into(), by, started: false, work: NameId::NONE };
-            let chain = threads.woken(TaskId(n + 1), CpuId(0), link, TaskId(n));
-            assert_eq!(chain.links().len(), (n as usize).min(CHAIN_MAX));
-            assert_eq!(chain.links()[0].by, by);
+            threads.woken(TaskId(n + 1), CpuId(0), link, TaskId(n));
+            let chain = threads.chain(TaskId(n + 1));
+            assert_eq!(chain.len(), (n as usize).min(CHAIN_MAX));
+            let times: Vec<u64> = chain.iter().map(|link| link.time_ns).collect();
+            let expected: Vec<u64> = (1..=u64::from(n)).rev().take(CHAIN_MAX).collect();
+            assert_eq!(times, expected);
         }
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn explain(
             explanation.lost_uncounted
         ));
     }
-    notes.extend(gaps(&explanation));
+    notes.extend(gaps(&explanation, manifest.source.starts_with("live-")));
     let end = input.closing();
     notes.extend(end.notes);
     notes.extend(missing(&manifest));
@@ -90,13 +90,18 @@ fn missing(manifest: &Manifest) -> Vec<String> {
 }
 
 /// A word about events that are missing without a loss.
-fn gaps(explanation: &Explanation) -> Option<String> {
+fn gaps(explanation: &Explanation, is_live: bool) -> Option<String> {
     let gaps = &explanation.gaps;
     let after = gaps.mostly_after.as_ref()?;
+    let (times, whose) = match gaps.count {
+        1 => ("once".to_owned(), "after"),
+        count => (format!("{count} times"), "mostly after"),
+    };
+    let why =
+        if is_live { "this kernel's events are silent there" } else { "events are missing there" };
     Some(format!(
-        "{} times ({:.1} ms together) a CPU told of nothing although it worked, mostly after a switch \
-         to {}: this kernel's events are silent there, and what happened is unexplained",
-        gaps.count,
+        "{times} ({:.1} ms together) a CPU told of nothing although it worked, {whose} a switch to {}: \
+         {why}, and what happened is unexplained",
         gaps.ns as f64 / 1e6,
         after.name
     ))
@@ -110,7 +115,10 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
     Context {
         title: format!("Why threads were late on {place}"),
         command_line: manifest.command_line.join(" "),
-        kernel: format!("{} {}", host.kernel_release, host.arch),
+        kernel: match format!("{} {}", host.kernel_release, host.arch).trim() {
+            "" => "that is not named".to_owned(),
+            kernel => kernel.to_owned(),
+        },
         host: host.name.clone(),
         hypervisor: host.hypervisor.clone(),
         load: None,

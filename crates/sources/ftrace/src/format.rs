@@ -166,6 +166,7 @@ impl Field {
 
     /// The field as a number, sign-extended where it is signed; `None` where the record is too
     /// short or the size is none of 1, 2, 4 and 8 bytes.
+    #[inline]
     pub fn number(&self, record: &[u8], endian: Endian) -> Option<u64> {
         let bytes = slice(record, self.offset, self.size)?;
         let value = endian.number(bytes)?;
@@ -195,6 +196,7 @@ impl Field {
     }
 }
 
+#[inline]
 fn slice(record: &[u8], offset: u32, size: u32) -> Option<&[u8]> {
     let end = offset.checked_add(size)?;
     record.get(offset as usize..end as usize)
@@ -207,20 +209,22 @@ impl Endian {
     /// An unsigned number of 1, 2, 4 or 8 bytes.
     #[inline]
     pub fn number(self, bytes: &[u8]) -> Option<u64> {
-        if !matches!(bytes.len(), 1 | 2 | 4 | 8) {
-            return None;
+        // A copy of fixed size each: a number is read several times an event.
+        macro_rules! read {
+            ($($type:ty),*) => {
+                match bytes.len() {
+                    $(size if size == size_of::<$type>() => {
+                        let bytes = bytes.try_into().ok()?;
+                        Some(u64::from(match self {
+                            Self::Little => <$type>::from_le_bytes(bytes),
+                            Self::Big => <$type>::from_be_bytes(bytes),
+                        }))
+                    })*
+                    _ => None,
+                }
+            };
         }
-        let mut wide = [0; 8];
-        match self {
-            Self::Little => {
-                wide[..bytes.len()].copy_from_slice(bytes);
-                Some(u64::from_le_bytes(wide))
-            }
-            Self::Big => {
-                wide[8 - bytes.len()..].copy_from_slice(bytes);
-                Some(u64::from_be_bytes(wide))
-            }
-        }
+        read!(u32, u64, u16, u8)
     }
 }
 

@@ -17,12 +17,13 @@ fn main() {
                 std::process::exit(1)
             });
         let opened = start.elapsed();
+        let begun = Instant::now();
         let (mut batch, mut events) = (Batch::default(), 0);
         while import.next_batch(&mut batch).expect("a readable file") {
             events += batch.events.len();
             batch.clear();
         }
-        let reading = start.elapsed() - opened;
+        let reading = begun.elapsed();
         let per_second = events as f64 / reading.as_secs_f64() / 1e6;
         println!(
             "{events} events: opened in {opened:.1?}, read in {reading:.1?}, {per_second:.1} M/s"

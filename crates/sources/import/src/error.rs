@@ -39,6 +39,16 @@ pub enum ImportError {
         /// The formats' names.
         formats: String,
     },
+    /// It is read by another program, which is not there or does not run.
+    #[error("cannot read {path} by `{program}`: {why}")]
+    Program {
+        /// Which.
+        path: PathBuf,
+        /// The program.
+        program: String,
+        /// Why, and what to do about it.
+        why: String,
+    },
     /// It is in a known format, and broken where nothing can be read without it.
     #[error("{path} is a broken {format} file: {why} (at byte {at})")]
     Broken {

@@ -114,7 +114,9 @@ fn state_of_letter(letter: u8) -> TaskState {
         b'T' | b't' => TaskState::Stopped,
         b'X' | b'x' | b'Z' => TaskState::Dead,
         b'P' => TaskState::Parked,
-        b'I' => TaskState::Idle,
+        // trace-cmd's older plugins show as `W` the bit that kernels since 4.14 use for `I`; a task
+        // never leaves a CPU in the state that had it before.
+        b'I' | b'W' => TaskState::Idle,
         _ => TaskState::Uninterruptible,
     }
 }
@@ -173,6 +175,23 @@ impl StateTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn states_as_texts_show_them() {
+        for (letters, state, preempted) in [
+            ("R", TaskState::Running, false),
+            ("R+", TaskState::Running, true),
+            ("S", TaskState::Interruptible, false),
+            ("D|K", TaskState::Uninterruptible, false),
+            ("t", TaskState::Stopped, false),
+            ("X|Z", TaskState::Dead, false),
+            ("I", TaskState::Idle, false),
+            ("W", TaskState::Idle, false),
+            ("0", TaskState::Running, false),
+        ] {
+            assert_eq!(state_of_letters(letters.as_bytes()), (state, preempted), "{letters}");
+        }
+    }
 
     #[test]
     fn state_letters_of_two_generations_of_kernels() {

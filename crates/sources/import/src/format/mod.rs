@@ -36,6 +36,7 @@ macro_rules! registry {
 registry![
     trace_dat::TraceDat,
     perfetto::Perfetto,
+    perf_data::PerfData,
     perf_script::PerfScript,
     ftrace_text::FtraceText,
 ];

@@ -25,14 +25,22 @@ use memchr::memchr_iter;
 use reader::LineReader;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use tardy_ftrace::decode::Decoder;
+use tardy_ftrace::decode::{Decoder, TraceClock};
 use tardy_ftrace::format::Endian;
 use tardy_kernel::{Abi, ClockOffsets, Symbols};
 use tardy_model::{Batch, Source, SourceError};
 
 /// Whether there is an event in `text` as this style has it.
 pub(crate) fn has_event(style: Style, text: &[u8]) -> bool {
-    text.split(|byte| *byte == b'\n').any(|line| first_head(style, line).is_some())
+    let mut reader = LineReader::new(style);
+    let mut lines = text.split(|byte| *byte == b'\n').map(unquoted).peekable();
+    while let Some(line) = lines.next() {
+        reader.read(line, lines.peek().copied().unwrap_or_default(), 0, true);
+        if reader.unit().is_some() {
+            return true;
+        }
+    }
+    false
 }
 
 /// What a text is read from; it may have more to say than its bytes.
@@ -53,7 +61,7 @@ impl Input for crate::Input {}
 /// How many events a batch has, before what one line adds.
 const BATCH_EVENTS: usize = 4096;
 
-/// Where a text does not tell how long a jiffy is: that of most distributions' kernels (250 Hz).
+/// A jiffy until the events tell how long it is: that of most distributions' kernels (250 Hz).
 const TICK_NS: u64 = 4_000_000;
 
 /// Reads the events of a text.
@@ -63,6 +71,8 @@ pub(crate) struct Text<R> {
     reader: LineReader,
     decoder: Decoder,
     origin: Origin,
+    /// The decoder has been told where the trace's clock stands.
+    knows_clock: bool,
     /// The end of the text has been dealt with.
     is_closed: bool,
 }
@@ -71,6 +81,7 @@ impl<R: Input> Text<R> {
     pub(crate) fn new(style: Style, path: &Path, input: R, options: &Options) -> Self {
         let mut decoder =
             Decoder::new(Endian::Little, ClockOffsets::default(), TICK_NS, Symbols::default());
+        decoder.guess_tick();
         if let Some(abi) = options.abi {
             decoder.set_abi(abi);
         }
@@ -80,6 +91,7 @@ impl<R: Input> Text<R> {
             reader: LineReader::new(style),
             decoder,
             origin: Origin::default(),
+            knows_clock: false,
             is_closed: false,
         }
     }
@@ -97,9 +109,25 @@ impl<R: Input> Text<R> {
         Ok(true)
     }
 
+    /// Before the first event is decoded: tells the decoder where the trace's clock stands, as far as
+    /// the events that are held back show it.
+    fn learn_clock(&mut self) {
+        self.knows_clock = true;
+        let is_monotonic = self.origin.clock == "mono";
+        self.decoder.set_trace_clock(if is_monotonic {
+            TraceClock::Monotonic
+        } else {
+            TraceClock::Other
+        });
+        self.decoder.learn_clock(&self.reader.window.readings());
+    }
+
     fn close(&mut self, batch: &mut Batch) -> Result<(), SourceError> {
         self.is_closed = true;
         self.reader.finish();
+        if !self.knows_clock {
+            self.learn_clock();
+        }
         self.reader.window.release_all(&mut self.decoder, batch);
         let has_events = self.reader.unit().is_some();
         if let Some(note) = self.lines.input().close(has_events)? {
@@ -121,6 +149,12 @@ impl<R: Input> Source for Text<R> {
             if !more {
                 self.close(batch)?;
                 return Ok(true);
+            }
+            if !self.reader.window.is_full() {
+                continue;
+            }
+            if !self.knows_clock {
+                self.learn_clock();
             }
             self.reader.release(&mut self.decoder, batch);
             if self.decoder.abi() == Abi::Unknown && !self.origin.machine.is_empty() {
@@ -147,7 +181,7 @@ impl<R: Input> Import for Text<R> {
         let reader = &self.reader;
         let mut notes = reader.notes.sentences(reader.style(), reader.unit(), &reader.window);
         notes.extend(notes::of_lines(self.lines.too_long()));
-        notes.extend(notes::of_decoder(&self.decoder, TICK_NS));
+        notes.extend(self.decoder.notes());
         Closing { missing: self.decoder.missing(), notes }
     }
 }

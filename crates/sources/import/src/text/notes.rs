@@ -3,7 +3,6 @@
 use super::head::{Style, Unit};
 use super::lines::LINE_BYTES_MAX;
 use super::window::Window;
-use tardy_ftrace::decode::{Decoder, EventId};
 
 /// How many events that could not be read are shown.
 const EXAMPLES_MAX: usize = 3;
@@ -132,20 +131,4 @@ impl Notes {
 pub(crate) fn of_lines(too_long: u64) -> Option<String> {
     (too_long > 0)
         .then(|| format!("{too_long} lines of more than {LINE_BYTES_MAX} bytes were left out"))
-}
-
-/// What the decoder could not find out from the text.
-pub(crate) fn of_decoder(decoder: &Decoder, tick_ns: u64) -> Vec<String> {
-    let mut notes = Vec::new();
-    if decoder.undecoded() > 0 {
-        notes.push(format!("{} events hold values that mean nothing", decoder.undecoded()));
-    }
-    if EventId::of("timer_start").is_some_and(|id| decoder.seen(id) > 0) {
-        notes.push(format!(
-            "the text does not tell how long a jiffy is: expiries of timer_list timers are right if \
-             the kernel's HZ is {}",
-            1_000_000_000 / tick_ns
-        ));
-    }
-    notes
 }

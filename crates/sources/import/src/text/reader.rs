@@ -133,7 +133,9 @@ impl LineReader {
             if colon < from || !may_end_time(line, colon) {
                 continue;
             }
-            let Some(head) = head(self.style, line, from, found.is_none(), colon) else { continue };
+            // Behind text of the event before, a name's beginning cannot be told.
+            let is_first = found.is_none() && self.open.is_none();
+            let Some(head) = head(self.style, line, from, is_first, colon) else { continue };
             match found {
                 None => self.finish_open(&line[..head.start], &[], true),
                 // What programs write into a trace themselves may look like anything.
@@ -146,8 +148,9 @@ impl LineReader {
         }
         if !is_whole {
             // Its last number may be only the beginning of one.
-            self.open = None;
-            self.notes.cut();
+            if self.open.take().is_some() || found.is_some() {
+                self.notes.cut();
+            }
         } else if let Some(head) = found {
             self.take_last(&head, line, next, number);
         } else if self.open.is_some() {
@@ -236,11 +239,9 @@ impl LineReader {
         }
         let task = place.task.0;
         // Every CPU has an idle task of its own name; `<...>` stands for one that was not known.
-        let is_new = task != 0 && name != b"<...>";
-        let is_new = is_new
-            && self
-                .cpu(place.cpu.0)
-                .is_some_and(|cpu| std::mem::replace(&mut cpu.named, task) != task);
+        let may_name = task != 0 && name != b"<...>";
+        let cpu = if may_name { self.cpu(place.cpu.0) } else { None };
+        let is_new = cpu.is_some_and(|cpu| std::mem::replace(&mut cpu.named, task) != task);
         self.window.push(place, parsed.id, if is_new { name } else { b"" }, &parsed.fields);
     }
 
@@ -267,27 +268,21 @@ impl LineReader {
 
     /// Keeps the end of a line where a head begins there and goes on in the next.
     fn carry(&mut self, line: &[u8], next: &[u8]) {
-        let next = next.trim_ascii_start();
-        let may_go_on = match next.first() {
-            Some(b'[' | b'0'..=b'9') => true,
-            Some(_) => line.trim_ascii_end().ends_with(b":"),
-            None => false,
-        };
-        if !may_go_on {
+        // Programs indent names that are short, and mail programs do not.
+        let first_word = next.split(|byte| *byte == b' ').next().unwrap_or_default();
+        if first_word.is_empty() || ends_in_task(first_word) {
             return;
         }
         let line = line.trim_ascii_end();
-        let is_space = |byte: &u8| *byte == b' ';
-        // A head has at most five words before its event's name.
-        let spaces = line.iter().enumerate().rev().filter(|(_, byte)| is_space(byte));
-        let tail_at = spaces.map(|(at, _)| at + 1).nth(4).unwrap_or(0);
+        let spaces = line.iter().enumerate().rev().filter(|(_, byte)| **byte == b' ');
+        let tail_at = spaces.map(|(at, _)| at + 1).nth(HEAD_WORDS_MAX - 1).unwrap_or(0);
         let tail = &line[tail_at..];
         let mut probe = tail.to_vec();
         probe.push(b' ');
         probe.extend_from_slice(&next[..next.len().min(PROBE_BYTES_MAX)]);
         let colons = memchr_iter(b':', &probe).filter(|colon| may_end_time(&probe, *colon));
         let across = colons
-            .filter_map(|colon| head(self.style, &probe, 0, tail_at == 0, colon))
+            .filter_map(|colon| head(self.style, &probe, 0, false, colon))
             .find(|head| head.start < tail.len() && head.body > tail.len());
         if let Some(head) = across {
             self.carried.extend_from_slice(&tail[head.start..]);
@@ -323,6 +318,15 @@ impl LineReader {
         }
         self.cpus.get_mut(at)
     }
+}
+
+/// A head's words before its event's name: `NAME-PID ( PROCESS) [CPU] columns TIME:`.
+const HEAD_WORDS_MAX: usize = 6;
+
+/// Whether it is a head's first word, so that nothing of the head is in the line before: `NAME-PID`.
+fn ends_in_task(word: &[u8]) -> bool {
+    let digits = word.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && word[..word.len() - digits].ends_with(b"-")
 }
 
 /// How much of a next line is looked at for the rest of a head.
@@ -362,6 +366,7 @@ mod tests {
                 "trace-cmd-1308 [000] d..1. 12165.412251:",
             ),
             ("sys_exit: NR 162 = 0", "[000] and so on", ""),
+            ("...", "lo prio-1308 [000] 12165.412251: sys_exit: NR 1 = 0", ""),
             ("Analysis:", "At .412229, High does a futex lock", ""),
             (
                 "a-1 [000] 1.000000: sys_exit: NR 162 = 0",

@@ -6,12 +6,17 @@
 
 use super::fields::{FIELDS_MAX, Fields};
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 use tardy_ftrace::decode::{Decoder, EventId, Value};
 use tardy_model::event::Loss;
 use tardy_model::{Batch, CpuId, Event, TaskId};
 
 /// How many events are held back.
 pub(crate) const EVENTS_HELD_MAX: usize = 512;
+
+/// How many are at the beginning, so that it is known from the first one on where the trace's clock
+/// stands: some tenths of a second of a busy machine, and some 10 MB.
+const FIRST_EVENTS_HELD_MAX: usize = 1 << 15;
 
 /// Longer names and texts in fields are cut; the kernel's own names are not longer (`KSYM_NAME_LEN`).
 const TEXT_BYTES_MAX: usize = 512;
@@ -64,6 +69,8 @@ pub(crate) struct Window {
     reordered: u64,
     late: u64,
     late_max_ns: u64,
+    /// Something has been let go.
+    has_begun: bool,
     /// What came too late, until it can be told.
     lost: Option<(CpuId, u64, u32)>,
 }
@@ -137,11 +144,27 @@ impl Window {
         at
     }
 
+    /// Whether something must be let go.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        let max = if self.has_begun { EVENTS_HELD_MAX } else { FIRST_EVENTS_HELD_MAX };
+        self.order.len() > max
+    }
+
+    /// The kernel's readings of its clocks in what is held, each behind its event's time, in order.
+    pub(crate) fn readings(&self) -> Vec<(u64, i64)> {
+        let held = self.order.iter().map(|at| &self.slots[usize::from(*at)]);
+        held.filter_map(|slot| Some((slot.time_ns, slot.reading_ns()?))).collect()
+    }
+
     /// Lets go what need not be held any more.
     #[inline]
     pub(crate) fn release(&mut self, decoder: &mut Decoder, batch: &mut Batch) {
-        while self.order.len() > EVENTS_HELD_MAX {
-            self.release_first(decoder, batch);
+        if self.is_full() {
+            self.has_begun = true;
+            while self.is_full() {
+                self.release_first(decoder, batch);
+            }
         }
     }
 
@@ -188,7 +211,22 @@ impl Window {
     }
 }
 
+/// The event that carries a reading, and where among its fields.
+static READING: LazyLock<(EventId, usize)> = LazyLock::new(|| {
+    let event = EventId::of("hrtimer_expire_entry").expect("an event of the decoder");
+    let field = event.fields().iter().position(|field| *field == "now");
+    (event, field.expect("the clock's reading is a field of it"))
+});
+
 impl Slot {
+    fn reading_ns(&self) -> Option<i64> {
+        let (event, field) = *READING;
+        match (self.what, self.values[field]) {
+            (What::Event(id), Stored::Number(reading_ns)) if id == event => Some(reading_ns as i64),
+            _ => None,
+        }
+    }
+
     #[inline]
     fn tell(&self, decoder: &mut Decoder, batch: &mut Batch) {
         let Self { time_ns, cpu, task, .. } = *self;
@@ -256,11 +294,12 @@ mod tests {
 
     #[test]
     fn what_comes_too_late_is_lost() {
-        let held = EVENTS_HELD_MAX as u64;
-        // As many as let the first ones go, then two that belong before those, and one more.
-        let times = (0..held + 100).map(|at| 1000 + at).chain([7, 5, 5000]);
+        let all = FIRST_EVENTS_HELD_MAX as u64 + 100;
+        // As many as let most of them go, then two that belong before those, and one more.
+        let times = (0..all).map(|at| 1000 + at).chain([7, 5, 1_000_000]);
         let (told, window) = play(times);
-        assert_eq!(window.late(), (2, 1099 - 5));
+        let last_ns = 1000 + all - 1 - EVENTS_HELD_MAX as u64;
+        assert_eq!(window.late(), (2, last_ns - 5));
         let losses: Vec<_> =
             told.iter().filter_map(|(_, cpu, loss)| Some((*cpu, (*loss)?))).collect();
         // 7 was on CPU 0, 5 on CPU 1; the order in which they are found is by time.
@@ -269,7 +308,7 @@ mod tests {
             [(0, Loss { since_ns: 7, count: 1 }), (1, Loss { since_ns: 5, count: 1 })]
         );
         assert!(told.is_sorted_by_key(|(time_ns, ..)| *time_ns));
-        assert_eq!(told.len() as u64, held + 100 + 1 + 2);
+        assert_eq!(told.len() as u64, all + 1 + 2);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 # Boots Debian's PREEMPT_RT kernel for ARMv7 in counted time (QEMU's -icount), lets trace-cmd record
 # cyclictest there, and writes what it recorded to the given folder:
 #
-#   armv7-v7.dat    version 7, zstd, trace clock `local`
-#   armv7-v6.dat    version 6, trace clock `mono`
-#   armv7.txt       `uname -a` there, and what cyclictest said of itself
+#   armv7-v7-zstd-local.dat   version 7, zstd, trace clock `local`
+#   armv7-v6-mono.dat         version 6, trace clock `mono`
+#   armv7.txt                 `uname -a` there, and what cyclictest said of itself
 #
 #   make-armv7.sh FOLDER
 #
@@ -133,5 +133,5 @@ if ! grep -q '^END v6.dat' "$work/console"; then
     exit 1
 fi
 part all.txt > "$out/armv7.txt"
-part v7.dat > "$out/armv7-v7.dat"
-part v6.dat > "$out/armv7-v6.dat"
+part v7.dat > "$out/armv7-v7-zstd-local.dat"
+part v6.dat > "$out/armv7-v6-mono.dat"

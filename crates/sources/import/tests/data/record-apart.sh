@@ -3,9 +3,10 @@
 # its own, in a trace instance of its own, so that neither mounts nor trace settings of the machine
 # change. Needs root, trace-cmd, unshare.
 #
-#   record-apart.sh [--kallsyms FILE] ARGUMENTS OF trace-cmd record
+#   record-apart.sh [--kallsyms FILE] [--cmdlines FILE] ARGUMENTS OF trace-cmd record
 #
-# --kallsyms: what the trace is to hold as /proc/kallsyms (the whole is some MB).
+# What the trace is to hold as /proc/kallsyms and as the kernel's list of names of tasks, which are
+# some MB and 100 kB as they are.
 set -eu
 if [ "${APART:-}" != yes ]; then
     APART=yes exec unshare --mount --propagation private -- sh "$0" "$@"
@@ -22,10 +23,14 @@ scratch=$(mktemp -d)
 # Ends with the last process of this namespace otherwise, instance and scratch files do not.
 trap 'cd /; umount -R "$tracing" 2>/dev/null || umount -l "$tracing"
       mount -t tracefs tracefs "$tracing"; rmdir "$instance"; rm -rf "$scratch"' EXIT
-if [ "$1" = --kallsyms ]; then
-    mount --bind "$2" /proc/kallsyms
+while :; do
+    case $1 in
+        --kallsyms) mount --bind "$2" /proc/kallsyms ;;
+        --cmdlines) mount --bind "$2" "$tracing/saved_cmdlines" ;;
+        *) break ;;
+    esac
     shift 2
-fi
+done
 # What an instance has of its own stands in the place of the whole machine's.
 for file in "$instance"/*; do
     mount --bind "$file" "$tracing/${file##*/}"

@@ -1,6 +1,7 @@
 //! The file's bytes: nothing is read, and no memory taken, for what lies beyond its end.
 
 use super::NAME;
+use super::packing::Unpacker;
 use crate::{Contents, ImportError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,13 +12,14 @@ pub(super) struct Data {
     file: Contents,
     path: PathBuf,
     bytes: u64,
+    unpacker: Unpacker,
 }
 
 impl Data {
     pub(super) fn new(file: Contents, path: &Path) -> Result<Self, ImportError> {
         let path = path.to_owned();
         match file.bytes() {
-            Ok(bytes) => Ok(Self { file, path, bytes }),
+            Ok(bytes) => Ok(Self { file, path, bytes, unpacker: Unpacker::default() }),
             Err(source) => Err(ImportError::Io { path, source }),
         }
     }
@@ -27,8 +29,9 @@ impl Data {
         self.bytes
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// What unpacks its parts.
+    pub(super) fn unpacker(&self) -> &Unpacker {
+        &self.unpacker
     }
 
     /// The error that it is broken at a place.

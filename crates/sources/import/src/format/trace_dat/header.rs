@@ -33,17 +33,14 @@ impl Header {
             return Err(data.broken(0, "it does not begin as trace-cmd's files do"));
         }
         let version = walk.string(WHAT)?;
-        let version = match version.parse::<u32>() {
-            Ok(number @ 6..=7) => number,
-            _ => {
-                return Err(data.broken(
-                    MAGIC.len() as u64,
-                    format!(
-                        "it is of version `{version}`, and 6 and 7 can be read (`trace-cmd convert` \
-                         makes one of the other)"
-                    ),
-                ));
-            }
+        let Some(version) = version.parse().ok().filter(|number| matches!(number, 6 | 7)) else {
+            return Err(data.broken(
+                MAGIC.len() as u64,
+                format!(
+                    "it is of version `{version}`, and 6 and 7 can be read (`trace-cmd convert` makes \
+                     one of the other)"
+                ),
+            ));
         };
         let bytes = walk.take(2, 2, WHAT)?;
         let (order, long_bytes) = (bytes[0], bytes[1]);

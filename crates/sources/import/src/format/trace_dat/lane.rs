@@ -11,16 +11,26 @@ use tardy_ftrace::page::{Cursor, Missed, PageLayout};
 /// Pages that are read at once where they are not compressed.
 const PAGES_AT_ONCE: u64 = 16;
 
-/// The largest chunk of compressed pages, which is unpacked at once; trace-cmd makes them of ten
-/// pages. A larger one is passed over, as a loss.
+/// A chunk of compressed pages is unpacked at once; trace-cmd makes them of ten pages. All CPUs'
+/// together may take [`CHUNKS_BYTES_MAX`]; a larger one is passed over, as a loss.
 const CHUNK_BYTES_MAX: usize = 16 << 20;
+const CHUNKS_BYTES_MAX: usize = 1 << 30;
+
+/// The most that a chunk may take where so many CPUs have one at hand.
+pub(super) fn chunk_bytes_max(cpus: usize) -> usize {
+    CHUNK_BYTES_MAX.min(CHUNKS_BYTES_MAX / cpus.max(1))
+}
+
+/// Bytes of the number of chunks.
+const CHUNKS_NUMBER_BYTES: u64 = 4;
 
 /// One CPU's events.
 pub(super) struct Lane {
     pub(super) cpu: u16,
     endian: Endian,
     layout: PageLayout,
-    packing: Option<Packing>,
+    /// And the most that a chunk may take, where they are compressed.
+    packing: Option<(Packing, usize)>,
     /// Where the next pages are, and where they end.
     at: u64,
     end: u64,
@@ -53,10 +63,12 @@ impl Lane {
         data: &Data,
         endian: Endian,
         layout: PageLayout,
-        packing: Option<Packing>,
+        packing: Option<(Packing, usize)>,
         cpu: CpuData,
     ) -> Self {
-        let end = cpu.at.saturating_add(cpu.bytes);
+        // trace-cmd 3.1 leaves the number of chunks out of their size; it is that number that ends them.
+        let more = if packing.is_some() && cpu.bytes > 0 { CHUNKS_NUMBER_BYTES } else { 0 };
+        let end = cpu.at.saturating_add(cpu.bytes).saturating_add(more);
         let is_there = end.min(data.bytes());
         Self {
             cpu: cpu.cpu,
@@ -146,8 +158,8 @@ impl Lane {
 
     /// Reads the next pages. `false` where there are none.
     fn refill(&mut self, data: &Data) -> Result<bool, ImportError> {
-        if let Some(packing) = self.packing {
-            return self.refill_from_chunks(data, packing);
+        if let Some((packing, bytes_max)) = self.packing {
+            return self.refill_from_chunks(data, packing, bytes_max);
         }
         let bytes = (self.end - self.at).min(PAGES_AT_ONCE * self.layout.page_bytes as u64);
         if bytes == 0 {
@@ -169,7 +181,12 @@ impl Lane {
         Ok(self.endian.number(&self.packed).map(|number| number as u32))
     }
 
-    fn refill_from_chunks(&mut self, data: &Data, packing: Packing) -> Result<bool, ImportError> {
+    fn refill_from_chunks(
+        &mut self,
+        data: &Data,
+        packing: Packing,
+        bytes_max: usize,
+    ) -> Result<bool, ImportError> {
         if self.chunks.is_none() {
             self.chunks = Some(self.number(data)?.unwrap_or(0));
         }
@@ -184,11 +201,11 @@ impl Lane {
             }
             self.chunks = Some(left - 1);
             let next = self.at + u64::from(packed);
-            let is_good = packed as usize <= CHUNK_BYTES_MAX && {
+            let is_good = packed as usize <= bytes_max && {
                 data.read(self.at, packed as usize, &mut self.packed)?;
-                let unpacked =
-                    packing.unpack(&self.packed, bytes as usize, CHUNK_BYTES_MAX, &mut self.held);
-                unpacked.is_ok()
+                let unpacker = data.unpacker();
+                let (packed, held) = (&self.packed, &mut self.held);
+                unpacker.unpack(packing, packed, bytes as usize, bytes_max, held).is_ok()
             };
             self.at = next;
             if is_good && !self.held.is_empty() {
@@ -202,7 +219,11 @@ impl Lane {
     }
 
     /// Goes on near the end, so that the last pages can be looked at; without the pages between.
-    pub(super) fn to_last_pages(&mut self, data: &Data, pages: u64) -> Result<(), ImportError> {
+    pub(super) fn skip_to_last_pages(
+        &mut self,
+        data: &Data,
+        pages: u64,
+    ) -> Result<(), ImportError> {
         self.held.clear();
         self.cursor = None;
         self.head = None;

@@ -12,6 +12,8 @@ use tardy_ftrace::decode::{Decoder, TraceClock};
 
 /// Readings, each with the stamp of its event, in order of stamps.
 pub(super) struct Readings {
+    /// The stamp of the trace's first event.
+    begins: u64,
     first: Vec<(u64, i64)>,
     last: Vec<(u64, i64)>,
 }
@@ -49,6 +51,7 @@ pub(super) fn readings(
         lane.advance(data)?;
         heads.extend(lane.head().map(|head| Reverse((head.stamp, at))));
     }
+    let begins = heads.peek().map_or(0, |Reverse((stamp, _))| *stamp);
     let mut events = 0;
     while events < FIRST_EVENTS_MAX
         && first.len() < READINGS_MAX
@@ -64,7 +67,7 @@ pub(super) fn readings(
     }
     let mut last = Vec::new();
     for mut lane in lanes() {
-        lane.to_last_pages(data, LAST_PAGES)?;
+        lane.skip_to_last_pages(data, LAST_PAGES)?;
         loop {
             lane.advance(data)?;
             let Some(head) = lane.head() else { break };
@@ -74,7 +77,7 @@ pub(super) fn readings(
         }
     }
     last.sort_unstable();
-    Ok(Readings { first, last })
+    Ok(Readings { begins, first, last })
 }
 
 impl Readings {
@@ -84,6 +87,7 @@ impl Readings {
         data: &Data,
         clock: &str,
         told: &Told,
+        notes: &mut Vec<String>,
     ) -> Result<Stamps, ImportError> {
         let stamps = if let Some((mult, shift)) = told.tsc_to_ns {
             Stamps::scaled(mult, shift)
@@ -116,6 +120,13 @@ impl Readings {
         } else {
             Stamps::default()
         };
+        if stamps.to_ns(self.begins).checked_add_signed(told.offset_ns).is_none() {
+            notes.push(format!(
+                "the file's offset of {} ns would put events before 0; it is left out",
+                told.offset_ns
+            ));
+            return Ok(stamps);
+        }
         Ok(stamps.later_by(told.offset_ns))
     }
 

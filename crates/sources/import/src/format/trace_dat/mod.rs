@@ -19,6 +19,7 @@ mod merge;
 mod meta;
 mod options;
 mod packing;
+mod recover;
 mod stamps;
 mod v6;
 mod v7;
@@ -31,7 +32,7 @@ use lane::Lane;
 use merge::Merge;
 use meta::Meta;
 use options::{Buffer, Told};
-use tardy_ftrace::decode::{Decoder, TraceClock};
+use tardy_ftrace::decode::Decoder;
 use tardy_ftrace::page::PageLayout;
 use tardy_kernel::{Abi, ClockOffsets};
 use tardy_model::{Batch, Source, SourceError, TaskId};
@@ -109,6 +110,8 @@ impl Reader {
         let lanes = |buffer: &Buffer| -> Vec<Lane> {
             let packing = header.sections.map(|(packing, _)| packing);
             let packing = packing.filter(|_| buffer.is_packed);
+            let packing =
+                packing.map(|packing| (packing, lane::chunk_bytes_max(buffer.cpus.len())));
             let lane = |cpu| Lane::new(&data, header.endian, layout, packing, cpu);
             buffer.cpus.iter().copied().map(lane).collect()
         };
@@ -121,10 +124,19 @@ impl Reader {
             ([_, own], _) => own,
         };
         let readings = look_ahead::readings(&data, &decoder, || lanes(buffer))?;
-        let stamps = readings.stamps(&data, clock, &told)?;
+        let stamps = readings.stamps(&data, clock, &told, &mut notes)?;
         let clock_is = readings.clock(clock, stamps, &mut notes);
         decoder.set_trace_clock(clock_is);
         decoder.learn_clock(&readings.first_in_ns(stamps));
+        if told.is_recovered {
+            notes.push(format!(
+                "the file is cut short: it ends at byte {}, and the table of its CPUs' events is \
+                 missing; events of {} of {} CPUs were found without it",
+                data.bytes(),
+                buffer.cpus.len(),
+                told.cpus_with_events.len()
+            ));
+        }
         if told.has_time_shift {
             notes.push("this is a guest's trace: its times are left on its own clock".to_owned());
         }
@@ -190,6 +202,20 @@ fn choose<'a>(
             data.broken(end, "no event is in it: nothing was recorded, or the recorder was killed")
         });
     };
+    // What is at hand of each is then never more than the file has.
+    let mut parts: Vec<_> = chosen.cpus.iter().filter(|cpu| cpu.bytes > 0).collect();
+    parts.sort_by_key(|cpu| cpu.at);
+    if let Some(pair) =
+        parts.windows(2).find(|pair| pair[0].at.saturating_add(pair[0].bytes) > pair[1].at)
+    {
+        return Err(data.broken(
+            pair[1].at,
+            format!(
+                "the events of CPU {} and CPU {} lie over each other",
+                pair[0].cpu, pair[1].cpu
+            ),
+        ));
+    }
     if !chosen.name.is_empty() || !others.is_empty() {
         let left_out: Vec<String> = others.iter().map(|buffer| shown(buffer)).collect();
         let left_out = if left_out.is_empty() {

@@ -19,6 +19,12 @@ pub(super) struct Told {
     pub(super) buffers: Vec<Buffer>,
     /// Sections of version 7, by their ids, and where they are.
     pub(super) sections: Vec<(u16, u64)>,
+    /// The CPUs of the top instance that had events, by their statistics.
+    pub(super) cpus_with_events: Vec<u16>,
+    /// The statistics come to those of another instance.
+    are_others: bool,
+    /// Where CPUs' events are was found without the file's table, which is cut off.
+    pub(super) is_recovered: bool,
     /// A guest's trace that can be put on its host's clock.
     pub(super) has_time_shift: bool,
 }
@@ -46,14 +52,15 @@ pub(super) struct CpuData {
 }
 
 /// The most that is read; what says more is broken. Beyond [`BUFFERS_MAX`] instances the rest is left
-/// out.
+/// out, and beyond [`ALL_CPUS_MAX`] CPUs of all instances together the events of the rest.
 const OPTION_BYTES_MAX: usize = 64 << 20;
 const BUFFERS_MAX: usize = 1 << 10;
-const SECTIONS_MAX: usize = 1 << 10;
 pub(super) const CPUS_MAX: u32 = 1 << 14;
+pub(super) const ALL_CPUS_MAX: usize = 1 << 18;
 
 /// Numbers of options.
 const DONE: u16 = 0;
+const CPUSTAT: u16 = 2;
 const BUFFER: u16 = 3;
 const TRACECLOCK: u16 = 4;
 const UNAME: u16 = 5;
@@ -110,6 +117,7 @@ impl Told {
                 self.offset_ns = self.offset_ns.wrapping_add(c_number(&text(option)?).unwrap_or(0));
             }
             CPUCOUNT => self.cpus = option.u32(WHAT)?,
+            CPUSTAT => self.read_statistics(&text(option)?),
             TIME_SHIFT => self.has_time_shift = true,
             TSC2NSEC => {
                 let (mult, shift) = (option.u32(WHAT)?, option.u32(WHAT)?);
@@ -117,20 +125,53 @@ impl Told {
             }
             BUFFER | BUFFER_TEXT if self.buffers.len() < BUFFERS_MAX => {
                 let buffer = if has_sections {
-                    Buffer::read(option, id == BUFFER_TEXT)?
+                    let mut buffer = Buffer::read(option, id == BUFFER_TEXT)?;
+                    if self.all_cpus() + buffer.cpus.len() > ALL_CPUS_MAX {
+                        buffer.cpus.clear();
+                    }
+                    buffer
                 } else {
                     let at = option.u64(WHAT)?;
                     Buffer { at, name: option.string(WHAT)?, ..Buffer::default() }
                 };
                 self.buffers.push(buffer);
             }
-            id if SECTIONS.contains(&id) && has_sections && self.sections.len() < SECTIONS_MAX => {
+            // One of each: more would be read in vain.
+            id if SECTIONS.contains(&id) && has_sections && !self.has_section(id) => {
                 self.sections.push((id, option.u64(WHAT)?));
             }
-            // Statistics, hooks, maps of processes, and what newer versions add.
+            // Hooks, maps of processes, and what newer versions add.
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl Told {
+    fn has_section(&self, id: u16) -> bool {
+        self.sections.iter().any(|(known, _)| *known == id)
+    }
+
+    /// How many CPUs all instances have together.
+    pub(super) fn all_cpus(&self) -> usize {
+        self.buffers.iter().map(|buffer| buffer.cpus.len()).sum()
+    }
+
+    /// Lines of `per_cpu/cpu*/stats`, after the CPU's number.
+    fn read_statistics(&mut self, text: &str) {
+        let value = |key: &str| -> Option<u64> {
+            text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok()
+        };
+        self.are_others |= text.trim_start().starts_with("Buffer:");
+        // Those that had been read then, and those that came to be.
+        let events = [value("read events:"), value("entries:")];
+        if !self.are_others
+            && self.cpus_with_events.len() < CPUS_MAX as usize
+            && let Some(cpu) = value("CPU:").and_then(|cpu| u16::try_from(cpu).ok())
+            && events.iter().any(|events| events.is_none_or(|events| events > 0))
+        {
+            self.cpus_with_events.push(cpu);
+        }
     }
 }
 

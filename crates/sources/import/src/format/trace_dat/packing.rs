@@ -1,6 +1,7 @@
 //! How parts of the file are compressed.
 
 use flate2::read::{GzDecoder, ZlibDecoder};
+use std::cell::RefCell;
 use std::io::Read;
 
 /// A way to compress.
@@ -35,7 +36,7 @@ impl Packing {
     }
 
     /// Unpacks to `bytes` bytes, which take the place of what is in `out`. `out` grows by what comes,
-    /// not by what is promised.
+    /// not by what is promised. (zstd itself takes up to 128 MiB, its own limit for a window.)
     pub(super) fn unpack(
         self,
         packed: &[u8],
@@ -59,6 +60,42 @@ impl Packing {
             Self::Zlib => ZlibDecoder::new(packed).take(limit).read_to_end(out),
         };
         read.map_err(|error| UnpackError::Broken(error.to_string()))?;
+        if out.len() == bytes { Ok(()) } else { Err(UnpackError::WrongSize(out.len(), bytes)) }
+    }
+}
+
+/// Unpacks many small parts of one file.
+#[derive(Default)]
+pub(super) struct Unpacker {
+    /// Its tables are larger than most parts: made once.
+    zstd: RefCell<Option<zstd::bulk::Decompressor<'static>>>,
+}
+
+impl Unpacker {
+    /// As [`Packing::unpack`], but with as much memory as is promised, at most `bytes_max`.
+    pub(super) fn unpack(
+        &self,
+        packing: Packing,
+        packed: &[u8],
+        bytes: usize,
+        bytes_max: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), UnpackError> {
+        if packing != Packing::Zstd {
+            return packing.unpack(packed, bytes, bytes_max, out);
+        }
+        if bytes > bytes_max {
+            return Err(UnpackError::TooLarge(bytes, bytes_max));
+        }
+        let broken = |error: std::io::Error| UnpackError::Broken(error.to_string());
+        let mut zstd = self.zstd.borrow_mut();
+        let zstd = match &mut *zstd {
+            Some(zstd) => zstd,
+            none => none.insert(zstd::bulk::Decompressor::new().map_err(broken)?),
+        };
+        out.clear();
+        out.reserve_exact(bytes);
+        zstd.decompress_to_buffer(packed, out).map_err(broken)?;
         if out.len() == bytes { Ok(()) } else { Err(UnpackError::WrongSize(out.len(), bytes)) }
     }
 }
@@ -94,6 +131,16 @@ mod tests {
             assert_eq!(unpack(&packed, more), Err(UnpackError::WrongSize(plain.len(), more)));
             assert!(unpack(&packed[..packed.len() / 2], plain.len()).is_err());
             assert!(matches!(unpack(&packed, 2 << 20), Err(UnpackError::TooLarge(..))));
+
+            let unpacker = Unpacker::default();
+            let mut unpack = |packed: &[u8], bytes| {
+                unpacker.unpack(packing, packed, bytes, 1 << 20, &mut out).map(|()| out.clone())
+            };
+            assert_eq!(unpack(&packed, plain.len()).as_ref(), Ok(&plain), "{packing:?}");
+            assert!(unpack(&packed, 100).is_err());
+            assert!(unpack(&packed[..packed.len() / 2], plain.len()).is_err());
+            assert!(matches!(unpack(&packed, 2 << 20), Err(UnpackError::TooLarge(..))));
+            assert_eq!(unpack(&packed, plain.len()).as_ref(), Ok(&plain), "after failures");
         }
     }
 }

@@ -73,7 +73,7 @@ impl Stamps {
         let ns = if self.shift == 0 && self.mult == 1 {
             stamp
         } else {
-            (u128::from(stamp) * u128::from(self.mult) >> self.shift) as u64
+            ((u128::from(stamp) * u128::from(self.mult)) >> self.shift) as u64
         };
         ns.wrapping_add(self.offset_ns as u64)
     }

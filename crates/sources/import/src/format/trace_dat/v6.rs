@@ -3,7 +3,7 @@
 use super::data::{Data, Walk};
 use super::header::Header;
 use super::meta::Meta;
-use super::options::{Buffer, CPUS_MAX, CpuData};
+use super::options::{ALL_CPUS_MAX, Buffer, CPUS_MAX, CpuData};
 use crate::ImportError;
 
 /// What to do about a file that has no events because its recorder did not come to write them.
@@ -38,6 +38,9 @@ pub(super) fn read(data: &Data, header: &Header) -> Result<Meta, ImportError> {
         let mut walk = Walk::over_file(data, header.endian, instance.at, data.bytes());
         // Cut before it: it has no events that can be read, and the top one may have.
         let cpus = meta.told.cpus;
+        if meta.told.all_cpus() + cpus as usize > ALL_CPUS_MAX {
+            break;
+        }
         let read =
             self::kind(&mut walk).and_then(|kind| buffer(&mut walk, &kind, instance.clone(), cpus));
         meta.told.buffers.push(read.unwrap_or(instance));

@@ -4,11 +4,13 @@ use super::data::{Data, Walk};
 use super::header::Header;
 use super::meta::Meta;
 use super::packing::Packing;
+use super::recover;
 use crate::ImportError;
+use std::collections::BTreeSet;
 
 /// Numbers of sections, which are those of the options that announce them.
 const OPTIONS: u16 = 0;
-const BUFFER: u16 = 3;
+pub(super) const BUFFER: u16 = 3;
 const HEADERS: u16 = 16;
 const FORMATS: u16 = 18;
 const KALLSYMS: u16 = 19;
@@ -23,11 +25,11 @@ const SECTION_BYTES_MAX: usize = 256 << 20;
 /// The most lists of options, each of which says where the next is.
 const OPTION_LISTS_MAX: usize = 1 << 12;
 
-struct Section {
+pub(super) struct Section {
     id: u16,
-    is_packed: bool,
+    pub(super) is_packed: bool,
     /// Where its contents are.
-    at: u64,
+    pub(super) at: u64,
     bytes: u64,
 }
 
@@ -48,13 +50,22 @@ pub(super) fn read(
         ));
     }
     let mut next = options_at;
-    let mut lists = 0;
+    let mut seen = BTreeSet::new();
+    let mut end = options_at;
     while next != 0 {
-        lists += 1;
-        if lists > OPTION_LISTS_MAX {
+        if seen.len() == OPTION_LISTS_MAX || !seen.insert(next) {
             return Err(data.broken(next, "its options do not end"));
         }
-        next = read_options(data, header, packing, next, &mut meta)?;
+        match read_options(data, header, packing, next, &mut meta) {
+            Ok((after, at)) => (end, next) = (end.max(at), after),
+            // The table of CPUs stands behind their events: cut off with the file's end.
+            Err(error) => {
+                let buffer = recover::buffer(data, header, end, &meta.told).ok_or(error)?;
+                meta.told.buffers = vec![buffer];
+                meta.told.is_recovered = true;
+                break;
+            }
+        }
     }
     for (id, at) in meta.told.sections.clone() {
         let read = match id {
@@ -69,20 +80,21 @@ pub(super) fn read(
         read(&mut meta, &mut section.walk(data, header, packing)?)?;
     }
     for buffer in &mut meta.told.buffers {
-        if buffer.cpus.iter().any(|cpu| cpu.bytes > 0) {
+        if !meta.told.is_recovered && buffer.cpus.iter().any(|cpu| cpu.bytes > 0) {
             buffer.is_packed = Section::find(data, header, buffer.at, Some(BUFFER))?.is_packed;
         }
     }
     Ok(meta)
 }
 
+/// Reads a list of options. Says where the next one is, and where this one ends.
 fn read_options(
     data: &Data,
     header: &Header,
     packing: Packing,
     at: u64,
     meta: &mut Meta,
-) -> Result<u64, ImportError> {
+) -> Result<(u64, u64), ImportError> {
     if at >= data.bytes() {
         return Err(data.broken(
             at,
@@ -94,12 +106,16 @@ fn read_options(
         ));
     }
     let section = Section::find(data, header, at, Some(OPTIONS))?;
-    meta.told.read(&mut section.walk(data, header, packing)?, true)
+    let mut walk = section.walk(data, header, packing)?;
+    let next = meta.told.read(&mut walk, true)?;
+    let end =
+        if section.is_packed { section.at.saturating_add(section.bytes) } else { walk.place() };
+    Ok((next, end))
 }
 
 impl Section {
     /// The section that begins at `at`.
-    fn find(
+    pub(super) fn find(
         data: &Data,
         header: &Header,
         at: u64,
