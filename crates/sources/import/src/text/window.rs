@@ -153,7 +153,7 @@ impl Window {
 
     /// The kernel's readings of its clocks in what is held, each behind its event's time, in order.
     pub(crate) fn readings(&self) -> Vec<(u64, i64)> {
-        let held = self.order.iter().map(|at| &self.slots[usize::from(*at)]);
+        let held = self.order.iter().map(|at| &self.slots[*at as usize]);
         held.filter_map(|slot| Some((slot.time_ns, slot.reading_ns()?))).collect()
     }
 

@@ -19,6 +19,10 @@ pub(super) const PACKET_BYTES_MAX: u64 = 32 << 20;
 /// Compressed packets are read up to this length; they are some megabytes.
 pub(super) const INFLATED_BYTES_MAX: u64 = 64 << 20;
 
+/// The largest window that is made for zstd, in powers of two: 32 MiB. Its regular levels use at most
+/// 8 MiB.
+const ZSTD_WINDOW_LOG_MAX: u32 = 25;
+
 /// Bundles of which the place is kept: 64 MB of memory, of a trace of several gigabytes. What comes
 /// behind is not read, and a note says so.
 const BUNDLES_MAX: usize = 2 << 20;
@@ -473,8 +477,12 @@ pub(super) fn inflate(compressed: &[u8], compression: Compression) -> (Vec<u8>, 
         Compression::Deflate => flate2::read::ZlibDecoder::new(compressed)
             .take(INFLATED_BYTES_MAX)
             .read_to_end(&mut inflated),
-        Compression::Zstd => zstd::stream::read::Decoder::new(compressed)
-            .and_then(|decoder| decoder.take(INFLATED_BYTES_MAX).read_to_end(&mut inflated)),
+        Compression::Zstd => {
+            zstd::stream::read::Decoder::new(compressed).and_then(|mut decoder| {
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+                decoder.take(INFLATED_BYTES_MAX).read_to_end(&mut inflated)
+            })
+        }
     };
     let is_whole = read.is_ok() && (inflated.len() as u64) < INFLATED_BYTES_MAX;
     (inflated, is_whole)

@@ -31,7 +31,11 @@ pub(super) struct Trace {
 
 impl Trace {
     /// Reads the trace for the first time.
-    pub(super) fn open(path: PathBuf, file: Contents, options: &Options) -> Result<Self, ImportError> {
+    pub(super) fn open(
+        path: PathBuf,
+        file: Contents,
+        options: &Options,
+    ) -> Result<Self, ImportError> {
         let wrong = |path: &Path, source| ImportError::Io { path: path.to_owned(), source };
         let index = index::read(&file).map_err(|source| wrong(&path, source))?;
         let Index { cpus, blocks, symbols, plans, clocks, tree, system, tick_ns, flaws } = index;

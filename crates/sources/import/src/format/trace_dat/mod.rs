@@ -227,7 +227,8 @@ fn choose<'a>(
     }
     // Otherwise a small file could be many CPUs' pages over and over.
     if bytes(chosen) > data.bytes() {
-        return Err(data.broken(chosen.at, "the events of several CPUs are said to be the same bytes"));
+        let why = "the events of several CPUs are said to be the same bytes";
+        return Err(data.broken(chosen.at, why));
     }
     Ok(chosen)
 }

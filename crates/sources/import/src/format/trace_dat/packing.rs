@@ -36,7 +36,7 @@ impl Packing {
     }
 
     /// Unpacks to `bytes` bytes, which take the place of what is in `out`. `out` grows by what comes,
-    /// not by what is promised. (zstd itself takes up to 128 MiB, its own limit for a window.)
+    /// not by what is promised. (zstd itself takes as much as a window, at most [`ZSTD_WINDOW_LOG_MAX`].)
     pub(super) fn unpack(
         self,
         packed: &[u8],
@@ -52,8 +52,12 @@ impl Packing {
         let limit = bytes as u64 + 1;
         let read = match self {
             Self::None => packed.take(limit).read_to_end(out),
-            Self::Zstd => zstd::stream::read::Decoder::with_buffer(packed)
-                .and_then(|decoder| decoder.take(limit).read_to_end(out)),
+            Self::Zstd => {
+                zstd::stream::read::Decoder::with_buffer(packed).and_then(|mut decoder| {
+                    decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+                    decoder.take(limit).read_to_end(out)
+                })
+            }
             Self::Zlib if packed.starts_with(&[0x1f, 0x8b]) => {
                 GzDecoder::new(packed).take(limit).read_to_end(out)
             }
@@ -64,6 +68,13 @@ impl Packing {
     }
 }
 
+/// The largest window that is made for zstd, in powers of two: 32 MiB. What is packed by any of its
+/// regular levels needs at most 8 MiB.
+const ZSTD_WINDOW_LOG_MAX: u32 = 25;
+
+/// Memory is taken ahead for parts that shrank to no less than this share; pages shrink to a fifth.
+const RATIO_MAX: usize = 256;
+
 /// Unpacks many small parts of one file.
 #[derive(Default)]
 pub(super) struct Unpacker {
@@ -72,7 +83,7 @@ pub(super) struct Unpacker {
 }
 
 impl Unpacker {
-    /// As [`Packing::unpack`], but with as much memory as is promised, at most `bytes_max`.
+    /// As [`Packing::unpack`], and faster where what is promised can be true.
     pub(super) fn unpack(
         &self,
         packing: Packing,
@@ -81,7 +92,7 @@ impl Unpacker {
         bytes_max: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), UnpackError> {
-        if packing != Packing::Zstd {
+        if packing != Packing::Zstd || bytes / RATIO_MAX > packed.len() {
             return packing.unpack(packed, bytes, bytes_max, out);
         }
         if bytes > bytes_max {
@@ -141,6 +152,24 @@ mod tests {
             assert!(unpack(&packed[..packed.len() / 2], plain.len()).is_err());
             assert!(matches!(unpack(&packed, 2 << 20), Err(UnpackError::TooLarge(..))));
             assert_eq!(unpack(&packed, plain.len()).as_ref(), Ok(&plain), "after failures");
+            let zeros = vec![0; 1 << 20];
+            let packed = zstd::bulk::compress(&zeros, 3).unwrap();
+            if packing == Packing::Zstd {
+                assert_eq!(unpack(&packed, zeros.len()), Ok(zeros), "few bytes can be many");
+            }
         }
+    }
+
+    #[test]
+    fn what_is_only_promised_takes_no_memory() {
+        let packed = zstd::bulk::compress(b"a few bytes", 3).unwrap();
+        let mut out = Vec::new();
+        for unpacked in [
+            Unpacker::default().unpack(Packing::Zstd, &packed, 16 << 20, 16 << 20, &mut out),
+            Packing::Zstd.unpack(&packed, 16 << 20, 16 << 20, &mut out),
+        ] {
+            assert_eq!(unpacked, Err(UnpackError::WrongSize(11, 16 << 20)));
+        }
+        assert!(out.capacity() < 1 << 20, "{}", out.capacity());
     }
 }
