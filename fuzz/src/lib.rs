@@ -32,3 +32,27 @@ pub fn check(target: &dyn Target, bytes: &[u8]) {
         bytes.len(),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Greedy;
+
+    impl Target for Greedy {
+        fn name(&self) -> &'static str {
+            "greedy"
+        }
+
+        fn run(&self, bytes: &[u8]) {
+            let times = usize::from(bytes[0]);
+            drop(std::hint::black_box(vec![0u8; times << 20]));
+        }
+    }
+
+    #[test]
+    fn memory_has_its_limit() {
+        check(&Greedy, &[60]);
+        assert!(std::panic::catch_unwind(|| check(&Greedy, &[65])).is_err());
+    }
+}
