@@ -7,17 +7,19 @@ use tardy_model::{Batch, Event, Source, Tables};
 /// Batches without events that may come one after the other: each is progress all the same.
 const EMPTY_BATCHES_MAX: u32 = 1 << 16;
 
-/// Reads `source` to its end. With `in_order`, no event may be earlier than the one before.
-pub(crate) fn drain<S: Source + ?Sized>(source: &mut S, in_order: bool) {
+/// Reads `source` to its end; how many events there were. With `in_order`, none may be earlier than
+/// the one before.
+pub(crate) fn drain<S: Source + ?Sized>(source: &mut S, in_order: bool) -> usize {
     let mut tables = Tables::default();
     let mut batch = Batch::default();
-    let (mut last_ns, mut empty_batches) = (0, 0);
+    let (mut last_ns, mut empty_batches, mut events) = (0, 0, 0);
     loop {
         batch.clear();
         let more = source.next_batch(&mut batch);
         batch.define(&mut tables);
         empty_batches = if batch.is_empty() { empty_batches + 1 } else { 0 };
         assert!(empty_batches < EMPTY_BATCHES_MAX, "it never ends, and yields nothing");
+        events += batch.events.len();
         for event in &batch.events {
             assert!(
                 !in_order || event.time_ns >= last_ns,
@@ -30,25 +32,29 @@ pub(crate) fn drain<S: Source + ?Sized>(source: &mut S, in_order: bool) {
         }
         match more {
             Ok(true) => {}
-            Ok(false) => break,
+            Ok(false) => return events,
             Err(error) => {
                 assert!(!error.to_string().is_empty(), "an error says what is wrong");
-                break;
+                return events;
             }
         }
     }
 }
 
-/// Reads a trace in the format of this name.
-pub(crate) fn import(format: &str, bytes: &[u8]) {
+/// Reads a trace in the format of this name; how many events it has.
+pub(crate) fn import(format: &str, bytes: &[u8]) -> usize {
     let format = formats().find(|known| known.name() == format).expect("a format of that name");
     let input = Input::from_bytes(Path::new("input"), bytes.to_vec());
     let _ = format.recognises(input.head());
     match format.open(input, &Options::default()) {
         Ok(mut import) => {
-            drain(&mut *import, true);
+            let events = drain(&mut *import, true);
             let _ = (import.origin(), import.closing());
+            events
         }
-        Err(error) => assert!(!error.to_string().is_empty(), "an error says what is wrong"),
+        Err(error) => {
+            assert!(!error.to_string().is_empty(), "an error says what is wrong");
+            0
+        }
     }
 }

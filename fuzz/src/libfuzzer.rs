@@ -16,4 +16,6 @@ static TARGET: LazyLock<&'static dyn Target> = LazyLock::new(|| {
     })
 });
 
-fuzz_target!(|bytes: &[u8]| check(*TARGET, bytes));
+fuzz_target!(|bytes: &[u8]| {
+    check(*TARGET, bytes);
+});

@@ -19,12 +19,14 @@ impl Target for EventFormats {
         "event-format"
     }
 
-    fn run(&self, bytes: &[u8]) {
+    fn run(&self, bytes: &[u8]) -> usize {
         let end = bytes.windows(RECORD.len()).position(|window| window == RECORD);
         let text = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]);
         let record = end.map_or(&[][..], |end| &bytes[end + RECORD.len()..]);
+        let mut found = 0;
         for endian in [Endian::Little, Endian::Big] {
             if let Ok(layout) = PageLayout::parse(&text, endian) {
+                found += 1;
                 assert!(layout.page_bytes <= PAGE_BYTES_MAX);
                 assert!(layout.commit_offset + layout.commit_bytes <= layout.data_offset);
                 if let Some((_, events)) = layout.events(record) {
@@ -32,7 +34,7 @@ impl Target for EventFormats {
                 }
             }
         }
-        let Ok(format) = EventFormat::parse(&text) else { return };
+        let Ok(format) = EventFormat::parse(&text) else { return found };
         for endian in [Endian::Little, Endian::Big] {
             for field in &format.fields {
                 let _ = (field.number(record, endian), field.is_number());
@@ -45,7 +47,9 @@ impl Target for EventFormats {
                 for time_ns in 0..3 {
                     decoder.decode(time_ns, CpuId(0), record, &mut batch);
                 }
+                found += 1;
             }
         }
+        found
     }
 }

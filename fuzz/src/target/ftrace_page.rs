@@ -29,8 +29,8 @@ impl Target for FtracePage {
         "ftrace-page"
     }
 
-    fn run(&self, bytes: &[u8]) {
-        let Some((machine, page)) = bytes.split_first() else { return };
+    fn run(&self, bytes: &[u8]) -> usize {
+        let Some((machine, page)) = bytes.split_first() else { return 0 };
         let commit_bytes = if machine & 2 == 0 { 8 } else { 4 };
         let layout = PageLayout {
             endian: if machine & 1 == 0 { Endian::Little } else { Endian::Big },
@@ -44,7 +44,7 @@ impl Target for FtracePage {
         for (group, format) in &*LEARNED {
             decoder.learn(group, format);
         }
-        let Some((_, events)) = layout.events(page) else { return };
+        let Some((_, events)) = layout.events(page) else { return 0 };
         let (mut batch, mut count) = (Batch::default(), 0);
         for event in events {
             decoder.decode(event.time_ns, CpuId(0), event.record, &mut batch);
@@ -57,5 +57,6 @@ impl Target for FtracePage {
             assert_eq!(again.kind(), event.kind(), "it does not come back from its record");
         }
         let _ = (decoder.notes(), decoder.missing());
+        batch.events.len()
     }
 }

@@ -10,7 +10,7 @@ impl Target for FtraceText {
         "ftrace-text"
     }
 
-    fn run(&self, bytes: &[u8]) {
-        drain::import("ftrace-text", bytes);
+    fn run(&self, bytes: &[u8]) -> usize {
+        drain::import("ftrace-text", bytes)
     }
 }

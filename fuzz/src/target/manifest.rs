@@ -9,7 +9,7 @@ impl Target for Manifest {
         "manifest"
     }
 
-    fn run(&self, bytes: &[u8]) {
-        segment::read_recording(Some(bytes), None);
+    fn run(&self, bytes: &[u8]) -> usize {
+        usize::from(segment::read_recording(Some(bytes), None).is_some())
     }
 }

@@ -8,11 +8,11 @@ pub trait Target: Sync {
     /// Its name, which is that of its inputs' folder and of its dictionary.
     fn name(&self) -> &'static str;
 
-    /// Reads `bytes` to the end.
+    /// Reads `bytes` to the end; how many events, or whatever a file of its format has, there were.
     ///
     /// # Panics
     /// Where something does not hold that must.
-    fn run(&self, bytes: &[u8]);
+    fn run(&self, bytes: &[u8]) -> usize;
 
     /// The most memory that it may take for an input of this length, in bytes.
     fn memory_max(&self, bytes: usize) -> u64 {

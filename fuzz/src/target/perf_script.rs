@@ -10,7 +10,7 @@ impl Target for PerfScript {
         "perf-script"
     }
 
-    fn run(&self, bytes: &[u8]) {
-        drain::import("perf-script", bytes);
+    fn run(&self, bytes: &[u8]) -> usize {
+        drain::import("perf-script", bytes)
     }
 }

@@ -10,7 +10,7 @@ impl Target for Perfetto {
         "perfetto"
     }
 
-    fn run(&self, bytes: &[u8]) {
-        drain::import("perfetto", bytes);
+    fn run(&self, bytes: &[u8]) -> usize {
+        drain::import("perfetto", bytes)
     }
 }

@@ -18,12 +18,12 @@ impl Target for Segment {
         "segment"
     }
 
-    fn run(&self, bytes: &[u8]) {
+    fn run(&self, bytes: &[u8]) -> usize {
         let mut bytes = bytes.to_vec();
         if !crc32c::crc32c(&bytes).is_multiple_of(16) {
             put_right(&mut bytes);
         }
-        read_recording(None, Some(&bytes));
+        read_recording(None, Some(&bytes)).unwrap_or(0)
     }
 }
 
@@ -53,8 +53,9 @@ fn put_right(bytes: &mut [u8]) {
     }
 }
 
-/// Reads a recording with this manifest and this segment, where they are given.
-pub(super) fn read_recording(manifest: Option<&[u8]>, segment: Option<&[u8]>) {
+/// Reads a recording with this manifest and this segment, where they are given; how many events it
+/// has, where it can be opened.
+pub(super) fn read_recording(manifest: Option<&[u8]>, segment: Option<&[u8]>) -> Option<usize> {
     thread_local! {
         static FOLDER: TempDir = folder();
     }
@@ -70,16 +71,20 @@ pub(super) fn read_recording(manifest: Option<&[u8]>, segment: Option<&[u8]>) {
         write("events/000000.seg", segment);
         match Recording::open(folder) {
             Ok(mut recording) => {
-                drain(&mut recording, false);
+                let events = drain(&mut recording, false);
                 let length = segment.map_or(0, <[u8]>::len) as u64;
                 if let Some(torn) = recording.stopped_at() {
                     assert!(torn.byte <= length, "{torn}: there is no such byte");
                     assert!(!torn.to_string().is_empty());
                 }
+                Some(events)
             }
-            Err(error) => assert!(!error.to_string().is_empty(), "an error says what is wrong"),
+            Err(error) => {
+                assert!(!error.to_string().is_empty(), "an error says what is wrong");
+                None
+            }
         }
-    });
+    })
 }
 
 /// In memory, where there is such a place: a disk has better to do.

@@ -10,7 +10,7 @@ impl Target for TraceDat {
         "trace-dat"
     }
 
-    fn run(&self, bytes: &[u8]) {
-        drain::import("trace.dat", bytes);
+    fn run(&self, bytes: &[u8]) -> usize {
+        drain::import("trace.dat", bytes)
     }
 }
