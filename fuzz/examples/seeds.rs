@@ -1,5 +1,5 @@
 //! Writes the inputs of the binary formats, small ones, so that millions of changes can be tried:
-//! `cargo run -p tardy-fuzz --example seeds -- FOLDER`.
+//! `cargo run -p tardy-fuzz --example seeds -- fuzz`.
 //!
 //! Their events are of a real kernel, from the tests of `tardy-ftrace`. What is found by fuzzing, and
 //! the texts, stand beside them in `fuzz/corpus` as they were found.
@@ -38,10 +38,14 @@ struct Record {
 }
 
 fn main() -> Result<(), Error> {
-    let folder = std::env::args().nth(1).ok_or("usage: seeds FOLDER")?;
+    let folder = std::env::args().nth(1).ok_or("usage: seeds FOLDER, which is fuzz")?;
     let folder = Path::new(&folder);
     let write = |name: &str, bytes: &[u8]| -> Result<(), Error> {
-        let path = folder.join(name);
+        // Some are small and become large.
+        let path = match name.split_once("/large/") {
+            Some((target, name)) => folder.join("large").join(target).join(name),
+            None => folder.join("corpus").join(name),
+        };
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
         Ok(fs::write(path, bytes)?)
     };

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub struct Inputs {
     /// Files' names and contents, in the order of names.
     pub files: Vec<(PathBuf, Vec<u8>)>,
+    /// Those that are small and become large, and take long: not to be tried many times.
+    pub large: Vec<(PathBuf, Vec<u8>)>,
     /// Words of the format.
     pub words: Vec<Vec<u8>>,
 }
@@ -20,19 +22,28 @@ impl Inputs {
     /// Where a file cannot be read, or a line of the dictionary is none.
     pub fn of(target: &str) -> io::Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut files = Vec::new();
-        for entry in fs::read_dir(root.join("corpus").join(target))? {
-            let path = entry?.path();
-            let bytes = fs::read(&path)?;
-            files.push((path, bytes));
-        }
-        files.sort();
+        let files = read_all(&root.join("corpus").join(target))?;
+        let large = match read_all(&root.join("large").join(target)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            large => large?,
+        };
         let text = fs::read_to_string(root.join(format!("dictionaries/{target}.dict")))?;
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let lines = lines.filter(|line| !line.starts_with('#'));
         let words = lines.map(|line| word(line).ok_or_else(|| no_word(target, line)));
-        Ok(Self { files, words: words.collect::<io::Result<_>>()? })
+        Ok(Self { files, large, words: words.collect::<io::Result<_>>()? })
     }
+}
+
+fn read_all(folder: &Path) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let bytes = fs::read(&path)?;
+        files.push((path, bytes));
+    }
+    files.sort();
+    Ok(files)
 }
 
 fn no_word(target: &str, line: &str) -> io::Error {

@@ -37,7 +37,7 @@ fn committed_inputs() {
     for target in targets() {
         let inputs = inputs(target);
         assert!(!inputs.files.is_empty(), "{} has no inputs", target.name());
-        for (path, bytes) in &inputs.files {
+        for (path, bytes) in inputs.files.iter().chain(&inputs.large) {
             let done = catch_unwind(AssertUnwindSafe(|| check(target, bytes)));
             let Ok(found) = done else {
                 panic!("{} breaks on {}", target.name(), path.display());
@@ -46,7 +46,7 @@ fn committed_inputs() {
                 path.file_name().is_some_and(|name| name.as_bytes().starts_with(BROKEN));
             assert!(found > 0 || is_broken, "nothing is found in {}", path.display());
         }
-        println!("{}: {} inputs", target.name(), inputs.files.len());
+        println!("{}: {} inputs", target.name(), inputs.files.len() + inputs.large.len());
     }
 }
 

@@ -16,15 +16,20 @@ pub(super) fn files(
     cpus: &[Vec<Record>; 2],
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
     let cpus = cpus.each_ref().map(|records| pages(&one_of_each(records, 2)));
+    let many = "x".repeat(60 << 20);
+    let zeros = [vec![0; 60 << 20], vec![0; 60 << 20]];
     Ok(vec![
         ("v6", version_6(formats, &cpus)),
-        ("v7-none", version_7(formats, &cpus, "none", |bytes| Ok(bytes.to_vec()))?),
-        (
-            "v7-zstd",
-            version_7(formats, &cpus, "zstd", |bytes| Ok(zstd::bulk::compress(bytes, 3)?))?,
-        ),
-        ("v7-zlib", version_7(formats, &cpus, "zlib", zlib)?),
+        ("v7-none", version_7(formats, KALLSYMS, &cpus, "none", |bytes| Ok(bytes.to_vec()))?),
+        ("v7-zstd", version_7(formats, KALLSYMS, &cpus, "zstd", zstd)?),
+        ("v7-zlib", version_7(formats, KALLSYMS, &cpus, "zlib", zlib)?),
+        ("large/broken-pages-of-60-mb", version_7(formats, KALLSYMS, &zeros, "zstd", zstd)?),
+        ("large/symbols-of-60-mb", version_7(formats, &many, &cpus, "zstd", zstd)?),
     ])
+}
+
+fn zstd(bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    Ok(zstd::bulk::compress(bytes, 3)?)
 }
 
 fn zlib(bytes: &[u8]) -> Result<Vec<u8>, Error> {
@@ -101,6 +106,7 @@ fn version_6(formats: &[&str], cpus: &[Vec<u8>; 2]) -> Vec<u8> {
 
 fn version_7(
     formats: &[&str],
+    kallsyms: &str,
     cpus: &[Vec<u8>; 2],
     packing: &str,
     pack: impl Fn(&[u8]) -> Result<Vec<u8>, Error>,
@@ -120,7 +126,7 @@ fn version_7(
     file.extend(b"\x001.0\0");
     let options_at = file.len();
     file.extend(0u64.to_le_bytes());
-    let kallsyms = [&(KALLSYMS.len() as u32).to_le_bytes()[..], KALLSYMS.as_bytes()].concat();
+    let kallsyms = [&(kallsyms.len() as u32).to_le_bytes()[..], kallsyms.as_bytes()].concat();
     let names = [&(NAMES.len() as u64).to_le_bytes()[..], NAMES].concat();
     let mut options = Vec::new();
     for (id, content) in [(16, headers()), (18, events(formats)), (19, kallsyms), (21, names)] {

@@ -26,7 +26,10 @@ pub(super) fn files() -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
         zstd_compressed_packets: Some(zstd::bulk::compress(&compact, 3)?),
         ..TracePacket::default()
     };
+    let zeros = zstd::bulk::compress(&vec![0; 64 << 20], 3)?;
+    let large = TracePacket { zstd_compressed_packets: Some(zeros), ..TracePacket::default() };
     Ok(vec![
+        ("large/broken-packets-of-64-mb", Trace { packet: vec![large; 4] }.encode_to_vec()),
         ("plain", plain),
         ("compact", compact),
         ("deflate", Trace { packet: vec![deflated, events(0)] }.encode_to_vec()),

@@ -13,4 +13,9 @@ impl Target for TraceDat {
     fn run(&self, bytes: &[u8]) -> usize {
         drain::import("trace.dat", bytes)
     }
+
+    // Compressed symbols are held unpacked, 64 MB at most, and so is what is taken of them.
+    fn memory_max(&self, bytes: usize) -> u64 {
+        (256 << 20) + 2 * bytes as u64
+    }
 }

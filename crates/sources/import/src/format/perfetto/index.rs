@@ -17,7 +17,7 @@ use tardy_perfetto::{
 pub(super) const PACKET_BYTES_MAX: u64 = 32 << 20;
 
 /// Compressed packets are read up to this length; they are some megabytes.
-pub(super) const INFLATED_BYTES_MAX: u64 = 64 << 20;
+pub(super) const INFLATED_BYTES_MAX: u64 = 16 << 20;
 
 /// The largest window that is made for zstd, in powers of two: 32 MiB. Its regular levels use at most
 /// 8 MiB.
@@ -194,7 +194,7 @@ struct Writer {
 /// Reads all of `file`, from its beginning.
 pub(super) fn read(file: &Contents) -> io::Result<Index> {
     let length = file.bytes()?;
-    let mut reader = BufReader::with_capacity(1 << 20, file.reader()?);
+    let mut reader = BufReader::with_capacity(length.clamp(1, 1 << 20) as usize, file.reader()?);
     let mut builder = Builder::default();
     let mut packet = Vec::new();
     let mut at = 0;

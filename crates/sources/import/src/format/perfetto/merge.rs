@@ -19,11 +19,11 @@ const BATCH_EVENTS: usize = 8192;
 
 /// Bytes of bundles that are held, one bundle per CPU. A trace that needs more is refused: no machine
 /// writes bundles so large.
-const HELD_BYTES_MAX: usize = 1 << 30;
+const HELD_BYTES_MAX: usize = 256 << 20;
 
 /// Bytes of inflated packets that are kept for the bundles of other CPUs in them; beyond, the one not
 /// used for longest is inflated again.
-const INFLATED_BYTES_KEPT: usize = 256 << 20;
+const INFLATED_BYTES_KEPT: usize = 32 << 20;
 
 /// Idle states that are remembered to poll; a kernel has ten.
 const IDLE_STATES: u32 = 64;

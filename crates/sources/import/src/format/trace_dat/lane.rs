@@ -14,11 +14,12 @@ const PAGES_AT_ONCE: u64 = 16;
 /// A chunk of compressed pages is unpacked at once; trace-cmd makes them of ten pages. All CPUs'
 /// together may take [`CHUNKS_BYTES_MAX`]; a larger one is passed over, as a loss.
 const CHUNK_BYTES_MAX: usize = 16 << 20;
+const CHUNK_PAGES_MAX: usize = 64;
 const CHUNKS_BYTES_MAX: usize = 1 << 30;
 
-/// The most that a chunk may take where so many CPUs have one at hand.
-pub(super) fn chunk_bytes_max(cpus: usize) -> usize {
-    CHUNK_BYTES_MAX.min(CHUNKS_BYTES_MAX / cpus.max(1))
+/// The most that a chunk of pages of this size may take where so many CPUs have one at hand.
+pub(super) fn chunk_bytes_max(page_bytes: usize, cpus: usize) -> usize {
+    CHUNK_BYTES_MAX.min(CHUNK_PAGES_MAX * page_bytes).min(CHUNKS_BYTES_MAX / cpus.max(1))
 }
 
 /// Bytes of the number of chunks.

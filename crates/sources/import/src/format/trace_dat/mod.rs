@@ -110,8 +110,9 @@ impl Reader {
         let lanes = |buffer: &Buffer| -> Vec<Lane> {
             let packing = header.sections.map(|(packing, _)| packing);
             let packing = packing.filter(|_| buffer.is_packed);
-            let packing =
-                packing.map(|packing| (packing, lane::chunk_bytes_max(buffer.cpus.len())));
+            let packing = packing.map(|packing| {
+                (packing, lane::chunk_bytes_max(layout.page_bytes, buffer.cpus.len()))
+            });
             let lane = |cpu| Lane::new(&data, header.endian, layout, packing, cpu);
             buffer.cpus.iter().copied().map(lane).collect()
         };
@@ -176,7 +177,10 @@ fn choose<'a>(
     told: &'a Told,
     notes: &mut Vec<String>,
 ) -> Result<&'a Buffer, ImportError> {
-    let bytes = |buffer: &Buffer| bytes_there(data, buffer);
+    let bytes = |buffer: &Buffer| -> u64 {
+        let is_there = |cpu: &options::CpuData| data.bytes().saturating_sub(cpu.at).min(cpu.bytes);
+        buffer.cpus.iter().map(is_there).fold(0, u64::saturating_add)
+    };
     let told_bytes = |buffer: &Buffer| -> u64 {
         buffer.cpus.iter().map(|cpu| cpu.bytes).fold(0, u64::saturating_add)
     };
@@ -225,18 +229,7 @@ fn choose<'a>(
         };
         notes.push(format!("of the file's trace instances {} was read; {left_out}", shown(chosen)));
     }
-    // Otherwise a small file could be many CPUs' pages over and over.
-    if bytes(chosen) > data.bytes() {
-        let why = "the events of several CPUs are said to be the same bytes";
-        return Err(data.broken(chosen.at, why));
-    }
     Ok(chosen)
-}
-
-/// Bytes of all CPUs' pages, as far as the file has them.
-fn bytes_there(data: &Data, buffer: &Buffer) -> u64 {
-    let is_there = |cpu: &options::CpuData| data.bytes().saturating_sub(cpu.at).min(cpu.bytes);
-    buffer.cpus.iter().map(is_there).fold(0, u64::saturating_add)
 }
 
 impl Source for Reader {

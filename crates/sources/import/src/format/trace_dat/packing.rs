@@ -48,6 +48,8 @@ impl Packing {
             return Err(UnpackError::TooLarge(bytes, bytes_max));
         }
         out.clear();
+        // As it grows, memory is taken twice; less so where what is promised can be true.
+        out.reserve_exact(bytes.min(RATIO_MAX.saturating_mul(packed.len())).saturating_add(1));
         // One more, to see where there is too much.
         let limit = bytes as u64 + 1;
         let read = match self {

@@ -19,8 +19,9 @@ const NAMES: u16 = 21;
 /// In a section's flags.
 const IS_PACKED: u16 = 1;
 
-/// The most bytes of a section when it is unpacked: the kernel's symbols are the largest.
-const SECTION_BYTES_MAX: usize = 256 << 20;
+/// The most bytes of all sections when they are unpacked: the kernel's symbols are the largest, with
+/// 5 to 15 MB.
+const SECTIONS_BYTES_MAX: usize = 64 << 20;
 
 /// The most lists of options, each of which says where the next is.
 const OPTION_LISTS_MAX: usize = 1 << 12;
@@ -52,11 +53,12 @@ pub(super) fn read(
     let mut next = options_at;
     let mut seen = BTreeSet::new();
     let mut end = options_at;
+    let mut left = SECTIONS_BYTES_MAX;
     while next != 0 {
         if seen.len() == OPTION_LISTS_MAX || !seen.insert(next) {
             return Err(data.broken(next, "its options do not end"));
         }
-        match read_options(data, header, packing, next, &mut meta) {
+        match read_options(data, header, packing, next, &mut meta, &mut left) {
             Ok((after, at)) => (end, next) = (end.max(at), after),
             // The table of CPUs stands behind their events: cut off with the file's end.
             Err(error) => {
@@ -77,7 +79,7 @@ pub(super) fn read(
             _ => continue,
         };
         let section = Section::find(data, header, at, Some(id))?;
-        read(&mut meta, &mut section.walk(data, header, packing)?)?;
+        read(&mut meta, &mut section.walk(data, header, packing, &mut left)?)?;
     }
     for buffer in &mut meta.told.buffers {
         if !meta.told.is_recovered && buffer.cpus.iter().any(|cpu| cpu.bytes > 0) {
@@ -94,6 +96,7 @@ fn read_options(
     packing: Packing,
     at: u64,
     meta: &mut Meta,
+    left: &mut usize,
 ) -> Result<(u64, u64), ImportError> {
     if at >= data.bytes() {
         return Err(data.broken(
@@ -106,7 +109,7 @@ fn read_options(
         ));
     }
     let section = Section::find(data, header, at, Some(OPTIONS))?;
-    let mut walk = section.walk(data, header, packing)?;
+    let mut walk = section.walk(data, header, packing, left)?;
     let next = meta.told.read(&mut walk, true)?;
     let end =
         if section.is_packed { section.at.saturating_add(section.bytes) } else { walk.place() };
@@ -132,11 +135,13 @@ impl Section {
         Ok(Self { id, is_packed: flags & IS_PACKED != 0, at: walk.place(), bytes })
     }
 
+    /// Over its contents, which may have `left` bytes when they are unpacked; less remain then.
     fn walk<'a>(
         &self,
         data: &'a Data,
         header: &Header,
         packing: Packing,
+        left: &mut usize,
     ) -> Result<Walk<'a>, ImportError> {
         const WHAT: &str = "compressed sections";
         // The header's length of a list of options may stand before it was known.
@@ -150,11 +155,12 @@ impl Section {
             return Ok(walk);
         }
         let (packed, bytes) = (walk.u32(WHAT)?, walk.u32(WHAT)?);
-        let packed = walk.take(packed.into(), SECTION_BYTES_MAX, WHAT)?;
+        let packed = walk.take(packed.into(), SECTIONS_BYTES_MAX, WHAT)?;
         let mut unpacked = Vec::new();
         packing
-            .unpack(packed, bytes as usize, SECTION_BYTES_MAX, &mut unpacked)
+            .unpack(packed, bytes as usize, *left, &mut unpacked)
             .map_err(|why| data.broken(self.at, why.to_string()))?;
+        *left -= unpacked.len();
         Ok(Walk::over_unpacked(data, header.endian, unpacked, self.at))
     }
 }
