@@ -5,6 +5,7 @@
 
 mod doctor;
 mod explain;
+mod export;
 mod load;
 mod measure;
 mod record;
@@ -29,7 +30,9 @@ pub(crate) enum Verb {
     Record(record::Record),
     /// Late wakeups of a recording: their balances, causes and culprits
     Explain(explain::Explain),
-    /// The page of a recording again
+    /// A recording, or its explanation, as a file for other tools
+    Export(export::Export),
+    /// The page of a recording again; figures of another tool's histogram
     Report(report::Report),
 }
 
@@ -42,6 +45,7 @@ impl Verb {
             Self::Load(verb) => verb.execute(),
             Self::Record(verb) => verb.execute(),
             Self::Explain(verb) => verb.execute(),
+            Self::Export(verb) => verb.execute(),
             Self::Report(verb) => verb.execute(),
         }
     }
