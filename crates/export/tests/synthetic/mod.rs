@@ -27,7 +27,10 @@ pub struct Stream {
 impl Stream {
     pub fn push(&mut self, after_ns: u64, task: TaskId, kind: impl Into<Kind>) {
         self.time_ns += after_ns;
-        self.batch.events.push(Event::new(self.time_ns, CPU, task, kind.into()));
+        let kind = kind.into();
+        // As all sources tell who a thread is.
+        let cpu = if matches!(kind, Kind::TaskName(_)) { CpuId(0) } else { CPU };
+        self.batch.events.push(Event::new(self.time_ns, cpu, task, kind));
     }
 }
 
