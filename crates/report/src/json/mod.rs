@@ -3,6 +3,7 @@
 
 mod explain;
 mod figures;
+mod histograms;
 mod measure;
 mod merge;
 mod rearm;
@@ -10,6 +11,7 @@ mod run;
 mod sleep;
 
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
+pub use histograms::HistogramsDocument;
 pub use measure::{MeasureDocument, ThreadDocument};
 pub use merge::{MergedSegment, merge_segments};
 pub use rearm::{RearmDocument, RearmMethodDocument};

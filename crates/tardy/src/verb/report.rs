@@ -1,4 +1,4 @@
-//! `tardy report`: the page of a recording again.
+//! `tardy report`: the page of a recording again, or the figures of another tool's histogram.
 
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
@@ -6,28 +6,43 @@ use crate::output;
 use crate::session;
 use crate::verb::explain::WatchFlags;
 use clap::Args;
+use std::io::Write;
 use std::path::PathBuf;
 use tardy_explain::Options;
+use tardy_import::histogram;
 use tardy_recording::Recording;
-use tardy_report::Data;
+use tardy_report::json::HistogramsDocument;
+use tardy_report::{Data, Terminal};
 
 /// Flags of `tardy report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// The recording's folder
-    #[arg(value_name = "REC")]
+    /// The recording's folder, or a file of histograms: cyclictest's, rtla's, oslat's, hwlatdetect's
+    #[arg(value_name = "REC|FILE")]
     recording: PathBuf,
 
     #[command(flatten)]
     watch: WatchFlags,
 
-    /// Where to write the page [default: report.html in the recording]
+    /// Where to write the page [default: report.html in the recording], or the figures
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// Of a file of histograms, print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 impl Report {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        if self.is_file() {
+            return self.histograms();
+        }
+        if self.json {
+            return Err(Failure::usage(
+                "--json is for files of histograms; of a recording, tardy explain --json tells all",
+            ));
+        }
         let mut recording = Recording::open(&self.recording)?;
         let options = Options { watch: self.watch.watch(), ..Options::default() };
         let explained = explanation::explain(&mut recording, options, Wanted::default())?;
@@ -37,6 +52,28 @@ impl Report {
         let path = self.out.unwrap_or_else(|| session::page_path(&self.recording));
         output::write_file(&path, &tardy_report::page(&data))?;
         println!("{}", path.display());
+        Ok(Outcome::Fine)
+    }
+
+    /// Whether it is there and no folder: then it is no recording.
+    fn is_file(&self) -> bool {
+        std::fs::metadata(&self.recording).is_ok_and(|metadata| !metadata.is_dir())
+    }
+
+    fn histograms(&self) -> Result<Outcome, Failure> {
+        let histograms = histogram::open(&self.recording)?;
+        let file = self.out.as_deref();
+        if self.json {
+            output::write_json(&HistogramsDocument::from(&histograms), file)?;
+            return Ok(Outcome::Fine);
+        }
+        let terminal = match file {
+            None => Terminal::of_stdout(),
+            Some(_) => Terminal::default(),
+        };
+        let mut out = output::writer(file)?;
+        tardy_report::histograms_text(&histograms, terminal, &mut out)?;
+        out.flush()?;
         Ok(Outcome::Fine)
     }
 }
