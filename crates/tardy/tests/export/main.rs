@@ -2,6 +2,7 @@
 //! `tardy report` of other tools' histograms.
 #![forbid(unsafe_code)]
 
+mod duckdb;
 #[path = "../live/program.rs"]
 #[allow(dead_code, reason = "the tests on a live kernel use the rest")]
 mod program;
