@@ -19,7 +19,7 @@
 //! - control characters in names, which become `?`.
 //!
 //! `hrtimer_expire_entry` of a timer whose arming is not in the recording has that timer's expiry as
-//! `now`, which would be lost otherwise.
+//! `now`, which would be lost otherwise; its slack, its mode and whose it is are lost.
 
 use crate::event_row::mode_into;
 use crate::names::Names;

@@ -1,4 +1,4 @@
-//! DuckDB reads the Parquet files, and the database that it made of them.
+//! `DuckDB` reads the Parquet files, and the database that it made of them.
 
 use super::{WAKEUPS, export, lateness_ns, recording};
 use crate::program::{Said, tardy};

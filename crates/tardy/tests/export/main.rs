@@ -13,7 +13,7 @@ use program::{Said, tardy};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tardy_recording::{Manifest, ManifestEnd, Writer};
+use tardy_recording::{Host, Manifest, ManifestEnd, Writer};
 
 const WAKEUPS: u64 = 300;
 
@@ -26,9 +26,8 @@ fn lateness_ns() -> u64 {
 fn recording() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rec");
-    let mut manifest = Manifest::default();
-    manifest.host.name = "made-up".to_owned();
-    manifest.host.hz = Some(250);
+    let host = Host { name: "made-up".to_owned(), hz: Some(250), ..Host::default() };
+    let manifest = Manifest { host, ..Manifest::default() };
     let mut writer = Writer::create(&path, manifest).unwrap();
     for batch in synthetic::stream(WAKEUPS) {
         writer.append_waiting(batch).unwrap();
