@@ -153,6 +153,11 @@ impl<S: Sink> Explainer<S> {
         &mut self.labels.tables
     }
 
+    /// Where wakeups go, for who has more to tell it than those.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
     /// Takes one event.
     pub fn event(&mut self, event: &Event) {
         self.now_ns = event.time_ns;

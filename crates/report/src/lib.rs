@@ -12,6 +12,7 @@
 pub mod clean;
 mod cyclictest;
 mod data;
+mod histograms;
 pub mod json;
 mod names;
 mod page;
@@ -27,6 +28,7 @@ pub mod units;
 
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
+pub use histograms::histograms_text;
 pub use page::page;
 pub use rearm::{DeviceSeen, DeviceUse, rearm_text};
 pub use sentences::top_sentences;

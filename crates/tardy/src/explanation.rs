@@ -5,9 +5,10 @@ use crate::input::Input;
 use std::io::Write;
 use std::path::PathBuf;
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink};
+use tardy_export::{Row, WakeupRows};
 use tardy_model::Batch;
 use tardy_recording::Manifest;
-use tardy_recording::tables::{SegmentRow, TableWriter, WakeupRow};
+use tardy_recording::tables::TableWriter;
 use tardy_report::Context;
 use tardy_report::json::ExplainJson;
 
@@ -133,14 +134,13 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
 struct Sinks {
     tables: Option<TableWriter>,
     json: Option<ExplainJson<Box<dyn Write>>>,
-    wakeups: u64,
+    rows: WakeupRows,
     /// The first thing that went wrong; nothing is written after it.
     failure: Option<Failure>,
 }
 
 impl Sink for Sinks {
     fn wakeup(&mut self, named: &Named<'_>) {
-        self.wakeups += 1;
         if self.failure.is_some() {
             return;
         }
@@ -153,7 +153,10 @@ impl Sink for Sinks {
 impl Sinks {
     fn write(&mut self, named: &Named<'_>) -> Result<(), Failure> {
         if let Some(tables) = &mut self.tables {
-            write_rows(tables, self.wakeups, named)?;
+            self.rows.rows(named, |row| match row {
+                Row::Wakeup(row) => tables.wakeup(&row),
+                Row::Segment(row) => tables.segment(&row),
+            })?;
         }
         if let Some(json) = &mut self.json {
             json.wakeup(named.wakeup(), named.victim(), named.patterns(), |culprit| {
@@ -162,33 +165,4 @@ impl Sinks {
         }
         Ok(())
     }
-}
-
-fn write_rows(tables: &mut TableWriter, id: u64, named: &Named<'_>) -> Result<(), Failure> {
-    let wakeup = named.wakeup();
-    tables.wakeup(&WakeupRow {
-        id,
-        task: wakeup.task.0,
-        task_name: &named.victim().name,
-        cpu: wakeup.cpu.0.into(),
-        prio: wakeup.prio.0.into(),
-        kind: wakeup.kind.name(),
-        expiry_ns: wakeup.expiry_ns,
-        lateness_ns: wakeup.lateness_ns,
-        to_user: wakeup.to_user,
-        touched_by_loss: wakeup.touched_by_loss,
-    })?;
-    for (position, (segment, label)) in named.segments().enumerate() {
-        tables.segment(&SegmentRow {
-            wakeup_id: id,
-            position: position as u32,
-            cause: segment.cause.0,
-            culprit_kind: label.kind,
-            culprit_name: &label.name,
-            culprit_pid: label.pid,
-            start_ns: segment.start_ns,
-            ns: segment.ns,
-        })?;
-    }
-    Ok(())
 }

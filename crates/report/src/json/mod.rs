@@ -4,6 +4,7 @@
 mod deep;
 mod explain;
 mod figures;
+mod histograms;
 mod measure;
 mod merge;
 mod patterns;
@@ -12,6 +13,7 @@ mod run;
 mod sleep;
 
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
+pub use histograms::HistogramsDocument;
 pub use measure::{MeasureDocument, ThreadDocument};
 pub use merge::{MergedSegment, merge_segments};
 pub use rearm::{RearmDocument, RearmMethodDocument};

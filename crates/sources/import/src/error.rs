@@ -23,6 +23,14 @@ pub enum ImportError {
         /// The formats' names.
         formats: String,
     },
+    /// It holds no histograms that are known.
+    #[error("{path} holds no histograms that tardy can read: it is none of {formats}")]
+    UnknownHistogram {
+        /// Which.
+        path: PathBuf,
+        /// What writes those that can be read.
+        formats: String,
+    },
     /// There is no format of that name.
     #[error("there is no format `{name}`: choose one of {formats}")]
     NoSuchFormat {

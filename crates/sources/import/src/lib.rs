@@ -5,11 +5,12 @@
 //! fewer causes, never to wrong ones: [`Closing::missing`] says what it was, when the trace has been
 //! read.
 //!
-//! Start reading at [`mod@format`], then any file under `format/`.
+//! Start reading at [`mod@format`], then any file under `format/`; for histograms at [`histogram`].
 #![forbid(unsafe_code)]
 
 mod error;
 pub mod format;
+pub mod histogram;
 mod input;
 mod text;
 

@@ -5,6 +5,7 @@
 
 mod doctor;
 mod explain;
+mod export;
 mod import;
 mod load;
 mod measure;
@@ -32,7 +33,9 @@ pub(crate) enum Verb {
     Explain(explain::Explain),
     /// A trace of another tool's as a recording
     Import(import::ImportVerb),
-    /// The page of a recording again
+    /// A recording, or its explanation, as a file for other tools
+    Export(export::Export),
+    /// The page of a recording again; figures of another tool's histogram
     Report(report::Report),
 }
 
@@ -46,6 +49,7 @@ impl Verb {
             Self::Record(verb) => verb.execute(),
             Self::Explain(verb) => verb.execute(),
             Self::Import(verb) => verb.execute(),
+            Self::Export(verb) => verb.execute(),
             Self::Report(verb) => verb.execute(),
         }
     }

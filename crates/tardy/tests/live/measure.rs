@@ -59,14 +59,12 @@ fn a_histogram_file_holds_every_sample() {
     let mut command =
         tardy(["measure", "cyclic", "-l", "200", "-H", "100", "--json", "--histfile"]);
     let document = Said::by(command.arg(&file)).expect(0).json();
-    let text = std::fs::read(&file).unwrap();
-    let histograms = tardy_lab::histfile::read(text.as_slice()).unwrap();
+    let histograms = tardy_import::histogram::open(&file).unwrap();
     let threads = document["threads"].as_array().unwrap();
-    assert_eq!(histograms.threads.len(), threads.len());
-    for (histogram, thread) in histograms.threads.iter().zip(threads) {
-        let all = histogram.bins.iter().sum::<u64>() + histogram.overflows;
-        assert_eq!(thread["samples"], all);
-        assert_eq!(all, 200);
+    assert_eq!(histograms.rows.len(), threads.len());
+    for (row, thread) in histograms.rows.iter().zip(threads) {
+        assert_eq!(thread["samples"], row.binned());
+        assert_eq!(row.binned(), 200);
     }
 }
 
