@@ -4,7 +4,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tardy_live::{Live, LiveSource, Options};
 use tardy_model::event::Call;
@@ -13,14 +13,18 @@ use tardy_model::{Batch, Event, Kind, Source, Tables, TaskId};
 /// What does not come within this time never does.
 const LONGEST: Duration = Duration::from_secs(20);
 
+/// Recorders see each other's tests, so there is one at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// The recorder, where this system lets it start; else says why not.
-fn recorder(options: &Options) -> Option<Live> {
+fn recorder(options: &Options) -> Option<(Live, MutexGuard<'static, ()>)> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: this needs root, to record by eBPF");
         return None;
     }
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     match Live::start(options) {
-        Ok(live) => Some(live),
+        Ok(live) => Some((live, alone)),
         Err(error) => {
             eprintln!("skipped: {error}");
             None
@@ -59,7 +63,7 @@ fn this_thread() -> TaskId {
 
 #[test]
 fn an_arming_says_in_which_call() {
-    let Some(live) = recorder(&Options::default()) else { return };
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
     let me = this_thread();
     let (mutex, condition) = (Mutex::new(()), Condvar::new());
     let act = || {
@@ -87,7 +91,7 @@ fn an_arming_says_in_which_call() {
 
 #[test]
 fn a_kernel_threads_sleep_and_another_timer_are_in_no_call() {
-    let Some(live) = recorder(&Options::default()) else { return };
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
     let mut armed = 0;
     until(
         live,
@@ -106,7 +110,7 @@ fn a_kernel_threads_sleep_and_another_timer_are_in_no_call() {
 
 #[test]
 fn pieces_of_work_come_with_their_functions() {
-    let Some(live) = recorder(&Options::default()) else { return };
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
     let (mut begun, mut ended) = (BTreeSet::new(), BTreeSet::new());
     until(
         live,
@@ -127,7 +131,7 @@ fn pieces_of_work_come_with_their_functions() {
 #[test]
 fn a_signal_comes_with_its_number() {
     const SIGUSR1: u32 = 10;
-    let Some(live) = recorder(&Options::default()) else { return };
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
     let act = || {
         let killed = Command::new("sh").args(["-c", "kill -USR1 $$"]).status().unwrap();
         assert!(!killed.success());
@@ -148,7 +152,7 @@ fn touch_new_memory() -> Vec<u8> {
 #[test]
 fn page_faults_come_of_who_is_watched() {
     let watched = Options { watched_processes: vec![std::process::id()], ..Options::default() };
-    let Some(live) = recorder(&watched) else { return };
+    let Some((live, _alone)) = recorder(&watched) else { return };
     if live.missing().iter().any(|missing| missing == "page_fault_user") {
         eprintln!("skipped: this kernel does not tell of page faults");
         return;
@@ -168,7 +172,7 @@ fn page_faults_come_of_who_is_watched() {
 
 #[test]
 fn page_faults_do_not_come_where_nobody_is_watched() {
-    let Some(live) = recorder(&Options::default()) else { return };
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
     let mut rounds = 0;
     let mut kept = Vec::new();
     let act = || kept.push(touch_new_memory());
