@@ -142,6 +142,11 @@ impl<S: Sink> Explainer<S> {
         &mut self.labels.tables
     }
 
+    /// Where wakeups go, for who takes from it while the stream goes on.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
     /// Takes one event.
     pub fn event(&mut self, event: &Event) {
         self.now_ns = event.time_ns;
