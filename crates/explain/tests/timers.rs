@@ -171,6 +171,12 @@ streams! {
     " => "sleeper perf_mux_hrtimer_handler: 2 armed 1 expired 1 programmings; \
           kernel tick_nohz_handler: 1 armed 1 expired";
 
+    the_tick_is_the_kernels: "
+        timer 9 tick_nohz_handler
+          10 0 7 cancel 9
+          11 0 7 arm 9 soft 4000 slack 0
+    " => "kernel tick_nohz_handler: 1 armed 1 moved";
+
     a_timer_is_whose_who_armed_it_last: "
         timer 1 timerfd_tmrproc
           10 0 7 arm 1 soft 100 slack 0

@@ -3,12 +3,13 @@
 use crate::failure::Failure;
 use std::io::Write;
 use std::path::PathBuf;
+use tardy_explain::timers::{TimerFindings, TimerTable};
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink};
 use tardy_model::Batch;
 use tardy_recording::Recording;
 use tardy_recording::tables::{SegmentRow, TableWriter, WakeupRow};
 use tardy_report::Context;
-use tardy_report::json::ExplainJson;
+use tardy_report::json::{ExplainJson, ExplainTotals};
 
 /// What is made of each wakeup as it is explained.
 #[derive(Default)]
@@ -17,11 +18,15 @@ pub(crate) struct Wanted {
     pub(crate) tables: bool,
     /// A JSON document with every wakeup.
     pub(crate) json: Option<Box<dyn Write>>,
+    /// Who armed timers.
+    pub(crate) timers: bool,
 }
 
 /// What explaining yields.
 pub(crate) struct Explained {
     pub(crate) explanation: Explanation,
+    /// Who armed timers, where that was wanted.
+    pub(crate) timers: Option<TimerFindings>,
     /// What a reader must know besides.
     pub(crate) notes: Vec<String>,
 }
@@ -43,9 +48,13 @@ pub(crate) fn explain(
     if let Some(out) = wanted.json {
         sinks.json = Some(ExplainJson::begin(out)?);
     }
+    sinks.timers = wanted.timers.then(TimerTable::default);
     let mut explainer = Explainer::new(options, sinks);
     let mut batch = Batch::default();
     while recording.read(&mut batch)? {
+        if let Some(timers) = &mut explainer.sink_mut().timers {
+            timers.batch(&batch);
+        }
         explainer.batch(&batch);
         batch.clear();
     }
@@ -53,11 +62,13 @@ pub(crate) fn explain(
     if let Some(failure) = sinks.failure {
         return Err(failure);
     }
+    let timers = sinks.timers.as_ref().map(TimerTable::findings);
     if let Some(tables) = sinks.tables {
         tables.finish()?;
     }
     if let Some(json) = sinks.json {
-        writeln!(json.finish(&explanation)?)?;
+        let totals = ExplainTotals::from(&explanation).with_timers(timers.as_ref());
+        writeln!(json.finish_with(&totals)?)?;
     }
     if explanation.lost_uncounted > 0 {
         notes.push(format!(
@@ -76,7 +87,7 @@ pub(crate) fn explain(
             missing.join(", ")
         ));
     }
-    Ok(Explained { explanation, notes })
+    Ok(Explained { explanation, timers, notes })
 }
 
 /// A word about events that are missing without a loss.
@@ -114,6 +125,7 @@ pub(crate) fn context(recording: &Recording, notes: Vec<String>) -> Context {
 struct Sinks {
     tables: Option<TableWriter>,
     json: Option<ExplainJson<Box<dyn Write>>>,
+    timers: Option<TimerTable>,
     wakeups: u64,
     /// The first thing that went wrong; nothing is written after it.
     failure: Option<Failure>,
@@ -122,6 +134,9 @@ struct Sinks {
 impl Sink for Sinks {
     fn wakeup(&mut self, named: &Named<'_>) {
         self.wakeups += 1;
+        if let Some(timers) = &mut self.timers {
+            timers.wakeup(named.wakeup());
+        }
         if self.failure.is_some() {
             return;
         }

@@ -27,6 +27,8 @@ pub(super) enum Purpose {
     WheelSleeper,
     /// Set by a call (`fs/timerfd.c`, `kernel/time/posix-timers.c`, `kernel/time/itimer.c`).
     SetBy(Call),
+    /// The tick, which no thread asks for (`kernel/time/tick-sched.c`; the first since Linux 6.10).
+    Tick,
     #[default]
     Other,
 }
@@ -39,6 +41,7 @@ impl Purpose {
             "timerfd_tmrproc" | "timerfd_alarmproc" => Self::SetBy(Call::Timerfd),
             "posix_timer_fn" => Self::SetBy(Call::PosixTimer),
             "it_real_fn" => Self::SetBy(Call::Itimer),
+            "tick_nohz_handler" | "tick_sched_timer" => Self::Tick,
             _ => Self::Other,
         }
     }
@@ -55,7 +58,7 @@ impl Purpose {
             (Self::Sleeper, Call::Unknown) => TimerKind::Sleep,
             (Self::Sleeper, Call::Other) => TimerKind::OtherCall,
             (Self::SetBy(call), _) | (Self::Sleeper, call) => TimerKind::Call(call),
-            (Self::WheelSleeper | Self::Other, _) => TimerKind::Function,
+            (Self::WheelSleeper | Self::Tick | Self::Other, _) => TimerKind::Function,
         }
     }
 }

@@ -4,7 +4,8 @@
 //! explains. A row is one thread's timers of one [`TimerKind`] and one kernel function.
 //!
 //! **Whose** a timer is: of a sleep, the thread that sleeps; of any other, the thread that armed it last
-//! in its own context. Armed by an interrupt, or by its own callback, it stays whose it was.
+//! in its own context. Armed by an interrupt, or by its own callback, it stays whose it was. The tick is
+//! the kernel's, whoever runs when it is set again.
 //!
 //! **What becomes of an arming.** It ends once, in one of three ways, by the events of its timer:
 //!
@@ -38,7 +39,7 @@ mod slack;
 pub use counts::Counts;
 pub use kind::TimerKind;
 pub use life::MOVE_NS_MAX;
-pub use row::{TimerProcess, TimerRow, TimerThread, by_process};
+pub use row::{TimerFindings, TimerProcess, TimerRow, TimerThread, by_process};
 pub use slack::Slacks;
 
 use crate::device::{Devices, Why};
@@ -212,6 +213,11 @@ impl TimerTable {
         all
     }
 
+    /// All rows, and the time that they are of.
+    pub fn findings(&self) -> TimerFindings {
+        TimerFindings { rows: self.rows(), span_ns: self.span_ns() }
+    }
+
     /// From the first event to the last.
     pub fn span_ns(&self) -> u64 {
         self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns))
@@ -282,7 +288,9 @@ impl TimerTable {
     fn arm(&mut self, event: &Event, arm: &TimerArm, place: Place, in_task: bool, followed: bool) {
         let def = self.tables.timer(arm.timer);
         let life = self.life(arm.timer, &def).copied();
+        let is_tick = life.is_some_and(|life| life.purpose == Purpose::Tick);
         let (owner, call) = match (def.owner, in_task) {
+            _ if is_tick => (TaskId::IDLE, Call::Unknown),
             (TaskId::IDLE, true) => (event.task, arm.call),
             (TaskId::IDLE, false) => (TaskId::IDLE, Call::Unknown),
             (owner, _) if owner == event.task => (owner, arm.call),

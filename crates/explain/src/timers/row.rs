@@ -47,6 +47,15 @@ impl TimerRow {
     }
 }
 
+/// Everything that was found of a stream's timers.
+#[derive(Clone, Debug, Default)]
+pub struct TimerFindings {
+    /// The rows, that of all others last.
+    pub rows: Vec<TimerRow>,
+    /// From the first event to the last.
+    pub span_ns: u64,
+}
+
 /// A process with the rows of its threads.
 #[derive(Clone, Debug, Default)]
 pub struct TimerProcess {
@@ -56,15 +65,15 @@ pub struct TimerProcess {
     pub name: Comm,
     /// The sums over its rows.
     pub counts: Counts,
-    /// Its threads' rows, in the order in which they were given.
-    pub rows: Vec<TimerRow>,
+    /// Its threads' rows, by their places among those given, in that order.
+    pub rows: Vec<usize>,
 }
 
 /// The rows of each process together: processes in the order of their first row.
 pub fn by_process(rows: &[TimerRow]) -> Vec<TimerProcess> {
     let mut processes: Vec<TimerProcess> = Vec::new();
     let mut places = rustc_hash::FxHashMap::default();
-    for row in rows {
+    for (place, row) in rows.iter().enumerate() {
         let process = row.thread.map(|thread| thread.process());
         let at = *places.entry(process).or_insert_with(|| {
             let name = row.thread.map(|thread| thread.process_name).unwrap_or_default();
@@ -72,7 +81,7 @@ pub fn by_process(rows: &[TimerRow]) -> Vec<TimerProcess> {
             processes.len() - 1
         });
         processes[at].counts.add(&row.counts);
-        processes[at].rows.push(row.clone());
+        processes[at].rows.push(place);
     }
     processes
 }

@@ -8,6 +8,7 @@ mod merge;
 mod rearm;
 mod run;
 mod sleep;
+mod timers;
 
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use measure::{MeasureDocument, ThreadDocument};
@@ -15,3 +16,4 @@ pub use merge::{MergedSegment, merge_segments};
 pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
+pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument};
