@@ -16,4 +16,4 @@ pub use merge::{MergedSegment, merge_segments};
 pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
-pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument};
+pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument, TopDocument};

@@ -22,6 +22,34 @@ pub struct TimerUseDocument {
     total: TimerCountsDocument,
 }
 
+/// `tardy.top/1`: one look of `tardy top`.
+#[derive(Debug, Serialize)]
+pub struct TopDocument<'a> {
+    /// `tardy.top/1`.
+    pub schema: &'static str,
+    /// Which look it is, from 1 on.
+    pub iteration: u64,
+    /// Where the events come from.
+    pub source: &'a str,
+    /// The interval that [`TimerUseDocument`]'s `interval` is of, in nanoseconds of the events.
+    pub interval_ns: u64,
+    /// The time since the start.
+    pub total_ns: u64,
+    /// Events in the interval.
+    pub events: u64,
+    /// Events lost in the interval, at least.
+    pub lost: u64,
+    /// What of the recording went otherwise than asked for, a sentence each.
+    pub notes: &'a [String],
+    /// The rows, most first.
+    pub timers: Vec<TimerUseDocument>,
+}
+
+impl TopDocument<'_> {
+    /// Its schema.
+    pub const SCHEMA: &'static str = "tardy.top/1";
+}
+
 /// Of the kernel itself the ids are 0; of all rows together that have none of their own, everything is
 /// `null`.
 #[derive(Debug, Serialize)]

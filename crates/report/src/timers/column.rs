@@ -67,7 +67,7 @@ impl TimerColumn {
             Self::CancelledShare => "canc%",
             Self::ProgrammedShare => "prog%",
             Self::CostRate => "cost/s",
-            Self::ArmedTotal => "armed",
+            Self::ArmedTotal => "armings",
             Self::CostTotal => "cost",
             Self::Slack => "slack",
             Self::SlackRange => "from–to",

@@ -10,6 +10,7 @@ mod measure;
 mod record;
 mod report;
 mod run;
+mod top;
 
 use crate::failure::{Failure, Outcome};
 use clap::Subcommand;
@@ -31,6 +32,8 @@ pub(crate) enum Verb {
     Explain(explain::Explain),
     /// The page of a recording again
     Report(report::Report),
+    /// Who arms timers right now, and what they cost other threads: a table, again and again
+    Top(top::Top),
 }
 
 impl Verb {
@@ -43,6 +46,7 @@ impl Verb {
             Self::Record(verb) => verb.execute(),
             Self::Explain(verb) => verb.execute(),
             Self::Report(verb) => verb.execute(),
+            Self::Top(verb) => verb.execute(),
         }
     }
 }
