@@ -9,7 +9,7 @@ use crate::clean::clean;
 use crate::text::{Align, Table, Terminal};
 use crate::units::counted;
 use std::io::{self, Write};
-use tardy_explain::timers::{Counts, TimerRow, by_process};
+use tardy_explain::timers::{Counts, TimerKind, TimerRow, by_process};
 use tardy_model::TaskId;
 
 /// What was counted, over which time.
@@ -116,7 +116,11 @@ fn line_of(one: &TimerUse, now_ns: u64, total_ns: u64) -> TimerLine {
     let row = &one.row;
     let thread = row.thread.map(|thread| thread.task);
     let name = row.thread.map(|thread| thread.name.to_string()).unwrap_or_default();
-    let (name, id) = name_of(thread, &name);
+    let (mut name, id) = name_of(thread, &name);
+    if thread == Some(TaskId::IDLE) && matches!(row.kind, Some(TimerKind::Call(_))) {
+        // Somebody armed it before anybody looked.
+        "not known".clone_into(&mut name);
+    }
     TimerLine {
         name,
         id,

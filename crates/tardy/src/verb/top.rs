@@ -118,7 +118,8 @@ impl Pace {
 impl Top {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let plain = self.batch || self.output.json;
-        if !plain && !(std::io::stdout().is_terminal() && std::io::stdin().is_terminal()) {
+        let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+        if !plain && !is_terminal {
             return Err(Failure::usage(
                 "there is no terminal here: -b prints tables, --json documents",
             ));

@@ -18,4 +18,5 @@ mod rearm;
 mod slack;
 mod sleep;
 mod spinner;
+mod top;
 mod watched;

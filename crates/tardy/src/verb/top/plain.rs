@@ -67,9 +67,10 @@ fn document<'a>(look: &Look, stream: &'a Stream, iteration: u64) -> TopDocument<
 }
 
 fn table(look: &Look, stream: &Stream, view: View, out: &mut dyn Write) -> io::Result<()> {
-    let terminal = match io::stdout().is_terminal() {
-        true => Terminal::of_stdout(),
-        false => Terminal { width: WIDTH, ..Terminal::default() },
+    let terminal = if io::stdout().is_terminal() {
+        Terminal::of_stdout()
+    } else {
+        Terminal { width: WIDTH, ..Terminal::default() }
     };
     writeln!(out, "tardy top - {}", summary(look, stream.source))?;
     let lines = timer_lines(&look.uses, look.interval_ns, look.total_ns, view.grouping, view.sort);

@@ -9,7 +9,7 @@ use crate::session::Stream;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Text};
+use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, Wrap};
 use ratatui::{DefaultTerminal, Frame};
 use std::time::Duration;
@@ -180,12 +180,14 @@ impl Screen<'_> {
             TimerGrouping::Processes => "processes",
             TimerGrouping::Tree => "both",
         };
-        let mut words = format!("q quit  t {grouping}  sort:");
-        for (sort, key, name) in TimerSort::ALL {
-            let chosen = if sort == self.view.sort { "*" } else { "" };
-            words.push_str(&format!(" {key} {name}{chosen} "));
-        }
-        Line::styled(words, Style::new().add_modifier(Modifier::DIM))
+        let dim = Style::new().add_modifier(Modifier::DIM);
+        let chosen = Style::new().add_modifier(Modifier::BOLD);
+        let mut words = vec![Span::styled(format!("q quit  t {grouping}  sort by:"), dim)];
+        words.extend(TimerSort::ALL.map(|(sort, key, name)| {
+            let style = if sort == self.view.sort { chosen } else { dim };
+            Span::styled(format!("  {key} {name}"), style)
+        }));
+        Line::from(words)
     }
 
     fn draw_table(&mut self, frame: &mut Frame<'_>, area: Rect) {

@@ -128,21 +128,23 @@ impl Looks {
     /// Looks, and lets go of the threads that have ended: they are seen this time for the last time, and
     /// from then on in the row of all others.
     pub(super) fn look(&mut self, watcher: &Watcher) -> Look {
-        let mut watched = watcher.lock();
-        let table = &mut watched.table;
+        let mut now = watcher.lock();
+        let table = &mut now.table;
         let rows = table.rows();
         let (span_ns, events, lost) = (table.span_ns(), table.events(), table.lost());
         table.forget_ended();
         let after = table.rows();
-        drop(watched);
+        drop(now);
 
         let none = Counts::default();
         let uses = rows.into_iter().map(|row| {
             let now = row.counts.since(self.before.get(&key_of(&row)).unwrap_or(&none));
             TimerUse { row, now }
         });
+        // What was armed before the start, and expired once, is soon of no interest.
+        let is_of_interest = |one: &TimerUse| one.row.counts.armed > 0 || !one.now.is_empty();
         let look = Look {
-            uses: uses.collect(),
+            uses: uses.filter(is_of_interest).collect(),
             interval_ns: span_ns.saturating_sub(self.span_ns),
             total_ns: span_ns,
             events: events - self.events,
