@@ -23,8 +23,8 @@ const WORDS_MIN: usize = 16;
 
 const GAP: usize = 2;
 
-const LEGEND: &str = "cost: others' lateness by these timers, told 1 s late · armings, cost, slack: \
-    since the start";
+const LEGEND: &str =
+    "cost: others' lateness by these timers, 1 s late · armings, cost, slack: since the start";
 
 pub(super) fn show(
     stream: &Stream,
