@@ -95,3 +95,63 @@ impl Section for Timers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use tardy_explain::timers::{Counts, TimerKind, TimerRow, TimerThread};
+    use tardy_model::TaskId;
+    use tardy_model::event::{Call, Comm};
+
+    fn found() -> TimerFindings {
+        let row = |task, name, call, inflicted_ns| {
+            let name = Comm::new(name);
+            let thread = TimerThread {
+                task: TaskId(task),
+                name,
+                process_name: name,
+                ..TimerThread::default()
+            };
+            TimerRow {
+                thread: Some(thread),
+                kind: Some(TimerKind::Call(call)),
+                function: "hrtimer_wakeup".to_owned(),
+                counts: Counts { armed: 20, expired: 20, inflicted_ns, ..Counts::default() },
+            }
+        };
+        let rows = vec![
+            row(7, fixture::HOSTILE, Call::Poll, 0),
+            row(8, "storm", Call::ClockNanosleep, 1_500),
+        ];
+        TimerFindings { rows, span_ns: 2_000_000_000 }
+    }
+
+    #[test]
+    fn it_is_told_where_it_was_asked_for_and_hostile_names_are_spelt_out() {
+        fixture::with_data(|data| {
+            let told = |data: &Data<'_>| {
+                let mut out = Vec::new();
+                Timers.terminal(data, Terminal::default(), &mut out).unwrap();
+                (String::from_utf8(out).unwrap(), Timers.html(data).into_string())
+            };
+            assert_eq!(told(data), (String::new(), String::new()));
+            let found = found();
+            let (text, page) = told(&Data { timers: Some(&found), ..*data });
+            insta::assert_snapshot!(text);
+            assert!(page.contains("<td class=\"number\"><bdi>1.5 µs</bdi></td>"), "{page}");
+            assert!(!text.contains('\u{1b}') && !page.contains("<b>"), "{page}");
+        });
+    }
+
+    #[test]
+    fn a_recording_without_timers_says_so() {
+        fixture::with_data(|data| {
+            let none = TimerFindings::default();
+            let mut out = Vec::new();
+            let data = Data { timers: Some(&none), ..*data };
+            Timers.terminal(&data, Terminal::default(), &mut out).unwrap();
+            assert!(String::from_utf8(out).unwrap().contains("no event of a timer was recorded"));
+        });
+    }
+}
