@@ -67,6 +67,31 @@ fn a_storms_threads_are_named_with_their_call_and_rate() {
 }
 
 #[test]
+fn a_recording_tells_the_same_afterwards() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("recording");
+    let storm = Running::start(&mut tardy(["load", "-q", "storm:3"]));
+    let mut record = tardy(["record", "-q", "-D", "1", "-o"]);
+    Said::by(record.arg(&recording)).expect(0);
+    storm.interrupt().expect(0);
+    let explain = |more: &[&str]| {
+        let mut command = tardy(["explain", "--timers", "--all", "--no-write"]);
+        Said::by(command.args(more).arg(&recording)).expect(0)
+    };
+    let document = explain(&["--json"]).json();
+    let sleepers = sleepers(&document);
+    for thread in ["storm-00", "storm-01", "storm-02"] {
+        let row = sleepers.get(thread).unwrap_or_else(|| panic!("no {thread}: {document}"));
+        assert!(row["armed"].as_u64().unwrap() > 10 && row["cancelled"] == 0, "{row}");
+        assert_eq!(row["slack_ns"]["typical"], row["slack_ns"]["max"], "it is the thread's: {row}");
+    }
+    assert_eq!(explain(&["--json", "--worst", "all"]).json()["timers"], document["timers"]);
+    let text = explain(&[]).out;
+    assert!(text.contains("Who arms timers") && text.contains("storm-02"), "{text}");
+}
+
+#[test]
 fn tables_are_for_whom_documents_are_not() {
     let Some(_machine) = Machine::that_records() else { return };
     let said = Said::by(&mut tardy(["top", "-b", "-n", "2", "-d", "0.3", "--processes"])).expect(0);
