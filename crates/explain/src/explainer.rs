@@ -153,7 +153,13 @@ impl<S: Sink> Explainer<S> {
         &mut self.labels.tables
     }
 
-    /// Where wakeups go, for who has more to tell it than those.
+    /// How many culprits and victims are remembered by name. Of slacks and timers there may be ever new
+    /// ones: who follows a stream without an end looks at this, and begins anew.
+    pub fn names_known(&self) -> usize {
+        self.labels.count()
+    }
+
+    /// Where wakeups go, for who takes from it while the stream goes on.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }

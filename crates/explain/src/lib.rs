@@ -5,7 +5,7 @@
 //! the stream; the bounds are constants beside what they bound.
 //!
 //! [`device`] answers another question of the same events: how often timers made the kernel program a
-//! clock-event device.
+//! clock-event device. [`timers`] tells who arms timers, what becomes of them, and what they cost others.
 //!
 //! Start reading at `explainer.rs` (events to stories), then `story.rs` (stories to balances), then
 //! any file under `cause/`.
@@ -25,6 +25,7 @@ mod prios;
 mod story;
 mod summary;
 mod threads;
+pub mod timers;
 mod wait;
 mod watch;
 mod worst;

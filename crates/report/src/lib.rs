@@ -24,6 +24,7 @@ mod shares;
 mod sleep;
 mod text;
 mod text_report;
+mod timers;
 pub mod units;
 
 pub use cyclictest::{Resolution, cyclictest_lines};
@@ -35,6 +36,9 @@ pub use sentences::top_sentences;
 pub use sleep::{sleep_sentences, sleep_text};
 pub use text::Terminal;
 pub use text_report::terminal;
+pub use timers::{
+    Counted, TimerColumn, TimerGrouping, TimerLine, TimerSort, TimerUse, timer_lines, timer_table,
+};
 
 #[cfg(test)]
 mod fixture;

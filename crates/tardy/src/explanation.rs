@@ -4,13 +4,14 @@ use crate::failure::Failure;
 use crate::input::Input;
 use std::io::Write;
 use std::path::PathBuf;
+use tardy_explain::timers::{TimerFindings, TimerTable};
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink};
 use tardy_export::{Row, WakeupRows};
 use tardy_model::Batch;
 use tardy_recording::Manifest;
 use tardy_recording::tables::TableWriter;
 use tardy_report::Context;
-use tardy_report::json::ExplainJson;
+use tardy_report::json::{ExplainJson, ExplainTotals};
 
 /// What is made of each wakeup as it is explained.
 #[derive(Default)]
@@ -19,11 +20,15 @@ pub(crate) struct Wanted {
     pub(crate) tables: bool,
     /// A JSON document with every wakeup.
     pub(crate) json: Option<Box<dyn Write>>,
+    /// Who armed timers.
+    pub(crate) timers: bool,
 }
 
 /// What explaining yields.
 pub(crate) struct Explained {
     pub(crate) explanation: Explanation,
+    /// Who armed timers, where that was wanted.
+    pub(crate) timers: Option<TimerFindings>,
     /// What a reader must know besides.
     pub(crate) notes: Vec<String>,
 }
@@ -46,10 +51,14 @@ pub(crate) fn explain(
     if let Some(out) = wanted.json {
         sinks.json = Some(ExplainJson::begin(out)?);
     }
+    sinks.timers = wanted.timers.then(TimerTable::default);
     let options = Options { watch: input.watch(options.watch), ..options };
     let mut explainer = Explainer::new(options, sinks);
     let mut batch = Batch::default();
     while input.read(&mut batch)? {
+        if let Some(timers) = &mut explainer.sink_mut().timers {
+            timers.batch(&batch);
+        }
         explainer.batch(&batch);
         batch.clear();
     }
@@ -57,11 +66,13 @@ pub(crate) fn explain(
     if let Some(failure) = sinks.failure {
         return Err(failure);
     }
+    let timers = sinks.timers.as_ref().map(TimerTable::findings);
     if let Some(tables) = sinks.tables {
         tables.finish()?;
     }
     if let Some(json) = sinks.json {
-        writeln!(json.finish(&explanation)?)?;
+        let totals = ExplainTotals::from(&explanation).with_timers(timers.as_ref());
+        writeln!(json.finish_with(&totals)?)?;
     }
     if explanation.lost_uncounted > 0 {
         notes.push(format!(
@@ -74,7 +85,7 @@ pub(crate) fn explain(
     notes.extend(end.notes);
     notes.extend(missing(&manifest));
     notes.extend(end.missing);
-    Ok(Explained { explanation, notes })
+    Ok(Explained { explanation, timers, notes })
 }
 
 /// What a recording could not show: a source of the running kernel names the events that it lacks, an
@@ -135,12 +146,16 @@ struct Sinks {
     tables: Option<TableWriter>,
     json: Option<ExplainJson<Box<dyn Write>>>,
     rows: WakeupRows,
+    timers: Option<TimerTable>,
     /// The first thing that went wrong; nothing is written after it.
     failure: Option<Failure>,
 }
 
 impl Sink for Sinks {
     fn wakeup(&mut self, named: &Named<'_>) {
+        if let Some(timers) = &mut self.timers {
+            timers.wakeup(named.wakeup());
+        }
         if self.failure.is_some() {
             return;
         }

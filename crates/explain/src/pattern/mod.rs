@@ -50,7 +50,7 @@ const NAMED_MAX: usize = 5;
 const CULPRITS_MAX: usize = 1 << 16;
 
 /// Follows all events for a pattern.
-pub trait Watcher: std::fmt::Debug {
+pub trait Watcher: std::fmt::Debug + Send {
     /// The next event.
     fn event(&mut self, event: &Event, tables: &Tables);
 

@@ -11,6 +11,7 @@ mod patterns;
 mod rearm;
 mod run;
 mod sleep;
+mod timers;
 
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use histograms::HistogramsDocument;
@@ -19,3 +20,4 @@ pub use merge::{MergedSegment, merge_segments};
 pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
+pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument, TopDocument};

@@ -46,6 +46,7 @@ registry![
     histogram::LatenessHistogram,
     percentiles::Percentiles,
     victims::Victims,
+    timers::Timers,
     worst::Worst,
     advice::Advice,
     notes::Notes,

@@ -12,6 +12,7 @@ mod measure;
 mod record;
 mod report;
 mod run;
+mod top;
 
 use crate::failure::{Failure, Outcome};
 use clap::Subcommand;
@@ -37,6 +38,8 @@ pub(crate) enum Verb {
     Export(export::Export),
     /// The page of a recording again; figures of another tool's histogram
     Report(report::Report),
+    /// Who arms timers right now, and what they cost other threads: a table, again and again
+    Top(top::Top),
 }
 
 impl Verb {
@@ -51,6 +54,7 @@ impl Verb {
             Self::Import(verb) => verb.execute(),
             Self::Export(verb) => verb.execute(),
             Self::Report(verb) => verb.execute(),
+            Self::Top(verb) => verb.execute(),
         }
     }
 }
