@@ -32,7 +32,7 @@ macro_rules! registry {
     };
 }
 
-registry![];
+registry![perfetto::Perfetto];
 
 /// Every format.
 pub fn formats() -> impl Iterator<Item = &'static dyn Format> {

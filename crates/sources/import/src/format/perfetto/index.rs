@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use tardy_perfetto::wire::{Fields, VARINT_BYTES_MAX, varint};
 use tardy_perfetto::{
-    ClockSnapshot, InternedData, ProcessTree, SystemInfo, TracePacketDefaults, clock, sequence,
+    ClockSnapshot, InternedData, ProcessTree, SystemInfo, TracePacketDefaults, clock, own, sequence,
 };
 
 /// A packet longer than this is passed over: whole bundles are some hundred kilobytes at most.
@@ -517,6 +517,10 @@ impl Ticks {
 
     /// At `stamp_ns` there had been `ticks`.
     pub(super) fn take(&mut self, stamp_ns: u64, ticks: u64) {
+        if ticks == stamp_ns.wrapping_add(own::TICKS_AHEAD) {
+            self.tick_ns = Some(1.0);
+            return;
+        }
         let (first_ns, first_ticks) = *self.first.get_or_insert((stamp_ns, ticks));
         let (passed_ns, passed) = (stamp_ns.abs_diff(first_ns), ticks.abs_diff(first_ticks));
         if passed >= TICKS_APART && passed_ns > 0 {
