@@ -165,8 +165,8 @@ fn wakeups_are_slices_with_their_segments_inside_and_arrows_from_culprits() {
         match event.r#type() {
             track_event::SLICE_BEGIN => open.push((*time_ns, event.track_uuid())),
             track_event::SLICE_END => {
-                let (began_ns, track) = open.pop().unwrap();
-                assert_eq!(track, event.track_uuid());
+                let (began_ns, on) = open.pop().unwrap();
+                assert_eq!(on, event.track_uuid());
                 // A wakeup's own slice is around those of its segments.
                 if open.is_empty() {
                     assert_eq!(segments_ns, time_ns - began_ns);

@@ -1,5 +1,6 @@
 //! A stream with every kind of event in it, and enough wakeups to be explained.
 
+use std::collections::HashMap;
 use tardy_model::event::{
     Call, Comm, ExpireBegin, ExpireEnd, IdleEnter, IdleExit, Irq, IrqBegin, IrqEnd, Loss, Mark,
     Migrate, PageFault, Priority, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Switch,
@@ -29,7 +30,8 @@ const NOWHERE_TIMER: TimerId = TimerId(1002);
 /// Batches as a source yields them: definitions first, then `rounds` of interrupts on each CPU, with one
 /// event of each kind in between.
 pub(crate) fn batches(rounds: u32) -> Vec<Batch> {
-    let mut storm = Storm { time_ns: 5_000_000_000, random: fastrand::Rng::with_seed(3) };
+    let random = fastrand::Rng::with_seed(3);
+    let mut storm = Storm { time_ns: 5_000_000_000, random, armed: HashMap::new() };
     let mut batches = vec![storm.begin()];
     for round in 0..rounds {
         let mut batch = Batch::default();
@@ -47,6 +49,8 @@ pub(crate) fn batches(rounds: u32) -> Vec<Batch> {
 struct Storm {
     time_ns: u64,
     random: fastrand::Rng,
+    /// What timers were last armed for.
+    armed: HashMap<TimerId, TimerArm>,
 }
 
 /// The thread with number `at` (0 the watched one) of a CPU; its timer has the same number.
@@ -98,7 +102,7 @@ impl Storm {
                     1 => ("kworker", TaskInfo::KERNEL),
                     _ => ("sleeper", 0),
                 };
-                let info = TaskInfo { process: thread(cpu, if at == 1 { 1 } else { 0 }), flags };
+                let info = TaskInfo { process: thread(cpu, u32::from(at == 1)), flags };
                 let events = &mut batch.events;
                 self.push(events, CpuId(0), task, TaskName { comm: Comm::new(name) });
                 self.push(events, CpuId(0), task, info);
@@ -119,7 +123,14 @@ impl Storm {
         self.push(events, cpu, TaskId::IDLE, IdleExit);
         self.push(events, cpu, TaskId::IDLE, IrqBegin { irq });
         for task in &woken {
-            let begin = ExpireBegin { timer: timer(*task), soft_ns, slack_ns: 70, mode };
+            // Some expire as they were armed, of others the arming was not seen.
+            let seen = self.armed.remove(&timer(*task)).filter(|_| self.random.bool());
+            let begin = match seen {
+                Some(TimerArm { timer, soft_ns, slack_ns, mode, .. }) => {
+                    ExpireBegin { timer, soft_ns, slack_ns, mode }
+                }
+                None => ExpireBegin { timer: timer(*task), soft_ns, slack_ns: 70, mode },
+            };
             self.push(events, cpu, TaskId::IDLE, begin);
             let waking = Waking { target: *task, target_cpu: cpu, prio: prio(*task, cpu) };
             self.push(events, cpu, TaskId::IDLE, waking);
@@ -138,9 +149,10 @@ impl Storm {
                 self.push(events, cpu, next, Mark { expiry_ns: soft_ns, sequence: 0 });
             }
             if next != TaskId::IDLE {
-                let soft_ns = self.time_ns + 1_000_000;
+                let soft_ns = self.time_ns + self.random.u64(1..20_000);
                 let (timer, call) = (timer(next), Call::Unknown);
                 let arm = TimerArm { timer, soft_ns, slack_ns: 50, mode, call };
+                self.armed.insert(arm.timer, arm);
                 self.push(events, cpu, next, arm);
             }
             prev = next;
@@ -149,6 +161,7 @@ impl Storm {
     }
 
     /// One of each, as the kernel would.
+    #[expect(clippy::too_many_lines, reason = "there are many kinds")]
     fn every_kind(&mut self, events: &mut Vec<Event>) {
         let cpu = CpuId(1);
         let (idle, task, other) = (TaskId::IDLE, thread(cpu, 2), thread(cpu, 3));
