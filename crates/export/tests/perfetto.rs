@@ -11,7 +11,7 @@ use tardy_explain::{Explainer, Explanation, Options};
 use tardy_import::{Closing, Origin};
 use tardy_model::event::Irq;
 use tardy_model::{Batch, Event, Kind, RECORD_BYTES, Tables, TimerId};
-use tardy_perfetto::{Trace, TrackEvent, clock, own, track_event};
+use tardy_perfetto::{Clock, Trace, TrackEvent, clock, own, track_event};
 
 /// A file's batches, and what it says of itself.
 fn import(path: &Path) -> (Vec<Batch>, Origin, Closing) {
@@ -33,7 +33,9 @@ fn import(path: &Path) -> (Vec<Batch>, Origin, Closing) {
 /// Events as text, with what ids stand for.
 fn told(batches: &[Batch]) -> Vec<String> {
     let mut tables = Tables::default();
-    batches.iter().for_each(|batch| batch.define(&mut tables));
+    for batch in batches {
+        batch.define(&mut tables);
+    }
     let events = batches.iter().flat_map(|batch| &batch.events);
     events.map(|event| told_event(event, &tables)).collect()
 }
@@ -80,7 +82,9 @@ fn sums(explanation: &Explanation) -> Vec<(String, u64)> {
 
 fn explain(batches: &[Batch]) -> Explanation {
     let mut explainer = Explainer::new(Options::default(), ());
-    batches.iter().for_each(|batch| explainer.batch(batch));
+    for batch in batches {
+        explainer.batch(batch);
+    }
     explainer.finish().0
 }
 
@@ -137,7 +141,7 @@ fn clocks_are_told_to_be_the_same() {
     let trace = trace(&sample::batches(2));
     let snapshot = trace.packet[0].clock_snapshot.as_ref().unwrap();
     assert_eq!(snapshot.primary_trace_clock(), clock::MONOTONIC as i32);
-    let shown: Vec<_> = snapshot.clocks.iter().map(|clock| clock.clock_id()).collect();
+    let shown: Vec<_> = snapshot.clocks.iter().map(Clock::clock_id).collect();
     assert_eq!(shown, [clock::BOOTTIME, clock::MONOTONIC]);
     assert_eq!(snapshot.clocks[0].timestamp, snapshot.clocks[1].timestamp);
 }
