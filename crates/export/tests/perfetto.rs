@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 use tardy_explain::{Explainer, Explanation, Options};
 use tardy_import::{Closing, Origin};
-use tardy_model::event::Irq;
-use tardy_model::{Batch, Event, Kind, RECORD_BYTES, Tables, TimerId};
+use tardy_model::event::{IdleExit, Irq, Loss};
+use tardy_model::{Batch, CpuId, Event, Kind, RECORD_BYTES, Tables, TaskId, TimerId};
 use tardy_perfetto::{Clock, Trace, TrackEvent, clock, own, track_event};
 
 /// A file's batches, and what it says of itself.
@@ -134,6 +134,18 @@ fn a_loss_is_a_bundle_that_says_so() {
     let first = lost[0].event[0].generic.as_ref().unwrap();
     assert_eq!(first.event_name(), own::LOSS.as_bytes());
     assert_eq!(first.field[0].uint_value, lost[0].previous_bundle_end_timestamp);
+}
+
+#[test]
+fn a_cpu_that_begins_with_a_loss_tells_it_once() {
+    let event = |time_ns, cpu, kind: Kind| Event::new(time_ns, CpuId(cpu), TaskId(7), kind);
+    let loss = Loss { since_ns: 150, count: 3 };
+    let events = vec![event(100, 0, IdleExit.into()), event(200, 1, loss.into())];
+    let batches = [Batch { events, ..Batch::default() }];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.pftrace");
+    export::export("perfetto", &path, &batches).unwrap();
+    assert_eq!(told(&import(&path).0), told(&batches));
 }
 
 #[test]
