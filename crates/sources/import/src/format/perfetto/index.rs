@@ -5,6 +5,7 @@ use super::plan::Plans;
 use super::tasks::Tree;
 use super::{PACKET, bundle};
 use prost::Message;
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -150,7 +151,7 @@ impl Damage {
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
     text: Vec<u8>,
-    by_number: HashMap<(u32, u64), (u32, u32)>,
+    by_number: FxHashMap<(u32, u64), (u32, u32)>,
 }
 
 impl Symbols {
@@ -266,7 +267,7 @@ struct Place {
 #[derive(Default)]
 struct Builder {
     writers: HashMap<(u32, u32), Writer>,
-    sequences: HashMap<u32, Sequence>,
+    sequences: FxHashMap<u32, Sequence>,
     scopes: u32,
     bundles: usize,
     blocks: Vec<Block>,
