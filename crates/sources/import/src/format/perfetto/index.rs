@@ -33,6 +33,9 @@ const CPUS_MAX: u32 = 8192;
 /// Writers of packets that are told apart; what others intern is not kept.
 const SEQUENCES_MAX: usize = 1 << 14;
 
+/// CPUs by writer; bundles of others are left out, and a note counts them.
+const WRITERS_MAX: usize = 1 << 16;
+
 /// Names of functions that are kept, and their bytes; beyond, functions are shown by number.
 const SYMBOLS_MAX: usize = 1 << 20;
 const SYMBOL_BYTES_MAX: usize = 64 << 20;
@@ -394,7 +397,12 @@ impl Builder {
         if glance.cpu >= CPUS_MAX || self.bundles >= BUNDLES_MAX {
             return;
         }
-        let writer = self.writers.entry((glance.cpu, sequence_id)).or_default();
+        let key = (glance.cpu, sequence_id);
+        if self.writers.len() >= WRITERS_MAX && !self.writers.contains_key(&key) {
+            self.flaws.other_recorders += 1;
+            return;
+        }
+        let writer = self.writers.entry(key).or_default();
         let is_first = writer.bundles.is_empty() && !writer.lost;
         writer.lost |= glance.lost || (!is_first && writer.drops != sequence.drops);
         writer.drops = sequence.drops;
