@@ -33,6 +33,7 @@ macro_rules! registry {
 }
 
 registry![
+    perfetto::Perfetto,
     text::Text,
     parquet::Parquet,
     csv::Csv,

@@ -35,6 +35,7 @@ macro_rules! registry {
 
 registry![
     trace_dat::TraceDat,
+    perfetto::Perfetto,
     perf_data::PerfData,
     perf_script::PerfScript,
     ftrace_text::FtraceText,

@@ -1,0 +1,55 @@
+//! Events that Perfetto has no message for, as [`GenericEvent`](crate::GenericEvent)s of these names.
+//!
+//! Any reader of Perfetto's shows them among a CPU's events, with the names of their fields. Unless
+//! said otherwise they speak of the event's own `pid`.
+
+/// The thread is back in user space and says so itself: [`EXPIRY`], [`SEQUENCE`].
+pub const MARK: &str = "tardy_mark";
+/// What is known of the task: [`PROCESS`], [`FLAGS`].
+pub const TASK: &str = "tardy_task";
+/// Events are missing on this CPU: [`SINCE`], [`COUNT`]. The first event of a bundle that says so.
+pub const LOSS: &str = "tardy_loss";
+/// What is known of a high-resolution timer that is about to expire, where its arming is not in the
+/// trace or does not tell it: [`TIMER`], [`FUNCTION`], [`EXPIRY`], [`SLACK`], [`MODE`]; the task is the
+/// one that sleeps on it.
+pub const ARMED: &str = "tardy_armed";
+/// A priority is lent or taken back, where the numbers alone would say the contrary (the new one is not
+/// known when it is taken back): [`PID`], [`OLD_PRIO`], [`NEW_PRIO`], [`RELEASED`].
+pub const PRIORITY: &str = "tardy_priority";
+/// An idle state only polls: [`STATE`].
+pub const POLLS: &str = "tardy_polls";
+
+/// Timers of the wheel count ticks, and recordings nanoseconds: in the traces that tardy writes a tick is
+/// a nanosecond, and the count is ahead of the clock by this, so that it is nobody's 32-bit number.
+pub const TICKS_AHEAD: u64 = 1 << 33;
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+pub const EXPIRY: &str = "expiry_ns";
+/// Counts a thread's marks.
+pub const SEQUENCE: &str = "sequence";
+/// The process.
+pub const PROCESS: &str = "process";
+/// As the event model has them.
+pub const FLAGS: &str = "flags";
+/// The time of the first event that is missing.
+pub const SINCE: &str = "since_ns";
+/// How many are missing; 4294967295 where that is not known.
+pub const COUNT: &str = "count";
+/// The timer's address.
+pub const TIMER: &str = "hrtimer";
+/// The name of its function.
+pub const FUNCTION: &str = "function";
+/// In nanoseconds.
+pub const SLACK: &str = "slack_ns";
+/// As in `hrtimer_start`.
+pub const MODE: &str = "mode";
+/// The task.
+pub const PID: &str = "pid";
+/// Its priority before.
+pub const OLD_PRIO: &str = "oldprio";
+/// Its priority after.
+pub const NEW_PRIO: &str = "newprio";
+/// 1 where it was taken back.
+pub const RELEASED: &str = "released";
+/// The idle state's number.
+pub const STATE: &str = "state";

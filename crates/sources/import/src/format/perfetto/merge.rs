@@ -1,0 +1,465 @@
+//! The second reading: the bundles of all CPUs side by side, in order of time.
+
+use super::bundle::{Bundle, BundleClock, Entry, EntryWhat};
+use super::clocks::{Clocks, StampClock};
+use super::index::{Block, BundleAt, CpuBundles, NO_BLOCK, Symbols, inflate};
+use super::own::{self, Said};
+use super::plan::{Plans, VALUES_MAX, places};
+use super::tasks::Tasks;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use tardy_ftrace::decode::{Decoder, EventId, Value};
+use tardy_model::event::{IdleEnter, Loss, TaskExit, TaskInfo};
+use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
+
+/// Events in a batch, about.
+const BATCH_EVENTS: usize = 8192;
+
+/// Bytes of bundles that are held, one bundle per CPU. A trace that needs more is refused: no machine
+/// writes bundles so large.
+const HELD_BYTES_MAX: usize = 1 << 30;
+
+/// Bytes of inflated packets that are kept for the bundles of other CPUs in them; beyond, the one not
+/// used for longest is inflated again.
+const INFLATED_BYTES_KEPT: usize = 256 << 20;
+
+/// Idle states that are remembered to poll; a kernel has ten.
+const IDLE_STATES: u32 = 64;
+
+/// All CPUs' events in one order.
+pub(super) struct Merge {
+    files: Files,
+    symbols: Symbols,
+    plans: Plans,
+    clocks: Clocks,
+    /// The clock offsets that come next.
+    offsets: usize,
+    cpus: Vec<Cpu>,
+    /// Of each CPU that has events left, the time of the next one.
+    heads: BinaryHeap<Reverse<(u64, u32)>>,
+    held_bytes: usize,
+    pub(super) decoder: Decoder,
+    tasks: Tasks,
+    /// Which idle states poll, a bit each.
+    polls: u64,
+    /// The trace begins here.
+    begins_ns: u64,
+    now_ns: u64,
+    switch: EventId,
+    waking: EventId,
+    switch_places: [usize; 7],
+    waking_places: [usize; 4],
+    pub(super) told: Told,
+}
+
+/// What is to be said when all has been read.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// Events that came after their time.
+    pub(super) late: u64,
+    /// Compact switches and wakings whose other task is not known.
+    pub(super) unknown_switches: u64,
+    pub(super) unknown_wakings: u64,
+    /// Damaged events.
+    pub(super) damaged: u64,
+    pub(super) events: u64,
+}
+
+/// One CPU, and where it is in its bundles.
+struct Cpu {
+    cpu: u16,
+    bundles: std::vec::IntoIter<BundleAt>,
+    bundle: Bundle,
+    next: usize,
+    /// Events before the next one are missing.
+    lost: bool,
+    /// The time of its last event; `None` before the first.
+    last_ns: Option<u64>,
+    running: Running,
+}
+
+/// Who runs on a CPU, as the compact events leave it.
+#[derive(Clone, Debug, Default)]
+struct Running {
+    pid: Option<u32>,
+    /// Not known where only an event said who was current.
+    prio: Option<u64>,
+    name: Vec<u8>,
+}
+
+impl Running {
+    fn is_at_least(&mut self, pid: u32) {
+        if self.pid != Some(pid) {
+            self.pid = Some(pid);
+            self.prio = None;
+            self.name.clear();
+        }
+    }
+}
+
+impl Merge {
+    /// Of what the first reading found. Reads the first bundle of each CPU.
+    #[expect(clippy::too_many_arguments, reason = "they are the parts of an index")]
+    pub(super) fn new(
+        file: File,
+        cpus: Vec<CpuBundles>,
+        blocks: Vec<Block>,
+        symbols: Symbols,
+        plans: Plans,
+        clocks: Clocks,
+        tasks: Tasks,
+        decoder: Decoder,
+    ) -> io::Result<Self> {
+        let event = |name| EventId::of(name).expect("the decoder reads the scheduler's events");
+        let (switch, waking) = (event("sched_switch"), event("sched_waking"));
+        let mut merge = Self {
+            files: Files { file, blocks, inflated: Vec::new() },
+            symbols,
+            plans,
+            clocks,
+            offsets: 0,
+            cpus: Vec::new(),
+            heads: BinaryHeap::new(),
+            held_bytes: 0,
+            decoder,
+            tasks,
+            polls: 0,
+            begins_ns: 0,
+            now_ns: 0,
+            switch,
+            waking,
+            switch_places: places(
+                switch,
+                [
+                    "prev_pid",
+                    "prev_comm",
+                    "prev_prio",
+                    "prev_state",
+                    "next_pid",
+                    "next_comm",
+                    "next_prio",
+                ],
+            ),
+            waking_places: places(waking, ["pid", "comm", "prio", "target_cpu"]),
+            told: Told::default(),
+        };
+        for CpuBundles { cpu, bundles } in cpus {
+            let place = merge.cpus.len();
+            merge.cpus.push(Cpu {
+                cpu,
+                bundles: bundles.into_iter(),
+                bundle: Bundle::default(),
+                next: 0,
+                lost: false,
+                last_ns: None,
+                running: Running::default(),
+            });
+            if let Some(time_ns) = merge.load(place)? {
+                merge.heads.push(Reverse((time_ns, place as u32)));
+            }
+        }
+        merge.begins_ns = merge.heads.peek().map_or(0, |Reverse((time_ns, _))| *time_ns);
+        merge.now_ns = merge.begins_ns;
+        for cpu in &mut merge.cpus {
+            // What it had before has been dropped from the trace.
+            let before = merge.clocks.monotonic_ns(StampClock::Boot, cpu.bundle.previous_end);
+            cpu.lost |= cpu.bundle.previous_end != 0
+                && before > merge.begins_ns
+                && !cpu.bundle.begins_with_its_loss();
+        }
+        Ok(merge)
+    }
+
+    /// Fills `batch`. `false` at the end.
+    pub(super) fn next_batch(&mut self, batch: &mut Batch) -> io::Result<bool> {
+        while batch.events.len() < BATCH_EVENTS {
+            let Some(Reverse((time_ns, place))) = self.heads.peek().copied() else {
+                self.tasks.tell(u64::MAX, self.now_ns, &mut self.decoder, batch);
+                return Ok(!batch.is_empty());
+            };
+            self.told.late += u64::from(time_ns < self.now_ns);
+            self.now_ns = self.now_ns.max(time_ns);
+            self.before_event(batch);
+            let place = place as usize;
+            self.event(place, batch);
+            match self.advance(place)? {
+                Some(time_ns) => {
+                    if let Some(mut head) = self.heads.peek_mut() {
+                        *head = Reverse((time_ns, place as u32));
+                    }
+                }
+                None => {
+                    self.heads.pop();
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// What is due before an event at this time.
+    fn before_event(&mut self, batch: &mut Batch) {
+        while let Some((from_ns, offsets)) = self.clocks.offsets().get(self.offsets)
+            && (*from_ns <= self.now_ns || self.offsets == 0)
+        {
+            self.decoder.set_clocks(*offsets);
+            self.offsets += 1;
+        }
+        if self.tasks.due_ns() < self.now_ns {
+            self.tasks.tell(self.now_ns, self.begins_ns, &mut self.decoder, batch);
+        }
+    }
+
+    /// The CPU's next event, now.
+    fn event(&mut self, place: usize, batch: &mut Batch) {
+        let Self { cpus, plans, decoder, symbols, tasks, told, polls, .. } = self;
+        let time_ns = self.now_ns;
+        let cpu = &mut cpus[place];
+        let Cpu { bundle, running, .. } = cpu;
+        let entry = bundle.entries[cpu.next];
+        let id = CpuId(cpu.cpu);
+        told.events += 1;
+        let is_compact = matches!(entry.what, EntryWhat::CompactSwitch | EntryWhat::CompactWaking);
+        if std::mem::take(&mut cpu.lost) {
+            *running = Running::default();
+            let end_ns = self.clocks.monotonic_ns(StampClock::Boot, bundle.previous_end);
+            let known_until_ns = cpu.last_ns.unwrap_or(self.begins_ns);
+            let since_ns = known_until_ns.max(if end_ns <= time_ns { end_ns } else { 0 });
+            if cpu.last_ns.is_some() || since_ns < time_ns {
+                let loss = Loss { since_ns, count: u32::MAX };
+                let task = if is_compact { TaskId::IDLE } else { TaskId(entry.pid) };
+                batch.events.push(Event::new(time_ns, id, task, loss.into()));
+            }
+        }
+        cpu.last_ns = Some(time_ns);
+        if !is_compact {
+            running.is_at_least(entry.pid);
+        }
+        let current = TaskId(entry.pid);
+        let before = batch.events.len();
+        match entry.what {
+            EntryWhat::Planned(plan) => {
+                let plan = plans.plan(plan);
+                let mut values = plan.read(bundle.message(entry));
+                if let Some(function) = plan.function
+                    && let Value::Number(number) = values[function]
+                    && let Some(name) = symbols.name(bundle.scope, number)
+                {
+                    values[function] = Value::Text(name);
+                }
+                decoder.decode_values(time_ns, id, current, plan.event, &values, batch);
+            }
+            EntryWhat::Generic => match own::read(bundle.message(entry), plans) {
+                Said::Kernel(event, values) => {
+                    decoder.decode_values(time_ns, id, current, event, &values, batch);
+                }
+                Said::Event(kind) => {
+                    let event = Event::new(time_ns, id, current, kind);
+                    decoder.introduce(&[event]);
+                    batch.events.push(event);
+                }
+                Said::Armed(event, values) => {
+                    decoder.decode_values(time_ns, id, current, event, &values, batch);
+                    batch.events.truncate(before);
+                }
+                Said::Polls(state) if state < IDLE_STATES => *polls |= 1 << state,
+                Said::Polls(_) | Said::Nothing => {}
+            },
+            EntryWhat::CompactSwitch => {
+                let values = Self::compact_switch(&self.switch_places, bundle, entry, running);
+                match values {
+                    Some((prev, values)) => {
+                        decoder.decode_values(time_ns, id, prev, self.switch, &values, batch);
+                    }
+                    None => told.unknown_switches += 1,
+                }
+                if let Some(switch) = bundle.compact.switches.get(entry.at as usize) {
+                    running.pid = Some(switch.next);
+                    running.prio = Some(switch.prio);
+                    running.name.clear();
+                    running.name.extend(bundle.compact.name(switch.name));
+                }
+            }
+            EntryWhat::CompactWaking => {
+                let waking = bundle.compact.wakings.get(entry.at as usize).copied();
+                if let (Some(waking), Some(pid)) = (waking, running.pid) {
+                    let mut values = [Value::Missing; VALUES_MAX];
+                    let told = [
+                        Value::Number(waking.target.into()),
+                        Value::Text(bundle.compact.name(waking.name)),
+                        Value::Number(waking.prio),
+                        Value::Number(waking.target_cpu),
+                    ];
+                    for (place, value) in self.waking_places.into_iter().zip(told) {
+                        values[place] = value;
+                    }
+                    let current = TaskId(pid);
+                    decoder.decode_values(time_ns, id, current, self.waking, &values, batch);
+                } else {
+                    told.unknown_wakings += 1;
+                }
+            }
+        }
+        settle(batch, before, tasks, *polls);
+    }
+
+    /// The values of a switch, and who leaves; `None` where that is not known.
+    fn compact_switch<'a>(
+        places: &[usize; 7],
+        bundle: &'a Bundle,
+        entry: Entry,
+        running: &'a Running,
+    ) -> Option<(TaskId, [Value<'a>; VALUES_MAX])> {
+        let switch = bundle.compact.switches.get(entry.at as usize)?;
+        let (prev, prio) = (running.pid?, running.prio?);
+        let mut values = [Value::Missing; VALUES_MAX];
+        let told = [
+            Value::Number(prev.into()),
+            Value::Text(&running.name),
+            Value::Number(prio),
+            Value::Number(switch.prev_state),
+            Value::Number(switch.next.into()),
+            Value::Text(bundle.compact.name(switch.name)),
+            Value::Number(switch.prio),
+        ];
+        for (place, value) in places.iter().zip(told) {
+            values[*place] = value;
+        }
+        Some((TaskId(prev), values))
+    }
+
+    /// Goes on to the CPU's next event; its time, if there is one.
+    #[inline]
+    fn advance(&mut self, place: usize) -> io::Result<Option<u64>> {
+        let cpu = &mut self.cpus[place];
+        cpu.next += 1;
+        match cpu.bundle.entries.get(cpu.next) {
+            Some(entry) => Ok(Some(entry.time_ns)),
+            None => self.load(place),
+        }
+    }
+
+    /// Reads the next bundle with events in it; the time of its first.
+    fn load(&mut self, place: usize) -> io::Result<Option<u64>> {
+        let cpu = &mut self.cpus[place];
+        cpu.next = 0;
+        for at in cpu.bundles.by_ref() {
+            self.held_bytes -= cpu.bundle.bytes.len();
+            cpu.bundle.bytes.clear();
+            if self.held_bytes + at.bytes as usize > HELD_BYTES_MAX {
+                let why = "its bundles of events are larger than any that are known";
+                return Err(io::Error::new(io::ErrorKind::OutOfMemory, why));
+            }
+            self.files.read(at, &mut cpu.bundle.bytes)?;
+            self.held_bytes += cpu.bundle.bytes.len();
+            cpu.bundle.scope = at.scope;
+            cpu.bundle.parse(&self.plans);
+            self.told.damaged += cpu.bundle.damaged;
+            cpu.lost |= at.after_loss;
+            to_monotonic(&mut cpu.bundle, &self.clocks);
+            if let Some(first) = cpu.bundle.entries.first() {
+                cpu.lost = cpu.lost && !cpu.bundle.begins_with_its_loss();
+                return Ok(Some(first.time_ns));
+            }
+        }
+        self.held_bytes -= cpu.bundle.bytes.len();
+        cpu.bundle = Bundle::default();
+        Ok(None)
+    }
+}
+
+fn to_monotonic(bundle: &mut Bundle, clocks: &Clocks) {
+    let clock = match bundle.clock {
+        BundleClock::Raw => StampClock::Raw,
+        BundleClock::Local | BundleClock::Global if bundle.to_boot_ns == 0 => StampClock::Other,
+        _ => StampClock::Boot,
+    };
+    let to_boot_ns = bundle.to_boot_ns;
+    for entry in &mut bundle.entries {
+        let stamp_ns = match bundle.clock {
+            BundleClock::Local | BundleClock::Global => {
+                entry.time_ns.saturating_add_signed(to_boot_ns)
+            }
+            _ => entry.time_ns,
+        };
+        entry.time_ns = clocks.monotonic_ns(clock, stamp_ns);
+    }
+}
+
+/// Takes out of the events from `before` on what has been told already, and puts in what only the trace
+/// as a whole tells.
+#[inline]
+fn settle(batch: &mut Batch, before: usize, tasks: &mut Tasks, polls: u64) {
+    let mut at = before;
+    while let Some(event) = batch.events.get_mut(at) {
+        match event.tag() {
+            TaskInfo::TAG => {
+                if let Kind::TaskInfo(info) = event.kind()
+                    && !tasks.is_new(event.task, info)
+                {
+                    batch.events.remove(at);
+                    continue;
+                }
+            }
+            TaskExit::TAG => tasks.forget(event.task),
+            IdleEnter::TAG if polls != 0 => {
+                if let Kind::IdleEnter(enter) = event.kind()
+                    && enter.state < IDLE_STATES
+                    && polls & 1 << enter.state != 0
+                {
+                    let enter = IdleEnter { polls: true, ..enter };
+                    *event = Event::new(event.time_ns, event.cpu, event.task, enter.into());
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// The trace's bytes, inflated where they must be.
+struct Files {
+    file: File,
+    blocks: Vec<Block>,
+    /// The last used is last.
+    inflated: Vec<(u32, Vec<u8>)>,
+}
+
+impl Files {
+    /// Puts a bundle's bytes behind those in `out`.
+    fn read(&mut self, at: BundleAt, out: &mut Vec<u8>) -> io::Result<()> {
+        if at.block == NO_BLOCK {
+            // The first reading has seen that the file is as long.
+            out.resize(at.bytes as usize, 0);
+            return self.file.read_exact_at(out, at.at);
+        }
+        let begins = at.at as usize;
+        let block = self.block(at.block)?;
+        out.extend(block.get(begins..begins + at.bytes as usize).unwrap_or_default());
+        Ok(())
+    }
+
+    fn block(&mut self, number: u32) -> io::Result<&[u8]> {
+        if let Some(place) = self.inflated.iter().position(|(known, _)| *known == number) {
+            let known = self.inflated.remove(place);
+            self.inflated.push(known);
+        } else {
+            let block = self.blocks[number as usize];
+            let mut compressed = vec![0; block.bytes as usize];
+            self.file.read_exact_at(&mut compressed, block.at)?;
+            let (bytes, _) = inflate(&compressed, block.compression);
+            let kept = |blocks: &[(u32, Vec<u8>)]| -> usize {
+                blocks.iter().map(|(_, bytes)| bytes.len()).sum()
+            };
+            while !self.inflated.is_empty()
+                && kept(&self.inflated) + bytes.len() > INFLATED_BYTES_KEPT
+            {
+                self.inflated.remove(0);
+            }
+            self.inflated.push((number, bytes));
+        }
+        Ok(self.inflated.last().map_or(&[], |(_, bytes)| bytes))
+    }
+}

@@ -1,0 +1,210 @@
+//! A trace as a source of events.
+
+use super::clocks::StampClock;
+use super::index::{self, Flaws, Index};
+use super::merge::Merge;
+use crate::{Abi, Closing, Import, ImportError, Options, Origin};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use tardy_ftrace::decode::Decoder;
+use tardy_ftrace::format::Endian;
+use tardy_kernel::{ClockOffsets, Symbols};
+use tardy_model::{Batch, Source, SourceError};
+
+/// From one tick to the next where nothing tells: most kernels have 250 Hz.
+const TICK_NS: u64 = 4_000_000;
+
+/// The first kernel whose states of tasks are numbered as today.
+const STATES_SINCE: (u32, u32) = (4, 14);
+
+/// A trace that is being read.
+pub(super) struct Trace {
+    path: PathBuf,
+    merge: Merge,
+    origin: Origin,
+    flaws: Flaws,
+    suspensions: usize,
+    /// The clock of stamps is known to have been put on `CLOCK_MONOTONIC`.
+    on_monotonic: bool,
+    has_bundles: bool,
+    ended: bool,
+}
+
+impl Trace {
+    /// Reads the trace for the first time.
+    pub(super) fn open(path: PathBuf, file: File, options: &Options) -> Result<Self, ImportError> {
+        let wrong = |path: &Path, source| ImportError::Io { path: path.to_owned(), source };
+        let index = index::read(&file).map_err(|source| wrong(&path, source))?;
+        let Index { cpus, blocks, symbols, plans, clocks, tree, system, tick_ns, flaws } = index;
+        if let (Some(at), true) = (flaws.broken_at, cpus.is_empty()) {
+            return Err(broken(&path, at));
+        }
+        let offsets = clocks.offsets().first().map_or(ClockOffsets::default(), |first| first.1);
+        let tick_ns = tick_ns.unwrap_or(TICK_NS);
+        let mut decoder = Decoder::new(Endian::Little, offsets, tick_ns, Symbols::default());
+        decoder.set_abi(options.abi.unwrap_or_else(|| Abi::of_machine(&system.machine)));
+        let clock = if flaws.raw_clocks > 0 { StampClock::Raw } else { StampClock::Boot };
+        let on_monotonic = clocks.knows(clock) && flaws.local_clocks == 0;
+        let origin = Origin {
+            clock: match (on_monotonic, clock) {
+                (true, _) => "mono",
+                (false, StampClock::Raw) => "mono_raw",
+                (false, _) if flaws.local_clocks > 0 => "local",
+                (false, _) => "boot",
+            }
+            .to_owned(),
+            host: system.host,
+            kernel_release: system.kernel_release,
+            machine: system.machine,
+            cpus: system.cpus.max(cpus.last().map_or(0, |last| u32::from(last.cpu) + 1)),
+            written_by: system.written_by,
+        };
+        let suspensions = clocks.suspensions();
+        let tasks = tree.into_tasks(&clocks);
+        let has_bundles = !cpus.is_empty();
+        let merge = Merge::new(file, cpus, blocks, symbols, plans, clocks, tasks, decoder)
+            .map_err(|source| wrong(&path, source))?;
+        let ended = false;
+        Ok(Self { path, merge, origin, flaws, suspensions, on_monotonic, has_bundles, ended })
+    }
+}
+
+fn broken(path: &Path, at: u64) -> ImportError {
+    let why =
+        "no packet begins here: the file was damaged or put together from others; what stands \
+               before is read"
+            .to_owned();
+    ImportError::Broken { path: path.to_owned(), format: "perfetto", at, why }
+}
+
+impl Source for Trace {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, SourceError> {
+        if self.ended {
+            return Ok(false);
+        }
+        let more = self
+            .merge
+            .next_batch(batch)
+            .map_err(|source| ImportError::Io { path: self.path.clone(), source })?;
+        if !more {
+            self.ended = true;
+            if let Some(at) = self.flaws.broken_at {
+                return Err(broken(&self.path, at).into());
+            }
+        }
+        Ok(more)
+    }
+}
+
+impl Import for Trace {
+    fn origin(&self) -> Origin {
+        self.origin.clone()
+    }
+
+    fn closing(&mut self) -> Closing {
+        let mut notes = Vec::new();
+        let flaws = &self.flaws;
+        let told = &self.merge.told;
+        let mut note = |count: u64, text: &dyn Fn() -> String| {
+            if count > 0 {
+                notes.push(text());
+            }
+        };
+        if let Some(at) = flaws.cut_at {
+            note(1, &|| {
+                format!(
+                    "the file ends within a packet, at byte {at}: what came behind it is missing"
+                )
+            });
+        }
+        if let Some(at) = flaws.full_at {
+            note(1, &|| {
+                format!("the file has more packets than can be kept: it is read up to byte {at}")
+            });
+        }
+        note(flaws.damaged.count, &|| {
+            format!(
+                "{} packets are damaged and were passed over, the first at byte {}",
+                flaws.damaged.count, flaws.damaged.first_at
+            )
+        });
+        note(flaws.too_long.count, &|| {
+            format!(
+                "{} packets are longer than {} MB and were passed over, the first at byte {}",
+                flaws.too_long.count,
+                index::PACKET_BYTES_MAX >> 20,
+                flaws.too_long.first_at
+            )
+        });
+        note(told.damaged, &|| format!("{} events are damaged and were passed over", told.damaged));
+        note(flaws.kernel_pages, &|| {
+            format!(
+                "{} pages of the kernel's events could not be read by the program that recorded them",
+                flaws.kernel_pages
+            )
+        });
+        note(flaws.other_machines, &|| {
+            format!(
+                "{} bundles of events are of other machines and were left out",
+                flaws.other_machines
+            )
+        });
+        note(flaws.other_recorders, &|| {
+            format!(
+                "several data sources recorded the same CPUs: each CPU's events are those of the one \
+                 with most of them, and {} bundles of others were left out",
+                flaws.other_recorders
+            )
+        });
+        note(flaws.local_clocks, &|| {
+            "stamps are of each CPU's own clock: what happened on two CPUs may be in the wrong order"
+                .to_owned()
+        });
+        note(u64::from(self.has_bundles && !self.on_monotonic), &|| {
+            format!(
+                "no clock snapshot tells how to put stamps on CLOCK_MONOTONIC: times are of the \
+                 trace's clock, {}",
+                self.origin.clock
+            )
+        });
+        note(self.suspensions as u64, &|| {
+            format!(
+                "the machine was suspended {} times: times between a wakeup from suspension and the \
+                 next clock snapshot are not exact",
+                self.suspensions
+            )
+        });
+        note(told.late, &|| {
+            format!(
+                "{} events came after later ones of another CPU, and take their time",
+                told.late
+            )
+        });
+        note(told.unknown_switches + told.unknown_wakings, &|| {
+            format!(
+                "of {} switches and {} wakings it is not known who was on the CPU before: they are \
+                 the first ones of their CPU, or the first ones after a loss, and were left out",
+                told.unknown_switches, told.unknown_wakings
+            )
+        });
+        note(u64::from(is_old(&self.origin.kernel_release)), &|| {
+            "before Linux 4.14 the states of tasks were numbered otherwise: who was preempted and who \
+             went to sleep may be told wrongly"
+                .to_owned()
+        });
+        let missing = if self.has_bundles {
+            self.merge.decoder.missing()
+        } else {
+            vec!["no kernel events at all: the trace was taken without linux.ftrace".to_owned()]
+        };
+        Closing { missing, notes }
+    }
+}
+
+fn is_old(release: &str) -> bool {
+    let mut numbers = release.split(['.', '-']).map(str::parse);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) < STATES_SINCE,
+        _ => false,
+    }
+}
