@@ -29,6 +29,7 @@ pub(crate) fn export(
         kernel_release: "6.12.1".to_owned(),
         machine: "x86_64".to_owned(),
         cpus: 3,
+        hz: Some(250),
         written_by: "tardy 0.1.0".to_owned(),
     };
     let missing = || ExportError::Needs(format!("there is no format {format}"));

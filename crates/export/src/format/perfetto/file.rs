@@ -1,10 +1,9 @@
 //! The file, packet by packet.
 
 use crate::ExportError;
+use crate::output::Output;
 use prost::Message;
-use std::fs;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tardy_perfetto::TracePacket;
 
 /// The tag of a field with a length: of a packet in a trace, and of a bundle in a packet.
@@ -12,17 +11,13 @@ const FIELD_1: u8 = 0x0a;
 
 /// A trace that is written.
 pub(super) struct File {
-    path: PathBuf,
-    out: BufWriter<fs::File>,
+    out: Output,
     packet: Vec<u8>,
 }
 
 impl File {
     pub(super) fn create(path: &Path) -> Result<Self, ExportError> {
-        let file = fs::File::create(path)
-            .map_err(|source| ExportError::Io { path: path.to_owned(), source })?;
-        let out = BufWriter::with_capacity(1 << 18, file);
-        Ok(Self { path: path.to_owned(), out, packet: Vec::new() })
+        Ok(Self { out: Output::create(path)?, packet: Vec::new() })
     }
 
     /// Writes a packet.
@@ -51,13 +46,13 @@ impl File {
     fn write(&mut self) -> Result<(), ExportError> {
         let mut head = vec![FIELD_1];
         put(prost::encode_length_delimiter(self.packet.len(), &mut head));
-        let written = self.out.write_all(&head).and_then(|()| self.out.write_all(&self.packet));
-        written.map_err(|source| ExportError::Io { path: self.path.clone(), source })
+        let packet = &self.packet;
+        self.out.put(|out| out.write_all(&head).and_then(|()| out.write_all(packet)))
     }
 
     /// All has been written.
-    pub(super) fn finish(mut self) -> Result<(), ExportError> {
-        self.out.flush().map_err(|source| ExportError::Io { path: self.path, source })
+    pub(super) fn finish(self) -> Result<(), ExportError> {
+        self.out.finish()
     }
 }
 
