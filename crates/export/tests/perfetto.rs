@@ -2,91 +2,16 @@
 
 mod export;
 mod sample;
+mod told;
 
 use proptest::prelude::*;
 use prost::Message;
 use std::fs;
-use std::path::Path;
-use tardy_explain::{Explainer, Explanation, Options};
 use tardy_import::{Closing, Origin};
-use tardy_model::event::{IdleExit, Irq, Loss};
-use tardy_model::{Batch, CpuId, Event, Kind, RECORD_BYTES, Tables, TaskId, TimerId};
+use tardy_model::event::{IdleExit, Loss};
+use tardy_model::{Batch, CpuId, Event, Kind, RECORD_BYTES, TaskId};
 use tardy_perfetto::{Clock, Trace, TrackEvent, clock, own, track_event};
-
-/// A file's batches, and what it says of itself.
-fn import(path: &Path) -> (Vec<Batch>, Origin, Closing) {
-    let options = tardy_import::Options::default();
-    let (format, mut import) = tardy_import::open(path, &options).unwrap();
-    assert_eq!(format.name(), "perfetto");
-    let mut batches = Vec::new();
-    loop {
-        let mut batch = Batch::default();
-        let more = import.next_batch(&mut batch).unwrap();
-        batches.push(batch);
-        if !more {
-            break;
-        }
-    }
-    (batches, import.origin(), import.closing())
-}
-
-/// Events as text, with what ids stand for.
-fn told(batches: &[Batch]) -> Vec<String> {
-    let mut tables = Tables::default();
-    for batch in batches {
-        batch.define(&mut tables);
-    }
-    let events = batches.iter().flat_map(|batch| &batch.events);
-    events.map(|event| told_event(event, &tables)).collect()
-}
-
-fn told_event(event: &Event, tables: &Tables) -> String {
-    let timer = |id: TimerId| {
-        let def = tables.timer(id);
-        let address = if def.address == 0 { 1 << 32 | u64::from(id.0) } else { def.address };
-        format!("{address:#x} {} {} {:?}", tables.function(id), def.owner, def.class)
-    };
-    let irq = |irq| match irq {
-        Irq::Line(number, name) => format!("line {number} {}", tables.name(name)),
-        vector @ Irq::Vector(_) => format!("{vector:?}"),
-    };
-    let what = match event.kind() {
-        Kind::TimerArm(mut arm) => {
-            let timer = timer(std::mem::take(&mut arm.timer));
-            format!("{arm:?} {timer}")
-        }
-        Kind::TimerCancel(cancel) => format!("cancel {}", timer(cancel.timer)),
-        Kind::ExpireBegin(mut begin) => {
-            let timer = timer(std::mem::take(&mut begin.timer));
-            format!("{begin:?} {timer}")
-        }
-        Kind::ExpireEnd(end) => format!("end {}", timer(end.timer)),
-        Kind::IrqBegin(begin) => format!("irq+ {}", irq(begin.irq)),
-        Kind::IrqEnd(end) => format!("irq- {}", irq(end.irq)),
-        Kind::WorkBegin(work) => format!("work+ {}", tables.name(work.function)),
-        Kind::WorkEnd(work) => format!("work- {}", tables.name(work.function)),
-        // Names may be in no encoding.
-        Kind::TaskName(name) => format!("name {:x?}", name.comm.0),
-        kind => format!("{kind:?}"),
-    };
-    format!("{} {} {} {what}", event.time_ns, event.cpu, event.task)
-}
-
-/// What matters of an explanation.
-fn sums(explanation: &Explanation) -> Vec<(String, u64)> {
-    let causes = explanation.causes.iter().map(|found| (found.cause.0.to_owned(), found.ns));
-    let culprits =
-        explanation.culprits.iter().map(|found| (format!("{:?}", found.label), found.ns));
-    causes.chain(culprits).chain([("lost".to_owned(), explanation.lost)]).collect()
-}
-
-fn explain(batches: &[Batch]) -> Explanation {
-    let mut explainer = Explainer::new(Options::default(), ());
-    for batch in batches {
-        explainer.batch(batch);
-    }
-    explainer.finish().0
-}
+use told::{explain, import, sums, told};
 
 #[test]
 fn every_kind_of_event_comes_back_and_explains_the_same() {
@@ -94,13 +19,15 @@ fn every_kind_of_event_comes_back_and_explains_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.pftrace");
     let explanation = export::export("perfetto", &path, &batches).unwrap();
-    let (back, origin, closing) = import(&path);
+    let (format, back, origin, closing) = import(&path);
+    assert_eq!(format, "perfetto");
     let expected = Origin {
         clock: "mono".to_owned(),
         host: "sample".to_owned(),
         kernel_release: "6.12.1".to_owned(),
         machine: "x86_64".to_owned(),
         cpus: 3,
+        hz: 0,
         written_by: "tardy 0.1.0".to_owned(),
     };
     assert_eq!((origin, closing), (expected, Closing::default()));
@@ -145,7 +72,7 @@ fn a_cpu_that_begins_with_a_loss_tells_it_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.pftrace");
     export::export("perfetto", &path, &batches).unwrap();
-    assert_eq!(told(&import(&path).0), told(&batches));
+    assert_eq!(told(&import(&path).1), told(&batches));
 }
 
 #[test]

@@ -12,6 +12,7 @@
 //!
 //! What is lost:
 //! - flags of interrupts and preemption: `.....` in each line;
+//! - that a priority fell back, where it is not known to what;
 //! - when a loss began; whether an idle state only polls; that a task waits for a sleeping spinlock (it
 //!   shows as `D`); the requested time of `nanosleep` and `clock_nanosleep`; the upper halves of
 //!   arguments that the recording has not kept; slack above 4.29 s;
