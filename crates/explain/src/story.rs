@@ -2,6 +2,7 @@
 
 use crate::cause;
 use crate::cpu::{Cpu, Expiry};
+use crate::passed_over::{Waiting, gaps};
 use crate::piece::{Activity, Case, Phase, Piece};
 use crate::threads::{Chain, Threads};
 use crate::wait::{Held, Wait};
@@ -110,7 +111,10 @@ impl Story {
         let mut stage = |start_ns: u64, phase: Phase| story.stage(start_ns, phase, by.cpu, by);
         stage(soft_ns, Phase::Unarmed);
         let armed_ns = armed_ns.filter(|armed_ns| *armed_ns > soft_ns).unwrap_or(soft_ns);
-        if expiry.slack_ns > 0 {
+        if expiry.of_wheel {
+            stage(armed_ns, Phase::Coarse);
+            stage(expiry.tick_ns.unwrap_or(fires_ns).min(fires_ns), Phase::Pending);
+        } else if expiry.slack_ns > 0 {
             stage(armed_ns, Phase::Slack);
             stage(hard_ns.min(fires_ns).max(armed_ns), Phase::Pending);
         } else {
@@ -317,6 +321,7 @@ impl Story {
             case: &self.case,
             cpus,
             stretch: 0,
+            passed_over: false,
             segments: Vec::with_capacity(16),
             causes,
         };
@@ -366,6 +371,8 @@ struct Balance<'a> {
     case: &'a Case,
     cpus: &'a [Cpu],
     stretch: u16,
+    /// Of the piece that is made now, see [`Piece::passed_over`].
+    passed_over: bool,
     segments: Vec<Segment>,
     causes: &'a mut Vec<usize>,
 }
@@ -373,10 +380,22 @@ struct Balance<'a> {
 impl Balance<'_> {
     fn stage(&mut self, stage: &Stage, until_ns: u64) {
         match self.cpus.get(usize::from(stage.cpu.0)) {
-            Some(cpu) => cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
-                let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
-                self.piece(stage, start_ns, stop_ns, held);
-            }),
+            Some(cpu) => {
+                let mut passed_over = Vec::new();
+                if stage.phase == Phase::Runnable {
+                    let Case { task, prio, .. } = *self.case;
+                    let woken_here = stage.waker_cpu == stage.cpu;
+                    let waiting = Waiting { task, prio, woken_here };
+                    passed_over = gaps(cpu, stage.start_ns, until_ns, waiting);
+                }
+                cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
+                    let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
+                    let in_gap = |gap: &(u64, u64)| (gap.0..gap.1).contains(&start_ns);
+                    self.passed_over = passed_over.iter().any(in_gap);
+                    self.piece(stage, start_ns, stop_ns, held);
+                });
+                self.passed_over = false;
+            }
             // A CPU that no event has come from.
             None if until_ns > stage.start_ns => {
                 let activity = Activity::Unknown;
@@ -394,6 +413,7 @@ impl Balance<'_> {
             activity: held.activity,
             cpu: held.cpu,
             waker_cpu: stage.waker_cpu,
+            passed_over: self.passed_over,
             held_by: held.by,
         };
         let (at, culprit) = cause::judge(&piece);
