@@ -552,7 +552,7 @@ impl<S: Sink> Explainer<S> {
 
     /// Names everybody as they are called now, and waits for late news of losses.
     fn finished(&mut self, wakeup: Wakeup, causes: &[usize]) {
-        let patterns = self.recogniser.wakeup(&wakeup, &mut self.labels);
+        let patterns = self.recogniser.wakeup(&wakeup, causes, &self.prios, &mut self.labels);
         self.worst.offer(&wakeup, patterns, &self.cpus, &self.labels);
         let victim = self.labels.id(Culprit::Task(wakeup.task));
         let both = wakeup.segments.iter().zip(causes);

@@ -47,7 +47,7 @@ const CANCELLED_FIRST: &[&str] =
 
 /// The tick: moved by one call to later, when the CPU goes idle; cancelled and armed for an earlier time
 /// when it is back (`kernel/time/tick-sched.c`).
-const TICKS: &[&str] = &["tick_nohz_handler", "tick_sched_timer"];
+pub(crate) const TICKS: &[&str] = &["tick_nohz_handler", "tick_sched_timer"];
 
 /// The device of a CPU was programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,13 @@ impl Devices {
         self.left_out
     }
 
-    fn event(&mut self, event: &Event, told: &mut impl FnMut(&Programming)) {
+    /// What timers are, for who brings events one by one.
+    pub(crate) fn tables_mut(&mut self) -> &mut Tables {
+        &mut self.tables
+    }
+
+    /// Takes one event.
+    pub(crate) fn event(&mut self, event: &Event, told: &mut impl FnMut(&Programming)) {
         let place = usize::from(event.cpu.0).min(CPUS_MAX - 1);
         if place >= self.cpus.len() {
             self.cpus.resize_with(place + 1, Cpu::default);
