@@ -8,6 +8,7 @@ use crate::label::Labels;
 use crate::pattern::Recogniser;
 use crate::piece::{Activity, Phase};
 use crate::prios::Prios;
+use crate::step::Teller;
 use crate::story::{Story, WokenBy};
 use crate::summary::Summary;
 use crate::threads::Threads;
@@ -334,6 +335,9 @@ impl<S: Sink> Explainer<S> {
                 if story.phase().is_blocked()
                     && (kind != WakeupKind::Timer || story.kind() == WakeupKind::Lock) =>
             {
+                if let Some((since_ns, op)) = self.threads.futex_call(by_task) {
+                    story.unlocked(since_ns, by_task, op);
+                }
                 story.woken_again(event.time_ns, waking.target_cpu, by);
                 if kind == WakeupKind::Task && story.kind() == WakeupKind::Lock {
                     story.led_by(&chain);
@@ -349,8 +353,8 @@ impl<S: Sink> Explainer<S> {
         let mut story = match expiry {
             Some(expiry) => {
                 let armed = self.armed(expiry.timer);
-                let armed_ns =
-                    (armed.soft_ns == expiry.soft_ns && armed.time_ns > 0).then_some(armed.time_ns);
+                let for_this = armed.soft_ns == expiry.soft_ns && armed.time_ns > 0;
+                let armed = for_this.then_some((armed.time_ns, armed.by));
                 Story::of_timer(
                     event.time_ns,
                     waking.target,
@@ -358,7 +362,7 @@ impl<S: Sink> Explainer<S> {
                     waking.target_cpu,
                     by,
                     &expiry,
-                    armed_ns,
+                    armed,
                 )
             }
             None => {
@@ -477,7 +481,7 @@ impl<S: Sink> Explainer<S> {
             lock: None,
             chain: Vec::new(),
         };
-        self.finished(wakeup, &[UNEXPLAINED_AT]);
+        self.finished(wakeup, &[UNEXPLAINED_AT], None);
     }
 
     /// A thread that marks its return runs. Where no switch to it was seen, one is missing: what the
@@ -546,14 +550,19 @@ impl<S: Sink> Explainer<S> {
         let mut wakeup = story.close(end_ns, to_user, &self.cpus, &self.threads, &mut causes);
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
-        self.finished(wakeup, &causes);
+        self.finished(wakeup, &causes, Some(&story));
         self.causes = causes;
     }
 
     /// Names everybody as they are called now, and waits for late news of losses.
-    fn finished(&mut self, wakeup: Wakeup, causes: &[usize]) {
+    fn finished(&mut self, wakeup: Wakeup, causes: &[usize], story: Option<&Story>) {
         let patterns = self.recogniser.wakeup(&wakeup, causes, &self.prios, &mut self.labels);
-        self.worst.offer(&wakeup, patterns, &self.cpus, &self.labels);
+        let marks = |victim: &Victim| victim.info.has(TaskInfo::MARKS);
+        let by_mark = self.victims.get(&wakeup.task).is_some_and(marks);
+        let tables = &self.labels.tables;
+        let (cpus, threads) = (&self.cpus[..], &self.threads);
+        let teller = Teller { story, wakeup: &wakeup, by_mark, cpus, threads, tables };
+        self.worst.offer(&teller, patterns, &self.labels);
         let victim = self.labels.id(Culprit::Task(wakeup.task));
         let both = wakeup.segments.iter().zip(causes);
         let blames = both

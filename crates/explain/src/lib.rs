@@ -23,11 +23,13 @@ mod passed_over;
 pub mod pattern;
 pub mod piece;
 mod prios;
+mod step;
 mod story;
 mod summary;
 mod threads;
 mod wait;
 mod watch;
+mod why;
 mod worst;
 
 pub use cause::causes;
@@ -39,5 +41,7 @@ pub use findings::{
 };
 pub use finished::Named;
 pub use pattern::{Found, PatternFinding, Patterns};
+pub use step::{Happened, Step};
 pub use threads::CHAIN_MAX;
 pub use watch::Watch;
+pub use why::{Sentence, why};

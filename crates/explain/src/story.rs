@@ -4,6 +4,7 @@ use crate::cause;
 use crate::cpu::{Cpu, Expiry};
 use crate::passed_over::{Waiting, gaps};
 use crate::piece::{Activity, Case, Phase, Piece};
+use crate::step::Fired;
 use crate::threads::{Chain, Threads};
 use crate::wait::{Held, Wait};
 use tardy_model::event::{SyscallEnter, TaskState};
@@ -21,12 +22,12 @@ const BOOSTS_MAX: usize = 256;
 
 /// A phase with its begin; it ends where the next one begins.
 #[derive(Clone, Copy, Debug)]
-struct Stage {
-    start_ns: u64,
-    phase: Phase,
+pub(crate) struct Stage {
+    pub(crate) start_ns: u64,
+    pub(crate) phase: Phase,
     /// Whose activity matters.
-    cpu: CpuId,
-    waker_cpu: CpuId,
+    pub(crate) cpu: CpuId,
+    pub(crate) waker_cpu: CpuId,
 }
 
 /// A wakeup on its way.
@@ -34,12 +35,16 @@ struct Stage {
 pub(crate) struct Story {
     case: Case,
     expiry_ns: u64,
-    stages: Vec<Stage>,
+    pub(crate) stages: Vec<Stage>,
     /// What it waited for in each of its blocked stages, in order.
-    waits: Vec<Wait>,
+    pub(crate) waits: Vec<Wait>,
     boosts: Vec<Boost>,
     lock: Option<LockCall>,
     chain: Chain,
+    /// How its timer came to fire.
+    pub(crate) fired: Option<Fired>,
+    /// When others entered the calls in which they ended its waits, and by which futex operation.
+    pub(crate) unlocks: Vec<(u64, TaskId, u16)>,
 }
 
 /// Who woke whom, and how.
@@ -60,6 +65,8 @@ impl Story {
             boosts: Vec::new(),
             lock: None,
             chain: Chain::EMPTY,
+            fired: None,
+            unlocks: Vec::new(),
         }
     }
 
@@ -80,8 +87,8 @@ impl Story {
         story
     }
 
-    /// A thread is woken by a timer's callback. `armed_ns` is when the timer was armed for this
-    /// expiry, where that was seen.
+    /// A thread is woken by a timer's callback. `armed` is when the timer was armed for this
+    /// expiry, and by whom, where that was seen.
     pub(crate) fn of_timer(
         time_ns: u64,
         task: TaskId,
@@ -89,7 +96,7 @@ impl Story {
         target_cpu: CpuId,
         by: WokenBy,
         expiry: &Expiry,
-        armed_ns: Option<u64>,
+        armed: Option<(u64, TaskId)>,
     ) -> Self {
         // An expiry after the waking is an estimate's error (jiffies), never a negative lateness.
         let soft_ns = expiry.soft_ns.min(time_ns);
@@ -101,6 +108,7 @@ impl Story {
             slack_ns: expiry.slack_ns,
         };
         let mut story = Self::begun(case, soft_ns, 10);
+        story.fired = Some(Fired { expiry: *expiry, armed, cpu: by.cpu });
         let hard_ns = soft_ns + u64::from(expiry.slack_ns);
         let interrupt_ns = expiry.interrupt_ns;
         let softirq = expiry.softirq;
@@ -110,7 +118,7 @@ impl Story {
 
         let mut stage = |start_ns: u64, phase: Phase| story.stage(start_ns, phase, by.cpu, by);
         stage(soft_ns, Phase::Unarmed);
-        let armed_ns = armed_ns.filter(|armed_ns| *armed_ns > soft_ns).unwrap_or(soft_ns);
+        let armed_ns = armed.map_or(soft_ns, |(armed_ns, _)| armed_ns.max(soft_ns));
         if expiry.of_wheel {
             stage(armed_ns, Phase::Coarse);
             stage(expiry.tick_ns.unwrap_or(fires_ns).min(fires_ns), Phase::Pending);
@@ -295,6 +303,14 @@ impl Story {
     /// How the victim came to be woken.
     pub(crate) fn led_by(&mut self, chain: &Chain) {
         self.chain = *chain;
+    }
+
+    /// Whoever ends the victim's wait does so in a call that began at a time.
+    pub(crate) fn unlocked(&mut self, time_ns: u64, by: TaskId, op: u16) {
+        let unlock = (time_ns, by, op);
+        if self.unlocks.len() < BOOSTS_MAX && !self.unlocks.contains(&unlock) {
+            self.unlocks.push(unlock);
+        }
     }
 
     /// Somebody ends the victim's wait.
