@@ -40,7 +40,7 @@ pub use findings::{
     VictimFinding, WorstGroup,
 };
 pub use finished::Named;
-pub use pattern::{Found, PatternFinding, Patterns};
+pub use pattern::{Found, Instance, PatternFinding, Patterns};
 pub use step::{Happened, Step};
 pub use threads::CHAIN_MAX;
 pub use watch::Watch;

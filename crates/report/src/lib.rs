@@ -24,6 +24,7 @@ mod sleep;
 mod text;
 mod text_report;
 pub mod units;
+mod why;
 
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
@@ -33,6 +34,7 @@ pub use sentences::top_sentences;
 pub use sleep::{sleep_sentences, sleep_text};
 pub use text::Terminal;
 pub use text_report::terminal;
+pub use why::why_text;
 
 #[cfg(test)]
 mod fixture;

@@ -10,6 +10,7 @@ mod patterns;
 mod rearm;
 mod run;
 mod sleep;
+mod why;
 
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use measure::{MeasureDocument, ThreadDocument};
@@ -17,3 +18,4 @@ pub use merge::{MergedSegment, merge_segments};
 pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
+pub use why::WhyDocument;

@@ -38,6 +38,8 @@ macro_rules! registry {
     };
 }
 
+pub(crate) use worst::headline;
+
 registry![
     header::Header,
     measurement::MeasurementTable,
@@ -47,6 +49,7 @@ registry![
     percentiles::Percentiles,
     victims::Victims,
     worst::Worst,
+    patterns::Patterns,
     advice::Advice,
     notes::Notes,
 ];
