@@ -228,13 +228,7 @@ impl Teller<'_> {
         }
         // What happens at the same time stays in the order above.
         steps.sort_by_key(|step| step.time_ns);
-        if steps.len() > STEPS_MAX {
-            let out = steps.len() - STEPS_MAX;
-            let (time_ns, cpu) = (steps[STEPS_MAX / 2].time_ns, None);
-            let what = Happened::LeftOut(out);
-            let middle = STEPS_MAX / 2..STEPS_MAX / 2 + out;
-            steps.splice(middle, [Step { time_ns, cpu, what }]);
-        }
+        leave_out(&mut steps);
         steps
     }
 
@@ -470,6 +464,16 @@ impl Teller<'_> {
     }
 }
 
+/// Takes steps out of the middle where they are too many.
+fn leave_out(steps: &mut Vec<Step>) {
+    if steps.len() > STEPS_MAX {
+        let out = steps.len() - STEPS_MAX;
+        let (time_ns, cpu) = (steps[STEPS_MAX / 2].time_ns, None);
+        let middle = STEPS_MAX / 2..STEPS_MAX / 2 + out;
+        steps.splice(middle, [Step { time_ns, cpu, what: Happened::LeftOut(out) }]);
+    }
+}
+
 /// How a timer came to wake a victim.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fired {
@@ -477,4 +481,22 @@ pub(crate) struct Fired {
     /// When it was armed, and by whom, where that was seen.
     pub(crate) armed: Option<(u64, TaskId)>,
     pub(crate) cpu: CpuId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_steps_lose_their_middle() {
+        let step = |time_ns| Step { time_ns, cpu: None, what: Happened::Faults };
+        let mut steps: Vec<Step> = (0..STEPS_MAX as u64 + 10).map(step).collect();
+        leave_out(&mut steps);
+        assert_eq!(steps.len(), STEPS_MAX + 1);
+        let at = STEPS_MAX / 2;
+        assert_eq!(steps[at].what, Happened::LeftOut(10));
+        assert_eq!(steps[at - 1].time_ns + 1, steps[at].time_ns);
+        assert_eq!(steps[at].time_ns + 10, steps[at + 1].time_ns);
+        assert_eq!(steps[STEPS_MAX].time_ns, STEPS_MAX as u64 + 9, "the end is kept");
+    }
 }

@@ -10,6 +10,7 @@ mod measure;
 mod record;
 mod report;
 mod run;
+mod why;
 
 use crate::failure::{Failure, Outcome};
 use clap::Subcommand;
