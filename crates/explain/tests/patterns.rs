@@ -374,6 +374,32 @@ fn irq_affinity() {
          off that CPU: write a mask without it to /proc/irq/NUMBER/smp_affinity (and tell irqbalance, \
          which may move them back); softirqs follow the interrupts that raise them."
     );
+    // One in sixty wakeups, and short: that is how often a disk is written to.
+    let rare: String = (0..60)
+        .map(|at| {
+            let base = 100_000 * (at + 1);
+            let device = if at == 0 { "irq+ 26" } else { "irq+ local_timer" };
+            format!(
+                "{base} 0 20 irq+ local_timer
+                 {base} 0 20 expire+ 1 soft {base} slack 0
+                 {0} 0 20 waking 7 on 0 prio 19
+                 {0} 0 20 expire- 1
+                 {1} 0 20 irq- local_timer
+                 {1} 0 20 {device}
+                 {2} 0 20 {3}
+                 {4} 0 20 switch R 7 19
+                 {5} 0 7 switch S 20 120\n",
+                base + 10,
+                base + 20,
+                base + 420,
+                device.replace('+', "-"),
+                base + 500,
+                base + 600,
+            )
+        })
+        .collect();
+    let head = "task 7 cyclic watched\ntimer 1 hrtimer_wakeup owner 7\n1 0 7 switch S 20 120\n";
+    assert_eq!(found(&format!("{head}{rare}")), [] as [&str; 0]);
     let own = DEVICE.replace("irq+ 26", "irq+ local_timer").replace("irq- 26", "irq- local_timer");
     assert_eq!(
         found(&own.replace("softirq+ 3", "softirq+ 9").replace("softirq- 3", "softirq- 9")),

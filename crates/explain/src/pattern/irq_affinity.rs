@@ -1,8 +1,11 @@
 //! Devices whose interrupts are taken where the victim runs.
 
-use super::{Evidence, Found, Pattern, Scene, percent, us};
+use super::{Evidence, Found, Pattern, SHARE_MIN, Scene, WORST_SHARE_MIN, percent, us};
 use tardy_model::{Culprit, TaskId};
 use tardy_model::event::{Irq, softirq};
+
+/// What a rare instance must have taken.
+const RARE_NS_MIN: u64 = 50_000;
 
 /// A device's interrupt handler, threaded or not, or a softirq that works for devices, takes the
 /// victim's CPU before it runs.
@@ -45,6 +48,12 @@ impl Pattern for IrqAffinity {
         }
         evidence.count(count);
         count > 0
+    }
+
+    /// Devices interrupt everybody now and then: a rare one is a story where it took long.
+    fn is_worth_telling(&self, found: &Found) -> bool {
+        let long = found.worst.as_ref().is_some_and(|worst| worst.ns >= RARE_NS_MIN);
+        found.share >= SHARE_MIN || long && found.worst_share >= WORST_SHARE_MIN
     }
 
     fn words(&self, found: &Found) -> String {
