@@ -95,7 +95,7 @@ struct Armed {
 #[derive(Debug)]
 pub struct Explainer<S> {
     options: Options,
-    labels: Labels,
+    pub(crate) labels: Labels,
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) prios: Prios,
     pub(crate) threads: Threads,
@@ -105,8 +105,8 @@ pub struct Explainer<S> {
     /// Victims that wait for a lock's sake: those whom another's boost may concern.
     pub(crate) blocked: Vec<TaskId>,
     armed: Vec<Armed>,
-    pending: VecDeque<Finished>,
-    summary: Summary,
+    pub(crate) pending: VecDeque<Finished>,
+    pub(crate) summary: Summary,
     recogniser: Recogniser,
     worst: Worst,
     sink: S,
@@ -496,32 +496,6 @@ impl<S: Sink> Explainer<S> {
         if let Some((since_ns, task)) = cpu.witness(mark.time_ns, mark.task, &self.prios) {
             self.gap(since_ns, mark.time_ns, task);
         }
-    }
-
-    fn loss(&mut self, cpu: usize, time_ns: u64, loss: Loss) {
-        self.summary.loss(&loss);
-        self.cpus[cpu].forget(loss.since_ns);
-        self.touch(loss.since_ns, time_ns);
-    }
-
-    /// Events are missing on a CPU without a loss told of.
-    fn gap(&mut self, since_ns: u64, time_ns: u64, task: TaskId) {
-        let label = self.labels.id(Culprit::Task(task));
-        self.summary.gap(time_ns.saturating_sub(since_ns), label);
-        self.touch(since_ns, time_ns);
-    }
-
-    /// What lies between these times may not be all that there was.
-    fn touch(&mut self, since_ns: u64, time_ns: u64) {
-        for Finished { wakeup, .. } in &mut self.pending {
-            let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
-            // A wakeup begins with its arm, which may be long before the expiry and be lost; that
-            // changes nothing of its balance, which begins at the expiry.
-            if wakeup.expiry_ns <= time_ns && end_ns >= since_ns {
-                wakeup.touched_by_loss = true;
-            }
-        }
-        self.summary.lost_until(time_ns);
     }
 
     /// Closes a story that was never told to be back, at the time when the victim last ran.

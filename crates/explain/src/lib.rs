@@ -19,6 +19,7 @@ mod findings;
 mod finished;
 mod label;
 mod locks;
+mod missing;
 mod passed_over;
 pub mod pattern;
 pub mod piece;

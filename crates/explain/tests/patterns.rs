@@ -375,7 +375,7 @@ fn irq_affinity() {
          which may move them back); softirqs follow the interrupts that raise them."
     );
     // One in sixty wakeups, and short: that is how often a disk is written to.
-    let rare: String = (0..60)
+    let rare: Vec<String> = (0..60)
         .map(|at| {
             let base = 100_000 * (at + 1);
             let device = if at == 0 { "irq+ 26" } else { "irq+ local_timer" };
@@ -399,7 +399,7 @@ fn irq_affinity() {
         })
         .collect();
     let head = "task 7 cyclic watched\ntimer 1 hrtimer_wakeup owner 7\n1 0 7 switch S 20 120\n";
-    assert_eq!(found(&format!("{head}{rare}")), [] as [&str; 0]);
+    assert_eq!(found(&format!("{head}{}", rare.concat())), [] as [&str; 0]);
     let own = DEVICE.replace("irq+ 26", "irq+ local_timer").replace("irq- 26", "irq- local_timer");
     assert_eq!(
         found(&own.replace("softirq+ 3", "softirq+ 9").replace("softirq- 3", "softirq- 9")),
