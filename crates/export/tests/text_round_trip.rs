@@ -14,7 +14,11 @@ fn held(line: &str) -> Option<String> {
         return None;
     }
     let until = |words: &str| line.find(words).map(|at| line[..at + words.len()].to_owned());
-    let address = || line.split(' ').find(|word| word.starts_with("0x")).unwrap_or_default();
+    // The sample has a timer whose address is not known.
+    let address = || {
+        let address = line.split(' ').find(|word| word.starts_with("0x")).unwrap_or_default();
+        address.trim_start_matches("0x100000").trim_start_matches("0x")
+    };
     // Of a timer that was armed before, or for another time than it then expires at (which happens in
     // this sample alone), only that it expires.
     for kind in ["ExpireBegin", " end "] {

@@ -26,6 +26,7 @@ mod text;
 mod text_report;
 mod timers;
 pub mod units;
+mod why;
 
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
@@ -39,6 +40,7 @@ pub use text_report::terminal;
 pub use timers::{
     Counted, TimerColumn, TimerGrouping, TimerLine, TimerSort, TimerUse, timer_lines, timer_table,
 };
+pub use why::why_text;
 
 #[cfg(test)]
 mod fixture;

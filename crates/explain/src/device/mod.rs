@@ -47,7 +47,7 @@ const CANCELLED_FIRST: &[&str] =
 
 /// The tick: moved by one call to later, when the CPU goes idle; cancelled and armed for an earlier time
 /// when it is back (`kernel/time/tick-sched.c`).
-const TICKS: &[&str] = &["tick_nohz_handler", "tick_sched_timer"];
+pub(crate) const TICKS: &[&str] = &["tick_nohz_handler", "tick_sched_timer"];
 
 /// The device of a CPU was programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

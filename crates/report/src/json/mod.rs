@@ -12,6 +12,7 @@ mod rearm;
 mod run;
 mod sleep;
 mod timers;
+mod why;
 
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use histograms::HistogramsDocument;
@@ -21,3 +22,4 @@ pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
 pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument, TopDocument};
+pub use why::WhyDocument;

@@ -38,6 +38,8 @@ macro_rules! registry {
     };
 }
 
+pub(crate) use worst::headline;
+
 registry![
     header::Header,
     measurement::MeasurementTable,
@@ -48,6 +50,7 @@ registry![
     victims::Victims,
     timers::Timers,
     worst::Worst,
+    patterns::Patterns,
     advice::Advice,
     notes::Notes,
 ];

@@ -1,5 +1,6 @@
 //! `tardy explain`: late wakeups of a recording.
 
+use super::why;
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
@@ -42,7 +43,7 @@ pub(crate) enum WorstCount {
 }
 
 /// Wakeups that are kept whole in memory at most; `all` streams.
-const WORST_MAX: usize = 10_000;
+pub(super) const WORST_MAX: usize = 10_000;
 
 fn worst_count(text: &str) -> Result<WorstCount, String> {
     if text == "all" {
@@ -67,6 +68,10 @@ pub(crate) struct Explain {
     /// How many of the worst wakeups to tell; `all` with --json
     #[arg(long, value_name = "N|all", default_value = "20", value_parser = worst_count)]
     worst: WorstCount,
+
+    /// Tell the N-th worst wakeup as a story: what happened on its way, in order; 1 is the worst
+    #[arg(long, value_name = "N", value_parser = why::number, conflicts_with = "worst")]
+    why: Option<usize>,
 
     #[command(flatten)]
     watch: WatchFlags,
@@ -102,7 +107,7 @@ impl Explain {
             ));
         }
         let worst = match self.worst {
-            WorstCount::Some(count) => count,
+            WorstCount::Some(count) => count.max(self.why.unwrap_or_default()),
             WorstCount::All => Options::default().worst,
         };
         let json = if stream { Some(output::writer(self.out.as_deref())?) } else { None };
@@ -121,7 +126,9 @@ impl Explain {
             data.timers = timers.as_ref();
             output::write_file(&session::page_path(&self.recording), &tardy_report::page(&data))?;
         }
-        if self.output.json && !stream {
+        if let Some(number) = self.why {
+            why::tell(&explanation, number, &self.output, self.out.as_deref())?;
+        } else if self.output.json && !stream {
             let document = tardy_report::json::ExplainDocument::new(&explanation, worst)
                 .with_timers(timers.as_ref());
             output::write_json(&document, self.out.as_deref())?;

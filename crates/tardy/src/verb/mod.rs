@@ -13,6 +13,7 @@ mod record;
 mod report;
 mod run;
 mod top;
+mod why;
 
 use crate::failure::{Failure, Outcome};
 use clap::Subcommand;
