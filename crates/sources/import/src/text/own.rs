@@ -26,7 +26,7 @@ pub(crate) fn mark(body: &[u8]) -> Option<Mark> {
 }
 
 fn value(text: &[u8], key: &[u8]) -> Option<u64> {
-    let mut words = text.split(|byte| byte.is_ascii_whitespace());
+    let mut words = text.split(u8::is_ascii_whitespace);
     decimal(words.find_map(|word| word.strip_prefix(key))?)
 }
 
