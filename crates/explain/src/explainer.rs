@@ -239,6 +239,13 @@ impl<S: Sink> Explainer<S> {
                     story.faults(time_ns, event.cpu);
                 }
             }
+            Kind::Signal(signal) => {
+                if let Some(victim) = self.victims.get_mut(&event.task)
+                    && let Some(story) = &mut victim.story
+                {
+                    story.signalled(time_ns, event.cpu, signal.number);
+                }
+            }
             Kind::WorkBegin(work) => self.threads.works_on(event.task, work.function),
             Kind::WorkEnd(_) => self.threads.works_on(event.task, NameId::NONE),
             Kind::Mark(mark) => self.mark(event, mark),

@@ -102,6 +102,8 @@ pub enum Happened {
     Preempted(Culprit),
     /// It touches a page that is not there.
     Faults,
+    /// It is about to handle a signal.
+    Signalled(u32),
     /// It waits.
     Blocks {
         /// In which state.
@@ -344,9 +346,12 @@ impl Teller<'_> {
         Happened::Woken { by, work, started, on }
     }
 
-    /// Priorities lent, and what who has the lock did meanwhile.
+    /// Signals, priorities lent, and what who has the lock did meanwhile.
     fn locks(&self, steps: &mut Vec<Step>) {
         let (wakeup, Some(story)) = (self.wakeup, self.story) else { return };
+        for &(time_ns, cpu, number) in &story.signals {
+            steps.push(Step { time_ns, cpu: Some(cpu), what: Happened::Signalled(number) });
+        }
         for (at, boost) in wakeup.boosts.iter().enumerate() {
             let same = |other: &&Boost| !other.released && other.target == boost.target;
             let count = wakeup.boosts[..=at].iter().filter(same).count();

@@ -17,6 +17,9 @@ use tardy_model::{
 /// before it is back has the rest in one.
 const STAGES_MAX: usize = 4096;
 
+/// Signals of one wakeup that are kept.
+const SIGNALS_MAX: usize = 64;
+
 /// Boosts of one wakeup that are kept.
 const BOOSTS_MAX: usize = 256;
 
@@ -44,6 +47,8 @@ pub(crate) struct Story {
     pub(crate) fired: Option<Fired>,
     /// When others entered the calls in which they ended its waits, and by which futex operation.
     pub(crate) unlocks: Vec<(u64, TaskId, u16)>,
+    /// Signals that it handles on its way: when, where, and which.
+    pub(crate) signals: Vec<(u64, CpuId, u32)>,
 }
 
 /// Who woke whom, and how.
@@ -65,6 +70,7 @@ impl Story {
             lock: None,
             fired: None,
             unlocks: Vec::new(),
+            signals: Vec::new(),
         }
     }
 
@@ -271,6 +277,13 @@ impl Story {
     pub(crate) fn faults(&mut self, time_ns: u64, cpu: CpuId) {
         if self.phase() == Phase::Running {
             self.step(time_ns, Phase::Faulting, cpu);
+        }
+    }
+
+    /// The victim is about to handle a signal before it is back where it was.
+    pub(crate) fn signalled(&mut self, time_ns: u64, cpu: CpuId, number: u32) {
+        if self.signals.len() < SIGNALS_MAX {
+            self.signals.push((time_ns, cpu, number));
         }
     }
 

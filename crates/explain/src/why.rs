@@ -159,6 +159,10 @@ fn of_victim(told: &Told, step: &Step) -> (&'static str, String) {
         Happened::Faults => {
             ("page_fault_user", format!("{victim} touches memory that is not there."))
         }
+        Happened::Signalled(number) => {
+            let text = format!("{victim} is about to handle signal {number} before it is back.");
+            ("signal_deliver", text)
+        }
         Happened::Asks => {
             let what = told.wakeup.lock.map_or("a lock".to_owned(), |call| {
                 format!("the lock at {:#x} (FUTEX_{})", call.address, futex::name(call.op))

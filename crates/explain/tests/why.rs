@@ -190,6 +190,7 @@ stories! {
         1401 1 0 waking 7 on 1 prio 120
         1402 1 0 irq- 26
         1405 1 0 switch R 7 120
+        1406 1 7 signal 34
         1407 1 7 return
     " => "
         +0 0 expiry: sleeper asked to be woken now.
@@ -209,6 +210,7 @@ stories! {
         +320 1 sched_switch: sleeper waits (D) for the page; CPU 1 has nothing else to do.
         +401 1 sched_waking: an interrupt wakes sleeper.
         +405 1 sched_switch: sleeper runs on CPU 1, 4 ns after it was woken.
+        +406 1 signal_deliver: sleeper is about to handle signal 34 before it is back.
         +407 1 sys_exit: sleeper is back in user space, 407 ns after the expiry.
         +407 1 sum: 407 ns together: 140 ns higher_priority by busy, 100 ns softirq_wait by busy, 81 ns page_fault, 36 ns higher_priority by ktimers/0, 22 ns own_kernel_work by sleeper and 28 ns of 9 others.
     ";

@@ -164,6 +164,7 @@ fn kind(event: &[&str]) -> Option<Kind> {
             value: value.first().map_or(0, |value| number(value) as u16),
             argument: number(address),
         }),
+        ["signal", n] => Kind::Signal(Signal { number: number(n) as u32 }),
         ["fault", address] => Kind::PageFault(PageFault { address: number(address) }),
         ["work", name] => Kind::WorkBegin(WorkBegin { function: NameId(number(name) as u32) }),
         ["work-done"] => Kind::WorkEnd(WorkEnd { function: NameId::NONE }),
