@@ -27,7 +27,7 @@ fn us(value: &Value) -> u64 {
     ns / 1000
 }
 
-/// The thread "ARMv7 futex latency spike" on linux-rt-users, whose author could not tell why his
+/// The thread "`ARMv7` futex latency spike" on linux-rt-users, whose author could not tell why his
 /// thread waited twice. Times are µs after 12165.412.
 #[test]
 fn the_mail_that_asked_why_a_thread_waited_twice() {

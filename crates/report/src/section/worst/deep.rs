@@ -18,9 +18,10 @@ pub(super) fn lines(told: &Told) -> Vec<(&'static str, String)> {
     let stretches = wakeup.stretches.iter().map(|stretch| stretch_words(told, stretch));
     let boosts = wakeup.boosts.iter().map(|boost| boost_words(told, boost));
     let chain = wakeup.chain.iter().map(|link| link_words(told, link));
-    let call = wakeup.lock.iter().map(|call| {
-        format!("FUTEX_{} of the futex at {:#x}", futex::name(call.op), call.address)
-    });
+    let call = wakeup
+        .lock
+        .iter()
+        .map(|call| format!("FUTEX_{} of the futex at {:#x}", futex::name(call.op), call.address));
     let lines = [
         ("call", joined(call.collect(), " · ")),
         ("in turn", joined(stretches.collect(), " · ")),
@@ -68,9 +69,9 @@ pub(super) fn boost_words(told: &Told, boost: &Boost) -> String {
         };
         return format!("{at} {target} {to}{unlock}");
     }
-    let instead = boost.instead.map_or_else(String::new, |instead| {
-        format!(" while {} runs", task(told, instead))
-    });
+    let instead = boost
+        .instead
+        .map_or_else(String::new, |instead| format!(" while {} runs", task(told, instead)));
     let (by, to, from) = (task(told, boost.by), prio(boost.to), prio(boost.from));
     format!("{at} {by} lends {target} {to} (had {from}){unlock}{instead}")
 }
@@ -78,11 +79,8 @@ pub(super) fn boost_words(told: &Told, boost: &Boost) -> String {
 fn link_words(told: &Told, link: &Link) -> String {
     let how = if link.started { "started by " } else { "" };
     let work = told.label(Culprit::Function(link.work));
-    let work = if work.name.is_empty() {
-        String::new()
-    } else {
-        format!(" for {}", full_name(&work))
-    };
+    let work =
+        if work.name.is_empty() { String::new() } else { format!(" for {}", full_name(&work)) };
     format!("{how}{}{work} ({})", full_name(&told.label(link.by)), offset(told, link.time_ns))
 }
 
