@@ -1,4 +1,5 @@
-//! The table of events, read back by the parquet crate. `scripts/test-duckdb.py` reads it with DuckDB.
+//! The table of events, read back by the parquet crate. `crates/tardy/tests/export/duckdb.rs` has `DuckDB`
+//! read it.
 
 mod synthetic;
 
@@ -14,7 +15,9 @@ fn events_come_back_in_bounded_row_groups() {
     let path = folder.path().join("tables");
     let batches = synthetic::stream(7_000);
     let mut export = named("parquet").unwrap().create(&path, &About::default()).unwrap();
-    batches.iter().for_each(|batch| export.batch(batch).unwrap());
+    for batch in &batches {
+        export.batch(batch).unwrap();
+    }
     assert!(!path.join("events.parquet").exists(), "not before it is whole");
     export.finish(&Explanation::default()).unwrap();
 

@@ -20,7 +20,9 @@ fn written(batches: &[Batch]) -> String {
     let path = folder.path().join("trace.txt");
     let about = About { host: "two\nlines".to_owned(), hz: Some(250), ..About::default() };
     let mut export = named("text").unwrap().create(&path, &about).unwrap();
-    batches.iter().for_each(|batch| export.batch(batch).unwrap());
+    for batch in batches {
+        export.batch(batch).unwrap();
+    }
     export.finish(&Explanation::default()).unwrap();
     fs::read_to_string(path).unwrap()
 }
@@ -68,7 +70,7 @@ const OTHERS: [&str; 17] = [
     "group_dead=",
 ];
 
-fn values<'a>(id: EventId, text: &'a str) -> Vec<Value<'a>> {
+fn values(id: EventId, text: &str) -> Vec<Value<'_>> {
     if let Some(call) = text.strip_prefix("NR ") {
         let (number, rest) = call.split_once(' ').unwrap();
         let hex = |text: &str| Value::Number(u64::from_str_radix(text, 16).unwrap());
@@ -184,7 +186,9 @@ fn every_event_comes_back() {
     let (events, tables, decoder) = decoded(&text);
     assert_eq!(decoder.undecoded(), 0);
     let mut before = Tables::default();
-    batches.iter().for_each(|batch| batch.define(&mut before));
+    for batch in &batches {
+        batch.define(&mut before);
+    }
     let wrote: Vec<_> = batches
         .iter()
         .flat_map(|batch| &batch.events)
