@@ -1,5 +1,7 @@
 #!/bin/sh
-# Builds the Python package, installs it in a virtual environment under target/, and tests it there.
+# Builds the Python package, installs it in a virtual environment under target/, and tests it there;
+# then has that environment's DuckDB read what `tardy export` writes, and Perfetto's own classes check the
+# traces that the exporter writes.
 #
 #   scripts/test-python.sh [arguments for pytest]
 #
@@ -48,6 +50,14 @@ PATH=$environment/bin:$PATH maturin build --quiet --locked --profile dev \
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-index \
     --force-reinstall "$wheels"/tardy_rt-*.whl
 
+example() {
+    cargo run --quiet --locked --manifest-path "$root/Cargo.toml" --target-dir "$target" "$@"
+}
+example -p tardy-perfetto --example schema >"$target/perfetto-schema.txt"
+example -p tardy-export --example perfetto_sample "$target/perfetto-sample.pftrace"
+"$python" "$root/crates/perfetto/tests/official/check_perfetto.py" \
+    "$target/perfetto-schema.txt" "$target/perfetto-sample.pftrace"
+
 cd "$target"
 "$python" -m mypy --config-file "$here/pyproject.toml" --cache-dir "$target/mypy" -p tardy
 "$python" -m mypy.stubtest --mypy-config-file "$here/pyproject.toml" tardy
@@ -56,3 +66,7 @@ cd "$here/tests"
 TARDY_WHEELS=$wheels
 export TARDY_WHEELS
 "$python" -m pytest -p no:cacheprovider -c "$here/pyproject.toml" --rootdir "$here/tests" "$@" .
+
+# Elsewhere that test is skipped where there is no DuckDB; here it must be.
+PATH=$environment/bin:$PATH TARDY_TEST_DUCKDB=must \
+    cargo test --quiet --locked --manifest-path "$root/Cargo.toml" -p tardy --test export duckdb

@@ -53,6 +53,8 @@ struct Context {
 #[derive(Clone, Copy, Debug)]
 struct Raise {
     time_ns: u64,
+    /// The expiry of the timer whose callback raised it: of the timer wheel's softirq, the tick's.
+    tick_ns: Option<u64>,
     /// The entry of the interrupt in which it was raised.
     interrupt_ns: Option<u64>,
 }
@@ -67,6 +69,10 @@ pub(crate) struct Expiry {
     pub(crate) interrupt_ns: Option<u64>,
     /// For a callback in softirq context: the raise, where known, and the softirq's begin.
     pub(crate) softirq: Option<(Option<u64>, u64)>,
+    /// It is a timer of the timer wheel.
+    pub(crate) of_wheel: bool,
+    /// When the tick was due with which that fired, where known.
+    pub(crate) tick_ns: Option<u64>,
     pub(crate) begin_ns: u64,
 }
 
@@ -125,6 +131,16 @@ impl Cpu {
             }
             at += 1;
         }
+    }
+
+    /// What ran, interrupts aside, right before a time; [`Activity::Unknown`] where that is not known.
+    pub(crate) fn base_before(&self, ns: u64) -> Activity {
+        let before = self.spans.range(..self.first_after(ns));
+        let mut bases = before.rev().filter(|span| span.start_ns < ns).map(|span| span.activity);
+        let interrupt = |activity: &Activity| {
+            matches!(activity, Activity::Irq(_) | Activity::Softirq(_) | Activity::Expiry(..))
+        };
+        bases.find(|activity| !interrupt(activity)).unwrap_or(Activity::Unknown)
     }
 
     /// An event comes that has `task` as the current one. Where another should be, a switch is
@@ -227,9 +243,10 @@ impl Cpu {
 
     pub(crate) fn softirq_raise(&mut self, time_ns: u64, vector: u32) {
         let interrupt_ns = self.interrupt_entry_ns();
+        let tick_ns = self.expiry().map(|expiry| expiry.soft_ns);
         if let Some(raise) = self.raises.get_mut(vector as usize) {
             // A raise while one is pending changes nothing: the first counts.
-            raise.get_or_insert(Raise { time_ns, interrupt_ns });
+            raise.get_or_insert(Raise { time_ns, tick_ns, interrupt_ns });
         }
     }
 
@@ -265,6 +282,8 @@ impl Cpu {
             slack_ns: begin.slack_ns,
             interrupt_ns: None,
             softirq: None,
+            of_wheel: class == TimerClass::TimerList,
+            tick_ns: None,
             begin_ns: time_ns,
         };
         match self.contexts.last().map(|context| (context.activity, context.begin_ns)) {
@@ -276,6 +295,7 @@ impl Cpu {
                 };
                 let raise = if vector == expected { self.raises[vector as usize] } else { None };
                 expiry.interrupt_ns = raise.and_then(|raise| raise.interrupt_ns);
+                expiry.tick_ns = raise.and_then(|raise| raise.tick_ns);
                 expiry.softirq = Some((raise.map(|raise| raise.time_ns), begin_ns));
             }
             // No interrupt events on this machine, or the begin was lost.

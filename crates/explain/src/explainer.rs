@@ -8,6 +8,7 @@ use crate::label::Labels;
 use crate::pattern::Recogniser;
 use crate::piece::{Activity, Phase};
 use crate::prios::Prios;
+use crate::step::Teller;
 use crate::story::{Story, WokenBy};
 use crate::summary::Summary;
 use crate::threads::Threads;
@@ -94,7 +95,7 @@ struct Armed {
 #[derive(Debug)]
 pub struct Explainer<S> {
     options: Options,
-    labels: Labels,
+    pub(crate) labels: Labels,
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) prios: Prios,
     pub(crate) threads: Threads,
@@ -104,8 +105,8 @@ pub struct Explainer<S> {
     /// Victims that wait for a lock's sake: those whom another's boost may concern.
     pub(crate) blocked: Vec<TaskId>,
     armed: Vec<Armed>,
-    pending: VecDeque<Finished>,
-    summary: Summary,
+    pub(crate) pending: VecDeque<Finished>,
+    pub(crate) summary: Summary,
     recogniser: Recogniser,
     worst: Worst,
     sink: S,
@@ -151,6 +152,17 @@ impl<S: Sink> Explainer<S> {
     /// The names and timers defined so far, for who brings definitions and events by other ways.
     pub fn tables_mut(&mut self) -> &mut Tables {
         &mut self.labels.tables
+    }
+
+    /// How many culprits and victims are remembered by name. Of slacks and timers there may be ever new
+    /// ones: who follows a stream without an end looks at this, and begins anew.
+    pub fn names_known(&self) -> usize {
+        self.labels.count()
+    }
+
+    /// Where wakeups go, for who takes from it while the stream goes on.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
     }
 
     /// Takes one event.
@@ -225,6 +237,13 @@ impl<S: Sink> Explainer<S> {
                     && let Some(story) = &mut victim.story
                 {
                     story.faults(time_ns, event.cpu);
+                }
+            }
+            Kind::Signal(signal) => {
+                if let Some(victim) = self.victims.get_mut(&event.task)
+                    && let Some(story) = &mut victim.story
+                {
+                    story.signalled(time_ns, event.cpu, signal.number);
                 }
             }
             Kind::WorkBegin(work) => self.threads.works_on(event.task, work.function),
@@ -334,6 +353,9 @@ impl<S: Sink> Explainer<S> {
                 if story.phase().is_blocked()
                     && (kind != WakeupKind::Timer || story.kind() == WakeupKind::Lock) =>
             {
+                if let Some((since_ns, op)) = self.threads.futex_call(by_task) {
+                    story.unlocked(since_ns, by_task, op);
+                }
                 story.woken_again(event.time_ns, waking.target_cpu, by);
                 return;
             }
@@ -346,8 +368,8 @@ impl<S: Sink> Explainer<S> {
         let story = match expiry {
             Some(expiry) => {
                 let armed = self.armed(expiry.timer);
-                let armed_ns =
-                    (armed.soft_ns == expiry.soft_ns && armed.time_ns > 0).then_some(armed.time_ns);
+                let for_this = armed.soft_ns == expiry.soft_ns && armed.time_ns > 0;
+                let armed = for_this.then_some((armed.time_ns, armed.by));
                 Story::of_timer(
                     event.time_ns,
                     waking.target,
@@ -355,7 +377,7 @@ impl<S: Sink> Explainer<S> {
                     waking.target_cpu,
                     by,
                     &expiry,
-                    armed_ns,
+                    armed,
                 )
             }
             None => {
@@ -471,7 +493,7 @@ impl<S: Sink> Explainer<S> {
             lock: None,
             chain: Vec::new(),
         };
-        self.finished(wakeup, &[UNEXPLAINED_AT]);
+        self.finished(wakeup, &[UNEXPLAINED_AT], None);
     }
 
     /// A thread that marks its return runs. Where no switch to it was seen, one is missing: what the
@@ -486,32 +508,6 @@ impl<S: Sink> Explainer<S> {
         if let Some((since_ns, task)) = cpu.witness(mark.time_ns, mark.task, &self.prios) {
             self.gap(since_ns, mark.time_ns, task);
         }
-    }
-
-    fn loss(&mut self, cpu: usize, time_ns: u64, loss: Loss) {
-        self.summary.loss(&loss);
-        self.cpus[cpu].forget(loss.since_ns);
-        self.touch(loss.since_ns, time_ns);
-    }
-
-    /// Events are missing on a CPU without a loss told of.
-    fn gap(&mut self, since_ns: u64, time_ns: u64, task: TaskId) {
-        let label = self.labels.id(Culprit::Task(task));
-        self.summary.gap(time_ns.saturating_sub(since_ns), label);
-        self.touch(since_ns, time_ns);
-    }
-
-    /// What lies between these times may not be all that there was.
-    fn touch(&mut self, since_ns: u64, time_ns: u64) {
-        for Finished { wakeup, .. } in &mut self.pending {
-            let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
-            // A wakeup begins with its arm, which may be long before the expiry and be lost; that
-            // changes nothing of its balance, which begins at the expiry.
-            if wakeup.expiry_ns <= time_ns && end_ns >= since_ns {
-                wakeup.touched_by_loss = true;
-            }
-        }
-        self.summary.lost_until(time_ns);
     }
 
     /// Closes a story that was never told to be back, at the time when the victim last ran.
@@ -540,14 +536,19 @@ impl<S: Sink> Explainer<S> {
         let mut wakeup = story.close(end_ns, to_user, &self.cpus, &self.threads, &mut causes);
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
-        self.finished(wakeup, &causes);
+        self.finished(wakeup, &causes, Some(&story));
         self.causes = causes;
     }
 
     /// Names everybody as they are called now, and waits for late news of losses.
-    fn finished(&mut self, wakeup: Wakeup, causes: &[usize]) {
-        let patterns = self.recogniser.wakeup(&wakeup, &mut self.labels);
-        self.worst.offer(&wakeup, patterns, &self.cpus, &self.labels);
+    fn finished(&mut self, wakeup: Wakeup, causes: &[usize], story: Option<&Story>) {
+        let patterns = self.recogniser.wakeup(&wakeup, causes, &self.prios, &mut self.labels);
+        let marks = |victim: &Victim| victim.info.has(TaskInfo::MARKS);
+        let by_mark = self.victims.get(&wakeup.task).is_some_and(marks);
+        let tables = &self.labels.tables;
+        let (cpus, threads) = (&self.cpus[..], &self.threads);
+        let teller = Teller { story, wakeup: &wakeup, by_mark, cpus, threads, tables };
+        self.worst.offer(&teller, patterns, &self.labels);
         let victim = self.labels.id(Culprit::Task(wakeup.task));
         let both = wakeup.segments.iter().zip(causes);
         let blames = both

@@ -2,6 +2,7 @@
 //! shown.
 
 use crate::pattern::{PatternFinding, Patterns};
+use crate::step::Step;
 use std::collections::BTreeMap;
 use tardy_model::{Cause, CpuId, Culprit, Wakeup};
 use tardy_stats::Latencies;
@@ -129,6 +130,8 @@ pub struct Told {
     pub victim: Label,
     /// The stories that are known which it is an instance of.
     pub patterns: Patterns,
+    /// What happened on its way, in order.
+    pub steps: Vec<Step>,
     /// The names of all who have a part in it.
     pub labels: BTreeMap<Culprit, Label>,
     /// What every CPU that is known did, from a little before the expiry to the end.

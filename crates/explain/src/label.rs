@@ -105,6 +105,11 @@ impl Labels {
         id
     }
 
+    /// How many culprits have been named.
+    pub(crate) fn count(&self) -> usize {
+        self.by_culprit.len()
+    }
+
     pub(crate) fn get(&self, id: LabelId) -> &Label {
         &self.known[id.0 as usize]
     }

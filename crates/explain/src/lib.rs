@@ -5,7 +5,7 @@
 //! the stream; the bounds are constants beside what they bound.
 //!
 //! [`device`] answers another question of the same events: how often timers made the kernel program a
-//! clock-event device.
+//! clock-event device. [`timers`] tells who arms timers, what becomes of them, and what they cost others.
 //!
 //! Start reading at `explainer.rs` (events to stories), then `story.rs` (stories to balances), then
 //! any file under `cause/`.
@@ -19,14 +19,19 @@ mod findings;
 mod finished;
 mod label;
 mod locks;
+mod missing;
+mod passed_over;
 pub mod pattern;
 pub mod piece;
 mod prios;
+mod step;
 mod story;
 mod summary;
 mod threads;
+pub mod timers;
 mod wait;
 mod watch;
+mod why;
 mod worst;
 
 pub use cause::causes;
@@ -37,6 +42,8 @@ pub use findings::{
     VictimFinding, WorstGroup,
 };
 pub use finished::Named;
-pub use pattern::{Found, PatternFinding, Patterns};
+pub use pattern::{Found, Instance, PatternFinding, Patterns};
+pub use step::{Happened, Step};
 pub use threads::CHAIN_MAX;
 pub use watch::Watch;
+pub use why::{Sentence, why};

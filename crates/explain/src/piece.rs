@@ -50,6 +50,8 @@ pub enum Phase {
     Unarmed,
     /// The timer may fire but need not: soft expiry to hard expiry.
     Slack,
+    /// The timer should fire, and can only with a tick: to that tick.
+    Coarse,
     /// The timer must fire: to the entry of the interrupt that will.
     Pending,
     /// From that interrupt's entry to the callback, or to the raise of the softirq that runs it.
@@ -114,6 +116,8 @@ pub struct Piece<'a> {
     pub cpu: CpuId,
     /// The CPU that woke the victim.
     pub waker_cpu: CpuId,
+    /// The CPU chose others although the victim was first in line, see `passed_over.rs`.
+    pub passed_over: bool,
     /// Where it waits again: who had to do something for it, or kept that one from doing it.
     pub held_by: Culprit,
 }

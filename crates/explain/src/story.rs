@@ -2,7 +2,9 @@
 
 use crate::cause;
 use crate::cpu::{Cpu, Expiry};
+use crate::passed_over::{Waiting, gaps};
 use crate::piece::{Activity, Case, Phase, Piece};
+use crate::step::Fired;
 use crate::threads::Threads;
 use crate::wait::{Held, Wait};
 use tardy_model::event::{SyscallEnter, TaskState};
@@ -15,17 +17,20 @@ use tardy_model::{
 /// before it is back has the rest in one.
 const STAGES_MAX: usize = 4096;
 
+/// Signals of one wakeup that are kept.
+const SIGNALS_MAX: usize = 64;
+
 /// Boosts of one wakeup that are kept.
 const BOOSTS_MAX: usize = 256;
 
 /// A phase with its begin; it ends where the next one begins.
 #[derive(Clone, Copy, Debug)]
-struct Stage {
-    start_ns: u64,
-    phase: Phase,
+pub(crate) struct Stage {
+    pub(crate) start_ns: u64,
+    pub(crate) phase: Phase,
     /// Whose activity matters.
-    cpu: CpuId,
-    waker_cpu: CpuId,
+    pub(crate) cpu: CpuId,
+    pub(crate) waker_cpu: CpuId,
 }
 
 /// A wakeup on its way.
@@ -33,11 +38,17 @@ struct Stage {
 pub(crate) struct Story {
     case: Case,
     expiry_ns: u64,
-    stages: Vec<Stage>,
+    pub(crate) stages: Vec<Stage>,
     /// What it waited for in each of its blocked stages, in order.
-    waits: Vec<Wait>,
+    pub(crate) waits: Vec<Wait>,
     boosts: Vec<Boost>,
     lock: Option<LockCall>,
+    /// How its timer came to fire.
+    pub(crate) fired: Option<Fired>,
+    /// When others entered the calls in which they ended its waits, and by which futex operation.
+    pub(crate) unlocks: Vec<(u64, TaskId, u16)>,
+    /// Signals that it handles on its way: when, where, and which.
+    pub(crate) signals: Vec<(u64, CpuId, u32)>,
 }
 
 /// Who woke whom, and how.
@@ -57,6 +68,9 @@ impl Story {
             waits: Vec::new(),
             boosts: Vec::new(),
             lock: None,
+            fired: None,
+            unlocks: Vec::new(),
+            signals: Vec::new(),
         }
     }
 
@@ -77,8 +91,8 @@ impl Story {
         story
     }
 
-    /// A thread is woken by a timer's callback. `armed_ns` is when the timer was armed for this
-    /// expiry, where that was seen.
+    /// A thread is woken by a timer's callback. `armed` is when the timer was armed for this
+    /// expiry, and by whom, where that was seen.
     pub(crate) fn of_timer(
         time_ns: u64,
         task: TaskId,
@@ -86,7 +100,7 @@ impl Story {
         target_cpu: CpuId,
         by: WokenBy,
         expiry: &Expiry,
-        armed_ns: Option<u64>,
+        armed: Option<(u64, TaskId)>,
     ) -> Self {
         // An expiry after the waking is an estimate's error (jiffies), never a negative lateness.
         let soft_ns = expiry.soft_ns.min(time_ns);
@@ -98,6 +112,7 @@ impl Story {
             slack_ns: expiry.slack_ns,
         };
         let mut story = Self::begun(case, soft_ns, 10);
+        story.fired = Some(Fired { expiry: *expiry, armed, cpu: by.cpu });
         let hard_ns = soft_ns + u64::from(expiry.slack_ns);
         let interrupt_ns = expiry.interrupt_ns;
         let softirq = expiry.softirq;
@@ -107,8 +122,11 @@ impl Story {
 
         let mut stage = |start_ns: u64, phase: Phase| story.stage(start_ns, phase, by.cpu, by);
         stage(soft_ns, Phase::Unarmed);
-        let armed_ns = armed_ns.filter(|armed_ns| *armed_ns > soft_ns).unwrap_or(soft_ns);
-        if expiry.slack_ns > 0 {
+        let armed_ns = armed.map_or(soft_ns, |(armed_ns, _)| armed_ns.max(soft_ns));
+        if expiry.of_wheel {
+            stage(armed_ns, Phase::Coarse);
+            stage(expiry.tick_ns.unwrap_or(fires_ns).min(fires_ns), Phase::Pending);
+        } else if expiry.slack_ns > 0 {
             stage(armed_ns, Phase::Slack);
             stage(hard_ns.min(fires_ns).max(armed_ns), Phase::Pending);
         } else {
@@ -262,6 +280,13 @@ impl Story {
         }
     }
 
+    /// The victim is about to handle a signal before it is back where it was.
+    pub(crate) fn signalled(&mut self, time_ns: u64, cpu: CpuId, number: u32) {
+        if self.signals.len() < SIGNALS_MAX {
+            self.signals.push((time_ns, cpu, number));
+        }
+    }
+
     /// A boost, or its end, that has to do with this wakeup.
     pub(crate) fn boost(&mut self, boost: Boost) {
         if self.boosts.len() < BOOSTS_MAX {
@@ -284,6 +309,14 @@ impl Story {
     /// Whether the victim waited again.
     pub(crate) fn has_waited(&self) -> bool {
         !self.waits.is_empty()
+    }
+
+    /// Whoever ends the victim's wait does so in a call that began at a time.
+    pub(crate) fn unlocked(&mut self, time_ns: u64, by: TaskId, op: u16) {
+        let unlock = (time_ns, by, op);
+        if self.unlocks.len() < BOOSTS_MAX && !self.unlocks.contains(&unlock) {
+            self.unlocks.push(unlock);
+        }
     }
 
     /// Somebody ends the victim's wait.
@@ -323,6 +356,7 @@ impl Story {
             case: &self.case,
             cpus,
             stretch: 0,
+            passed_over: false,
             segments: Vec::with_capacity(16),
             causes,
         };
@@ -372,6 +406,8 @@ struct Balance<'a> {
     case: &'a Case,
     cpus: &'a [Cpu],
     stretch: u16,
+    /// Of the piece that is made now, see [`Piece::passed_over`].
+    passed_over: bool,
     segments: Vec<Segment>,
     causes: &'a mut Vec<usize>,
 }
@@ -379,10 +415,22 @@ struct Balance<'a> {
 impl Balance<'_> {
     fn stage(&mut self, stage: &Stage, until_ns: u64) {
         match self.cpus.get(usize::from(stage.cpu.0)) {
-            Some(cpu) => cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
-                let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
-                self.piece(stage, start_ns, stop_ns, held);
-            }),
+            Some(cpu) => {
+                let mut passed_over = Vec::new();
+                if stage.phase == Phase::Runnable {
+                    let Case { task, prio, .. } = *self.case;
+                    let woken_here = stage.waker_cpu == stage.cpu;
+                    let waiting = Waiting { task, prio, woken_here };
+                    passed_over = gaps(cpu, stage.start_ns, until_ns, waiting);
+                }
+                cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
+                    let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
+                    let in_gap = |gap: &(u64, u64)| (gap.0..gap.1).contains(&start_ns);
+                    self.passed_over = passed_over.iter().any(in_gap);
+                    self.piece(stage, start_ns, stop_ns, held);
+                });
+                self.passed_over = false;
+            }
             // A CPU that no event has come from.
             None if until_ns > stage.start_ns => {
                 let activity = Activity::Unknown;
@@ -400,6 +448,7 @@ impl Balance<'_> {
             activity: held.activity,
             cpu: held.cpu,
             waker_cpu: stage.waker_cpu,
+            passed_over: self.passed_over,
             held_by: held.by,
         };
         let (at, culprit) = cause::judge(&piece);

@@ -235,6 +235,12 @@ impl Threads {
         }
     }
 
+    /// The futex call that it is in: since when, and which operation.
+    pub(crate) fn futex_call(&self, task: TaskId) -> Option<(u64, u16)> {
+        let (since_ns, call) = self.get(task)?.call?;
+        (call.call == Call::Futex).then_some((since_ns, call.op))
+    }
+
     /// Whether it is in a call that gives up a PI futex.
     pub(crate) fn is_unlocking(&self, task: TaskId) -> bool {
         let call = self.get(task).and_then(|thread| thread.call);

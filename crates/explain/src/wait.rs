@@ -53,6 +53,15 @@ impl Wait {
         self.ended_by = task;
     }
 
+    pub(crate) fn ended_by_whom(&self) -> TaskId {
+        self.ended_by
+    }
+
+    /// All who have something that the victim, or one of them, waits for.
+    pub(crate) fn everybody(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.holders.iter().copied().chain([self.first_holder()])
+    }
+
     /// Who has what the victim waits for: whoever is lent a priority for it, else who ended the wait.
     fn first_holder(&self) -> TaskId {
         self.holders.first().copied().unwrap_or(self.ended_by)

@@ -1,10 +1,10 @@
 //! The worst wakeups, kept whole: names and what every CPU did are copied while they are known.
 
-use crate::cpu::Cpu;
 use crate::findings::{Label, Lane, LaneSpan, Told};
 use crate::label::Labels;
 use crate::pattern::Patterns;
 use crate::piece::Activity;
+use crate::step::{Step, Teller};
 use rustc_hash::FxHashMap;
 use tardy_model::{CpuId, Culprit, Wakeup};
 
@@ -27,13 +27,8 @@ impl Worst {
     }
 
     /// Keeps the wakeup if it is one of the worst so far.
-    pub(crate) fn offer(
-        &mut self,
-        wakeup: &Wakeup,
-        patterns: Patterns,
-        cpus: &[Cpu],
-        labels: &Labels,
-    ) {
+    pub(crate) fn offer(&mut self, teller: &Teller<'_>, patterns: Patterns, labels: &Labels) {
+        let wakeup = teller.wakeup;
         if self.max == 0 {
             return;
         }
@@ -44,7 +39,7 @@ impl Worst {
             }
             self.told.swap_remove(at);
         }
-        self.told.push(Told { patterns, ..tell(wakeup, cpus, labels) });
+        self.told.push(Told { patterns, ..tell(teller, labels) });
     }
 
     /// A wakeup is final: whether a loss touched it may have become known since it was offered.
@@ -78,7 +73,8 @@ impl Worst {
     }
 }
 
-fn tell(wakeup: &Wakeup, cpus: &[Cpu], labels: &Labels) -> Told {
+fn tell(teller: &Teller<'_>, labels: &Labels) -> Told {
+    let (wakeup, cpus) = (teller.wakeup, teller.cpus);
     let before_ns = (wakeup.lateness_ns as f64 * BEFORE) as u64;
     let from_ns = wakeup.expiry_ns.saturating_sub(before_ns);
     let to_ns = wakeup.expiry_ns + wakeup.lateness_ns;
@@ -110,9 +106,12 @@ fn tell(wakeup: &Wakeup, cpus: &[Cpu], labels: &Labels) -> Told {
             lanes.push(Lane { cpu: CpuId(at as u16), spans });
         }
     }
+    let steps = teller.steps();
+    let people = wakeup.people().chain(steps.iter().flat_map(Step::people));
     Told {
         victim: labels.label(Culprit::Task(wakeup.task)),
-        labels: wakeup.people().map(|culprit| (culprit, labels.label(culprit))).collect(),
+        labels: people.map(|culprit| (culprit, labels.label(culprit))).collect(),
+        steps,
         patterns: Patterns::default(),
         lanes,
         wakeup: wakeup.clone(),

@@ -168,3 +168,343 @@ fn stacking() {
     let alone = trace.replace("expire+ 3 soft 991", "expire+ 2 soft 991");
     assert_eq!(found(&alone), [] as [&str; 0], "one timer is no stack");
 }
+
+const SLACK: &str = "
+    task 7 sleeper watched
+    timer 1 hrtimer_wakeup owner 7
+        20 0 7 switch S 20 120
+     48000 0 20 irq+ local_timer
+     48001 0 20 expire+ 1 soft 1000 slack 50000
+     48003 0 20 waking 7 on 0 prio 120
+     48004 0 20 expire- 1
+     48005 0 20 irq- local_timer
+     48008 0 20 switch R 7 120
+";
+
+#[test]
+fn default_slack() {
+    assert_eq!(
+        words(SLACK),
+        "47000 ns: In 1 of 1 wakeups the timer fired 47.0 µs late on average, 100 % of all lateness, \
+         because it was allowed to: a thread without real-time priority, such as sleeper, has a timer \
+         slack of 50 µs unless it asks for another. Call prctl(PR_SET_TIMERSLACK, 1) in the thread (1 ns \
+         is the least), or give it a real-time policy, which has no slack."
+    );
+    // Somebody chose another slack.
+    assert_eq!(found(&SLACK.replace("slack 50000", "slack 49000")), [] as [&str; 0]);
+}
+
+/// A spinner of priority 50 is throttled for 50 ms, with others of the fair class taking turns.
+const THROTTLED: &str = "
+    task 7 cyclic watched
+    task 30 spinner
+    task 21 make
+    task 22 cc1
+    timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 30 49
+   950000000 0 30 switch R 21 120 49
+   960000000 0 21 irq+ local_timer
+   960000001 0 21 expire+ 1 soft 960000000 slack 0
+   960000002 0 21 waking 7 on 0 prio 19
+   960000003 0 21 expire- 1
+   960000004 0 21 irq- local_timer
+   970000000 0 21 switch R 22 120
+   980000000 0 22 switch R 21 120
+  1000000000 0 21 switch R 7 19
+";
+
+#[test]
+fn rt_throttling() {
+    assert_eq!(
+        words(THROTTLED),
+        "39999996 ns: In 1 of 1 wakeups a CPU chose others although a real-time thread waited on it, \
+         100 % of all lateness and up to 40.0 ms at once, when cyclic (real-time priority 80) had to let \
+         make and cc1 run: the real-time tasks of that CPU had used up what they are allowed, 950 of \
+         every 1000 ms unless set otherwise. Find the real-time task that hardly ever sleeps and make \
+         it; where that is meant, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since Linux 6.12, 0 \
+         to the file runtime of each CPU's fair_server in /sys/kernel/debug/sched)."
+    );
+    // One task runs on: it may be one that cannot be preempted where it is.
+    let runs_on = THROTTLED
+        .replace("970000000 0 21 switch R 22 120", "970000000 0 21 irq+ 26")
+        .replace("980000000 0 22 switch R 21 120", "980000000 0 21 irq- 26");
+    assert!(!found(&runs_on).contains(&"rt_throttling"));
+    // A thread of the fair class takes its turn after others.
+    assert_eq!(found(&THROTTLED.replace("on 0 prio 19", "on 0 prio 120")), [] as [&str; 0]);
+    // Passed over for less than a millisecond: it is on its way into the queue.
+    let short = THROTTLED
+        .replace("970000000", "960100000")
+        .replace("980000000", "960200000")
+        .replace(" 1000000000", "960900000");
+    assert_eq!(found(&short), [] as [&str; 0]);
+}
+
+const SOFTIRQ: &str = "
+    task 7 poller watched
+    task 15 ktimers/0 kernel
+    task 20 busy
+    timer 1 timerfd_tmrproc owner 7
+           1 0 7 switch S 20 89
+        1000 0 20 irq+ local_timer
+        1001 0 20 raise 8
+        1002 0 20 irq- local_timer
+        9002 0 20 switch S 15 98 89
+        9003 0 15 softirq+ 8
+        9004 0 15 expire+ 1 soft 1000 slack 0 softirq
+        9005 0 15 waking 7 on 0 prio 19
+        9006 0 15 expire- 1
+        9007 0 15 switch R 7 19 98
+";
+
+#[test]
+fn softirq_below() {
+    assert_eq!(
+        words(SOFTIRQ),
+        "8000 ns: In 1 of 1 wakeups busy ran although poller outranks them: its timer expires in a \
+         softirq, whose thread (100 % of all lateness, up to 8.00 µs at once) had to wait for them. \
+         Raise that thread above them (chrt -f -p PRIORITY of ktimers/N, or of ksoftirqd/N where there is \
+         none), or sleep with clock_nanosleep under a real-time policy, whose timers need no softirq."
+    );
+    // What ran outranks the victim as well.
+    assert_eq!(found(&SOFTIRQ.replace(" 89", " 9")), [] as [&str; 0]);
+    // The victim is of the fair class: there is nobody between.
+    assert_eq!(
+        found(&SOFTIRQ.replace("prio 19", "prio 120").replace("7 19", "7 120")),
+        [] as [&str; 0]
+    );
+}
+
+const WHEEL: &str = "
+    task 7 kthread watched
+    timer 1 process_timeout list
+    timer 4 tick_nohz_handler
+           1 0 7 switch S 20 120
+     4000010 0 20 irq+ local_timer
+     4000020 0 20 expire+ 4 soft 4000000 slack 0
+     4000030 0 20 raise 1
+     4000040 0 20 expire- 4
+     4000050 0 20 irq- local_timer
+     4000050 0 20 softirq+ 1
+     4000060 0 20 expire+ 1 soft 1000 slack 0
+     4000070 0 20 waking 7 on 0 prio 120
+     4000080 0 20 expire- 1
+     4000090 0 20 softirq- 1
+     4000100 0 20 switch R 7 120
+";
+
+#[test]
+fn jiffy_timers() {
+    assert_eq!(
+        words(WHEEL),
+        "3999000 ns: In 1 of 1 wakeups the timer (process_timeout) is one of the timer wheel, which fires \
+         with a tick only: it waited 3999 µs for the right one on average and up to 3999 µs (kthread), \
+         100 % of all lateness. Wait by a high-resolution timer instead (clock_nanosleep, timerfd, or \
+         usleep_range and schedule_hrtimeout in the kernel); a higher HZ makes the steps smaller."
+    );
+    let (told, _) = trace::explain(WHEEL, Watch::default());
+    assert_eq!(
+        told,
+        "kthread timer 1000+3999100: coarse_clock 3999000 process_timeout, irq_delay 10 thread 20, \
+         interrupts 10 local_timer, stacked_timers 10 tick_nohz_handler, softirq_wait 10 tick_nohz_handler, \
+         softirq_wait 10 local_timer, softirq_work 10 TIMER, callback 20 process_timeout, \
+         interrupts 10 TIMER, higher_priority 10 thread 20"
+    );
+    // Its tick is the one after its expiry: that is as good as a tick can be, and the tick was late.
+    let late_tick = WHEEL.replace("soft 4000000", "soft 1000");
+    assert_eq!(found(&late_tick), [] as [&str; 0]);
+    // A high-resolution timer that is as late.
+    assert_eq!(found(&WHEEL.replace("process_timeout list", "hrtimer_wakeup")), [] as [&str; 0]);
+}
+
+const DEEP: &str = "
+    task 7 cyclic marks
+    timer 1 hrtimer_wakeup owner 7
+          10 0 7 switch S 0 120
+          30 0 0 sleep 3
+      101000 0 0 irq+ local_timer
+      101100 0 0 expire+ 1 soft 1000 slack 0
+      101200 0 0 waking 7 on 0 prio 19
+      101300 0 0 expire- 1
+      101400 0 0 irq- local_timer
+      101500 0 0 awake
+      102000 0 0 switch R 7 19
+      102100 0 7 mark 1000
+";
+
+#[test]
+fn deep_idle() {
+    assert_eq!(
+        words(DEEP),
+        "100600 ns: In 1 of 1 wakeups the CPU first had to come out of idle state 3, which took 101 µs on \
+         average and at most 101 µs: 100 % of all lateness. A program runs better while cyclictest runs \
+         because that keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to \
+         it while it matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle."
+    );
+    assert_eq!(
+        found(&DEEP.replace("sleep 3", "poll 0")),
+        [] as [&str; 0],
+        "it polls, and is awake"
+    );
+    let shallow = DEEP.replace("soft 1000", "soft 97000").replace("mark 1000", "mark 97000");
+    assert_eq!(found(&shallow), [] as [&str; 0], "4 µs are not deep");
+}
+
+const DEVICE: &str = "
+    task 7 cyclic watched
+    timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 20 120
+        1000 0 20 irq+ local_timer
+        1000 0 20 expire+ 1 soft 1000 slack 0
+        1010 0 20 waking 7 on 0 prio 19
+        1010 0 20 expire- 1
+        1020 0 20 irq- local_timer
+        1020 0 20 irq+ 26
+        1320 0 20 irq- 26
+        1320 0 20 softirq+ 3
+        1420 0 20 softirq- 3
+        1500 0 20 switch R 7 19
+";
+
+#[test]
+fn irq_affinity() {
+    assert_eq!(
+        words(DEVICE),
+        "400 ns: In 1 of 1 wakeups  (irq 26) and NET_RX took the CPU on which the thread was to run, 80 % \
+         of all lateness and 0.40 µs of 0.50 µs in the worst wakeup, cyclic's. Keep devices' interrupts \
+         off that CPU: write a mask without it to /proc/irq/NUMBER/smp_affinity (and tell irqbalance, \
+         which may move them back); softirqs follow the interrupts that raise them."
+    );
+    // One in sixty wakeups, and short: that is how often a disk is written to.
+    let rare: Vec<String> = (0..60)
+        .map(|at| {
+            let base = 100_000 * (at + 1);
+            let device = if at == 0 { "irq+ 26" } else { "irq+ local_timer" };
+            format!(
+                "{base} 0 20 irq+ local_timer
+                 {base} 0 20 expire+ 1 soft {base} slack 0
+                 {0} 0 20 waking 7 on 0 prio 19
+                 {0} 0 20 expire- 1
+                 {1} 0 20 irq- local_timer
+                 {1} 0 20 {device}
+                 {2} 0 20 {3}
+                 {4} 0 20 switch R 7 19
+                 {5} 0 7 switch S 20 120\n",
+                base + 10,
+                base + 20,
+                base + 420,
+                device.replace('+', "-"),
+                base + 500,
+                base + 600,
+            )
+        })
+        .collect();
+    let head = "task 7 cyclic watched\ntimer 1 hrtimer_wakeup owner 7\n1 0 7 switch S 20 120\n";
+    assert_eq!(found(&format!("{head}{}", rare.concat())), [] as [&str; 0]);
+    let own = DEVICE.replace("irq+ 26", "irq+ local_timer").replace("irq- 26", "irq- local_timer");
+    assert_eq!(
+        found(&own.replace("softirq+ 3", "softirq+ 9").replace("softirq- 3", "softirq- 9")),
+        [] as [&str; 0]
+    );
+}
+
+#[test]
+fn an_interrupt_handler_in_a_thread() {
+    let threaded = "
+        task 7 cyclic watched
+        task 30 irq/26-eth0 kernel
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 30 9
+        1000 0 30 irq+ local_timer
+        1000 0 30 expire+ 1 soft 1000 slack 0
+        1010 0 30 waking 7 on 0 prio 19
+        1010 0 30 expire- 1
+        1020 0 30 irq- local_timer
+        1500 0 30 switch S 7 19 9
+    ";
+    assert!(words(threaded).starts_with("480 ns: In 1 of 1 wakeups irq/26-eth0 took the CPU"));
+    // A task of that name is not the kernel's.
+    assert_eq!(found(&threaded.replace(" kernel", "")), [] as [&str; 0]);
+}
+
+const SPINNER: &str = "
+    task 7 cyclic watched
+    task 20 spinner
+    timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 20 9
+        1000 0 20 irq+ local_timer
+        1000 0 20 expire+ 1 soft 1000 slack 0
+        1010 0 20 waking 7 on 0 prio 19
+        1010 0 20 expire- 1
+        1020 0 20 irq- local_timer
+      400000 0 20 irq+ local_timer
+      400100 0 20 irq- local_timer
+      700000 0 20 switch S 7 19 9
+";
+
+#[test]
+fn spinner_above() {
+    assert_eq!(
+        words(SPINNER),
+        "698880 ns: In 1 of 1 wakeups spinner ran first, for 699 µs at once on average and at most \
+         699 µs, 100 % of all lateness; in the worst one, cyclic's, it had real-time priority 90. Let it \
+         sleep or wait for an event instead of polling; else give it a CPU of its own, or a priority \
+         below the thread's."
+    );
+    // Two take turns.
+    let two = SPINNER
+        .replace("400000 0 20 irq+ local_timer", "350000 0 20 switch S 21 9 9")
+        .replace("400100 0 20 irq- local_timer", "400100 0 21 switch S 20 9 9");
+    assert_eq!(found(&two), [] as [&str; 0]);
+    // Of the same priority: first come, first served.
+    assert_eq!(found(&SPINNER.replace("20 9", "20 19").replace("19 9", "19 19")), [] as [&str; 0]);
+}
+
+/// A timeout that is put off all the time, with a tick each millisecond.
+fn storm(moves_apart_ns: u64, ahead_ns: u64) -> String {
+    use std::fmt::Write as _;
+    let mut trace = String::from(
+        "task 9 usb
+         timer 4 tick_nohz_handler
+         timer 5 tx_timeout
+         1 0 9 arm 4 soft 1000000 slack 0
+         2 0 9 switch R 9 120\n",
+    );
+    let mut next_tick_ns = 1_000_000;
+    let mut at_ns = 10_000;
+    while at_ns < 500_000_000 {
+        if at_ns >= next_tick_ns {
+            let _ = write!(
+                trace,
+                "{next_tick_ns} 0 9 irq+ local_timer
+                 {next_tick_ns} 0 9 expire+ 4 soft {next_tick_ns} slack 0
+                 {0} 0 9 arm 4 soft {1} slack 0
+                 {0} 0 9 expire- 4
+                 {0} 0 9 irq- local_timer\n",
+                next_tick_ns + 100,
+                next_tick_ns + 1_000_000,
+            );
+            next_tick_ns += 1_000_000;
+        }
+        let _ = write!(
+            trace,
+            "{at_ns} 0 9 cancel 5
+             {at_ns} 0 9 arm 5 soft {} slack 0\n",
+            at_ns + ahead_ns
+        );
+        at_ns += moves_apart_ns;
+    }
+    trace
+}
+
+#[test]
+fn device_storm() {
+    assert_eq!(
+        words(&storm(20_000, 300_000)),
+        "0 ns: usb (tx_timeout) moved a timer 24750 times in 0.49 s, 50000 a second, and it fired 0 times; \
+         that programmed the clock-event device 36000 times a second, 72 % of the moves. High-resolution \
+         timers are made to fire precisely, not to be put off: use the timer wheel in the kernel \
+         (mod_timer), move the timeout in user space only when it fires (look then whether it is due), or \
+         arm it once a batch."
+    );
+    assert_eq!(found(&storm(1_000_000, 30_000_000)), [] as [&str; 0], "a thousand moves a second");
+}

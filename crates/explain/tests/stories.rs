@@ -216,6 +216,46 @@ stories! {
         1030 0 20 switch S 7 19
     " => "cyclic timer 1000+30: not_preemptible 10 thread 20, higher_priority 20 thread 20";
 
+    // A control group has used up its bandwidth: nothing runs, although the thread could.
+    nothing_is_chosen_although_a_thread_waits: "
+        task 7 worker watched
+        task 20 sibling
+              1 0 7 switch S 20 120
+           1000 0 20 waking 7 on 0 prio 120
+           2000 0 20 switch R 0 120
+           2500 0 0 sleep 1
+       50000000 0 0 irq+ local_timer
+       50000010 0 0 irq- local_timer
+       50000020 0 0 awake
+       50001000 0 0 switch R 7 120
+    " => "worker task 1000+50000000: higher_priority 1000 sibling, throttled 500 idle loop, \
+          throttled 49997500 state 1, interrupts 10 local_timer, throttled 990 state 1";
+
+    // The waker's CPU is another, and nothing says that this one had heard of it before it switched.
+    a_switch_before_the_cpu_knew: "
+        task 7 cyclic watched
+           1 1 0 switch R 20 120
+           2 0 30 switch R 30 120
+        1000 0 30 waking 7 on 1 prio 19
+        1100 1 20 switch S 21 120
+     2001000 1 21 irq+ reschedule
+     2001100 1 21 irq- reschedule
+     2001200 1 21 switch R 7 19
+    " => "cyclic task 1000+2000200: not_preemptible 100 thread 20, not_preemptible 1999900 thread 21, \
+          interrupts 100 reschedule, not_preemptible 100 thread 21";
+
+    // Two of the same priority share the CPU, and in one gap only a bandwidth was used up.
+    throttled_between_turns_of_others: "
+        task 7 cyclic watched
+        task 30 peer
+              1 0 7 switch S 30 19
+        1000000 0 30 waking 7 on 0 prio 19
+        2000000 0 30 switch R 21 120 19
+        9000000 0 21 switch R 30 19
+       10000000 0 30 switch S 7 19 19
+    " => "cyclic task 1000000+9000000: higher_priority 1000000 peer, throttled 7000000 thread 21, \
+          higher_priority 1000000 peer";
+
     woken_for_another_cpu: "
         task 7 cyclic marks
         timer 1 hrtimer_wakeup owner 7

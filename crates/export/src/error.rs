@@ -15,7 +15,17 @@ pub enum ExportError {
         /// Why.
         source: io::Error,
     },
+    /// A table cannot be written.
+    #[error(transparent)]
+    Table(#[from] tardy_recording::tables::TableError),
     /// Something that the format needs is not there.
     #[error("{0}")]
     Needs(String),
+}
+
+impl ExportError {
+    /// That `path` cannot be written.
+    pub(crate) fn io(path: &std::path::Path, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
 }

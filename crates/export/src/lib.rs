@@ -7,11 +7,19 @@
 //! Start reading at [`mod@format`], then any file under `format/`.
 #![forbid(unsafe_code)]
 
+mod cause_stacks;
 mod error;
+mod event_row;
 pub mod format;
+mod latencies;
+mod names;
+mod output;
+mod rows;
 
 pub use error::ExportError;
-pub use format::{Format, formats};
+pub use event_row::{EVENT_COLUMNS, EventColumn};
+pub use format::{Format, formats, named, of_ending};
+pub use rows::{Row, WakeupRows};
 
 use tardy_explain::{Explanation, Named};
 use tardy_model::Batch;
@@ -27,6 +35,8 @@ pub struct About {
     pub machine: String,
     /// Its CPUs.
     pub cpus: u32,
+    /// Its ticks per second, where they are known.
+    pub hz: Option<u32>,
     /// The program that exports, with its version.
     pub written_by: String,
 }

@@ -51,7 +51,7 @@ impl Histogram {
         let us = (now_ns / 1000).saturating_sub(expiry_ns / 1000);
         self.min_us = if cycle == 0 { us } else { self.min_us.min(us) };
         self.max_us = self.max_us.max(us);
-        self.sum_us += us;
+        self.sum_us = self.sum_us.saturating_add(us);
         if let Some(bin) = self.bins.get_mut(us as usize) {
             *bin += 1;
         } else {
@@ -75,6 +75,11 @@ impl Histogram {
     /// How many in all.
     pub fn count(&self) -> u64 {
         self.bins.iter().sum::<u64>() + self.overflows
+    }
+
+    /// The mean of the truncated latencies, in µs; 0 where there is none.
+    pub fn mean_us(&self) -> f64 {
+        self.sum_us as f64 / self.count().max(1) as f64
     }
 
     /// The least, the mean and the most in whole µs, as cyclictest prints them: truncated. All 0
@@ -106,6 +111,7 @@ mod tests {
         assert_eq!((histogram.overflows(), histogram.count()), (2, 4));
         assert_eq!(histogram.overflow_cycles, [2, 3]);
         assert_eq!(histogram.min_avg_max_us(), (1, 10 / 4, 4));
+        assert!((histogram.mean_us() - 2.5).abs() < 1e-9);
     }
 
     #[test]

@@ -13,10 +13,15 @@ pub const LOSS: &str = "tardy_loss";
 /// trace or does not tell it: [`TIMER`], [`FUNCTION`], [`EXPIRY`], [`SLACK`], [`MODE`]; the task is the
 /// one that sleeps on it.
 pub const ARMED: &str = "tardy_armed";
-/// Somebody lends no priority any more, and which one is left is not known: [`PID`], [`PRIO`].
-pub const RELEASED: &str = "tardy_released";
+/// A priority is lent or taken back, where the numbers alone would say the contrary (the new one is not
+/// known when it is taken back): [`PID`], [`OLD_PRIO`], [`NEW_PRIO`], [`RELEASED`].
+pub const PRIORITY: &str = "tardy_priority";
 /// An idle state only polls: [`STATE`].
 pub const POLLS: &str = "tardy_polls";
+
+/// Timers of the wheel count ticks, and recordings nanoseconds: in the traces that tardy writes a tick is
+/// a nanosecond, and the count is ahead of the clock by this, so that it is nobody's 32-bit number.
+pub const TICKS_AHEAD: u64 = 1 << 33;
 
 /// Nanoseconds of `CLOCK_MONOTONIC`.
 pub const EXPIRY: &str = "expiry_ns";
@@ -41,6 +46,10 @@ pub const MODE: &str = "mode";
 /// The task.
 pub const PID: &str = "pid";
 /// Its priority before.
-pub const PRIO: &str = "prio";
+pub const OLD_PRIO: &str = "oldprio";
+/// Its priority after.
+pub const NEW_PRIO: &str = "newprio";
+/// 1 where it was taken back.
+pub const RELEASED: &str = "released";
 /// The idle state's number.
 pub const STATE: &str = "state";

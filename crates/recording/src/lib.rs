@@ -21,7 +21,7 @@ pub mod format;
 mod frame_buffer;
 mod frame_reader;
 mod manifest;
-mod parquet_file;
+pub mod parquet_file;
 mod payload;
 mod queue;
 mod recording;

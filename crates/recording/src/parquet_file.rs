@@ -12,19 +12,27 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One value of a row. The `u` numbers are unsigned in the file's schema, too.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Value<'a> {
+/// One value of a row. The `u` numbers are unsigned in the file's schema, too; the optional ones may be
+/// null.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Value<'a> {
     U64(u64),
     U32(u32),
     I32(i32),
-    OptionalU32(Option<u32>),
     Bool(bool),
     Text(&'a str),
+    OptionalU64(Option<u64>),
+    OptionalI64(Option<i64>),
+    OptionalU32(Option<u32>),
+    OptionalI32(Option<i32>),
+    OptionalBool(Option<bool>),
+    OptionalText(Option<&'a str>),
 }
 
-/// Writes `NAME.parquet`, under a temporary name until it is whole.
-pub(crate) struct ParquetFile {
+/// Writes a Parquet file, under a temporary name until it is whole; dropped before that, it leaves
+/// nothing.
+pub struct ParquetFile {
     path: PathBuf,
     temporary: PathBuf,
     /// `None` once the file is whole.
@@ -36,19 +44,27 @@ pub(crate) struct ParquetFile {
 }
 
 /// One column's values in the row group that is being filled.
-enum Column {
+struct Column {
+    values: Values,
+    /// For each row whether a value is there (Parquet's definition level), where one may be missing.
+    levels: Option<Vec<i16>>,
+}
+
+enum Values {
     Int64(Vec<i64>),
     Int32(Vec<i32>),
-    /// Values that are there, and for each row whether one is (Parquet's definition level).
-    OptionalInt32(Vec<i32>, Vec<i16>),
     Bool(Vec<bool>),
     Text(Vec<ByteArray>),
 }
 
 impl ParquetFile {
     /// Begins the file at `path` with a schema in Parquet's message language. The columns of every
-    /// row must be those of `like`, in kind and order, and fit the schema.
-    pub(crate) fn create(
+    /// row must be those of `like`, in kind and order, and fit the schema. At most `rows_max` rows are
+    /// in memory; as many make a row group.
+    ///
+    /// # Errors
+    /// Where the file cannot be made, or the schema is none.
+    pub fn create(
         path: PathBuf,
         schema: &str,
         like: &[Value<'_>],
@@ -73,11 +89,19 @@ impl ParquetFile {
         })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it will be.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(crate) fn push(&mut self, row: &[Value<'_>]) -> Result<()> {
+    /// Appends a row.
+    ///
+    /// # Errors
+    /// Where a row group is full and cannot be written.
+    ///
+    /// # Panics
+    /// Where the row's values are not of its columns' kinds.
+    pub fn push(&mut self, row: &[Value<'_>]) -> Result<()> {
         assert_eq!(row.len(), self.columns.len(), "a row has a value for each column");
         for (column, value) in self.columns.iter_mut().zip(row) {
             column.push(*value, &mut self.texts);
@@ -87,7 +111,10 @@ impl ParquetFile {
     }
 
     /// Writes the rest and the file's footer; the file has its name after [`ParquetFile::commit`].
-    pub(crate) fn finish(&mut self) -> Result<File> {
+    ///
+    /// # Errors
+    /// Where what remains cannot be written.
+    pub fn finish(&mut self) -> Result<File> {
         if self.rows > 0 {
             self.write_group()?;
         }
@@ -95,8 +122,11 @@ impl ParquetFile {
         writer.into_inner()
     }
 
-    /// Gives the finished file its name.
-    pub(crate) fn commit(&self, file: &File) -> Result<()> {
+    /// Gives the finished file its name, in place of an older one.
+    ///
+    /// # Errors
+    /// Where it cannot be brought to stable storage, or renamed.
+    pub fn commit(&self, file: &File) -> Result<()> {
         Ok(atomic_file::commit(file, &self.temporary, &self.path)?)
     }
 
@@ -121,38 +151,48 @@ impl Drop for ParquetFile {
 
 impl Column {
     fn for_values_like(value: &Value<'_>) -> Self {
-        match value {
-            Value::U64(_) => Self::Int64(Vec::new()),
-            Value::U32(_) | Value::I32(_) => Self::Int32(Vec::new()),
-            Value::OptionalU32(_) => Self::OptionalInt32(Vec::new(), Vec::new()),
-            Value::Bool(_) => Self::Bool(Vec::new()),
-            Value::Text(_) => Self::Text(Vec::new()),
-        }
+        let values = match value {
+            Value::U64(_) | Value::OptionalU64(_) | Value::OptionalI64(_) => {
+                Values::Int64(Vec::new())
+            }
+            Value::U32(_) | Value::I32(_) | Value::OptionalU32(_) | Value::OptionalI32(_) => {
+                Values::Int32(Vec::new())
+            }
+            Value::Bool(_) | Value::OptionalBool(_) => Values::Bool(Vec::new()),
+            Value::Text(_) | Value::OptionalText(_) => Values::Text(Vec::new()),
+        };
+        let is_required = matches!(
+            value,
+            Value::U64(_) | Value::U32(_) | Value::I32(_) | Value::Bool(_) | Value::Text(_)
+        );
+        Self { values, levels: (!is_required).then(Vec::new) }
     }
 
     fn push(&mut self, value: Value<'_>, texts: &mut HashMap<String, ByteArray>) {
-        match (self, value) {
-            // Parquet's unsigned numbers are the same bits.
-            (Self::Int64(column), Value::U64(value)) => column.push(value as i64),
-            (Self::Int32(column), Value::U32(value)) => column.push(value as i32),
-            (Self::Int32(column), Value::I32(value)) => column.push(value),
-            (Self::OptionalInt32(column, levels), Value::OptionalU32(value)) => {
-                column.extend(value.map(|value| value as i32));
-                levels.push(i16::from(value.is_some()));
+        // Parquet's unsigned numbers are the same bits.
+        let is_there = match (&mut self.values, value) {
+            (Values::Int64(column), Value::U64(value)) => put(column, Some(value as i64)),
+            (Values::Int64(column), Value::OptionalU64(value)) => {
+                put(column, value.map(|value| value as i64))
             }
-            (Self::Bool(column), Value::Bool(value)) => column.push(value),
-            (Self::Text(column), Value::Text(value)) => {
-                // Few names come very often: a clone shares the bytes.
-                let text = if let Some(text) = texts.get(value) {
-                    text.clone()
-                } else {
-                    let text = ByteArray::from(value);
-                    texts.insert(value.to_owned(), text.clone());
-                    text
-                };
-                column.push(text);
+            (Values::Int64(column), Value::OptionalI64(value)) => put(column, value),
+            (Values::Int32(column), Value::U32(value)) => put(column, Some(value as i32)),
+            (Values::Int32(column), Value::I32(value)) => put(column, Some(value)),
+            (Values::Int32(column), Value::OptionalU32(value)) => {
+                put(column, value.map(|value| value as i32))
+            }
+            (Values::Int32(column), Value::OptionalI32(value)) => put(column, value),
+            (Values::Bool(column), Value::Bool(value)) => put(column, Some(value)),
+            (Values::Bool(column), Value::OptionalBool(value)) => put(column, value),
+            (Values::Text(column), Value::Text(value)) => put(column, Some(shared(value, texts))),
+            (Values::Text(column), Value::OptionalText(value)) => {
+                put(column, value.map(|value| shared(value, texts)))
             }
             (_, value) => panic!("{value:?} is not of its column's kind"),
+        };
+        match &mut self.levels {
+            Some(levels) => levels.push(is_there.into()),
+            None => assert!(is_there, "a column that must not be null has a value in each row"),
         }
     }
 
@@ -160,31 +200,47 @@ impl Column {
         let mut writer = group.next_column()?.ok_or_else(|| {
             ParquetError::General("the schema has fewer columns than a row".to_owned())
         })?;
-        match self {
-            Self::Int64(values) => {
-                writer.typed::<Int64Type>().write_batch(values, None, None)?;
+        let levels = self.levels.as_deref();
+        match &mut self.values {
+            Values::Int64(values) => {
+                writer.typed::<Int64Type>().write_batch(values, levels, None)?;
                 values.clear();
             }
-            Self::Int32(values) => {
-                writer.typed::<Int32Type>().write_batch(values, None, None)?;
+            Values::Int32(values) => {
+                writer.typed::<Int32Type>().write_batch(values, levels, None)?;
                 values.clear();
             }
-            Self::OptionalInt32(values, levels) => {
-                writer.typed::<Int32Type>().write_batch(values, Some(levels), None)?;
-                values.clear();
-                levels.clear();
-            }
-            Self::Bool(values) => {
-                writer.typed::<BoolType>().write_batch(values, None, None)?;
+            Values::Bool(values) => {
+                writer.typed::<BoolType>().write_batch(values, levels, None)?;
                 values.clear();
             }
-            Self::Text(values) => {
-                writer.typed::<ByteArrayType>().write_batch(values, None, None)?;
+            Values::Text(values) => {
+                writer.typed::<ByteArrayType>().write_batch(values, levels, None)?;
                 values.clear();
             }
         }
+        if let Some(levels) = &mut self.levels {
+            levels.clear();
+        }
         writer.close()
     }
+}
+
+/// Appends a value, where there is one; whether there is.
+fn put<T>(column: &mut Vec<T>, value: Option<T>) -> bool {
+    let is_there = value.is_some();
+    column.extend(value);
+    is_there
+}
+
+/// Few names come very often: a clone shares the bytes.
+fn shared(value: &str, texts: &mut HashMap<String, ByteArray>) -> ByteArray {
+    if let Some(text) = texts.get(value) {
+        return text.clone();
+    }
+    let text = ByteArray::from(value);
+    texts.insert(value.to_owned(), text.clone());
+    text
 }
 
 fn ended() -> ParquetError {

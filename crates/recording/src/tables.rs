@@ -169,7 +169,22 @@ impl TableWriter {
 }
 
 impl<'a> WakeupRow<'a> {
-    fn values(&self) -> [Value<'a>; 10] {
+    /// The columns' names, in the order of [`WakeupRow::values`].
+    pub const COLUMNS: [&'static str; 10] = [
+        "id",
+        "task",
+        "task_name",
+        "cpu",
+        "prio",
+        "kind",
+        "expiry_ns",
+        "lateness_ns",
+        "to_user",
+        "touched_by_loss",
+    ];
+
+    /// Its values, a column each.
+    pub fn values(&self) -> [Value<'a>; 10] {
         [
             Value::U64(self.id),
             Value::U32(self.task),
@@ -186,7 +201,20 @@ impl<'a> WakeupRow<'a> {
 }
 
 impl<'a> SegmentRow<'a> {
-    fn values(&self) -> [Value<'a>; 8] {
+    /// The columns' names, in the order of [`SegmentRow::values`].
+    pub const COLUMNS: [&'static str; 8] = [
+        "wakeup_id",
+        "position",
+        "cause",
+        "culprit_kind",
+        "culprit_name",
+        "culprit_pid",
+        "start_ns",
+        "ns",
+    ];
+
+    /// Its values, a column each.
+    pub fn values(&self) -> [Value<'a>; 8] {
         [
             Value::U64(self.wakeup_id),
             Value::U32(self.position),
@@ -271,6 +299,7 @@ mod tests {
             ("to_user", Field::Bool(true)),
             ("touched_by_loss", Field::Bool(false)),
         ];
+        assert_eq!(expected.clone().map(|(name, _)| name), WakeupRow::COLUMNS);
         assert_eq!(wakeups[3], expected.map(|(name, field)| (name.to_owned(), field)));
         assert_eq!(wakeups[4][2].1, text("cyclic \"é\""));
 
@@ -285,6 +314,7 @@ mod tests {
             ("start_ns", Field::ULong(7)),
             ("ns", Field::ULong(5)),
         ];
+        assert_eq!(expected.clone().map(|(name, _)| name), SegmentRow::COLUMNS);
         assert_eq!(segments[5], expected.map(|(name, field)| (name.to_owned(), field)));
         assert_eq!(segments[9][5].1, Field::UInt(4_000_000_000));
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use tardy_explain::Explanation;
+use tardy_explain::timers::TimerFindings;
 use tardy_lab::Measurement;
 use tardy_stats::Latencies;
 
@@ -14,6 +15,8 @@ pub struct Data<'a> {
     pub explanation: Option<&'a Explanation>,
     /// What threads measured of themselves.
     pub measurement: Option<&'a Measurement>,
+    /// Who armed timers, where that was asked for.
+    pub timers: Option<&'a TimerFindings>,
     /// How much of each list is shown.
     pub limits: Limits,
 }
@@ -65,7 +68,13 @@ impl Default for Limits {
 impl<'a> Data<'a> {
     /// Data with nothing found yet.
     pub fn new(context: &'a Context) -> Self {
-        Self { context, explanation: None, measurement: None, limits: Limits::default() }
+        Self {
+            context,
+            explanation: None,
+            measurement: None,
+            timers: None,
+            limits: Limits::default(),
+        }
     }
 
     /// The latencies that the report is about: those explained, else all that were measured.

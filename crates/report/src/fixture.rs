@@ -4,13 +4,17 @@ use crate::data::{Context, Data};
 use crate::shares::apportion;
 use std::collections::BTreeMap;
 use tardy_explain::{
-    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Lane, LaneSpan, Patterns, Told,
-    VictimFinding, WorstGroup,
+    CauseFinding, CulpritFinding, Explainer, Explanation, Found, GapFinding, Instance, Label, Lane,
+    LaneSpan, Options, PatternFinding, Patterns, Told, VictimFinding, WorstGroup,
 };
 use tardy_lab::{Measurement, Policy, ThreadMeasurement};
-use tardy_model::event::{Irq, Vector};
+use tardy_model::event::{
+    Call, Comm, Irq, Priority, Switch, SyscallEnter, SyscallExit, TaskInfo, TaskName, TaskState,
+    Vector, Waking, futex,
+};
 use tardy_model::{
-    Cause, CpuId, Culprit, NameId, Prio, Segment, TaskId, TimerId, Wakeup, WakeupKind,
+    Batch, Cause, CpuId, Culprit, Event, Kind, NameId, Prio, Segment, TaskId, TimerId, Wakeup,
+    WakeupKind,
 };
 use tardy_stats::Latencies;
 
@@ -180,8 +184,92 @@ pub(crate) fn explanation() -> Explanation {
         causes: causes.collect(),
         culprits: culprits.collect(),
         worst_group: WorstGroup { wakeups: 101, from_ns: 61_215, ns: worst_ns },
-        patterns: Vec::new(),
-        worst: vec![stacked(), preempted(), touched()],
+        patterns: vec![stacking()],
+        worst: vec![stacked(), preempted(), touched(), boosted().worst.remove(0)],
+    }
+}
+
+/// A call for a lock whose owner is boosted twice, as it is explained.
+pub(crate) fn boosted() -> Explanation {
+    const HIGH: TaskId = TaskId(1_312);
+    const LOW: TaskId = TaskId(1_311);
+    const TRACER: TaskId = TaskId(1_308);
+    const BUSY: TaskId = TaskId(1_313);
+    let mut batch = Batch::default();
+    let mut event = |us: u64, cpu: u16, task: TaskId, kind: Kind| {
+        let time_ns = START_NS + 412_000_000 + us * 1_000;
+        batch.events.push(Event::new(time_ns, CpuId(cpu), task, kind));
+    };
+    for (task, name) in [(HIGH, "high"), (LOW, "low"), (TRACER, "trace-cmd"), (BUSY, "busy")] {
+        let flags = if task == HIGH { TaskInfo::WATCHED | TaskInfo::SYSCALLS } else { 0 };
+        event(228, 0, task, Kind::TaskName(TaskName { comm: Comm::new(name) }));
+        event(228, 0, task, Kind::TaskInfo(TaskInfo { process: TaskId(1_310), flags }));
+    }
+    let futex = |op| {
+        let (call, number, value, argument) = (Call::Futex, 240, 0, 0x11524);
+        Kind::SyscallEnter(SyscallEnter { call, number, op, value, argument })
+    };
+    let switch = |prev_state, prev_prio, next, next_prio| {
+        let (prev_prio, next_prio) = (Prio(prev_prio), Prio(next_prio));
+        let preempted = prev_state == TaskState::Running;
+        Kind::Switch(Switch { prev_state, prev_prio, preempted, next, next_prio })
+    };
+    let prio = |old, new, released| {
+        let (old, new) = (Prio(old), Prio(new));
+        Kind::Priority(Priority { target: LOW, old, new, released })
+    };
+    let wake = Kind::Waking(Waking { target: HIGH, target_cpu: CpuId(1), prio: Prio(40) });
+    let (running, sleeping) = (TaskState::Running, TaskState::Interruptible);
+    event(229, 1, HIGH, futex(futex::LOCK_PI | 0x80));
+    event(243, 0, LOW, switch(running, 120, TRACER, 120));
+    event(248, 1, HIGH, prio(120, 40, false));
+    event(266, 1, HIGH, switch(sleeping, 40, BUSY, 41));
+    event(268, 0, TRACER, switch(running, 120, LOW, 40));
+    event(280, 0, LOW, futex(futex::UNLOCK_PI | 0x80));
+    event(295, 0, LOW, wake);
+    event(300, 0, LOW, prio(40, 120, true));
+    event(301, 1, BUSY, switch(running, 41, HIGH, 40));
+    event(316, 0, LOW, switch(running, 120, TRACER, 120));
+    event(321, 1, HIGH, prio(120, 40, false));
+    event(337, 1, HIGH, switch(TaskState::Uninterruptible, 40, BUSY, 41));
+    event(340, 0, TRACER, switch(running, 120, LOW, 40));
+    event(352, 0, LOW, wake);
+    event(356, 0, LOW, prio(40, 120, true));
+    event(356, 1, BUSY, switch(running, 41, HIGH, 40));
+    event(370, 1, HIGH, Kind::SyscallExit(SyscallExit { number: 240, result: 0 }));
+    let mut explainer = Explainer::new(Options::default(), ());
+    explainer.batch(&batch);
+    explainer.finish().0
+}
+
+/// What is told of the storm.
+fn stacking() -> PatternFinding {
+    let found = Found {
+        wakeups: 6_704,
+        of_wakeups: 9_998,
+        ns: 44_000_000,
+        share: 0.41,
+        worst: Some(Instance {
+            victim: victim(1),
+            expiry_ns: START_NS + 3_214_567_000,
+            lateness_ns: 412_307,
+            ns: 355_600,
+            at_ns: START_NS + 3_214_600_307,
+            prio: None,
+        }),
+        worst_share: 0.86,
+        count_max: 20,
+        count_mean: 11.2,
+        culprits: vec![(label("timer", HOSTILE, Some(5_007)), 19_000_000)],
+        culprits_count: 20,
+        watched: Vec::new(),
+    };
+    PatternFinding {
+        name: "timer_stacking",
+        title: "timers stacked in one interrupt",
+        words: format!("In 6704 of 9998 wakeups other timers ran first; they belong to {HOSTILE}."),
+        reference: "linux-rt-users, Gratian Crisan, \"latency induced by hrtimer stacking\"",
+        found,
     }
 }
 
@@ -260,7 +348,7 @@ fn told(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> Tol
     assert!(wakeup.is_balanced());
     let mut lanes = vec![lane, other];
     lanes.sort_by_key(|lane| lane.cpu);
-    Told { wakeup, victim, patterns: Patterns::default(), labels, lanes }
+    Told { wakeup, victim, patterns: Patterns::default(), steps: Vec::new(), labels, lanes }
 }
 
 fn span(start_ns: u64, end_ns: u64, label: Label) -> LaneSpan {

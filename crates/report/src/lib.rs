@@ -12,6 +12,7 @@
 pub mod clean;
 mod cyclictest;
 mod data;
+mod histograms;
 pub mod json;
 mod names;
 mod page;
@@ -23,16 +24,23 @@ mod shares;
 mod sleep;
 mod text;
 mod text_report;
+mod timers;
 pub mod units;
+mod why;
 
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
+pub use histograms::histograms_text;
 pub use page::page;
 pub use rearm::{DeviceSeen, DeviceUse, rearm_text};
 pub use sentences::top_sentences;
 pub use sleep::{sleep_sentences, sleep_text};
 pub use text::Terminal;
 pub use text_report::terminal;
+pub use timers::{
+    Counted, TimerColumn, TimerGrouping, TimerLine, TimerSort, TimerUse, timer_lines, timer_table,
+};
+pub use why::why_text;
 
 #[cfg(test)]
 mod fixture;

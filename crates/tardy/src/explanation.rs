@@ -4,12 +4,14 @@ use crate::failure::Failure;
 use crate::input::Input;
 use std::io::Write;
 use std::path::PathBuf;
+use tardy_explain::timers::{TimerFindings, TimerTable};
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink};
+use tardy_export::{Row, WakeupRows};
 use tardy_model::Batch;
 use tardy_recording::Manifest;
-use tardy_recording::tables::{SegmentRow, TableWriter, WakeupRow};
+use tardy_recording::tables::TableWriter;
 use tardy_report::Context;
-use tardy_report::json::ExplainJson;
+use tardy_report::json::{ExplainJson, ExplainTotals};
 
 /// What is made of each wakeup as it is explained.
 #[derive(Default)]
@@ -18,11 +20,15 @@ pub(crate) struct Wanted {
     pub(crate) tables: bool,
     /// A JSON document with every wakeup.
     pub(crate) json: Option<Box<dyn Write>>,
+    /// Who armed timers.
+    pub(crate) timers: bool,
 }
 
 /// What explaining yields.
 pub(crate) struct Explained {
     pub(crate) explanation: Explanation,
+    /// Who armed timers, where that was wanted.
+    pub(crate) timers: Option<TimerFindings>,
     /// What a reader must know besides.
     pub(crate) notes: Vec<String>,
 }
@@ -45,10 +51,14 @@ pub(crate) fn explain(
     if let Some(out) = wanted.json {
         sinks.json = Some(ExplainJson::begin(out)?);
     }
+    sinks.timers = wanted.timers.then(TimerTable::default);
     let options = Options { watch: input.watch(options.watch), ..options };
     let mut explainer = Explainer::new(options, sinks);
     let mut batch = Batch::default();
     while input.read(&mut batch)? {
+        if let Some(timers) = &mut explainer.sink_mut().timers {
+            timers.batch(&batch);
+        }
         explainer.batch(&batch);
         batch.clear();
     }
@@ -56,11 +66,13 @@ pub(crate) fn explain(
     if let Some(failure) = sinks.failure {
         return Err(failure);
     }
+    let timers = sinks.timers.as_ref().map(TimerTable::findings);
     if let Some(tables) = sinks.tables {
         tables.finish()?;
     }
     if let Some(json) = sinks.json {
-        writeln!(json.finish(&explanation)?)?;
+        let totals = ExplainTotals::from(&explanation).with_timers(timers.as_ref());
+        writeln!(json.finish_with(&totals)?)?;
     }
     if explanation.lost_uncounted > 0 {
         notes.push(format!(
@@ -73,7 +85,7 @@ pub(crate) fn explain(
     notes.extend(end.notes);
     notes.extend(missing(&manifest));
     notes.extend(end.missing);
-    Ok(Explained { explanation, notes })
+    Ok(Explained { explanation, timers, notes })
 }
 
 /// What a recording could not show: a source of the running kernel names the events that it lacks, an
@@ -133,14 +145,17 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
 struct Sinks {
     tables: Option<TableWriter>,
     json: Option<ExplainJson<Box<dyn Write>>>,
-    wakeups: u64,
+    rows: WakeupRows,
+    timers: Option<TimerTable>,
     /// The first thing that went wrong; nothing is written after it.
     failure: Option<Failure>,
 }
 
 impl Sink for Sinks {
     fn wakeup(&mut self, named: &Named<'_>) {
-        self.wakeups += 1;
+        if let Some(timers) = &mut self.timers {
+            timers.wakeup(named.wakeup());
+        }
         if self.failure.is_some() {
             return;
         }
@@ -153,7 +168,10 @@ impl Sink for Sinks {
 impl Sinks {
     fn write(&mut self, named: &Named<'_>) -> Result<(), Failure> {
         if let Some(tables) = &mut self.tables {
-            write_rows(tables, self.wakeups, named)?;
+            self.rows.rows(named, |row| match row {
+                Row::Wakeup(row) => tables.wakeup(&row),
+                Row::Segment(row) => tables.segment(&row),
+            })?;
         }
         if let Some(json) = &mut self.json {
             json.wakeup(named.wakeup(), named.victim(), named.patterns(), |culprit| {
@@ -162,33 +180,4 @@ impl Sinks {
         }
         Ok(())
     }
-}
-
-fn write_rows(tables: &mut TableWriter, id: u64, named: &Named<'_>) -> Result<(), Failure> {
-    let wakeup = named.wakeup();
-    tables.wakeup(&WakeupRow {
-        id,
-        task: wakeup.task.0,
-        task_name: &named.victim().name,
-        cpu: wakeup.cpu.0.into(),
-        prio: wakeup.prio.0.into(),
-        kind: wakeup.kind.name(),
-        expiry_ns: wakeup.expiry_ns,
-        lateness_ns: wakeup.lateness_ns,
-        to_user: wakeup.to_user,
-        touched_by_loss: wakeup.touched_by_loss,
-    })?;
-    for (position, (segment, label)) in named.segments().enumerate() {
-        tables.segment(&SegmentRow {
-            wakeup_id: id,
-            position: position as u32,
-            cause: segment.cause.0,
-            culprit_kind: label.kind,
-            culprit_name: &label.name,
-            culprit_pid: label.pid,
-            start_ns: segment.start_ns,
-            ns: segment.ns,
-        })?;
-    }
-    Ok(())
 }

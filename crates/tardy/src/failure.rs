@@ -65,6 +65,8 @@ macro_rules! from_errors {
     )*};
 }
 from_errors!(
+    tardy_export::ExportError,
+    tardy_import::ImportError,
     tardy_lab::cyclic::CyclicError,
     tardy_lab::load::LoadError,
     tardy_lab::rearm::RearmError,

@@ -149,7 +149,7 @@ impl Trace {
     }
 
     fn manifest(&self) -> Manifest {
-        let Origin { clock, host, kernel_release, machine, cpus, written_by } =
+        let Origin { clock, host, kernel_release, machine, cpus, hz, written_by } =
             self.import.origin();
         let written = (!written_by.is_empty()).then(|| format!("written by {written_by}"));
         Manifest {
@@ -161,6 +161,7 @@ impl Trace {
                 kernel_release,
                 arch: machine,
                 cpus_online: cpus,
+                hz: (hz != 0).then_some(hz),
                 ..Host::default()
             },
             clock,

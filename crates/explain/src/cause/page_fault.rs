@@ -27,6 +27,9 @@ impl Rule for PageFault {
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {
-        Some("lock its memory (mlockall) and touch its stack and heap before time matters".to_owned())
+        Some(
+            "lock its memory (mlockall) and touch its stack and heap before time matters"
+                .to_owned(),
+        )
     }
 }

@@ -47,7 +47,7 @@ const CANCELLED_FIRST: &[&str] =
 
 /// The tick: moved by one call to later, when the CPU goes idle; cancelled and armed for an earlier time
 /// when it is back (`kernel/time/tick-sched.c`).
-const TICKS: &[&str] = &["tick_nohz_handler", "tick_sched_timer"];
+pub(crate) const TICKS: &[&str] = &["tick_nohz_handler", "tick_sched_timer"];
 
 /// The device of a CPU was programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,10 +94,77 @@ pub struct Devices {
 impl Devices {
     /// Takes a batch: its definitions, then its events. `told` gets each programming, in order.
     pub fn batch(&mut self, batch: &Batch, mut told: impl FnMut(&Programming)) {
-        batch.define(&mut self.tables);
+        let mut tables = std::mem::take(&mut self.tables);
+        batch.define(&mut tables);
         for event in &batch.events {
-            self.event(event, &mut told);
+            self.event(event, &tables, &mut told);
         }
+        self.tables = tables;
+    }
+
+    /// Takes one event, for who keeps the definitions himself. `told` gets each programming, in order.
+    pub fn event(&mut self, event: &Event, tables: &Tables, told: &mut impl FnMut(&Programming)) {
+        let place = place_of(event.cpu);
+        if place >= self.cpus.len() {
+            self.cpus.resize_with(place + 1, Cpu::default);
+        }
+        let kind = event.kind();
+        let mut tell = |why, timer: TimerDef, by| {
+            told(&Programming { time_ns: event.time_ns, cpu: event.cpu, why, timer, by });
+        };
+        let held = self.cpus[place].held.take();
+        let moved = match (held, kind) {
+            (Some(held), Kind::TimerArm(arm)) => is_one_call(tables, &held, &arm),
+            _ => false,
+        };
+        if let Some(held) = held
+            && !moved
+            && self.cpus[place].look_again()
+        {
+            tell(Why::Cancelled, held.timer, held.by);
+        }
+        let cpu = &mut self.cpus[place];
+        match kind {
+            Kind::TimerArm(arm) => self.arm(place, event.task, &arm, moved, tables, tell),
+            Kind::TimerCancel(cancel) => self.cancel(place, cancel.timer, tables, tell),
+            Kind::ExpireBegin(begin) => self.expire(place, &begin, tables),
+            Kind::IrqBegin(begin) => {
+                let is_timers = begin.irq == Irq::Vector(Vector::LOCAL_TIMER);
+                cpu.begin_interrupt(event.time_ns, is_timers);
+            }
+            Kind::IrqEnd(_) => {
+                while let Some(timer) = self.cpus[place].overdue() {
+                    self.take(timer);
+                    self.unseen += 1;
+                }
+                if let Some((timer, by)) = self.cpus[place].end_interrupt() {
+                    tell(Why::Interrupt, tables.timer(timer), by);
+                }
+            }
+            Kind::SoftirqRaise(raise) if raise.vector == softirq::HRTIMER => cpu.softirq_due = true,
+            Kind::SoftirqBegin(_) => cpu.in_softirq = true,
+            Kind::SoftirqEnd(end) => {
+                cpu.in_softirq = false;
+                if end.vector == softirq::HRTIMER
+                    && let Some(timer) = cpu.end_softirq()
+                {
+                    let by = self.armed.get(&timer).map_or(TaskId::IDLE, |timer| timer.by);
+                    tell(Why::Softirq, tables.timer(timer), by);
+                }
+            }
+            Kind::Loss(_) => {
+                self.losses += 1;
+                self.armed.retain(|_, timer| timer.place != place);
+                self.cpus[place] = Cpu::default();
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether what a CPU programs is known: from the end of its first timer interrupt on, and after a
+    /// loss again from the next.
+    pub fn is_followed(&self, cpu: CpuId) -> bool {
+        self.cpus.get(place_of(cpu)).is_some_and(Cpu::is_known)
     }
 
     /// Losses told of so far: after each a CPU counts nothing until its next timer interrupt has ended.
@@ -116,73 +183,16 @@ impl Devices {
         self.left_out
     }
 
-    fn event(&mut self, event: &Event, told: &mut impl FnMut(&Programming)) {
-        let place = usize::from(event.cpu.0).min(CPUS_MAX - 1);
-        if place >= self.cpus.len() {
-            self.cpus.resize_with(place + 1, Cpu::default);
-        }
-        let kind = event.kind();
-        let mut tell = |why, timer: TimerDef, by| {
-            told(&Programming { time_ns: event.time_ns, cpu: event.cpu, why, timer, by });
-        };
-        let held = self.cpus[place].held.take();
-        let moved = match (held, kind) {
-            (Some(held), Kind::TimerArm(arm)) => self.is_one_call(&held, &arm),
-            _ => false,
-        };
-        if let Some(held) = held
-            && !moved
-            && self.cpus[place].look_again()
-        {
-            tell(Why::Cancelled, held.timer, held.by);
-        }
-        let cpu = &mut self.cpus[place];
-        match kind {
-            Kind::TimerArm(arm) => self.arm(place, event.task, &arm, moved, tell),
-            Kind::TimerCancel(cancel) => self.cancel(place, cancel.timer, tell),
-            Kind::ExpireBegin(begin) => self.expire(place, &begin),
-            Kind::IrqBegin(begin) => {
-                let is_timers = begin.irq == Irq::Vector(Vector::LOCAL_TIMER);
-                cpu.begin_interrupt(event.time_ns, is_timers);
-            }
-            Kind::IrqEnd(_) => {
-                while let Some(timer) = self.cpus[place].overdue() {
-                    self.take(timer);
-                    self.unseen += 1;
-                }
-                if let Some((timer, by)) = self.cpus[place].end_interrupt() {
-                    tell(Why::Interrupt, self.tables.timer(timer), by);
-                }
-            }
-            Kind::SoftirqRaise(raise) if raise.vector == softirq::HRTIMER => cpu.softirq_due = true,
-            Kind::SoftirqBegin(_) => cpu.in_softirq = true,
-            Kind::SoftirqEnd(end) => {
-                cpu.in_softirq = false;
-                if end.vector == softirq::HRTIMER
-                    && let Some(timer) = cpu.end_softirq()
-                {
-                    let by = self.armed.get(&timer).map_or(TaskId::IDLE, |timer| timer.by);
-                    tell(Why::Softirq, self.tables.timer(timer), by);
-                }
-            }
-            Kind::Loss(_) => {
-                self.losses += 1;
-                self.armed.retain(|_, timer| timer.place != place);
-                self.cpus[place] = Cpu::default();
-            }
-            _ => {}
-        }
-    }
-
     fn arm(
         &mut self,
         place: usize,
         task: TaskId,
         arm: &TimerArm,
         moved: bool,
+        tables: &Tables,
         mut tell: impl FnMut(Why, TimerDef, TaskId),
     ) {
-        let Some(def) = self.hrtimer(arm.timer) else { return };
+        let Some(def) = self.hrtimer(arm.timer, tables) else { return };
         // Kernels differ: some tell of a move as a cancel and an arm, some as an arm alone.
         let was_first = self.cpus[place].waits_for(arm.timer);
         let was_here = self.take(arm.timer).is_some_and(|timer| timer.place == place);
@@ -207,22 +217,28 @@ impl Devices {
     }
 
     /// Where it may be the first half of a move, what it changes is known with the CPU's next event.
-    fn cancel(&mut self, place: usize, id: TimerId, mut tell: impl FnMut(Why, TimerDef, TaskId)) {
+    fn cancel(
+        &mut self,
+        place: usize,
+        id: TimerId,
+        tables: &Tables,
+        mut tell: impl FnMut(Why, TimerDef, TaskId),
+    ) {
         let Some(timer) = self.take(id) else { return };
         let cpu = &mut self.cpus[place];
         if timer.place != place || !cpu.waits_for(id) {
             return;
         }
-        let def = self.tables.timer(id);
-        if !CANCELLED_FIRST.contains(&self.tables.name(def.function)) {
+        let def = tables.timer(id);
+        if !CANCELLED_FIRST.contains(&tables.name(def.function)) {
             cpu.held = Some(Held { timer: def, hard_ns: timer.hard_ns, by: timer.by });
         } else if cpu.look_again() {
             tell(Why::Cancelled, def, timer.by);
         }
     }
 
-    fn expire(&mut self, place: usize, begin: &ExpireBegin) {
-        let Some(def) = self.hrtimer(begin.timer) else { return };
+    fn expire(&mut self, place: usize, begin: &ExpireBegin, tables: &Tables) {
+        let Some(def) = self.hrtimer(begin.timer, tables) else { return };
         let timer = self.take(begin.timer);
         let cpu = &mut self.cpus[place];
         self.unseen += u64::from(timer.is_none() && cpu.is_known());
@@ -239,20 +255,25 @@ impl Devices {
         Some(timer)
     }
 
-    fn hrtimer(&mut self, id: TimerId) -> Option<TimerDef> {
+    fn hrtimer(&mut self, id: TimerId, tables: &Tables) -> Option<TimerDef> {
         if id == TimerId::UNKNOWN {
             self.left_out += 1;
             return None;
         }
-        let def = self.tables.timer(id);
+        let def = tables.timer(id);
         (def.class == TimerClass::Hrtimer).then_some(def)
     }
+}
 
-    /// Whether a cancel that was held and the arm that follows are one `hrtimer_start`.
-    fn is_one_call(&self, held: &Held, arm: &TimerArm) -> bool {
-        let is_tick = TICKS.contains(&self.tables.name(held.timer.function));
-        held.timer.id == arm.timer && (!is_tick || arm.soft_ns >= held.hard_ns)
-    }
+/// Whether a cancel that was held and the arm that follows are one `hrtimer_start`.
+fn is_one_call(tables: &Tables, held: &Held, arm: &TimerArm) -> bool {
+    let is_tick = TICKS.contains(&tables.name(held.timer.function));
+    held.timer.id == arm.timer && (!is_tick || arm.soft_ns >= held.hard_ns)
+}
+
+/// Where a CPU is kept.
+fn place_of(cpu: CpuId) -> usize {
+    usize::from(cpu.0).min(CPUS_MAX - 1)
 }
 
 /// The first timer of a CPU was cancelled, and it is not known yet whether to be moved.

@@ -25,6 +25,10 @@ impl Pattern for DoubleBoost {
          rt_mutex operations (2015-17, kernels since 4.12)"
     }
 
+    fn causes(&self) -> &'static [&'static str] {
+        &["lock"]
+    }
+
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
         let wakeup = scene.wakeup;
         if wakeup.kind != WakeupKind::Lock || wakeup.boosts.len() < 3 {

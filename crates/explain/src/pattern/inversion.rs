@@ -22,6 +22,10 @@ impl Pattern for Inversion {
          Computers 39(9), 1990; pthread_mutexattr_setprotocol(3)"
     }
 
+    fn causes(&self) -> &'static [&'static str] {
+        &["lock"]
+    }
+
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
         let wakeup = scene.wakeup;
         let lends = wakeup.lock.is_none_or(|lock| {

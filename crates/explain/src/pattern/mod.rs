@@ -6,10 +6,13 @@
 //!
 //! A new pattern is one file here and one line in the registry, which also declares the file.
 
+use crate::cause::{UNEXPLAINED_AT, causes};
 use crate::findings::Label;
 use crate::label::{LabelId, Labels};
+use crate::prios::Prios;
 use rustc_hash::FxHashMap;
-use tardy_model::{Culprit, Event, Segment, Tables, Wakeup};
+use tardy_model::event::{Comm, TaskInfo};
+use tardy_model::{Culprit, Event, Prio, Segment, Tables, TaskId, Wakeup};
 
 /// A story that is known.
 pub trait Pattern: Sync {
@@ -21,6 +24,10 @@ pub trait Pattern: Sync {
 
     /// Where to read on: a mailing-list thread by author, subject and date, a commit, a manual page.
     fn reference(&self) -> &'static str;
+
+    /// Causes, one of which an instance must have: other wakeups are not shown to it. This is asked
+    /// of millions, and most have none of them.
+    fn causes(&self) -> &'static [&'static str];
 
     /// Whether a wakeup is an instance; what of it is goes to `evidence`.
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool;
@@ -50,13 +57,19 @@ const NAMED_MAX: usize = 5;
 const CULPRITS_MAX: usize = 1 << 16;
 
 /// Follows all events for a pattern.
-pub trait Watcher: std::fmt::Debug {
+pub trait Watcher: std::fmt::Debug + Send {
     /// The next event.
     fn event(&mut self, event: &Event, tables: &Tables);
 
     /// What it found, for [`Found::watched`]: figures whose meaning is the pattern's own, over the
     /// stream's `span_ns`. Empty for nothing.
     fn watched(&self, span_ns: u64) -> Vec<(&'static str, f64)>;
+
+    /// Who took part in it, most first. They are named among [`Found::culprits`] without any of a
+    /// lateness.
+    fn people(&self) -> Vec<Culprit> {
+        Vec::new()
+    }
 }
 
 /// A wakeup, and what is needed to understand it.
@@ -66,9 +79,21 @@ pub struct Scene<'a> {
     pub wakeup: &'a Wakeup,
     /// Names and timers.
     pub tables: &'a Tables,
+    prios: &'a Prios,
+    labels: &'a Labels,
 }
 
 impl Scene<'_> {
+    /// A thread's name now, and whether it is the kernel's.
+    pub fn comm(&self, task: TaskId) -> (Comm, bool) {
+        (self.labels.comm(task), self.labels.info(task).has(TaskInfo::KERNEL))
+    }
+
+    /// The priority at which a task was last seen.
+    pub fn prio(&self, task: TaskId) -> Option<Prio> {
+        self.prios.of(task).filter(|prio| prio.is_known())
+    }
+
     /// The segments of a cause.
     pub fn of(&self, cause: &'static str) -> impl Iterator<Item = &Segment> {
         self.wakeup.segments.iter().filter(move |segment| segment.cause.0 == cause)
@@ -86,6 +111,7 @@ pub struct Evidence {
     ns: u64,
     count: u64,
     at_ns: Option<u64>,
+    prio: Option<Prio>,
     culprits: Vec<(Culprit, u64)>,
 }
 
@@ -104,7 +130,7 @@ impl Evidence {
         self.culprits.len() as u64
     }
 
-    /// How many of whatever the pattern counts: timers, boosts.
+    /// How many of whatever the pattern counts: timers, boosts, nanoseconds at once.
     pub fn count(&mut self, count: u64) {
         self.count = count;
     }
@@ -114,9 +140,15 @@ impl Evidence {
         self.at_ns.get_or_insert(time_ns);
     }
 
+    /// The priority that matters in it.
+    pub fn prio(&mut self, prio: Prio) {
+        self.prio = Some(prio);
+    }
+
     fn clear(&mut self) {
         self.ns = 0;
         self.count = 0;
+        self.prio = None;
         self.at_ns = None;
         self.culprits.clear();
     }
@@ -162,6 +194,8 @@ pub struct Instance {
     pub ns: u64,
     /// When the event happened that tells it.
     pub at_ns: u64,
+    /// The priority that matters in it, where one does.
+    pub prio: Option<Prio>,
 }
 
 impl Found {
@@ -209,7 +243,19 @@ macro_rules! registry {
     };
 }
 
-registry![double_boost::DoubleBoost, inversion::Inversion, stacking::Stacking,];
+registry![
+    double_boost::DoubleBoost,
+    inversion::Inversion,
+    stacking::Stacking,
+    default_slack::DefaultSlack,
+    rt_throttling::RtThrottling,
+    softirq_below::SoftirqBelow,
+    jiffy_timers::JiffyTimers,
+    deep_idle::DeepIdle,
+    irq_affinity::IrqAffinity,
+    spinner_above::SpinnerAbove,
+    device_storm::DeviceStorm,
+];
 
 /// The patterns found in one wakeup, by their places in the registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -226,6 +272,8 @@ impl Patterns {
 /// Sums over all wakeups, per pattern.
 #[derive(Debug)]
 pub(crate) struct Recogniser {
+    /// The causes that each pattern's instances have, as bits in the order of the causes' registry.
+    causes: Vec<u32>,
     sums: Vec<Sum>,
     watchers: Vec<(usize, Box<dyn Watcher>)>,
     evidence: Evidence,
@@ -247,6 +295,7 @@ impl Default for Recogniser {
     fn default() -> Self {
         let watchers = REGISTRY.iter().enumerate();
         Self {
+            causes: REGISTRY.iter().map(|pattern| bits_of(pattern.causes())).collect(),
             sums: REGISTRY.iter().map(|_| Sum::default()).collect(),
             watchers: watchers.filter_map(|(at, p)| Some((at, p.watcher()?))).collect(),
             evidence: Evidence::default(),
@@ -264,14 +313,25 @@ impl Recogniser {
         }
     }
 
-    /// Shows a wakeup to every pattern.
-    pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, labels: &mut Labels) -> Patterns {
+    /// Shows a wakeup to every pattern that has to do with one of its causes, which are told by their
+    /// places in the registry.
+    pub(crate) fn wakeup(
+        &mut self,
+        wakeup: &Wakeup,
+        causes: &[usize],
+        prios: &Prios,
+        labels: &mut Labels,
+    ) -> Patterns {
         self.wakeups += 1;
         self.ns = self.ns.saturating_add(wakeup.lateness_ns);
         let mut patterns = Patterns::default();
+        let has = causes.iter().fold(0, |bits, cause| bits | 1u32 << cause);
         for (at, pattern) in REGISTRY.iter().enumerate() {
+            if self.causes[at] & has == 0 {
+                continue;
+            }
             self.evidence.clear();
-            let scene = Scene { wakeup, tables: &labels.tables };
+            let scene = Scene { wakeup, tables: &labels.tables, prios, labels };
             if pattern.find(&scene, &mut self.evidence) {
                 patterns.0 |= 1 << at;
                 self.sums[at].add(wakeup, &self.evidence, labels);
@@ -292,7 +352,11 @@ impl Recogniser {
                 if sum.wakeups == 0 && watched.is_empty() {
                     return None;
                 }
-                let found = sum.into_found(wakeups, ns, watched, labels);
+                let mut found = sum.into_found(wakeups, ns, watched, labels);
+                let people = own.map_or_else(Vec::new, |(_, own)| own.people());
+                found.culprits_count += people.len();
+                found.culprits.extend(people.iter().map(|person| (labels.label(*person), 0)));
+                found.culprits.truncate(NAMED_MAX);
                 pattern.is_worth_telling(&found).then(|| PatternFinding {
                     name: pattern.name(),
                     title: pattern.title(),
@@ -305,6 +369,13 @@ impl Recogniser {
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.found.ns));
         findings
     }
+}
+
+/// Causes as bits in the order of their registry.
+fn bits_of(names: &[&str]) -> u32 {
+    const { assert!(UNEXPLAINED_AT < 32, "a cause has a bit") };
+    let is_in = |cause: &(usize, (tardy_model::Cause, _))| names.contains(&cause.1.0.0);
+    causes().enumerate().filter(is_in).fold(0, |bits, (at, _)| bits | 1 << at)
 }
 
 impl Sum {
@@ -327,6 +398,7 @@ impl Sum {
                 lateness_ns: wakeup.lateness_ns,
                 ns: evidence.ns,
                 at_ns: evidence.at_ns.unwrap_or(wakeup.expiry_ns),
+                prio: evidence.prio,
             });
         }
     }
@@ -377,6 +449,15 @@ pub(crate) fn us(ns: u64) -> String {
     }
 }
 
+/// A priority as people set it.
+pub(crate) fn prio_words(prio: Prio) -> String {
+    match prio.0 {
+        ..0 => "SCHED_DEADLINE".to_owned(),
+        realtime @ 0..100 => format!("real-time priority {}", 99 - realtime),
+        fair => format!("nice {}", fair - 120),
+    }
+}
+
 /// A share as per cent for words.
 pub(crate) fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.1 {
@@ -397,6 +478,14 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), REGISTRY.len());
+    }
+
+    #[test]
+    fn every_cause_that_is_asked_for_is_one() {
+        for pattern in REGISTRY {
+            let bits = bits_of(pattern.causes());
+            assert_eq!(bits.count_ones() as usize, pattern.causes().len(), "{}", pattern.name());
+        }
     }
 
     #[test]

@@ -23,6 +23,10 @@ impl Pattern for Stacking {
          5.4 the timers of sleepers without real-time priority expire in softirq on PREEMPT_RT"
     }
 
+    fn causes(&self) -> &'static [&'static str] {
+        &["stacked_timers"]
+    }
+
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
         for segment in scene.of("stacked_timers") {
             evidence.at(segment.start_ns);

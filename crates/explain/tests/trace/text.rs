@@ -1,7 +1,8 @@
 //! Traces as text, so that a reader of a test sees the story.
 //!
 //! A line is `TIME CPU TASK EVENT…`, or a definition: `task ID NAME [flag…]`,
-//! `timer ID FUNCTION [owner TASK] [list]`. Times are nanoseconds; `#` begins a remark.
+//! `timer ID FUNCTION [owner TASK] [list]`. A flag of a task may be its process, as a number. Times are
+//! nanoseconds; `#` begins a remark.
 
 use tardy_model::event::*;
 use tardy_model::*;
@@ -33,6 +34,9 @@ fn number(word: &str) -> u64 {
 }
 
 fn define_task(batch: &mut Batch, id: u64, name: &str, flags: &[&str]) {
+    let (processes, flags): (Vec<&str>, Vec<&str>) =
+        flags.iter().partition(|flag| flag.starts_with(|c: char| c.is_ascii_digit()));
+    let process = processes.first().map_or(id, |process| number(process));
     let flags = flags.iter().fold(0, |all, flag| {
         all | match *flag {
             "watched" => TaskInfo::WATCHED,
@@ -46,7 +50,7 @@ fn define_task(batch: &mut Batch, id: u64, name: &str, flags: &[&str]) {
     let time_ns = batch.events.last().map_or(0, |last| last.time_ns);
     for kind in [
         Kind::TaskName(TaskName { comm: Comm::new(name) }),
-        Kind::TaskInfo(TaskInfo { process: TaskId(id as u32), flags }),
+        Kind::TaskInfo(TaskInfo { process: TaskId(process as u32), flags }),
     ] {
         batch.events.push(Event::new(time_ns, CpuId(0), TaskId(id as u32), kind));
     }
@@ -80,6 +84,17 @@ fn mode(how: &[&str]) -> TimerMode {
     }
 }
 
+/// The word after `call`: a call's name, or `other`.
+fn call(how: &[&str]) -> Call {
+    let Some(at) = how.iter().position(|word| *word == "call") else { return Call::Unknown };
+    let name = how.get(at + 1).expect("a call's name");
+    let known = |call: &Call| call.name() == *name;
+    match *name {
+        "other" => Call::Other,
+        name => Call::ALL.into_iter().find(known).unwrap_or_else(|| panic!("no call: {name}")),
+    }
+}
+
 fn kind(event: &[&str]) -> Option<Kind> {
     let id = |word: &str| TaskId(number(word) as u32);
     let timer = |word: &str| TimerId(number(word) as u32);
@@ -90,8 +105,8 @@ fn kind(event: &[&str]) -> Option<Kind> {
             timer: timer(t),
             soft_ns: number(soft),
             slack_ns: number(slack) as u32,
-            mode: mode(how),
-            call: Call::Unknown,
+            mode: mode(how.split(|word| *word == "call").next().unwrap_or_default()),
+            call: call(how),
         }),
         ["cancel", t] => Kind::TimerCancel(TimerCancel { timer: timer(t) }),
         ["expire+", t, "soft", soft, "slack", slack, ref how @ ..] => {
@@ -149,6 +164,7 @@ fn kind(event: &[&str]) -> Option<Kind> {
             value: value.first().map_or(0, |value| number(value) as u16),
             argument: number(address),
         }),
+        ["signal", n] => Kind::Signal(Signal { number: number(n) as u32 }),
         ["fault", address] => Kind::PageFault(PageFault { address: number(address) }),
         ["work", name] => Kind::WorkBegin(WorkBegin { function: NameId(number(name) as u32) }),
         ["work-done"] => Kind::WorkEnd(WorkEnd { function: NameId::NONE }),

@@ -32,7 +32,28 @@ macro_rules! registry {
     };
 }
 
-registry![];
+registry![
+    perfetto::Perfetto,
+    text::Text,
+    parquet::Parquet,
+    csv::Csv,
+    duckdb::DuckDb,
+    histogram::CyclictestHistogram,
+    json::CyclictestJson,
+    folded::Folded,
+    flamegraph::FlameGraph,
+];
+
+/// The format of this name.
+pub fn named(name: &str) -> Option<&'static dyn Format> {
+    formats().find(|format| format.name() == name)
+}
+
+/// The format whose files' names end as this one does.
+pub fn of_ending(path: &Path) -> Option<&'static dyn Format> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    formats().find(|format| format.endings().contains(&ending.as_str()))
+}
 
 /// Every format.
 pub fn formats() -> impl Iterator<Item = &'static dyn Format> {

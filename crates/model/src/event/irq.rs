@@ -55,6 +55,12 @@ pub mod softirq {
         "RCU",
     ];
 
+    /// Whether a vector's work is done for devices: network, disks, and drivers' tasklets.
+    pub const fn is_for_devices(vector: u32) -> bool {
+        // NET_TX to TASKLET.
+        matches!(vector, 2..=6)
+    }
+
     /// The kernel's name for a vector.
     pub fn name(vector: u32) -> &'static str {
         NAMES.get(vector as usize).copied().unwrap_or("unknown softirq")

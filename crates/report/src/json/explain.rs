@@ -4,8 +4,10 @@ use super::deep::DeepDocument;
 use super::figures::FiguresDocument;
 use super::merge::{MergedSegment, merge_segments};
 use super::patterns::PatternDocument;
+use super::timers::TimerDocument;
 use serde::Serialize;
 use std::io::{self, Write};
+use tardy_explain::timers::TimerFindings;
 use tardy_explain::{
     CauseFinding, CulpritFinding, Explanation, Label, Patterns, Told, VictimFinding,
 };
@@ -46,6 +48,8 @@ pub struct ExplainTotals<'a> {
     causes: Vec<CauseDocument<'a>>,
     culprits: Vec<CulpritTotalDocument<'a>>,
     patterns: Vec<PatternDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timers: Option<Vec<TimerDocument>>,
 }
 
 /// One wakeup with its balance.
@@ -169,8 +173,16 @@ impl<W: Write> ExplainJson<W> {
     ///
     /// # Errors
     /// Where the output cannot be written.
-    pub fn finish(mut self, explanation: &Explanation) -> io::Result<W> {
-        let totals = serde_json::to_string(&ExplainTotals::from(explanation))?;
+    pub fn finish(self, explanation: &Explanation) -> io::Result<W> {
+        self.finish_with(&ExplainTotals::from(explanation))
+    }
+
+    /// [`ExplainJson::finish`] with totals that hold more.
+    ///
+    /// # Errors
+    /// Where the output cannot be written.
+    pub fn finish_with(mut self, totals: &ExplainTotals<'_>) -> io::Result<W> {
+        let totals = serde_json::to_string(totals)?;
         // The document is one object: the totals' own opening brace becomes the comma.
         write!(self.out, "\n],{}", &totals[1..])?;
         self.out.flush()?;
@@ -187,6 +199,25 @@ impl<'a> ExplainDocument<'a> {
             wakeups: worst.map(WakeupDocument::from).collect(),
             totals: ExplainTotals::from(explanation),
         }
+    }
+
+    /// With who armed timers.
+    #[must_use]
+    pub fn with_timers(mut self, timers: Option<&TimerFindings>) -> Self {
+        self.totals = self.totals.with_timers(timers);
+        self
+    }
+}
+
+impl ExplainTotals<'_> {
+    /// With who armed timers.
+    #[must_use]
+    pub fn with_timers(mut self, timers: Option<&TimerFindings>) -> Self {
+        let rows = |found: &TimerFindings| {
+            found.rows.iter().map(|row| TimerDocument::new(row, found.span_ns)).collect()
+        };
+        self.timers = timers.map(rows);
+        self
     }
 }
 
@@ -267,6 +298,7 @@ impl<'a> From<&'a Explanation> for ExplainTotals<'a> {
             causes: explanation.causes.iter().map(CauseDocument::from).collect(),
             culprits: explanation.culprits.iter().map(CulpritTotalDocument::from).collect(),
             patterns: explanation.patterns.iter().map(PatternDocument::from).collect(),
+            timers: None,
         }
     }
 }

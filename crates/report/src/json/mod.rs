@@ -4,16 +4,22 @@
 mod deep;
 mod explain;
 mod figures;
+mod histograms;
 mod measure;
 mod merge;
 mod patterns;
 mod rearm;
 mod run;
 mod sleep;
+mod timers;
+mod why;
 
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
+pub use histograms::HistogramsDocument;
 pub use measure::{MeasureDocument, ThreadDocument};
 pub use merge::{MergedSegment, merge_segments};
 pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
+pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument, TopDocument};
+pub use why::WhyDocument;

@@ -126,13 +126,18 @@ fn every_section_is_there() {
         "percentiles",
         "victims",
         "worst",
+        "patterns",
         "advice",
         "notes",
     ];
     for id in sections {
         assert!(page.contains(&format!("<section id=\"{id}\">")), "{id}");
     }
-    assert_eq!(page.matches("<article>").count(), 3);
+    assert_eq!(page.matches("<article>").count(), 4 + 1, "worst wakeups and patterns");
+    let blocked = "blocked (S) on futex 0x11524, held by low";
+    assert!(page.contains(&format!("<title>{blocked}, 35.0 µs</title>")), "a box per stretch");
+    assert_eq!(page.matches("class=\"boost").count(), 4, "a dot per boost");
+    assert!(page.contains("high lends low its priority 59 (low had 120): low holds the lock"));
     assert!(!page.contains("NaN") && !page.contains("inf\""));
 }
 

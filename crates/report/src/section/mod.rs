@@ -38,6 +38,8 @@ macro_rules! registry {
     };
 }
 
+pub(crate) use worst::headline;
+
 registry![
     header::Header,
     measurement::MeasurementTable,
@@ -46,7 +48,9 @@ registry![
     histogram::LatenessHistogram,
     percentiles::Percentiles,
     victims::Victims,
+    timers::Timers,
     worst::Worst,
+    patterns::Patterns,
     advice::Advice,
     notes::Notes,
 ];

@@ -52,6 +52,8 @@ pub struct Origin {
     pub machine: String,
     /// Its CPUs.
     pub cpus: u32,
+    /// Its tick rate per second; 0 where it is not told.
+    pub hz: u32,
     /// The program that wrote the file, with its version.
     pub written_by: String,
 }

@@ -79,6 +79,10 @@ struct hrtimer_sleeper {
 	struct task_struct *task;
 };
 
+struct work_struct {
+	void *func;
+};
+
 struct timer_list {
 	unsigned long expires;
 	void *function;
@@ -96,8 +100,14 @@ struct user_pt_regs {
 /* The kernel's pt_regs begins with user_pt_regs. */
 struct pt_regs {
 	struct user_pt_regs user_regs;
+	__s32 syscallno;
 };
 #endif
+
+/* Which helpers there are: enumerators are looked up by name, whatever numbers they have here. */
+enum bpf_func_id___calls {
+	BPF_FUNC_task_pt_regs___calls = 1,
+};
 
 #pragma clang attribute pop
 

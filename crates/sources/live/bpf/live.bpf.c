@@ -16,5 +16,8 @@
 #include "hooks/idle.h"
 #include "hooks/task.h"
 #include "hooks/syscall.h"
+#include "hooks/fault.h"
+#include "hooks/signal.h"
+#include "hooks/work.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -22,8 +22,9 @@ pub(crate) struct Attached {
 
 const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 
-/// Hooks that run at every system call of every thread: only where somebody is watched by them.
-const SYSCALL_HOOKS: [&str; 2] = ["sys_enter", "sys_exit"];
+/// Hooks that run at every system call and page fault of every thread: only where somebody is watched
+/// by them.
+const WATCHING_HOOKS: [&str; 3] = ["sys_enter", "sys_exit", "page_fault_user"];
 
 pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Error> {
     // Before Linux 5.11 maps count as locked memory; where raising is not allowed loading will say.
@@ -58,7 +59,7 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
     let mut missing = Vec::new();
     for mut program in open.open_object_mut().progs_mut() {
         let hook = tracepoint_of(&program.section().to_string_lossy());
-        let wanted = watches || !SYSCALL_HOOKS.contains(&hook.as_str());
+        let wanted = watches || !WATCHING_HOOKS.contains(&hook.as_str());
         let there = tracepoint_arguments(&btf, &hook).is_some();
         if wanted && !there {
             missing.push(hook);

@@ -4,13 +4,16 @@
 use crate::ring::Record;
 use tardy_kernel::{Abi, Clocks, Definitions, IdleStates, Interrupts, Symbols};
 use tardy_model::event::{
-    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Payload, SyscallEnter, TimerArm,
-    TimerCancel,
+    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, SyscallEnter, TimerArm,
+    TimerCancel, WorkBegin, WorkEnd,
 };
 use tardy_model::{Batch, CpuId, Event, TaskId, TimerClass};
 
 const DEFINITION_TIMER_LIST: u8 = 1;
 const IRQ_VECTOR: u8 = 1;
+
+/// In the place of a system call's number: it was none, or is not known.
+const CALL_NONE: u32 = u32::MAX;
 
 pub(crate) struct Translator {
     definitions: Definitions,
@@ -65,6 +68,10 @@ impl Translator {
                 payload.flags = IdleEnter::POLLS;
             }
             SyscallEnter::TAG => payload.flags = self.abi.call(record.b) as u8,
+            WorkBegin::TAG | WorkEnd::TAG => {
+                payload.c = self.definitions.function(record.a, batch).0;
+                payload.a = 0;
+            }
             _ => {}
         }
         Event::from_parts(
@@ -96,6 +103,10 @@ impl Translator {
             TimerClass::Hrtimer => {
                 let offsets = self.clocks.at(record.time_ns);
                 payload.a = offsets.to_monotonic_ns(definition.b, record.a);
+                if record.tag == TimerArm::TAG && definition.c != CALL_NONE {
+                    let call = self.abi.call(definition.c);
+                    *payload = TimerArm { call, ..TimerArm::unpack(*payload) }.pack();
+                }
             }
             TimerClass::TimerList => {
                 let tick_ns = 1_000_000_000 / u64::from(definition.c.max(1));

@@ -2,6 +2,7 @@
 //! its events to disk, and the end of both.
 
 mod source;
+mod stream;
 
 use crate::failure::Failure;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
+pub(crate) use stream::{Consumer, Stream, StreamRequest};
 use tardy_host::{Facts, Host};
 use tardy_kernel::LiveSource;
 use tardy_model::{Batch, MarkReader};

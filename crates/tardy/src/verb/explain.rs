@@ -1,5 +1,6 @@
 //! `tardy explain`: late wakeups of a recording.
 
+use super::why;
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
@@ -8,6 +9,7 @@ use crate::{arguments, session};
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tardy_explain::timers::TimerFindings;
 use tardy_explain::{Explanation, Options, Watch};
 use tardy_report::{Context, Data, Limits, Terminal};
 
@@ -41,7 +43,7 @@ pub(crate) enum WorstCount {
 }
 
 /// Wakeups that are kept whole in memory at most; `all` streams.
-const WORST_MAX: usize = 10_000;
+pub(super) const WORST_MAX: usize = 10_000;
 
 fn worst_count(text: &str) -> Result<WorstCount, String> {
     if text == "all" {
@@ -67,8 +69,16 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "N|all", default_value = "20", value_parser = worst_count)]
     worst: WorstCount,
 
+    /// Tell the N-th worst wakeup as a story: what happened on its way, in order; 1 is the worst
+    #[arg(long, value_name = "N", value_parser = why::number, conflicts_with = "worst")]
+    why: Option<usize>,
+
     #[command(flatten)]
     watch: WatchFlags,
+
+    /// Tell also who arms timers, what becomes of them, and what they cost the threads explained
+    #[arg(long)]
+    timers: bool,
 
     /// Exit with 3 where any wakeup was later than this
     #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
@@ -97,15 +107,15 @@ impl Explain {
             ));
         }
         let worst = match self.worst {
-            WorstCount::Some(count) => count,
+            WorstCount::Some(count) => count.max(self.why.unwrap_or_default()),
             WorstCount::All => Options::default().worst,
         };
         let json = if stream { Some(output::writer(self.out.as_deref())?) } else { None };
         let write = !self.no_write && input.folder().is_some();
-        let wanted = Wanted { tables: write, json };
+        let wanted = Wanted { tables: write, json, timers: self.timers };
         let options = Options { watch: self.watch.watch(), worst };
         let explained = explanation::explain(&mut input, options, wanted)?;
-        let explanation = explained.explanation;
+        let (explanation, timers) = (explained.explanation, explained.timers);
         let context = explanation::context(&input, explained.notes);
         if let Some(note) = nobody(&explanation, &self.watch) {
             self.output.remark(&note);
@@ -113,13 +123,17 @@ impl Explain {
         if write {
             let mut data = Data::new(&context);
             data.explanation = Some(&explanation);
+            data.timers = timers.as_ref();
             output::write_file(&session::page_path(&self.recording), &tardy_report::page(&data))?;
         }
-        if self.output.json && !stream {
-            let document = tardy_report::json::ExplainDocument::new(&explanation, worst);
+        if let Some(number) = self.why {
+            why::tell(&explanation, number, &self.output, self.out.as_deref())?;
+        } else if self.output.json && !stream {
+            let document = tardy_report::json::ExplainDocument::new(&explanation, worst)
+                .with_timers(timers.as_ref());
             output::write_json(&document, self.out.as_deref())?;
         } else if !self.output.json {
-            print(&context, &explanation, worst, self.out.as_deref())?;
+            print(&context, &explanation, timers.as_ref(), worst, self.out.as_deref())?;
         }
         let over = self.fail_over.is_some_and(|bound| explanation.latencies.max_ns() > bound);
         Ok(if over { Outcome::BoundExceeded } else { Outcome::Fine })
@@ -140,11 +154,13 @@ fn nobody(explanation: &Explanation, watch: &WatchFlags) -> Option<String> {
 fn print(
     context: &Context,
     explanation: &Explanation,
+    timers: Option<&TimerFindings>,
     worst: usize,
     file: Option<&Path>,
 ) -> Result<(), Failure> {
     let mut data = Data::new(context);
     data.explanation = Some(explanation);
+    data.timers = timers;
     data.limits = Limits { worst, ..Limits::default() };
     let terminal = match file {
         None => Terminal::of_stdout(),

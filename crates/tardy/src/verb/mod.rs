@@ -5,12 +5,15 @@
 
 mod doctor;
 mod explain;
+mod export;
 mod import;
 mod load;
 mod measure;
 mod record;
 mod report;
 mod run;
+mod top;
+mod why;
 
 use crate::failure::{Failure, Outcome};
 use clap::Subcommand;
@@ -32,8 +35,12 @@ pub(crate) enum Verb {
     Explain(explain::Explain),
     /// A trace of another tool's as a recording
     Import(import::ImportVerb),
-    /// The page of a recording again
+    /// A recording, or its explanation, as a file for other tools
+    Export(export::Export),
+    /// The page of a recording again; figures of another tool's histogram
     Report(report::Report),
+    /// Who arms timers right now, and what they cost other threads: a table, again and again
+    Top(top::Top),
 }
 
 impl Verb {
@@ -46,7 +53,9 @@ impl Verb {
             Self::Record(verb) => verb.execute(),
             Self::Explain(verb) => verb.execute(),
             Self::Import(verb) => verb.execute(),
+            Self::Export(verb) => verb.execute(),
             Self::Report(verb) => verb.execute(),
+            Self::Top(verb) => verb.execute(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `tardy report`: the page of a recording again.
+//! `tardy report`: the page of a recording again, or the figures of another tool's histogram.
 
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
@@ -7,15 +7,19 @@ use crate::output;
 use crate::session;
 use crate::verb::explain::WatchFlags;
 use clap::Args;
+use std::io::Write;
 use std::path::PathBuf;
 use tardy_explain::Options;
-use tardy_report::Data;
+use tardy_import::histogram;
+use tardy_report::json::HistogramsDocument;
+use tardy_report::{Data, Terminal};
 
 /// Flags of `tardy report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// The recording's folder, or a trace of another tool's (tardy import --formats)
-    #[arg(value_name = "REC")]
+    /// The recording's folder, a trace of another tool's, or a file of histograms: cyclictest's, rtla's,
+    /// oslat's, hwlatdetect's
+    #[arg(value_name = "REC|FILE")]
     recording: PathBuf,
 
     #[command(flatten)]
@@ -24,13 +28,25 @@ pub(crate) struct Report {
     #[command(flatten)]
     watch: WatchFlags,
 
-    /// Where to write the page [default: report.html in the recording, or here for a trace]
+    /// Where to write the page [default: report.html in the recording, or here], or the figures
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// Of a file of histograms, print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 impl Report {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        if self.is_histogram()? {
+            return self.histograms();
+        }
+        if self.json {
+            return Err(Failure::usage(
+                "--json is for files of histograms; of a recording, tardy explain --json tells all",
+            ));
+        }
         let mut input = Input::open(&self.recording, &self.import)?;
         let options = Options { watch: self.watch.watch(), ..Options::default() };
         let explained = explanation::explain(&mut input, options, Wanted::default())?;
@@ -43,6 +59,29 @@ impl Report {
         });
         output::write_file(&path, &tardy_report::page(&data))?;
         println!("{}", path.display());
+        Ok(Outcome::Fine)
+    }
+
+    /// Whether it is a file, and of no trace.
+    fn is_histogram(&self) -> Result<bool, Failure> {
+        let is_file = std::fs::metadata(&self.recording).is_ok_and(|metadata| !metadata.is_dir());
+        Ok(is_file && tardy_import::format::recognised(&self.recording)?.is_none())
+    }
+
+    fn histograms(&self) -> Result<Outcome, Failure> {
+        let histograms = histogram::open(&self.recording)?;
+        let file = self.out.as_deref();
+        if self.json {
+            output::write_json(&HistogramsDocument::from(&histograms), file)?;
+            return Ok(Outcome::Fine);
+        }
+        let terminal = match file {
+            None => Terminal::of_stdout(),
+            Some(_) => Terminal::default(),
+        };
+        let mut out = output::writer(file)?;
+        tardy_report::histograms_text(&histograms, terminal, &mut out)?;
+        out.flush()?;
         Ok(Outcome::Fine)
     }
 }

@@ -89,7 +89,7 @@ impl Run {
                 let words = format!("explaining {} events", sealed.totals.events);
                 self.output.remark(&words);
                 let mut recording = Input::Recording(Box::new(Recording::open(&sealed.dir)?));
-                let wanted = Wanted { tables: true, json: None };
+                let wanted = Wanted { tables: true, ..Wanted::default() };
                 let explained = explanation::explain(&mut recording, Options::default(), wanted)?;
                 notes.extend(explained.notes.clone());
                 (Some(explained), explanation::context(&recording, Vec::new()))

@@ -20,4 +20,5 @@ mod slack;
 mod sleep;
 mod spinner;
 mod three_ways;
+mod top;
 mod watched;

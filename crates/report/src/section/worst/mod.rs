@@ -1,19 +1,24 @@
 //! The latest wakeups, each as a story.
 
+mod deep;
 mod story;
 mod timeline;
 
+pub(crate) use story::headline;
+
 use super::Section;
+use crate::clean::clean;
 use crate::data::Data;
 use crate::json::{MergedSegment, merge_segments};
 use crate::names::full_name;
 use crate::palette::look;
 use crate::text::{Terminal, segment_bar};
-use crate::units::duration;
+use crate::units::{duration, unbroken};
+use crate::why::{is_of_the_whole, offset};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use tardy_explain::{Explanation, Label, Told};
+use tardy_explain::{Explanation, Label, Told, why};
 use tardy_model::Cause;
 
 pub(super) struct Worst;
@@ -45,6 +50,12 @@ impl Section for Worst {
             for line in textwrap::wrap(&story::parts(&segments), room) {
                 writeln!(out, "      {}", terminal.dim(&line.replace(UNBROKEN, " ")))?;
             }
+            for (name, text) in deep::lines(told) {
+                let options = textwrap::Options::new(terminal.width - 6).subsequent_indent("  ");
+                for line in textwrap::wrap(&format!("{name}: {text}"), options) {
+                    writeln!(out, "      {}", line.replace(UNBROKEN, " "))?;
+                }
+            }
         }
         let legend: Vec<String> = causes_of(worst)
             .into_iter()
@@ -71,6 +82,13 @@ impl Section for Worst {
                     article {
                         h3 { (number + 1) ". " bdi { (story::headline(explanation, told)) } }
                         div.scroll { (timeline::timeline(told, &segments)) }
+                        @for (name, text) in deep::lines(told) {
+                            p.note { (name) ": " bdi { (text) } }
+                        }
+                        details {
+                            summary { "As a story" }
+                            (sentences(explanation, told))
+                        }
                         details {
                             summary { "As a table" }
                             (table(told, &segments))
@@ -148,6 +166,33 @@ fn culprits_text(segment: &MergedSegment<Label>, max: usize) -> String {
         names.push(format!("{more} more"));
     }
     names.join(", ")
+}
+
+/// The wakeup's story, a row each.
+fn sentences(explanation: &Explanation, told: &Told) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th.number { "after expiry" } th { "CPU" } th { "event" } th { "what happened" }
+                } }
+                tbody {
+                    @for sentence in why(told, &explanation.patterns) {
+                        tr {
+                            @if is_of_the_whole(&sentence) {
+                                td {} td {}
+                            } @else {
+                                td.number { (offset(told, sentence.time_ns)) }
+                                td { @if let Some(cpu) = sentence.cpu { (cpu) } }
+                            }
+                            td { (sentence.event) }
+                            td.words { bdi { (unbroken(&clean(&sentence.text))) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn table(told: &Told, segments: &[MergedSegment<Label>]) -> Markup {

@@ -1,6 +1,6 @@
 //! A wakeup as a picture: the victim's segments above what each CPU did.
 
-use super::culprits_text;
+use super::{culprits_text, deep};
 use crate::clean::cut;
 use crate::json::MergedSegment;
 use crate::names::full_name;
@@ -9,6 +9,7 @@ use crate::palette::look;
 use crate::units::{counted, duration};
 use maud::{Markup, html};
 use tardy_explain::{Label, Lane, LaneSpan, Told};
+use tardy_model::{Stretch, StretchKind};
 
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 96.0;
@@ -17,11 +18,15 @@ const RIGHT: f64 = 116.0;
 const TOP: usize = 22;
 const VICTIM_HEIGHT: usize = 34;
 const LANE_HEIGHT: usize = 24;
+const STRETCH_HEIGHT: usize = 20;
+const BOOST_RADIUS: f64 = 4.0;
 const ROW_GAP: usize = 6;
 /// Room for the axis' labels.
 const FOOT: usize = 22;
 /// Lanes shown; further ones are counted.
 const LANES_MAX: usize = 12;
+/// Stretches and boosts drawn; more are in the text below.
+const STRETCHES_MAX: usize = 200;
 /// The width of a character of the labels, on the safe side.
 const CHARACTER: f64 = 6.8;
 /// A span narrower than this is drawn together with its neighbours.
@@ -45,7 +50,11 @@ pub(super) fn timeline(told: &Told, segments: &[MergedSegment<Label>]) -> Markup
     let at = |ns: u64| axis.at(offset(ns.clamp(from_ns, to_ns)));
 
     let lanes = lanes(told);
-    let lanes_top = TOP + VICTIM_HEIGHT + ROW_GAP;
+    let stretches = &wakeup.stretches[..wakeup.stretches.len().min(STRETCHES_MAX)];
+    let boosts = &wakeup.boosts[..wakeup.boosts.len().min(STRETCHES_MAX)];
+    let stretches_top = TOP + VICTIM_HEIGHT + ROW_GAP;
+    let boosts_top = stretches_top + row(!stretches.is_empty());
+    let lanes_top = boosts_top + row(!boosts.is_empty());
     let bottom = lanes_top + lanes.len() * (LANE_HEIGHT + ROW_GAP);
     let name = full_name(&told.victim);
     html! {
@@ -60,6 +69,24 @@ pub(super) fn timeline(told: &Told, segments: &[MergedSegment<Label>]) -> Markup
             @for segment in segments {
                 @let (x, end) = (at(segment.start_ns), at(segment.start_ns.saturating_add(segment.ns)));
                 (segment_box(segment, x, end - x, told))
+            }
+            @if !stretches.is_empty() {
+                text x="0" y=(stretches_top + STRETCH_HEIGHT / 2 + 4) { "in turn" }
+            }
+            @for stretch in stretches {
+                @let (x, end) = (at(stretch.start_ns), at(stretch.start_ns.saturating_add(stretch.ns)));
+                (stretch_box(stretch, x, end - x, stretches_top, told))
+            }
+            @if !boosts.is_empty() {
+                text x="0" y=(boosts_top + STRETCH_HEIGHT / 2 + 4) { "priorities" }
+            }
+            @for boost in boosts {
+                g.tip {
+                    title { (deep::boost_words(told, boost)) }
+                    circle class=(if boost.released { "boost given" } else { "boost" })
+                        cx=(two(at(boost.time_ns))) cy=(boosts_top + STRETCH_HEIGHT / 2)
+                        r=(BOOST_RADIUS) {}
+                }
             }
             @for (number, lane) in lanes.iter().enumerate() {
                 @let y = lanes_top + number * (LANE_HEIGHT + ROW_GAP);
@@ -156,6 +183,31 @@ fn segment_box(segment: &MergedSegment<Label>, x: f64, width: f64, told: &Told) 
             @if !label.is_empty() {
                 text.ink.black[look.wants_black_ink()] x=(two(x + width / 2.0))
                     y=(TOP + VICTIM_HEIGHT / 2 + 4) text-anchor="middle" { (label) }
+            }
+        }
+    }
+}
+
+/// The room that a row takes, where it is there.
+fn row(is_there: bool) -> usize {
+    if is_there { STRETCH_HEIGHT + ROW_GAP } else { 0 }
+}
+
+fn stretch_box(stretch: &Stretch, x: f64, width: f64, y: usize, told: &Told) -> Markup {
+    let label = deep::label(told, stretch);
+    let class = match stretch.kind {
+        StretchKind::Blocked { .. } => "stretch blocked",
+        _ => "stretch",
+    };
+    let room = ((width - 6.0) / CHARACTER).max(0.0) as usize;
+    html! {
+        g.tip {
+            title { (label) ", " (duration(stretch.ns)) }
+            rect class=(class) x=(two(x)) y=(y) width=(two(width.max(0.5)))
+                height=(STRETCH_HEIGHT) {}
+            @if room >= 5 {
+                text.ink.plain x=(two(x + width / 2.0)) y=(y + STRETCH_HEIGHT / 2 + 4)
+                    text-anchor="middle" { (cut(&label, room)) }
             }
         }
     }

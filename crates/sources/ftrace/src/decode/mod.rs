@@ -393,6 +393,11 @@ impl Decoder {
         self.state.clocks.set_clock(clock);
     }
 
+    /// The kernel ticks every `tick_ns`.
+    pub fn set_tick(&mut self, tick_ns: u64) {
+        self.state.timers.tick.set_told(tick_ns);
+    }
+
     /// The tick's period that this was made with is a guess, to be replaced by what the events tell.
     pub fn guess_tick(&mut self) {
         self.state.timers.tick.set_guess();

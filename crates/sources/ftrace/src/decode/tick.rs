@@ -50,6 +50,12 @@ impl Tick {
         self.is_guess = true;
     }
 
+    /// Somebody knows.
+    pub(super) fn set_told(&mut self, period_ns: u64) {
+        self.period_ns = period_ns.clamp(1, PERIOD_NS_MAX);
+        self.is_guess = false;
+    }
+
     pub(super) fn period_ns(&self) -> u64 {
         self.period_ns
     }

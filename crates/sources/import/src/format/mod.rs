@@ -46,6 +46,15 @@ pub fn formats() -> impl Iterator<Item = &'static dyn Format> {
     REGISTRY.iter().copied()
 }
 
+/// The format of a file, where it is one of a trace's.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn recognised(path: &Path) -> Result<Option<&'static dyn Format>, ImportError> {
+    let input = Input::open(path)?;
+    Ok(formats().find(|format| format.recognises(input.head())))
+}
+
 /// Opens a file and finds its format; with it, so that its name can be told.
 ///
 /// # Errors

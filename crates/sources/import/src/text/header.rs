@@ -33,9 +33,12 @@ pub(crate) fn read(line: &[u8], origin: &mut Origin) {
     let (key, value) = (key.trim(), value.trim());
     match key {
         "clock" | "trace_clock" => value.clone_into(&mut origin.clock),
-        "hostname" => value.clone_into(&mut origin.host),
-        "os release" => value.clone_into(&mut origin.kernel_release),
-        "arch" => value.clone_into(&mut origin.machine),
+        // perf's words, and those of tardy's own export.
+        "hostname" | "host" => value.clone_into(&mut origin.host),
+        "os release" | "kernel" => value.clone_into(&mut origin.kernel_release),
+        "arch" | "machine" => value.clone_into(&mut origin.machine),
+        "hz" => origin.hz = value.parse().unwrap_or(0),
+        "written by" => value.clone_into(&mut origin.written_by),
         "perf version" => origin.written_by = format!("perf {value}"),
         "nrcpus online" => origin.cpus = value.parse().unwrap_or(origin.cpus),
         _ => {}
@@ -153,6 +156,7 @@ mod tests {
             kernel_release: "6.1.0".to_owned(),
             machine: "x86_64".to_owned(),
             cpus: 4,
+            hz: 0,
             written_by: "perf 6.1.187".to_owned(),
         };
         assert_eq!(origin, expected);

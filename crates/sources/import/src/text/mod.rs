@@ -13,6 +13,7 @@ mod head;
 mod header;
 mod lines;
 mod notes;
+mod own;
 mod reader;
 mod window;
 
@@ -63,6 +64,7 @@ const BATCH_EVENTS: usize = 4096;
 
 /// A jiffy until the events tell how long it is: that of most distributions' kernels (250 Hz).
 const TICK_NS: u64 = 4_000_000;
+const NS_PER_S: u64 = 1_000_000_000;
 
 /// Reads the events of a text.
 pub(crate) struct Text<R> {
@@ -109,10 +111,16 @@ impl<R: Input> Text<R> {
         Ok(true)
     }
 
-    /// Before the first event is decoded: tells the decoder where the trace's clock stands, as far as
-    /// the events that are held back show it.
-    fn learn_clock(&mut self) {
+    /// Before the first event is decoded: tells the decoder what the text's header says, and where the
+    /// trace's clock stands, as far as the events that are held back show it.
+    fn learn(&mut self) {
         self.knows_clock = true;
+        if self.decoder.abi() == Abi::Unknown {
+            self.decoder.set_abi(Abi::of_machine(&self.origin.machine));
+        }
+        if self.origin.hz != 0 {
+            self.decoder.set_tick(NS_PER_S / u64::from(self.origin.hz));
+        }
         let is_monotonic = self.origin.clock == "mono";
         self.decoder.set_trace_clock(if is_monotonic {
             TraceClock::Monotonic
@@ -126,7 +134,7 @@ impl<R: Input> Text<R> {
         self.is_closed = true;
         self.reader.finish();
         if !self.knows_clock {
-            self.learn_clock();
+            self.learn();
         }
         self.reader.window.release_all(&mut self.decoder, batch);
         let has_events = self.reader.unit().is_some();
@@ -154,12 +162,9 @@ impl<R: Input> Source for Text<R> {
                 continue;
             }
             if !self.knows_clock {
-                self.learn_clock();
+                self.learn();
             }
             self.reader.release(&mut self.decoder, batch);
-            if self.decoder.abi() == Abi::Unknown && !self.origin.machine.is_empty() {
-                self.decoder.set_abi(Abi::of_machine(&self.origin.machine));
-            }
         }
         Ok(true)
     }

@@ -4,10 +4,11 @@ use super::events::{EVENTS, Events, Parsed, Reader};
 use super::head::{Head, Style, Unit, head, may_end_time};
 use super::notes::Notes;
 use super::window::{Place, Window};
-use super::{first_head, header};
+use super::{first_head, header, own};
 use crate::Origin;
 use memchr::memchr_iter;
 use tardy_ftrace::decode::Decoder;
+use tardy_model::event::TaskInfo;
 use tardy_model::{Batch, CpuId, TaskId};
 
 /// A wrapped event has at most this many lines; what is longer is not read.
@@ -35,7 +36,12 @@ pub(crate) struct LineReader {
     last_ns: u64,
     /// Calls are told by number, so events of single calls tell nothing new.
     has_numbered_calls: bool,
+    /// What is told of threads before the next event.
+    told: Vec<(TaskId, TaskInfo)>,
 }
+
+/// Threads of which something is told between two events, at most.
+const TOLD_MAX: usize = 1 << 20;
 
 #[derive(Clone, Copy, Default)]
 struct Cpu {
@@ -71,6 +77,7 @@ impl LineReader {
             first_ns: 0,
             last_ns: 0,
             has_numbered_calls: false,
+            told: Vec::new(),
         }
     }
 
@@ -107,6 +114,11 @@ impl LineReader {
         };
         if is_heading {
             header::read(line, origin);
+            if let Some(told) = own::task(line)
+                && self.told.len() < TOLD_MAX
+            {
+                self.told.push(told);
+            }
         }
         is_heading
     }
@@ -211,6 +223,15 @@ impl LineReader {
         cpu.last_ns = Some(head.time_ns);
         if let Some(count) = lost {
             self.window.push_loss(place, since_ns, count);
+        }
+        for (task, info) in self.told.drain(..) {
+            self.window.push_own(Place { task, ..place }, info.into());
+        }
+        if head.event == own::MARK_EVENT
+            && let Some(mark) = own::mark(body)
+        {
+            self.window.push_own(place, mark.into());
+            return None;
         }
         self.events.reader(head.event, body)
     }

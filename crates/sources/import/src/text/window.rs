@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::LazyLock;
 use tardy_ftrace::decode::{Decoder, EventId, Value};
 use tardy_model::event::Loss;
-use tardy_model::{Batch, CpuId, Event, TaskId};
+use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
 
 /// How many events are held back.
 pub(crate) const EVENTS_HELD_MAX: usize = 512;
@@ -46,7 +46,12 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Event(EventId),
-    Lost { since_ns: u64, count: u32 },
+    Lost {
+        since_ns: u64,
+        count: u32,
+    },
+    /// An event of the model's that the kernel has none for.
+    Own(Kind),
 }
 
 /// The place and time of what is put into the window.
@@ -109,6 +114,11 @@ impl Window {
     /// Takes a loss of events on a CPU.
     pub(crate) fn push_loss(&mut self, place: Place, since_ns: u64, count: u32) {
         self.take(place, What::Lost { since_ns, count });
+    }
+
+    /// Takes an event that the text tells as the model has it.
+    pub(crate) fn push_own(&mut self, place: Place, kind: Kind) {
+        self.take(place, What::Own(kind));
     }
 
     /// A slot at its place in the order. It goes behind others of the same time.
@@ -237,6 +247,12 @@ impl Slot {
                 batch.events.push(Event::new(time_ns, cpu, task, loss.into()));
                 return;
             }
+            What::Own(kind) => {
+                let event = Event::new(time_ns, cpu, task, kind);
+                decoder.introduce(&[event]);
+                batch.events.push(event);
+                return;
+            }
         };
         let mut start = usize::from(self.name_bytes);
         if start > 0 {
@@ -276,7 +292,7 @@ mod tests {
         window.release_all(&mut decoder, &mut batch);
         let told = batch.events.iter().map(|event| {
             let loss = match event.kind() {
-                tardy_model::Kind::Loss(loss) => Some(loss),
+                Kind::Loss(loss) => Some(loss),
                 _ => None,
             };
             (event.time_ns, event.cpu.0, loss)

@@ -21,12 +21,41 @@ static __always_inline __u32 sleeper_of(struct hrtimer *timer)
 	return task ? BPF_CORE_READ(task, pid) : 0;
 }
 
+/* No system call has this number, nor does the kernel say so of a task that is in none. */
+#define CALL_NONE ((__u32)-1)
+
+#if defined(__TARGET_ARCH_x86)
+#define CALL_OF(regs) ((regs)->orig_ax)
+#else
+#define CALL_OF(regs) ((regs)->syscallno)
+#endif
+
+/*
+ * The system call that the current task is in, which must be in task context: only that its
+ * registers were saved when it came into the kernel. A task that came by a fault or an interrupt is
+ * in none, which is what the kernel keeps for it too. Needs Linux 5.15.
+ */
+static __always_inline __u32 current_call(void)
+{
+	struct task_struct *task;
+	struct pt_regs *regs;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___calls, BPF_FUNC_task_pt_regs___calls))
+		return CALL_NONE;
+	task = bpf_get_current_task_btf();
+	if (task->flags & PF_KTHREAD)
+		return CALL_NONE;
+	regs = (void *)bpf_task_pt_regs(task);
+	return (__u32)CALL_OF(regs);
+}
+
 /*
  * The record of a timer is followed by its definition, which the recorder turns into an id: the
- * function in the place of the time, the owner in that of the task, the address, the clock.
+ * function in the place of the time, the owner in that of the task, the address, the clock, the
+ * system call.
  */
 static __always_inline void put_hrtimer(const struct claim *claim, struct hrtimer *timer, __u8 tag,
-					__u8 mode, __u32 owner)
+					__u8 mode, __u32 owner, __u32 call)
 {
 	__s64 soft_ns = timer->_softexpires;
 	__s64 slack_ns = timer->node.expires - soft_ns;
@@ -41,7 +70,7 @@ static __always_inline void put_hrtimer(const struct claim *claim, struct hrtime
 	definition->flags = 0;
 	definition->a = (__u64)timer;
 	definition->b = timer->base->clockid;
-	definition->c = 0;
+	definition->c = call;
 	publish(definition, function);
 	put(claim, 0, current_task(), tag, mode, soft_ns,
 	    slack_ns > 0xffffffff ? 0xffffffff : (__u32)slack_ns, 0);
@@ -52,11 +81,15 @@ int on_hrtimer_start(__u64 *ctx)
 {
 	struct hrtimer *timer = (void *)ARGUMENT(0);
 	struct claim claim;
+	/*
+	 * A sleeper arms its timer itself, in task context; that spares two reads through pointers.
+	 * Of all other timers the function tells what call they are for, if any.
+	 */
+	bool sleeper = is_sleeper(timer);
 
-	/* A sleeper arms its timer itself; that spares two reads through pointers. */
 	if (claim_slots(&claim, 2))
 		put_hrtimer(&claim, timer, TAG_TIMER_ARM, (__u8)ARGUMENT(1),
-			    is_sleeper(timer) ? current_task() : 0);
+			    sleeper ? current_task() : 0, sleeper ? current_call() : CALL_NONE);
 	return 0;
 }
 
@@ -70,7 +103,7 @@ int on_hrtimer_expire_entry(__u64 *ctx)
 		put_hrtimer(&claim, timer, TAG_EXPIRE_BEGIN,
 			    (timer->is_rel ? MODE_REL : 0) | (timer->is_soft ? MODE_SOFT : 0) |
 				    (timer->is_hard ? MODE_HARD : 0),
-			    sleeper_of(timer));
+			    sleeper_of(timer), CALL_NONE);
 	return 0;
 }
 

@@ -6,11 +6,12 @@ use super::tasks::Tree;
 use super::{PACKET, bundle};
 use crate::Contents;
 use prost::Message;
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::io::{self, BufReader, Read};
 use tardy_perfetto::wire::{Fields, VARINT_BYTES_MAX, varint};
 use tardy_perfetto::{
-    ClockSnapshot, InternedData, ProcessTree, SystemInfo, TracePacketDefaults, clock, sequence,
+    ClockSnapshot, InternedData, ProcessTree, SystemInfo, TracePacketDefaults, clock, own, sequence,
 };
 
 /// A packet longer than this is passed over: whole bundles are some hundred kilobytes at most.
@@ -35,6 +36,9 @@ const CPUS_MAX: u32 = 8192;
 
 /// Writers of packets that are told apart; what others intern is not kept.
 const SEQUENCES_MAX: usize = 1 << 14;
+
+/// CPUs by writer; bundles of others are left out, and a note counts them.
+const WRITERS_MAX: usize = 1 << 16;
 
 /// Names of functions that are kept, and their bytes; beyond, functions are shown by number.
 const SYMBOLS_MAX: usize = 1 << 20;
@@ -154,7 +158,7 @@ impl Damage {
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
     text: Vec<u8>,
-    by_number: HashMap<(u32, u64), (u32, u32)>,
+    by_number: FxHashMap<(u32, u64), (u32, u32)>,
 }
 
 impl Symbols {
@@ -269,7 +273,7 @@ struct Place {
 #[derive(Default)]
 struct Builder {
     writers: HashMap<(u32, u32), Writer>,
-    sequences: HashMap<u32, Sequence>,
+    sequences: FxHashMap<u32, Sequence>,
     scopes: u32,
     bundles: usize,
     blocks: Vec<Block>,
@@ -396,7 +400,12 @@ impl Builder {
         if glance.cpu >= CPUS_MAX || self.bundles >= BUNDLES_MAX {
             return;
         }
-        let writer = self.writers.entry((glance.cpu, sequence_id)).or_default();
+        let key = (glance.cpu, sequence_id);
+        if self.writers.len() >= WRITERS_MAX && !self.writers.contains_key(&key) {
+            self.flaws.other_recorders += 1;
+            return;
+        }
+        let writer = self.writers.entry(key).or_default();
         let is_first = writer.bundles.is_empty() && !writer.lost;
         writer.lost |= glance.lost || (!is_first && writer.drops != sequence.drops);
         writer.drops = sequence.drops;
@@ -524,6 +533,10 @@ impl Ticks {
 
     /// At `stamp_ns` there had been `ticks`.
     pub(super) fn take(&mut self, stamp_ns: u64, ticks: u64) {
+        if ticks == stamp_ns.wrapping_add(own::TICKS_AHEAD) {
+            self.tick_ns = Some(1.0);
+            return;
+        }
         let (first_ns, first_ticks) = *self.first.get_or_insert((stamp_ns, ticks));
         let (passed_ns, passed) = (stamp_ns.abs_diff(first_ns), ticks.abs_diff(first_ticks));
         if passed >= TICKS_APART && passed_ns > 0 {

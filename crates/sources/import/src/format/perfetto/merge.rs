@@ -165,7 +165,9 @@ impl Merge {
         for cpu in &mut merge.cpus {
             // What it had before has been dropped from the trace.
             let before = merge.clocks.monotonic_ns(StampClock::Boot, cpu.bundle.previous_end);
-            cpu.lost |= cpu.bundle.previous_end != 0 && before > merge.begins_ns;
+            cpu.lost |= cpu.bundle.previous_end != 0
+                && before > merge.begins_ns
+                && !cpu.bundle.begins_with_its_loss();
         }
         Ok(merge)
     }

@@ -106,11 +106,13 @@ fn own_event<'a>(name: &[u8], named: &Named<'a>) -> Option<Said<'a>> {
             Loss { since_ns: named.number(own::SINCE)?, count: named.number(own::COUNT)? as u32 }
                 .into()
         }
-        own::RELEASED => {
-            let prio = Prio(named.number(own::PRIO)? as i16);
-            let target = TaskId(named.number(own::PID)? as u32);
-            Priority { target, old: prio, new: prio, released: true }.into()
+        own::PRIORITY => Priority {
+            target: TaskId(named.number(own::PID)? as u32),
+            old: Prio(named.number(own::OLD_PRIO)? as i16),
+            new: Prio(named.number(own::NEW_PRIO)? as i16),
+            released: named.number(own::RELEASED)? != 0,
         }
+        .into(),
         own::POLLS => return Some(Said::Polls(named.number(own::STATE)? as u32)),
         own::ARMED => return armed(named),
         _ => return None,

@@ -3,13 +3,13 @@
 //! The decoder names an event's fields as the kernel does, and Perfetto's schema has the same names;
 //! so what is read here follows from both, and no event is named.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tardy_ftrace::decode::{EventId, Value};
 use tardy_perfetto::wire::{self, Fields};
 use tardy_perfetto::{Described, FtraceEvent};
 
 /// Values that an event has at most; the longest has 7.
-pub(super) const VALUES_MAX: usize = 12;
+pub(super) const VALUES_MAX: usize = 8;
 
 /// Fields of a message that can be read: those below this number.
 const NUMBERS_MAX: usize = 64;
@@ -95,8 +95,8 @@ pub(super) struct Plans {
     /// Places in `plans` and 1 more, by the number of an event's field in `FtraceEvent`.
     by_number: Vec<u16>,
     /// The same for those that the trace describes.
-    described: HashMap<u32, u16>,
-    by_name: HashMap<&'static [u8], EventId>,
+    described: FxHashMap<u32, u16>,
+    by_name: FxHashMap<&'static [u8], EventId>,
 }
 
 /// What is in an event, by the number of its message.
@@ -119,7 +119,7 @@ impl Plans {
         let mut plans = Self {
             plans: Vec::new(),
             by_number: Vec::new(),
-            described: HashMap::new(),
+            described: FxHashMap::default(),
             by_name: EventId::all().map(|event| (event.name().as_bytes(), event)).collect(),
         };
         for field in FtraceEvent::MESSAGE.map_or(&[][..], |message| message.fields) {
@@ -237,6 +237,11 @@ mod tests {
                 assert!(has, "{}.{wanted}", plan.event.name());
             }
         }
+    }
+
+    #[test]
+    fn every_event_has_room_for_its_values() {
+        assert!(EventId::all().all(|event| event.fields().len() <= VALUES_MAX));
     }
 
     #[test]

@@ -60,6 +60,7 @@ impl Trace {
             kernel_release: system.kernel_release,
             machine: system.machine,
             cpus: system.cpus.max(cpus.last().map_or(0, |last| u32::from(last.cpu) + 1)),
+            hz: 0,
             written_by: system.written_by,
         };
         let suspensions = clocks.suspensions();

@@ -148,6 +148,7 @@ impl Reader {
             kernel_release: word(2),
             machine: if uname.len() >= 4 { machine } else { String::new() },
             cpus: told.cpus.max(u32::try_from(buffer.cpus.len()).unwrap_or(u32::MAX)),
+            hz: 0,
             written_by: format!("trace-cmd {}", told.version).trim_end().to_owned(),
         };
         let merge = Merge::new(&data, lanes(buffer), stamps)?;

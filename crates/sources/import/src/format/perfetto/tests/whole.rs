@@ -191,7 +191,12 @@ fn own_events() {
         vec![
             own(10, 7, own::TASK, &[(own::PROCESS, 5), (own::FLAGS, 12)]),
             own(20, 7, own::MARK, &[(own::EXPIRY, 15), (own::SEQUENCE, 3)]),
-            own(30, 7, own::RELEASED, &[(own::PID, 7), (own::PRIO, 19)]),
+            own(
+                30,
+                7,
+                own::PRIORITY,
+                &[(own::PID, 7), (own::OLD_PRIO, 19), (own::NEW_PRIO, 19), (own::RELEASED, 1)],
+            ),
             own(40, 7, own::LOSS, &[(own::SINCE, 35), (own::COUNT, 9)]),
             own(50, 0, own::POLLS, &[(own::STATE, 0)]),
             idle(50, 0),

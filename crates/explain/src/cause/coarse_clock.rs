@@ -1,0 +1,33 @@
+//! The timer could only fire with a tick.
+
+use super::{Rule, Weight};
+use crate::piece::{Phase, Piece};
+use tardy_model::{Cause, Culprit, TaskId};
+
+/// Expiry → the tick with which the timer wheel got to this timer. It is looked at once a tick, and
+/// timers that were armed long ahead lie in slots of several ticks. What the tick itself was late by
+/// is not part of it, where the tick's own timer was seen.
+pub(super) struct CoarseClock;
+
+impl Rule for CoarseClock {
+    fn cause(&self) -> Cause {
+        Cause("coarse_clock")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "the timer is one of the timer wheel, which fires with a tick only"
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        let timer = Culprit::Timer(piece.case.timer, TaskId::IDLE);
+        (piece.phase == Phase::Coarse).then_some(timer)
+    }
+
+    fn advice(&self, _: &Weight<'_>) -> Option<String> {
+        Some(
+            "wait by a high-resolution timer: clock_nanosleep or timerfd; usleep_range or \
+             schedule_hrtimeout in the kernel"
+                .to_owned(),
+        )
+    }
+}

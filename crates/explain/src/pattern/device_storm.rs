@@ -1,0 +1,214 @@
+//! A high-resolution timer that is moved thousands of times a second.
+
+use super::{Evidence, Found, Pattern, Scene, Watcher, percent};
+use crate::device::{Devices, Programming, TICKS, Why};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tardy_model::{CpuId, Culprit, Event, Kind, Tables, TaskId, TimerClass, TimerId};
+
+/// A timeout that is put off all the time and hardly ever fires, each time by the high-resolution
+/// timers, which program the clock-event device whenever the first of them changes.
+pub(super) struct DeviceStorm;
+
+impl Pattern for DeviceStorm {
+    fn name(&self) -> &'static str {
+        "device_storm"
+    }
+
+    fn title(&self) -> &'static str {
+        "a high-resolution timer is moved all the time, and the clock-event device with it"
+    }
+
+    fn reference(&self) -> &'static str {
+        "linux-kernel, Thomas Gleixner, \"Re: [PATCH] hrtimer: Update softirq_expires_next correctly \
+         after __hrtimer_get_next_event()\", 21 April 2021"
+    }
+
+    fn causes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn find(&self, _: &Scene<'_>, _: &mut Evidence) -> bool {
+        false
+    }
+
+    fn watcher(&self) -> Option<Box<dyn Watcher>> {
+        Some(Box::new(Moves::default()))
+    }
+
+    fn is_worth_telling(&self, found: &Found) -> bool {
+        !found.watched.is_empty()
+    }
+
+    fn words(&self, found: &Found) -> String {
+        let figure = |name| found.figure(name).unwrap_or_default();
+        format!(
+            "{} moved a timer {:.0} times in {:.2} s, {:.0} a second, and it fired {:.0} times; that \
+             programmed the clock-event device {:.0} times a second, {} of the moves. High-resolution \
+             timers are made to fire precisely, not to be put off: use the timer wheel in the kernel \
+             (mod_timer), move the timeout in user space only when it fires (look then whether it is \
+             due), or arm it once a batch.",
+            found.names(),
+            figure("moves"),
+            figure("followed_ns") / 1e9,
+            figure("moves_per_s"),
+            figure("expiries"),
+            figure("programmings_per_s"),
+            percent(figure("programming_share")),
+        )
+    }
+}
+
+/// A timer moved so often within [`WINDOW_NS`] is followed from then on.
+const MOVES_MIN: u32 = 200;
+const WINDOW_NS: u64 = 100_000_000;
+
+/// Timers of a storm that are told apart; of more, nothing is said.
+const STORMS_MAX: usize = 256;
+
+/// Counts how often each timer is armed without having fired. Only once one is a storm, what the
+/// devices do is followed as well, because that costs ten times as much.
+#[derive(Debug, Default)]
+struct Moves {
+    /// By timer.
+    timers: Vec<Moved>,
+    storms: FxHashMap<TimerId, Storm>,
+    devices: Option<Box<Devices>>,
+    /// Where it is known what the device is set for: a timer interrupt has ended there.
+    known: FxHashSet<CpuId>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Moved {
+    since_ns: u64,
+    moves: u32,
+    armed: bool,
+    is_storm: bool,
+}
+
+/// A timer that is a storm, from when it was noticed.
+#[derive(Clone, Copy, Debug)]
+struct Storm {
+    from_ns: u64,
+    to_ns: u64,
+    moves: u64,
+    expiries: u64,
+    /// Moves that programmed the device, once or, where cancel and arm both did, twice.
+    programmed: u64,
+    programmings: u64,
+    /// The device was programmed for the sake of the move that goes on.
+    this_one: bool,
+    by: TaskId,
+}
+
+impl Watcher for Moves {
+    #[inline]
+    fn event(&mut self, event: &Event, tables: &Tables) {
+        match event.kind() {
+            Kind::TimerArm(arm) => self.armed(event, arm.timer, tables),
+            Kind::ExpireBegin(begin) => self.expired(begin.timer),
+            _ => {}
+        }
+        if self.devices.is_some() {
+            self.follow(event, tables);
+        }
+    }
+
+    fn watched(&self, _: u64) -> Vec<(&'static str, f64)> {
+        let storms = || self.storms.values();
+        let Some(from_ns) = storms().map(|storm| storm.from_ns).min() else { return Vec::new() };
+        let to_ns = storms().map(|storm| storm.to_ns).max().unwrap_or(from_ns);
+        let sum = |of: fn(&Storm) -> u64| storms().map(of).sum::<u64>() as f64;
+        let (moves, followed_ns) = (sum(|storm| storm.moves), (to_ns - from_ns).max(1) as f64);
+        if moves < f64::from(MOVES_MIN) {
+            return Vec::new();
+        }
+        vec![
+            ("moves", moves),
+            ("followed_ns", followed_ns),
+            ("moves_per_s", moves / followed_ns * 1e9),
+            ("expiries", sum(|storm| storm.expiries)),
+            ("programmings_per_s", sum(|storm| storm.programmings) / followed_ns * 1e9),
+            ("programming_share", sum(|storm| storm.programmed) / moves),
+        ]
+    }
+
+    fn people(&self) -> Vec<Culprit> {
+        let mut storms: Vec<_> = self.storms.iter().collect();
+        storms.sort_by_key(|(timer, storm)| (std::cmp::Reverse(storm.moves), **timer));
+        storms.into_iter().map(|(timer, storm)| Culprit::Timer(*timer, storm.by)).collect()
+    }
+}
+
+impl Moves {
+    fn armed(&mut self, event: &Event, timer: TimerId, tables: &Tables) {
+        let at = timer.0 as usize;
+        if timer == TimerId::UNKNOWN || timer.0 >= Tables::ENTRIES_MAX {
+            return;
+        }
+        if at >= self.timers.len() {
+            self.timers.resize(at + 1, Moved::default());
+        }
+        let moved = &mut self.timers[at];
+        if !std::mem::replace(&mut moved.armed, true) {
+            return;
+        }
+        if moved.is_storm {
+            if let Some(storm) = self.storms.get_mut(&timer) {
+                storm.this_one = false;
+                storm.to_ns = event.time_ns;
+                if self.known.contains(&event.cpu) {
+                    storm.moves += 1;
+                } else {
+                    storm.from_ns = event.time_ns;
+                }
+            }
+            return;
+        }
+        if event.time_ns.saturating_sub(moved.since_ns) > WINDOW_NS {
+            *moved = Moved { since_ns: event.time_ns, armed: true, ..Moved::default() };
+        }
+        moved.moves += 1;
+        if moved.moves < MOVES_MIN || self.storms.len() >= STORMS_MAX {
+            return;
+        }
+        // The tick is moved whenever a CPU goes idle, which is another story.
+        let def = tables.timer(timer);
+        if def.class == TimerClass::Hrtimer && !TICKS.contains(&tables.name(def.function)) {
+            moved.is_storm = true;
+            self.devices.get_or_insert_default();
+            let storm = Storm {
+                from_ns: event.time_ns,
+                to_ns: event.time_ns,
+                moves: 0,
+                expiries: 0,
+                programmed: 0,
+                programmings: 0,
+                this_one: false,
+                by: event.task,
+            };
+            self.storms.insert(timer, storm);
+        }
+    }
+
+    fn expired(&mut self, timer: TimerId) {
+        let Some(moved) = self.timers.get_mut(timer.0 as usize) else { return };
+        moved.armed = false;
+        if moved.is_storm
+            && let Some(storm) = self.storms.get_mut(&timer)
+        {
+            storm.expiries += 1;
+        }
+    }
+
+    fn follow(&mut self, event: &Event, tables: &Tables) {
+        let Self { devices: Some(devices), storms, known, .. } = self else { return };
+        devices.event(event, tables, &mut |programming: &Programming| {
+            if programming.why == Why::Interrupt {
+                known.insert(programming.cpu);
+            } else if let Some(storm) = storms.get_mut(&programming.timer.id) {
+                storm.programmings += 1;
+                storm.programmed += u64::from(!std::mem::replace(&mut storm.this_one, true));
+            }
+        });
+    }
+}

@@ -1,0 +1,52 @@
+//! Timers that can only fire with a tick.
+
+use super::{Evidence, Found, Pattern, Scene, percent, us};
+
+/// A thread is woken by a timer of the timer wheel, which is looked at once a tick, and in larger
+/// steps the further away a timer is.
+pub(super) struct JiffyTimers;
+
+impl Pattern for JiffyTimers {
+    fn name(&self) -> &'static str {
+        "jiffy_timers"
+    }
+
+    fn title(&self) -> &'static str {
+        "timers that fire only with a tick"
+    }
+
+    fn reference(&self) -> &'static str {
+        "Thomas Gleixner, \"timers: Switch to a non-cascading wheel\" (2016, kernels since 4.8): a timer \
+         is late by up to an eighth of its timeout; kernel/time/timer.c"
+    }
+
+    fn causes(&self) -> &'static [&'static str] {
+        &["coarse_clock"]
+    }
+
+    fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
+        for segment in scene.of("coarse_clock") {
+            evidence.at(segment.start_ns);
+            evidence.count(segment.ns);
+            evidence.blame(segment.culprit, segment.ns);
+        }
+        true
+    }
+
+    fn words(&self, found: &Found) -> String {
+        let Some(worst) = &found.worst else { return String::new() };
+        format!(
+            "In {} of {} wakeups the timer ({}) is one of the timer wheel, which fires with a tick only: \
+             it waited {} for the right one on average and up to {} ({}), {} of all lateness. Wait by a \
+             high-resolution timer instead (clock_nanosleep, timerfd, or usleep_range and \
+             schedule_hrtimeout in the kernel); a higher HZ makes the steps smaller.",
+            found.wakeups,
+            found.of_wakeups,
+            found.names(),
+            us(found.count_mean as u64),
+            us(found.count_max),
+            worst.victim.name,
+            percent(found.share),
+        )
+    }
+}

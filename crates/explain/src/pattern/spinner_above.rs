@@ -1,0 +1,96 @@
+//! One task above that does not let go.
+
+use super::{Evidence, Found, Pattern, Scene, percent, prio_words, us};
+use tardy_model::{Culprit, TaskId};
+
+/// Shorter stretches are work.
+const STRETCH_NS_MIN: u64 = 500_000;
+
+/// One task of higher priority takes most of a lateness, in stretches of half a millisecond or more.
+pub(super) struct SpinnerAbove;
+
+/// A task's time without anybody else's between, as it is found.
+struct Run {
+    task: TaskId,
+    start_ns: u64,
+    ns: u64,
+}
+
+impl Pattern for SpinnerAbove {
+    fn name(&self) -> &'static str {
+        "spinner_above"
+    }
+
+    fn title(&self) -> &'static str {
+        "one task of higher priority hardly lets go of the CPU"
+    }
+
+    fn reference(&self) -> &'static str {
+        "sched(7), SCHED_FIFO: a thread runs until it blocks, is preempted by one of higher priority, or \
+         yields"
+    }
+
+    fn causes(&self) -> &'static [&'static str] {
+        &["higher_priority"]
+    }
+
+    fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
+        let wakeup = scene.wakeup;
+        if wakeup.lateness_ns < STRETCH_NS_MIN {
+            return false;
+        }
+        let mut longest: Option<Run> = None;
+        let mut run: Option<Run> = None;
+        for segment in &wakeup.segments {
+            match (segment.cause.0, segment.culprit, &mut run) {
+                ("higher_priority", Culprit::Task(task), Some(run)) if run.task == task => {
+                    run.ns += segment.ns;
+                }
+                ("higher_priority", Culprit::Task(task), _) => {
+                    run = Some(Run { task, start_ns: segment.start_ns, ns: segment.ns });
+                }
+                // An interrupt breaks into its run, and does not end it.
+                ("interrupts" | "stacked_timers", ..) => {}
+                _ => run = None,
+            }
+            if let Some(run) = &run
+                && longest.as_ref().is_none_or(|longest| run.ns > longest.ns)
+            {
+                longest = Some(Run { ..*run });
+            }
+        }
+        let Some(longest) = longest.filter(|run| run.ns >= STRETCH_NS_MIN) else { return false };
+        let culprit = Culprit::Task(longest.task);
+        let ns: u64 = scene
+            .of("higher_priority")
+            .filter(|segment| segment.culprit == culprit)
+            .map(|segment| segment.ns)
+            .sum();
+        // Tasks of the same priority, and any of the fair class, take turns.
+        let above =
+            scene.prio(longest.task).filter(|prio| *prio < wakeup.prio && prio.is_realtime());
+        let Some(prio) = above else { return false };
+        evidence.at(longest.start_ns);
+        evidence.count(longest.ns);
+        evidence.prio(prio);
+        evidence.blame(culprit, ns);
+        ns.saturating_mul(2) > wakeup.lateness_ns
+    }
+
+    fn words(&self, found: &Found) -> String {
+        let Some(worst) = &found.worst else { return String::new() };
+        format!(
+            "In {} of {} wakeups {} ran first, for {} at once on average and at most {}, {} of all \
+             lateness; in the worst one, {}'s, it had {}. Let it sleep or wait for an event instead of \
+             polling; else give it a CPU of its own, or a priority below the thread's.",
+            found.wakeups,
+            found.of_wakeups,
+            found.names(),
+            us(found.count_mean as u64),
+            us(found.count_max),
+            percent(found.share),
+            worst.victim.name,
+            worst.prio.map(prio_words).unwrap_or_default(),
+        )
+    }
+}

@@ -1,0 +1,507 @@
+//! What happened on a wakeup's way, in order: made only of the few wakeups that are kept whole.
+
+use crate::cpu::{Cpu, Expiry};
+use crate::piece::{Activity, Phase};
+use crate::story::{Stage, Story};
+use crate::threads::{Change, Doing, Threads};
+use crate::wait::Wait;
+use tardy_model::event::{Irq, TaskState, softirq};
+use tardy_model::{
+    BlockedOn, Boost, Cause, CpuId, Culprit, Link, NameId, StretchKind, Tables, TaskId, Wakeup,
+    WakeupKind,
+};
+
+/// Steps of one wakeup that are kept; of more, those in the middle are left out, and counted.
+const STEPS_MAX: usize = 2000;
+
+/// Parts of a lateness below this share are told by the sum alone.
+const SPENT_SHARE_MIN: f64 = 0.05;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// When.
+    pub time_ns: u64,
+    /// Where, as far as it is known.
+    pub cpu: Option<CpuId>,
+    /// What.
+    pub what: Happened,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Happened {
+    /// Somebody was woken who later woke the victim, or the next one on the way to it.
+    Led {
+        /// Who woke.
+        link: Link,
+        /// Who was woken.
+        woken: Culprit,
+    },
+    /// The victim's timer was armed.
+    Armed {
+        /// By whom.
+        by: TaskId,
+        /// The function of the timer.
+        function: NameId,
+        /// It is one of the timer wheel.
+        of_wheel: bool,
+    },
+    /// The time that the victim had asked for.
+    Expiry {
+        /// How much later the timer may fire.
+        slack_ns: u32,
+        /// It is one of the timer wheel.
+        of_wheel: bool,
+    },
+    /// The interrupt begins that fires the timer.
+    Interrupt(Irq),
+    /// The softirq is raised that runs the timer.
+    Raised(u32),
+    /// It begins.
+    SoftirqBegins(u32),
+    /// The timer's own callback begins.
+    Callback {
+        /// Its function.
+        function: NameId,
+        /// The timer is one of the timer wheel.
+        of_wheel: bool,
+    },
+    /// The victim enters the call for a lock.
+    Asks,
+    /// The victim is made runnable for the first time.
+    Woken {
+        /// By whom.
+        by: Culprit,
+        /// The function that a kworker worked on.
+        work: NameId,
+        /// It is its first run.
+        started: bool,
+        /// Where it is to run.
+        on: CpuId,
+    },
+    /// Its wait is ended.
+    WokenAgain {
+        /// By whom; [`TaskId::IDLE`] where no task did.
+        by: TaskId,
+        /// Where it is to run.
+        on: CpuId,
+    },
+    /// It is moved to another CPU's queue.
+    Moved(CpuId),
+    /// It runs.
+    Runs {
+        /// Who ran before.
+        instead_of: Option<TaskId>,
+        /// For how long it had not run although it could have.
+        waited_ns: u64,
+        /// It had lost the CPU, rather than been woken.
+        preempted: bool,
+    },
+    /// It loses the CPU.
+    Preempted(Culprit),
+    /// It touches a page that is not there.
+    Faults,
+    /// It is about to handle a signal.
+    Signalled(u32),
+    /// It waits.
+    Blocks {
+        /// In which state.
+        state: TaskState,
+        /// For what.
+        on: BlockedOn,
+        /// Who has that, where it is known.
+        holder: TaskId,
+        /// Who runs then.
+        next: Culprit,
+    },
+    /// A priority is lent or given back.
+    Boosted {
+        /// How.
+        boost: Boost,
+        /// How many times this task has been lent one in this wakeup.
+        count: usize,
+        /// The wait that follows, where one does.
+        on: Option<BlockedOn>,
+    },
+    /// Who has what the victim waits for comes to run.
+    HolderRuns {
+        /// Who.
+        holder: TaskId,
+        /// Who ran before.
+        instead_of: Option<TaskId>,
+    },
+    /// It loses the CPU.
+    HolderPreempted {
+        /// Who.
+        holder: TaskId,
+        /// Who runs then.
+        by: Culprit,
+        /// It has not finished its unlock.
+        in_unlock: bool,
+    },
+    /// It sleeps.
+    HolderSleeps {
+        /// Who.
+        holder: TaskId,
+        /// In which state.
+        state: TaskState,
+    },
+    /// It begins to give up what the victim waits for.
+    Unlocks {
+        /// Who.
+        holder: TaskId,
+        /// By which futex operation.
+        op: u16,
+    },
+    /// A good part of the lateness, from here on.
+    Spent {
+        /// The cause.
+        cause: Cause,
+        /// The culprits, in order of time.
+        parts: Vec<(Culprit, u64)>,
+        /// How long.
+        ns: u64,
+    },
+    /// The victim is back in user space.
+    Back {
+        /// It told so itself.
+        by_mark: bool,
+    },
+    /// So many steps are left out here.
+    LeftOut(usize),
+}
+
+impl Step {
+    /// Everybody who is named.
+    pub fn people(&self) -> Vec<Culprit> {
+        match &self.what {
+            Happened::Led { link, woken } => vec![link.by, *woken, Culprit::Function(link.work)],
+            Happened::Armed { by, function, .. } => {
+                vec![Culprit::Task(*by), Culprit::Function(*function)]
+            }
+            Happened::Callback { function, .. } => vec![Culprit::Function(*function)],
+            Happened::Interrupt(irq) => vec![Culprit::Irq(*irq)],
+            Happened::Woken { by, work, .. } => vec![*by, Culprit::Function(*work)],
+            Happened::WokenAgain { by, .. } => vec![Culprit::Task(*by)],
+            Happened::Runs { instead_of, .. } => {
+                instead_of.iter().copied().map(Culprit::Task).collect()
+            }
+            Happened::Preempted(by) => vec![*by],
+            Happened::Blocks { holder, next, .. } => vec![Culprit::Task(*holder), *next],
+            Happened::HolderRuns { holder, instead_of } => {
+                let both = [Some(*holder), *instead_of];
+                both.into_iter().flatten().map(Culprit::Task).collect()
+            }
+            Happened::HolderPreempted { holder, by, .. } => vec![Culprit::Task(*holder), *by],
+            Happened::HolderSleeps { holder, .. } | Happened::Unlocks { holder, .. } => {
+                vec![Culprit::Task(*holder)]
+            }
+            // Boosts and parts have the wakeup's own people; the rest names nobody.
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What is needed to tell a wakeup's steps.
+pub(crate) struct Teller<'a> {
+    pub(crate) story: Option<&'a Story>,
+    pub(crate) wakeup: &'a Wakeup,
+    pub(crate) by_mark: bool,
+    pub(crate) cpus: &'a [Cpu],
+    pub(crate) threads: &'a Threads,
+    pub(crate) tables: &'a Tables,
+}
+
+impl Teller<'_> {
+    /// All steps, in order.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        self.chain(&mut steps);
+        self.timer(&mut steps);
+        self.locks(&mut steps);
+        self.stages(&mut steps);
+        self.spent(&mut steps);
+        let wakeup = self.wakeup;
+        if wakeup.to_user {
+            let time_ns = wakeup.expiry_ns + wakeup.lateness_ns;
+            let what = Happened::Back { by_mark: self.by_mark };
+            steps.push(Step { time_ns, cpu: Some(wakeup.cpu), what });
+        }
+        // What happens at the same time stays in the order above.
+        steps.sort_by_key(|step| step.time_ns);
+        leave_out(&mut steps);
+        steps
+    }
+
+    /// Who woke whom before somebody woke the victim.
+    fn chain(&self, steps: &mut Vec<Step>) {
+        let chain = &self.wakeup.chain;
+        for pair in chain.windows(2).rev() {
+            let (link, woken) = (pair[1], pair[0].by);
+            let what = Happened::Led { link, woken };
+            steps.push(Step { time_ns: link.time_ns, cpu: None, what });
+        }
+    }
+
+    fn timer(&self, steps: &mut Vec<Step>) {
+        let wakeup = self.wakeup;
+        let fired = self.story.and_then(|story| story.fired);
+        if !matches!(wakeup.kind, WakeupKind::Timer | WakeupKind::MarkOnly) {
+            return;
+        }
+        let Some(Fired { expiry, armed, cpu }) = fired else {
+            let what = Happened::Expiry { slack_ns: 0, of_wheel: false };
+            steps.push(Step { time_ns: wakeup.expiry_ns, cpu: None, what });
+            return;
+        };
+        let Expiry { of_wheel, slack_ns, .. } = expiry;
+        let function = self.tables.timer(wakeup.timer).function;
+        let mut step = |time_ns, cpu, what| steps.push(Step { time_ns, cpu, what });
+        if let Some((time_ns, by)) = armed {
+            step(time_ns, None, Happened::Armed { by, function, of_wheel });
+        }
+        let cpu = Some(cpu);
+        step(wakeup.expiry_ns, cpu, Happened::Expiry { slack_ns, of_wheel });
+        if let Some(time_ns) = expiry.interrupt_ns
+            && let Some(Activity::Irq(irq)) = self.activity_at(cpu, time_ns)
+        {
+            step(time_ns, cpu, Happened::Interrupt(irq));
+        }
+        if let Some((raised_ns, begin_ns)) = expiry.softirq {
+            let vector = if of_wheel { softirq::TIMER } else { softirq::HRTIMER };
+            if let Some(raised_ns) = raised_ns {
+                step(raised_ns, cpu, Happened::Raised(vector));
+            }
+            step(begin_ns, cpu, Happened::SoftirqBegins(vector));
+        }
+        step(expiry.begin_ns, cpu, Happened::Callback { function, of_wheel });
+    }
+
+    /// The victim's own phases.
+    fn stages(&self, steps: &mut Vec<Step>) {
+        let Some(story) = self.story else { return };
+        let mut waits = story.waits.iter();
+        let mut before: Option<&Stage> = None;
+        let mut could_run_ns = self.wakeup.expiry_ns;
+        let mut preempted = false;
+        let mut ended_by = TaskId::IDLE;
+        for stage in &story.stages {
+            let Stage { start_ns: time_ns, phase, cpu, waker_cpu } = *stage;
+            let mut step = |cpu, what| steps.push(Step { time_ns, cpu: Some(cpu), what });
+            let was = before.map(|before| before.phase);
+            match (phase, was) {
+                (Phase::Running, None) => step(cpu, Happened::Asks),
+                (Phase::Running, _) => {
+                    let instead_of = self.base_before(cpu, time_ns);
+                    let waited_ns = time_ns - could_run_ns;
+                    step(cpu, Happened::Runs { instead_of, waited_ns, preempted });
+                }
+                (Phase::Faulting, _) => step(cpu, Happened::Faults),
+                (Phase::Blocked | Phase::BlockedOnPage, _) => {
+                    let next = self.activity_at(Some(cpu), time_ns);
+                    let next = next.map_or(Culprit::Nobody, Activity::culprit);
+                    if let Some(wait) = waits.next() {
+                        ended_by = wait.ended_by_whom();
+                        let StretchKind::Blocked { state, on, holder } = wait.kind() else {
+                            return;
+                        };
+                        step(cpu, Happened::Blocks { state, on, holder, next });
+                    }
+                }
+                (Phase::Runnable, Some(Phase::Running | Phase::Faulting)) => {
+                    let by = self.activity_at(Some(cpu), time_ns);
+                    step(cpu, Happened::Preempted(by.map_or(Culprit::Nobody, Activity::culprit)));
+                    (could_run_ns, preempted) = (time_ns, true);
+                }
+                (Phase::Runnable, Some(Phase::Blocked | Phase::BlockedOnPage)) => {
+                    step(waker_cpu, Happened::WokenAgain { by: ended_by, on: cpu });
+                    (could_run_ns, preempted) = (time_ns, false);
+                }
+                (Phase::Runnable, Some(Phase::Runnable | Phase::Placing)) => {
+                    step(cpu, Happened::Moved(cpu));
+                }
+                (Phase::Runnable | Phase::Placing, _) => {
+                    step(waker_cpu, self.woken(cpu));
+                    (could_run_ns, preempted) = (time_ns, false);
+                }
+                // The timer's own way is told by its expiry.
+                _ => {}
+            }
+            before = Some(stage);
+        }
+    }
+
+    /// The waking with which it began.
+    fn woken(&self, on: CpuId) -> Happened {
+        let wakeup = self.wakeup;
+        let link = wakeup.chain.first();
+        let (by, work, started) = match (wakeup.kind, link) {
+            (WakeupKind::Timer, _) => {
+                (Culprit::Timer(wakeup.timer, TaskId::IDLE), NameId::NONE, false)
+            }
+            (_, Some(link)) => (link.by, link.work, link.started),
+            (_, None) => (Culprit::Nobody, NameId::NONE, wakeup.kind == WakeupKind::New),
+        };
+        Happened::Woken { by, work, started, on }
+    }
+
+    /// Signals, priorities lent, and what who has the lock did meanwhile.
+    fn locks(&self, steps: &mut Vec<Step>) {
+        let (wakeup, Some(story)) = (self.wakeup, self.story) else { return };
+        for &(time_ns, cpu, number) in &story.signals {
+            steps.push(Step { time_ns, cpu: Some(cpu), what: Happened::Signalled(number) });
+        }
+        for (at, boost) in wakeup.boosts.iter().enumerate() {
+            let same = |other: &&Boost| !other.released && other.target == boost.target;
+            let count = wakeup.boosts[..=at].iter().filter(same).count();
+            let waits = wakeup.stretches.iter().filter(|stretch| stretch.start_ns >= boost.time_ns);
+            let on = waits.into_iter().find_map(|stretch| match stretch.kind {
+                StretchKind::Blocked { on, .. } => Some(on),
+                _ => None,
+            });
+            let what = Happened::Boosted { boost: *boost, count, on };
+            steps.push(Step { time_ns: boost.time_ns, cpu: None, what });
+        }
+        for &(time_ns, holder, op) in &story.unlocks {
+            if time_ns > wakeup.expiry_ns {
+                steps.push(Step { time_ns, cpu: None, what: Happened::Unlocks { holder, op } });
+            }
+        }
+        let mut holders: Vec<TaskId> = story.waits.iter().flat_map(Wait::everybody).collect();
+        holders.sort_unstable();
+        holders.dedup();
+        let blocked = |stage: &&Stage| stage.phase.is_blocked();
+        let first_wait = story.stages.iter().find(blocked).map(|stage| stage.start_ns);
+        let first_boost = wakeup.boosts.first().map(|boost| boost.time_ns);
+        let Some(from_ns) = first_wait.into_iter().chain(first_boost).min() else { return };
+        let ended = |pair: &[Stage]| pair[0].phase.is_blocked().then_some(pair[1].start_ns);
+        let to_ns = story.stages.windows(2).filter_map(ended).max().unwrap_or(from_ns);
+        for holder in holders {
+            if holder != wakeup.task && holder != TaskId::IDLE {
+                self.holder(holder, from_ns, to_ns, steps);
+            }
+        }
+    }
+
+    fn holder(&self, holder: TaskId, from_ns: u64, to_ns: u64, steps: &mut Vec<Step>) {
+        let mut was: Option<Doing> = None;
+        self.threads.between(holder, from_ns, to_ns, |time_ns, _, change| {
+            let Some(Change { doing, cpu, .. }) = change else { return };
+            let before = was.replace(doing);
+            if time_ns == from_ns || before == Some(doing) {
+                return;
+            }
+            let what = match doing {
+                Doing::Runs => {
+                    let instead_of = self.base_before(cpu, time_ns);
+                    Happened::HolderRuns { holder, instead_of }
+                }
+                Doing::Waits if before == Some(Doing::Runs) => {
+                    let by = self.activity_at(Some(cpu), time_ns);
+                    let by = by.map_or(Culprit::Nobody, Activity::culprit);
+                    let later = |boost: &&Boost| boost.time_ns >= time_ns && boost.target == holder;
+                    let next = self.wakeup.boosts.iter().find(later);
+                    let in_unlock = next.is_some_and(|boost| boost.in_unlock);
+                    Happened::HolderPreempted { holder, by, in_unlock }
+                }
+                Doing::Waits => return,
+                Doing::Sleeps(state) => Happened::HolderSleeps { holder, state },
+            };
+            steps.push(Step { time_ns, cpu: Some(cpu), what });
+        });
+    }
+
+    /// The parts of the lateness that weigh, where no other step tells them.
+    fn spent(&self, steps: &mut Vec<Step>) {
+        let wakeup = self.wakeup;
+        let least_ns = (wakeup.lateness_ns as f64 * SPENT_SHARE_MIN) as u64;
+        let alike = |a: &tardy_model::Segment, b: &tardy_model::Segment| {
+            a.cause == b.cause && a.stretch == b.stretch
+        };
+        for run in wakeup.segments.chunk_by(alike) {
+            let ns: u64 = run.iter().map(|segment| segment.ns).sum();
+            let (first, cause) = (run[0].start_ns, run[0].cause);
+            let told_elsewhere = matches!(
+                cause.0,
+                "callback"
+                    | "own_kernel_work"
+                    | "lock"
+                    | "page_fault"
+                    | "slack"
+                    | "armed_late"
+                    | "coarse_clock"
+            );
+            if ns < least_ns.max(1) || told_elsewhere {
+                continue;
+            }
+            let mut parts: Vec<(Culprit, u64)> = Vec::new();
+            for segment in run {
+                match parts.iter_mut().find(|(culprit, _)| *culprit == segment.culprit) {
+                    Some((_, sum)) => *sum += segment.ns,
+                    None => parts.push((segment.culprit, segment.ns)),
+                }
+            }
+            let what = Happened::Spent { cause, parts, ns };
+            steps.push(Step { time_ns: first, cpu: self.cpu_at(first), what });
+        }
+    }
+
+    /// The CPU that mattered at a time.
+    fn cpu_at(&self, time_ns: u64) -> Option<CpuId> {
+        let stages = &self.story?.stages;
+        stages.iter().rfind(|stage| stage.start_ns <= time_ns).map(|stage| stage.cpu)
+    }
+
+    fn activity_at(&self, cpu: Option<CpuId>, time_ns: u64) -> Option<Activity> {
+        let mut found = None;
+        let cpu = self.cpus.get(usize::from(cpu?.0))?;
+        cpu.between(time_ns, time_ns + 1, |_, _, activity| found = Some(activity));
+        found.filter(|activity| *activity != Activity::Unknown)
+    }
+
+    /// The task that ran before a switch.
+    fn base_before(&self, cpu: CpuId, time_ns: u64) -> Option<TaskId> {
+        match self.cpus.get(usize::from(cpu.0))?.base_before(time_ns) {
+            Activity::Task(task, _) => Some(task),
+            _ => None,
+        }
+    }
+}
+
+/// Takes steps out of the middle where they are too many.
+fn leave_out(steps: &mut Vec<Step>) {
+    if steps.len() > STEPS_MAX {
+        let out = steps.len() - STEPS_MAX;
+        let (time_ns, cpu) = (steps[STEPS_MAX / 2].time_ns, None);
+        let middle = STEPS_MAX / 2..STEPS_MAX / 2 + out;
+        steps.splice(middle, [Step { time_ns, cpu, what: Happened::LeftOut(out) }]);
+    }
+}
+
+/// How a timer came to wake a victim.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fired {
+    pub(crate) expiry: Expiry,
+    /// When it was armed, and by whom, where that was seen.
+    pub(crate) armed: Option<(u64, TaskId)>,
+    pub(crate) cpu: CpuId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_steps_lose_their_middle() {
+        let step = |time_ns| Step { time_ns, cpu: None, what: Happened::Faults };
+        let mut steps: Vec<Step> = (0..STEPS_MAX as u64 + 10).map(step).collect();
+        leave_out(&mut steps);
+        assert_eq!(steps.len(), STEPS_MAX + 1);
+        let at = STEPS_MAX / 2;
+        assert_eq!(steps[at].what, Happened::LeftOut(10));
+        assert_eq!(steps[at - 1].time_ns + 1, steps[at].time_ns);
+        assert_eq!(steps[at].time_ns + 10, steps[at + 1].time_ns);
+        assert_eq!(steps[STEPS_MAX].time_ns, STEPS_MAX as u64 + 9, "the end is kept");
+    }
+}

@@ -1,0 +1,461 @@
+//! One wakeup as a story: what happened, in order, a sentence each.
+
+use crate::findings::Told;
+use crate::pattern::{PatternFinding, us};
+use crate::step::{Happened, Step};
+use tardy_model::event::{Irq, futex, softirq};
+use tardy_model::{BlockedOn, Boost, Cause, CpuId, Culprit, NameId, Prio, TaskId};
+
+/// Parts named in the last sentence, and culprits named of one part.
+const NAMED_MAX: usize = 5;
+
+/// A sentence of a story.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// When it happened.
+    pub time_ns: u64,
+    /// Where, as far as it is known.
+    pub cpu: Option<CpuId>,
+    /// The kernel's event that tells it; `expiry`, `mark`, `sum` and `pattern` are no events of the
+    /// kernel's.
+    pub event: &'static str,
+    /// The sentence. Names in it come from traces: they are data, whatever they hold.
+    pub text: String,
+}
+
+/// Tells a wakeup: from who woke whom, or the timer's arm, to the return to user space; then what took
+/// most of it, and the stories that it is an instance of, as `patterns` tell them.
+pub fn why(told: &Told, patterns: &[PatternFinding]) -> Vec<Sentence> {
+    let mut story: Vec<Sentence> = told.steps.iter().map(|step| sentence(told, step)).collect();
+    let wakeup = &told.wakeup;
+    let (time_ns, cpu) = (wakeup.expiry_ns + wakeup.lateness_ns, Some(wakeup.cpu));
+    story.push(Sentence { time_ns, cpu, event: "sum", text: sum(told) });
+    for name in told.patterns.names() {
+        // One that is not worth a word among all wakeups is none in this one.
+        if let Some(finding) = patterns.iter().find(|finding| finding.name == name) {
+            let text = format!("{}: {}", finding.title, finding.words);
+            story.push(Sentence { time_ns, cpu, event: "pattern", text });
+        }
+    }
+    story
+}
+
+fn sentence(told: &Told, step: &Step) -> Sentence {
+    let (event, text) = match &step.what {
+        Happened::Armed { .. }
+        | Happened::Expiry { .. }
+        | Happened::Interrupt(_)
+        | Happened::Raised(_)
+        | Happened::SoftirqBegins(_)
+        | Happened::Callback { .. } => of_timer(told, step),
+        Happened::Boosted { .. }
+        | Happened::HolderRuns { .. }
+        | Happened::HolderPreempted { .. }
+        | Happened::HolderSleeps { .. }
+        | Happened::Unlocks { .. } => of_lock(told, step),
+        Happened::Spent { cause, parts, ns } => {
+            let is_woken = |other: &Step| {
+                matches!(other.what, Happened::Woken { .. }) && other.time_ns <= step.time_ns
+            };
+            of_part(told, *cause, parts, *ns, told.steps.iter().any(is_woken))
+        }
+        _ => of_victim(told, step),
+    };
+    Sentence { time_ns: step.time_ns, cpu: step.cpu, event, text }
+}
+
+/// What the timer did.
+fn of_timer(told: &Told, step: &Step) -> (&'static str, String) {
+    let victim = &told.victim.name;
+    let expiry_ns = told.wakeup.expiry_ns;
+    match step.what {
+        Happened::Armed { by, function, of_wheel } => {
+            let whose = if by == told.wakeup.task { "its" } else { "the" };
+            let by = if by == TaskId::IDLE { "the kernel".to_owned() } else { task(told, by) };
+            let ahead = match expiry_ns.checked_sub(step.time_ns) {
+                Some(ahead_ns) => format!("{} ahead", span(ahead_ns)),
+                None => format!("which is {} too late", span(step.time_ns - expiry_ns)),
+            };
+            let function = function_of(told, function);
+            let event = if of_wheel { "timer_start" } else { "hrtimer_start" };
+            (event, format!("{by} arms {whose} timer{function} for {}, {ahead}.", time(expiry_ns)))
+        }
+        Happened::Expiry { slack_ns, of_wheel } => {
+            let rest = match (of_wheel, slack_ns) {
+                (true, _) => "; its timer fires with a tick only".to_owned(),
+                (false, 0) => String::new(),
+                (false, ns) => format!("; its timer may fire up to {} later", span(ns.into())),
+            };
+            ("expiry", format!("{victim} asked to be woken now{rest}."))
+        }
+        Happened::Interrupt(irq) => {
+            let when = match step.time_ns.checked_sub(expiry_ns) {
+                None => "before the expiry".to_owned(),
+                Some(0) => "on time".to_owned(),
+                Some(late_ns) => format!("{} after the expiry", span(late_ns)),
+            };
+            let name = told.label(Culprit::Irq(irq)).name;
+            (entry_of(irq), format!("the interrupt {name} begins, {when}."))
+        }
+        Happened::Raised(vector) => {
+            let name = softirq::name(vector);
+            ("softirq_raise", format!("the softirq {name} is raised, which is to run the timer."))
+        }
+        Happened::SoftirqBegins(vector) => {
+            ("softirq_entry", format!("the softirq {} begins.", softirq::name(vector)))
+        }
+        Happened::Callback { function, of_wheel } => {
+            let event = if of_wheel { "timer_expire_entry" } else { "hrtimer_expire_entry" };
+            let function = function_of(told, function);
+            (event, format!("the callback of {victim}'s timer{function} begins."))
+        }
+        _ => ("", String::new()),
+    }
+}
+
+/// What the victim did, and what was done with it.
+fn of_victim(told: &Told, step: &Step) -> (&'static str, String) {
+    let victim = &told.victim.name;
+    let here = step.cpu.map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+    match &step.what {
+        Happened::Led { link, woken } => {
+            let (by, woken) = (who(told, link.by), who(told, *woken));
+            led(&by, &woken, link.started, &work_of(told, link.work))
+        }
+        Happened::Woken { by, work, started, on } => {
+            let (event, mut text) = match by {
+                Culprit::Timer(..) => {
+                    ("sched_waking", format!("the callback makes {victim} runnable"))
+                }
+                by => {
+                    let (event, text) =
+                        led(&who(told, *by), victim, *started, &work_of(told, *work));
+                    (event, text.trim_end_matches('.').to_owned())
+                }
+            };
+            if step.cpu != Some(*on) {
+                text = format!("{text}, on CPU {on}");
+            }
+            (event, text + ".")
+        }
+        Happened::WokenAgain { by, on } => {
+            let by = if *by == TaskId::IDLE { "an interrupt".to_owned() } else { task(told, *by) };
+            let elsewhere =
+                if step.cpu == Some(*on) { String::new() } else { format!(", on CPU {on}") };
+            ("sched_waking", format!("{by} wakes {victim}{elsewhere}."))
+        }
+        Happened::Moved(to) => ("sched_migrate_task", format!("{victim} is moved to CPU {to}.")),
+        Happened::Runs { instead_of, waited_ns, preempted } => {
+            let instead = in_place_of(told, *instead_of, told.wakeup.task);
+            let since = if *preempted { "lost the CPU" } else { "was woken" };
+            let text =
+                format!("{victim} runs on {here}{instead}, {} after it {since}.", span(*waited_ns));
+            ("sched_switch", text)
+        }
+        Happened::Preempted(by) => {
+            let by = who(told, *by);
+            ("sched_switch", format!("{by} takes {here} from {victim}, which is not back yet."))
+        }
+        Happened::Faults => {
+            ("page_fault_user", format!("{victim} touches memory that is not there."))
+        }
+        Happened::Signalled(number) => {
+            let text = format!("{victim} is about to handle signal {number} before it is back.");
+            ("signal_deliver", text)
+        }
+        Happened::Asks => {
+            let what = told.wakeup.lock.map_or("a lock".to_owned(), |call| {
+                format!("the lock at {:#x} (FUTEX_{})", call.address, futex::name(call.op))
+            });
+            ("sys_enter", format!("{victim} asks for {what}."))
+        }
+        Happened::Blocks { state, on, holder, next } => {
+            let holds = match on {
+                _ if *holder == TaskId::IDLE => String::new(),
+                BlockedOn::Unknown => format!("; {} will end it", task(told, *holder)),
+                _ => format!(", which {} has", task(told, *holder)),
+            };
+            let next = match next {
+                Culprit::Task(next) => format!("; {} runs on {here}", task(told, *next)),
+                _ => format!("; {here} has nothing else to do"),
+            };
+            let (state, what) = (state.letter(), waited_for(*on));
+            ("sched_switch", format!("{victim} waits ({state}) {what}{holds}{next}."))
+        }
+        Happened::Back { by_mark } => {
+            let event = if *by_mark { "mark" } else { "sys_exit" };
+            let since = if told.wakeup.lock.is_some() { "it asked" } else { "the expiry" };
+            let late = span(told.wakeup.lateness_ns);
+            (event, format!("{victim} is back in user space, {late} after {since}."))
+        }
+        Happened::LeftOut(count) => {
+            ("left_out", format!("({count} more steps are left out here.)"))
+        }
+        _ => ("", String::new()),
+    }
+}
+
+/// What those did for whom the victim waited.
+fn of_lock(told: &Told, step: &Step) -> (&'static str, String) {
+    let here = step.cpu.map_or("its CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+    match &step.what {
+        Happened::Boosted { boost, count, on } if !boost.released => {
+            ("sched_pi_setprio", lent(told, boost, *count, *on))
+        }
+        Happened::Boosted { boost, .. } => {
+            let target = task(told, boost.target);
+            let to = if boost.from == boost.to {
+                format!("{target} loses the priority that it was lent")
+            } else {
+                format!("{target} is put back to {}", priority(boost.to))
+            };
+            let unlock = if boost.in_unlock { ", and has not finished its unlock" } else { "" };
+            ("sched_pi_setprio", format!("{to}{unlock}."))
+        }
+        Happened::HolderRuns { holder, instead_of } => {
+            let instead = in_place_of(told, *instead_of, *holder);
+            ("sched_switch", format!("{} runs on {here}{instead}.", task(told, *holder)))
+        }
+        Happened::HolderPreempted { holder, by, in_unlock } => {
+            let unlock = if *in_unlock { ", which has not finished its unlock" } else { "" };
+            let (by, holder) = (who(told, *by), task(told, *holder));
+            ("sched_switch", format!("{by} takes {here} from {holder}{unlock}."))
+        }
+        Happened::HolderSleeps { holder, state } => {
+            let (holder, state) = (task(told, *holder), state.letter());
+            ("sched_switch", format!("{holder} waits itself ({state})."))
+        }
+        Happened::Unlocks { holder, op } => {
+            let (holder, name) = (task(told, *holder), futex::name(*op));
+            let gives_up = matches!(futex::operation(*op), futex::UNLOCK_PI | futex::WAKE);
+            let text = if gives_up && told.wakeup.lock.is_some() {
+                format!("{holder} begins to give the lock up (FUTEX_{name}).")
+            } else {
+                format!("{holder} calls FUTEX_{name}.")
+            };
+            ("sys_enter", text)
+        }
+        _ => ("", String::new()),
+    }
+}
+
+fn lent(told: &Told, boost: &Boost, count: usize, on: Option<BlockedOn>) -> String {
+    let (by, target) = (task(told, boost.by), task(told, boost.target));
+    let again = match count {
+        0 | 1 => "",
+        2 => " a second time",
+        _ => " once more",
+    };
+    let had = if boost.from == boost.to {
+        String::new()
+    } else {
+        format!(" ({target} had {})", priority(boost.from))
+    };
+    let what = match on {
+        _ if boost.by != told.wakeup.task => format!("what {by} waits for"),
+        Some(BlockedOn::KernelLock) => "a lock inside the kernel".to_owned(),
+        Some(BlockedOn::Futex(_)) => "the lock".to_owned(),
+        _ => format!("what {by} needs"),
+    };
+    let unlock = if boost.in_unlock { ", still in its unlock," } else { "" };
+    let instead = boost.instead.map_or_else(String::new, |instead| {
+        format!(", and {} runs in its place", task(told, instead))
+    });
+    format!(
+        "{by} lends {target} its priority {}{again}{had}: {target}{unlock} holds {what}{instead}.",
+        priority(boost.to)
+    )
+}
+
+/// What a part of the lateness went to.
+fn of_part(
+    told: &Told,
+    cause: Cause,
+    parts: &[(Culprit, u64)],
+    ns: u64,
+    is_woken: bool,
+) -> (&'static str, String) {
+    let first = parts.first().map_or(Culprit::Nobody, |(culprit, _)| *culprit);
+    let names = names(told, parts);
+    let ns = span(ns);
+    let (runs, has) = if parts.len() == 1 { ("runs", "has") } else { ("run", "have") };
+    match cause.0 {
+        "idle_exit" if is_woken => {
+            ("cpu_idle", format!("the way out of the idle loop takes {ns} ({names})."))
+        }
+        "idle_exit" => ("cpu_idle", format!("the CPU slept ({names}) and needs {ns} to wake up.")),
+        "irq_delay" => ("expiry", format!("for {ns} no interrupt comes: {names} {runs} on.")),
+        "stacked_timers" => {
+            let others = match parts.len() {
+                1 => "another timer".to_owned(),
+                count => format!("{count} other timers"),
+            };
+            ("hrtimer_expire_entry", format!("callbacks of {others} take {ns}: {names}."))
+        }
+        "softirq_wait" => {
+            ("softirq_raise", format!("for {ns} the softirq waits for its turn: {names} {runs}."))
+        }
+        "softirq_work" => {
+            ("softirq_entry", format!("other work comes first in the softirq, for {ns}: {names}."))
+        }
+        "interrupts" => {
+            let event = match first {
+                Culprit::Irq(irq) => entry_of(irq),
+                _ => "softirq_entry",
+            };
+            (event, format!("interrupts take {ns}: {names}."))
+        }
+        "higher_priority" => {
+            ("sched_switch", format!("{names} may run first, and {has} the CPU for {ns}."))
+        }
+        "not_preemptible" => {
+            ("sched_switch", format!("{names} cannot be preempted, and {runs} on for {ns}."))
+        }
+        "throttled" => {
+            let text =
+                format!("the CPU is for others, for {ns}, though the thread is first: {names}.");
+            ("sched_switch", text)
+        }
+        "wrong_cpu" => ("reschedule_entry", format!("{names} must be told, which takes {ns}.")),
+        "unexplained" => ("unexplained", format!("of the next {ns} no event tells.")),
+        _ => (cause.0, format!("this takes {ns}: {names}.")),
+    }
+}
+
+/// What took the time, most first.
+fn sum(told: &Told) -> String {
+    let mut parts: Vec<(Cause, Culprit, u64)> = Vec::new();
+    for segment in &told.wakeup.segments {
+        let same = |part: &&mut (Cause, Culprit, u64)| {
+            part.0 == segment.cause && part.1 == segment.culprit
+        };
+        match parts.iter_mut().find(same) {
+            Some((.., ns)) => *ns += segment.ns,
+            None => parts.push((segment.cause, segment.culprit, segment.ns)),
+        }
+    }
+    // Equal ones stay in order of time.
+    parts.sort_by_key(|(.., ns)| std::cmp::Reverse(*ns));
+    let named = parts.iter().take(NAMED_MAX).map(|(cause, culprit, ns)| match culprit {
+        Culprit::Nobody => format!("{} {}", span(*ns), cause.0),
+        culprit => format!("{} {} by {}", span(*ns), cause.0, name(told, *culprit)),
+    });
+    let mut named: Vec<String> = named.collect();
+    let rest: u64 = parts.iter().skip(NAMED_MAX).map(|(.., ns)| ns).sum();
+    if rest > 0 {
+        named.push(format!("{} of {} others", span(rest), parts.len() - NAMED_MAX));
+    }
+    format!("{} together: {}.", span(told.wakeup.lateness_ns), listed(&named))
+}
+
+fn led(by: &str, woken: &str, started: bool, work: &str) -> (&'static str, String) {
+    if started {
+        ("sched_wakeup_new", format!("{by} starts {woken}."))
+    } else {
+        ("sched_waking", format!("{by} wakes {woken}{work}."))
+    }
+}
+
+fn entry_of(irq: Irq) -> &'static str {
+    match irq {
+        Irq::Line(..) => "irq_handler_entry",
+        Irq::Vector(vector) => match vector.name() {
+            "local_timer" => "local_timer_entry",
+            "reschedule" => "reschedule_entry",
+            _ => "irq_vectors",
+        },
+    }
+}
+
+fn waited_for(on: BlockedOn) -> String {
+    match on {
+        BlockedOn::Unknown => "again, for what is not told".to_owned(),
+        BlockedOn::Futex(address) => format!("for the lock at {address:#x}"),
+        BlockedOn::KernelLock => "for a lock inside the kernel".to_owned(),
+        BlockedOn::Page => "for the page".to_owned(),
+    }
+}
+
+fn in_place_of(told: &Told, other: Option<TaskId>, own: TaskId) -> String {
+    match other {
+        Some(other) if other != own => format!(" in place of {}", task(told, other)),
+        _ => String::new(),
+    }
+}
+
+fn function_of(told: &Told, function: NameId) -> String {
+    match told.label(Culprit::Function(function)).name {
+        name if name.is_empty() => name,
+        name => format!(" ({name})"),
+    }
+}
+
+fn work_of(told: &Told, work: NameId) -> String {
+    match told.label(Culprit::Function(work)).name {
+        name if name.is_empty() => name,
+        name => format!(" while it works on {name}"),
+    }
+}
+
+fn task(told: &Told, task: TaskId) -> String {
+    who(told, Culprit::Task(task))
+}
+
+fn who(told: &Told, culprit: Culprit) -> String {
+    let name = name(told, culprit);
+    match culprit {
+        Culprit::Irq(_) => format!("the interrupt {name}"),
+        Culprit::Softirq(_) => format!("the softirq {name}"),
+        _ => name,
+    }
+}
+
+fn name(told: &Told, culprit: Culprit) -> String {
+    match (told.label(culprit).name, culprit) {
+        (name, Culprit::Task(task)) if name.is_empty() => format!("thread {task}"),
+        (name, _) if name.is_empty() => "somebody".to_owned(),
+        (name, _) => name,
+    }
+}
+
+/// Culprits, most first, each with its time where they are several.
+fn names(told: &Told, parts: &[(Culprit, u64)]) -> String {
+    if let [(culprit, _)] = parts {
+        return name(told, *culprit);
+    }
+    let mut parts = parts.to_vec();
+    parts.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    let named = parts.iter().take(NAMED_MAX);
+    let mut named: Vec<String> =
+        named.map(|(culprit, ns)| format!("{} {}", name(told, *culprit), span(*ns))).collect();
+    if let Some(more @ 1..) = parts.len().checked_sub(NAMED_MAX) {
+        named.push(format!("{more} more"));
+    }
+    listed(&named)
+}
+
+fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A priority as people set it: 1–99, or the kernel's own number of a thread that is not real-time.
+fn priority(prio: Prio) -> String {
+    match prio.0 {
+        ..0 => "SCHED_DEADLINE".to_owned(),
+        realtime @ 0..100 => (99 - realtime).to_string(),
+        fair => fair.to_string(),
+    }
+}
+
+fn span(ns: u64) -> String {
+    if ns < 1000 { format!("{ns} ns") } else { us(ns) }
+}
+
+/// Seconds, to the nanosecond.
+fn time(ns: u64) -> String {
+    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+}

@@ -1,0 +1,179 @@
+//! A `DuckDB` database with the tables `events`, `wakeups` and `segments`, which are those of the
+//! `parquet` format.
+//!
+//! `DuckDB` itself makes it, of Parquet files in a temporary folder beside it: the program `duckdb` if
+//! there is one, else Python's module. Compiled in, it would be larger than all of tardy.
+
+use super::parquet::Tables;
+use crate::{About, Export, ExportError, Format};
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tardy_explain::{Explanation, Named};
+use tardy_model::Batch;
+use tempfile::TempDir;
+
+pub(super) struct DuckDb;
+
+impl Format for DuckDb {
+    fn name(&self) -> &'static str {
+        "duckdb"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &["duckdb", "ddb"]
+    }
+
+    fn meaning(&self) -> &'static str {
+        "a DuckDB database with the tables events, wakeups and segments (needs duckdb)"
+    }
+
+    fn create(&self, path: &Path, _: &About) -> Result<Box<dyn Export>, ExportError> {
+        // Before anything is read, which may take long.
+        let maker = Maker::find()?;
+        let beside = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let temporary = tempfile::Builder::new()
+            .prefix(".tardy-export-")
+            .tempdir_in(beside)
+            .map_err(|error| ExportError::io(beside, error))?;
+        let tables = Tables::create(&temporary.path().join("tables"))?;
+        Ok(Box::new(Database { tables, maker, path: path.to_owned(), temporary }))
+    }
+}
+
+struct Database {
+    tables: Tables,
+    maker: Maker,
+    path: PathBuf,
+    /// Last, so that it goes after what is in it.
+    temporary: TempDir,
+}
+
+/// What makes the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Maker {
+    Program,
+    Python,
+}
+
+const TABLES: [&str; 3] = ["events", "wakeups", "segments"];
+
+impl Maker {
+    fn find() -> Result<Self, ExportError> {
+        let works = |program: &str, arguments: &[&str]| {
+            let mut command = Command::new(program);
+            command
+                .args(arguments)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        if works("duckdb", &["--version"]) {
+            Ok(Self::Program)
+        } else if works("python3", &["-c", "import duckdb"]) {
+            Ok(Self::Python)
+        } else {
+            Err(ExportError::Needs(
+                "there is neither a program duckdb nor the Python module: get one with `pip install \
+                 duckdb`, or use --format parquet and load it where DuckDB is with `CREATE TABLE \
+                 events AS FROM 'events.parquet'`"
+                    .to_owned(),
+            ))
+        }
+    }
+
+    /// A command that runs `sql` in the database file `path`.
+    fn command(self, path: &Path, sql: &str) -> Command {
+        let (program, arguments): (_, [&OsStr; 3]) = match self {
+            // No file of settings of whoever runs it.
+            Self::Program => {
+                ("duckdb", ["-init".as_ref(), "/dev/null".as_ref(), "-batch".as_ref()])
+            }
+            Self::Python => (
+                "python3",
+                [
+                    "-c".as_ref(),
+                    "import duckdb, sys\n\
+                     try: duckdb.connect(sys.argv[1]).execute(sys.argv[2])\n\
+                     except duckdb.Error as error: sys.exit(str(error))"
+                        .as_ref(),
+                    path.as_os_str(),
+                ],
+            ),
+        };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        match self {
+            Self::Program => command.arg(path).arg(sql),
+            Self::Python => command.arg(sql),
+        };
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    }
+}
+
+/// What makes a table of each file in `folder`.
+fn sql(folder: &str) -> String {
+    let folder = folder.replace('\'', "''");
+    let mut sql = String::new();
+    for table in TABLES {
+        // Writing to a String does not fail.
+        let _ = writeln!(
+            sql,
+            "CREATE TABLE {table} AS SELECT * FROM read_parquet('{folder}/{table}.parquet');"
+        );
+    }
+    sql
+}
+
+impl Export for Database {
+    fn batch(&mut self, batch: &Batch) -> Result<(), ExportError> {
+        self.tables.batch(batch)
+    }
+
+    fn wakeup(&mut self, wakeup: &Named<'_>) -> Result<(), ExportError> {
+        self.tables.wakeup(wakeup)
+    }
+
+    fn finish(mut self: Box<Self>, _: &Explanation) -> Result<(), ExportError> {
+        self.tables.finish_tables()?;
+        let folder = self.temporary.path().join("tables");
+        let folder = folder.to_str().ok_or_else(|| {
+            let path = self.path.display();
+            ExportError::Needs(format!("DuckDB takes no path that is not UTF-8: {path}"))
+        })?;
+        let made = self.temporary.path().join("made.duckdb");
+        let output = self.maker.command(&made, &sql(folder)).output();
+        let output = output.map_err(|error| ExportError::io(&self.path, error))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+            return Err(ExportError::Needs(format!(
+                "DuckDB could not make {}: {}",
+                self.path.display(),
+                said.unwrap_or("it did not say why")
+            )));
+        }
+        fs::rename(&made, &self.path).map_err(|error| ExportError::io(&self.path, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_in_a_path_stays_in_it() {
+        let sql = sql("/tmp/it's");
+        assert!(sql.starts_with(
+            "CREATE TABLE events AS SELECT * FROM read_parquet('/tmp/it''s/events.parquet');\n"
+        ));
+        assert_eq!(sql.lines().count(), 3);
+    }
+}

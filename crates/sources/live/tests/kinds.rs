@@ -1,0 +1,184 @@
+//! Does what this process does itself arrive as the events that it should?
+
+use rustix::event::{PollFd, PollFlags, poll};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tardy_live::{Live, LiveSource, Options};
+use tardy_model::event::Call;
+use tardy_model::{Batch, Event, Kind, Source, Tables, TaskId};
+
+/// What does not come within this time never does.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// Recorders see each other's tests, so there is one at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The recorder, where this system lets it start; else says why not.
+fn recorder(options: &Options) -> Option<(Live, MutexGuard<'static, ()>)> {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: this needs root, to record by eBPF");
+        return None;
+    }
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    match Live::start(options) {
+        Ok(live) => Some((live, alone)),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// Does `act` again and again until `done` says that enough was seen.
+#[track_caller]
+fn until(
+    mut live: Live,
+    mut act: impl FnMut(),
+    mut done: impl FnMut(&Event, &Tables) -> bool,
+) -> Live {
+    let begun = Instant::now();
+    let (mut batch, mut tables) = (Batch::default(), Tables::default());
+    while begun.elapsed() < LONGEST {
+        act();
+        live.next_batch(&mut batch).unwrap();
+        batch.define(&mut tables);
+        let mut seen = false;
+        for event in &batch.events {
+            seen |= done(event, &tables);
+        }
+        if seen {
+            return live;
+        }
+        batch.clear();
+    }
+    panic!("it never came");
+}
+
+fn this_thread() -> TaskId {
+    TaskId(rustix::thread::gettid().as_raw_nonzero().get() as u32)
+}
+
+#[test]
+fn an_arming_says_in_which_call() {
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
+    let me = this_thread();
+    let (mutex, condition) = (Mutex::new(()), Condvar::new());
+    let act = || {
+        std::thread::sleep(Duration::from_millis(1));
+        drop(condition.wait_timeout(mutex.lock().unwrap(), Duration::from_millis(1)).unwrap());
+        let stdout = std::io::stdout();
+        // Nobody waits for anything here; only that the time passes.
+        let timeout = Duration::from_millis(1).try_into().unwrap();
+        let mut nothing = [PollFd::new(&stdout, PollFlags::empty())];
+        poll(&mut nothing, Some(&timeout)).unwrap();
+    };
+    let mut calls = BTreeSet::new();
+    until(live, act, |event, tables| {
+        if let Kind::TimerArm(arm) = event.kind()
+            && event.task == me
+            && tables.function(arm.timer) == "hrtimer_wakeup"
+        {
+            assert_eq!(tables.timer(arm.timer).owner, me);
+            calls.insert(arm.call);
+        }
+        [Call::ClockNanosleep, Call::Futex, Call::Poll].iter().all(|call| calls.contains(call))
+    });
+    assert!(!calls.contains(&Call::Unknown), "{calls:?}");
+}
+
+#[test]
+fn a_kernel_threads_sleep_and_another_timer_are_in_no_call() {
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
+    let mut armed = 0;
+    until(
+        live,
+        || std::thread::sleep(Duration::from_millis(1)),
+        |event, tables| {
+            if let Kind::TimerArm(arm) = event.kind()
+                && tables.function(arm.timer) != "hrtimer_wakeup"
+            {
+                assert_eq!(arm.call, Call::Unknown, "{}", tables.function(arm.timer));
+                armed += 1;
+            }
+            armed >= 20
+        },
+    );
+}
+
+#[test]
+fn pieces_of_work_come_with_their_functions() {
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
+    let (mut begun, mut ended) = (BTreeSet::new(), BTreeSet::new());
+    until(
+        live,
+        || std::thread::sleep(Duration::from_millis(5)),
+        |event, tables| {
+            let (set, function) = match event.kind() {
+                Kind::WorkBegin(work) => (&mut begun, work.function),
+                Kind::WorkEnd(work) => (&mut ended, work.function),
+                _ => return false,
+            };
+            assert_ne!(event.task, TaskId::IDLE);
+            set.insert((event.task, tables.name(function).to_owned()));
+            begun.intersection(&ended).any(|(_, function)| !function.is_empty())
+        },
+    );
+}
+
+#[test]
+fn a_signal_comes_with_its_number() {
+    const SIGUSR1: u32 = 10;
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
+    let act = || {
+        let killed = Command::new("sh").args(["-c", "kill -USR1 $$"]).status().unwrap();
+        assert!(!killed.success());
+    };
+    until(
+        live,
+        act,
+        |event, _| matches!(event.kind(), Kind::Signal(signal) if signal.number == SIGUSR1),
+    );
+}
+
+/// Memory that was not there yet, and is touched. Whoever drops it may get the same again.
+fn touch_new_memory() -> Vec<u8> {
+    std::thread::sleep(Duration::from_millis(2));
+    std::hint::black_box(vec![1; 64 << 10])
+}
+
+#[test]
+fn page_faults_come_of_who_is_watched() {
+    let watched = Options { watched_processes: vec![std::process::id()], ..Options::default() };
+    let Some((live, _alone)) = recorder(&watched) else { return };
+    if live.missing().iter().any(|missing| missing == "page_fault_user") {
+        eprintln!("skipped: this kernel does not tell of page faults");
+        return;
+    }
+    let me = this_thread();
+    let kept = RefCell::new(Vec::new());
+    let act = || kept.borrow_mut().push(touch_new_memory());
+    until(live, act, |event, _| {
+        let Kind::PageFault(fault) = event.kind() else { return false };
+        let is_in = |memory: &Vec<u8>| {
+            let from = memory.as_ptr() as u64;
+            (from..from + memory.len() as u64).contains(&fault.address)
+        };
+        event.task == me && kept.borrow().iter().any(is_in)
+    });
+}
+
+#[test]
+fn page_faults_do_not_come_where_nobody_is_watched() {
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
+    let mut rounds = 0;
+    let mut kept = Vec::new();
+    let act = || kept.push(touch_new_memory());
+    until(live, act, |event, _| {
+        assert!(!matches!(event.kind(), Kind::PageFault(_)), "{event:?}");
+        rounds += u32::from(matches!(event.kind(), Kind::Switch(_)));
+        rounds >= 100
+    });
+}

@@ -1,0 +1,205 @@
+//! `tardy export`: a recording, or its explanation, as a file for other tools.
+
+use crate::failure::{Failure, Outcome};
+use crate::input::{ImportFlags, Input};
+use crate::output::{self, Output};
+use crate::verb::explain::WatchFlags;
+use clap::Args;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tardy_explain::{Explainer, Named, Options, Sink};
+use tardy_export::{About, Format, formats};
+use tardy_model::Batch;
+
+/// Flags of `tardy export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The recording's folder, or a trace of another tool's (tardy import --formats)
+    #[arg(value_name = "REC", required_unless_present = "formats")]
+    recording: Option<PathBuf>,
+
+    /// The format [default: by the ending of -o]
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+
+    /// The file or the folder to write; - is standard output
+    #[arg(short, long, value_name = "PATH", required_unless_present = "formats")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    import: ImportFlags,
+
+    #[command(flatten)]
+    watch: WatchFlags,
+
+    /// List the formats
+    #[arg(long)]
+    formats: bool,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// `tardy.export/1`.
+#[derive(Debug, Serialize)]
+struct ExportDocument<'a> {
+    schema: &'static str,
+    format: &'static str,
+    path: &'a Path,
+    events: u64,
+    lost: u64,
+    wakeups: u64,
+    notes: &'a [String],
+}
+
+/// `tardy.formats/1`.
+#[derive(Debug, Serialize)]
+struct FormatsDocument {
+    schema: &'static str,
+    formats: Vec<FormatDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct FormatDocument {
+    name: &'static str,
+    endings: &'static [&'static str],
+    meaning: &'static str,
+}
+
+impl Export {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        let (Some(path), Some(out)) = (&self.recording, &self.out) else {
+            return list(self.output.json);
+        };
+        if self.formats {
+            return list(self.output.json);
+        }
+        let format = choose(self.format.as_deref(), out)?;
+        let is_stdout = out == Path::new("-");
+        if is_stdout && self.output.json {
+            return Err(Failure::usage("-o - and --json both write to standard output"));
+        }
+        let out = if is_stdout { Path::new("/dev/stdout") } else { out };
+        let mut input = Input::open(path, &self.import)?;
+        let export = format.create(out, &about(&input))?;
+        let options = Options { watch: input.watch(self.watch.watch()), worst: 0 };
+        let mut explainer = Explainer::new(options, Exporting { export, failure: None });
+        let mut batch = Batch::default();
+        while input.read(&mut batch)? {
+            explainer.sink_mut().batch(&batch)?;
+            explainer.batch(&batch);
+            batch.clear();
+        }
+        let (explanation, sink) = explainer.finish();
+        sink.check()?.finish(&explanation)?;
+        let mut notes = input.manifest().notes;
+        notes.extend(input.closing().notes);
+        let wakeups = explanation.latencies.count();
+        if self.output.json {
+            let document = ExportDocument {
+                schema: "tardy.export/1",
+                format: format.name(),
+                path: out,
+                events: explanation.events,
+                lost: explanation.lost,
+                wakeups,
+                notes: &notes,
+            };
+            output::write_json(&document, None)?;
+        } else {
+            for note in &notes {
+                self.output.remark(&format!("note: {note}"));
+            }
+            let events = explanation.events;
+            self.output.remark(&format!(
+                "{}: {}, of {events} events and {wakeups} wakeups",
+                out.display(),
+                format.meaning(),
+            ));
+        }
+        Ok(Outcome::Fine)
+    }
+}
+
+/// Where what is exported comes from.
+fn about(input: &Input) -> About {
+    let host = input.manifest().host;
+    About {
+        host: host.name,
+        kernel_release: host.kernel_release,
+        machine: host.arch,
+        cpus: host.cpus_online,
+        hz: host.hz,
+        written_by: concat!("tardy ", env!("CARGO_PKG_VERSION")).to_owned(),
+    }
+}
+
+/// The format by its name, else by how the file is called.
+fn choose(name: Option<&str>, out: &Path) -> Result<&'static dyn Format, Failure> {
+    let found = match name {
+        Some(name) => tardy_export::named(name),
+        None => tardy_export::of_ending(out),
+    };
+    found.ok_or_else(|| {
+        let names: Vec<_> = formats().map(Format::name).collect();
+        let names = names.join(", ");
+        Failure::usage(match name {
+            Some(name) => format!("there is no format `{name}`: choose one of {names}"),
+            None => format!(
+                "the name {} does not tell a format: choose one with --format: {names}",
+                out.display()
+            ),
+        })
+    })
+}
+
+fn list(json: bool) -> Result<Outcome, Failure> {
+    if json {
+        let document = |format: &dyn Format| FormatDocument {
+            name: format.name(),
+            endings: format.endings(),
+            meaning: format.meaning(),
+        };
+        let formats = formats().map(document).collect();
+        output::write_json(&FormatsDocument { schema: "tardy.formats/1", formats }, None)?;
+        return Ok(Outcome::Fine);
+    }
+    let mut out = output::writer(None)?;
+    for format in formats() {
+        let endings = format.endings().join(" .");
+        writeln!(out, "{:<12} {:<14} {}", format.name(), format!(".{endings}"), format.meaning())?;
+    }
+    out.flush()?;
+    Ok(Outcome::Fine)
+}
+
+/// Hands on each wakeup as it is explained.
+struct Exporting {
+    export: Box<dyn tardy_export::Export>,
+    /// The first thing that went wrong; nothing is written after it.
+    failure: Option<Failure>,
+}
+
+impl Exporting {
+    fn batch(&mut self, batch: &Batch) -> Result<(), Failure> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        Ok(self.export.batch(batch)?)
+    }
+
+    fn check(self) -> Result<Box<dyn tardy_export::Export>, Failure> {
+        self.failure.map_or(Ok(self.export), Err)
+    }
+}
+
+impl Sink for Exporting {
+    fn wakeup(&mut self, wakeup: &Named<'_>) {
+        if self.failure.is_none()
+            && let Err(error) = self.export.wakeup(wakeup)
+        {
+            self.failure = Some(error.into());
+        }
+    }
+}

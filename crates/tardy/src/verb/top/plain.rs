@@ -1,0 +1,88 @@
+//! One table, or one JSON document, after the other.
+
+use super::watcher::Look;
+use super::{COLUMNS, Pace, View};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::session::Stream;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+use tardy_report::json::{TimerUseDocument, TopDocument};
+use tardy_report::units::{count, duration};
+use tardy_report::{Terminal, timer_lines, timer_table};
+
+/// Columns where there is no terminal: enough for every one.
+const WIDTH: usize = 160;
+
+/// How often Ctrl-C is looked for.
+const ATTENTION: Duration = Duration::from_millis(50);
+
+pub(super) fn show(
+    stream: &Stream,
+    view: View,
+    mut pace: Pace,
+    json: bool,
+    interrupt: &Interrupt,
+    mut look: impl FnMut() -> Look,
+) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    for iteration in 1.. {
+        while !pace.until_next().is_zero() {
+            if interrupt.is_asked() || stream.has_ended() {
+                return Ok(());
+            }
+            std::thread::sleep(pace.until_next().min(ATTENTION));
+        }
+        let look = look();
+        if json {
+            serde_json::to_writer(&mut out, &document(&look, stream, iteration))?;
+            writeln!(out)?;
+        } else {
+            if iteration > 1 {
+                writeln!(out)?;
+            }
+            table(&look, stream, view, &mut out)?;
+        }
+        out.flush()?;
+        if !pace.looked() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn document<'a>(look: &Look, stream: &'a Stream, iteration: u64) -> TopDocument<'a> {
+    let row = |one| TimerUseDocument::new(one, look.interval_ns, look.total_ns);
+    TopDocument {
+        schema: TopDocument::SCHEMA,
+        iteration,
+        source: stream.source,
+        interval_ns: look.interval_ns,
+        total_ns: look.total_ns,
+        events: look.events,
+        lost: look.lost,
+        notes: &stream.notes,
+        timers: look.uses.iter().map(row).collect(),
+    }
+}
+
+fn table(look: &Look, stream: &Stream, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let terminal = if io::stdout().is_terminal() {
+        Terminal::of_stdout()
+    } else {
+        Terminal { width: WIDTH, ..Terminal::default() }
+    };
+    writeln!(out, "tardy top - {}", summary(look, stream.source))?;
+    let lines = timer_lines(&look.uses, look.interval_ns, look.total_ns, view.grouping, view.sort);
+    timer_table(&lines, &COLUMNS, usize::MAX, terminal, out)
+}
+
+/// Where the events come from, how many, and for how long.
+pub(super) fn summary(look: &Look, source: &str) -> String {
+    let rate = look.events as f64 * 1e9 / look.interval_ns.max(1) as f64;
+    let lost = match look.lost_total {
+        0 => "none lost".to_owned(),
+        all => format!("{} lost, {} in all", count(look.lost), count(all)),
+    };
+    format!("{source}, {} events/s, {lost}, for {}", count(rate as u64), duration(look.total_ns))
+}

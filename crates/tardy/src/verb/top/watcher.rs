@@ -1,0 +1,237 @@
+//! Explains on the fly: from batches of events to rows of timers, and from look to look.
+
+use crate::session::Consumer;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tardy_explain::timers::{Counts, TimerKind, TimerRow, TimerTable};
+use tardy_explain::{Explainer, Named, Options, Sink, Watch};
+use tardy_model::{Batch, Culprit, TaskId, Wakeup};
+use tardy_report::TimerUse;
+
+/// Timers that a source defines, and culprits that the explanation names, before both begin anew: some
+/// 100 MB. On a machine where few threads come and go that is after days; what happens in the tenths of
+/// a second that it takes is not seen.
+const TIMERS_MAX: usize = 1 << 18;
+const NAMES_MAX: usize = 1 << 18;
+
+/// Events after which they begin anew in any case: an hour at 300,000 a second.
+const EVENTS_MAX: u64 = 1 << 30;
+
+/// What follows the stream, in the hands of the thread that reads it and of who looks.
+#[derive(Clone)]
+pub(super) struct Watcher(Arc<Mutex<Watched>>);
+
+struct Watched {
+    table: TimerTable,
+    explainer: Explainer<Blamed>,
+    /// What the source has defined and told since it began.
+    timers: usize,
+    events: u64,
+}
+
+/// Wakeups in which a timer is to blame, until they are taken.
+#[derive(Default)]
+struct Blamed(Vec<Wakeup>);
+
+impl Sink for Blamed {
+    fn wakeup(&mut self, named: &Named<'_>) {
+        let wakeup = named.wakeup();
+        let is_timer = |culprit| matches!(culprit, Culprit::Timer(..));
+        if wakeup.segments.iter().any(|segment| is_timer(segment.culprit)) {
+            self.0.push(wakeup.clone());
+        }
+    }
+}
+
+/// Every thread's wakeups; none of them is kept.
+fn explainer() -> Explainer<Blamed> {
+    let watch = Watch { all: true, ..Watch::default() };
+    Explainer::new(Options { watch, worst: 0 }, Blamed::default())
+}
+
+impl Watched {
+    fn take(&mut self, batch: &Batch) {
+        self.timers += batch.timers.len();
+        self.events += batch.events.len() as u64;
+        self.table.batch(batch);
+        self.explainer.batch(batch);
+        for wakeup in self.explainer.sink_mut().0.drain(..) {
+            self.table.wakeup(&wakeup);
+        }
+    }
+
+    fn begin_anew(&mut self) {
+        let (_, blamed) = std::mem::replace(&mut self.explainer, explainer()).finish();
+        for wakeup in &blamed.0 {
+            self.table.wakeup(wakeup);
+        }
+        self.table.begin_anew();
+        (self.timers, self.events) = (0, 0);
+    }
+}
+
+impl Watcher {
+    pub(super) fn new() -> Self {
+        let table = TimerTable::default();
+        Self(Arc::new(Mutex::new(Watched { table, explainer: explainer(), timers: 0, events: 0 })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Watched> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Consumer for Watcher {
+    fn batch(&mut self, batch: &Batch) {
+        self.lock().take(batch);
+    }
+
+    fn has_enough(&self) -> bool {
+        let watched = self.lock();
+        watched.timers >= TIMERS_MAX
+            || watched.explainer.names_known() >= NAMES_MAX
+            || watched.events >= EVENTS_MAX
+    }
+
+    fn begin_anew(&mut self) {
+        self.lock().begin_anew();
+    }
+}
+
+/// What is seen at one look.
+#[derive(Default)]
+pub(super) struct Look {
+    pub(super) uses: Vec<TimerUse>,
+    pub(super) interval_ns: u64,
+    pub(super) total_ns: u64,
+    /// In the interval.
+    pub(super) events: u64,
+    pub(super) lost: u64,
+    pub(super) lost_total: u64,
+}
+
+/// Which row: the thread, by its id and which of that id, what for, and which function.
+type Key = (Option<(TaskId, u32)>, Option<TimerKind>, String);
+
+fn key_of(row: &TimerRow) -> Key {
+    let thread = row.thread.map(|thread| (thread.task, thread.number));
+    (thread, row.kind, row.function.clone())
+}
+
+/// From look to look.
+#[derive(Default)]
+pub(super) struct Looks {
+    before: FxHashMap<Key, Counts>,
+    span_ns: u64,
+    events: u64,
+    lost: u64,
+}
+
+impl Looks {
+    /// Looks, and lets go of the threads that have ended: they are seen this time for the last time, and
+    /// from then on in the row of all others.
+    pub(super) fn look(&mut self, watcher: &Watcher) -> Look {
+        let mut now = watcher.lock();
+        let table = &mut now.table;
+        let rows = table.rows();
+        let (span_ns, events, lost) = (table.span_ns(), table.events(), table.lost());
+        table.forget_ended();
+        let after = table.rows();
+        drop(now);
+
+        let none = Counts::default();
+        let uses = rows.into_iter().map(|row| {
+            let now = row.counts.since(self.before.get(&key_of(&row)).unwrap_or(&none));
+            TimerUse { row, now }
+        });
+        // What was armed before the start, and expired once, is soon of no interest.
+        let is_of_interest = |one: &TimerUse| one.row.counts.armed > 0 || !one.now.is_empty();
+        let look = Look {
+            uses: uses.filter(is_of_interest).collect(),
+            interval_ns: span_ns.saturating_sub(self.span_ns),
+            total_ns: span_ns,
+            events: events - self.events,
+            lost: lost - self.lost,
+            lost_total: lost,
+        };
+        // All others now hold the rows just forgotten: the next interval counts from there.
+        self.before = after.into_iter().map(|row| (key_of(&row), row.counts)).collect();
+        (self.span_ns, self.events, self.lost) = (span_ns, events, lost);
+        look
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_model::event::{Call, Comm, TaskExit, TaskInfo, TaskName, TimerArm, TimerMode};
+    use tardy_model::{CpuId, Event, Kind, NameId, TimerDef, TimerId};
+
+    const TIMER: TimerId = TimerId(1);
+
+    fn at(time_ns: u64, task: u32, kind: impl Into<Kind>) -> Event {
+        Event::new(time_ns, CpuId(0), TaskId(task), kind.into())
+    }
+
+    fn named(time_ns: u64, task: u32, name: &str) -> [Event; 2] {
+        let info = TaskInfo { process: TaskId(task), flags: 0 };
+        let comm = Comm::new(name);
+        [at(time_ns, task, TaskName { comm }), at(time_ns, task, info)]
+    }
+
+    fn armed(time_ns: u64, task: u32) -> Event {
+        let (mode, call) = (TimerMode::default(), Call::Poll);
+        at(time_ns, task, TimerArm { timer: TIMER, soft_ns: 9, slack_ns: 50, mode, call })
+    }
+
+    fn batch(events: Vec<Event>) -> Batch {
+        let timer = TimerDef { id: TIMER, function: NameId(1), ..TimerDef::default() };
+        Batch {
+            names: vec![(NameId(1), "timerfd_tmrproc".to_owned())],
+            timers: vec![timer],
+            events,
+        }
+    }
+
+    fn seen(look: &Look) -> Vec<(String, u64, u64)> {
+        let name = |row: &TimerRow| row.thread.map_or("others".into(), |who| who.name.to_string());
+        let told = |one: &TimerUse| (name(&one.row), one.now.armed, one.row.counts.armed);
+        look.uses.iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_look_tells_what_came_since_the_last_and_who_ended_is_seen_once_more() {
+        let (mut watcher, mut looks) = (Watcher::new(), Looks::default());
+        let [name, info] = named(0, 7, "short");
+        watcher.batch(&batch(vec![name, info, armed(10, 7), armed(20, 7)]));
+        let look = looks.look(&watcher);
+        assert_eq!(seen(&look), [("short".to_owned(), 2, 2)]);
+        assert_eq!((look.events, look.interval_ns, look.total_ns), (4, 20, 20));
+
+        let [name, info] = named(25, 8, "long");
+        let events = vec![name, info, armed(30, 7), at(31, 7, TaskExit), armed(32, 8)];
+        watcher.batch(&batch(events));
+        let look = looks.look(&watcher);
+        assert_eq!(seen(&look), [("short".to_owned(), 1, 3), ("long".to_owned(), 1, 1)]);
+        let look = looks.look(&watcher);
+        assert_eq!(seen(&look), [("long".to_owned(), 0, 1), ("others".to_owned(), 0, 3)]);
+        assert_eq!((look.events, look.interval_ns), (0, 0));
+    }
+
+    #[test]
+    fn a_source_begins_anew_when_it_has_defined_enough_and_counts_go_on() {
+        let (mut watcher, mut looks) = (Watcher::new(), Looks::default());
+        assert!(!watcher.has_enough());
+        let [name, info] = named(0, 7, "waiter");
+        watcher.batch(&batch(vec![name, info, armed(10, 7)]));
+        let timers = vec![TimerDef { id: TimerId(2), ..TimerDef::default() }; TIMERS_MAX];
+        watcher.batch(&Batch { timers, ..Batch::default() });
+        assert!(watcher.has_enough());
+        looks.look(&watcher);
+        watcher.begin_anew();
+        assert!(!watcher.has_enough());
+        let [name, info] = named(50, 7, "waiter");
+        watcher.batch(&batch(vec![name, info, armed(60, 7)]));
+        assert_eq!(seen(&looks.look(&watcher)), [("waiter".to_owned(), 1, 2)]);
+    }
+}
