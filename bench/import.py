@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast traces of other tools are read, on one core, beside how fast those tools read their own.
 
-    bench/import.py [--seconds 3] [--load storm:40] [--rounds 5] [--cpu 1] [--folder DIR]
+    bench/import.py [--seconds 3] [--load storm:40] [--rounds 5] [--cpu 1] [--perfetto FILE]
 
 Records the same seconds twice at once, under a load: with `trace-cmd record` (clock mono; sched,
 timer, irq, irq_vectors, raw_syscalls) and with `perf record -a` (the same events without
@@ -9,7 +9,8 @@ irq_vectors; a write of perf's own to its file is no event of its own trace). Wh
 is kept as text. Then, in rounds that go there and back, each program reads its file in a process of
 its own bound to one CPU, the file in the page cache, what it prints thrown away:
 
-  trace.dat, ftrace text, perf script text, Perfetto   tardy's importer alone, to events in memory
+  trace.dat, ftrace text, perf script text   tardy's importer alone, to events in memory
+  Perfetto               the same of FILE, or of what `tardy export` makes of the recording
   import                 `tardy import`: to a recording on disk
   explain                `tardy explain --no-write --json --all` of that recording
   explain trace.dat      the same of the file itself
@@ -18,9 +19,10 @@ its own bound to one CPU, the file in the page cache, what it prints thrown away
   perf sched timehist    perf's own table of who waited how long
 
 Columns: n rounds; events of the file, as tardy counts them (perf's: lines that it prints); MB of
-the file (a recording's is 32 bytes an event); best and median, seconds of wall time of the whole
-process; MB/s and millions of events a second, both by the best. What is compressed (trace.dat) has
-few MB and is to be read by its events. What this machine does not allow is left out and named.
+the file (a recording's is 32 bytes an event); wall, the median of whole processes; CPU, the least
+and the median of their CPU seconds, kernel and user, which other programs on the machine disturb
+less; MB and millions of events per CPU second, by the least. What is compressed (trace.dat) has few
+MB and is to be read by its events. What this machine does not allow is left out and named.
 
 Aim: ftrace text 200 MB/s; trace.dat and explain 10 million events a second. Needs root, trace-cmd
 and perf. It prints, it does not judge.
@@ -53,25 +55,27 @@ PERF_APART = (
 def record(folder, args):
     """Records with both, to trace.dat and perf.data; what could not be done, by name."""
     left_out = {}
+    load = [TARDY, "load", args.load, "-D", f"{args.seconds}s", "--json", "--quiet"]
     with contextlib.ExitStack() as running:
-        if shutil.which("trace-cmd"):
-            command = ["sh", APART, "-q", "-C", "mono", "-b", "16384", "-o", "trace.dat"]
-            command += [word for group in GROUPS for word in ("-e", group)]
-            # Each CPU's events come to a file of its own first.
-            begun = lambda: any(folder.glob("trace.dat.cpu0"))
-            running.enter_context(beside(command, begun, cwd=folder))
-        else:
-            left_out["trace-cmd"] = "it is not installed"
         if shutil.which("perf"):
             command = ["unshare", "--mount", "--propagation", "private", "--"]
             command += ["sh", "-c", PERF_APART, folder / "perf.data"]
-            command += [word for group in GROUPS if group != "irq_vectors" for word in ("-e", f"{group}:*")]
-            begun = lambda: (folder / "perf.data").exists()
-            running.enter_context(beside(command, begun, cwd=folder))
+            groups = [group for group in GROUPS if group != "irq_vectors"]
+            command += [word for group in groups for word in ("-e", f"{group}:*")]
+            running.enter_context(beside(command, (folder / "perf.data").exists))
+            time.sleep(0.5)
         else:
             left_out["perf"] = "it is not installed"
-        time.sleep(0.5)
-        run_json(TARDY, "load", args.load, "-D", f"{args.seconds}s", "--json", "--quiet")
+        if shutil.which("trace-cmd"):
+            # It ends with the load, and the instance and the mounts of the script with it.
+            command = ["sh", APART, "-q", "-C", "mono", "-b", "16384", "-o", folder / "trace.dat"]
+            command += [word for group in GROUPS for word in ("-e", group)] + load
+        else:
+            left_out["trace-cmd"] = "it is not installed"
+            command = load
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{' '.join(map(str, command))}\nfailed:\n{done.stderr.strip()}")
     return left_out
 
 
@@ -89,6 +93,7 @@ def files(folder):
         text_of(["trace-cmd", "report", "-t", "-i", dat], report)
         recording = folder / "recording"
         run_json(TARDY, "import", dat, "-o", recording, "--json", "--quiet")
+        run_json(TARDY, "export", recording, "-o", folder / "ours.pftrace", "--json", "--quiet")
         explain = [TARDY, "explain", "--no-write", "--json", "--quiet", "--all"]
         rows["trace.dat"] = ([SPEED, dat, "1"], dat)
         rows["ftrace text"] = ([SPEED, report, "1"], report)
@@ -102,9 +107,9 @@ def files(folder):
         rows["perf script text"] = ([SPEED, script, "1"], script)
         rows["perf script"] = (["perf", "script", "--ns", "-i", perf], perf)
         rows["perf sched timehist"] = (["perf", "sched", "timehist", "-i", perf], perf)
-    perfetto = folder / "trace.pftrace"
-    if perfetto.exists():
-        rows["Perfetto"] = ([SPEED, perfetto, "1"], perfetto)
+    for perfetto in (folder / "trace.pftrace", folder / "ours.pftrace"):
+        if perfetto.exists():
+            rows.setdefault("Perfetto", ([SPEED, perfetto, "1"], perfetto))
     return rows
 
 
@@ -131,22 +136,24 @@ def events(folder, rows):
 
 
 def measured(command, cpu):
-    """Seconds of a process on one CPU."""
+    """Wall and CPU seconds of a process on one CPU."""
     with tempfile.TemporaryDirectory(prefix="tardy-bench-") as folder:
         words = [str(word) for word in command]
         if words[-1] == "-o":
             words.append(f"{folder}/recording")
         begin = time.monotonic()
-        done = subprocess.run(
+        process = subprocess.Popen(
             words,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
         )
-        seconds = time.monotonic() - begin
-    if done.returncode:
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
         sys.exit(f"{' '.join(words)} failed")
-    return seconds
+    return wall, usage.ru_utime + usage.ru_stime
 
 
 def main():
@@ -170,8 +177,6 @@ def main():
         left_out = record(folder, args)
         if args.perfetto:
             shutil.copyfile(args.perfetto, folder / "trace.pftrace")
-        else:
-            left_out["Perfetto"] = "no trace of it was given (--perfetto FILE)"
         rows = files(folder)
         counts = events(folder, rows)
         samples = {name: [] for name in rows}
@@ -180,13 +185,14 @@ def main():
             for name in list(rows)[:: -1 if number % 2 else 1]:
                 samples[name].append(measured(rows[name][0], args.cpu))
         print(f"{args.seconds} s of {args.load}; CPU {args.cpu}")
-        print(f"{'':20}  n       events       MB   best s  median s     MB/s  M events/s")
-        for name, seconds in samples.items():
-            best, megabytes = min(seconds), size(rows[name][1]) / 1e6
+        print(f"{'':20}  n       events       MB   wall s  CPU s least, median  MB/CPU s  M events/CPU s")
+        for name, found in samples.items():
+            walls, busy = zip(*found)
+            least, megabytes = min(busy), size(rows[name][1]) / 1e6
             print(
-                f"{name:20} {len(seconds):2} {counts[name]:12,} {megabytes:8.1f} {best:8.3f} "
-                f"{statistics.median(seconds):9.3f} {megabytes / best:8.1f} "
-                f"{counts[name] / best / 1e6:11.2f}"
+                f"{name:20} {len(found):2} {counts[name]:12,} {megabytes:8.1f} "
+                f"{statistics.median(walls):8.3f} {least:11.3f} {statistics.median(busy):7.3f} "
+                f"{megabytes / least:9.1f} {counts[name] / least / 1e6:15.2f}"
             )
         for name, why in left_out.items():
             print(f"left out: {name}: {why}")

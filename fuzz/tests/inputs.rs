@@ -16,13 +16,13 @@ const SEED: u64 = 0x7a2d;
 const EXECUTIONS: [(&str, u32); 9] = [
     ("event-format", 4000),
     ("ftrace-page", 2000),
-    ("ftrace-text", 2000),
+    ("ftrace-text", 3000),
     ("histogram", 2000),
     ("manifest", 4000),
-    ("perf-script", 2000),
+    ("perf-script", 3000),
     ("perfetto", 4000),
     ("segment", 4000),
-    ("trace-dat", 1000),
+    ("trace-dat", 2000),
 ];
 
 /// How names of inputs begin in which there is nothing to be found.

@@ -96,7 +96,11 @@ impl Meta {
     pub(super) fn read_kallsyms(&mut self, walk: &mut Walk<'_>) -> Result<(), ImportError> {
         let bytes = walk.u32("kernel's symbols")?;
         let symbols = walk.take(bytes.into(), KALLSYMS_BYTES_MAX, "kernel's symbols")?;
-        self.symbols = Symbols::from_text(&String::from_utf8_lossy(symbols));
+        // Whether it is text is quickly seen; looking for what is none takes longer.
+        self.symbols = match std::str::from_utf8(symbols) {
+            Ok(text) => Symbols::from_text(text),
+            Err(_) => Symbols::from_text(&String::from_utf8_lossy(symbols)),
+        };
         Ok(())
     }
 
