@@ -121,13 +121,17 @@ impl<R: Input> Text<R> {
         if self.origin.hz != 0 {
             self.decoder.set_tick(NS_PER_S / u64::from(self.origin.hz));
         }
+        let readings = self.reader.window.readings();
+        if self.origin.clock.is_empty() && agree_with_monotonic(&readings) {
+            "mono".clone_into(&mut self.origin.clock);
+        }
         let is_monotonic = self.origin.clock == "mono";
         self.decoder.set_trace_clock(if is_monotonic {
             TraceClock::Monotonic
         } else {
             TraceClock::Other
         });
-        self.decoder.learn_clock(&self.reader.window.readings());
+        self.decoder.learn_clock(&readings);
     }
 
     fn close(&mut self, batch: &mut Batch) -> Result<(), SourceError> {
@@ -190,6 +194,29 @@ impl<R: Input> Import for Text<R> {
         Closing { missing: self.decoder.missing(), notes }
     }
 }
+
+/// Whether a trace that does not name its clock is of `CLOCK_MONOTONIC`: the kernel reads that clock at
+/// the beginning of each expiry loop, and the quickest way from there to an event is some hundred
+/// nanoseconds. Another clock would have to be within microseconds of it by chance.
+fn agree_with_monotonic(readings: &[(u64, i64)]) -> bool {
+    let ways_ns = readings
+        .iter()
+        .filter_map(|(time_ns, reading_ns)| i64::try_from(*time_ns).ok()?.checked_sub(*reading_ns));
+    // Readings of other clocks are far off on either side.
+    let near = |way_ns: &i64| way_ns.unsigned_abs() < 1_000_000_000;
+    let least_ns = ways_ns.filter(near).min();
+    readings.len() >= READINGS_MIN
+        && least_ns.is_some_and(|least_ns| (-ROUNDING_NS..MONOTONIC_WAY_NS_MAX).contains(&least_ns))
+}
+
+/// Fewer readings say too little of a clock.
+const READINGS_MIN: usize = 8;
+
+/// What text in microseconds may be too early.
+const ROUNDING_NS: i64 = 1000;
+
+/// The quickest way from a reading to its event is never as long.
+const MONOTONIC_WAY_NS_MAX: i64 = 5000;
 
 /// A line without the marks of a mail that quotes it.
 fn unquoted(line: &[u8]) -> &[u8] {
