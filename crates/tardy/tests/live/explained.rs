@@ -10,6 +10,7 @@ pub(crate) struct Explained {
     pub(crate) schema: String,
     pub(crate) events: u64,
     pub(crate) lost: u64,
+    pub(crate) start_ns: u64,
     pub(crate) span_ns: u64,
     pub(crate) touched_by_loss: usize,
     pub(crate) gaps: Gaps,
