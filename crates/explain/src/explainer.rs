@@ -560,7 +560,8 @@ impl<S: Sink> Explainer<S> {
         if self.pending.is_empty() {
             self.settle_from_ns = final_from_ns(&wakeup);
         }
-        self.pending.push_back(Finished { wakeup, victim, blames, patterns });
+        let at_ns = self.pending.back().map_or(0, |last| last.at_ns).max(self.now_ns);
+        self.pending.push_back(Finished { at_ns, wakeup, victim, blames, patterns });
     }
 
     /// Makes final what no late news of a loss can touch any more.

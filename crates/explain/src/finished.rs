@@ -8,6 +8,8 @@ use tardy_model::{Culprit, Segment, Wakeup};
 /// A wakeup whose balance is made; a loss that is told of later may still touch it.
 #[derive(Debug)]
 pub(crate) struct Finished {
+    /// When that was, by the stream; never before the one that finished before it.
+    pub(crate) at_ns: u64,
     pub(crate) wakeup: Wakeup,
     pub(crate) victim: LabelId,
     /// One per segment.

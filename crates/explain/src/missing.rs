@@ -21,7 +21,9 @@ impl<S: Sink> Explainer<S> {
 
     /// What lies between these times may not be all that there was.
     fn touch(&mut self, since_ns: u64, time_ns: u64) {
-        for Finished { wakeup, .. } in &mut self.pending {
+        // Those that wait are many and a gap is short: only they matter that were still on their way.
+        let lately = self.pending.iter_mut().rev().take_while(|last| last.at_ns >= since_ns);
+        for Finished { wakeup, .. } in lately {
             let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
             // A wakeup begins with its arm, which may be long before the expiry and be lost; that
             // changes nothing of its balance, which begins at the expiry.

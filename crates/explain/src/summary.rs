@@ -148,9 +148,12 @@ impl Summary {
         class.wakeups += 1;
         class.ns = class.ns.saturating_add(lateness_ns);
         for (cause, ns) in by_cause.into_iter().enumerate() {
+            if ns == 0 {
+                continue;
+            }
             class.by_cause[cause] = class.by_cause[cause].saturating_add(ns);
             self.causes[cause].ns = self.causes[cause].ns.saturating_add(ns);
-            self.causes[cause].wakeups += u64::from(ns > 0);
+            self.causes[cause].wakeups += 1;
         }
     }
 
