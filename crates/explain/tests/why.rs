@@ -18,7 +18,7 @@ fn story(trace: &str) -> String {
 }
 
 macro_rules! stories {
-    ($($name:ident: $trace:literal => $expected:literal;)*) => {$(
+    ($($name:ident: $trace:expr => $expected:literal;)*) => {$(
         #[test]
         fn $name() {
             let expected: Vec<&str> = $expected.lines().map(str::trim).collect();
@@ -28,30 +28,7 @@ macro_rules! stories {
 }
 
 stories! {
-    // "ARMv7 futex latency spike" (linux-rt-users).
-    a_lock_whose_owner_is_boosted_twice: "
-        task 12 high syscalls
-        task 11 low
-        task 8 trace-cmd
-        task 13 busy
-        229000 1 12 futex LOCK_PI 11524
-        230000 0 11 switch R 8 120
-        248000 1 12 boost 11 120 40
-        266000 1 12 switch S 13 41 40
-        268000 0 8 switch R 11 40
-        280000 0 11 futex UNLOCK_PI 11524
-        295000 0 11 waking 12 on 1 prio 40
-        300000 0 11 unboost 11 40 120
-        301000 1 13 switch R 12 40 41
-        316000 0 11 switch R 8 120
-        321000 1 12 boost 11 120 40
-        337000 1 12 switch D 13 41 40
-        340000 0 8 switch R 11 40
-        352000 0 11 waking 12 on 1 prio 40
-        356000 0 11 unboost 11 40 120
-        356000 1 13 switch R 12 40 41
-        370000 1 12 return
-    " => "
+    a_lock_whose_owner_is_boosted_twice: trace::DOUBLE_BOOST => "
         +0 1 sys_enter: high asks for the lock at 0x2d04 (FUTEX_LOCK_PI).
         +19000 - sched_pi_setprio: high lends low its priority 59 (low had 120): low holds the lock, and trace-cmd runs in its place.
         +37000 1 sched_switch: high waits (S) for the lock at 0x2d04, which low has; busy runs on CPU 1.

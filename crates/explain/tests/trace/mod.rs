@@ -7,6 +7,32 @@ use std::fmt::Write as _;
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink, Watch};
 use text::parse;
 
+/// "ARMv7 futex latency spike" (linux-rt-users), in ns from 12165.412 on: the wait within one call for a
+/// lock that its author could not tell.
+pub(crate) const DOUBLE_BOOST: &str = "
+    task 12 high syscalls
+    task 11 low
+    task 8 trace-cmd
+    task 13 busy
+    229000 1 12 futex LOCK_PI 11524
+    230000 0 11 switch R 8 120
+    248000 1 12 boost 11 120 40
+    266000 1 12 switch S 13 41 40
+    268000 0 8 switch R 11 40
+    280000 0 11 futex UNLOCK_PI 11524
+    295000 0 11 waking 12 on 1 prio 40
+    300000 0 11 unboost 11 40 120
+    301000 1 13 switch R 12 40 41
+    316000 0 11 switch R 8 120
+    321000 1 12 boost 11 120 40
+    337000 1 12 switch D 13 41 40
+    340000 0 8 switch R 11 40
+    352000 0 11 waking 12 on 1 prio 40
+    356000 0 11 unboost 11 40 120
+    356000 1 13 switch R 12 40 41
+    370000 1 12 return
+";
+
 /// Explains a trace and tells each wakeup in one line:
 /// `NAME KIND EXPIRY+LATENESS[ to user][ touched]: CAUSE NS CULPRIT, …`.
 pub(crate) fn told(trace: &str) -> String {
