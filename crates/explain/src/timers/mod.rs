@@ -19,7 +19,7 @@
 //! A sleep's timer is never moved: the thread's next sleep finds the same place on its stack.
 //!
 //! **What it cost others** is their lateness in segments with [`Culprit::Timer`], where the timer's owner
-//! is another thread than the victim: callbacks that ran first, and interrupts for them. It is known of
+//! is another thread than the victim, and which did not wake it: callbacks that ran first. It is known of
 //! wakeups that are explained, so of watched threads; a wakeup is final a second after its end.
 //!
 //! **Which armings programmed the device** is told by [`Devices`].
@@ -154,7 +154,8 @@ impl TimerTable {
             let Culprit::Timer(timer, armed_by) = segment.culprit else { continue };
             let def = self.tables.timer(timer);
             let owner = if armed_by == TaskId::IDLE { def.owner } else { armed_by };
-            if owner == wakeup.task {
+            // The timer that woke the victim is the victim's affair, whoever armed it.
+            if owner == wakeup.task || timer == wakeup.timer {
                 continue;
             }
             let row = self.life(timer, &def).and_then(|life| life.row);
