@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tardy_explain::Watch;
-use tardy_import::{Abi, Closing, Import, Origin};
+use tardy_import::{Abi, Closing, Import, ImportError, Origin, histogram};
 use tardy_model::Batch;
 use tardy_recording::{Host, Manifest, ManifestEnd, Recording};
 
@@ -63,7 +63,7 @@ impl Input {
             return Ok(Self::Recording(Box::new(Recording::open(path)?)));
         }
         let (format, mut import) =
-            tardy_import::open(path, &flags.options()).map_err(|e| Failure::new(e.to_string()))?;
+            tardy_import::open(path, &flags.options()).map_err(|error| refusal(path, &error))?;
         let mut first = Batch::default();
         let ended = !import.next_batch(&mut first)?;
         Ok(Self::Trace(Box::new(Trace {
@@ -132,6 +132,22 @@ impl Input {
             Self::Trace(_) => true,
         };
         Watch { all: chosen.all || (nobody && imported), ..chosen }
+    }
+}
+
+/// Why a file cannot be read as a trace, and what it may be instead.
+fn refusal(path: &Path, error: &ImportError) -> Failure {
+    let histogram = match error {
+        ImportError::UnknownFormat { .. } => histogram::recognised(path).ok().flatten(),
+        _ => None,
+    };
+    match histogram {
+        Some(format) => Failure::new(format!(
+            "{} is a histogram ({}): it has no events to explain; tardy report shows its figures",
+            path.display(),
+            format.written_by()
+        )),
+        None => Failure::new(error.to_string()),
     }
 }
 

@@ -143,3 +143,14 @@ fn what_is_no_trace_is_told_what_would_be_one() {
         assert_eq!(said.trim().lines().count(), 1, "{said}");
     }
 }
+
+#[test]
+fn a_histogram_is_told_from_a_trace() {
+    let file = data("histogram/zynq-2016-timer-load.hist");
+    let output = tardy(&["explain"], &file);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("histogram") && said.contains("tardy report"), "{said}");
+    let reported = json(&["report", "--json"], &file);
+    assert_eq!(reported["schema"], "tardy.measure/1");
+}

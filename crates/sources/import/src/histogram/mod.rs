@@ -66,6 +66,15 @@ pub fn formats() -> impl Iterator<Item = &'static dyn Format> {
     REGISTRY.iter().copied()
 }
 
+/// The format of a file, where it holds histograms that are known.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn recognised(path: &Path) -> Result<Option<&'static dyn Format>, ImportError> {
+    let input = Input::open(path)?;
+    Ok(formats().find(|format| format.recognises(input.head())))
+}
+
 /// Reads a file whose format is found by its content.
 ///
 /// # Errors
