@@ -1,6 +1,6 @@
 //! The deeper part of a wakeup's document: where it waited again, for whom, and how it was led to.
 
-use super::explain::kind_of;
+use super::kind::kind_of;
 use serde::Serialize;
 use tardy_explain::Label;
 use tardy_model::event::futex;

@@ -2,6 +2,7 @@
 
 use super::deep::DeepDocument;
 use super::figures::FiguresDocument;
+use super::kind::kind_of;
 use super::merge::{MergedSegment, merge_segments};
 use super::patterns::PatternDocument;
 use super::timers::TimerDocument;
@@ -272,11 +273,6 @@ impl From<MergedSegment<Label>> for SegmentDocument {
             culprits: segment.culprits.into_iter().map(culprit).collect(),
         }
     }
-}
-
-/// A label that nobody filled in is of kind `unknown`, never the empty string.
-pub(super) fn kind_of(label: &Label) -> &'static str {
-    if label.kind.is_empty() { "unknown" } else { label.kind }
 }
 
 impl<'a> From<&'a Explanation> for ExplainTotals<'a> {

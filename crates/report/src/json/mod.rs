@@ -5,6 +5,7 @@ mod deep;
 mod explain;
 mod figures;
 mod histograms;
+mod kind;
 mod measure;
 mod merge;
 mod patterns;

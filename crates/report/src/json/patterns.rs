@@ -1,6 +1,6 @@
 //! Stories that are known, as they were found.
 
-use super::explain::kind_of;
+use super::kind::kind_of;
 use serde::Serialize;
 use tardy_explain::{Label, PatternFinding};
 
