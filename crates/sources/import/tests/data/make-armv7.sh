@@ -11,7 +11,7 @@
 # Nothing is installed: packages are downloaded with a package database of its own and unpacked under
 # ${XDG_CACHE_HOME:-$HOME/.cache}/tardy/vm/armv7 (about 400 MB), where later runs find them. Needs
 # apt-get, dpkg, cpio or the downloaded one, a network the first time. The guest has a time limit and
-# ends before this script does. Times in the guest are a count of its instructions, but what the host
+# ends before this script does. Ends with 77 where the packages cannot be had. Times in the guest are a count of its instructions, but what the host
 # seeds it with is not, so two recordings are alike, not equal.
 set -eu
 out=$(realpath "${1:?usage: make-armv7.sh FOLDER}")
@@ -35,11 +35,18 @@ apt_of_armhf() {
         "$command" "$@"
 }
 
+# 77, as test programs say that they were skipped.
+cannot_be_had() {
+    echo "make-armv7: Debian's packages cannot be had here" >&2
+    exit 77
+}
+
 # The guest's programs and kernel.
 if [ ! -e "$cache/guest.done" ]; then
-    apt_of_armhf update
-    apt_of_armhf install --download-only --no-install-recommends -y trace-cmd rt-tests busybox-static
-    apt_of_armhf install --download-only --no-install-recommends -y linux-image-rt-armmp
+    apt_of_armhf update || cannot_be_had
+    apt_of_armhf install --download-only --no-install-recommends -y trace-cmd rt-tests busybox-static ||
+        cannot_be_had
+    apt_of_armhf install --download-only --no-install-recommends -y linux-image-rt-armmp || cannot_be_had
     rm -rf "$cache/guest"
     mkdir "$cache/guest"
     for package in "$cache"/apt/archives/*.deb; do
@@ -57,10 +64,14 @@ if [ ! -e "$cache/host.done" ]; then
     command -v qemu-system-arm > /dev/null || missing="$missing qemu-system-arm"
     command -v cpio > /dev/null || missing="$missing cpio"
     if [ -n "$missing" ]; then
-        # shellcheck disable=SC2086 # one word a package
-        apt-get -qq install --download-only --no-install-recommends -y -o Dir::Cache="$cache/host" \
-            -o Dir::Cache::archives="$cache/host/archives" -o APT::Sandbox::User=root \
-            -o Debug::NoLocking=1 $missing
+        host_packages() {
+            # shellcheck disable=SC2086 # one word a package
+            apt-get -qq install --download-only --no-install-recommends -y \
+                -o Dir::Cache="$cache/host" -o Dir::Cache::archives="$cache/host/archives" \
+                -o APT::Sandbox::User=root -o Debug::NoLocking=1 $missing
+        }
+        # A machine that was never asked has no lists of packages.
+        host_packages || { apt-get -qq update && host_packages; } || cannot_be_had
         for package in "$cache"/host/archives/*.deb; do
             dpkg -x "$package" "$cache/host/root"
         done

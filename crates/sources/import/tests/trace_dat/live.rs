@@ -107,6 +107,10 @@ fn a_recording_made_in_a_virtual_machine() {
     }
     let folder = tempfile::tempdir().unwrap();
     let made = Command::new("sh").arg(data("make-armv7.sh")).arg(folder.path()).status().unwrap();
+    if made.code() == Some(77) {
+        println!("skipped: the guest's packages cannot be had here");
+        return;
+    }
     assert!(made.success());
     for name in ["armv7-v7-zstd-local.dat", "armv7-v6-mono.dat"] {
         let whole = read(&folder.path().join(name)).unwrap();
