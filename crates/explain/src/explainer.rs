@@ -233,16 +233,12 @@ impl<S: Sink> Explainer<S> {
                 self.back_in_user_space(event.task, time_ns);
             }
             Kind::PageFault(_) => {
-                if let Some(victim) = self.victims.get_mut(&event.task)
-                    && let Some(story) = &mut victim.story
-                {
+                if let Some(story) = self.story_of(event.task) {
                     story.faults(time_ns, event.cpu);
                 }
             }
             Kind::Signal(signal) => {
-                if let Some(victim) = self.victims.get_mut(&event.task)
-                    && let Some(story) = &mut victim.story
-                {
+                if let Some(story) = self.story_of(event.task) {
                     story.signalled(time_ns, event.cpu, signal.number);
                 }
             }
@@ -317,6 +313,11 @@ impl<S: Sink> Explainer<S> {
         }
     }
 
+    /// The story that a thread is in, if it is a victim.
+    pub(crate) fn story_of(&mut self, task: TaskId) -> Option<&mut Story> {
+        self.victims.get_mut(&task)?.story.as_mut()
+    }
+
     /// A story begins, if it is a victim's.
     pub(crate) fn begin(&mut self, task: TaskId, story: Story) {
         if let Some(victim) = self.victims.get_mut(&task) {
@@ -389,9 +390,7 @@ impl<S: Sink> Explainer<S> {
 
     fn migrate(&mut self, time_ns: u64, migrate: Migrate, just_woken: TaskId) {
         self.threads.migrate(time_ns, migrate.target, migrate.to);
-        if let Some(victim) = self.victims.get_mut(&migrate.target)
-            && let Some(story) = &mut victim.story
-        {
+        if let Some(story) = self.story_of(migrate.target) {
             story.migrate(time_ns, migrate.to, just_woken == migrate.target);
         }
     }

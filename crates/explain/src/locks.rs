@@ -108,17 +108,13 @@ impl<S: Sink> Explainer<S> {
         if !released {
             self.threads.boosts(event.task, target);
         }
-        if let Some(victim) = self.victims.get_mut(&event.task)
-            && let Some(story) = &mut victim.story
-            && !released
-        {
+        if !released && let Some(story) = self.story_of(event.task) {
             story.boost(boost);
         }
         for at in 0..self.blocked.len() {
             let task = self.blocked[at];
             if task != event.task
-                && let Some(victim) = self.victims.get_mut(&task)
-                && let Some(story) = &mut victim.story
+                && let Some(story) = self.story_of(task)
                 && story.concerns(event.task, target)
             {
                 story.boost(boost);

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink, Watch};
 use text::parse;
 
-/// "ARMv7 futex latency spike" (linux-rt-users), in ns from 12165.412 on: the wait within one call for a
+/// "`ARMv7` futex latency spike" (linux-rt-users), in ns from 12165.412 on: the wait within one call for a
 /// lock that its author could not tell.
 pub(crate) const DOUBLE_BOOST: &str = "
     task 12 high syscalls

@@ -200,6 +200,21 @@ pub fn wanted() -> impl Iterator<Item = (&'static str, &'static str)> {
     TABLES[..LIVE_TABLES].iter().copied().flatten().map(|known| (known.group, known.event))
 }
 
+/// Adds to `batch` what a record means; one that has not what it takes is counted.
+#[inline]
+fn tell(
+    known: &Known,
+    record: &Record<'_>,
+    state: &mut State,
+    undecoded: &mut u64,
+    batch: &mut Batch,
+) {
+    match (known.decode)(state, record, batch) {
+        Some(event) => batch.events.push(event),
+        None => *undecoded += u64::from(!std::mem::take(&mut state.nothing_new)),
+    }
+}
+
 /// How to read a record, and the task that it says was current.
 #[inline]
 fn find_plan<'a>(
@@ -277,10 +292,7 @@ impl Decoder {
         let values = Values::Packed { bytes, endian: self.endian, fields: &plan.fields };
         let record = Record { time_ns, cpu, current, variant: known.variant, values };
         self.seen[usize::from(plan.id.0)] += 1;
-        match (known.decode)(&mut self.state, &record, batch) {
-            Some(event) => batch.events.push(event),
-            None => self.undecoded += u64::from(!std::mem::take(&mut self.state.nothing_new)),
-        }
+        tell(known, &record, &mut self.state, &mut self.undecoded, batch);
     }
 
     /// The kernel's reading of a clock that a record carries, in nanoseconds of that clock, where it
@@ -319,10 +331,7 @@ impl Decoder {
         let values = Values::Given(values);
         let record = Record { time_ns, cpu, current, variant: known.variant, values };
         self.seen[usize::from(event.0)] += 1;
-        match (known.decode)(&mut self.state, &record, batch) {
-            Some(event) => batch.events.push(event),
-            None => self.undecoded += u64::from(!std::mem::take(&mut self.state.nothing_new)),
-        }
+        tell(known, &record, &mut self.state, &mut self.undecoded, batch);
     }
 
     /// Tells the name of a task that a trace shows beside an event (the current one's), where it is
