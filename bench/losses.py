@@ -41,7 +41,7 @@ def one(storm, fifo, buffer, args):
     wakeups = found["lateness"]["wakeups"]
     touched = found["touched_by_loss"] / wakeups if wakeups else 0
     seconds = load["seconds"]
-    return load["rounds"] / seconds, made / seconds, lost / made, unknown, touched
+    return load["work"][0]["done"][0]["count"] / seconds, made / seconds, lost / made, unknown, touched
 
 
 def numbers(text):

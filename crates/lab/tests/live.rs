@@ -159,10 +159,10 @@ fn a_storm_starts_sleeps_and_leaves_no_thread() {
         assert!(comm.starts_with("storm-"), "{comm}");
     }
     assert_eq!(threads_named("storm-"), 15);
-    while running.rounds() < 100 {
+    while running.work()[0][0].count < 100 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert!(running.stop() >= 100);
+    assert!(running.stop()[0][0].count >= 100);
     assert_eq!(threads_named("storm-"), 0);
 
     match "storm:4,fifo=2".parse::<load::Spec>().unwrap().start() {

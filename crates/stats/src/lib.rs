@@ -3,12 +3,17 @@
 //! that depend on time ([`moving_blocks`]). No I/O; random numbers come from a seed.
 #![forbid(unsafe_code)]
 
+pub mod ab;
 mod bootstrap;
+mod counted;
 mod holm;
 mod latencies;
 mod rank;
+mod sample;
 
 pub use bootstrap::{Blocks, Interval, Means, moving_blocks};
+pub use counted::Counted;
 pub use holm::holm;
 pub use latencies::{Latencies, Quantile};
 pub use rank::{MannWhitney, mann_whitney};
+pub use sample::Sample;

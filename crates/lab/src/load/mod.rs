@@ -58,8 +58,17 @@ pub trait RunningLoad: Send {
     /// Its threads or processes.
     fn tids(&self) -> Vec<u32>;
 
-    /// How often it has done what it does: for a storm, sleeps.
-    fn rounds(&self) -> u64;
+    /// What it has done so far: sleeps, messages, bytes.
+    fn work(&self) -> Vec<Work>;
+}
+
+/// What a load has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// What is counted: `sleeps`, `messages`, `bytes`.
+    pub unit: &'static str,
+    /// How many.
+    pub count: u64,
 }
 
 /// Why a load could not be started.
@@ -107,13 +116,13 @@ impl Running {
         self.loads.iter().flat_map(|load| load.tids()).collect()
     }
 
-    /// How often they have done what they do, taken together.
-    pub fn rounds(&self) -> u64 {
-        self.loads.iter().map(|load| load.rounds()).sum()
+    /// What each of them has done so far, in the order in which they were written.
+    pub fn work(&self) -> Vec<Vec<Work>> {
+        self.loads.iter().map(|load| load.work()).collect()
     }
 
-    /// Stops all of them and joins their threads. Returns how often they did what they do.
-    pub fn stop(self) -> u64 {
-        self.rounds()
+    /// Stops all of them and waits for their threads and processes. Returns what each has done.
+    pub fn stop(self) -> Vec<Vec<Work>> {
+        self.work()
     }
 }

@@ -102,6 +102,11 @@ impl Spec {
         self.loads.is_empty()
     }
 
+    /// Each of them, as it is written.
+    pub fn parts(&self) -> impl Iterator<Item = String> + '_ {
+        self.loads.iter().map(ToString::to_string)
+    }
+
     /// The same loads, each with one more option, which wins over one of that name given before:
     /// for a flag that holds for all of them. `"fifo=2"` is `--fifo=2`.
     ///

@@ -6,7 +6,7 @@
 //! Five to seven threads were enough there to show in a real-time thread's latency.
 
 use super::spec::{Arguments, SpecError};
-use super::{Kind, Load, LoadError, RunningLoad};
+use super::{Kind, Load, LoadError, RunningLoad, Work};
 use crate::Policy;
 use crate::clock::sleep_for;
 use crate::sched::{Budget, set_current};
@@ -170,8 +170,9 @@ impl RunningLoad for RunningStorm {
         self.tids.clone()
     }
 
-    fn rounds(&self) -> u64 {
-        self.threads.iter().map(|(sleeps, _)| sleeps.0.load(Relaxed)).sum()
+    fn work(&self) -> Vec<Work> {
+        let count = self.threads.iter().map(|(sleeps, _)| sleeps.0.load(Relaxed)).sum();
+        vec![Work { unit: "sleeps", count }]
     }
 }
 

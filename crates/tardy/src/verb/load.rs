@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use clap::Args;
 use std::time::{Duration, Instant};
-use tardy_lab::load::Spec;
+use tardy_lab::load::{Spec, Work};
 
 /// Flags of `tardy load`.
 #[derive(Debug, Args)]
@@ -49,27 +49,43 @@ impl Load {
         let progress = Progress::new(self.duration, self.output.quiet || self.output.json);
         let over = |elapsed| self.duration.is_some_and(|duration| elapsed >= duration);
         while !interrupt.is_asked() && !over(begun.elapsed()) {
-            progress.show(begun.elapsed(), format!("{spec}: {} rounds", running.rounds()));
+            progress.show(begun.elapsed(), in_words(&spec, &running.work()));
             std::thread::sleep(Duration::from_millis(100));
         }
         let seconds = begun.elapsed().as_secs_f64();
-        let rounds = running.stop();
+        let work = running.stop();
         drop(progress);
         if self.output.json {
+            let work = spec.parts().zip(&work).map(|(load, work)| {
+                let done: Vec<_> = work
+                    .iter()
+                    .map(|work| serde_json::json!({ "unit": work.unit, "count": work.count }))
+                    .collect();
+                serde_json::json!({ "load": load, "done": done })
+            });
             let document = serde_json::json!({
                 "schema": "tardy.load/1",
                 "load": spec.to_string(),
                 "threads": threads,
                 "seconds": seconds,
-                "rounds": rounds,
+                "work": work.collect::<Vec<_>>(),
             });
             crate::output::write_json(&document, None)?;
         } else {
-            println!(
-                "{spec}: {threads} threads, {rounds} rounds in {seconds:.1} s, {:.0} a second",
-                rounds as f64 / seconds
-            );
+            println!("{spec}: {threads} threads, {seconds:.1} s");
+            for (load, work) in spec.parts().zip(&work) {
+                for Work { unit, count } in work {
+                    println!("  {load}: {count} {unit}, {:.0} a second", *count as f64 / seconds);
+                }
+            }
         }
         Ok(Outcome::Fine)
     }
+}
+
+fn in_words(spec: &Spec, work: &[Vec<Work>]) -> String {
+    let words = spec.parts().zip(work).flat_map(|(load, work)| {
+        work.iter().map(move |Work { unit, count }| format!("{load}: {count} {unit}"))
+    });
+    words.collect::<Vec<_>>().join(", ")
 }

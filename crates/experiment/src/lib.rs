@@ -1,0 +1,16 @@
+//! Experiments: measurements under several conditions that can be repeated and compared.
+//!
+//! An [`Experiment`] is a TOML file: what is measured, under which conditions, how long. Its conditions
+//! run in blocks, in random order, every one once a round. What a block yields is a [`Block`], a line
+//! of a file that survives whatever ends the run; [`Results`] are all of them, with what the machine
+//! was like.
+//!
+//! This crate presents nothing and tests nothing for significance. Start reading at `file.rs`, then
+//! `results.rs`.
+#![forbid(unsafe_code)]
+
+mod file;
+mod results;
+
+pub use file::{Condition, Experiment, Length, Table};
+pub use results::{Block, Figure, Fit, Fitness, Results, Series, SystemState};

@@ -1,0 +1,114 @@
+//! What an experiment yields.
+
+use crate::Experiment;
+use std::time::Duration;
+use tardy_stats::Counted;
+
+/// All that has been measured, and on what.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// What was asked.
+    pub experiment: Experiment,
+    /// Whether it ran at its full length.
+    pub is_full: bool,
+    /// Chose the order of the conditions.
+    pub seed: u64,
+    /// The kernel: `uname -r`.
+    pub kernel: String,
+    /// The machine's name.
+    pub host: String,
+    /// The hypervisor, where it is a guest of one.
+    pub hypervisor: Option<String>,
+    /// CPUs online.
+    pub cpus: u32,
+    /// Names of conditions that could not be run here, with why.
+    pub left_out: Vec<(String, String)>,
+    /// The blocks, in the order in which they ran.
+    pub blocks: Vec<Block>,
+    /// How many blocks there are to be; fewer in [`Results::blocks`] where it was ended early.
+    pub planned: usize,
+    /// Whether the blocks may be compared with each other.
+    pub fitness: Fitness,
+    /// What the permissions did not allow, and the like: a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One block: one condition, once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Its place in the order of all, from 0.
+    pub index: usize,
+    /// Which condition, by its place in [`Experiment::conditions`].
+    pub condition: usize,
+    /// Which round, from 0.
+    pub round: u32,
+    /// When it began, in seconds since 1970-01-01 UTC.
+    pub begun_unix_s: u64,
+    /// How long it measured.
+    pub length: Duration,
+    /// What was measured: one per thread or method, the same names in every block of a condition.
+    pub series: Vec<Series>,
+    /// What was counted besides.
+    pub figures: Vec<Figure>,
+    /// The machine just before.
+    pub before: SystemState,
+    /// The machine just after.
+    pub after: SystemState,
+}
+
+/// The latencies of one thread or method in one block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The thread's or the method's name.
+    pub name: String,
+    /// All of them.
+    pub latencies: Counted,
+}
+
+/// A figure of one block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Whose, a name of the block's [`Series`]; empty where it is the block's own.
+    pub of: String,
+    /// What it is: `programmings_per_move`, `boosts_per_lock`, `overruns`.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+}
+
+/// What the machine is like at one time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SystemState {
+    /// CPU time of all CPUs since boot, idle included, ns.
+    pub cpu_ns: u64,
+    /// That taken by the hypervisor for others, ns.
+    pub steal_ns: u64,
+    /// That of tasks other than tardy's own and its loads', ns, as far as it can be told.
+    pub others_ns: u64,
+    /// The slowest CPU's frequency as a share of its highest, 0–1; `None` where it is not told.
+    pub frequency_share: Option<f64>,
+    /// How often a CPU was slowed for its heat since boot; `None` where it is not told.
+    pub throttled: Option<u64>,
+    /// The load average of one minute.
+    pub load_average: f64,
+}
+
+/// Whether what was measured may be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fitness {
+    /// In a word.
+    pub fit: Fit,
+    /// Why, a sentence each; empty where nothing was found.
+    pub why: Vec<String>,
+}
+
+/// Whether blocks may be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Nothing was found that speaks against it.
+    Fit,
+    /// With reserve: something hit conditions alike, or a little.
+    Doubtful,
+    /// Something hit one condition more than another: a difference may be that.
+    Unfit,
+}
