@@ -15,5 +15,5 @@ pub use bootstrap::{Blocks, Interval, Means, moving_blocks};
 pub use counted::Counted;
 pub use holm::holm;
 pub use latencies::{Latencies, Quantile};
-pub use rank::{MannWhitney, mann_whitney};
+pub use rank::{MannWhitney, mann_whitney, mann_whitney_counted};
 pub use sample::Sample;
