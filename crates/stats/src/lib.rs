@@ -12,6 +12,7 @@ mod latencies;
 mod quantile;
 mod rank;
 mod sample;
+pub mod tail;
 
 pub use bootstrap::{Blocks, Interval, Means, moving_blocks};
 pub use counted::Counted;
