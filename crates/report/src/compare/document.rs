@@ -112,7 +112,7 @@ struct QuantileDocument {
 #[derive(Debug, Serialize)]
 struct OwnDocument {
     ns: u64,
-    low_ns: u64,
+    low_ns: Option<u64>,
     high_ns: Option<u64>,
 }
 
@@ -213,9 +213,9 @@ impl<'a> SampleDocument<'a> {
             blocks: side.sample.blocks.len(),
             resolution_ns: side.sample.resolution_ns,
             over_bins: side.over_bins,
-            min_ns: whole.min_ns(),
+            min_ns: side.min_ns(),
             mean_ns: is_whole.then(|| whole.mean_ns()),
-            max_ns: whole.max_ns(),
+            max_ns: side.max_ns(),
             quantiles: quantiles.iter().map(|q| value(*q)).collect(),
             tail: side.tail.as_deref(),
         }

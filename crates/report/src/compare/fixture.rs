@@ -38,7 +38,7 @@ pub(crate) fn subject(shifts_ns: &[u64], n: u64, is_unordered: bool) -> Subject 
         .map(|(place, &shift_ns)| sample(place, shift_ns, n, is_unordered))
         .collect();
     let comparisons = samples[1..].iter().map(|b| comparison(&samples[0], b)).collect();
-    let side = |sample| SideSample { sample, over_bins: 0, tail: None };
+    let side = |sample| SideSample { sample, ..SideSample::default() };
     Subject { name: String::new(), sides: samples.into_iter().map(side).collect(), comparisons }
 }
 
@@ -78,7 +78,7 @@ fn comparison(a: &Sample, b: &Sample) -> Comparison {
         (ns(&whole_a), ns(&whole_b))
     };
     let about = |q: f64| 40.0 / (1.0 - q).sqrt();
-    let own = |ns: u64| Quantile { ns, low_ns: ns - ns / 50, high_ns: Some(ns + ns / 50) };
+    let own = |ns: u64| Quantile { ns, low_ns: Some(ns - ns / 50), high_ns: Some(ns + ns / 50) };
     let quantiles: Vec<QuantileDifference> = [0.5, 0.9, 0.99, 0.999]
         .into_iter()
         .map(|q| {

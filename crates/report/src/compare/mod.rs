@@ -17,7 +17,7 @@ pub use page::compare_page;
 pub use text::compare_text;
 pub use words::{letter, quantile_name, verdict_sentence};
 
-use tardy_stats::Sample;
+use tardy_stats::{Counted, Sample};
 use tardy_stats::ab::Comparison;
 
 /// Everything that a comparison has to show.
@@ -93,11 +93,24 @@ pub struct SideSample {
     /// How many of them lie above the bins of a histogram. Of these only that is known, and the
     /// maximum where the file tells it; they count as the upper edge of the last bin.
     pub over_bins: u64,
+    /// The least and the most as a file tells them, finer than its bins; `None` where it does not, or
+    /// there are no bins.
+    pub told_ns: (Option<u64>, Option<u64>),
     /// What may be said of values beyond those seen, in a sentence.
     pub tail: Option<String>,
 }
 
 impl SideSample {
+    /// The least; `None` where there is none.
+    pub fn min_ns(&self) -> Option<u64> {
+        self.told_ns.0.or_else(|| self.sample.blocks.iter().filter_map(Counted::min_ns).min())
+    }
+
+    /// The most; `None` where there is none.
+    pub fn max_ns(&self) -> Option<u64> {
+        self.told_ns.1.or_else(|| self.sample.blocks.iter().filter_map(Counted::max_ns).max())
+    }
+
     /// Whether the value at a quantile is known, rather than only that it lies above the bins.
     pub fn tells(&self, q: f64) -> bool {
         let n = self.sample.count();

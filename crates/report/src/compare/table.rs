@@ -34,7 +34,7 @@ pub(super) fn lines(subject: &Subject) -> Vec<Line> {
     let mut lines = vec![
         without("n", &|side| count(wholes[side].count())),
         without("blocks", &|side| count(subject.sides[side].sample.blocks.len() as u64)),
-        without("min", &|side| time(wholes[side].min_ns())),
+        without("min", &|side| time(subject.sides[side].min_ns())),
         Line {
             name: "mean".to_owned(),
             sides: (0..subject.sides.len())
@@ -69,7 +69,7 @@ pub(super) fn lines(subject: &Subject) -> Vec<Line> {
             }),
         }
     }));
-    lines.push(without("max", &|side| time(wholes[side].max_ns())));
+    lines.push(without("max", &|side| time(subject.sides[side].max_ns())));
     lines
 }
 
