@@ -9,8 +9,20 @@
 //! `results.rs`.
 #![forbid(unsafe_code)]
 
+mod error;
 mod file;
+mod fitness;
+mod folder;
+mod need;
 mod results;
+mod runner;
+mod schedule;
+mod state;
+mod subject;
 
+pub use error::ExperimentError;
 pub use file::{Condition, Experiment, Length, Table};
+pub use folder::{Folder, Run};
 pub use results::{Block, Figure, Fit, Fitness, Results, Series, SystemState};
+pub use runner::{Ended, Progress, Runner};
+pub use subject::{MethodProgrammings, Observation, Observer, Programmings};

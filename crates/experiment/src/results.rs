@@ -1,6 +1,7 @@
 //! What an experiment yields.
 
 use crate::Experiment;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tardy_stats::Counted;
 
@@ -50,6 +51,8 @@ pub struct Block {
     pub series: Vec<Series>,
     /// What was counted besides.
     pub figures: Vec<Figure>,
+    /// What the permissions did not allow, and the like: a sentence each.
+    pub notes: Vec<String>,
     /// The machine just before.
     pub before: SystemState,
     /// The machine just after.
@@ -66,7 +69,7 @@ pub struct Series {
 }
 
 /// A figure of one block.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Whose, a name of the block's [`Series`]; empty where it is the block's own.
     pub of: String,
@@ -76,8 +79,15 @@ pub struct Figure {
     pub value: f64,
 }
 
+impl Figure {
+    pub(crate) fn of(of: &str, name: &str, value: f64) -> Self {
+        Self { of: of.to_owned(), name: name.to_owned(), value }
+    }
+}
+
 /// What the machine is like at one time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SystemState {
     /// CPU time of all CPUs since boot, idle included, ns.
     pub cpu_ns: u64,

@@ -48,6 +48,7 @@ mod memory;
 pub mod rearm;
 mod sched;
 pub mod sleep;
+pub mod written;
 
 pub use dma_latency::DmaLatency;
 pub use histogram::{HISTOGRAM_MAX_US, Histogram};
