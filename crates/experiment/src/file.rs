@@ -176,6 +176,18 @@ impl Experiment {
         toml::to_string(self).expect("every field of it is one that TOML knows")
     }
 
+    /// The same with another number of rounds, at either length.
+    ///
+    /// # Errors
+    /// Where that is none that can be run.
+    pub fn with_rounds(mut self, rounds: u32) -> Result<Self, ExperimentError> {
+        self.default.rounds = rounds;
+        self.full.rounds = rounds;
+        let wrong = |why| ExperimentError::Wrong { origin: self.name.clone(), why };
+        self.check().map_err(wrong)?;
+        Ok(self)
+    }
+
     /// How long it runs.
     pub fn length(&self, is_full: bool) -> Length {
         if is_full { self.full } else { self.default }

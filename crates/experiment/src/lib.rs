@@ -25,4 +25,4 @@ pub use file::{Condition, Experiment, Length, Table};
 pub use folder::{Folder, Run};
 pub use results::{Block, Figure, Fit, Fitness, Results, Series, SystemState};
 pub use runner::{Ended, Progress, Runner};
-pub use subject::{Observation, Observer, Programmings};
+pub use subject::{MethodProgrammings, Observation, Observer, Programmings};

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clean;
+mod compare;
 mod cyclictest;
 mod data;
 mod histograms;
@@ -17,6 +18,7 @@ pub mod json;
 mod names;
 mod page;
 pub mod palette;
+mod plot;
 mod rearm;
 mod section;
 mod sentences;
@@ -28,6 +30,10 @@ mod timers;
 pub mod units;
 mod why;
 
+pub use compare::{
+    Bound, Compared, Figure, Gate, GateOutcome, JudgedGate, SideFacts, SideKind, SideSample,
+    Subject, compare_page, compare_text, letter, quantile_name, verdict_sentence,
+};
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
 pub use histograms::histograms_text;

@@ -65,6 +65,7 @@ macro_rules! from_errors {
     )*};
 }
 from_errors!(
+    tardy_experiment::ExperimentError,
     tardy_export::ExportError,
     tardy_import::ImportError,
     tardy_lab::cyclic::CyclicError,

@@ -59,14 +59,20 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("could not write {}: {error}", path.display())))
 }
 
-/// The folder for a new recording: the one asked for, or the next free `recordings/NAME-N`, below
-/// the current folder or, where nothing can be written there, below the system's temporary one.
+/// The folder for a new recording: the one asked for, or the next free `recordings/NAME-N`.
 pub(crate) fn recording_folder(asked: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    new_folder(asked, "recordings", name)
+}
+
+/// The one asked for, or the next free `WHAT/NAME-N`, below the current folder or, where nothing can
+/// be written there, below the system's temporary one.
+pub(crate) fn new_folder(asked: Option<&Path>, what: &str, name: &str) -> Result<PathBuf, Failure> {
     if let Some(path) = asked {
         return Ok(path.to_owned());
     }
     let mut refused = None;
-    for base in [PathBuf::from("recordings"), std::env::temp_dir().join("tardy-recordings")] {
+    let temporary = std::env::temp_dir().join(format!("tardy-{what}"));
+    for base in [PathBuf::from(what), temporary] {
         match next_free(&base, name) {
             Ok(path) => return Ok(path),
             Err(error) => refused = Some((base, error)),

@@ -80,12 +80,21 @@ pub trait Observation {
     fn programmings(
         self: Box<Self>,
         measurement: &RearmMeasurement,
-    ) -> Result<Vec<Programmings>, String>;
+    ) -> Result<Programmings, String>;
+}
+
+/// How often a clock-event device was programmed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Programmings {
+    /// One per method, in the measurement's order.
+    pub methods: Vec<MethodProgrammings>,
+    /// Why the numbers may be wrong, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// How often a clock-event device was programmed for one method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Programmings {
+pub struct MethodProgrammings {
     /// Moves of the timeout meanwhile.
     pub moves: u64,
     /// Programmings by its threads.

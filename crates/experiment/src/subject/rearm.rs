@@ -97,7 +97,10 @@ impl Subject for Rearm {
             && !(ask.is_over)()
         {
             match self.observed(ask, observer, recorded) {
-                Ok(figures) => found.figures.extend(figures),
+                Ok((figures, notes)) => {
+                    found.figures.extend(figures);
+                    found.notes.extend(notes);
+                }
                 Err(why) => found.notes.push(format!("Programmings were not counted: {why}")),
             }
         }
@@ -112,11 +115,11 @@ impl Rearm {
         ask: &mut Ask<'_>,
         observer: &dyn super::Observer,
         length: Duration,
-    ) -> Result<Vec<Figure>, String> {
+    ) -> Result<(Vec<Figure>, Vec<String>), String> {
         let observation = observer.begin()?;
         let measurement = self.run(ask, length)?;
         let counted = observation.programmings(&measurement)?;
-        let of_method = measurement.methods.iter().zip(counted).flat_map(|(method, counted)| {
+        let of_method = measurement.methods.iter().zip(counted.methods).flat_map(|(method, counted)| {
             [
                 Figure::of(method.name, "recorded_moves", counted.moves as f64),
                 Figure::of(method.name, "programmings", counted.programmed as f64),
@@ -127,6 +130,6 @@ impl Rearm {
                 ),
             ]
         });
-        Ok(of_method.collect())
+        Ok((of_method.collect(), counted.notes))
     }
 }

@@ -15,6 +15,7 @@ mod sleep;
 mod timers;
 mod why;
 
+pub use crate::compare::CompareDocument;
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use histograms::HistogramsDocument;
 pub use measure::{MeasureDocument, ThreadDocument};

@@ -15,7 +15,7 @@ use crate::data::Data;
 use crate::section::SECTIONS;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page.css");
@@ -23,6 +23,12 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The whole report as an HTML page.
 pub fn page(data: &Data<'_>) -> String {
+    let body = html! { @for section in SECTIONS { (section.html(data)) } };
+    document(&clean(&data.context.title), &body)
+}
+
+/// A page with this title, which must be clean, and this body.
+pub(crate) fn document(title: &str, body: &Markup) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -32,11 +38,11 @@ pub fn page(data: &Data<'_>) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content=(concat!("tardy ", env!("CARGO_PKG_VERSION")));
-                title { (clean(&data.context.title)) }
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                main { @for section in SECTIONS { (section.html(data)) } }
+                main { (body) }
                 div #tip role="status" hidden {}
                 script { (PreEscaped(SCRIPT)) }
             }

@@ -4,6 +4,7 @@
 #![allow(clippy::doc_markdown)]
 
 mod doctor;
+mod experiment;
 mod explain;
 mod export;
 mod import;
@@ -29,6 +30,8 @@ pub(crate) enum Verb {
     Measure(measure::Measure),
     /// A load, alone
     Load(load::Load),
+    /// An experiment: conditions side by side, in random order, as long as it takes to know
+    Experiment(experiment::ExperimentVerb),
     /// Record the kernel's events, of a process, of a command, or of everything
     Record(record::Record),
     /// Late wakeups of a recording: their balances, causes and culprits
@@ -50,6 +53,7 @@ impl Verb {
             Self::Run(verb) => verb.execute(),
             Self::Measure(verb) => verb.execute(),
             Self::Load(verb) => verb.execute(),
+            Self::Experiment(verb) => verb.execute(),
             Self::Record(verb) => verb.execute(),
             Self::Explain(verb) => verb.execute(),
             Self::Import(verb) => verb.execute(),

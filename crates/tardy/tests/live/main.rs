@@ -7,6 +7,7 @@
 
 mod balance;
 mod deferred;
+mod experiment;
 mod explained;
 mod killed;
 mod locks;

@@ -1,7 +1,7 @@
 //! `tardy measure`: a measurement, alone. A kind is a file here and its lines below.
 
 mod cyclic;
-mod programmed;
+pub(in crate::verb) mod programmed;
 mod rearm;
 mod sleep;
 

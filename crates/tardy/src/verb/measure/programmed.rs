@@ -9,7 +9,7 @@ use tardy_recording::Recording;
 use tardy_report::{DeviceSeen, DeviceUse};
 
 /// What a recording tells of the turns of `measurement`.
-pub(super) fn seen(
+pub(in crate::verb) fn seen(
     recording: &mut Recording,
     measurement: &RearmMeasurement,
 ) -> Result<DeviceSeen, Failure> {

@@ -1,0 +1,120 @@
+//! The figures of all sides beside each other, and their differences from A.
+
+use super::words::{letter, plain, probability, quantile_name, tells, tells_mean, with_interval};
+use super::{Subject, words};
+use crate::units::count;
+use tardy_stats::ab::{Comparison, Difference};
+
+/// Quantiles that a table shows, beside those that were asked for.
+const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
+
+/// What a cell shows where nothing can be told.
+const UNKNOWN: &str = "-";
+
+/// A line of the table, in words.
+pub(super) struct Line {
+    /// `mean`, `p99.9`.
+    pub(super) name: String,
+    /// The figure of each side.
+    pub(super) sides: Vec<String>,
+    /// Of each later side: the difference from A, and its p; `None` where it has no sense, as for
+    /// maxima of samples of different size.
+    pub(super) differences: Vec<Option<(String, String)>>,
+}
+
+/// All lines, in order: how many, in how many blocks, least, mean, quantiles, most.
+pub(super) fn lines(subject: &Subject) -> Vec<Line> {
+    let without = |name: &str, cell: &dyn Fn(usize) -> String| Line {
+        name: name.to_owned(),
+        sides: (0..subject.sides.len()).map(cell).collect(),
+        differences: subject.comparisons.iter().map(|_| None).collect(),
+    };
+    let wholes: Vec<_> = subject.sides.iter().map(|side| side.sample.whole()).collect();
+    let time = |ns: Option<u64>| ns.map_or_else(|| UNKNOWN.to_owned(), |ns| plain(ns as f64));
+    let mut lines = vec![
+        without("n", &|side| count(wholes[side].count())),
+        without("blocks", &|side| count(subject.sides[side].sample.blocks.len() as u64)),
+        without("min", &|side| time(subject.sides[side].min_ns())),
+        Line {
+            name: "mean".to_owned(),
+            sides: (0..subject.sides.len())
+                .map(|side| match subject.sides[side].over_bins {
+                    _ if wholes[side].is_empty() => UNKNOWN.to_owned(),
+                    0 => plain(wholes[side].mean_ns()),
+                    _ => format!(">{}", plain(wholes[side].mean_ns())),
+                })
+                .collect(),
+            differences: differences(subject, |place, comparison| {
+                tells_mean(subject, place).then_some(comparison.mean)
+            }),
+        },
+    ];
+    lines.extend(quantiles(subject).into_iter().map(|q| {
+        Line {
+            name: quantile_name(q),
+            sides: (0..subject.sides.len())
+                .map(|side| match wholes[side].quantile_ns(q) {
+                    Some(ns) if !subject.sides[side].tells(q) => format!(">{}", plain(ns as f64)),
+                    // Of fewer, the quantile is the maximum, whatever it truly is.
+                    Some(_) if (1.0 - q) * (wholes[side].count() as f64) < 1.0 => {
+                        UNKNOWN.to_owned()
+                    }
+                    ns => time(ns),
+                })
+                .collect(),
+            differences: differences(subject, |place, comparison| {
+                let mut found = comparison.quantiles.iter();
+                let found = found.find(|quantile| words::is_same(quantile.q, q))?;
+                tells(subject, place, q).then_some(found.difference)
+            }),
+        }
+    }));
+    lines.push(without("max", &|side| time(subject.sides[side].max_ns())));
+    lines
+}
+
+/// Those that are always shown and those that the comparisons hold, ascending.
+pub(super) fn quantiles(subject: &Subject) -> Vec<f64> {
+    let compared = subject.comparisons.iter().flat_map(|comparison| &comparison.quantiles);
+    let mut all: Vec<f64> = QUANTILES.into_iter().chain(compared.map(|at| at.q)).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup_by(|next, kept| words::is_same(*next, *kept));
+    all
+}
+
+fn differences(
+    subject: &Subject,
+    of: impl Fn(usize, &Comparison) -> Option<Difference>,
+) -> Vec<Option<(String, String)>> {
+    let cells = |(at, comparison)| match of(at + 1, comparison) {
+        Some(difference) => {
+            Some((with_interval(difference.b_minus_a), probability(difference.p_adjusted)))
+        }
+        None => Some((UNKNOWN.to_owned(), String::new())),
+    };
+    subject.comparisons.iter().enumerate().map(cells).collect()
+}
+
+/// Heads of the differences' columns: `B − A (95 %)`.
+pub(super) fn difference_head(place: usize) -> String {
+    format!("{} − {} (95 %)", letter(place), letter(0))
+}
+
+/// What the table's marks mean.
+pub(super) fn legend(subject: &Subject) -> String {
+    let mut text = String::from(
+        "p is corrected for all figures compared (Holm). A maximum grows with n, so maxima are not \
+         compared.",
+    );
+    let is_cut = subject.sides.iter().any(|side| side.over_bins > 0);
+    if is_cut {
+        text.push_str(" “>”: it lies above the histogram's bins, or counts values that do.");
+    }
+    let is_missing = lines(subject)
+        .iter()
+        .any(|line| line.differences.iter().flatten().any(|(value, _)| value == UNKNOWN));
+    if is_missing {
+        text.push_str(" “-”: too few values, or values above the bins: nothing can be said.");
+    }
+    text
+}

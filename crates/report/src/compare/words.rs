@@ -1,0 +1,276 @@
+//! A comparison in sentences, and its numbers in words.
+
+use super::Subject;
+use crate::units::count;
+use tardy_stats::Interval;
+use tardy_stats::ab::{Basis, Comparison, Difference, Verdict};
+
+/// The letter of a side, by its place: A for the first.
+pub fn letter(place: usize) -> String {
+    let letter = char::from(b'A' + (place % 26) as u8);
+    letter.to_string().repeat(1 + place / 26)
+}
+
+/// `p50`, `p99.9`, `p99.9999`.
+pub fn quantile_name(q: f64) -> String {
+    let percent = format!("{:.6}", q * 100.0);
+    format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// What may be said of a comparison, in one or two sentences an engineer can act on. `place` is that
+/// of the side that is compared with A; a figure that the subject does not tell is left out.
+pub fn verdict_sentence(subject: &Subject, place: usize) -> String {
+    let Some(comparison) = place.checked_sub(1).and_then(|at| subject.comparisons.get(at)) else {
+        return String::new();
+    };
+    let (a, b) = (letter(0), letter(place));
+    match &comparison.verdict {
+        Verdict::TooFew { why } => format!("{a} and {b} cannot be compared: {why}"),
+        Verdict::NoDifferenceShown { detectable_ns } => no_difference(&a, &b, *detectable_ns),
+        Verdict::Differ { mean, quantiles, .. } => {
+            let mut shown: Vec<(String, &Difference)> = comparison
+                .quantiles
+                .iter()
+                .filter(|quantile| quantiles.iter().any(|q| is_same(*q, quantile.q)))
+                .filter(|quantile| tells(subject, place, quantile.q))
+                .map(|quantile| (at_quantile(quantile.q), &quantile.difference))
+                .collect();
+            if *mean && tells_mean(subject, place) {
+                shown.push(("in the mean".to_owned(), &comparison.mean));
+            }
+            differ(&a, &b, &shown, comparison)
+        }
+    }
+}
+
+fn no_difference(a: &str, b: &str, detectable_ns: f64) -> String {
+    let least = if detectable_ns.is_finite() && detectable_ns > 0.0 {
+        format!(
+            " A difference of the medians of {} or more would have been found in four of five such \
+             comparisons.",
+            plain(detectable_ns)
+        )
+    } else {
+        " How large a difference of the medians would have been found cannot be told.".to_owned()
+    };
+    format!(
+        "No difference between {a} and {b} could be shown, which does not show that they are alike.\
+         {least}"
+    )
+}
+
+fn differ(a: &str, b: &str, shown: &[(String, &Difference)], comparison: &Comparison) -> String {
+    let part = |later: bool| -> Option<String> {
+        let figures: Vec<String> = shown
+            .iter()
+            .filter(|(_, difference)| (difference.b_minus_a.value > 0.0) == later)
+            .map(|(place, difference)| format!("{place} by {}", amount(difference.b_minus_a)))
+            .collect();
+        let word = if later { "later" } else { "earlier" };
+        (!figures.is_empty()).then(|| format!("{word} than {a} {}", listed(&figures)))
+    };
+    let parts: Vec<String> = [part(true), part(false)].into_iter().flatten().collect();
+    let p = shown.iter().map(|(_, difference)| difference.p_adjusted).fold(0.0, f64::max);
+    if parts.is_empty() {
+        // The first of the ranks is A: it wins pairs where it is later.
+        let later = 1.0 - comparison.ranks.a;
+        let word = if later > 0.5 { "later" } else { "earlier" };
+        return format!(
+            "{b} tends to be {word} than {a}: of one wakeup of each, that of {b} is the later one in \
+             {:.1} % (ties half; p {}). No single figure is shown to differ.",
+            later * 100.0,
+            probability(comparison.ranks_p_adjusted)
+        );
+    }
+    format!(
+        "{b} is {} (in brackets: 95 % intervals; p at most {}).",
+        parts.join(", and "),
+        probability(p)
+    )
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// What was taken for independent, in a sentence.
+pub(super) fn basis_sentence(subject: &Subject, place: usize) -> Option<String> {
+    let comparison = place.checked_sub(1).and_then(|at| subject.comparisons.get(at))?;
+    if matches!(comparison.verdict, Verdict::TooFew { .. }) {
+        return None;
+    }
+    let (a, b) = (letter(0), letter(place));
+    let blocks = |blocks: usize| count(blocks as u64);
+    Some(match comparison.basis {
+        Basis::Blocks => format!(
+            "{b} and {a}: {} and {} blocks of neighbours in time were drawn and exchanged as a whole, \
+             so what neighbours share does no harm.",
+            blocks(comparison.b.blocks),
+            blocks(comparison.a.blocks)
+        ),
+        Basis::Values => format!(
+            "{b} and {a}: single values were taken for independent, because a side does not tell their \
+             order or has too few blocks. Where neighbours in time resemble each other, the intervals \
+             are too narrow and p too small."
+        ),
+    })
+}
+
+/// Whether both sides know their value at a quantile.
+pub(super) fn tells(subject: &Subject, place: usize, q: f64) -> bool {
+    [0, place].iter().all(|&side| subject.sides.get(side).is_none_or(|side| side.tells(q)))
+}
+
+/// Whether both sides know their mean.
+pub(super) fn tells_mean(subject: &Subject, place: usize) -> bool {
+    [0, place].iter().all(|&side| subject.sides.get(side).is_none_or(|side| side.over_bins == 0))
+}
+
+/// Whether two quantiles are the same one.
+pub(super) fn is_same(one: f64, two: f64) -> bool {
+    (one - two).abs() < 1e-9
+}
+
+fn at_quantile(q: f64) -> String {
+    if is_same(q, 0.5) { "at the median".to_owned() } else { format!("at {}", quantile_name(q)) }
+}
+
+/// `5.00 µs (4.90–5.10)`, of a difference whose direction is said beside it.
+fn amount(interval: Interval) -> String {
+    let Interval { value, low, high } = interval;
+    let (low, high) = if value < 0.0 { (-high, -low) } else { (low, high) };
+    let unit = Unit::of(&[value, low, high]);
+    let ends = if low.is_finite() && high.is_finite() {
+        let between = if low < 0.0 { " to " } else { "–" };
+        format!(" ({}{between}{})", unit.number(low), unit.number(high))
+    } else {
+        String::new()
+    };
+    format!("{}{ends}", unit.with(value.abs()))
+}
+
+/// `+5.00 µs (+4.90 … +5.10)`, in one unit; `…` alone stands for an end that nothing bounds.
+pub(super) fn with_interval(interval: Interval) -> String {
+    let Interval { value, low, high } = interval;
+    let unit = Unit::of(&[value, low, high]);
+    let end = |ns: f64| if ns.is_finite() { unit.signed(ns) } else { "?".to_owned() };
+    format!("{} {} ({} … {})", unit.signed(value), unit.name, end(low), end(high))
+}
+
+/// A number of nanoseconds with a unit and a sign.
+pub(super) fn signed(ns: f64) -> String {
+    let unit = Unit::of(&[ns]);
+    format!("{} {}", unit.signed(ns), unit.name)
+}
+
+/// A number of nanoseconds with a unit.
+pub(super) fn plain(ns: f64) -> String {
+    let unit = Unit::of(&[ns]);
+    unit.with(ns)
+}
+
+/// `0.034`, `<0.001`.
+pub(super) fn probability(p: f64) -> String {
+    if p < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", p.min(1.0)) }
+}
+
+/// What numbers that stand together are counted in.
+struct Unit {
+    name: &'static str,
+    per: f64,
+    digits: usize,
+}
+
+impl Unit {
+    /// The unit that leaves the largest of them one to four digits before the point.
+    fn of(ns: &[f64]) -> Self {
+        let most = ns.iter().filter(|ns| ns.is_finite()).map(|ns| ns.abs()).fold(0.0, f64::max);
+        let (name, per) = match most {
+            0.0..1e3 => ("ns", 1.0),
+            1e3..1e6 => ("µs", 1e3),
+            1e6..1e9 => ("ms", 1e6),
+            _ => ("s", 1e9),
+        };
+        let digits = match most / per {
+            _ if per <= 1.0 => 0,
+            0.0..100.0 => 2,
+            _ => 1,
+        };
+        Self { name, per, digits }
+    }
+
+    /// The number alone; a minus where it is one, never "−0".
+    fn number(&self, ns: f64) -> String {
+        let text = format!("{:.*}", self.digits, (ns / self.per).abs());
+        let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
+        if ns < 0.0 && !is_zero { format!("−{text}") } else { text }
+    }
+
+    fn signed(&self, ns: f64) -> String {
+        let text = self.number(ns);
+        if text.starts_with('−') { text } else { format!("+{text}") }
+    }
+
+    fn with(&self, ns: f64) -> String {
+        format!("{} {}", self.number(ns), self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::fixture;
+
+    #[test]
+    fn numbers_that_stand_together_have_one_unit() {
+        let interval = |value, low, high| Interval { value, low, high };
+        assert_eq!(with_interval(interval(812.4, -30.0, 1_600.0)), "+0.81 µs (−0.03 … +1.60)");
+        assert_eq!(with_interval(interval(-3.2, -9.0, -0.2)), "−3 ns (−9 … +0)");
+        assert_eq!(with_interval(interval(5.0, f64::NEG_INFINITY, f64::INFINITY)), "+5 ns (? … ?)");
+        assert_eq!(amount(interval(-5e3, -6e3, -4e3)), "5.00 µs (4.00–6.00)");
+        assert_eq!(amount(interval(5e3, -1e3, 6e3)), "5.00 µs (−1.00 to 6.00)");
+        assert_eq!([plain(2.5e6), signed(-2.5e6)], ["2.50 ms", "−2.50 ms"]);
+    }
+
+    #[test]
+    fn quantiles_are_called_as_people_call_them() {
+        let names = [0.5, 0.99, 0.999, 0.9999, 0.999_999, 0.025].map(quantile_name);
+        assert_eq!(names, ["p50", "p99", "p99.9", "p99.99", "p99.9999", "p2.5"]);
+        assert_eq!([letter(0), letter(5), letter(27)], ["A", "F", "BB"]);
+    }
+
+    #[test]
+    fn sentences() {
+        let said: Vec<String> = [fixture::later(), fixture::alike(), fixture::too_few()]
+            .iter()
+            .flat_map(|subject| [Some(verdict_sentence(subject, 1)), basis_sentence(subject, 1)])
+            .flatten()
+            .collect();
+        insta::assert_snapshot!(said.join("\n"));
+    }
+
+    #[test]
+    fn what_lies_above_the_bins_is_not_spoken_of() {
+        let mut subject = fixture::later();
+        let n = subject.sides[1].sample.count();
+        subject.sides[1].over_bins = n / 50;
+        let said = verdict_sentence(&subject, 1);
+        assert!(said.contains("the median"), "{said}");
+        assert!(!said.contains("p99") && !said.contains("mean"), "{said}");
+    }
+
+    #[test]
+    fn both_directions_are_told() {
+        let mut subject = fixture::later();
+        let median = &mut subject.comparisons[0].quantiles[0].difference.b_minus_a;
+        *median = Interval { value: -200.0, low: -300.0, high: -100.0 };
+        let said = verdict_sentence(&subject, 1);
+        assert!(said.contains("later than A at p90 by"), "{said}");
+        assert!(said.contains("and earlier than A at the median by 200 ns"), "{said}");
+    }
+}

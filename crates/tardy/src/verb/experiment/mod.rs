@@ -1,0 +1,155 @@
+//! `tardy experiment`: conditions side by side.
+
+mod observer;
+
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::{self, Output};
+use crate::progress::Progress;
+use clap::Args;
+use observer::Recorder;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tardy_experiment::{self as experiment, Ended, Experiment, Runner};
+use tardy_host::Host;
+use tardy_report::units;
+
+/// Flags of `tardy experiment`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+    tardy experiment list           those that come with tardy\n\
+    tardy experiment show NAME      one as a file, to change it\n\
+    tardy experiment NAME           run it, about a minute\n\
+    tardy experiment --resume DIR   go on where a run was ended, by whatever")]
+pub(crate) struct ExperimentVerb {
+    /// An experiment's name, or a TOML file; list; show
+    #[arg(value_name = "NAME|FILE|list|show", required_unless_present = "resume")]
+    what: Option<String>,
+
+    /// Which one to show
+    #[arg(value_name = "NAME")]
+    shown: Option<String>,
+
+    /// As long as in its source: hours
+    #[arg(long, conflicts_with = "resume")]
+    full: bool,
+
+    /// How many rounds, instead of what the file says; each runs a block of every condition
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    rounds: Option<u32>,
+
+    /// Chooses the order of the conditions
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "resume")]
+    seed: u64,
+
+    /// Go on with the run in this folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "out"])]
+    resume: Option<PathBuf>,
+
+    /// The folder for its results [default: experiments/NAME-N]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+impl ExperimentVerb {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        let host = Host::probe();
+        let runner = match (&self.resume, self.what.as_deref()) {
+            (Some(folder), _) => Runner::resume(folder, &host)?,
+            (None, Some("list")) => return list(),
+            (None, Some("show")) => return self.show(),
+            (None, Some(what)) => self.begin(what, &host)?,
+            (None, None) => return Err(Failure::usage("name an experiment, or list")),
+        };
+        self.run(runner, &host)
+    }
+
+    fn show(&self) -> Result<Outcome, Failure> {
+        let name = self.shown.as_deref();
+        let known = Experiment::known().find(|(known, _)| Some(*known) == name);
+        let Some((_, text)) = known else {
+            Experiment::named(name.unwrap_or_default())?;
+            return Ok(Outcome::Fine);
+        };
+        std::io::stdout().write_all(text.as_bytes())?;
+        Ok(Outcome::Fine)
+    }
+
+    fn begin(&self, what: &str, host: &Host) -> Result<Runner, Failure> {
+        if let Some(extra) = &self.shown {
+            return Err(Failure::usage(format!("{extra:?} is one argument too many")));
+        }
+        let is_file = Path::new(what).is_file();
+        let mut experiment =
+            if is_file { Experiment::read(Path::new(what))? } else { Experiment::named(what)? };
+        if let Some(rounds) = self.rounds {
+            experiment = experiment.with_rounds(rounds)?;
+        }
+        let folder = output::new_folder(self.out.as_deref(), "experiments", &experiment.name)?;
+        Ok(Runner::begin(&folder, &experiment, self.full, self.seed, host)?)
+    }
+
+    fn run(&self, mut runner: Runner, host: &Host) -> Result<Outcome, Failure> {
+        let interrupt = Interrupt::catch()?;
+        let folder = runner.folder().path().to_owned();
+        let run = runner.folder().run();
+        for (name, why) in &run.left_out {
+            self.output.remark(&format!("{name} is left out: {why}"));
+        }
+        let left = runner.left();
+        let title = &runner.folder().experiment().title;
+        self.output.remark(&format!(
+            "{title}: {}, {} to go; in {}",
+            run.length,
+            units::duration(left.as_nanos() as u64),
+            folder.display()
+        ));
+        let progress = Progress::new(Some(left), self.output.quiet || self.output.json);
+        let recorder = Recorder(host);
+        let is_over = || interrupt.is_asked();
+        let ended = runner.run(Some(&recorder), &is_over, |now| {
+            progress.show(now.elapsed, in_words(now));
+        });
+        drop(progress);
+        let ended = ended?;
+        drop(runner);
+        if ended == Ended::Early {
+            self.output.remark(&format!(
+                "Ended early; blocks done are kept. Go on: tardy experiment --resume {}",
+                folder.display()
+            ));
+        }
+        Ok(Outcome::Fine)
+    }
+}
+
+fn list() -> Result<Outcome, Failure> {
+    let mut out = output::writer(None)?;
+    for (name, _) in Experiment::known() {
+        let experiment = Experiment::named(name)?;
+        writeln!(out, "{name:12} {}", experiment.question)?;
+        writeln!(out, "{:12} {}", "", experiment.source)?;
+    }
+    out.flush()?;
+    Ok(Outcome::Fine)
+}
+
+fn in_words(now: &experiment::Progress) -> String {
+    let left = Duration::from_secs(now.left.as_secs());
+    let worst = if now.worst_in.is_empty() {
+        String::new()
+    } else {
+        format!(", worst {} in {}", units::duration(now.worst_ns), now.worst_in)
+    };
+    format!(
+        "{} of {} blocks, {}, {} left{worst}",
+        now.done,
+        now.planned,
+        now.condition,
+        units::duration(left.as_nanos() as u64)
+    )
+}
