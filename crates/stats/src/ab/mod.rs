@@ -18,7 +18,8 @@ mod several;
 
 pub use compare::compare;
 pub use power::{Effect, Needed, needed};
-pub use several::{Against, Versus, several};
+pub use quantiles::quantile;
+pub use several::{Against, Versus, compare_pairs, several};
 
 use crate::{Interval, MannWhitney, Quantile, Sample};
 

@@ -3,8 +3,8 @@
 use super::Basis;
 use super::grouped::{Grouped, share_above};
 use super::normal::t_quantile;
-use super::prepared::Prepared;
-use crate::{Interval, Quantile};
+use super::prepared::{Prepared, basis};
+use crate::{Interval, Quantile, Sample};
 
 /// A quantile of one side with its 95 % interval.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,18 @@ impl Own {
     }
 }
 
+/// A quantile, 0–1, of a sample with its 95 % interval, by the same method and on the same basis as
+/// those of a comparison. `None` where it has no value.
+pub fn quantile(sample: &Sample, q: f64) -> Option<Quantile> {
+    let width = sample.resolution_ns.max(1);
+    let side = Prepared::new(sample, width);
+    if side.whole.is_empty() {
+        return None;
+    }
+    let basis = basis(&side, &side);
+    Some(Own::new(&side, &Grouped::new(&side.whole, width), width, q, basis).rounded(&side, q))
+}
+
 /// `b` − `a` of independent samples from their own intervals: the distances to their ends, as errors
 /// on that side, add up in squares (Zou and Donner, "Construction of confidence limits about effect
 /// measures: a general approach", 2008).
@@ -83,7 +95,6 @@ pub(super) fn difference(a: Own, b: Own) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Sample;
 
     fn own(series: &[u64], q: f64, basis: Basis) -> Own {
         let side = Prepared::new(&Sample::of_series("a", series, 10), 1);

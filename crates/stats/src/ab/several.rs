@@ -32,13 +32,19 @@ pub fn several(samples: &[Sample], against: Against, question: &Question) -> Vec
         .flat_map(|a| (a + 1..samples.len()).map(move |b| (a, b)))
         .filter(|&(a, _)| against == Against::Each || a == 0)
         .collect();
-    let tests = pairs.len() * (sane_quantiles(question).len() + 2);
-    let unadjusted =
-        pairs.iter().map(|&(a, b)| Unadjusted::new(&samples[a], &samples[b], question, tests));
-    let comparisons = finish(unadjusted.collect(), question.alpha);
+    let of: Vec<(&Sample, &Sample)> =
+        pairs.iter().map(|&(a, b)| (&samples[a], &samples[b])).collect();
     pairs
         .into_iter()
-        .zip(comparisons)
+        .zip(compare_pairs(&of, question))
         .map(|((a, b), comparison)| Versus { a, b, comparison })
         .collect()
+}
+
+/// Compares pairs of A and B, in the order given, as [`several`] does: corrected for all tests of all
+/// of them.
+pub fn compare_pairs(pairs: &[(&Sample, &Sample)], question: &Question) -> Vec<Comparison> {
+    let tests = pairs.len() * (sane_quantiles(question).len() + 2);
+    let unadjusted = pairs.iter().map(|(a, b)| Unadjusted::new(a, b, question, tests));
+    finish(unadjusted.collect(), question.alpha)
 }
