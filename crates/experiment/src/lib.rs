@@ -5,24 +5,28 @@
 //! of a file that survives whatever ends the run; [`Results`] are all of them, with what the machine
 //! was like.
 //!
-//! This crate presents nothing and tests nothing for significance. Start reading at `file.rs`, then
-//! `results.rs`.
+//! This crate presents nothing; it chooses what is compared with what ([`compare()`]) and leaves the
+//! tests to `tardy-stats`. Start reading at `file.rs`, then `results.rs`.
 #![forbid(unsafe_code)]
 
+mod compare;
 mod error;
 mod file;
 mod fitness;
 mod folder;
 mod need;
+mod place;
 mod results;
 mod runner;
 mod schedule;
 mod state;
 mod subject;
 
+pub use compare::{Comparisons, Pair, compare};
 pub use error::ExperimentError;
 pub use file::{Condition, Experiment, Length, Table};
 pub use folder::{Folder, Run};
+pub use place::{FigureOver, Place};
 pub use results::{Block, Figure, Fit, Fitness, Results, Series, SystemState};
 pub use runner::{Ended, Progress, Runner};
 pub use subject::{MethodProgrammings, Observation, Observer, Programmings};
