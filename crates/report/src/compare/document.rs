@@ -59,7 +59,7 @@ struct ValueDocument {
 }
 
 #[derive(Debug, Serialize)]
-struct ComparisonDocument<'a> {
+pub(crate) struct ComparisonDocument<'a> {
     a: String,
     b: String,
     verdict: &'static str,
@@ -192,7 +192,7 @@ impl<'a> From<&'a Subject> for SubjectDocument<'a> {
                 .map(|(place, side)| SampleDocument::new(place, side, &quantiles))
                 .collect(),
             comparisons: comparisons
-                .map(|(at, comparison)| ComparisonDocument::new(subject, at + 1, comparison))
+                .map(|(at, comparison)| ComparisonDocument::of_side(subject, at + 1, comparison))
                 .collect(),
         }
     }
@@ -223,15 +223,32 @@ impl<'a> SampleDocument<'a> {
 }
 
 impl<'a> ComparisonDocument<'a> {
-    fn new(subject: &Subject, place: usize, comparison: &'a Comparison) -> Self {
-        let told = comparison.quantiles.iter().filter(|at| tells(subject, place, at.q));
-        let band = comparison.band.iter().filter(|at| tells(subject, place, at.q));
+    fn of_side(subject: &Subject, place: usize, comparison: &'a Comparison) -> Self {
+        let tells = |q: Option<f64>| match q {
+            Some(q) => tells(subject, place, q),
+            None => tells_mean(subject, place),
+        };
+        let sentence = verdict_sentence(subject, place);
+        Self::new(letter(0), letter(place), sentence, comparison, tells)
+    }
+
+    /// Of two sides with names. A quantile, or the mean for `None`, that `tells` does not hold for is
+    /// left out.
+    pub(crate) fn new(
+        a: String,
+        b: String,
+        sentence: String,
+        comparison: &'a Comparison,
+        tells: impl Fn(Option<f64>) -> bool,
+    ) -> Self {
+        let told = comparison.quantiles.iter().filter(|at| tells(Some(at.q)));
+        let band = comparison.band.iter().filter(|at| tells(Some(at.q)));
         let (mut differs, mut detectable, mut why) = (DiffersDocument::default(), None, None);
         let verdict = match &comparison.verdict {
             Verdict::Differ { mean, quantiles, ranks } => {
-                let quantiles = quantiles.iter().filter(|q| tells(subject, place, **q));
+                let quantiles = quantiles.iter().filter(|q| tells(Some(**q)));
                 differs = DiffersDocument {
-                    mean: *mean && tells_mean(subject, place),
+                    mean: *mean && tells(None),
                     quantiles: quantiles.map(|q| quantile_name(*q)).collect(),
                     ranks: *ranks,
                 };
@@ -248,10 +265,10 @@ impl<'a> ComparisonDocument<'a> {
         };
         let ranks = &comparison.ranks;
         Self {
-            a: letter(0),
-            b: letter(place),
+            a,
+            b,
             verdict,
-            sentence: verdict_sentence(subject, place),
+            sentence,
             differs,
             detectable_ns: detectable,
             why,
@@ -260,7 +277,7 @@ impl<'a> ComparisonDocument<'a> {
                 Basis::Values => "values",
             },
             alpha: comparison.alpha,
-            mean: tells_mean(subject, place).then(|| (&comparison.mean).into()),
+            mean: tells(None).then(|| (&comparison.mean).into()),
             quantiles: told.map(QuantileDocument::from).collect(),
             ranks: RanksDocument {
                 b_above_a: 1.0 - ranks.a,

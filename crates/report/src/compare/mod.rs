@@ -8,17 +8,18 @@ mod gate;
 mod page;
 mod table;
 mod text;
-mod words;
+pub(crate) mod words;
 
 pub use document::CompareDocument;
+pub(crate) use document::ComparisonDocument;
 pub use gate::{Bound, Figure, Gate, GateOutcome, JudgedGate};
 pub(crate) use page::at_point;
 pub use page::compare_page;
 pub use text::compare_text;
 pub use words::{letter, quantile_name, verdict_sentence};
 
-use tardy_stats::{Counted, Sample};
 use tardy_stats::ab::Comparison;
+use tardy_stats::{Counted, Sample};
 
 /// Everything that a comparison has to show.
 #[derive(Clone, Debug, Default)]

@@ -23,22 +23,35 @@ pub fn verdict_sentence(subject: &Subject, place: usize) -> String {
     let Some(comparison) = place.checked_sub(1).and_then(|at| subject.comparisons.get(at)) else {
         return String::new();
     };
-    let (a, b) = (letter(0), letter(place));
+    verdict_of(&letter(0), &letter(place), comparison, |q| match q {
+        Some(q) => tells(subject, place, q),
+        None => tells_mean(subject, place),
+    })
+}
+
+/// [`verdict_sentence`] of two sides with names. A quantile, or the mean for `None`, that `tells` does
+/// not hold for is left out.
+pub(crate) fn verdict_of(
+    a: &str,
+    b: &str,
+    comparison: &Comparison,
+    tells: impl Fn(Option<f64>) -> bool,
+) -> String {
     match &comparison.verdict {
         Verdict::TooFew { why } => format!("{a} and {b} cannot be compared: {why}"),
-        Verdict::NoDifferenceShown { detectable_ns } => no_difference(&a, &b, *detectable_ns),
+        Verdict::NoDifferenceShown { detectable_ns } => no_difference(a, b, *detectable_ns),
         Verdict::Differ { mean, quantiles, .. } => {
             let mut shown: Vec<(String, &Difference)> = comparison
                 .quantiles
                 .iter()
                 .filter(|quantile| quantiles.iter().any(|q| is_same(*q, quantile.q)))
-                .filter(|quantile| tells(subject, place, quantile.q))
+                .filter(|quantile| tells(Some(quantile.q)))
                 .map(|quantile| (at_quantile(quantile.q), &quantile.difference))
                 .collect();
-            if *mean && tells_mean(subject, place) {
+            if *mean && tells(None) {
                 shown.push(("in the mean".to_owned(), &comparison.mean));
             }
-            differ(&a, &b, &shown, comparison)
+            differ(a, b, &shown, comparison)
         }
     }
 }
@@ -90,7 +103,7 @@ fn differ(a: &str, b: &str, shown: &[(String, &Difference)], comparison: &Compar
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn listed(parts: &[String]) -> String {
+pub(crate) fn listed(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),
@@ -132,7 +145,7 @@ pub(super) fn tells_mean(subject: &Subject, place: usize) -> bool {
 }
 
 /// Whether two quantiles are the same one.
-pub(super) fn is_same(one: f64, two: f64) -> bool {
+pub(crate) fn is_same(one: f64, two: f64) -> bool {
     (one - two).abs() < 1e-9
 }
 
@@ -155,7 +168,7 @@ fn amount(interval: Interval) -> String {
 }
 
 /// `+5.00 µs (+4.90 … +5.10)`, in one unit; `…` alone stands for an end that nothing bounds.
-pub(super) fn with_interval(interval: Interval) -> String {
+pub(crate) fn with_interval(interval: Interval) -> String {
     let Interval { value, low, high } = interval;
     let unit = Unit::of(&[value, low, high]);
     let end = |ns: f64| if ns.is_finite() { unit.signed(ns) } else { "?".to_owned() };
@@ -169,13 +182,13 @@ pub(super) fn signed(ns: f64) -> String {
 }
 
 /// A number of nanoseconds with a unit.
-pub(super) fn plain(ns: f64) -> String {
+pub(crate) fn plain(ns: f64) -> String {
     let unit = Unit::of(&[ns]);
     unit.with(ns)
 }
 
 /// `0.034`, `<0.001`.
-pub(super) fn probability(p: f64) -> String {
+pub(crate) fn probability(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", p.min(1.0)) }
 }
 
