@@ -3,7 +3,7 @@
 
 mod differences;
 mod figures;
-mod shares;
+pub(crate) mod shares;
 mod verdict;
 
 pub use verdict::sleep_sentences;
@@ -72,7 +72,7 @@ fn conditions(measurement: &SleepMeasurement, comparison: &Comparison) -> String
 }
 
 /// The letter that stands for a method where its name has no room.
-fn letter(place: usize) -> String {
+pub(crate) fn letter(place: usize) -> String {
     let letter = char::from(b'a' + (place % 26) as u8);
     letter.to_string().repeat(1 + place / 26)
 }

@@ -38,7 +38,8 @@ fn write_section(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let shares: Vec<BTreeMap<u64, Share>> = methods.iter().map(shares_of).collect();
+    let of = |method: &MethodMeasurement| shares_of(method.micros.iter().copied());
+    let shares: Vec<BTreeMap<u64, Share>> = methods.iter().map(of).collect();
     let (rows, left_out) = rows(&shares);
     let mut table = Table::new(&vec![Align::Right; 1 + methods.len()]);
     let mut heads = vec!["µs".to_owned()];
@@ -54,25 +55,20 @@ fn write_section(
     table.write(out, terminal.width, |row, column, text| {
         if row == 0 || column == 0 { terminal.dim(text) } else { text.to_owned() }
     })?;
-    if left_out.rows > 0 {
-        let words = format!(
-            "{} more microseconds are not shown, each with at most {:.2} % of a method.",
-            left_out.rows,
-            left_out.share_max * 100.0
-        );
-        for line in textwrap::wrap(&words, terminal.width - 2) {
-            writeln!(out, "  {}", terminal.dim(&line))?;
-        }
+    for line in
+        left_out.sentence().iter().flat_map(|words| textwrap::wrap(words, terminal.width - 2))
+    {
+        writeln!(out, "  {}", terminal.dim(&line))?;
     }
     Ok(())
 }
 
 /// Of one method in one microsecond.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Share {
-    share: f64,
+pub(crate) struct Share {
+    pub(crate) share: f64,
     /// Of this microsecond and all before it.
-    total: f64,
+    pub(crate) total: f64,
 }
 
 impl Share {
@@ -81,13 +77,12 @@ impl Share {
     }
 }
 
-fn shares_of(method: &MethodMeasurement) -> BTreeMap<u64, Share> {
-    let all = method.elapsed.count().max(1) as f64;
+/// From (microsecond, how many of them), ascending.
+pub(crate) fn shares_of(micros: impl Iterator<Item = (u64, u64)> + Clone) -> BTreeMap<u64, Share> {
+    let all = micros.clone().map(|(_, count)| count).sum::<u64>().max(1) as f64;
     let mut so_far = 0;
-    method
-        .micros
-        .iter()
-        .map(|&(us, count)| {
+    micros
+        .map(|(us, count)| {
             so_far += count;
             (us, Share { share: count as f64 / all, total: so_far as f64 / all })
         })
@@ -96,13 +91,26 @@ fn shares_of(method: &MethodMeasurement) -> BTreeMap<u64, Share> {
 
 /// Lines that would be worth showing, and are not.
 #[derive(Debug, Default, PartialEq)]
-struct LeftOut {
+pub(crate) struct LeftOut {
     rows: usize,
     share_max: f64,
 }
 
+impl LeftOut {
+    /// What a reader of the table must know of it; `None` where nothing is left out.
+    pub(crate) fn sentence(&self) -> Option<String> {
+        (self.rows > 0).then(|| {
+            format!(
+                "{} more microseconds are not shown, each with at most {:.2} % of a method.",
+                self.rows,
+                self.share_max * 100.0
+            )
+        })
+    }
+}
+
 /// The microseconds to show, least first.
-fn rows(shares: &[BTreeMap<u64, Share>]) -> (BTreeSet<u64>, LeftOut) {
+pub(crate) fn rows(shares: &[BTreeMap<u64, Share>]) -> (BTreeSet<u64>, LeftOut) {
     let mut largest: BTreeMap<u64, f64> = BTreeMap::new();
     for (&us, share) in shares.iter().flatten() {
         let most = largest.entry(us).or_default();
