@@ -13,6 +13,7 @@ pub mod clean;
 mod compare;
 mod cyclictest;
 mod data;
+mod experiment;
 mod histograms;
 pub mod json;
 mod names;
@@ -36,6 +37,7 @@ pub use compare::{
 };
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
+pub use experiment::{ExperimentData, experiment_page, experiment_sentences, experiment_text};
 pub use histograms::histograms_text;
 pub use page::page;
 pub use rearm::{DeviceSeen, DeviceUse, rearm_text};

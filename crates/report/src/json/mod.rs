@@ -16,6 +16,7 @@ mod timers;
 mod why;
 
 pub use crate::compare::CompareDocument;
+pub use crate::experiment::ExperimentDocument;
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use histograms::HistogramsDocument;
 pub use measure::{MeasureDocument, ThreadDocument};

@@ -1,15 +1,20 @@
 //! Pictures of samples beside each other, a file per picture. None of them knows what is compared: they
 //! take lines with names.
 
+mod bars;
 mod bins;
 mod ccdf;
 mod difference;
+mod dots;
 mod histogram;
+mod rows;
 mod share_axis;
 mod signed_scale;
 
+pub(crate) use bars::{Bar, BarRow, Mark, bars};
 pub(crate) use ccdf::ccdf;
 pub(crate) use difference::{DifferenceLine, differences};
+pub(crate) use dots::{Dot, DotRow, dots};
 pub(crate) use histogram::histogram;
 
 use crate::clean::{clean, clean_cut};

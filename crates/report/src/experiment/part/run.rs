@@ -1,0 +1,87 @@
+//! How it was run, and how to run it again.
+
+use super::{Part, write_sentences};
+use crate::clean::clean;
+use crate::experiment::measured::Shown;
+use crate::text::Terminal;
+use crate::units::{count, counted, duration, unbroken};
+use maud::{Markup, html};
+use std::io::{self, Write};
+
+pub(super) struct Run;
+
+impl Part for Run {
+    fn terminal(
+        &self,
+        shown: &Shown<'_>,
+        terminal: Terminal,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        writeln!(out, "{}", terminal.bold("How it was run"))?;
+        write_sentences(&facts(shown), terminal, str::to_owned, out)?;
+        let guest: Vec<String> = guest(shown).into_iter().collect();
+        write_sentences(&guest, terminal, |line| terminal.warn(line), out)?;
+        writeln!(out, "  Once more: {}", clean(&shown.command()))
+    }
+
+    fn html(&self, shown: &Shown<'_>) -> Markup {
+        html! {
+            section #run {
+                h2 { "How it was run" }
+                ul { @for fact in facts(shown) { li { (unbroken(&fact)) } } }
+                @if let Some(guest) = guest(shown) { p.guest { (guest) } }
+                p { "Once more: " code { (clean(&shown.command())) } }
+            }
+        }
+    }
+}
+
+fn facts(shown: &Shown<'_>) -> Vec<String> {
+    const NS_PER_MS: u64 = 1_000_000;
+    let results = shown.results;
+    let experiment = &results.experiment;
+    let length = if results.is_full { experiment.full } else { experiment.default };
+    let (done, planned) = (results.blocks.len() as u64, results.planned as u64);
+    let ended = if done < planned { ": it was ended early" } else { "" };
+    let ms = |ms: u64| match ms {
+        0..1_000 => format!("{ms} ms"),
+        _ => duration(ms.saturating_mul(NS_PER_MS)),
+    };
+    let mut facts = vec![
+        format!(
+            "{} of every condition, a block of {} each; {}.",
+            counted(u64::from(length.rounds), "round"),
+            ms(length.block_ms),
+            match length.warm_up_ms {
+                0 => "there is no warm-up".to_owned(),
+                warm_up_ms => format!("{} of warm-up before each are thrown away", ms(warm_up_ms)),
+            },
+        ),
+        format!(
+            "The order of the conditions within a round is random, chosen by seed {}.",
+            results.seed
+        ),
+        format!("{} of {} were done{ended}.", count(done), counted(planned, "planned block")),
+        format!(
+            "Host {}, kernel {}, {} online.",
+            clean(&results.host),
+            clean(&results.kernel),
+            counted(u64::from(results.cpus), "CPU")
+        ),
+    ];
+    let kind = if results.is_full {
+        "It ran at full length (--full), as long as in its source."
+    } else {
+        "It ran at its default length; --full runs it as long as in its source."
+    };
+    facts.insert(1, kind.to_owned());
+    facts
+}
+
+fn guest(shown: &Shown<'_>) -> Option<String> {
+    let hypervisor = shown.results.hypervisor.as_deref()?;
+    Some(format!(
+        "This is a guest of {}: time the hypervisor took stays where it fell.",
+        clean(hypervisor)
+    ))
+}
