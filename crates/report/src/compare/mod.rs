@@ -17,8 +17,8 @@ pub use page::compare_page;
 pub use text::compare_text;
 pub use words::{letter, quantile_name, verdict_sentence};
 
-use tardy_stats::{Counted, Sample};
 use tardy_stats::ab::Comparison;
+use tardy_stats::{Counted, Sample};
 
 /// Everything that a comparison has to show.
 #[derive(Clone, Debug, Default)]
