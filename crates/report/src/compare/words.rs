@@ -126,11 +126,7 @@ pub(super) fn basis_sentence(subject: &Subject, place: usize) -> Option<String> 
             blocks(comparison.b.blocks),
             blocks(comparison.a.blocks)
         ),
-        Basis::Values => format!(
-            "{b} and {a}: single values were taken for independent, because a side does not tell their \
-             order or has too few blocks. Where neighbours in time resemble each other, the intervals \
-             are too narrow and p too small."
-        ),
+        Basis::Values => format!("{b} and {a}: single values were taken for independent."),
     })
 }
 

@@ -3,6 +3,7 @@
 //! Doc comments on flags are what `--help` prints, so there is no markup in them.
 #![allow(clippy::doc_markdown)]
 
+mod compare;
 mod doctor;
 mod experiment;
 mod explain;
@@ -42,6 +43,8 @@ pub(crate) enum Verb {
     Export(export::Export),
     /// The page of a recording again; figures of another tool's histogram
     Report(report::Report),
+    /// Two or more recordings, histograms or experiments: do they differ, by how much, how sure is it
+    Compare(compare::Compare),
     /// Who arms timers right now, and what they cost other threads: a table, again and again
     Top(top::Top),
 }
@@ -59,6 +62,7 @@ impl Verb {
             Self::Import(verb) => verb.execute(),
             Self::Export(verb) => verb.execute(),
             Self::Report(verb) => verb.execute(),
+            Self::Compare(verb) => verb.execute(),
             Self::Top(verb) => verb.execute(),
         }
     }

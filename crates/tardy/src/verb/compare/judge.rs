@@ -1,0 +1,194 @@
+//! Judges gates.
+
+use tardy_report::{Bound, Figure, Gate, GateOutcome, JudgedGate, Subject, letter};
+use tardy_stats::ab::{Comparison, Question, Verdict, compare};
+use tardy_stats::{Counted, Interval, Sample};
+
+/// Every gate with every side but the first. Failed is what is shown to be over its bound; with
+/// `is_strict` also what is not shown to be within.
+pub(super) fn judge(
+    subject: &Subject,
+    gates: &[Gate],
+    is_strict: bool,
+    question: &Question,
+) -> Vec<JudgedGate> {
+    let mut judged = Vec::new();
+    for gate in gates {
+        for side in 1..subject.sides.len() {
+            let outcome = match difference(subject, side, gate, question) {
+                Ok(difference) => gate.judge(difference),
+                Err(why) => GateOutcome::NotJudged { why },
+            };
+            let failed = match outcome {
+                GateOutcome::Over { .. } => true,
+                GateOutcome::Under { .. } => false,
+                GateOutcome::Open { .. } | GateOutcome::NotJudged { .. } => is_strict,
+            };
+            judged.push(JudgedGate {
+                gate: *gate,
+                subject: subject.name.clone(),
+                side,
+                outcome,
+                failed,
+            });
+        }
+    }
+    judged
+}
+
+/// The difference that a gate is about, or why there is none.
+fn difference(
+    subject: &Subject,
+    side: usize,
+    gate: &Gate,
+    question: &Question,
+) -> Result<Interval, String> {
+    let (a, b) = (&subject.sides[0], &subject.sides[side]);
+    for (place, side) in [(0, a), (side, b)] {
+        let is_told = match gate.figure {
+            Figure::Mean => side.over_bins == 0,
+            Figure::Quantile(q) => side.tells(q),
+        };
+        if !is_told {
+            return Err(format!(
+                "the {} of {} lies above its histogram's bins or counts what does: measure with \
+                 more bins",
+                gate.figure.name(),
+                letter(place)
+            ));
+        }
+    }
+    match gate.bound {
+        Bound::Ns(_) => figure(&subject.comparisons[side - 1], gate.figure),
+        Bound::Share(share) => {
+            let quantiles = super::gate::quantile(gate).into_iter().collect();
+            let question = Question { quantiles, ..question.clone() };
+            let comparison = compare(&scaled(&a.sample, 1.0 + share), &b.sample, &question);
+            figure(&comparison, gate.figure)
+        }
+    }
+}
+
+fn figure(comparison: &Comparison, figure: Figure) -> Result<Interval, String> {
+    if let Verdict::TooFew { why } = &comparison.verdict {
+        return Err(why.clone());
+    }
+    match figure {
+        Figure::Mean => Ok(comparison.mean.b_minus_a),
+        Figure::Quantile(q) => comparison
+            .quantiles
+            .iter()
+            .find(|quantile| (quantile.q - q).abs() < 1e-9)
+            .map(|quantile| quantile.difference.b_minus_a)
+            .ok_or_else(|| {
+                format!(
+                    "{} and {} values do not bound {}: measure longer",
+                    comparison.a.count,
+                    comparison.b.count,
+                    figure.name()
+                )
+            }),
+    }
+}
+
+/// A sample of all latencies times `by`, on the grid of the original: B − 1.1 · A is what a share
+/// asks of, and the uncertainty of A's own figure is in its interval. A value stands for all from it to
+/// below the next, so what it becomes is shared out among the places of the grid that it covers.
+fn scaled(sample: &Sample, by: f64) -> Sample {
+    let width = sample.resolution_ns.max(1) as f64;
+    let of_class = |&(ns, count): &(u64, u64)| {
+        let (from, to) = (ns as f64 * by, (ns as f64 + width) * by);
+        let first = (from / width).floor();
+        let places = ((to / width).ceil() - first).max(1.0) as u64;
+        // How many lie below the end of each place; the differences are whole and sum to the count.
+        let below = move |place: u64| {
+            let end = (first + place as f64) * width;
+            let share = ((end - from) / (to - from)).clamp(0.0, 1.0);
+            if place == places { count } else { (share * count as f64).round() as u64 }
+        };
+        let at = move |place: u64| ((first + place as f64) * width) as u64;
+        (0..places)
+            .map(move |place| (at(place), below(place + 1) - below(place).min(below(place + 1))))
+    };
+    let block = |block: &Counted| Counted::new(block.classes().iter().flat_map(of_class));
+    Sample { blocks: sample.blocks.iter().map(block).collect(), ..sample.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_report::SideSample;
+    use tardy_stats::ab::Against;
+    use tardy_stats::ab::several;
+
+    fn series(from: u64, salt: u64) -> Vec<u64> {
+        // Numbers that look random and are not.
+        (0..8_000).map(|at| from + ((at * 2_654_435_761 + salt * 40_503) >> 9) % 1_000).collect()
+    }
+
+    fn subject(b_from: u64, over_bins: u64) -> (Subject, Question) {
+        let sample = |name: &str, series: &[u64]| Sample::of_series(name, series, 32);
+        let samples = [sample("A", &series(10_000, 1)), sample("B", &series(b_from, 2))];
+        let question = Question { resamples: 200, ..Question::default() };
+        let comparisons = several(&samples, Against::First, &question);
+        let [a, b] = samples;
+        let side = |sample, over_bins| SideSample { sample, over_bins, ..SideSample::default() };
+        let subject = Subject {
+            name: String::new(),
+            sides: vec![side(a, 0), side(b, over_bins)],
+            comparisons: comparisons.into_iter().map(|versus| versus.comparison).collect(),
+        };
+        (subject, question)
+    }
+
+    fn outcome(subject: &(Subject, Question), gate: &str, is_strict: bool) -> (String, bool) {
+        let gates = [super::super::gate::parse(gate).expect("a gate")];
+        let judged = judge(&subject.0, &gates, is_strict, &subject.1).remove(0);
+        let name = match judged.outcome {
+            GateOutcome::Over { .. } => "over",
+            GateOutcome::Under { .. } => "under",
+            GateOutcome::Open { .. } => "open",
+            GateOutcome::NotJudged { .. } => "not judged",
+        };
+        (name.to_owned(), judged.failed)
+    }
+
+    #[test]
+    fn a_gate_fails_where_it_is_shown_and_strictly_where_it_is_not_shown_to_hold() {
+        let later = subject(11_500, 0);
+        let is = |gate, strict, name: &str, failed| {
+            assert_eq!(outcome(&later, gate, strict), (name.to_owned(), failed), "{gate}");
+        };
+        // B is later by 1500 ns of about 10,500.
+        is("+1us@p50", false, "over", true);
+        is("+2us@p50", true, "under", false);
+        is("+1.5us@p50", false, "open", false);
+        is("+1.5us@p50", true, "open", true);
+        is("+10%@mean", false, "over", true);
+        is("+20%@p99", true, "under", false);
+        is("+1us@p99.9999", false, "not judged", false);
+        is("+1us@p99.9999", true, "not judged", true);
+    }
+
+    #[test]
+    fn what_lies_above_the_bins_is_not_judged() {
+        let cut = subject(11_500, 100);
+        assert_eq!(outcome(&cut, "+1us@p99.9", false).0, "not judged");
+        assert_eq!(outcome(&cut, "+1us@mean", false).0, "not judged");
+        assert_eq!(outcome(&cut, "+1us@p90", false).0, "over");
+    }
+
+    #[test]
+    fn a_scaled_sample_keeps_its_size_its_grid_and_its_mean() {
+        let counted = Counted::new((0..200).map(|at| (at * 1_000, 7 + at % 13)));
+        let sample = Sample::unordered("A", counted.clone(), 1_000);
+        let scaled = scaled(&sample, 1.1);
+        let whole = scaled.whole();
+        assert_eq!(whole.count(), counted.count());
+        assert!(whole.classes().iter().all(|(ns, _)| ns.is_multiple_of(1_000)));
+        // Of the middles of the bins, for which a value stands.
+        let middle = |counted: &Counted| counted.mean_ns() + 500.0;
+        let ratio = middle(&whole) / middle(&counted);
+        assert!((ratio - 1.1).abs() < 1e-3, "{ratio}");
+    }
+}

@@ -1,0 +1,179 @@
+//! `tardy compare`: do recordings, traces, histograms or experiments differ, and by how much?
+
+mod circumstances;
+mod gate;
+mod judge;
+mod opened;
+mod read;
+mod rows;
+mod tail;
+
+use crate::failure::{Failure, Outcome};
+use crate::input::ImportFlags;
+use crate::output::{self, Output};
+use clap::Args;
+use opened::Opened;
+use std::io::Write;
+use std::path::PathBuf;
+use tardy_report::json::CompareDocument;
+use tardy_report::{Compared, Gate, GateOutcome, Subject, Terminal, letter};
+use tardy_stats::ab::{Against, Question, several};
+
+/// Sides at most: as many as there are colours on the page that can be told apart.
+const SIDES_MAX: usize = 6;
+
+/// The blocks that a recording is cut into where nothing else is asked for: enough for p to stay small
+/// when they are corrected, and each still long enough to hold what neighbours share.
+const BLOCKS: u16 = 32;
+
+/// Flags of `tardy compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+    tardy compare before/ after/                        two recordings\n\
+    tardy compare old.hist new.hist --page diff.html    two of cyclictest's histograms\n\
+    tardy compare run:quiet run:storm                   two conditions of an experiment\n\
+    tardy compare A B --fail-over +5us@p99.9            exit with 3 where B is shown to be later")]
+pub(crate) struct Compare {
+    /// What to compare, the first with each of the others: recordings, traces, files of histograms
+    /// (cyclictest's, rtla's, oslat's), experiments (DIR, or DIR:CONDITION). With :THREAD behind it,
+    /// only that thread or row
+    #[arg(value_name = "A B", required = true, num_args = 2..)]
+    sides: Vec<String>,
+
+    /// Only the thread, the row or the method of this name, on every side
+    #[arg(long, value_name = "NAME")]
+    thread: Option<String>,
+
+    /// All threads of a side taken together, even where their names match
+    #[arg(long, conflicts_with = "thread")]
+    merge: bool,
+
+    /// How many blocks of neighbours in time a recording is cut into
+    #[arg(long, value_name = "N", default_value_t = BLOCKS, value_parser = clap::value_parser!(u16).range(1..=256))]
+    blocks: u16,
+
+    /// Exit with 3 where B is later than A by more than this: +5us@p99.9, +10%@mean (repeatable)
+    #[arg(long, value_name = "BOUND@FIGURE", value_parser = gate::parse, allow_hyphen_values = true)]
+    fail_over: Vec<Gate>,
+
+    /// Exit with 3 also where it cannot be shown that B is within the bound
+    #[arg(long, requires = "fail_over")]
+    strict: bool,
+
+    /// Chooses the random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Write a page with pictures to this file
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+
+    /// Write the JSON, or the text, to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    import: ImportFlags,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Compare {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        if self.sides.len() > SIDES_MAX {
+            return Err(Failure::usage(format!(
+                "{} sides are too many: at most {SIDES_MAX} can be told apart",
+                self.sides.len()
+            )));
+        }
+        let mut sides = Vec::with_capacity(self.sides.len());
+        for given in &self.sides {
+            self.output.remark(&format!("reading {given}"));
+            sides.push(read::read(given, self.thread.as_deref(), &self.import)?);
+        }
+        opened::name_apart(&mut sides);
+        let compared = self.compare(&sides)?;
+        self.tell(&compared)?;
+        if compared.gates.iter().any(|gate| gate.failed) {
+            return Ok(Outcome::BoundExceeded);
+        }
+        // A gate that never judges would let everything pass.
+        let is_unjudged = |gate: &&tardy_report::JudgedGate| {
+            matches!(gate.outcome, GateOutcome::NotJudged { .. })
+        };
+        match compared.gates.iter().find(is_unjudged) {
+            Some(gate) => Err(Failure::new(gate.sentence())),
+            None => Ok(Outcome::Fine),
+        }
+    }
+
+    fn compare(&self, sides: &[Opened]) -> Result<Compared, Failure> {
+        let matched = rows::matched(sides, self.merge)?;
+        let mut warnings = matched.notes;
+        let mut subjects = Vec::with_capacity(matched.rows.len());
+        let mut gates = Vec::new();
+        let question = self.question(sides, matched.rows.len());
+        for row in &matched.rows {
+            let samples: Vec<_> = sides
+                .iter()
+                .zip(&row.places)
+                .enumerate()
+                .map(|(place, (side, rows))| side.sample(rows, letter(place), self.blocks.into()))
+                .collect();
+            let plain: Vec<_> = samples.iter().map(|side| side.sample.clone()).collect();
+            let comparisons = several(&plain, Against::First, &question);
+            let mut subject = Subject {
+                name: row.name.clone(),
+                sides: samples,
+                comparisons: comparisons.into_iter().map(|versus| versus.comparison).collect(),
+            };
+            for side in &mut subject.sides {
+                side.tail = tail::sentence(side);
+            }
+            gates.extend(judge::judge(&subject, &self.fail_over, self.strict, &question));
+            subjects.push(subject);
+        }
+        warnings.extend(circumstances::warnings(sides, &subjects));
+        let facts = sides.iter().map(|side| side.facts.clone()).collect();
+        Ok(Compared { sides: facts, subjects, gates, warnings })
+    }
+
+    /// The chance of a false alarm is shared out among the subjects; a subject's sides and figures
+    /// share what it got (Holm).
+    fn question(&self, sides: &[Opened], subjects: usize) -> Question {
+        let usual = Question::default();
+        let mut quantiles = usual.quantiles.clone();
+        quantiles.extend(self.fail_over.iter().filter_map(gate::quantile));
+        quantiles.sort_by(f64::total_cmp);
+        quantiles.dedup();
+        Question {
+            quantiles,
+            alpha: usual.alpha / subjects.max(1) as f64,
+            seed: self.seed,
+            paired: opened::are_of_one_run(sides),
+            ..usual
+        }
+    }
+
+    fn tell(&self, compared: &Compared) -> Result<(), Failure> {
+        if let Some(page) = &self.page {
+            output::write_file(page, &tardy_report::compare_page(compared))?;
+        }
+        let file = self.out.as_deref();
+        if self.output.json {
+            return output::write_json(&CompareDocument::from(compared), file);
+        }
+        let terminal = match file {
+            None => Terminal::of_stdout(),
+            Some(_) => Terminal::default(),
+        };
+        let mut out = output::writer(file)?;
+        tardy_report::compare_text(compared, terminal, &mut out)?;
+        out.flush()?;
+        if let Some(page) = &self.page {
+            self.output.remark(&page.display().to_string());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! One side, read: rows by name, and samples of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use tardy_report::{SideFacts, SideSample};
+use tardy_stats::{Counted, Sample};
+
+/// One side.
+pub(super) struct Opened {
+    /// What is told of it.
+    pub(super) facts: SideFacts,
+    /// Settings of its machine, as far as they are known.
+    pub(super) settings: BTreeMap<String, String>,
+    /// Names of threads, rows or methods, each once.
+    pub(super) names: Vec<String>,
+    /// Their latencies.
+    pub(super) data: Data,
+}
+
+/// The latencies of a side.
+pub(super) enum Data {
+    /// One by one in order of time: whose (a place in the names), and how much in ns.
+    Series(Vec<(u16, u64)>),
+    /// Per name, block by block of an experiment.
+    Blocks {
+        /// The folder, and each block's round: blocks of one folder ran side by side.
+        run: (std::path::PathBuf, Vec<u32>),
+        /// Per name, one for each of the rounds.
+        rows: Vec<Vec<Counted>>,
+    },
+    /// Per name, what a file has counted.
+    Bins {
+        /// The width of each bin.
+        width_ns: u64,
+        /// One per name.
+        rows: Vec<Binned>,
+    },
+}
+
+/// A row of a file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Binned {
+    /// By the lower edge of each bin.
+    pub(super) counted: Counted,
+    /// How many lie above the bins.
+    pub(super) over: u64,
+    /// The least and the most, as the file tells them.
+    pub(super) told_ns: (Option<u64>, Option<u64>),
+}
+
+impl Opened {
+    /// How many latencies a name has.
+    pub(super) fn count(&self, row: usize) -> u64 {
+        match &self.data {
+            Data::Series(series) => {
+                series.iter().filter(|(name, _)| usize::from(*name) == row).count() as u64
+            }
+            Data::Blocks { rows, .. } => rows[row].iter().map(Counted::count).sum(),
+            Data::Bins { rows, .. } => rows[row].counted.count() + rows[row].over,
+        }
+    }
+
+    /// Whether rows of different names may be taken together unasked: methods and conditions of an
+    /// experiment are different things.
+    pub(super) fn can_merge(&self) -> bool {
+        !matches!(self.data, Data::Blocks { .. }) || self.names.len() < 2
+    }
+
+    /// The sample of some rows taken together; series are cut into `blocks` of equal number.
+    pub(super) fn sample(&self, of: &[usize], name: String, blocks: usize) -> SideSample {
+        match &self.data {
+            Data::Series(series) => {
+                let wanted =
+                    |(row, ns): &(u16, u64)| of.contains(&usize::from(*row)).then_some(*ns);
+                let series: Vec<u64> = series.iter().filter_map(wanted).collect();
+                let sample = Sample::of_series(name, &series, blocks);
+                SideSample { sample, ..SideSample::default() }
+            }
+            Data::Blocks { rows, run } => {
+                let block = |at: usize| Counted::merged(of.iter().map(|row| &rows[*row][at]));
+                let blocks = (0..run.1.len()).map(block).filter(|block| !block.is_empty());
+                let sample = Sample { name, blocks: blocks.collect(), resolution_ns: 1 };
+                SideSample { sample, ..SideSample::default() }
+            }
+            Data::Bins { width_ns, rows } => {
+                let rows: Vec<&Binned> = of.iter().map(|row| &rows[*row]).collect();
+                let mut counted = Counted::merged(rows.iter().map(|row| &row.counted));
+                let over_bins = rows.iter().map(|row| row.over).sum();
+                // No bin holds them, so they are later than what the last one holds.
+                let top_ns = counted.max_ns().map_or(0, |ns| ns.saturating_add(*width_ns));
+                counted.merge(&Counted::new([(top_ns, over_bins)]));
+                // Where one row does not tell, the least of the others need not be the least of all.
+                let all = |told: fn(&Binned) -> Option<u64>| -> Option<Vec<u64>> {
+                    rows.iter().map(|row| told(row)).collect()
+                };
+                let told_ns = (
+                    all(|row| row.told_ns.0).and_then(|told| told.into_iter().min()),
+                    all(|row| row.told_ns.1).and_then(|told| told.into_iter().max()),
+                );
+                let sample = Sample::unordered(name, counted, *width_ns);
+                SideSample { sample, over_bins, told_ns, tail: None }
+            }
+        }
+    }
+}
+
+/// Gives each side the last part of its path for a name; all of it where two would be called alike.
+pub(super) fn name_apart(sides: &mut [Opened]) {
+    let short = |side: &Opened| {
+        let path = Path::new(&side.facts.given);
+        path.file_name()
+            .map_or_else(|| side.facts.given.clone(), |name| name.to_string_lossy().into_owned())
+    };
+    let names: Vec<String> = sides.iter().map(short).collect();
+    for (place, side) in sides.iter_mut().enumerate() {
+        let is_alone = names.iter().filter(|name| **name == names[place]).count() == 1;
+        side.facts.name = if is_alone { names[place].clone() } else { side.facts.given.clone() };
+    }
+}
+
+/// Whether all sides are conditions of one run of an experiment, with blocks of the same rounds: these
+/// are compared in pairs.
+pub(super) fn are_of_one_run(sides: &[Opened]) -> bool {
+    let mut runs = sides.iter().map(|side| match &side.data {
+        Data::Blocks { run, .. } => Some(run),
+        _ => None,
+    });
+    let Some(Some(first)) = runs.next() else { return false };
+    runs.all(|run| run == Some(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(data: Data, names: usize) -> Opened {
+        Opened {
+            facts: SideFacts::default(),
+            settings: BTreeMap::new(),
+            names: (0..names).map(|at| format!("t{at}")).collect(),
+            data,
+        }
+    }
+
+    #[test]
+    fn threads_taken_together_stay_in_order_of_time() {
+        let side = opened(Data::Series(vec![(0, 5), (1, 7), (0, 6), (1, 8)]), 2);
+        let blocks = |of: &[usize]| side.sample(of, "A".to_owned(), 2).sample.blocks;
+        assert_eq!(blocks(&[0, 1]), [Counted::of_values([5, 7]), Counted::of_values([6, 8])]);
+        assert_eq!(blocks(&[1]), [Counted::of_values([7]), Counted::of_values([8])]);
+        assert_eq!([side.count(0), side.count(1)], [2, 2]);
+    }
+
+    #[test]
+    fn values_above_the_bins_are_counted_and_told_as_such() {
+        let row = |over, told| Binned {
+            counted: Counted::new([(0, 8), (10_000, 2)]),
+            over,
+            told_ns: (Some(3_000), told),
+        };
+        let rows = vec![row(3, Some(99_000)), row(0, None)];
+        let side = opened(Data::Bins { width_ns: 10_000, rows }, 2);
+        let one = side.sample(&[0], "A".to_owned(), 32);
+        assert_eq!((one.sample.count(), one.over_bins), (13, 3));
+        assert_eq!((one.min_ns(), one.max_ns()), (Some(3_000), Some(99_000)));
+        assert!(one.tells(0.7) && !one.tells(0.8));
+        let both = side.sample(&[0, 1], "A".to_owned(), 32);
+        assert_eq!((both.sample.count(), both.over_bins), (23, 3));
+        assert_eq!(both.told_ns, (Some(3_000), None), "what one does not tell is not made up");
+    }
+}
