@@ -4,16 +4,20 @@
 #![forbid(unsafe_code)]
 
 pub mod ab;
+mod binomial;
 mod bootstrap;
 mod counted;
 mod holm;
 mod latencies;
+mod quantile;
 mod rank;
 mod sample;
+pub mod tail;
 
 pub use bootstrap::{Blocks, Interval, Means, moving_blocks};
 pub use counted::Counted;
 pub use holm::holm;
-pub use latencies::{Latencies, Quantile};
+pub use latencies::Latencies;
+pub use quantile::{Quantile, Ranks, quantile_ranks};
 pub use rank::{MannWhitney, mann_whitney};
 pub use sample::Sample;
