@@ -19,5 +19,5 @@ pub use counted::Counted;
 pub use holm::holm;
 pub use latencies::Latencies;
 pub use quantile::{Quantile, Ranks, quantile_ranks};
-pub use rank::{MannWhitney, mann_whitney};
+pub use rank::{MannWhitney, mann_whitney, mann_whitney_counted};
 pub use sample::Sample;

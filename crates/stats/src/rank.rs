@@ -1,5 +1,6 @@
 //! Does one sample tend to be larger than another? Asked of ranks, so no distribution is assumed.
 
+use crate::Counted;
 use std::f64::consts::SQRT_2;
 
 /// The Mann-Whitney test of two samples, with the effect's size beside its probability: with many
@@ -42,23 +43,38 @@ impl MannWhitney {
 /// Common Language Effect Size Statistics", 2000.
 pub fn mann_whitney(first: &[u32], second: &[u32]) -> Option<MannWhitney> {
     debug_assert!(first.is_sorted() && second.is_sorted());
-    if first.is_empty() || second.is_empty() {
+    let n = (first.len() as u64, second.len() as u64);
+    test(n, groups(runs(first), runs(second)))
+}
+
+/// [`mann_whitney`] of samples that are distinct values and how often each was seen: hundreds of
+/// millions of values cost no more than their distinct ones.
+pub fn mann_whitney_counted(first: &Counted, second: &Counted) -> Option<MannWhitney> {
+    let n = (first.count(), second.count());
+    test(n, groups(first.classes().iter().copied(), second.classes().iter().copied()))
+}
+
+/// `equal`: groups of equal values, least first, as how many there are in each sample.
+fn test((n1, n2): (u64, u64), equal: impl Iterator<Item = (u64, u64)>) -> Option<MannWhitney> {
+    if n1 == 0 || n2 == 0 {
         return None;
     }
-    let Counts { twice_u, tie_term } = count(first, second);
-    let (n1, n2) = (first.len() as f64, second.len() as f64);
-    let n = n1 + n2;
-    let u = twice_u as f64 / 2.0;
-    let variance = n1 * n2 / 12.0 * ((n + 1.0) - tie_term / (n * (n - 1.0)));
-    let away = u - n1 * n2 / 2.0;
-    // All values equal: no variance, no difference.
-    let (z, p) = if variance > 0.0 {
+    let Counts { twice_u, tie_term } = count(equal);
+    let pairs = u128::from(n1) * u128::from(n2);
+    // Whole as long as it can be: of 10^16 pairs a float has lost the last ones.
+    let away = (twice_u as i128 - pairs as i128) as f64 / 2.0;
+    let (u, pairs) = (twice_u as f64 / 2.0, pairs as f64);
+    let n = n1 as f64 + n2 as f64;
+    let variance = pairs / 12.0 * ((n + 1.0) - tie_term / (n * (n - 1.0)));
+    // All values equal: no variance, no difference. Of equal values a float's rounding may leave a
+    // trace of one.
+    let (z, p) = if variance > pairs * n * f64::EPSILON {
         let z = ((away.abs() - 0.5) / variance.sqrt()).max(0.0);
         (z.copysign(away), libm::erfc(z / SQRT_2).min(1.0))
     } else {
         (0.0, 1.0)
     };
-    Some(MannWhitney { u, pairs: n1 * n2, z, p, a: u / (n1 * n2) })
+    Some(MannWhitney { u, pairs, z, p, a: u / pairs })
 }
 
 struct Counts {
@@ -68,30 +84,39 @@ struct Counts {
     tie_term: f64,
 }
 
-/// One pass over both, a group of equal values at a time.
-fn count(first: &[u32], second: &[u32]) -> Counts {
-    let (mut at, mut other) = (0, 0);
+fn count(equal: impl Iterator<Item = (u64, u64)>) -> Counts {
+    let mut below: u128 = 0;
     let mut counts = Counts { twice_u: 0, tie_term: 0.0 };
-    while at < first.len() || other < second.len() {
-        let value = match (first.get(at), second.get(other)) {
-            (Some(&one), Some(&two)) => one.min(two),
-            (Some(&one), None) => one,
-            (None, Some(&two)) => two,
-            (None, None) => break,
-        };
-        let equal = run(&first[at..], value);
-        let equal_other = run(&second[other..], value);
-        counts.twice_u += equal as u128 * (2 * other + equal_other) as u128;
-        let tied = (equal + equal_other) as f64;
+    for (one, two) in equal {
+        counts.twice_u += u128::from(one) * (2 * below + u128::from(two));
+        let tied = one as f64 + two as f64;
         counts.tie_term += tied * (tied * tied - 1.0);
-        at += equal;
-        other += equal_other;
+        below += u128::from(two);
     }
     counts
 }
 
-fn run(values: &[u32], value: u32) -> usize {
-    values.iter().take_while(|&&other| other == value).count()
+/// Walks two ascending lists of (value, how often) as one.
+fn groups(
+    first: impl Iterator<Item = (u64, u64)>,
+    second: impl Iterator<Item = (u64, u64)>,
+) -> impl Iterator<Item = (u64, u64)> {
+    let (mut first, mut second) = (first.peekable(), second.peekable());
+    std::iter::from_fn(move || {
+        let value = match (first.peek(), second.peek()) {
+            (Some(&(one, _)), Some(&(two, _))) => one.min(two),
+            (Some(&(value, _)), None) | (None, Some(&(value, _))) => value,
+            (None, None) => return None,
+        };
+        let one = first.next_if(|&(other, _)| other == value).map_or(0, |(_, count)| count);
+        let two = second.next_if(|&(other, _)| other == value).map_or(0, |(_, count)| count);
+        Some((one, two))
+    })
+}
+
+/// Sorted values as (value, how often).
+fn runs(values: &[u32]) -> impl Iterator<Item = (u64, u64)> {
+    values.chunk_by(|one, two| one == two).map(|run| (u64::from(run[0]), run.len() as u64))
 }
 
 #[cfg(test)]
@@ -114,5 +139,30 @@ mod tests {
         let other = mann_whitney(&[1, 2], &[10, 11, 12]).unwrap();
         assert!(other.u.abs() < f64::EPSILON && other.z < 0.0);
         assert_eq!(test.turned(), other);
+    }
+
+    #[test]
+    fn hundreds_of_millions_are_counted_to_the_last_pair() {
+        // 2·10⁸ against as many, alike but for one value that moved up by a class.
+        let n = 100_000_000;
+        let first = Counted::new([(10, n - 1), (11, n + 1)]);
+        let second = Counted::new([(10, n), (11, n)]);
+        let test = mann_whitney_counted(&first, &second).unwrap();
+        // By hand: ties half, (n−1)·n/2 + (n+1)·n + (n+1)·n/2 = 2n² + n.
+        let n = n as f64;
+        assert!((test.u - (2.0 * n * n + n)).abs() < 4.0, "{}", test.u);
+        assert!(test.z > 0.0 && test.p > 0.99, "{test:?}");
+        let same = Counted::new([(7, 240_000_000)]);
+        assert!((mann_whitney_counted(&same, &same).unwrap().p - 1.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn counted_and_single_values_give_one_test() {
+        let (first, second) = ([1, 1, 2, 5, 5, 9], [1, 3, 5, 5]);
+        let counted = |values: &[u32]| Counted::of_values(values.iter().map(|&ns| u64::from(ns)));
+        assert_eq!(
+            mann_whitney(&first, &second),
+            mann_whitney_counted(&counted(&first), &counted(&second))
+        );
     }
 }
