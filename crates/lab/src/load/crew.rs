@@ -1,6 +1,6 @@
 //! The threads of a load: made together, counted, told to stop, joined.
 
-use super::{LoadError, Work};
+use super::{LoadError, RunningLoad, Work};
 use crate::Policy;
 use crate::sched::{Budget, set_current};
 use rustix::thread::gettid;
@@ -120,13 +120,19 @@ impl Crew {
         Ok(crew)
     }
 
-    pub(super) fn tids(&self) -> Vec<u32> {
+    pub(super) fn tell_to_stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+}
+
+impl RunningLoad for Crew {
+    fn tids(&self) -> Vec<u32> {
         self.tids.clone()
     }
 
     /// What all have done, by unit, in the order in which they were made; and how many threads failed,
     /// if any did.
-    pub(super) fn work(&self) -> Vec<Work> {
+    fn work(&self) -> Vec<Work> {
         let mut work = vec![];
         for Member { unit, count, .. } in &self.members {
             add(&mut work, unit, count.0.load(Relaxed));
@@ -136,10 +142,6 @@ impl Crew {
             add(&mut work, "failed threads", failed);
         }
         work
-    }
-
-    pub(super) fn tell_to_stop(&self) {
-        self.stop.store(true, Relaxed);
     }
 }
 

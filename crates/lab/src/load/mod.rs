@@ -32,7 +32,7 @@ macro_rules! registry {
     };
 }
 
-registry![storm, timers];
+registry![storm, net, timers];
 
 /// One kind of load, as the registry holds it.
 #[derive(Clone, Copy)]
@@ -96,6 +96,18 @@ pub enum LoadError {
     Thread {
         /// Which load.
         load: String,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// The network that it is about could not be made.
+    #[error("{load}: {doing} failed ({source}); {remedy}")]
+    Network {
+        /// Which load.
+        load: String,
+        /// What failed.
+        doing: &'static str,
+        /// What to do.
+        remedy: &'static str,
         /// What the kernel said.
         source: std::io::Error,
     },

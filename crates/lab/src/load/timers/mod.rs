@@ -10,7 +10,7 @@ use super::amount::{Duration, duration_ns};
 use super::crew::{Crew, Post};
 use super::spec::{Arguments, SpecError};
 use super::storm::STORM_THREADS_MAX;
-use super::{Kind, Load, LoadError, RunningLoad, Work};
+use super::{Kind, Load, LoadError, RunningLoad};
 use crate::clock::now_ns;
 use crate::rearm::Pace;
 use rustix::thread::set_current_timer_slack;
@@ -223,16 +223,6 @@ impl Load for Timers {
         });
         let crew = Crew::start(&self.to_string(), self.fifo_prio, posts.collect())?;
         Ok(Box::new(crew))
-    }
-}
-
-impl RunningLoad for Crew {
-    fn tids(&self) -> Vec<u32> {
-        self.tids()
-    }
-
-    fn work(&self) -> Vec<Work> {
-        self.work()
     }
 }
 
