@@ -12,6 +12,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod amount;
+mod crew;
 mod spec;
 
 pub use spec::{SPEC_LOADS_MAX, Spec, SpecError};
@@ -30,7 +32,7 @@ macro_rules! registry {
     };
 }
 
-registry![storm];
+registry![storm, net, timers];
 
 /// One kind of load, as the registry holds it.
 #[derive(Clone, Copy)]
@@ -86,6 +88,26 @@ pub enum LoadError {
         index: usize,
         /// How many there should be.
         count: usize,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// A thread could not make what it needs.
+    #[error("{load}: a thread could not prepare what it does: {source}")]
+    Thread {
+        /// Which load.
+        load: String,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// The network that it is about could not be made.
+    #[error("{load}: {doing} failed ({source}); {remedy}")]
+    Network {
+        /// Which load.
+        load: String,
+        /// What failed.
+        doing: &'static str,
+        /// What to do.
+        remedy: &'static str,
         /// What the kernel said.
         source: std::io::Error,
     },
