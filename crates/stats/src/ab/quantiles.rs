@@ -62,7 +62,7 @@ impl Own {
         let ns = side.whole.quantile_ns(q).unwrap_or(0);
         Quantile {
             ns,
-            low_ns: (self.low.round().max(0.0) as u64).min(ns),
+            low_ns: Some((self.low.round().max(0.0) as u64).min(ns)),
             high_ns: self.high.is_finite().then(|| (self.high.round() as u64).max(ns)),
         }
     }
