@@ -10,6 +10,7 @@ use crate::schedule::{Slot, schedule};
 use crate::{Block, Experiment, ExperimentError, Length, Results, fitness};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -45,6 +46,10 @@ pub struct Run {
     pub hypervisor: Option<String>,
     /// CPUs online.
     pub cpus: u32,
+    /// The kernel's preemption model.
+    pub preemption: String,
+    /// Settings of the machine that matter for timing, by name, when it was begun.
+    pub settings: BTreeMap<String, String>,
     /// Names of conditions that could not be run here, with why.
     pub left_out: Vec<(String, String)>,
 }
@@ -68,8 +73,32 @@ impl Run {
             host: facts.hostname.clone(),
             hypervisor: facts.hypervisor.clone(),
             cpus: facts.cpus,
+            preemption: facts.preemption.clone(),
+            settings: facts.settings.clone(),
             left_out,
         }
+    }
+
+    /// Settings that are not now what they were when it was begun, in a sentence.
+    pub(crate) fn changed_settings(&self, now: &BTreeMap<String, String>) -> Option<String> {
+        let names: BTreeSet<&String> = self.settings.keys().chain(now.keys()).collect();
+        let told = |settings: &BTreeMap<String, String>, name| {
+            settings.get(name).map_or_else(|| "unknown".to_owned(), Clone::clone)
+        };
+        let changed: Vec<String> = names
+            .into_iter()
+            .filter(|name| self.settings.get(*name) != now.get(*name))
+            .map(|name| {
+                format!("{name} from {} to {}", told(&self.settings, name), told(now, name))
+            })
+            .collect();
+        (!changed.is_empty()).then(|| {
+            format!(
+                "Settings changed between blocks, since the run was begun: {}. Compare what came \
+                 before and after with care.",
+                changed.join(", ")
+            )
+        })
     }
 }
 

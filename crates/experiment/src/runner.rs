@@ -18,6 +18,8 @@ pub struct Runner {
     folder: Folder,
     /// By place among all conditions; `None` for those left out.
     conditions: Vec<Option<Ready>>,
+    /// What the next block's notes are to hold besides its own.
+    note: Option<String>,
 }
 
 /// A condition, understood.
@@ -101,7 +103,8 @@ impl Runner {
             let path = path.to_owned();
             return Err(ExperimentError::OtherMachine { path, begun, here });
         }
-        Self::over(folder)
+        let note = run.changed_settings(&facts.settings);
+        Ok(Self { note, ..Self::over(folder)? })
     }
 
     fn over(folder: Folder) -> Result<Self, ExperimentError> {
@@ -121,7 +124,7 @@ impl Runner {
                 })
             });
         }
-        Ok(Self { folder, conditions })
+        Ok(Self { folder, conditions, note: None })
     }
 
     /// The folder.
@@ -186,7 +189,8 @@ impl Runner {
                 condition: ready.name.clone(),
                 why,
             })?;
-            let Some(block) = block else { return Ok(Ended::Early) };
+            let Some(mut block) = block else { return Ok(Ended::Early) };
+            block.notes.extend(self.note.take());
             progress.worse(&block, &ready.name);
             self.folder.add(block)?;
             progress.done += 1;

@@ -32,7 +32,12 @@ struct Alarms {
 }
 
 /// Compares pairs of what `make` makes.
-fn alarms(what: &str, basis: Basis, paired: bool, mut make: impl FnMut(u64) -> [Sample; 2]) -> Alarms {
+fn alarms(
+    what: &str,
+    basis: Basis,
+    paired: bool,
+    mut make: impl FnMut(u64) -> [Sample; 2],
+) -> Alarms {
     let mut alarms = Alarms { any: 0, single: [0; 4], misses: [0; 3] };
     for time in 0..TIMES {
         let [a, b] = make(time);

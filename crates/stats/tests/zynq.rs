@@ -50,7 +50,7 @@ fn explore() {
                 for c in &tail.tried {
                     println!("  {c:?}");
                 }
-                println!("{:?} {:?} {:?}", tail.chosen, tail.shape, tail.tried.len());
+                println!("{:?} {:?} {:?}", tail.chosen, tail.shape_low, tail.tried.len());
                 for one_in in [1e9, 1e10, 1e11] {
                     println!("{:?}", tail.level(one_in));
                 }
@@ -80,8 +80,8 @@ fn explore() {
                         tail.chosen.threshold_ns,
                         tail.chosen.exceedances,
                         tail.chosen.gpd.shape,
-                        tail.shape.0,
-                        tail.shape.1,
+                        tail.shape_low,
+                        tail.shape_high,
                         tail.chosen.gpd.scale_ns,
                         tail.chosen.p,
                         maximum.low_ns,

@@ -14,6 +14,8 @@ fn run(rounds: u32) -> Run {
         host: "here".to_owned(),
         hypervisor: None,
         cpus: 2,
+        preemption: "none".to_owned(),
+        settings: BTreeMap::from([("timer_migration".to_owned(), "1".to_owned())]),
         left_out: vec![],
     }
 }
@@ -133,4 +135,15 @@ fn two_runs_do_not_write_to_one_folder_and_a_used_one_is_not_begun_in() {
     fs::write(dir.path().join(RUN), "{\"schema\": 7}").unwrap();
     let error = Folder::open(dir.path()).unwrap_err();
     assert!(matches!(error, ExperimentError::Garbled { .. }), "{error}");
+}
+
+#[test]
+fn settings_that_changed_are_told() {
+    let run = run(1);
+    assert_eq!(run.changed_settings(&run.settings), None);
+    let mut now = run.settings.clone();
+    now.insert("timer_migration".to_owned(), "0".to_owned());
+    now.insert("nohz".to_owned(), "on".to_owned());
+    let told = run.changed_settings(&now).unwrap();
+    assert!(told.contains("nohz from unknown to on, timer_migration from 1 to 0"), "{told}");
 }

@@ -1,7 +1,7 @@
 //! The thread that moves the timeouts.
 
 use super::method::KNOWN;
-use super::plan::{Pace, Plan, RearmError};
+use super::plan::{Plan, RearmError};
 use super::timeout::NONE_NS;
 use super::waiter::Waiter;
 use super::{MoverCpu, RearmMeasurement, RearmMethod, Turn};
@@ -107,7 +107,7 @@ impl Moving {
         for _ in 0..moves {
             // Of all moves: the first after a pause is dearer, and would else always be among them.
             let number = self.call.count();
-            pace(plan.pace, next_ns);
+            plan.pace.wait_until(next_ns);
             if number % CPU_EVERY == CPU_EVERY / 2 {
                 let before_ns = cpu_ns();
                 self.cpu.nothings += 1;
@@ -174,19 +174,6 @@ impl Moving {
             waiter: waited.thread.id,
             turns: self.turns,
         })
-    }
-}
-
-fn pace(pace: Pace, until_ns: u64) {
-    match pace {
-        Pace::Spin => {
-            while now_ns() < until_ns {
-                std::hint::spin_loop();
-            }
-        }
-        Pace::Sleep => {
-            let _ = sleep_until(until_ns);
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a comparison of moved timeouts is to do, and why it cannot.
 
+use crate::clock::{now_ns, sleep_until};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -31,6 +32,22 @@ pub enum Pace {
     Spin,
     /// It sleeps, with a slack of 1 ns. Its own sleeps are timers too.
     Sleep,
+}
+
+impl Pace {
+    /// Waits so for `until_ns` of `CLOCK_MONOTONIC`.
+    pub(crate) fn wait_until(self, until_ns: u64) {
+        match self {
+            Self::Spin => {
+                while now_ns() < until_ns {
+                    std::hint::spin_loop();
+                }
+            }
+            Self::Sleep => {
+                let _ = sleep_until(until_ns);
+            }
+        }
+    }
 }
 
 impl Default for Plan {

@@ -67,15 +67,6 @@ impl Exceedances {
         Self { threshold_ns, count, mean, cells }
     }
 
-    /// The same cells with other counts.
-    pub(super) fn with_counts(&self, counts: &[f64]) -> Self {
-        let mut other = self.clone();
-        for (cell, &count) in other.cells.iter_mut().zip(counts) {
-            cell.count = count;
-        }
-        other
-    }
-
     /// How many cells hold something.
     pub(super) fn filled(&self) -> usize {
         self.cells.iter().filter(|cell| cell.count > 0.0).count()

@@ -37,12 +37,6 @@ impl Gpd {
         }
         self.scale_ns * (-self.shape * ln_p).exp_m1() / self.shape
     }
-
-    /// The distribution of this shape that surpasses `ns` with the chance `e^ln_p`, ln_p < 0.
-    pub(super) fn through(ns: f64, ln_p: f64, shape: f64) -> Self {
-        let unit = Self { scale_ns: 1.0, shape };
-        Self { scale_ns: ns / unit.surpassed_ns(ln_p), shape }
-    }
 }
 
 #[cfg(test)]
@@ -56,8 +50,6 @@ mod tests {
             for ln_p in [-0.01, -1.0, -20.0] {
                 let ns = gpd.surpassed_ns(ln_p);
                 assert!((gpd.ln_survival(ns) / ln_p - 1.0).abs() < 1e-6, "{shape} {ln_p}");
-                let again = Gpd::through(ns, ln_p, shape);
-                assert!((again.scale_ns - 8_000.0).abs() < 1e-3, "{again:?}");
             }
         }
         // It ends at σ / −ξ.

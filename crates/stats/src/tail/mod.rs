@@ -10,10 +10,10 @@
 //! late ones come alone; where they come in clumps, [`Question::extremal_index`] says so. And a cause
 //! that has not struck yet is in no tail.
 
+mod average;
 mod exceedances;
 mod fitness;
 mod gpd;
-mod level;
 mod posterior;
 mod refusal;
 mod simplex;
@@ -24,8 +24,8 @@ pub use refusal::Refusal;
 pub use threshold::Candidate;
 
 use crate::Counted;
-use exceedances::Exceedances;
-use posterior::{Posterior, SHAPE_MIN};
+use average::Average;
+use posterior::SHAPE_MIN;
 use threshold::EXCEEDANCES_MIN;
 
 /// How many times the sample an estimate reaches at most. The interval gets wider all the way; but
@@ -61,17 +61,17 @@ pub struct Tail {
     pub count: u64,
     /// From where on it is the tail, and what fits there.
     pub chosen: Candidate,
-    /// The 95 % interval of the shape.
-    pub shape: (f64, f64),
+    /// The lower end of the shape's 95 % interval there.
+    pub shape_low: f64,
+    /// Its upper end.
+    pub shape_high: f64,
     /// All thresholds that were tried, from low to high: where the fit holds, their shapes should
     /// agree.
     pub tried: Vec<Candidate>,
     /// What was told of clumps; 1 for none.
     pub extremal_index: f64,
     resolution_ns: u64,
-    exceedances: Exceedances,
-    posterior: Posterior,
-    counted: Counted,
+    average: Average,
 }
 
 /// A lateness that is surpassed once in so many, with its 95 % interval.
@@ -114,30 +114,33 @@ pub fn tail(counted: &Counted, question: &Question) -> Result<Tail, Refusal> {
         .filter(|index| index.is_finite())
         .map_or(1.0, |index| index.clamp(f64::MIN_POSITIVE, 1.0));
     let chosen = threshold::choose(counted, resolution_ns, question.seed)?;
-    let clumps = (chosen.candidate.exceedances as f64 * extremal_index) as u64;
+    let (lowest, _) = &chosen.holding[0];
+    let clumps = (lowest.exceedances as f64 * extremal_index) as u64;
     if clumps < EXCEEDANCES_MIN {
         return Err(Refusal::Clumped { clumps, least: EXCEEDANCES_MIN });
     }
-    let gpd = chosen.candidate.gpd;
-    if gpd.shape <= SHAPE_MIN {
-        return Err(Refusal::AbruptEnd { shape: gpd.shape });
+    let shape = lowest.gpd.shape;
+    if shape <= SHAPE_MIN {
+        return Err(Refusal::AbruptEnd { shape });
     }
-    let posterior =
-        Posterior::new(&chosen.exceedances, gpd, extremal_index).ok_or(Refusal::Unbounded)?;
-    let shape = (posterior.shape(0.025), posterior.shape(0.975));
-    if gpd.shape >= 1.0 || shape.1 >= 1.0 {
-        return Err(Refusal::InfiniteMean { shape: gpd.shape, shape_high: shape.1 });
+    let fits = chosen.holding.iter().filter(|(candidate, _)| {
+        candidate.exceedances as f64 * extremal_index >= EXCEEDANCES_MIN as f64
+    });
+    let fits = fits.map(|(candidate, exceedances)| (candidate.gpd, exceedances));
+    let average = Average::new(counted, fits, extremal_index).ok_or(Refusal::Unbounded)?;
+    let (shape_low, shape_high) = (average.shape(0.025), average.shape(0.975));
+    if shape >= 1.0 || shape_high >= 1.0 {
+        return Err(Refusal::InfiniteMean { shape, shape_high });
     }
     Ok(Tail {
         count: counted.count(),
-        chosen: chosen.candidate,
-        shape,
+        chosen: *lowest,
+        shape_low,
+        shape_high,
         tried: chosen.tried,
         extremal_index,
         resolution_ns,
-        exceedances: chosen.exceedances,
-        posterior,
-        counted: counted.clone(),
+        average,
     })
 }
 
@@ -147,79 +150,45 @@ impl Tail {
         REACH * self.count as f64
     }
 
-    /// The lateness that is surpassed by once in `one_in` samples, by profile likelihood.
+    /// The lateness that is surpassed once in `one_in` samples.
     ///
     /// # Errors
-    /// Where that is rarer than [`Tail::reach`], or nothing bounds it. Also where it is so frequent
-    /// that it lies below the threshold: that is a quantile, see [`Counted::quantile`].
+    /// Where that is rarer than [`Tail::reach`], or nothing bounds it.
     pub fn level(&self, one_in: f64) -> Result<Level, Refusal> {
         self.check(one_in)?;
-        let found = level::surpassed_once_in(
-            one_in,
-            self.count,
-            &self.exceedances,
-            self.chosen.gpd,
-            self.extremal_index,
-        );
-        let high = found.high.ok_or(Refusal::Unbounded)?;
-        Ok(Level {
-            one_in,
-            ns: self.told(found.ns),
-            low_ns: self.told(found.low),
-            high_ns: self.told(high),
-        })
+        let [low_ns, ns, high_ns] = self.ends(|p| self.average.level(one_in, p))?;
+        Ok(Level { one_in, ns, low_ns, high_ns })
     }
 
-    /// The maximum of a further `of` samples. Its chances are the mean over all distributions that
-    /// the sample allows, and over how often the threshold may really be surpassed, so that what is
-    /// uncertain in the estimate is part of the interval: P(max ≤ x) = E[(1 + M/n·θ·S(x))^−k], the
-    /// negative binomial distribution's chance of none, k = θ·m clumps having been seen in n.
+    /// The maximum of a further `of` samples: the chance of its being x is the mean over all that the
+    /// sample allows, so that what is uncertain in the estimate is part of the interval.
     ///
     /// # Errors
     /// Where that is more than [`Tail::reach`], or nothing bounds it.
     pub fn maximum_of(&self, of: u64) -> Result<Maximum, Refusal> {
         self.check(of as f64)?;
-        let at = |p| self.maximum_quantile(of as f64, p).ok_or(Refusal::Unbounded);
-        Ok(Maximum { of, median_ns: at(0.5)?, low_ns: at(0.025)?, high_ns: at(0.975)? })
+        let [low_ns, median_ns, high_ns] = self.ends(|p| self.average.maximum(of as f64, p))?;
+        Ok(Maximum { of, median_ns, low_ns, high_ns })
     }
 
     fn check(&self, asked: f64) -> Result<(), Refusal> {
-        if asked > self.reach() || asked.is_nan() {
-            return Err(Refusal::TooFar { asked, most: self.reach() });
+        if (1.0..=self.reach()).contains(&asked) {
+            return Ok(());
         }
-        Ok(())
+        Err(Refusal::TooFar { asked, most: self.reach() })
     }
 
-    /// What the maximum of `of` does not surpass with the chance `p`.
-    fn maximum_quantile(&self, of: f64, p: f64) -> Option<u64> {
-        let clumps = self.exceedances.count as f64 * self.extremal_index;
-        let times = of / self.count as f64;
-        let none_above = |excess: f64| {
-            self.posterior.mean(|gpd| (-clumps * (times * gpd.survival(excess)).ln_1p()).exp())
-        };
-        if none_above(0.0) >= p {
-            // Below the threshold the sample itself tells it: p^(1/M) of all are below.
-            return self.counted.quantile_ns(p.powf(1.0 / (of * self.extremal_index)));
-        }
-        let mut low = 0.0;
-        let mut high = self.exceedances.mean;
-        while none_above(high) < p {
-            low = high;
-            high *= 2.0;
-            if high > 1e18 {
-                return None;
-            }
-        }
-        for _ in 0..40 {
-            let middle = f64::midpoint(low, high);
-            if none_above(middle) < p { low = middle } else { high = middle }
-        }
-        Some(self.told(high))
+    /// The ends and the middle of a 95 % interval, as an instrument of the sample's resolution tells
+    /// them.
+    fn ends(&self, at: impl Fn(f64) -> Option<f64>) -> Result<[u64; 3], Refusal> {
+        let told = |p| at(p).map(|ns| self.told(ns)).ok_or(Refusal::Unbounded);
+        Ok([told(0.025)?, told(0.5)?, told(0.975)?])
     }
 
-    /// What an instrument of the sample's resolution tells of such an excess.
-    fn told(&self, excess: f64) -> u64 {
-        let steps = (excess / self.resolution_ns as f64) as u64;
-        self.exceedances.threshold_ns.saturating_add(steps.saturating_mul(self.resolution_ns))
+    /// The value that stands for `ns`: they lie on one grid with the threshold.
+    fn told(&self, ns: f64) -> u64 {
+        let on_grid = self.chosen.threshold_ns % self.resolution_ns;
+        let steps = (ns as u64).saturating_sub(on_grid) / self.resolution_ns;
+        on_grid.saturating_add(steps.saturating_mul(self.resolution_ns))
     }
 }

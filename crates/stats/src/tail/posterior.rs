@@ -4,9 +4,11 @@ use super::exceedances::Exceedances;
 use super::gpd::Gpd;
 
 /// Points of the grid in each direction, …
-const POINTS: i32 = 41;
-/// … which reaches so many standard errors to each side.
-const REACH: f64 = 6.0;
+const POINTS: i32 = 19;
+/// … which reaches so many standard errors to each side: steps of half of one.
+const REACH: f64 = 4.5;
+/// Points less likely than this are left out: they cost time and move no end of an interval.
+const NEGLIGIBLE: f64 = 1e-6;
 /// Shapes at or below this have no regular likelihood, and no prior.
 pub(super) const SHAPE_MIN: f64 = -0.5;
 
@@ -62,7 +64,7 @@ impl Posterior {
             return None;
         }
         points.iter_mut().for_each(|point| point.1 /= sum);
-        points.retain(|point| point.1 > 1e-12);
+        points.retain(|point| point.1 > NEGLIGIBLE);
         Some(Self { points })
     }
 

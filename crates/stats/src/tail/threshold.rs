@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use crate::Counted;
 
 /// Fewer exceedances say nothing of a shape: its standard error is (1 + ξ)/√m, 0.14 of 50 at ξ = 0.
-pub(super) const EXCEEDANCES_MIN: u64 = 50;
+pub(super) const EXCEEDANCES_MIN: u64 = 100;
 /// More are not the tail: at the lowest threshold a tenth of all, …
 const SHARE_MAX: u64 = 10;
 /// … and with so many the error by chance is below a hundredth; only what bends the tail is left,
@@ -19,6 +19,8 @@ const FEWER: f64 = 0.8;
 pub(super) const VALUES_MIN: usize = 6;
 /// The share of thresholds wrongly given up that is accepted among all given up.
 const FALSE_SHARE: f64 = 0.05;
+/// Where all are given up, the highest is kept still, unless its p is this or less.
+const REFUSED_BELOW: f64 = 0.05;
 
 /// A threshold and what was found above it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,8 +39,9 @@ pub struct Candidate {
 
 /// What was chosen, and all that were tried.
 pub(super) struct Chosen {
-    pub(super) exceedances: Exceedances,
-    pub(super) candidate: Candidate,
+    /// Those that hold, from low to high; at least one.
+    pub(super) holding: Vec<(Candidate, Exceedances)>,
+    /// All.
     pub(super) tried: Vec<Candidate>,
 }
 
@@ -84,12 +87,16 @@ pub(super) fn choose(counted: &Counted, resolution_ns: u64, seed: u64) -> Result
         let values = Exceedances::above(counted, lowest, resolution_ns).filled();
         return Err(Refusal::TooCoarse { values, least: VALUES_MIN });
     };
-    let given_up = forward_stop(&tried.iter().map(|candidate| candidate.p).collect::<Vec<_>>());
+    let mut given_up = forward_stop(&tried.iter().map(|candidate| candidate.p).collect::<Vec<_>>());
     if given_up == tried.len() {
-        return Err(Refusal::BadFit { p: last.p });
+        // After many that were rightly given up the rule gives up some more for nothing.
+        if last.p <= REFUSED_BELOW {
+            return Err(Refusal::BadFit { p: last.p });
+        }
+        given_up -= 1;
     }
-    let exceedances = all.swap_remove(given_up);
-    Ok(Chosen { exceedances, candidate: tried[given_up], tried })
+    let holding = tried.iter().copied().zip(all).skip(given_up).collect();
+    Ok(Chosen { holding, tried })
 }
 
 /// The value above which less than a tenth lies.
@@ -144,9 +151,9 @@ mod tests {
 
     #[test]
     fn tests_stop_at_the_first_that_hold() {
-        assert_eq!(forward_stop(&[0.002, 0.004, 0.01, 0.6, 0.3, 0.9]), 3);
-        assert_eq!(forward_stop(&[0.7, 0.2]), 0);
-        assert_eq!(forward_stop(&[0.002, 0.002]), 2);
+        assert_eq!(forward_stop(&[0.002, 0.3, 0.01, 0.6, 0.3, 0.9]), 3);
+        assert_eq!(forward_stop(&[0.7, 0.02]), 0, "the highest is kept where it can be");
+        assert_eq!(forward_stop(&[0.7, 0.002]), 2);
     }
 
     #[test]
@@ -165,8 +172,9 @@ mod tests {
         let mut values: Vec<u64> = (0..50_000).map(|_| (draw() * 5_000.0) as u64).collect();
         // A second cause, from 40 µs on.
         values.extend((0..1_000).map(|_| 40_000 + (draw() * 9_000.0) as u64));
-        let Chosen { candidate, .. } =
+        let Chosen { holding, .. } =
             choose(&Counted::of_values(values), 1, 1).unwrap_or_else(|why| panic!("{why}"));
+        let (candidate, _) = holding[0];
         assert!((38_000..60_000).contains(&candidate.threshold_ns), "{candidate:?}");
         assert!((candidate.gpd.scale_ns / 9_000.0 - 1.0).abs() < 0.2, "{candidate:?}");
     }

@@ -1,0 +1,172 @@
+//! The threads of a load: made together, counted, told to stop, joined.
+
+use super::{LoadError, RunningLoad, Work};
+use crate::Policy;
+use crate::sched::{Budget, set_current};
+use rustix::thread::gettid;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+/// These threads call little and not deeply; where memory is locked, their stacks are memory.
+const STACK_BYTES: usize = 128 << 10;
+
+/// A thread that is to be made.
+pub(super) struct Post {
+    /// Its name, of which the kernel keeps 15 bytes.
+    pub(super) name: String,
+    /// What it counts.
+    pub(super) unit: &'static str,
+    /// What it does, from its beginning to its end. It calls [`Duty::begin`] when all that it needs is
+    /// there; an error before that keeps the load from starting.
+    pub(super) work: Box<dyn FnOnce(&mut Duty) -> io::Result<()> + Send>,
+}
+
+/// A thread's side: whether it goes on, and what it has done.
+pub(super) struct Duty {
+    stop: Arc<AtomicBool>,
+    count: Arc<Count>,
+    ready: Option<Sender<Result<u32, LoadError>>>,
+}
+
+impl Duty {
+    /// Says that all is there. To be called once.
+    pub(super) fn begin(&mut self) {
+        if let Some(ready) = self.ready.take() {
+            let _ = ready.send(Ok(gettid().as_raw_nonzero().get().cast_unsigned()));
+        }
+    }
+
+    pub(super) fn goes_on(&self) -> bool {
+        !self.stop.load(Relaxed)
+    }
+
+    pub(super) fn did(&self, count: u64) {
+        // One thread writes.
+        self.count.0.store(self.count.0.load(Relaxed) + count, Relaxed);
+    }
+}
+
+/// A counter with a cache line to itself.
+#[derive(Default)]
+#[repr(align(128))]
+struct Count(AtomicU64);
+
+struct Member {
+    unit: &'static str,
+    count: Arc<Count>,
+    join: JoinHandle<()>,
+}
+
+/// Threads that run. Dropped, they are told to stop and joined; who lets them wait for something
+/// else than time wakes them after [`Crew::tell_to_stop`].
+pub(super) struct Crew {
+    stop: Arc<AtomicBool>,
+    tids: Vec<u32>,
+    members: Vec<Member>,
+    /// Threads that ended with an error while they should have gone on.
+    failed: Arc<AtomicU64>,
+}
+
+impl Crew {
+    /// Makes all the threads of `load`, under `SCHED_FIFO` at `fifo_prio` or else the default policy,
+    /// and waits until each has begun.
+    pub(super) fn start(
+        load: &str,
+        fifo_prio: Option<u8>,
+        posts: Vec<Post>,
+    ) -> Result<Self, LoadError> {
+        let failed = Arc::default();
+        let mut crew = Self { stop: Arc::default(), tids: vec![], members: vec![], failed };
+        let (ready_sender, ready) = channel();
+        let count = posts.len();
+        for (index, Post { name, unit, work }) in posts.into_iter().enumerate() {
+            let mut duty = Duty {
+                stop: Arc::clone(&crew.stop),
+                count: Arc::default(),
+                ready: Some(ready_sender.clone()),
+            };
+            let (its_count, failed) = (Arc::clone(&duty.count), Arc::clone(&crew.failed));
+            let of = load.to_owned();
+            let join = std::thread::Builder::new()
+                .name(name)
+                .stack_size(STACK_BYTES)
+                .spawn(move || {
+                    let result = take_policy(&of, fifo_prio).and_then(|()| {
+                        let failed = |source| LoadError::Thread { load: of, source };
+                        work(&mut duty).map_err(failed)
+                    });
+                    let Err(error) = result else { return };
+                    if let Some(ready) = duty.ready.take() {
+                        let _ = ready.send(Err(error));
+                    } else if duty.goes_on() {
+                        failed.fetch_add(1, Relaxed);
+                    }
+                })
+                .map_err(|source| {
+                    let load = load.to_owned();
+                    // Those that were made wait for nothing that would not come.
+                    LoadError::Spawn { load, index, count, source }
+                })?;
+            crew.members.push(Member { unit, count: its_count, join });
+        }
+        drop(ready_sender);
+        for tid in ready {
+            crew.tids.push(tid?);
+        }
+        crew.tids.sort_unstable();
+        Ok(crew)
+    }
+
+    pub(super) fn tell_to_stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+}
+
+impl RunningLoad for Crew {
+    fn tids(&self) -> Vec<u32> {
+        self.tids.clone()
+    }
+
+    /// What all have done, by unit, in the order in which they were made; and how many threads failed,
+    /// if any did.
+    fn work(&self) -> Vec<Work> {
+        let mut work = vec![];
+        for Member { unit, count, .. } in &self.members {
+            add(&mut work, unit, count.0.load(Relaxed));
+        }
+        let failed = self.failed.load(Relaxed);
+        if failed > 0 {
+            add(&mut work, "failed threads", failed);
+        }
+        work
+    }
+}
+
+/// Adds to what was counted in `unit`.
+pub(super) fn add(work: &mut Vec<Work>, unit: &'static str, count: u64) {
+    match work.iter_mut().find(|work| work.unit == unit) {
+        Some(work) => work.count += count,
+        None => work.push(Work { unit, count }),
+    }
+}
+
+/// Also without `fifo`: a thread inherits the policy of the one that made it.
+fn take_policy(load: &str, fifo_prio: Option<u8>) -> Result<(), LoadError> {
+    let policy = if fifo_prio.is_some() { Policy::Fifo } else { Policy::Other };
+    let prio = fifo_prio.unwrap_or_default();
+    set_current(policy, prio, Budget { runtime_ns: 0, period_ns: 0 })
+        .map_err(|source| LoadError::Policy { load: load.to_owned(), prio, source })
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.tell_to_stop();
+        for member in self.members.drain(..) {
+            // What it had to report it has counted.
+            let _ = member.join.join();
+        }
+    }
+}
