@@ -22,6 +22,7 @@ mod section;
 mod sentences;
 mod shares;
 mod sleep;
+mod sureness;
 mod text;
 mod text_report;
 mod timers;
