@@ -25,6 +25,7 @@ mod section;
 mod sentences;
 mod shares;
 mod sleep;
+mod sureness;
 mod text;
 mod text_report;
 mod timers;

@@ -1,6 +1,9 @@
 //! `tardy.measure/1`.
 
 use super::figures::FiguresDocument;
+use super::quantiles::QuantileDocument;
+use super::tail::TailDocument;
+use crate::sureness::Distribution;
 use serde::Serialize;
 use tardy_lab::{BoundBroken, Measurement, ThreadMeasurement};
 
@@ -29,6 +32,8 @@ pub struct ThreadDocument<'a> {
     #[serde(flatten)]
     figures: FiguresDocument,
     overruns: u64,
+    quantiles: Vec<QuantileDocument>,
+    tail: TailDocument,
 }
 
 /// A latency above the bound.
@@ -53,6 +58,7 @@ impl<'a> From<&'a Measurement> for MeasureDocument<'a> {
 impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
     fn from(thread: &'a ThreadMeasurement) -> Self {
         let latencies = &thread.latencies;
+        let distribution = Distribution::of_latencies(latencies, None);
         Self {
             name: &thread.name,
             pid: thread.pid,
@@ -63,6 +69,8 @@ impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
             samples: latencies.count(),
             figures: FiguresDocument::from(latencies),
             overruns: thread.overruns,
+            quantiles: QuantileDocument::all(&distribution),
+            tail: TailDocument::new(&distribution),
         }
     }
 }

@@ -9,9 +9,11 @@ mod kind;
 mod measure;
 mod merge;
 mod patterns;
+mod quantiles;
 mod rearm;
 mod run;
 mod sleep;
+mod tail;
 mod timers;
 mod why;
 
