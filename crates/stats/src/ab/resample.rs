@@ -6,9 +6,9 @@ use super::prepared::Prepared;
 use crate::{Counted, Interval};
 
 /// A class of the common grid holds at most this share of the values below it, or of those above,
-/// whichever are fewer: what is drawn anew is interpolated within a class, and a 256th of a tail is
-/// far within the chance of drawing it.
-const TAIL_SHARE: u64 = 256;
+/// whichever are fewer: what is drawn anew is interpolated within a class, and a 128th of a tail is
+/// well within the chance of drawing it.
+const TAIL_SHARE: u64 = 128;
 
 /// Both sides' means and quantiles, as observed and as drawn anew.
 pub(super) struct Drawn {
