@@ -14,6 +14,7 @@ mod loss;
 mod machine;
 mod measure;
 mod no_root;
+mod pi;
 mod program;
 mod rearm;
 mod slack;
