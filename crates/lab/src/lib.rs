@@ -34,7 +34,7 @@
 //! the [`Measurement`], never a silent difference.
 //!
 //! Start reading at [`cyclic`]; the loop itself is in `cyclic/thread.rs`. [`sleep`] compares ways to
-//! sleep, [`rearm`] ways to move a timeout.
+//! sleep, [`rearm`] ways to move a timeout, [`pi`] what a lock with priority inheritance costs.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -45,6 +45,7 @@ mod histogram;
 pub mod load;
 mod measurement;
 mod memory;
+pub mod pi;
 pub mod rearm;
 mod sched;
 pub mod sleep;

@@ -15,6 +15,7 @@ mod loss;
 mod machine;
 mod measure;
 mod no_root;
+mod pi;
 mod program;
 mod rearm;
 mod slack;

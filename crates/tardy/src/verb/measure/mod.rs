@@ -1,6 +1,8 @@
 //! `tardy measure`: a measurement, alone. A kind is a file here and its lines below.
 
+mod boosts;
 mod cyclic;
+mod pi;
 pub(in crate::verb) mod programmed;
 mod rearm;
 mod sleep;
@@ -25,6 +27,8 @@ enum What {
     Sleep(sleep::Sleep),
     /// Ways to move a timeout before it expires, side by side: what a move costs, what is delivered
     Rearm(rearm::Rearm),
+    /// A lock with priority inheritance: what it costs who has a high priority, and whom it boosts
+    Pi(pi::Pi),
 }
 
 impl Measure {
@@ -33,6 +37,7 @@ impl Measure {
             What::Cyclic(cyclic) => cyclic.execute(),
             What::Sleep(sleep) => sleep.execute(),
             What::Rearm(rearm) => rearm.execute(),
+            What::Pi(pi) => pi.execute(),
         }
     }
 }
