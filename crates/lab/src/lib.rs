@@ -48,8 +48,10 @@ mod memory;
 pub mod rearm;
 mod sched;
 pub mod sleep;
+mod usage;
 
 pub use dma_latency::DmaLatency;
 pub use histogram::{HISTOGRAM_MAX_US, Histogram};
 pub use measurement::{BoundBroken, Measurement, Policy, ThreadMeasurement};
 pub use memory::MemoryLock;
+pub use usage::ThreadUsage;

@@ -1,6 +1,7 @@
 //! What a measurement yields.
 
-use crate::Histogram;
+use crate::cyclic::OwnCost;
+use crate::{Histogram, ThreadUsage};
 use tardy_stats::Latencies;
 
 /// The result of a measurement.
@@ -17,7 +18,7 @@ pub struct Measurement {
 }
 
 /// What one measuring thread saw.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ThreadMeasurement {
     /// The thread's name.
     pub name: String,
@@ -35,6 +36,11 @@ pub struct ThreadMeasurement {
     pub latencies: Latencies,
     /// Expiries that it could not wait for, because it was still late from one before.
     pub overruns: u64,
+    /// What the kernel counted against it from its first wait to its last return; `None` where it does
+    /// not tell.
+    pub usage: Option<ThreadUsage>,
+    /// What taking a sample cost it, as calibrated before the start; `None` where it was not.
+    pub own_cost: Option<OwnCost>,
 }
 
 /// A latency above the bound given.
