@@ -33,8 +33,8 @@
 //! thread, a locked page or a request to the kernel behind. What is not permitted becomes a note in
 //! the [`Measurement`], never a silent difference.
 //!
-//! Start reading at [`cyclic`]; the loop itself is in `cyclic/thread.rs`. [`sleep`] compares ways to
-//! sleep, [`rearm`] ways to move a timeout.
+//! Start reading at [`cyclic`]; the loop itself is in `cyclic/thread.rs`. [`staircase`] is a plan of
+//! its; [`sleep`] compares ways to sleep, [`rearm`] ways to move a timeout.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -48,6 +48,7 @@ mod memory;
 pub mod rearm;
 mod sched;
 pub mod sleep;
+pub mod staircase;
 mod usage;
 
 pub use dma_latency::DmaLatency;

@@ -7,7 +7,8 @@ use tardy_explain::{
     CauseFinding, CulpritFinding, Explainer, Explanation, Found, GapFinding, Instance, Label, Lane,
     LaneSpan, Options, PatternFinding, Patterns, Told, VictimFinding, WorstGroup,
 };
-use tardy_lab::{Measurement, Policy, ThreadMeasurement};
+use tardy_lab::cyclic::OwnCost;
+use tardy_lab::{Measurement, Policy, ThreadMeasurement, ThreadUsage};
 use tardy_model::event::{
     Call, Comm, Irq, Priority, Switch, SyscallEnter, SyscallExit, TaskInfo, TaskName, TaskState,
     Vector, Waking, futex,
@@ -106,6 +107,14 @@ pub(crate) fn measurement() -> Measurement {
         interval_ns: 1_000_000,
         latencies: latencies(number.into()),
         overruns: number.into(),
+        usage: Some(ThreadUsage { voluntary_switches: 4_998, ..ThreadUsage::default() }),
+        own_cost: Some(OwnCost {
+            samples: 5_000,
+            min_ns: 30,
+            median_ns: 41,
+            sleeps: 64,
+            slept_median_ns: 95,
+        }),
     });
     Measurement {
         threads: threads.collect(),

@@ -22,6 +22,7 @@ mod section;
 mod sentences;
 mod shares;
 mod sleep;
+mod staircase;
 mod text;
 mod text_report;
 mod timers;
@@ -35,6 +36,7 @@ pub use page::page;
 pub use rearm::{DeviceSeen, DeviceUse, rearm_text};
 pub use sentences::top_sentences;
 pub use sleep::{sleep_sentences, sleep_text};
+pub use staircase::{StaircaseRun, staircase_text};
 pub use text::Terminal;
 pub use text_report::terminal;
 pub use timers::{

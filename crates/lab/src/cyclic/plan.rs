@@ -87,6 +87,8 @@ pub enum Affinity {
     EachCpu,
     /// Thread n to the nth of these, and around again.
     Cpus(Vec<u16>),
+    /// All threads to the first CPU that the process may use.
+    FirstCpu,
     /// Not bound.
     Unbound,
 }
@@ -190,11 +192,12 @@ impl Plan {
     /// `usable` CPUs.
     pub(super) fn threads(&self, usable: &[u16]) -> Result<Vec<ThreadPlan>, CyclicError> {
         let cpus: &[u16] = match &self.affinity {
-            Affinity::Cpus(_) if self.policy == Policy::Deadline => {
+            Affinity::Cpus(_) | Affinity::FirstCpu if self.policy == Policy::Deadline => {
                 return Err(CyclicError::DeadlineBound);
             }
             Affinity::Cpus(cpus) if cpus.is_empty() => return Err(CyclicError::NoCpus),
             Affinity::Cpus(cpus) => cpus,
+            Affinity::FirstCpu => usable.get(..1).unwrap_or_default(),
             Affinity::EachCpu | Affinity::Unbound => usable,
         };
         let count = self.threads.unwrap_or(cpus.len());
@@ -241,9 +244,10 @@ impl Plan {
         }
         if matches!(self.policy, Policy::Fifo | Policy::Rr) {
             within("the real-time priority", u64::from(self.prio), 1, 99)?;
-            let most = u64::from(self.prio - 1) / (count as u64 - 1).max(1);
-            let step = u64::from(self.prio_step);
-            within("the step from one thread's priority to the next one's", step, 0, most)?;
+            if self.prio_step > 0 {
+                let most = u64::from(self.prio - 1) / u64::from(self.prio_step) + 1;
+                within("the number of threads whose priorities step down", count as u64, 1, most)?;
+            }
         }
         if let Some(loops) = self.loops {
             within("the number of loops", loops, 1, u64::MAX)?;
@@ -338,7 +342,7 @@ mod tests {
             (Plan { phase: Phase::Aligned { offset_ns: u64::MAX }, ..none.clone() }, "offset"),
             (Plan { prio: 0, ..none.clone() }, "priority is 0; it must be 1 to 99"),
             (Plan { prio: 100, policy: Policy::Rr, ..none.clone() }, "priority is 100"),
-            (Plan { prio: 2, prio_step: 2, ..none.clone() }, "next one's is 2; it must be 0 to 1"),
+            (Plan { prio: 2, prio_step: 2, ..none.clone() }, "step down is 2; it must be 1 to 1"),
             (Plan { loops: Some(0), ..none.clone() }, "loops is 0"),
             (Plan { histogram_us: Some(1_000_001), ..none.clone() }, "histogram"),
             (Plan { dma_latency_us: Some(-1), ..none.clone() }, "idle bound is 1"),

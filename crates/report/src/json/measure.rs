@@ -1,5 +1,6 @@
 //! `tardy.measure/1`.
 
+use super::cost::{OwnCostDocument, UsageDocument};
 use super::figures::FiguresDocument;
 use serde::Serialize;
 use tardy_lab::{BoundBroken, Measurement, ThreadMeasurement};
@@ -29,6 +30,8 @@ pub struct ThreadDocument<'a> {
     #[serde(flatten)]
     figures: FiguresDocument,
     overruns: u64,
+    usage: Option<UsageDocument>,
+    own_cost_ns: Option<OwnCostDocument>,
 }
 
 /// A latency above the bound.
@@ -63,6 +66,8 @@ impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
             samples: latencies.count(),
             figures: FiguresDocument::from(latencies),
             overruns: thread.overruns,
+            usage: thread.usage.map(UsageDocument::from),
+            own_cost_ns: thread.own_cost.map(OwnCostDocument::from),
         }
     }
 }

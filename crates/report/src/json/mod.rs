@@ -1,6 +1,7 @@
 //! Findings as JSON documents. `docs/reference/json.md` is the schema; within a schema's number,
 //! fields are only ever added.
 
+mod cost;
 mod deep;
 mod explain;
 mod figures;
@@ -12,6 +13,7 @@ mod patterns;
 mod rearm;
 mod run;
 mod sleep;
+mod staircase;
 mod timers;
 mod why;
 
@@ -22,5 +24,6 @@ pub use merge::{MergedSegment, merge_segments};
 pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
+pub use staircase::{StaircaseDocument, StepDocument};
 pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument, TopDocument};
 pub use why::WhyDocument;

@@ -19,6 +19,7 @@ mod rearm;
 mod slack;
 mod sleep;
 mod spinner;
+mod staircase;
 mod three_ways;
 mod top;
 mod watched;

@@ -4,6 +4,7 @@ mod cyclic;
 mod programmed;
 mod rearm;
 mod sleep;
+mod staircase;
 
 pub(crate) use cyclic::{CyclicFlags, attend};
 
@@ -23,6 +24,8 @@ enum What {
     Cyclic(Box<cyclic::Cyclic>),
     /// Ways to sleep for the same time, side by side: which of them differ, and by what
     Sleep(sleep::Sleep),
+    /// Threads of rising period and falling priority on one CPU: how far each strays from its timeline
+    Staircase(Box<staircase::Staircase>),
     /// Ways to move a timeout before it expires, side by side: what a move costs, what is delivered
     Rearm(rearm::Rearm),
 }
@@ -32,6 +35,7 @@ impl Measure {
         match self.what {
             What::Cyclic(cyclic) => cyclic.execute(),
             What::Sleep(sleep) => sleep.execute(),
+            What::Staircase(staircase) => staircase.execute(),
             What::Rearm(rearm) => rearm.execute(),
         }
     }
