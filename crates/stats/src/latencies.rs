@@ -1,5 +1,6 @@
 //! One distribution of latencies.
 
+use crate::{Counted, Quantile};
 use hdrhistogram::Histogram;
 
 /// Significant decimal digits that the histogram keeps: a quantile is within 0.1 % of a value that
@@ -19,17 +20,6 @@ pub struct Latencies {
     sum_ns: u128,
     min_ns: u64,
     max_ns: u64,
-}
-
-/// A quantile with the interval in which the true one lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quantile {
-    /// The estimate.
-    pub ns: u64,
-    /// The lower end of the 95 % interval.
-    pub low_ns: u64,
-    /// The upper end; `None` where the sample is too small to bound it.
-    pub high_ns: Option<u64>,
 }
 
 impl Default for Latencies {
@@ -93,19 +83,11 @@ impl Latencies {
         self.histogram.value_at_quantile(q).clamp(self.min_ns, self.max_ns)
     }
 
-    /// A quantile with its 95 % interval: the order statistics between which the true quantile lies
-    /// whatever the distribution, by the normal approximation of the binomial (Conover, Practical
-    /// Nonparametric Statistics, 3.2). It assumes independent samples.
+    /// A quantile with its 95 % interval, for independent samples: see
+    /// [`quantile_ranks`](crate::quantile_ranks). 0 and no interval where there is none.
     pub fn quantile(&self, q: f64) -> Quantile {
-        let n = self.count as f64;
-        let half = 1.96 * (n * q * (1.0 - q)).sqrt();
-        let low = ((n * q - half) / n).max(0.0);
-        let high = (n * q + half + 1.0) / n;
-        Quantile {
-            ns: self.quantile_ns(q),
-            low_ns: self.quantile_ns(low),
-            high_ns: (high < 1.0).then(|| self.quantile_ns(high)),
-        }
+        let none = Quantile { ns: 0, low_ns: None, high_ns: None };
+        Counted::from(self).quantile(q).unwrap_or(none)
     }
 
     /// Classes that are not empty, as (highest value of the class, count), least first.
@@ -145,9 +127,10 @@ mod tests {
             latencies.record(ns * 1000);
         }
         let median = latencies.quantile(0.5);
-        assert!(median.low_ns < median.ns && median.ns < median.high_ns.unwrap());
+        let (low_ns, high_ns) = (median.low_ns.unwrap(), median.high_ns.unwrap());
+        assert!(low_ns < median.ns && median.ns < high_ns);
         // n·q ± 1.96·√(n·q·(1−q)) = 500 ± 31.
-        assert!(median.low_ns.abs_diff(469_000) < 2_000, "{median:?}");
+        assert!(low_ns.abs_diff(469_000) < 2_000, "{median:?}");
         assert_eq!(latencies.quantile(0.9999).high_ns, None, "1000 samples do not bound p99.99");
     }
 

@@ -55,7 +55,7 @@ pub struct MethodDocument {
 #[derive(Debug, Serialize)]
 struct QuantileDocument {
     ns: u64,
-    low_ns: u64,
+    low_ns: Option<u64>,
     high_ns: Option<u64>,
 }
 

@@ -115,10 +115,12 @@ fn figures(latencies: &Latencies, noun: &str) -> Vec<Figure> {
     let mut figures = vec![Figure { name: "mean", value: mean, detail: String::new() }];
     for (name, q) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
         let quantile = latencies.quantile(q);
-        let low = duration(quantile.low_ns);
-        let detail = match quantile.high_ns {
-            Some(high_ns) => format!("95 % sure: {low} to {}", duration(high_ns)),
-            None => format!("95 % sure: {low} or more; {n} cannot bound it"),
+        let (low, high) = (quantile.low_ns.map(duration), quantile.high_ns.map(duration));
+        let detail = match (low, high) {
+            (Some(low), Some(high)) => format!("95 % sure: {low} to {high}"),
+            (Some(low), None) => format!("95 % sure: {low} or more; {n} cannot bound it"),
+            (None, Some(high)) => format!("95 % sure: {high} or less; {n} cannot bound it"),
+            (None, None) => format!("{n} cannot bound it"),
         };
         figures.push(Figure { name, value: duration(quantile.ns), detail });
     }

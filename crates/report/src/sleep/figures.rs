@@ -51,9 +51,9 @@ pub(super) fn write(
     writeln!(out)
 }
 
-/// `54.3 (54.3–54.4)`; `54.3 (54.3–)` where too few samples bound it above.
+/// `54.3 (54.3–54.4)`; `54.3 (54.3–)` where too few samples bound an end.
 fn with_interval(latencies: &Latencies, q: f64) -> String {
     let Quantile { ns, low_ns, high_ns } = latencies.quantile(q);
-    let high = high_ns.map_or_else(String::new, |ns| us(ns as f64));
-    format!("{} ({}–{high})", us(ns as f64), us(low_ns as f64))
+    let end = |ns: Option<u64>| ns.map_or_else(String::new, |ns| us(ns as f64));
+    format!("{} ({}–{})", us(ns as f64), end(low_ns), end(high_ns))
 }
