@@ -2,7 +2,7 @@
 
 use crate::cyclic::OwnCost;
 use crate::{Histogram, ThreadUsage};
-use tardy_stats::Latencies;
+use tardy_stats::{Blocking, Latencies};
 
 /// The result of a measurement.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +36,8 @@ pub struct ThreadMeasurement {
     pub latencies: Latencies,
     /// Expiries that it could not wait for, because it was still late from one before.
     pub overruns: u64,
+    /// How much neighbours in time depend on each other, as sums: see [`Blocking::dependence`].
+    pub blocking: Blocking,
     /// What the kernel counted against it from its first wait to its last return; `None` where it does
     /// not tell.
     pub usage: Option<ThreadUsage>,

@@ -81,7 +81,8 @@ fn the_parts_of_all_cuts_are_the_samples_in_their_order() {
         });
         let mut overruns = 0;
         for (cut, parts) in cuts.iter().enumerate() {
-            let Part { latencies, overruns: missed } = &parts[index];
+            let Part { latencies, overruns: missed, blocking } = &parts[index];
+            assert_eq!(blocking.count(), latencies.count());
             assert!(latencies.count() > 0 || cut == CUTS, "a cut waits for a return");
             let all_ns: Vec<u64> = marked.by_ref().take(latencies.count() as usize).collect();
             assert_eq!(all_ns.len() as u64, latencies.count());
@@ -92,6 +93,7 @@ fn the_parts_of_all_cuts_are_the_samples_in_their_order() {
         assert_eq!(marked.next(), None, "every sample is in a part");
         assert_eq!(events.len() as u64, thread.latencies.count(), "and in the whole");
         assert_eq!(thread.overruns, overruns);
+        assert_eq!(thread.blocking.count(), thread.latencies.count());
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tardy_stats::Latencies;
+use tardy_stats::{Blocking, Latencies};
 
 /// What one thread has measured from one cut to the next.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,9 @@ pub struct Part {
     pub latencies: Latencies,
     /// Expiries that it could not wait for, because it was still late from one before.
     pub overruns: u64,
+    /// How much neighbours in time depend on each other; a wait and the next part's first are no
+    /// neighbours here.
+    pub blocking: Blocking,
 }
 
 impl Part {
@@ -23,13 +26,14 @@ impl Part {
     pub(super) fn touched() -> Self {
         // A new distribution is zeros that the kernel has only promised; its copy has been written.
         let promised = Latencies::default();
-        Self { latencies: promised.clone(), overruns: 0 }
+        Self { latencies: promised.clone(), ..Self::default() }
     }
 
     /// Adds another one to this one.
     pub fn merge(&mut self, other: &Self) {
         self.latencies.merge(&other.latencies);
         self.overruns += other.overruns;
+        self.blocking.merge(&other.blocking);
     }
 }
 
@@ -99,7 +103,7 @@ mod tests {
 
     #[test]
     fn at_full_speed_no_sample_is_lost_or_in_two_parts_and_parts_are_in_order() {
-        const CUTS: usize = 300;
+        const CUTS: usize = 100;
         let (exchange, stop) = (Exchange::default(), AtomicBool::new(false));
         let mut parts = vec![];
         let (rest, recorded) = std::thread::scope(|scope| {
@@ -128,7 +132,7 @@ mod tests {
         });
         parts.push(rest);
         let mut before = 0;
-        for Part { latencies, overruns } in parts {
+        for Part { latencies, overruns, .. } in parts {
             let count = latencies.count();
             assert_eq!(overruns, 2 * count);
             if count > 0 {

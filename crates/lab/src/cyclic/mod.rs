@@ -290,6 +290,7 @@ impl Running {
                 interval_ns: state.interval_ns,
                 latencies: whole.latencies,
                 overruns: whole.overruns,
+                blocking: whole.blocking,
                 usage: outcome.usage,
                 own_cost: outcome.own_cost,
             });

@@ -70,6 +70,7 @@ impl Recorder {
             histogram.record(now_ns, expiry_ns, self.live.count());
         }
         self.part.latencies.record(latency_ns);
+        self.part.blocking.record(latency_ns);
         self.live.record(latency_ns);
         now_ns
     }

@@ -1,5 +1,6 @@
 //! `tardy.measure/1`.
 
+use super::autocorrelation::AutocorrelationDocument;
 use super::cost::{OwnCostDocument, UsageDocument};
 use super::figures::FiguresDocument;
 use serde::Serialize;
@@ -30,6 +31,7 @@ pub struct ThreadDocument<'a> {
     #[serde(flatten)]
     figures: FiguresDocument,
     overruns: u64,
+    autocorrelation: Option<AutocorrelationDocument>,
     usage: Option<UsageDocument>,
     own_cost_ns: Option<OwnCostDocument>,
 }
@@ -66,6 +68,7 @@ impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
             samples: latencies.count(),
             figures: FiguresDocument::from(latencies),
             overruns: thread.overruns,
+            autocorrelation: thread.blocking.dependence().map(AutocorrelationDocument::from),
             usage: thread.usage.map(UsageDocument::from),
             own_cost_ns: thread.own_cost.map(OwnCostDocument::from),
         }

@@ -1,6 +1,7 @@
 //! Findings as JSON documents. `docs/reference/json.md` is the schema; within a schema's number,
 //! fields are only ever added.
 
+mod autocorrelation;
 mod cost;
 mod deep;
 mod explain;

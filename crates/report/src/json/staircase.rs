@@ -1,5 +1,6 @@
 //! `tardy.measure.staircase/1`.
 
+use super::autocorrelation::AutocorrelationDocument;
 use super::cost::{OwnCostDocument, UsageDocument};
 use super::figures::FiguresDocument;
 use super::measure::BrokenDocument;
@@ -34,6 +35,7 @@ pub struct StepDocument<'a> {
     samples: u64,
     missed: u64,
     deviation: FiguresDocument,
+    autocorrelation: Option<AutocorrelationDocument>,
     usage: Option<UsageDocument>,
     own_cost_ns: Option<OwnCostDocument>,
 }
@@ -77,6 +79,7 @@ impl<'a> From<&'a ThreadMeasurement> for StepDocument<'a> {
             samples,
             missed,
             deviation: FiguresDocument::from(&thread.latencies),
+            autocorrelation: thread.blocking.dependence().map(AutocorrelationDocument::from),
             usage: thread.usage.map(UsageDocument::from),
             own_cost_ns: thread.own_cost.map(OwnCostDocument::from),
         }
