@@ -26,6 +26,7 @@ mod section;
 mod sentences;
 mod shares;
 mod sleep;
+mod staircase;
 mod sureness;
 mod text;
 mod text_report;
@@ -46,6 +47,7 @@ pub use pi::{BoostsSeen, pi_sentences, pi_text};
 pub use rearm::{DeviceSeen, DeviceUse, rearm_text};
 pub use sentences::top_sentences;
 pub use sleep::{sleep_sentences, sleep_text};
+pub use staircase::{StaircaseRun, staircase_text};
 pub use text::Terminal;
 pub use text_report::terminal;
 pub use timers::{

@@ -1,5 +1,7 @@
 //! `tardy.measure/1`.
 
+use super::autocorrelation::AutocorrelationDocument;
+use super::cost::{OwnCostDocument, UsageDocument};
 use super::figures::FiguresDocument;
 use super::quantiles::QuantileDocument;
 use super::tail::TailDocument;
@@ -34,6 +36,9 @@ pub struct ThreadDocument<'a> {
     overruns: u64,
     quantiles: Vec<QuantileDocument>,
     tail: TailDocument,
+    autocorrelation: Option<AutocorrelationDocument>,
+    usage: Option<UsageDocument>,
+    own_cost_ns: Option<OwnCostDocument>,
 }
 
 /// A latency above the bound.
@@ -58,7 +63,8 @@ impl<'a> From<&'a Measurement> for MeasureDocument<'a> {
 impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
     fn from(thread: &'a ThreadMeasurement) -> Self {
         let latencies = &thread.latencies;
-        let distribution = Distribution::of_latencies(latencies, None);
+        let dependence = thread.blocking.dependence();
+        let distribution = Distribution::of_latencies(latencies, dependence);
         Self {
             name: &thread.name,
             pid: thread.pid,
@@ -71,6 +77,9 @@ impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
             overruns: thread.overruns,
             quantiles: QuantileDocument::all(&distribution),
             tail: TailDocument::new(&distribution),
+            autocorrelation: dependence.map(AutocorrelationDocument::from),
+            usage: thread.usage.map(UsageDocument::from),
+            own_cost_ns: thread.own_cost.map(OwnCostDocument::from),
         }
     }
 }

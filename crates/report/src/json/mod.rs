@@ -1,6 +1,8 @@
 //! Findings as JSON documents. `docs/reference/json.md` is the schema; within a schema's number,
 //! fields are only ever added.
 
+mod autocorrelation;
+mod cost;
 mod deep;
 mod explain;
 mod figures;
@@ -14,6 +16,7 @@ mod quantiles;
 mod rearm;
 mod run;
 mod sleep;
+mod staircase;
 mod tail;
 mod timers;
 mod why;
@@ -28,5 +31,6 @@ pub use pi::PiDocument;
 pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
+pub use staircase::{StaircaseDocument, StepDocument};
 pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument, TopDocument};
 pub use why::WhyDocument;

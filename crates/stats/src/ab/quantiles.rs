@@ -61,7 +61,8 @@ pub fn quantile(sample: &Sample, q: f64) -> Option<Quantile> {
         return None;
     }
     let basis = basis(&side, &side);
-    Some(Own::new(&side, &Grouped::new(&side.whole, width), width, q, basis).rounded(&side, q))
+    let blocks: Vec<Grouped> = side.blocks.iter().map(|block| Grouped::new(block, width)).collect();
+    Some(Own::new(&Grouped::new(&side.whole, width), &blocks, q, basis).rounded(&side, q))
 }
 
 /// `b` − `a` of independent samples from their own intervals: the distances to their ends, as errors

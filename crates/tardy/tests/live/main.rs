@@ -21,6 +21,7 @@ mod rearm;
 mod slack;
 mod sleep;
 mod spinner;
+mod staircase;
 mod three_ways;
 mod top;
 mod watched;
