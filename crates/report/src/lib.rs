@@ -23,6 +23,7 @@ mod sentences;
 mod shares;
 mod sleep;
 mod staircase;
+mod sureness;
 mod text;
 mod text_report;
 mod timers;

@@ -11,10 +11,12 @@ mod kind;
 mod measure;
 mod merge;
 mod patterns;
+mod quantiles;
 mod rearm;
 mod run;
 mod sleep;
 mod staircase;
+mod tail;
 mod timers;
 mod why;
 
