@@ -148,13 +148,16 @@ fn latencies(seed: u64) -> Latencies {
     latencies
 }
 
-/// The order in time of something like those latencies: each a fifth of the one before and four new.
+/// The order in time of something like those latencies: half of each is half of the one before.
 fn blocking(seed: u64) -> Blocking {
     let mut blocking = Blocking::default();
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
     let mut ns = 10_000;
-    for at in 0..4_999u64 {
-        let scatter = at.wrapping_add(seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 50;
-        ns = (ns + 4 * scatter) / 5;
+    for _ in 0..4_999 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ns = ns / 2 + (state >> 51);
         blocking.record(ns);
     }
     blocking

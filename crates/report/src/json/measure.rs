@@ -34,11 +34,11 @@ pub struct ThreadDocument<'a> {
     #[serde(flatten)]
     figures: FiguresDocument,
     overruns: u64,
-    quantiles: Vec<QuantileDocument>,
-    tail: TailDocument,
     autocorrelation: Option<AutocorrelationDocument>,
     usage: Option<UsageDocument>,
     own_cost_ns: Option<OwnCostDocument>,
+    quantiles: Vec<QuantileDocument>,
+    tail: TailDocument,
 }
 
 /// A latency above the bound.
@@ -75,11 +75,11 @@ impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
             samples: latencies.count(),
             figures: FiguresDocument::from(latencies),
             overruns: thread.overruns,
-            quantiles: QuantileDocument::all(&distribution),
-            tail: TailDocument::new(&distribution),
             autocorrelation: dependence.map(AutocorrelationDocument::from),
             usage: thread.usage.map(UsageDocument::from),
             own_cost_ns: thread.own_cost.map(OwnCostDocument::from),
+            quantiles: QuantileDocument::all(&distribution),
+            tail: TailDocument::new(&distribution),
         }
     }
 }

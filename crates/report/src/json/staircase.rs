@@ -4,7 +4,10 @@ use super::autocorrelation::AutocorrelationDocument;
 use super::cost::{OwnCostDocument, UsageDocument};
 use super::figures::FiguresDocument;
 use super::measure::BrokenDocument;
+use super::quantiles::QuantileDocument;
+use super::tail::TailDocument;
 use crate::staircase::StaircaseRun;
+use crate::sureness::Distribution;
 use serde::Serialize;
 use tardy_lab::staircase::REPORTED;
 use tardy_lab::{Measurement, ThreadMeasurement};
@@ -35,6 +38,8 @@ pub struct StepDocument<'a> {
     samples: u64,
     missed: u64,
     deviation: FiguresDocument,
+    quantiles: Vec<QuantileDocument>,
+    tail: TailDocument,
     autocorrelation: Option<AutocorrelationDocument>,
     usage: Option<UsageDocument>,
     own_cost_ns: Option<OwnCostDocument>,
@@ -68,6 +73,8 @@ impl<'a> StaircaseDocument<'a> {
 impl<'a> From<&'a ThreadMeasurement> for StepDocument<'a> {
     fn from(thread: &'a ThreadMeasurement) -> Self {
         let (samples, missed) = (thread.latencies.count(), thread.overruns);
+        let dependence = thread.blocking.dependence();
+        let distribution = Distribution::of_latencies(&thread.latencies, dependence);
         Self {
             name: &thread.name,
             pid: thread.pid,
@@ -79,7 +86,9 @@ impl<'a> From<&'a ThreadMeasurement> for StepDocument<'a> {
             samples,
             missed,
             deviation: FiguresDocument::from(&thread.latencies),
-            autocorrelation: thread.blocking.dependence().map(AutocorrelationDocument::from),
+            quantiles: QuantileDocument::all(&distribution),
+            tail: TailDocument::new(&distribution),
+            autocorrelation: dependence.map(AutocorrelationDocument::from),
             usage: thread.usage.map(UsageDocument::from),
             own_cost_ns: thread.own_cost.map(OwnCostDocument::from),
         }
