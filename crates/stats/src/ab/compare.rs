@@ -22,7 +22,11 @@ const POWER: f64 = 0.8;
 const REACHED_MIN: f64 = 20.0;
 
 /// The most exchanges: beyond, a p is as small as anybody needs.
-const EXCHANGES_MAX: f64 = 200_000.0;
+const EXCHANGES_MAX: usize = 200_000;
+
+/// The most drawings: the ends of an interval are then known to a hundredth of its width, and the
+/// figures drawn take 40 MB.
+const DRAWINGS_MAX: usize = 20_000;
 
 /// Compares two samples: their means, their quantiles, and which tends to be larger.
 ///
@@ -296,7 +300,8 @@ impl Work<'_> {
         if self.basis == Basis::Blocks {
             let rows: Vec<Rows> = asked.iter().map(|&test| self.rows(test)).collect();
             let least = REACHED_MIN * tests as f64 / question.alpha;
-            let times = question.resamples.max(least.min(EXCHANGES_MAX) as usize);
+            // A float that is too large, or none, becomes the most or 0.
+            let times = question.resamples.max(least as usize).min(EXCHANGES_MAX);
             return Rows::p(&rows, times, question.seed);
         }
         let counts = self.sides.each_ref().map(|side| side.whole.count() as f64);
@@ -336,7 +341,7 @@ impl Work<'_> {
                 quantiles.sort_by(f64::total_cmp);
                 quantiles.dedup();
                 let [a, b] = self.sides;
-                let random = (question.resamples, question.seed);
+                let random = (question.resamples.min(DRAWINGS_MAX), question.seed);
                 let drawn = resample((a, b), self.width, &quantiles, self.is_paired, random);
                 let interval = |&(q, [a, b]): &(f64, [Own; 2])| {
                     let figure = quantiles.partition_point(|&other| other < q) + 1;
