@@ -102,6 +102,7 @@ struct ThrottlingDocument {
 #[derive(Debug, Serialize)]
 struct BoostsDocument<'a> {
     calls: u64,
+    slept: u64,
     by_boosts: Vec<BoostedDocument>,
     double: u64,
     worst_double: Option<WorstDoubleDocument>,
@@ -219,6 +220,7 @@ impl<'a> From<&'a BoostsSeen> for BoostsDocument<'a> {
         let by_boosts = seen.by_boosts.iter();
         Self {
             calls: seen.calls,
+            slept: seen.slept,
             by_boosts: by_boosts
                 .map(|&(boosts, calls)| BoostedDocument { boosts, calls })
                 .collect(),

@@ -61,6 +61,7 @@ pub(crate) fn measurement() -> PiMeasurement {
 pub(crate) fn seen() -> BoostsSeen {
     BoostsSeen {
         calls: 1_000,
+        slept: 40,
         latencies: vec![("p50", 5_100), ("p99", 12_000), ("max", 141_000)],
         by_boosts: vec![(0, 100), (1, 897), (2, 3)],
         double: 2,

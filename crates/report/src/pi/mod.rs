@@ -15,6 +15,8 @@ use tardy_stats::Latencies;
 pub struct BoostsSeen {
     /// Lock calls of High that went to the kernel while it was measured.
     pub calls: u64,
+    /// Those of them in which it slept; in the others the kernel spun, or found the lock free.
+    pub slept: u64,
     /// How long they took, from the kernel's entry to its exit.
     pub latencies: Vec<(&'static str, u64)>,
     /// How many of them lent High's priority so many times, fewest first; none is empty.

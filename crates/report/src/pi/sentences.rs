@@ -11,7 +11,7 @@ pub fn pi_sentences(m: &PiMeasurement, boosts: &Result<BoostsSeen, String>) -> V
     if m.jitter.count() > 0 {
         sentences.push(contended(m));
     }
-    sentences.push(format!("Low: {} meanwhile.", counted(m.low_rounds, "round")));
+    sentences.push(low(m));
     match boosts {
         Ok(seen) => sentences.extend(boosted(seen)),
         Err(why) => sentences.push(format!("Boosts per lock call: not known: {why}.")),
@@ -55,6 +55,16 @@ fn contended(m: &PiMeasurement) -> String {
     )
 }
 
+fn low(m: &PiMeasurement) -> String {
+    let rounds = counted(m.low_rounds, "round");
+    if m.low_rounds < m.jitter.count() / 100 {
+        return format!(
+            "Low: only {rounds} meanwhile, so hardly anybody contended: it had no CPU."
+        );
+    }
+    format!("Low: {rounds} meanwhile.")
+}
+
 fn boosted(seen: &BoostsSeen) -> Vec<String> {
     if seen.calls == 0 {
         let mut sentences =
@@ -70,9 +80,10 @@ fn boosted(seen: &BoostsSeen) -> Vec<String> {
     let figures: Vec<_> =
         seen.latencies.iter().map(|(name, ns)| format!("{name} {}", duration(*ns))).collect();
     let mut sentences = vec![format!(
-        "Recorded: {} of High went to the kernel ({}); of these with {}.",
+        "Recorded: {} of High went to the kernel ({}), it slept in {}; with {}.",
         counted(seen.calls, "lock call"),
         figures.join(", "),
+        count(seen.slept),
         shares.join(", with ")
     )];
     sentences.push(match (seen.double, seen.worst_double) {
@@ -155,6 +166,17 @@ mod tests {
         assert!(one(&m, &none, "Throttling").contains("is off"));
         m.throttling.fair_server_ns = Some(50_000_000);
         assert!(one(&m, &none, "Throttling").contains("on (a fair server of 50.00 ms)"));
+    }
+
+    #[test]
+    fn a_low_that_had_no_cpu_is_told() {
+        let mut m = measurement();
+        let none = Err("x".to_owned());
+        assert_eq!(one(&m, &none, "Low"), "Low: 99,000 rounds meanwhile.");
+        m.low_rounds = 3;
+        assert!(
+            one(&m, &none, "Low").contains("only 3 rounds meanwhile, so hardly anybody contended")
+        );
     }
 
     #[test]
