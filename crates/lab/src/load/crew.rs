@@ -17,8 +17,8 @@ const STACK_BYTES: usize = 128 << 10;
 pub(super) struct Post {
     /// Its name, of which the kernel keeps 15 bytes.
     pub(super) name: String,
-    /// What it counts.
-    pub(super) unit: &'static str,
+    /// What it counts, if anything.
+    pub(super) unit: Option<&'static str>,
     /// What it does, from its beginning to its end. It calls [`Duty::begin`] when all that it needs is
     /// there; an error before that keeps the load from starting.
     pub(super) work: Box<dyn FnOnce(&mut Duty) -> io::Result<()> + Send>,
@@ -55,7 +55,7 @@ impl Duty {
 struct Count(AtomicU64);
 
 struct Member {
-    unit: &'static str,
+    unit: Option<&'static str>,
     count: Arc<Count>,
     join: JoinHandle<()>,
 }
@@ -135,7 +135,9 @@ impl RunningLoad for Crew {
     fn work(&self) -> Vec<Work> {
         let mut work = vec![];
         for Member { unit, count, .. } in &self.members {
-            add(&mut work, unit, count.0.load(Relaxed));
+            if let Some(unit) = unit {
+                add(&mut work, unit, count.0.load(Relaxed));
+            }
         }
         let failed = self.failed.load(Relaxed);
         if failed > 0 {

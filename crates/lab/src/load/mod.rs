@@ -14,6 +14,7 @@
 
 mod amount;
 mod crew;
+mod pacer;
 mod spec;
 
 pub use spec::{SPEC_LOADS_MAX, Spec, SpecError};
@@ -32,7 +33,7 @@ macro_rules! registry {
     };
 }
 
-registry![storm, net, timers];
+registry![storm, net, timers, irq];
 
 /// One kind of load, as the registry holds it.
 #[derive(Clone, Copy)]
