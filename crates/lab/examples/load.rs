@@ -1,15 +1,39 @@
-//! A load alone, until standard input ends: `load storm:40`.
+//! A load alone, until standard input ends: `load storm:40`. Prints the numbers of its threads and
+//! processes once all of it runs, then what it has done.
 
 use std::error::Error;
-use tardy_lab::load::{Spec, Work};
+use std::io::Write;
+use std::process::ExitCode;
+use tardy_lab::load::{Spec, Work, worker};
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    if let Some(code) = worker::enter() {
+        return code;
+    }
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let spec: Spec = std::env::args().nth(1).ok_or("name a load, such as storm:40")?.parse()?;
     let running = spec.start()?;
+    println!("running {:?}", running.tids());
+    std::io::stdout().flush()?;
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    for note in running.notes() {
+        println!("note: {note}");
+    }
+    if let Some(took) = running.over_after() {
+        println!("over after {took:?}");
+    }
     for (load, work) in spec.parts().zip(running.stop()) {
         for Work { unit, count } in work {
-            eprintln!("{load}: {count} {unit}");
+            println!("{load}: {count} {unit}");
         }
     }
     Ok(())

@@ -31,6 +31,10 @@ struct Tardy {
 }
 
 fn main() -> ExitCode {
+    // Loads that are processes run this program again.
+    if let Some(code) = tardy_lab::load::worker::enter() {
+        return code;
+    }
     // clap itself ends with 2 on wrong usage.
     let tardy = Tardy::parse();
     match tardy.verb.execute() {

@@ -2,7 +2,10 @@
 //!
 //! A load is a file in this folder and a word in the registry, which also declares the file. On a command line it is written
 //! `name[:count][,option[=value]]…`, and several at once with `+`: `storm:40`, `storm:40,fifo=2`,
-//! `storm:5+storm:5,fifo`. `none` is no load.
+//! `storm:5+storm:5,fifo`. `none` is no load. After `cmd:` there is a command instead, in which a `+`
+//! has to be quoted.
+//!
+//! Some loads are threads of this process, some have processes of their own ([`worker`]).
 //!
 //! ```
 //! let spec: tardy_lab::load::Spec = "storm:3".parse()?;
@@ -13,15 +16,25 @@
 //! ```
 
 mod amount;
+mod board;
 mod crew;
 mod pacer;
+mod size;
 mod spec;
+mod team;
+pub mod worker;
 
+pub use cmd::Cmd;
+pub use cpu::{CPU_THREADS_MAX, Cpu};
+pub use disk::{DISK_THREADS_MAX, Disk};
+pub use hackbench::{HACKBENCH_TASKS_MAX, Hackbench};
+pub use mem::{MEM_THREADS_MAX, Mem};
 pub use spec::{SPEC_LOADS_MAX, Spec, SpecError};
 pub use storm::{STORM_THREADS_MAX, Storm};
 
 use spec::Arguments;
 use std::fmt;
+use std::time::Duration;
 use thiserror::Error;
 
 macro_rules! registry {
@@ -33,7 +46,7 @@ macro_rules! registry {
     };
 }
 
-registry![storm, net, timers, irq];
+registry![storm, hackbench, cpu, mem, disk, net, timers, irq, cmd];
 
 /// One kind of load, as the registry holds it.
 #[derive(Clone, Copy)]
@@ -54,6 +67,22 @@ pub trait Load: fmt::Debug + fmt::Display + Send + Sync {
     /// # Errors
     /// Where not all of it could be started; then none of it runs on.
     fn start(&self) -> Result<Box<dyn RunningLoad>, LoadError>;
+
+    /// What it does in its own process, for loads that have one. Returns once that is over; most
+    /// loads never are.
+    ///
+    /// # Errors
+    /// Why not all of it runs, for the user.
+    #[doc(hidden)]
+    fn run(&self, _keeper: &worker::Keeper) -> Result<(), String> {
+        Err("has no process of its own".to_owned())
+    }
+
+    /// Whether what is beneath that process is asked to end before it is made to.
+    #[doc(hidden)]
+    fn ends_politely(&self) -> bool {
+        false
+    }
 }
 
 /// A load that runs. Dropped, it stops and all its threads are joined.
@@ -63,6 +92,16 @@ pub trait RunningLoad: Send {
 
     /// What it has done so far: sleeps, messages, bytes.
     fn work(&self) -> Vec<Work>;
+
+    /// What the user should know of it: that it has ended early, say, and why.
+    fn notes(&self) -> Vec<String> {
+        vec![]
+    }
+
+    /// How long it ran, where it has come to its end by itself.
+    fn over_after(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// What a load has done.
@@ -126,6 +165,44 @@ pub enum LoadError {
         /// What the kernel said.
         source: std::io::Error,
     },
+    /// The nice value was not permitted.
+    #[error(
+        "{load}: nice {nice} was refused ({source}); run as root, with CAP_SYS_NICE or with a \
+         higher `ulimit -e`, or take a nice value from 0 on"
+    )]
+    Nice {
+        /// Which load.
+        load: String,
+        /// The value asked for.
+        nice: i32,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// This system has not got what it takes.
+    #[error("{load}: {why}")]
+    Unfit {
+        /// Which load.
+        load: String,
+        /// What is short or missing, and what to do.
+        why: String,
+    },
+    /// The load runs in processes of its own, and the program does not take part in making them.
+    #[error(
+        "{load} needs processes of its own, which are made by running this program again; its main \
+         must begin with tardy_lab::load::worker::enter()"
+    )]
+    NoWorker {
+        /// Which load.
+        load: String,
+    },
+    /// Its process could not start all of it.
+    #[error("{load}: {said}")]
+    Worker {
+        /// Which load.
+        load: String,
+        /// What the process said.
+        said: String,
+    },
 }
 
 /// Loads that run. Dropped, they stop.
@@ -142,6 +219,18 @@ impl Running {
     /// What each of them has done so far, in the order in which they were written.
     pub fn work(&self) -> Vec<Vec<Work>> {
         self.loads.iter().map(|load| load.work()).collect()
+    }
+
+    /// What the user should know of them.
+    pub fn notes(&self) -> Vec<String> {
+        self.loads.iter().flat_map(|load| load.notes()).collect()
+    }
+
+    /// How long the longest of them ran, where all have come to their ends by themselves. None also
+    /// where there is no load.
+    pub fn over_after(&self) -> Option<Duration> {
+        let ends: Option<Vec<_>> = self.loads.iter().map(|load| load.over_after()).collect();
+        ends?.into_iter().max()
     }
 
     /// Stops all of them and waits for their threads and processes. Returns what each has done.

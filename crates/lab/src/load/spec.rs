@@ -1,6 +1,7 @@
 //! From `storm:40,fifo+…` to loads.
 
-use super::{KNOWN, Load, LoadError, Running};
+use super::worker::Keeper;
+use super::{KNOWN, Load, LoadError, Running, cmd, size};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -41,6 +42,18 @@ pub enum SpecError {
         /// The most allowed.
         high: u64,
     },
+    /// What is written is of the wrong kind.
+    #[error("{load}: {what} is `{value}`; {must}")]
+    Value {
+        /// Which load.
+        load: String,
+        /// What of it.
+        what: String,
+        /// What was written.
+        value: String,
+        /// What it must be.
+        must: String,
+    },
     /// An option that the load does not have.
     #[error("{load} has no option `{option}`; it is written {usage}")]
     Option {
@@ -64,12 +77,12 @@ impl FromStr for Spec {
         if text.trim() == "none" {
             return Ok(Self::default());
         }
-        let parts = text.split('+');
-        let count = parts.clone().count();
+        let parts = split_parts(text);
+        let count = parts.len();
         if count > SPEC_LOADS_MAX {
             return Err(SpecError::TooMany(count));
         }
-        let loads = parts.map(|part| {
+        let loads = parts.into_iter().map(|part| {
             let arguments = Arguments::split(part);
             let kind = KNOWN
                 .iter()
@@ -116,8 +129,14 @@ impl Spec {
         if self.is_none() {
             return Ok(self.clone());
         }
-        let parts: Vec<_> = self.loads.iter().map(|load| format!("{load},{option}")).collect();
-        parts.join("+").parse()
+        let parts = self.loads.iter().map(|load| {
+            let text = load.to_string();
+            if is_command(&text) {
+                return Err(Arguments::split(&text).no_option(option, cmd::USAGE));
+            }
+            Ok(format!("{text},{option}"))
+        });
+        parts.collect::<Result<Vec<_>, _>>()?.join("+").parse()
     }
 
     /// Starts all of them.
@@ -128,6 +147,35 @@ impl Spec {
         let loads = self.loads.iter().map(|load| load.start()).collect::<Result<_, _>>()?;
         Ok(Running { loads })
     }
+
+    /// What the only load of this does in its own process.
+    pub(super) fn run_in(&self, keeper: &Keeper) -> Result<(), String> {
+        self.loads.iter().try_for_each(|load| load.run(keeper))
+    }
+
+    /// Whether what is beneath that process is asked to end before it is made to.
+    pub(super) fn ends_politely(&self) -> bool {
+        self.loads.iter().any(|load| load.ends_politely())
+    }
+}
+
+/// Whether this part is a command, which is not cut into arguments.
+fn is_command(part: &str) -> bool {
+    part.trim_start().strip_prefix(cmd::NAME).is_some_and(|rest| rest.starts_with(':'))
+}
+
+/// The loads, between the `+`. Those that are inside quotes of a command are its own.
+fn split_parts(text: &str) -> Vec<&str> {
+    let mut parts = vec![];
+    let mut rest = text;
+    loop {
+        let end = if is_command(rest) { cmd::end_of(rest) } else { rest.find('+') };
+        let Some(end) = end else { break };
+        parts.push(&rest[..end]);
+        rest = &rest[end + 1..];
+    }
+    parts.push(rest);
+    parts
 }
 
 /// `name[:count][,option[=value]]…`, cut but not understood.
@@ -136,6 +184,8 @@ pub(super) struct Arguments<'a> {
     pub(super) count: Option<&'a str>,
     /// Option and value, as written.
     pub(super) options: Vec<(&'a str, Option<&'a str>)>,
+    /// All of it behind `name:`, uncut.
+    pub(super) rest: &'a str,
 }
 
 impl<'a> Arguments<'a> {
@@ -143,7 +193,8 @@ impl<'a> Arguments<'a> {
         let mut parts = text.split(',').map(str::trim);
         let head = parts.next().unwrap_or_default();
         let (name, count) = cut(head, ':');
-        Self { name, count, options: parts.map(|option| cut(option, '=')).collect() }
+        let rest = cut(text, ':').1.unwrap_or_default();
+        Self { name, count, options: parts.map(|option| cut(option, '=')).collect(), rest }
     }
 
     /// A number within bounds.
@@ -162,6 +213,34 @@ impl<'a> Arguments<'a> {
             low,
             high,
         })
+    }
+
+    /// A size in bytes within bounds: `64k`, `16m`.
+    pub(super) fn size(
+        &self,
+        what: &str,
+        value: &str,
+        low: u64,
+        high: u64,
+    ) -> Result<u64, SpecError> {
+        size::read(value).filter(|bytes| (low..=high).contains(bytes)).ok_or_else(|| {
+            let (low, high) = (size::shown(low), size::shown(high));
+            self.wrong(
+                what,
+                value,
+                &format!("it must be a size from {low} to {high}, like 64k or 16m"),
+            )
+        })
+    }
+
+    /// The error for a value of the wrong kind; `must` says what would do.
+    pub(super) fn wrong(&self, what: &str, value: &str, must: &str) -> SpecError {
+        SpecError::Value {
+            load: self.name.to_owned(),
+            what: what.to_owned(),
+            value: value.to_owned(),
+            must: must.to_owned(),
+        }
     }
 
     /// The error for an option that the load does not have.

@@ -48,11 +48,13 @@ impl Load {
         let begun = Instant::now();
         let progress = Progress::new(self.duration, self.output.quiet || self.output.json);
         let over = |elapsed| self.duration.is_some_and(|duration| elapsed >= duration);
-        while !interrupt.is_asked() && !over(begun.elapsed()) {
+        let is_over = || running.over_after().is_some();
+        while !interrupt.is_asked() && !over(begun.elapsed()) && !is_over() {
             progress.show(begun.elapsed(), in_words(&spec, &running.work()));
             std::thread::sleep(Duration::from_millis(100));
         }
-        let seconds = begun.elapsed().as_secs_f64();
+        let seconds = running.over_after().unwrap_or(begun.elapsed()).as_secs_f64();
+        let notes = running.notes();
         let work = running.stop();
         drop(progress);
         if self.output.json {
@@ -69,6 +71,7 @@ impl Load {
                 "threads": threads,
                 "seconds": seconds,
                 "work": work.collect::<Vec<_>>(),
+                "notes": notes,
             });
             crate::output::write_json(&document, None)?;
         } else {
@@ -77,6 +80,9 @@ impl Load {
                 for Work { unit, count } in work {
                     println!("  {load}: {count} {unit}, {:.0} a second", *count as f64 / seconds);
                 }
+            }
+            for note in notes {
+                eprintln!("note: {note}");
             }
         }
         Ok(Outcome::Fine)

@@ -1,0 +1,216 @@
+//! Threads that write a file, make it durable and read it back: interrupts of the storage, writeback
+//! threads, block softirqs.
+//!
+//! A thread's file has no name from the start, so nothing of it can stay. One turn: it is written
+//! from beginning to end, synced once (with `sync` after every block), dropped from the page cache
+//! as far as the kernel agrees, and read.
+
+mod turn;
+
+use super::spec::{Arguments, SpecError};
+use super::team::{Member, Rank, Team};
+use super::{Kind, Load, LoadError, RunningLoad, Work};
+use rustix::fs::{FsWord, fstatfs, fstatvfs};
+use rustix::process::{Resource, getrlimit};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use turn::turn_for_ever;
+
+/// The most threads of one load.
+pub const DISK_THREADS_MAX: u64 = 256;
+
+/// The size of a file where none is given: more than a disk's own cache often holds.
+const SIZE: u64 = 64 << 20;
+
+/// The largest file.
+const SIZE_MAX: u64 = 1 << 40;
+
+/// What is written or read at once, and the smallest file.
+const BLOCK: u64 = 64 << 10;
+
+/// What is left free on the file system.
+const SPARE: u64 = 16 << 20;
+
+/// `TMPFS_MAGIC` and `RAMFS_MAGIC` of statfs(2).
+const IN_MEMORY: [FsWord; 2] = [0x0102_1994, 0x8584_58f6_u32 as FsWord];
+
+const USAGE: &str = "disk[:N][,dir=PATH][,size=BYTES][,sync]";
+
+pub(super) const KIND: Kind = Kind {
+    name: "disk",
+    usage: USAGE,
+    summary: "N threads (1) that each write a file of 64m (`size`) in /var/tmp (`dir`), sync it and \
+              read it back, again and again; `sync` syncs after every 64k; nothing of it stays",
+    parse: |arguments| Disk::parse(arguments).map(|disk| Box::new(disk) as Box<dyn Load>),
+};
+
+/// Threads that write, sync and read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// How many, each with a file of its own; at most [`DISK_THREADS_MAX`].
+    pub threads: u64,
+    /// Where the files are; without it in `/var/tmp` where there is one, as `/tmp` is often memory,
+    /// otherwise in the folder for temporary files. No comma and no `+` is in it.
+    pub dir: Option<PathBuf>,
+    /// Bytes of one file, at least 64 KiB.
+    pub size: u64,
+    /// Sync after each block of 64 KiB, instead of once for the file.
+    pub sync: bool,
+}
+
+impl Disk {
+    fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
+        let mut disk = Self { threads: 1, dir: None, size: SIZE, sync: false };
+        if let Some(count) = arguments.count {
+            disk.threads = arguments.number("the number of threads", count, 1, DISK_THREADS_MAX)?;
+        }
+        for &(option, value) in &arguments.options {
+            match (option, value) {
+                ("dir", Some("")) => {
+                    return Err(arguments.wrong("dir", "", "it must be a folder"));
+                }
+                ("dir", Some(value)) => disk.dir = Some(PathBuf::from(value)),
+                ("size", Some(value)) => {
+                    disk.size = arguments.size("size", value, BLOCK, SIZE_MAX)?;
+                }
+                ("sync", None) => disk.sync = true,
+                _ => return Err(arguments.no_option(option, USAGE)),
+            }
+        }
+        Ok(disk)
+    }
+
+    fn folder(&self) -> PathBuf {
+        let usual = Path::new("/var/tmp");
+        match &self.dir {
+            Some(dir) => dir.clone(),
+            None if usual.is_dir() => usual.to_owned(),
+            None => std::env::temp_dir(),
+        }
+    }
+
+    /// The files, and a note where they are in memory.
+    fn files(&self) -> Result<(Vec<File>, Option<String>), String> {
+        let folder = self.folder();
+        let shown = folder.display();
+        let wrong = |error: io::Error| {
+            format!("no file can be made in {shown} ({error}); dir= takes another folder")
+        };
+        let files: Vec<_> = (0..self.threads)
+            .map(|_| tempfile::tempfile_in(&folder))
+            .collect::<Result<_, _>>()
+            .map_err(wrong)?;
+        // A write beyond this limit would end the process by a signal.
+        if let Some(limit) = getrlimit(Resource::Fsize).current
+            && limit < self.size
+        {
+            return Err(format!("files may have {limit} bytes at most (`ulimit -f`); see size="));
+        }
+        let system = fstatvfs(&files[0]).map_err(|error| wrong(error.into()))?;
+        let free = system.f_bavail.saturating_mul(system.f_frsize);
+        let needed = self.size.saturating_mul(self.threads);
+        if free < needed.saturating_add(SPARE) {
+            return Err(format!(
+                "{shown} has {} MiB free; this takes {} MiB and leaves {} MiB: a smaller size=, \
+                 fewer threads, or another dir=",
+                free >> 20,
+                needed.div_ceil(1 << 20),
+                SPARE >> 20
+            ));
+        }
+        let is_memory = fstatfs(&files[0]).is_ok_and(|system| IN_MEMORY.contains(&system.f_type));
+        let note = is_memory.then(|| {
+            format!(
+                "disk: {shown} is memory (tmpfs), so no disk is used; dir= takes another folder"
+            )
+        });
+        Ok((files, note))
+    }
+}
+
+impl fmt::Display for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "disk:{}", self.threads)?;
+        if let Some(dir) = &self.dir {
+            write!(f, ",dir={}", dir.display())?;
+        }
+        if self.size != SIZE {
+            write!(f, ",size={}", super::size::shown(self.size))?;
+        }
+        if self.sync {
+            f.write_str(",sync")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why and when it came to an end by itself.
+type End = Arc<Mutex<Option<(String, Duration)>>>;
+
+impl Load for Disk {
+    fn start(&self) -> Result<Box<dyn RunningLoad>, LoadError> {
+        let (files, note) =
+            self.files().map_err(|why| LoadError::Unfit { load: self.to_string(), why })?;
+        let (files, end) = (Arc::new(Mutex::new(files)), End::default());
+        let (begun, plan, end_of_threads) = (Instant::now(), self.clone(), Arc::clone(&end));
+        let work = move |member: &Member<3>| {
+            let file = files.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some(file) = file else { return };
+            if let Err(error) = turn_for_ever(&file, plan.size, plan.sync, member) {
+                let mut end = end_of_threads.lock().unwrap_or_else(PoisonError::into_inner);
+                let folder = plan.folder();
+                end.get_or_insert_with(|| (plan.told(&folder, &error), begun.elapsed()));
+                member.end_all();
+            }
+        };
+        let team = Team::start(self, "disk", self.threads, Rank::default(), work)?;
+        Ok(Box::new(RunningDisk { team, note, end }))
+    }
+}
+
+impl Disk {
+    fn told(&self, folder: &Path, error: &io::Error) -> String {
+        format!(
+            "disk: stopped, as a file in {} could not be written, synced or read ({error}); it takes \
+             {} MiB there",
+            folder.display(),
+            (self.size * self.threads).div_ceil(1 << 20)
+        )
+    }
+}
+
+struct RunningDisk {
+    team: Team<3>,
+    note: Option<String>,
+    end: End,
+}
+
+impl RunningDisk {
+    fn end(&self) -> Option<(String, Duration)> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl RunningLoad for RunningDisk {
+    fn tids(&self) -> Vec<u32> {
+        self.team.tids()
+    }
+
+    fn work(&self) -> Vec<Work> {
+        let units = ["bytes written", "bytes read", "syncs"];
+        let sums = self.team.sums();
+        units.into_iter().zip(sums).map(|(unit, count)| Work { unit, count }).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.note.clone().into_iter().chain(self.end().map(|(why, _)| why)).collect()
+    }
+
+    fn over_after(&self) -> Option<Duration> {
+        self.end().map(|(_, after)| after)
+    }
+}
