@@ -9,6 +9,8 @@ mod balance;
 mod deferred;
 mod explained;
 mod killed;
+mod left_behind;
+mod load;
 mod locks;
 mod loss;
 mod machine;

@@ -52,7 +52,8 @@ fn a_storms_threads_are_named_with_their_call_and_rate() {
     }
     // The storm counts its rounds itself, a sleep each. It runs before and after too, and what it does
     // there, when nobody records, may differ.
-    let rounds = load["work"][0]["done"][0]["count"].as_u64().unwrap() as f64 / load["seconds"].as_f64().unwrap();
+    let rounds = load["work"][0]["done"][0]["count"].as_u64().unwrap() as f64
+        / load["seconds"].as_f64().unwrap();
     let ratio = armed_each_second / rounds;
     assert!((0.5..2.0).contains(&ratio), "{armed_each_second} armed, {rounds} rounds a second");
 

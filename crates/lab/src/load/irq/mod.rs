@@ -32,8 +32,7 @@ struct Way {
     /// The threads.
     posts: fn(&Irq, &[u16]) -> io::Result<Vec<Post>>,
     /// What of `/proc/interrupts` (the words at the end of a line) or `/proc/softirqs` (the name at its
-    /// beginning) goes up, and by how much at least for each that is counted, on a machine that others
-    /// use too.
+    /// beginning) goes up.
     #[cfg(test)]
     raises: &'static [&'static str],
 }
