@@ -120,23 +120,37 @@ impl Spec {
         self.loads.iter().map(ToString::to_string)
     }
 
-    /// The same loads, each with one more option, which wins over one of that name given before:
-    /// for a flag that holds for all of them. `"fifo=2"` is `--fifo=2`.
+    /// The same loads, each that has it with one more option, which wins over one of that name given
+    /// before: for a flag that holds for all of them. `"fifo=2"` is `--fifo=2`.
     ///
     /// # Errors
-    /// Where one of them does not have the option.
+    /// Where none of them has the option, or it is not understood.
     pub fn with_option(&self, option: &str) -> Result<Self, SpecError> {
-        if self.is_none() {
-            return Ok(self.clone());
-        }
-        let parts = self.loads.iter().map(|load| {
+        let mut loads = vec![];
+        let mut not_had = None;
+        let mut is_had = self.is_none();
+        for load in &self.loads {
             let text = load.to_string();
-            if is_command(&text) {
-                return Err(Arguments::split(&text).no_option(option, cmd::USAGE));
+            let with_it = match is_command(&text) {
+                true => Err(Arguments::split(&text).no_option(option, cmd::USAGE)),
+                false => format!("{text},{option}").parse::<Self>(),
+            };
+            match with_it {
+                Ok(spec) => {
+                    is_had = true;
+                    loads.extend(spec.loads);
+                }
+                Err(error @ SpecError::Option { .. }) => {
+                    not_had.get_or_insert(error);
+                    loads.push(Arc::clone(load));
+                }
+                Err(error) => return Err(error),
             }
-            Ok(format!("{text},{option}"))
-        });
-        parts.collect::<Result<Vec<_>, _>>()?.join("+").parse()
+        }
+        match not_had {
+            Some(error) if !is_had => Err(error),
+            _ => Ok(Self { loads }),
+        }
     }
 
     /// Starts all of them.
@@ -282,6 +296,9 @@ mod tests {
         let spec = spec.with_option("fifo=7").unwrap();
         assert_eq!(spec.to_string(), "storm:1,fifo=7+storm:2,fifo=7");
         assert!(spec.with_option("loud").is_err());
+        let some: Spec = "storm:1+net:1".parse().unwrap();
+        assert_eq!(some.with_option("fifo=7").unwrap().to_string(), "storm:1,fifo=7+net:1,tcp");
+        assert!(some.with_option("fifo=100").is_err());
         assert!(Spec::default().with_option("fifo").unwrap().is_none());
     }
 

@@ -10,6 +10,8 @@ mod deferred;
 mod experiment;
 mod explained;
 mod killed;
+mod left_behind;
+mod load;
 mod locks;
 mod loss;
 mod machine;

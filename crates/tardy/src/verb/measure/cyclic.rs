@@ -125,8 +125,7 @@ pub(super) struct Cyclic {
     #[arg(short, long, value_name = "N")]
     loops: Option<u64>,
 
-    /// A load meanwhile: storm:40
-    #[arg(long, value_name = "LOAD")]
+    #[arg(long, value_name = "LOAD", help = load::help("What runs meanwhile"))]
     load: Option<String>,
 
     /// Print a histogram of whole µs up to this after the end
@@ -222,7 +221,8 @@ impl Cyclic {
             marks: self.record.is_some(),
             ..self.cyclic.plan(self.duration)?
         };
-        let load = self.load.as_deref().map(|load| load::parse(load, None)).transpose()?;
+        let load =
+            self.load.as_deref().map(|load| load::parse(load, None, &self.output)).transpose()?;
         let mut prepared = cyclic::prepare(&plan)?;
         let session =
             begin_session(self.record.as_deref(), &self.recorder, &mut prepared, &self.output)?;
