@@ -52,8 +52,10 @@ pub struct Experiment {
 }
 
 /// The experiments of the mailing lists, by name.
-const KNOWN: [(&str, &str); 3] = [
+const KNOWN: [(&str, &str); 5] = [
     ("stacking", include_str!("../files/stacking.toml")),
+    ("pi-spike", include_str!("../files/pi-spike.toml")),
+    ("staircase", include_str!("../files/staircase.toml")),
     ("sleep", include_str!("../files/sleep.toml")),
     ("rearm", include_str!("../files/rearm.toml")),
 ];
@@ -292,7 +294,11 @@ mod tests {
             ("\"storm\"", "\"idle\"", "two conditions are called idle"),
             ("cpus-1", "cpus", "there is no need `cpus`"),
             ("237us", "237 furlongs", "no unit"),
-            ("cyclic", "cycle", "there is no kind `cycle`; there are: cyclic, sleep, rearm"),
+            (
+                "cyclic",
+                "cycle",
+                "there is no kind `cycle`; there are: cyclic, pi, staircase, sleep, rearm",
+            ),
             ("prio = 98", "prios = 98", "unknown field `prios`"),
             ("rounds = 2,", "rounds = 0,", "default: rounds is 0; it must be from 1"),
             ("block-ms = 20,", "block-ms = 1,", "block-ms is 1; it must be from 10"),

@@ -29,4 +29,4 @@ pub use folder::{Folder, Run};
 pub use place::{FigureOver, Place};
 pub use results::{Block, Figure, Fit, Fitness, Results, Series, SystemState};
 pub use runner::{Ended, Progress, Runner};
-pub use subject::{MethodProgrammings, Observation, Observer, Programmings};
+pub use subject::{Boosts, MethodProgrammings, Observation, Observer, Programmings};

@@ -48,26 +48,39 @@ impl Subject for Cyclic {
             prio: self.prio,
             affinity: self.cpus.0.clone(),
             dma_latency_us: (self.dma_latency_us >= 0).then_some(self.dma_latency_us),
-            duration: Some(ask.length),
             ..Plan::default()
         };
-        let running = cyclic::prepare(&plan).map_err(|error| error.to_string())?.start();
-        while !running.wait(LOOK_EVERY) {
-            if (ask.is_over)() {
-                running.stop();
-            }
-            let figures = running.snapshot();
-            (ask.tell)(figures.iter().map(|thread| thread.max_ns).max());
-        }
-        let measurement = running.finish();
-        let mut found = Yield { notes: measurement.notes, ..Yield::default() };
-        for thread in &measurement.threads {
-            found.series.push(Series {
-                name: thread.name.clone(),
-                latencies: Counted::from(&thread.latencies),
-            });
-            found.figures.push(Figure::of(&thread.name, "overruns", thread.overruns as f64));
-        }
-        Ok(found)
+        run(plan, ask)
     }
+}
+
+/// Measures as planned, for as long as asked.
+pub(super) fn run(plan: Plan, ask: &mut Ask<'_>) -> Result<Yield, String> {
+    let plan = Plan { duration: Some(ask.length), ..plan };
+    let running = cyclic::prepare(&plan).map_err(|error| error.to_string())?.start();
+    while !running.wait(LOOK_EVERY) {
+        if (ask.is_over)() {
+            running.stop();
+        }
+        let figures = running.snapshot();
+        (ask.tell)(figures.iter().map(|thread| thread.max_ns).max());
+    }
+    let measurement = running.finish();
+    let mut found = Yield { notes: measurement.notes, ..Yield::default() };
+    for thread in &measurement.threads {
+        found.series.push(Series {
+            name: thread.name.clone(),
+            latencies: Counted::from(&thread.latencies),
+        });
+        let mut figure = |name, value| found.figures.push(Figure::of(&thread.name, name, value));
+        figure("overruns", thread.overruns as f64);
+        if let Some(dependence) = thread.blocking.dependence() {
+            figure("autocorrelation_lag1", dependence.lag_1);
+            figure("autocorrelation_tau", dependence.tau);
+        }
+        if let Some(usage) = thread.usage {
+            figure("page_faults", (usage.minor_faults + usage.major_faults) as f64);
+        }
+    }
+    Ok(found)
 }

@@ -6,6 +6,7 @@ mod parameters;
 use crate::{Figure, Series};
 use std::fmt;
 use std::time::Duration;
+use tardy_lab::pi::PiMeasurement;
 use tardy_lab::rearm::RearmMeasurement;
 
 macro_rules! registry {
@@ -17,7 +18,7 @@ macro_rules! registry {
     };
 }
 
-registry![cyclic, sleep, rearm];
+registry![cyclic, pi, staircase, sleep, rearm];
 
 /// One kind of measurement, as the registry holds it.
 #[derive(Clone, Copy)]
@@ -81,6 +82,23 @@ pub trait Observation {
         self: Box<Self>,
         measurement: &RearmMeasurement,
     ) -> Result<Programmings, String>;
+
+    /// Ends it and tells how often `measurement`'s Low was boosted.
+    ///
+    /// # Errors
+    /// Why that cannot be told, in a sentence.
+    fn boosts(self: Box<Self>, measurement: &PiMeasurement) -> Result<Boosts, String>;
+}
+
+/// How often a lock's holder was boosted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Boosts {
+    /// Per lock call that went to the kernel; `None` where none did.
+    pub per_call: Option<f64>,
+    /// Lock calls in which the holder had to be boosted twice.
+    pub double: u64,
+    /// Why the numbers may be wrong, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// How often a clock-event device was programmed.

@@ -14,7 +14,7 @@ use tardy_stats::Latencies;
 const DOUBLE: &str = "double_pi_boost";
 
 /// What a recording tells of the lock calls of `measurement`'s High.
-pub(super) fn seen(
+pub(in crate::verb) fn seen(
     recording: &mut Recording,
     measurement: &PiMeasurement,
 ) -> Result<BoostsSeen, Failure> {

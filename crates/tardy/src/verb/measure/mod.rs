@@ -1,6 +1,6 @@
 //! `tardy measure`: a measurement, alone. A kind is a file here and its lines below.
 
-mod boosts;
+pub(in crate::verb) mod boosts;
 mod cyclic;
 mod pi;
 pub(in crate::verb) mod programmed;
