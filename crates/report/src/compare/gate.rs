@@ -172,7 +172,7 @@ mod tests {
 
     fn judged(bound: Bound, low: f64, high: f64, strict: bool) -> JudgedGate {
         let gate = Gate { bound, figure: Figure::Quantile(0.999) };
-        let outcome = gate.judge(Interval { value: (low + high) / 2.0, low, high });
+        let outcome = gate.judge(Interval { value: f64::midpoint(low, high), low, high });
         let failed = match outcome {
             GateOutcome::Over { .. } => true,
             GateOutcome::Open { .. } => strict,

@@ -23,9 +23,10 @@ pub fn compare_text(
     let has_names = compared.subjects.iter().any(|subject| !subject.name.is_empty());
     for subject in &compared.subjects {
         for place in 1..subject.sides.len() {
-            let whose = match has_names {
-                true => format!("{}: ", clean_cut(&subject.name, 40)),
-                false => String::new(),
+            let whose = if has_names {
+                format!("{}: ", clean_cut(&subject.name, 40))
+            } else {
+                String::new()
             };
             let sentence = format!("{whose}{}", verdict_sentence(subject, place));
             paragraph(out, terminal, &sentence, |line| terminal.bold(line))?;
@@ -34,6 +35,10 @@ pub fn compare_text(
     writeln!(out)?;
     for (place, side) in compared.sides.iter().enumerate() {
         paragraph(out, terminal, &side_line(place, side), str::to_owned)?;
+        for note in &side.notes {
+            let note = format!("   {}", clean_cut(note, 400));
+            paragraph(out, terminal, &note, |line| terminal.dim(line))?;
+        }
     }
     for warning in &compared.warnings {
         paragraph(out, terminal, &clean_cut(warning, 600), |line| terminal.warn(line))?;

@@ -92,14 +92,10 @@ fn differ(a: &str, b: &str, shown: &[(String, &Difference)], comparison: &Compar
             "{b} tends to be {word} than {a}: of one wakeup of each, that of {b} is the later one in \
              {:.1} % (ties half; p {}). No single figure is shown to differ.",
             later * 100.0,
-            probability(comparison.ranks_p_adjusted)
+            at_most(comparison.ranks_p_adjusted)
         );
     }
-    format!(
-        "{b} is {} (in brackets: 95 % intervals; p at most {}).",
-        parts.join(", and "),
-        probability(p)
-    )
+    format!("{b} is {} (in brackets: 95 % intervals; p {}).", parts.join(", and "), at_most(p))
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -181,6 +177,11 @@ pub(super) fn signed(ns: f64) -> String {
 pub(crate) fn plain(ns: f64) -> String {
     let unit = Unit::of(&[ns]);
     unit.with(ns)
+}
+
+/// `at most 0.034`, `below 0.001`.
+fn at_most(p: f64) -> String {
+    if p < 0.001 { "below 0.001".to_owned() } else { format!("at most {}", probability(p)) }
 }
 
 /// `0.034`, `<0.001`.

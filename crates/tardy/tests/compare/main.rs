@@ -5,6 +5,7 @@ mod gates;
 mod inputs;
 
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -55,7 +56,7 @@ fn later(folder: &Path, us: usize) -> String {
     let mut copy = String::from("# Histogram\n");
     for bin in 0..bins.len() + us {
         let counts = bin.checked_sub(us).map_or(bins[0], |from| bins[from]);
-        copy.push_str(&format!("{bin:06} {counts}\n"));
+        writeln!(copy, "{bin:06} {counts}").expect("a String takes it");
     }
     for line in original.lines().filter(|line| line.starts_with("# ") && *line != "# Histogram") {
         match line.split_once(": ") {
@@ -64,9 +65,9 @@ fn later(folder: &Path, us: usize) -> String {
                     .split_whitespace()
                     .map(|value| format!("{:05}", value.parse::<usize>().expect("a number") + us));
                 let values: Vec<String> = values.collect();
-                copy.push_str(&format!("{title}: {}\n", values.join(" ")));
+                writeln!(copy, "{title}: {}", values.join(" ")).expect("a String takes it");
             }
-            _ => copy.push_str(&format!("{line}\n")),
+            _ => writeln!(copy, "{line}").expect("a String takes it"),
         }
     }
     let path = folder.join(format!("later-{us}.hist"));

@@ -15,6 +15,9 @@ const TIMES_LARGER: u64 = 2;
 pub(super) fn warnings(sides: &[Opened], subjects: &[Subject]) -> Vec<String> {
     let mut warnings = differing(sides);
     warnings.extend(settings(sides));
+    warnings.extend(sides.iter().enumerate().filter_map(|(place, side)| {
+        Some(format!("{}: {}", letter(place), side.reserve.as_ref()?))
+    }));
     let each = |told: fn(&Subject) -> Vec<String>| subjects.iter().flat_map(told);
     let told: Vec<String> = each(order).chain(each(bins)).chain(each(sizes)).collect();
     for warning in told {
@@ -49,7 +52,9 @@ fn differing(sides: &[Opened]) -> Vec<String> {
     } else if let Some(last) = found.last_mut() {
         last.push_str(". Which of these is the reason the figures do not tell");
     }
-    found.iter_mut().for_each(|sentence| sentence.push('.'));
+    for sentence in &mut found {
+        sentence.push('.');
+    }
     found
 }
 
@@ -166,6 +171,7 @@ mod tests {
                 ..SideFacts::default()
             },
             settings: settings.iter().map(pair).collect(),
+            reserve: None,
             names: Vec::new(),
             data: Data::Series(Vec::new()),
         }
@@ -186,6 +192,13 @@ mod tests {
             ]
         );
         assert!(warnings(&sides[..1], &[]).is_empty());
+    }
+
+    #[test]
+    fn what_disturbed_an_experiment_is_a_warning() {
+        let reserve = Some("not fit to be compared: a disturbance".to_owned());
+        let sides = [side(&[], &[]), Opened { reserve, ..side(&[], &[]) }];
+        assert_eq!(warnings(&sides, &[]), ["B: not fit to be compared: a disturbance"]);
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub(super) struct Opened {
     pub(super) facts: SideFacts,
     /// Settings of its machine, as far as they are known.
     pub(super) settings: BTreeMap<String, String>,
+    /// Why its figures are to be taken with reserve, where something disturbed an experiment.
+    pub(super) reserve: Option<String>,
     /// Names of threads, rows or methods, each once.
     pub(super) names: Vec<String>,
     /// Their latencies.
@@ -137,6 +139,7 @@ mod tests {
         Opened {
             facts: SideFacts::default(),
             settings: BTreeMap::new(),
+            reserve: None,
             names: (0..names).map(|at| format!("t{at}")).collect(),
             data,
         }

@@ -131,6 +131,7 @@ mod tests {
         Opened {
             facts: SideFacts { given: "x.hist".to_owned(), ..SideFacts::default() },
             settings: BTreeMap::new(),
+            reserve: None,
             names: names.iter().map(|name| (*name).to_owned()).collect(),
             data: Data::Bins { width_ns: 1, rows: names.iter().map(row).collect() },
         }

@@ -35,13 +35,14 @@ pub(super) fn read(
         }
     };
     let rounds = rounds(&results, condition);
-    let named = rows(&results, condition, &rounds);
-    let rows = choose(given, named, series.or(thread))?;
+    let all = rows(&results, condition, &rounds);
+    let rows = choose(given, all, series.or(thread))?;
     let (names, rows) = rows.into_iter().unzip();
     let place = std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     Ok(Opened {
         facts: facts(given, &results, condition),
         settings: BTreeMap::new(),
+        reserve: reserve(&results),
         names,
         data: Data::Blocks { run: (place, rounds), rows },
     })
@@ -100,6 +101,16 @@ fn rows(
     rows
 }
 
+/// Why its blocks may not be fit to be compared.
+fn reserve(results: &Results) -> Option<String> {
+    let verdict = match results.fitness.fit {
+        Fit::Fit => return None,
+        Fit::Doubtful => "to be compared with reserve",
+        Fit::Unfit => "not fit to be compared",
+    };
+    Some(format!("{verdict}: {}", results.fitness.why.join(" ")))
+}
+
 fn facts(given: &str, results: &Results, condition: Option<usize>) -> SideFacts {
     let load = condition.and_then(|place| results.experiment.conditions.get(place));
     let told = [
@@ -113,12 +124,6 @@ fn facts(given: &str, results: &Results, condition: Option<usize>) -> SideFacts 
         told.into_iter().filter_map(|(name, value)| circumstance(name, value)).collect();
     circumstances.push(("CPUs".to_owned(), results.cpus.to_string()));
     let mut notes = Vec::new();
-    match results.fitness.fit {
-        Fit::Fit => {}
-        Fit::Doubtful => notes.push("to be compared with reserve:".to_owned()),
-        Fit::Unfit => notes.push("not fit to be compared:".to_owned()),
-    }
-    notes.extend(results.fitness.why.iter().cloned());
     if results.blocks.len() < results.planned {
         notes.push(format!(
             "ended early: {} of {} blocks were measured",

@@ -24,8 +24,8 @@ pub(super) fn read(given: &str, path: &Path, thread: Option<&str>) -> Result<Ope
     }
     let circumstances = circumstances(&histograms);
     let mut notes = histograms.notes;
-    let named: Vec<(String, Row)> = apart(histograms.rows);
-    let rows = choose(given, named, thread)?;
+    let all: Vec<(String, Row)> = apart(histograms.rows);
+    let rows = choose(given, all, thread)?;
     notes.push(format!("a bin of {} counts as its lower edge", units::duration(histograms.bin_ns)));
     let (names, rows): (Vec<String>, Vec<Binned>) =
         rows.into_iter().map(|(name, row)| (name, binned(&row))).unzip();
@@ -38,6 +38,7 @@ pub(super) fn read(given: &str, path: &Path, thread: Option<&str>) -> Result<Ope
             ..SideFacts::default()
         },
         settings: BTreeMap::new(),
+        reserve: None,
         names,
         data: Data::Bins { width_ns: histograms.bin_ns.max(1), rows },
     })

@@ -69,6 +69,7 @@ pub(super) fn read(given: &str, mut input: Input, thread: Option<&str>) -> Resul
             ..SideFacts::default()
         },
         settings: manifest.settings,
+        reserve: None,
         names: found.names,
         data: Data::Series(found.series),
     })

@@ -91,12 +91,12 @@ fn no_distribution(path: &Path, schema: &str) -> Failure {
 /// Keeps the rows of one name.
 fn choose<T>(
     given: &str,
-    named: Vec<(String, T)>,
+    all: Vec<(String, T)>,
     thread: Option<&str>,
 ) -> Result<Vec<(String, T)>, Failure> {
-    let Some(thread) = thread else { return Ok(named) };
-    let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
-    let kept: Vec<(String, T)> = named.into_iter().filter(|(name, _)| name == thread).collect();
+    let Some(thread) = thread else { return Ok(all) };
+    let names: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    let kept: Vec<(String, T)> = all.into_iter().filter(|(name, _)| name == thread).collect();
     if kept.is_empty() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         return Err(Failure::new(format!("{given} has no {thread:?}: it has {}", listed(&names))));
