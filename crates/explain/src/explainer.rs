@@ -447,7 +447,9 @@ impl<S: Sink> Explainer<S> {
             {
                 self.close(task, time_ns, true);
             }
-            _ => {}
+            WakeupKind::Timer | WakeupKind::MarkOnly => {}
+            // It counts up to where it ran; what comes after the call is not its story any more.
+            _ => self.close_at_switch_in(task),
         }
     }
 

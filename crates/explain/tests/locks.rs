@@ -93,6 +93,25 @@ stories! {
         240 1 12 return
     " => "";
 
+    // Its first wakeup ends where it ran, or its waits for locks would be that one's.
+    a_thread_that_somebody_started_waits_for_a_lock: "
+        task 12 high syscalls
+        task 11 low
+          1 0 0 switch R 11 120
+          2 0 11 new 12 on 1 prio 40
+          5 1 0 switch R 12 40
+          9 1 12 return
+        100 1 12 futex LOCK_PI 4096
+        101 1 12 boost 11 120 40
+        110 1 12 switch S 0 120
+        120 0 11 waking 12 on 1 prio 40
+        125 1 0 switch R 12 40
+        130 1 12 return
+    " => "high new 3: <- low at 2\n\
+          high lock 30: | kernel 10: own_kernel_work 10 high, \
+          | blocked S on futex 4096 of low 15: lock 10 low, wrong_cpu 5 CPU 1, \
+          | kernel 5: own_kernel_work 5 high, @101 boosts low 120>40 <- low at 120";
+
     // 12 waits for 11, which waits for 10; 10 is kept from its CPU by 8.
     a_chain_of_holders: "
         task 12 high syscalls

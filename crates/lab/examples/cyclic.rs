@@ -1,5 +1,5 @@
 //! The cyclic measurement with the letters of cyclictest, for comparing the two:
-//! `cyclic -D SECONDS -i INTERVAL_US -p PRIO [--load SPEC] [--histfile FILE --bins US] [--marks]
+//! `cyclic -D SECONDS -i INTERVAL_US -p PRIO [-l LOOPS] [--load SPEC] [--histfile FILE --bins US] [--marks]
 //! [--policy fifo|rr|deadline|other] [--aligned]`. Prints one line of JSON per thread and one
 //! for all of them, and the notes to standard error.
 
@@ -22,6 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "-D" => plan.duration = Some(Duration::from_secs_f64(value()?.parse()?)),
             "-i" => plan.interval_ns = value()?.parse::<u64>()? * 1000,
             "-p" => plan.prio = value()?.parse()?,
+            "-l" => plan.loops = Some(value()?.parse()?),
             "-t" => plan.threads = Some(value()?.parse()?),
             "-b" => plan.break_over_ns = Some(value()?.parse::<u64>()? * 1000),
             "--load" => load = value()?.parse()?,

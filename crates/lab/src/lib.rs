@@ -33,8 +33,9 @@
 //! thread, a locked page or a request to the kernel behind. What is not permitted becomes a note in
 //! the [`Measurement`], never a silent difference.
 //!
-//! Start reading at [`cyclic`]; the loop itself is in `cyclic/thread.rs`. [`sleep`] compares ways to
-//! sleep, [`rearm`] ways to move a timeout.
+//! Start reading at [`cyclic`]; the loop itself is in `cyclic/thread.rs`. [`staircase`] is a plan of
+//! its; [`sleep`] compares ways to sleep, [`rearm`] ways to move a timeout, [`pi`] tells what a lock
+//! with priority inheritance costs.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -45,12 +46,16 @@ mod histogram;
 pub mod load;
 mod measurement;
 mod memory;
+pub mod pi;
 pub mod rearm;
 mod sched;
 pub mod sleep;
+pub mod staircase;
+mod usage;
 pub mod written;
 
 pub use dma_latency::DmaLatency;
 pub use histogram::{HISTOGRAM_MAX_US, Histogram};
 pub use measurement::{BoundBroken, Measurement, Policy, ThreadMeasurement};
 pub use memory::MemoryLock;
+pub use usage::ThreadUsage;

@@ -1,7 +1,8 @@
 //! What a measurement yields.
 
-use crate::Histogram;
-use tardy_stats::Latencies;
+use crate::cyclic::OwnCost;
+use crate::{Histogram, ThreadUsage};
+use tardy_stats::{Blocking, Latencies};
 
 /// The result of a measurement.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +18,7 @@ pub struct Measurement {
 }
 
 /// What one measuring thread saw.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ThreadMeasurement {
     /// The thread's name.
     pub name: String,
@@ -35,6 +36,13 @@ pub struct ThreadMeasurement {
     pub latencies: Latencies,
     /// Expiries that it could not wait for, because it was still late from one before.
     pub overruns: u64,
+    /// How much neighbours in time depend on each other, as sums: see [`Blocking::dependence`].
+    pub blocking: Blocking,
+    /// What the kernel counted against it from its first wait to its last return; `None` where it does
+    /// not tell.
+    pub usage: Option<ThreadUsage>,
+    /// What taking a sample cost it, as calibrated before the start; `None` where it was not.
+    pub own_cost: Option<OwnCost>,
 }
 
 /// A latency above the bound given.

@@ -7,7 +7,8 @@ use tardy_explain::{
     CauseFinding, CulpritFinding, Explainer, Explanation, Found, GapFinding, Instance, Label, Lane,
     LaneSpan, Options, PatternFinding, Patterns, Told, VictimFinding, WorstGroup,
 };
-use tardy_lab::{Measurement, Policy, ThreadMeasurement};
+use tardy_lab::cyclic::OwnCost;
+use tardy_lab::{Measurement, Policy, ThreadMeasurement, ThreadUsage};
 use tardy_model::event::{
     Call, Comm, Irq, Priority, Switch, SyscallEnter, SyscallExit, TaskInfo, TaskName, TaskState,
     Vector, Waking, futex,
@@ -16,7 +17,7 @@ use tardy_model::{
     Batch, Cause, CpuId, Culprit, Event, Kind, NameId, Prio, Segment, TaskId, TimerId, Wakeup,
     WakeupKind,
 };
-use tardy_stats::Latencies;
+use tardy_stats::{Blocking, Latencies};
 
 /// A name that tries to command a terminal and to be markup.
 pub(crate) const HOSTILE: &str = "\u{1b}[31m<b>\"x\"&'";
@@ -106,6 +107,15 @@ pub(crate) fn measurement() -> Measurement {
         interval_ns: 1_000_000,
         latencies: latencies(number.into()),
         overruns: number.into(),
+        blocking: blocking(number.into()),
+        usage: Some(ThreadUsage { voluntary_switches: 4_998, ..ThreadUsage::default() }),
+        own_cost: Some(OwnCost {
+            samples: 5_000,
+            min_ns: 30,
+            median_ns: 41,
+            sleeps: 64,
+            slept_median_ns: 95,
+        }),
     });
     Measurement {
         threads: threads.collect(),
@@ -136,6 +146,21 @@ fn latencies(seed: u64) -> Latencies {
         latencies.record((body + storm + tail) as u64);
     }
     latencies
+}
+
+/// The order in time of something like those latencies: half of each is half of the one before.
+fn blocking(seed: u64) -> Blocking {
+    let mut blocking = Blocking::default();
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
+    let mut ns = 10_000;
+    for _ in 0..4_999 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ns = ns / 2 + (state >> 51);
+        blocking.record(ns);
+    }
+    blocking
 }
 
 pub(crate) fn explanation() -> Explanation {

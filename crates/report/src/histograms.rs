@@ -1,6 +1,7 @@
 //! The figures of a file of histograms that another tool wrote.
 
 use crate::clean::clean_cut;
+use crate::sureness::{Distribution, QUANTILES, Sure, range, sentence as tail_sentence};
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use crate::units::{count, duration, duration_mean};
 use std::io::{self, Write};
@@ -12,7 +13,11 @@ const HEADS: [&str; 10] =
 /// What a cell shows where the file does not tell.
 const UNKNOWN: &str = "-";
 
-/// Writes a line per row of the file: how many samples, and what they were.
+/// Rows whose tail is told: those with the latest ones. `--json` tells all.
+const TAILS_MAX: usize = 8;
+
+/// Writes a line per row of the file: how many samples, what they were, how sure the far quantiles
+/// are; and what may still come.
 ///
 /// # Errors
 /// Where `out` cannot be written.
@@ -51,10 +56,59 @@ pub fn histograms_text(
             format!("{over} of all samples lie above the bins; a percentile there is \">\".");
         sentence(out, terminal, &text)?;
     }
+    if histograms.rows.iter().any(|row| row.binned() > 0) {
+        sureness(histograms, terminal, out)?;
+    }
     for note in &histograms.notes {
         sentence(out, terminal, &clean_cut(note, 400))?;
     }
     Ok(())
+}
+
+/// Far quantiles with their intervals, and a sentence on each tail.
+fn sureness(histograms: &Histograms, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let mut rows: Vec<&Row> = histograms.rows.iter().filter(|row| row.binned() > 0).collect();
+    let mut table = Table::new(&[Align::Left; QUANTILES.len() + 1]).can_do_without(&[1]);
+    let mut heads = vec!["name".to_owned()];
+    heads.extend(QUANTILES.map(|(name, _)| format!("{name} (95 % sure)")));
+    table.row(heads);
+    for row in &rows {
+        let mut cells = vec![clean_cut(&row.name, 16)];
+        let sure = Distribution::of_row(row, histograms.bin_ns).quantiles();
+        cells.extend(sure.iter().map(with_interval));
+        table.row(cells);
+    }
+    writeln!(out)?;
+    table.write(out, terminal.width, |row, _, text| {
+        if row == 0 { terminal.dim(text) } else { text.to_owned() }
+    })?;
+    let taken = "An interval holds the true quantile with 95 %, where samples are independent; the \
+                 file does not tell whether they are. \"…\" is an end that too few samples bound.";
+    sentence(out, terminal, taken)?;
+    writeln!(out)?;
+    rows.sort_by_key(|row| std::cmp::Reverse(row.max_ns));
+    for row in rows.iter().take(TAILS_MAX) {
+        let beyond = Distribution::of_row(row, histograms.bin_ns).beyond();
+        let text = format!("{}: {}", clean_cut(&row.name, 16), tail_sentence(&beyond));
+        sentence(out, terminal, &text)?;
+    }
+    if rows.len() > TAILS_MAX {
+        let more = rows.len() - TAILS_MAX;
+        sentence(out, terminal, &format!("{more} more: --json tells them."))?;
+    }
+    Ok(())
+}
+
+/// `67.0 µs (66.0–67.0 µs)`.
+fn with_interval(sure: &Sure) -> String {
+    let ns = sure.ns.map_or_else(|| "above".to_owned(), duration);
+    let interval = match (sure.low_ns, sure.high_ns) {
+        (Some(low_ns), Some(high_ns)) => range(low_ns, high_ns),
+        (Some(low_ns), None) => format!("{}–…", duration(low_ns)),
+        (None, Some(high_ns)) => format!("…–{}", duration(high_ns)),
+        (None, None) => "…".to_owned(),
+    };
+    format!("{ns} ({interval})")
 }
 
 fn sentence(out: &mut dyn Write, terminal: Terminal, text: &str) -> io::Result<()> {

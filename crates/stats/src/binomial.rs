@@ -8,7 +8,7 @@
 const STIRLING_ERROR: [f64; 16] = [
     0.0,
     0.081_061_466_795_327_26,
-    0.041_340_695_955_409_294,
+    0.041_340_695_955_409_3,
     0.027_677_925_684_998_34,
     0.020_790_672_103_765_093,
     0.016_644_691_189_821_193,
@@ -16,7 +16,7 @@ const STIRLING_ERROR: [f64; 16] = [
     0.011_896_709_945_891_77,
     0.010_411_265_261_972_096,
     0.009_255_462_182_712_733,
-    0.008_330_563_433_362_871,
+    0.008_330_563_433_362_87,
     0.007_573_675_487_951_841,
     0.006_942_840_107_209_53,
     0.006_408_994_188_004_207,
@@ -83,13 +83,17 @@ pub(crate) fn cdf(k: u64, n: u64, p: f64) -> f64 {
     if p >= 1.0 {
         return 0.0;
     }
-    // More than k successes: the incomplete beta function I_p(k + 1, n − k).
-    let (a, b) = ((k + 1) as f64, (n - k) as f64);
-    if p < (a + 1.0) / (a + b + 2.0) { 1.0 - beta(a, b, p) } else { beta(b, a, 1.0 - p) }
-        .clamp(0.0, 1.0)
+    // More than k successes: the incomplete beta function `I_p(k + 1, n − k)`.
+    let (more, rest) = ((k + 1) as f64, (n - k) as f64);
+    let chance = if p < (more + 1.0) / (more + rest + 2.0) {
+        1.0 - beta(more, rest, p)
+    } else {
+        beta(rest, more, 1.0 - p)
+    };
+    chance.clamp(0.0, 1.0)
 }
 
-/// The regularised incomplete beta function I_x(a, b) of whole a and b, for x below about a/(a + b),
+/// The regularised incomplete beta function `I_x(a, b)` of whole a and b, for x below about a/(a + b),
 /// by its continued fraction (NIST Digital Library of Mathematical Functions, 8.17.22; evaluated
 /// after Lentz).
 fn beta(a: f64, b: f64, x: f64) -> f64 {
@@ -99,20 +103,20 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
         return 0.0;
     }
     let keep = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / keep(1.0 - (a + b) * x / (a + 1.0));
-    let mut fraction = d;
+    let mut above = 1.0;
+    let mut below = 1.0 / keep(1.0 - (a + b) * x / (a + 1.0));
+    let mut fraction = below;
     for step in 1..STEPS_MAX {
-        let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / keep(1.0 + even * d);
-        c = keep(1.0 + even / c);
-        fraction *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / keep(1.0 + odd * d);
-        c = keep(1.0 + odd / c);
-        fraction *= d * c;
-        if (d * c - 1.0).abs() < 1e-15 {
+        let step = f64::from(step);
+        let even = step * (b - step) * x / ((a + 2.0 * step - 1.0) * (a + 2.0 * step));
+        below = 1.0 / keep(1.0 + even * below);
+        above = keep(1.0 + even / above);
+        fraction *= below * above;
+        let odd = -(a + step) * (a + b + step) * x / ((a + 2.0 * step) * (a + 2.0 * step + 1.0));
+        below = 1.0 / keep(1.0 + odd * below);
+        above = keep(1.0 + odd / above);
+        fraction *= below * above;
+        if (below * above - 1.0).abs() < 1e-15 {
             break;
         }
     }

@@ -90,6 +90,12 @@ impl Latencies {
         Counted::from(self).quantile(q).unwrap_or(none)
     }
 
+    /// How wide the class of the most is: values that far out are told apart by this, in ns. At least
+    /// 1.
+    pub fn resolution_ns(&self) -> u64 {
+        self.histogram.equivalent_range(self.max_ns.clamp(1, VALUE_MAX_NS)).max(1)
+    }
+
     /// Classes that are not empty, as (highest value of the class, count), least first.
     pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.histogram
@@ -138,5 +144,15 @@ mod tests {
     fn nothing_recorded_is_all_zero() {
         let none = Latencies::default();
         assert_eq!((none.min_ns(), none.max_ns(), none.quantile_ns(0.5)), (0, 0, 0));
+        assert_eq!(none.resolution_ns(), 1);
+    }
+
+    #[test]
+    fn far_values_are_told_apart_by_a_thousandth() {
+        let mut latencies = Latencies::default();
+        latencies.record(1_000_000);
+        assert_eq!(latencies.resolution_ns(), 512);
+        latencies.record(u64::MAX);
+        assert!(latencies.resolution_ns() < VALUE_MAX_NS / 1_000);
     }
 }

@@ -70,6 +70,7 @@ from_errors!(
     tardy_import::ImportError,
     tardy_lab::cyclic::CyclicError,
     tardy_lab::load::LoadError,
+    tardy_lab::pi::PiError,
     tardy_lab::rearm::RearmError,
     tardy_lab::sleep::SleepError,
     tardy_recording::OpenError,

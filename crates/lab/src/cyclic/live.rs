@@ -31,14 +31,26 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Takes over the figures of the one thread that writes here.
+    /// Counts a latency. For the one thread that writes here: what it reads is its own.
     #[inline]
-    pub(super) fn publish(&self, act_ns: u64, min_ns: u64, max_ns: u64, sum_ns: u64, count: u64) {
-        self.act_ns.store(act_ns, Relaxed);
-        self.min_ns.store(min_ns, Relaxed);
-        self.max_ns.store(max_ns, Relaxed);
-        self.sum_ns.store(sum_ns, Relaxed);
-        self.count.store(count, Relaxed);
+    pub(super) fn record(&self, ns: u64) {
+        let count = self.count.load(Relaxed);
+        if count == 0 || ns < self.min_ns.load(Relaxed) {
+            self.min_ns.store(ns, Relaxed);
+        }
+        if ns > self.max_ns.load(Relaxed) {
+            self.max_ns.store(ns, Relaxed);
+        }
+        self.act_ns.store(ns, Relaxed);
+        // 584 years of latency until it is full.
+        self.sum_ns.store(self.sum_ns.load(Relaxed).wrapping_add(ns), Relaxed);
+        self.count.store(count + 1, Relaxed);
+    }
+
+    /// How many have been counted.
+    #[inline]
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Relaxed)
     }
 
     pub(super) fn figures(&self) -> LiveFigures {
@@ -50,5 +62,21 @@ impl Live {
             max_ns: self.max_ns.load(Relaxed),
             count,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_of_all_that_was_counted() {
+        let live = Live::default();
+        assert_eq!(live.figures(), LiveFigures::default());
+        for ns in [30, 10, 20] {
+            live.record(ns);
+        }
+        let figures = LiveFigures { min_ns: 10, act_ns: 20, avg_ns: 20.0, max_ns: 30, count: 3 };
+        assert_eq!((live.figures(), live.count()), (figures, 3));
     }
 }

@@ -19,24 +19,32 @@
 //! # Ok::<(), tardy_lab::cyclic::CyclicError>(())
 //! ```
 
+mod crew;
+mod cut;
 mod live;
+mod own_cost;
 mod plan;
+mod recorder;
 mod thread;
 
+pub use cut::Part;
 pub use live::LiveFigures;
+pub use own_cost::{OwnCost, own_cost};
 pub use plan::{Affinity, CyclicError, INTERVAL_MAX_NS, INTERVAL_MIN_NS, Phase, Plan, THREADS_MAX};
 
 use crate::clock::now_ns;
+use crate::usage::fault_note;
 use crate::{BoundBroken, DmaLatency, Measurement, MemoryLock, Policy, ThreadMeasurement};
+use crew::{Crew, Member};
+use cut::Exchange;
 use live::Live;
-use plan::{Ending, ThreadPlan, usable_cpus};
+use plan::{Ending, usable_cpus};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use tardy_model::MarkReader;
-use thread::{Outcome, Ready, Worker};
+use thread::{Ready, Worker};
 
 /// A measuring thread's stack. It calls nothing deep, and a locked stack is memory.
 const STACK_BYTES: usize = 256 << 10;
@@ -58,12 +66,14 @@ pub fn prepare(plan: &Plan) -> Result<Prepared, CyclicError> {
     for (index, thread) in threads.into_iter().enumerate() {
         let (start, start_receiver) = channel();
         let live = Arc::<Live>::default();
+        let exchange = Arc::<Exchange>::default();
         let worker = Worker {
             index,
             plan: plan.clone(),
             thread: thread.clone(),
             ending: Arc::clone(&ending),
             live: Arc::clone(&live),
+            exchange: Arc::clone(&exchange),
             ready: ready_sender.clone(),
             start: start_receiver,
         };
@@ -77,7 +87,15 @@ pub fn prepare(plan: &Plan) -> Result<Prepared, CyclicError> {
                 outcome
             })
             .map_err(|source| CyclicError::Spawn { index, source })?;
-        crew.members.push(Member { thread, live, start: Some(start), join: Some(join) });
+        crew.members.push(Member {
+            thread,
+            live,
+            exchange,
+            start: Some(start),
+            join: Some(join),
+            outcome: None,
+            cut: None,
+        });
     }
     drop((ready_sender, alive));
     let mut ready: Vec<Ready> = ready.iter().take(crew.members.len()).collect();
@@ -108,7 +126,7 @@ pub fn prepare(plan: &Plan) -> Result<Prepared, CyclicError> {
     }
     // Last, when all that the threads will use has been mapped.
     let memory = if plan.lock_memory { kept(MemoryLock::hold(), &mut notes) } else { None };
-    Ok(Prepared { threads: states, crew, notes, held: Held { _dma: dma_latency, _memory: memory } })
+    Ok(Prepared { threads: states, crew, notes, held: Held { _dma: dma_latency, memory } })
 }
 
 fn kept<T>(held: Result<T, String>, notes: &mut Vec<String>) -> Option<T> {
@@ -167,7 +185,7 @@ impl Prepared {
             }
         }
         let Self { threads, crew, notes, held } = self;
-        Running { threads, crew, notes, _held: held }
+        Running { threads, crew, notes, held }
     }
 }
 
@@ -176,7 +194,7 @@ pub struct Running {
     threads: Vec<PreparedThread>,
     crew: Crew,
     notes: Vec<String>,
-    _held: Held,
+    held: Held,
 }
 
 /// Ends a measurement from anywhere, for instance on Ctrl-C.
@@ -223,6 +241,25 @@ impl Running {
         Stopper { ending: Arc::clone(&self.crew.ending) }
     }
 
+    /// Takes what each thread has measured since the last cut, or since the start, and lets them go on:
+    /// one [`Part`] per thread, in the order of [`Running::threads`].
+    ///
+    /// No sample is lost, none is in two parts, and parts are in order of time: a wait belongs to the
+    /// part in which it began. The threads do not stop, wait or allocate for it; each changes over at
+    /// its next return, so at its own time within one interval, and for that long this call takes. When
+    /// it is back, every thread has begun its first wait of the next part. What comes after the last
+    /// cut is had by one more once the threads have ended ([`Running::wait`]); from then on parts are
+    /// empty. [`Running::finish`] yields the whole all the same.
+    ///
+    /// Its cost is the caller's: 200 KB a thread, and looking every tenth of an interval whether they
+    /// have changed over.
+    pub fn cut(&mut self) -> Vec<Part> {
+        for member in &self.crew.members {
+            member.exchange.ask(Part::touched());
+        }
+        self.crew.members.iter_mut().map(Member::cut).collect()
+    }
+
     /// Waits for the end and yields the result. Without duration, loops or [`Running::stop`] that
     /// is for ever.
     pub fn finish(mut self) -> Measurement {
@@ -230,7 +267,8 @@ impl Running {
         let mut threads = vec![];
         let mut histograms = vec![];
         for (state, member) in self.threads.iter().zip(&mut self.crew.members) {
-            let Some(Ok(Some(outcome))) = member.join.take().map(JoinHandle::join) else {
+            member.join();
+            let Some(outcome) = member.outcome.take() else {
                 notes.push(format!(
                     "{} ended without a result: this is a defect of tardy, please report it.",
                     state.name
@@ -239,6 +277,10 @@ impl Running {
             };
             notes.extend(outcome.notes);
             histograms.extend(outcome.histogram);
+            let mut whole = outcome.part;
+            if let Some(cut) = &member.cut {
+                whole.merge(cut);
+            }
             threads.push(ThreadMeasurement {
                 name: state.name.clone(),
                 pid: state.tid,
@@ -246,10 +288,15 @@ impl Running {
                 prio: state.prio,
                 cpu: state.cpu,
                 interval_ns: state.interval_ns,
-                latencies: outcome.latencies,
-                overruns: outcome.overruns,
+                latencies: whole.latencies,
+                overruns: whole.overruns,
+                blocking: whole.blocking,
+                usage: outcome.usage,
+                own_cost: outcome.own_cost,
             });
         }
+        let used = threads.iter().map(|thread| (&*thread.name, thread.usage));
+        notes.extend(fault_note(used, self.held.memory.is_some()));
         let broken_by = self.broken_by().cloned();
         Measurement { threads, broken_by, notes, histograms }
     }
@@ -258,35 +305,5 @@ impl Running {
 /// What is held for as long as the measurement lives.
 struct Held {
     _dma: Option<DmaLatency>,
-    _memory: Option<MemoryLock>,
-}
-
-struct Member {
-    thread: ThreadPlan,
-    live: Arc<Live>,
-    /// Closed without a word, it sends the thread home.
-    start: Option<Sender<u64>>,
-    join: Option<JoinHandle<Option<Outcome>>>,
-}
-
-/// The threads. Dropped, they are stopped and joined, so that none outlives its measurement.
-struct Crew {
-    members: Vec<Member>,
-    ending: Arc<Ending>,
-    /// Closed when the last thread has ended; nothing is ever sent.
-    done: Receiver<()>,
-}
-
-impl Drop for Crew {
-    fn drop(&mut self) {
-        self.ending.stop.store(true, Relaxed);
-        for member in &mut self.members {
-            member.start = None;
-        }
-        for member in &mut self.members {
-            if let Some(join) = member.join.take() {
-                let _ = join.join();
-            }
-        }
-    }
+    memory: Option<MemoryLock>,
 }

@@ -19,6 +19,8 @@ pub const INTERVAL_MAX_NS: u64 = 3_600_000_000_000;
 /// What to measure. [`Plan::default`] is `cyclictest -t -a -m -p 80 -i 1000 -d 0`, without end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
+    /// What the threads are called, before their number; the kernel keeps 15 bytes of both.
+    pub name: &'static str,
     /// How many threads; `None` for one per CPU of [`Plan::affinity`]. At most [`THREADS_MAX`].
     pub threads: Option<usize>,
     /// The policy of the threads. Where the system does not permit it they run under
@@ -29,6 +31,9 @@ pub struct Plan {
     pub policy: Policy,
     /// Their real-time priority, 1–99; not read where the policy has none.
     pub prio: u8,
+    /// How much lower each thread's priority is than that of the thread before, as cyclictest without
+    /// `-S`; the last one's is at least 1. 0 here, so that all threads have one priority.
+    pub prio_step: u8,
     /// From one expiry to the next.
     pub interval_ns: u64,
     /// How much longer each thread's interval is than that of the thread before, as cyclictest's
@@ -82,6 +87,8 @@ pub enum Affinity {
     EachCpu,
     /// Thread n to the nth of these, and around again.
     Cpus(Vec<u16>),
+    /// All threads to the first CPU that the process may use.
+    FirstCpu,
     /// Not bound.
     Unbound,
 }
@@ -89,9 +96,11 @@ pub enum Affinity {
 impl Default for Plan {
     fn default() -> Self {
         Self {
+            name: "cyclic-",
             threads: None,
             policy: Policy::Fifo,
             prio: 80,
+            prio_step: 0,
             interval_ns: 1_000_000,
             distance_ns: 0,
             phase: Phase::Spread,
@@ -163,6 +172,7 @@ pub enum CyclicError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ThreadPlan {
     pub(super) name: String,
+    pub(super) prio: u8,
     pub(super) cpu: Option<u16>,
     pub(super) interval_ns: u64,
     /// Its first expiry, after the common start.
@@ -182,11 +192,12 @@ impl Plan {
     /// `usable` CPUs.
     pub(super) fn threads(&self, usable: &[u16]) -> Result<Vec<ThreadPlan>, CyclicError> {
         let cpus: &[u16] = match &self.affinity {
-            Affinity::Cpus(_) if self.policy == Policy::Deadline => {
+            Affinity::Cpus(_) | Affinity::FirstCpu if self.policy == Policy::Deadline => {
                 return Err(CyclicError::DeadlineBound);
             }
             Affinity::Cpus(cpus) if cpus.is_empty() => return Err(CyclicError::NoCpus),
             Affinity::Cpus(cpus) => cpus,
+            Affinity::FirstCpu => usable.get(..1).unwrap_or_default(),
             Affinity::EachCpu | Affinity::Unbound => usable,
         };
         let count = self.threads.unwrap_or(cpus.len());
@@ -196,12 +207,15 @@ impl Plan {
         let runtime_percent = 60.min(80 * usable.len() / count) as u64;
         let threads = (0..count).map(|index| {
             let interval_ns = self.interval_ns + index as u64 * self.distance_ns;
+            // Checked where the policy has one, and not read elsewhere.
+            let lower = u8::try_from(index * usize::from(self.prio_step)).unwrap_or(u8::MAX);
             let offset_ns = match self.phase {
                 Phase::Spread => self.interval_ns / count as u64 * index as u64,
                 Phase::Aligned { offset_ns } => offset_ns * index as u64,
             };
             ThreadPlan {
-                name: format!("cyclic-{index}"),
+                name: format!("{}{index}", self.name),
+                prio: self.prio.saturating_sub(lower),
                 cpu: is_bound.then(|| cpus[index % cpus.len()]),
                 interval_ns,
                 first_ns: offset_ns + interval_ns,
@@ -230,6 +244,10 @@ impl Plan {
         }
         if matches!(self.policy, Policy::Fifo | Policy::Rr) {
             within("the real-time priority", u64::from(self.prio), 1, 99)?;
+            if self.prio_step > 0 {
+                let most = u64::from(self.prio - 1) / u64::from(self.prio_step) + 1;
+                within("the number of threads whose priorities step down", count as u64, 1, most)?;
+            }
         }
         if let Some(loops) = self.loops {
             within("the number of loops", loops, 1, u64::MAX)?;
@@ -282,6 +300,27 @@ mod tests {
     }
 
     #[test]
+    fn each_next_thread_has_a_longer_interval_and_a_lower_priority() {
+        let plan = Plan {
+            name: "T",
+            threads: Some(3),
+            prio: 3,
+            prio_step: 1,
+            interval_ns: 1_000_000,
+            distance_ns: 1_000_000,
+            ..Plan::default()
+        };
+        let threads = plan.threads(&[0]).unwrap();
+        let told: Vec<_> =
+            threads.iter().map(|thread| (&*thread.name, thread.prio, thread.interval_ns)).collect();
+        assert_eq!(told, [("T0", 3, 1_000_000), ("T1", 2, 2_000_000), ("T2", 1, 3_000_000)]);
+        let plan = Plan { threads: Some(THREADS_MAX), prio_step: 255, ..plan };
+        assert!(plan.threads(&[0]).is_err());
+        let plan = Plan { policy: Policy::Other, ..plan };
+        assert_eq!(plan.threads(&[0]).unwrap().len(), THREADS_MAX, "there it is not read");
+    }
+
+    #[test]
     fn deadline_is_never_bound_and_leaves_room() {
         let plan = Plan { policy: Policy::Deadline, threads: Some(4), ..Plan::default() };
         let threads = plan.threads(&[0, 1]).unwrap();
@@ -303,6 +342,7 @@ mod tests {
             (Plan { phase: Phase::Aligned { offset_ns: u64::MAX }, ..none.clone() }, "offset"),
             (Plan { prio: 0, ..none.clone() }, "priority is 0; it must be 1 to 99"),
             (Plan { prio: 100, policy: Policy::Rr, ..none.clone() }, "priority is 100"),
+            (Plan { prio: 2, prio_step: 2, ..none.clone() }, "step down is 2; it must be 1 to 1"),
             (Plan { loops: Some(0), ..none.clone() }, "loops is 0"),
             (Plan { histogram_us: Some(1_000_001), ..none.clone() }, "histogram"),
             (Plan { dma_latency_us: Some(-1), ..none.clone() }, "idle bound is 1"),

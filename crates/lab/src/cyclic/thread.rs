@@ -1,18 +1,20 @@
 //! One measuring thread: getting ready, the loop, the result.
 
+use super::cut::{Exchange, Part};
 use super::live::Live;
+use super::own_cost::{CALIBRATIONS, OwnCost, calibrate};
 use super::plan::{Ending, Plan, ThreadPlan};
+use super::recorder::Recorder;
 use crate::clock::{now_ns, sleep_until};
 use crate::sched::{bind, set_current};
-use crate::{BoundBroken, Histogram, Policy};
+use crate::{BoundBroken, Histogram, Policy, ThreadUsage};
 use rustix::io::Errno;
-use rustix::thread::{gettid, sched_getcpu, set_current_timer_slack};
+use rustix::thread::{gettid, set_current_timer_slack};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender};
-use tardy_model::{CpuId, MarkReader, MarkWriter, TaskId, mark_ring};
-use tardy_stats::Latencies;
+use tardy_model::{MarkReader, TaskId};
 
 /// Cycles that are run and thrown away before the start, so that the first one that counts finds
 /// the loop's code and data in memory.
@@ -34,9 +36,11 @@ pub(super) struct Ready {
 
 /// What a thread brings home.
 pub(super) struct Outcome {
-    pub(super) latencies: Latencies,
-    pub(super) overruns: u64,
+    /// Since the last cut.
+    pub(super) part: Part,
     pub(super) histogram: Option<Histogram>,
+    pub(super) usage: Option<ThreadUsage>,
+    pub(super) own_cost: Option<OwnCost>,
     pub(super) notes: Vec<String>,
 }
 
@@ -47,6 +51,7 @@ pub(super) struct Worker {
     pub(super) thread: ThreadPlan,
     pub(super) ending: Arc<Ending>,
     pub(super) live: Arc<Live>,
+    pub(super) exchange: Arc<Exchange>,
     /// Says that it is ready.
     pub(super) ready: Sender<Ready>,
     /// The common start in ns, or closed where there will be none.
@@ -56,23 +61,19 @@ pub(super) struct Worker {
 impl Worker {
     /// The thread's life. `None` where it was not started.
     pub(super) fn run(self) -> Option<Outcome> {
-        let Self { index, plan, thread, ending, live, ready, start } = self;
+        let Self { index, plan, thread, ending, live, exchange, ready, start } = self;
         let (policy, notes) = take_policy(&plan, &thread);
         let failed = thread.cpu.and_then(|cpu| bind(cpu).err().map(|error| (cpu, error)));
         let tid = gettid().as_raw_nonzero().get() as u32;
-        let (writer, reader) = match plan.marks.then(|| mark_ring(TaskId(tid))) {
-            Some((writer, reader)) => (Some(writer), Some(reader)),
-            None => (None, None),
-        };
-        warm_up(&plan, &thread);
+        let own_cost = rehearse(&plan, &thread);
+        let (recorder, reader) = Recorder::new(&plan, TaskId(tid), thread.cpu, (live, exchange));
         let mut cycles = Cycles {
-            recorder: Recorder::new(plan.histogram_us, writer, live),
+            recorder,
             interval_ns: thread.interval_ns,
             loops: plan.loops.unwrap_or(u64::MAX),
             break_over_ns: plan.break_over_ns.unwrap_or(u64::MAX),
-            cpu: thread.cpu,
         };
-        let prio = if matches!(policy, Policy::Fifo | Policy::Rr) { plan.prio } else { 0 };
+        let prio = if matches!(policy, Policy::Fifo | Policy::Rr) { thread.prio } else { 0 };
         let state = Ready { index, tid, policy, prio, marks: reader, notes, failed };
         ready.send(state).ok()?;
         drop(ready);
@@ -84,8 +85,11 @@ impl Worker {
         // lateness and no sample: begin at the next expiry that can still be waited for.
         let mut first_ns = start_ns + thread.first_ns;
         skip_missed(&mut first_ns, thread.interval_ns, now_ns());
+        // What has been before, the way here included, is no part of the measurement.
+        let before = ThreadUsage::now();
         let result = cycles.measure(&ending, first_ns, end_ns);
-        let Recorder { latencies, overruns, histogram, .. } = cycles.recorder;
+        let usage = ThreadUsage::now().zip(before).map(|(after, before)| after.since(before));
+        let Recorder { part, histogram, .. } = cycles.recorder;
         let notes = match result {
             Ok(Some(broken_by)) => {
                 // The first one counts. The others stop at their next return.
@@ -99,7 +103,7 @@ impl Worker {
                 thread.name
             )],
         };
-        Some(Outcome { latencies, overruns, histogram, notes })
+        Some(Outcome { part, histogram, usage, own_cost, notes })
     }
 }
 
@@ -107,11 +111,11 @@ impl Worker {
 fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
     let mut notes = vec![];
     let mut policy = plan.policy;
-    if let Err(error) = set_current(policy, plan.prio, thread.budget) {
+    if let Err(error) = set_current(policy, thread.prio, thread.budget) {
         let name = policy.kernel_name();
         let remedy = match policy {
             Policy::Fifo | Policy::Rr => {
-                format!("CAP_SYS_NICE or `ulimit -r {}` would bring {name}", plan.prio)
+                format!("CAP_SYS_NICE or `ulimit -r {}` would bring {name}", thread.prio)
             }
             Policy::Deadline => "CAP_SYS_NICE, all CPUs of the root domain and room in \
                                  /proc/sys/kernel/sched_rt_runtime_us would bring it"
@@ -137,17 +141,18 @@ fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
     (policy, notes)
 }
 
-/// The same loop on data of its own.
-fn warm_up(plan: &Plan, thread: &ThreadPlan) {
+/// The same loop on data of its own, so that all of its code has run once; then the cost of a sample.
+fn rehearse(plan: &Plan, thread: &ThreadPlan) -> Option<OwnCost> {
     let mut cycles = Cycles {
-        recorder: Recorder::new(plan.histogram_us.map(|_| 1), None, Arc::new(Live::default())),
+        recorder: Recorder::rehearsing(plan, thread.cpu),
         interval_ns: WARM_UP_INTERVAL_NS,
         loops: WARM_UP_CYCLES,
         break_over_ns: u64::MAX,
-        cpu: thread.cpu,
     };
     // Whatever happens here will happen again where it counts.
     let _ = cycles.measure(&Ending::default(), now_ns() + WARM_UP_INTERVAL_NS, u64::MAX);
+    let _ = ThreadUsage::now();
+    calibrate(&mut cycles.recorder, CALIBRATIONS)
 }
 
 /// Moves `expiry_ns` to the first one at or after `now_ns`. Returns how many were skipped.
@@ -166,7 +171,6 @@ struct Cycles {
     interval_ns: u64,
     loops: u64,
     break_over_ns: u64,
-    cpu: Option<u16>,
 }
 
 impl Cycles {
@@ -188,58 +192,18 @@ impl Cycles {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error),
             }
-            let now_ns = self.recorder.returned(expiry_ns, self.cpu);
+            let now_ns = self.recorder.returned(expiry_ns);
             let latency_ns = now_ns.saturating_sub(expiry_ns);
             if latency_ns > self.break_over_ns {
                 return Ok(Some(BoundBroken { thread: String::new(), latency_ns, expiry_ns }));
             }
-            if now_ns >= end_ns || self.recorder.latencies.count() >= self.loops {
+            if now_ns >= end_ns || self.recorder.count() >= self.loops {
                 break;
             }
             expiry_ns += interval_ns;
-            self.recorder.overruns += skip_missed(&mut expiry_ns, interval_ns, now_ns);
+            self.recorder.missed(skip_missed(&mut expiry_ns, interval_ns, now_ns));
         }
         Ok(None)
-    }
-}
-
-/// Where one thread's cycles go: memory of fixed size, all of it touched before the first.
-struct Recorder {
-    latencies: Latencies,
-    overruns: u64,
-    histogram: Option<Histogram>,
-    writer: Option<MarkWriter>,
-    live: Arc<Live>,
-}
-
-impl Recorder {
-    fn new(histogram_us: Option<usize>, writer: Option<MarkWriter>, live: Arc<Live>) -> Self {
-        // A new distribution is zeros that the kernel has only promised; its copy has been written.
-        let promised = Latencies::default();
-        let latencies = promised.clone();
-        Self { latencies, overruns: 0, histogram: histogram_us.map(Histogram::new), writer, live }
-    }
-
-    /// Back from a wait: the clock first, everything else after it.
-    #[inline]
-    fn returned(&mut self, expiry_ns: u64, cpu: Option<u16>) -> u64 {
-        let now_ns = match &mut self.writer {
-            None => now_ns(),
-            Some(writer) => {
-                let cpu = cpu.unwrap_or_else(|| sched_getcpu() as u16);
-                writer.mark(expiry_ns, CpuId(cpu), now_ns)
-            }
-        };
-        let latency_ns = now_ns.saturating_sub(expiry_ns);
-        let latencies = &mut self.latencies;
-        if let Some(histogram) = &mut self.histogram {
-            histogram.record(now_ns, expiry_ns, latencies.count());
-        }
-        latencies.record(latency_ns);
-        let sum_ns = latencies.sum_ns() as u64;
-        let (min_ns, max_ns) = (latencies.min_ns(), latencies.max_ns());
-        self.live.publish(latency_ns, min_ns, max_ns, sum_ns, latencies.count());
-        now_ns
     }
 }
 

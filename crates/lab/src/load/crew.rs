@@ -5,9 +5,9 @@ use crate::Policy;
 use crate::sched::{Budget, set_current};
 use rustix::thread::gettid;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// These threads call little and not deeply; where memory is locked, their stacks are memory.
@@ -17,8 +17,8 @@ const STACK_BYTES: usize = 128 << 10;
 pub(super) struct Post {
     /// Its name, of which the kernel keeps 15 bytes.
     pub(super) name: String,
-    /// What it counts.
-    pub(super) unit: &'static str,
+    /// What it counts, if anything.
+    pub(super) unit: Option<&'static str>,
     /// What it does, from its beginning to its end. It calls [`Duty::begin`] when all that it needs is
     /// there; an error before that keeps the load from starting.
     pub(super) work: Box<dyn FnOnce(&mut Duty) -> io::Result<()> + Send>,
@@ -55,7 +55,7 @@ impl Duty {
 struct Count(AtomicU64);
 
 struct Member {
-    unit: &'static str,
+    unit: Option<&'static str>,
     count: Arc<Count>,
     join: JoinHandle<()>,
 }
@@ -66,8 +66,8 @@ pub(super) struct Crew {
     stop: Arc<AtomicBool>,
     tids: Vec<u32>,
     members: Vec<Member>,
-    /// Threads that ended with an error while they should have gone on.
-    failed: Arc<AtomicU64>,
+    /// Of threads that ended while they should have gone on.
+    errors: Arc<Mutex<Vec<String>>>,
 }
 
 impl Crew {
@@ -78,8 +78,8 @@ impl Crew {
         fifo_prio: Option<u8>,
         posts: Vec<Post>,
     ) -> Result<Self, LoadError> {
-        let failed = Arc::default();
-        let mut crew = Self { stop: Arc::default(), tids: vec![], members: vec![], failed };
+        let errors = Arc::default();
+        let mut crew = Self { stop: Arc::default(), tids: vec![], members: vec![], errors };
         let (ready_sender, ready) = channel();
         let count = posts.len();
         for (index, Post { name, unit, work }) in posts.into_iter().enumerate() {
@@ -88,7 +88,7 @@ impl Crew {
                 count: Arc::default(),
                 ready: Some(ready_sender.clone()),
             };
-            let (its_count, failed) = (Arc::clone(&duty.count), Arc::clone(&crew.failed));
+            let (its_count, errors) = (Arc::clone(&duty.count), Arc::clone(&crew.errors));
             let of = load.to_owned();
             let join = std::thread::Builder::new()
                 .name(name)
@@ -102,7 +102,10 @@ impl Crew {
                     if let Some(ready) = duty.ready.take() {
                         let _ = ready.send(Err(error));
                     } else if duty.goes_on() {
-                        failed.fetch_add(1, Relaxed);
+                        errors
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .push(error.to_string());
                     }
                 })
                 .map_err(|source| {
@@ -130,18 +133,23 @@ impl RunningLoad for Crew {
         self.tids.clone()
     }
 
-    /// What all have done, by unit, in the order in which they were made; and how many threads failed,
-    /// if any did.
+    /// What all have done, by unit, in the order in which they were made.
     fn work(&self) -> Vec<Work> {
         let mut work = vec![];
         for Member { unit, count, .. } in &self.members {
-            add(&mut work, unit, count.0.load(Relaxed));
-        }
-        let failed = self.failed.load(Relaxed);
-        if failed > 0 {
-            add(&mut work, "failed threads", failed);
+            if let Some(unit) = unit {
+                add(&mut work, unit, count.0.load(Relaxed));
+            }
         }
         work
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        // They tend to end for one reason.
+        let note =
+            |first| format!("{} of its threads ended early; the first: {first}", errors.len());
+        errors.first().map(note).into_iter().collect()
     }
 }
 

@@ -18,6 +18,7 @@
 mod amount;
 mod board;
 mod crew;
+mod pacer;
 mod size;
 mod spec;
 mod team;
@@ -28,6 +29,7 @@ pub use cpu::{CPU_THREADS_MAX, Cpu};
 pub use disk::{DISK_THREADS_MAX, Disk};
 pub use hackbench::{HACKBENCH_TASKS_MAX, Hackbench};
 pub use mem::{MEM_THREADS_MAX, Mem};
+pub use mix::{RECIPES, Recipe};
 pub use spec::{SPEC_LOADS_MAX, Spec, SpecError};
 pub use storm::{STORM_THREADS_MAX, Storm};
 
@@ -45,7 +47,7 @@ macro_rules! registry {
     };
 }
 
-registry![storm, timers, hackbench, net, cpu, mem, disk, cmd];
+registry![storm, hackbench, cpu, mem, disk, net, timers, irq, cmd, mix];
 
 /// One kind of load, as the registry holds it.
 #[derive(Clone, Copy)]
@@ -130,8 +132,8 @@ pub enum LoadError {
         /// What the kernel said.
         source: std::io::Error,
     },
-    /// A thread could not make what it needs.
-    #[error("{load}: a thread could not prepare what it does: {source}")]
+    /// A thread could not make what it needs, or could not go on.
+    #[error("{load}: {source}")]
     Thread {
         /// Which load.
         load: String,

@@ -120,23 +120,37 @@ impl Spec {
         self.loads.iter().map(ToString::to_string)
     }
 
-    /// The same loads, each with one more option, which wins over one of that name given before:
-    /// for a flag that holds for all of them. `"fifo=2"` is `--fifo=2`.
+    /// The same loads, each that has it with one more option, which wins over one of that name given
+    /// before: for a flag that holds for all of them. `"fifo=2"` is `--fifo=2`.
     ///
     /// # Errors
-    /// Where one of them does not have the option.
+    /// Where none of them has the option, or it is not understood.
     pub fn with_option(&self, option: &str) -> Result<Self, SpecError> {
-        if self.is_none() {
-            return Ok(self.clone());
-        }
-        let parts = self.loads.iter().map(|load| {
+        let mut loads = vec![];
+        let mut not_had = None;
+        let mut is_had = self.is_none();
+        for load in &self.loads {
             let text = load.to_string();
-            if is_command(&text) {
-                return Err(Arguments::split(&text).no_option(option, cmd::USAGE));
+            let with_it = match is_command(&text) {
+                true => Err(Arguments::split(&text).no_option(option, cmd::USAGE)),
+                false => format!("{text},{option}").parse::<Self>(),
+            };
+            match with_it {
+                Ok(spec) => {
+                    is_had = true;
+                    loads.extend(spec.loads);
+                }
+                Err(error @ SpecError::Option { .. }) => {
+                    not_had.get_or_insert(error);
+                    loads.push(Arc::clone(load));
+                }
+                Err(error) => return Err(error),
             }
-            Ok(format!("{text},{option}"))
-        });
-        parts.collect::<Result<Vec<_>, _>>()?.join("+").parse()
+        }
+        match not_had {
+            Some(error) if !is_had => Err(error),
+            _ => Ok(Self { loads }),
+        }
     }
 
     /// Starts all of them.
@@ -269,6 +283,18 @@ mod tests {
             ("storm:7,seed=3,fifo=2", "storm:7,fifo=2,seed=3"),
             ("storm:1 + storm:2,fifo", "storm:1+storm:2,fifo=1"),
             ("storm:10000", "storm:10000"),
+            ("hackbench", "hackbench:10"),
+            ("hackbench:3,threads,fds=20,loops=9", "hackbench:3,loops=9,threads"),
+            ("hackbench:1,pipe,socket,size=1024,pipe,fds=7", "hackbench:1,fds=7,size=1k,pipe"),
+            ("hackbench:1,threads,processes", "hackbench:1"),
+            ("cpu:3,nice=-5", "cpu:3,nice=-5"),
+            ("cpu:3,fifo", "cpu:3,fifo=1"),
+            ("mem:2,size=1024k,faults", "mem:2,size=1m,faults"),
+            ("disk,dir=/mnt/a b,sync", "disk:1,dir=/mnt/a b,sync"),
+            ("disk:2,size=64m", "disk:2"),
+            ("cmd:stress-ng --timer 4+storm", "cmd:stress-ng --timer 4+storm:40"),
+            (r#" cmd: sh -c "a + 'b'" +cmd:x\+y"#, r"cmd:sh -c 'a + '\''b'\'''+cmd:'x+y'"),
+            ("cmd:a,b,fifo=3", "cmd:a,b,fifo=3"),
         ] {
             let spec: Spec = text.parse().unwrap();
             assert_eq!(spec.to_string(), shown);
@@ -282,6 +308,12 @@ mod tests {
         let spec = spec.with_option("fifo=7").unwrap();
         assert_eq!(spec.to_string(), "storm:1,fifo=7+storm:2,fifo=7");
         assert!(spec.with_option("loud").is_err());
+        let some: Spec = "storm:1+net:1".parse().unwrap();
+        assert_eq!(some.with_option("fifo=7").unwrap().to_string(), "storm:1,fifo=7+net:1,tcp");
+        assert!(some.with_option("fifo=100").is_err());
+        let spec: Spec = "cmd:stress-ng --timer 4".parse().unwrap();
+        let error = spec.with_option("fifo=7").unwrap_err().to_string();
+        assert_eq!(error, "cmd has no option `fifo=7`; it is written cmd:PROGRAM ARGUMENTS…");
         assert!(Spec::default().with_option("fifo").unwrap().is_none());
     }
 
@@ -300,6 +332,20 @@ mod tests {
             ("storm:1,fifo=", "fifo is ``"),
             ("storm:1,loud", "storm has no option `loud`; it is written storm[:N]"),
             ("storm:1,", "storm has no option ``"),
+            ("hackbench:1001", "hackbench: the number of groups is `1001`"),
+            ("hackbench:1,size=0", "size is `0`; it must be a size from 1 to 1m"),
+            ("hackbench:1,pipe=1", "hackbench has no option `pipe`"),
+            ("hackbench:501,fds=20", "that is 20040 senders and receivers, at most 20000"),
+            ("cpu:1,nice=20", "nice is `20`; it must be a number from -20 to 19"),
+            ("cpu:1,nice=5,fifo", "SCHED_FIFO knows no nice values"),
+            ("mem:1,size=1k", "size is `1k`; it must be a size from 64k to 1024g"),
+            ("disk:1,dir=", "dir is ``; it must be a folder"),
+            ("cmd", "it must begin with a program"),
+            ("cmd:", "it must begin with a program"),
+            ("cmd:''", "it must begin with a program"),
+            ("cmd,x:y", "it must begin with a program"),
+            ("cmd:a 'b+storm:3", "a quote is not closed"),
+            ("cmd:a\0b", "there is a NUL in it"),
         ] {
             let error = text.parse::<Spec>().unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");
@@ -310,7 +356,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,60}|(storm|none)[:+,=a-z0-9]{0,30}") {
+        fn any_text_is_read_or_refused(
+            text in prop_oneof![
+                ".{0,60}",
+                "(storm|none|hackbench|cpu|mem|disk)[:+,=a-z0-9-]{0,30}",
+                "(storm\\+)?cmd:[a-z:+,=' \"\\\\#\n]{0,30}",
+                "(hackbench|cpu|mem|disk)(:[0-9]{1,3})?\
+                 (,(fds|size|loops|nice|dir)=[0-9]{1,3}[kmg]?|,(pipe|threads|fifo|faults|sync)){0,3}",
+            ]
+        ) {
             if let Ok(spec) = text.parse::<Spec>() {
                 let shown = spec.to_string();
                 prop_assert_eq!(shown.parse::<Spec>().unwrap().to_string(), shown);

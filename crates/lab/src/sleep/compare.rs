@@ -268,6 +268,7 @@ mod tests {
             cpu: None,
             seed: 1,
             cpu_clock_ns: 0,
+            usage: None,
             methods,
             notes: vec![],
         }

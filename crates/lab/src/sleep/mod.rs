@@ -26,7 +26,8 @@ pub use compare::{ALIKE_NS, ALPHA, Comparison, Pair, SlackFinding, SlackVerdict,
 pub use method::{KNOWN, Kind, Slack};
 pub use plan::{Plan, REQUEST_MAX_NS, ROUNDS, ROUNDS_MAX, SleepError, WARM_UP_ROUNDS};
 
-use crate::{DmaLatency, MemoryLock, Policy};
+use crate::usage::fault_note;
+use crate::{DmaLatency, MemoryLock, Policy, ThreadUsage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -59,6 +60,9 @@ pub struct SleepMeasurement {
     pub seed: u64,
     /// What it costs to ask for the thread's CPU time once: subtracted from [`MethodMeasurement::cpu`].
     pub cpu_clock_ns: u64,
+    /// What the kernel counted against the thread over the rounds that count; `None` where it does not
+    /// tell.
+    pub usage: Option<ThreadUsage>,
     /// One per method and slack.
     pub methods: Vec<MethodMeasurement>,
     /// What the permissions did not allow, one sentence each with what would bring it.
@@ -119,7 +123,7 @@ pub fn start(plan: &Plan) -> Result<Running, SleepError> {
         .map_err(SleepError::Spawn)?;
     let memory = if lock_memory { kept(MemoryLock::hold(), &mut notes) } else { None };
     let held = (dma_latency, memory);
-    Ok(Running { shared, done, join: Some(join), notes, _held: held })
+    Ok(Running { shared, done, join: Some(join), notes, held })
 }
 
 fn kept<T>(held: Result<T, String>, notes: &mut Vec<String>) -> Option<T> {
@@ -140,7 +144,7 @@ pub struct Running {
     done: Receiver<()>,
     join: Option<JoinHandle<Result<SleepMeasurement, SleepError>>>,
     notes: Vec<String>,
-    _held: (Option<DmaLatency>, Option<MemoryLock>),
+    held: (Option<DmaLatency>, Option<MemoryLock>),
 }
 
 impl Running {
@@ -167,6 +171,7 @@ impl Running {
         let join = self.join.take().ok_or(SleepError::Gone)?;
         let mut measurement = join.join().map_err(|_| SleepError::Gone)??;
         measurement.notes.splice(0..0, std::mem::take(&mut self.notes));
+        measurement.notes.extend(fault_note([("sleep", measurement.usage)], self.held.1.is_some()));
         Ok(measurement)
     }
 }

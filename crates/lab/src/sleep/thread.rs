@@ -3,9 +3,9 @@
 use super::method::{KNOWN, Kind, Slack, Sleep};
 use super::plan::{Plan, SleepError, WARM_UP_ROUNDS};
 use super::{MethodMeasurement, Shared, SleepMeasurement};
-use crate::Policy;
 use crate::clock::{cpu_ns, now_ns};
 use crate::sched::{self, Budget};
+use crate::{Policy, ThreadUsage};
 use rustix::io::Errno;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use std::collections::BTreeMap;
@@ -64,14 +64,17 @@ pub(super) fn run(plan: &Plan, shared: &Shared) -> Result<SleepMeasurement, Slee
         cpu: plan.cpu,
         seed: plan.seed,
         cpu_clock_ns,
+        usage: None,
         methods: vec![],
         notes,
     };
+    let mut before = ThreadUsage::now();
     while result.rounds < plan.rounds && !shared.stop.load(Relaxed) {
         if !rounds.run(&mut methods)? {
             result.interrupted += 1;
         } else if result.warm_up_rounds < WARM_UP_ROUNDS {
             result.warm_up_rounds += 1;
+            before = ThreadUsage::now();
         } else {
             for (method, &taken) in methods.iter_mut().zip(&rounds.taken) {
                 method.record(taken, plan.request_ns, cpu_clock_ns);
@@ -80,6 +83,7 @@ pub(super) fn run(plan: &Plan, shared: &Shared) -> Result<SleepMeasurement, Slee
             shared.rounds.store(result.rounds, Relaxed);
         }
     }
+    result.usage = ThreadUsage::now().zip(before).map(|(after, before)| after.since(before));
     set_slack(slack_ns)?;
     result.methods = methods.into_iter().map(Method::finish).collect();
     Ok(result)

@@ -1,7 +1,13 @@
 //! `tardy.measure/1`, of a file of histograms.
 
+use super::quantiles::QuantileDocument;
+use super::tail::TailDocument;
+use crate::sureness::Distribution;
 use serde::Serialize;
 use tardy_import::histogram::{Histograms, Row};
+
+/// Rows whose tail is told: each takes some hundredths of a second.
+const TAILS_MAX: usize = 256;
 
 /// A measurement that another tool made: `report FILE --json`. The form is that of `measure --json`;
 /// what the file does not tell is `null`. A percentile is the upper edge of its bin, at most the
@@ -43,15 +49,20 @@ pub struct HistogramDocument<'a> {
     overruns: Option<u64>,
     /// How many lay above the bins.
     over_bins: u64,
+    quantiles: Vec<QuantileDocument>,
+    /// `null` in all rows but the first [`TAILS_MAX`].
+    tail: Option<TailDocument>,
 }
 
 impl<'a> From<&'a Histograms> for HistogramsDocument<'a> {
     fn from(histograms: &'a Histograms) -> Self {
         let told = |text: &'a str| (!text.is_empty()).then_some(text);
-        let one = |row: &'a Row| HistogramDocument::new(row, histograms.bin_ns);
+        let one = |(place, row): (usize, &'a Row)| {
+            HistogramDocument::new(row, histograms.bin_ns, place < TAILS_MAX)
+        };
         Self {
             schema: "tardy.measure/1",
-            threads: histograms.rows.iter().map(one).collect(),
+            threads: histograms.rows.iter().enumerate().map(one).collect(),
             broken_by: None,
             notes: &histograms.notes,
             tool: histograms.tool,
@@ -63,7 +74,8 @@ impl<'a> From<&'a Histograms> for HistogramsDocument<'a> {
 }
 
 impl<'a> HistogramDocument<'a> {
-    fn new(row: &'a Row, bin_ns: u64) -> Self {
+    fn new(row: &'a Row, bin_ns: u64, has_tail: bool) -> Self {
+        let distribution = Distribution::of_row(row, bin_ns);
         Self {
             name: &row.name,
             pid: row.pid,
@@ -81,6 +93,8 @@ impl<'a> HistogramDocument<'a> {
             max_ns: row.max_ns,
             overruns: None,
             over_bins: row.over,
+            quantiles: QuantileDocument::all(&distribution),
+            tail: has_tail.then(|| TailDocument::new(&distribution)),
         }
     }
 }

@@ -1,6 +1,11 @@
 //! `tardy.measure/1`.
 
+use super::autocorrelation::AutocorrelationDocument;
+use super::cost::{OwnCostDocument, UsageDocument};
 use super::figures::FiguresDocument;
+use super::quantiles::QuantileDocument;
+use super::tail::TailDocument;
+use crate::sureness::Distribution;
 use serde::Serialize;
 use tardy_lab::{BoundBroken, Measurement, ThreadMeasurement};
 
@@ -29,6 +34,11 @@ pub struct ThreadDocument<'a> {
     #[serde(flatten)]
     figures: FiguresDocument,
     overruns: u64,
+    autocorrelation: Option<AutocorrelationDocument>,
+    usage: Option<UsageDocument>,
+    own_cost_ns: Option<OwnCostDocument>,
+    quantiles: Vec<QuantileDocument>,
+    tail: TailDocument,
 }
 
 /// A latency above the bound.
@@ -53,6 +63,8 @@ impl<'a> From<&'a Measurement> for MeasureDocument<'a> {
 impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
     fn from(thread: &'a ThreadMeasurement) -> Self {
         let latencies = &thread.latencies;
+        let dependence = thread.blocking.dependence();
+        let distribution = Distribution::of_latencies(latencies, dependence);
         Self {
             name: &thread.name,
             pid: thread.pid,
@@ -63,6 +75,11 @@ impl<'a> From<&'a ThreadMeasurement> for ThreadDocument<'a> {
             samples: latencies.count(),
             figures: FiguresDocument::from(latencies),
             overruns: thread.overruns,
+            autocorrelation: dependence.map(AutocorrelationDocument::from),
+            usage: thread.usage.map(UsageDocument::from),
+            own_cost_ns: thread.own_cost.map(OwnCostDocument::from),
+            quantiles: QuantileDocument::all(&distribution),
+            tail: TailDocument::new(&distribution),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Findings as JSON documents. `docs/reference/json.md` is the schema; within a schema's number,
 //! fields are only ever added.
 
+mod autocorrelation;
+mod cost;
 mod deep;
 mod explain;
 mod figures;
@@ -9,9 +11,13 @@ mod kind;
 mod measure;
 mod merge;
 mod patterns;
+mod pi;
+mod quantiles;
 mod rearm;
 mod run;
 mod sleep;
+mod staircase;
+mod tail;
 mod timers;
 mod why;
 
@@ -21,8 +27,10 @@ pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use histograms::HistogramsDocument;
 pub use measure::{MeasureDocument, ThreadDocument};
 pub use merge::{MergedSegment, merge_segments};
+pub use pi::PiDocument;
 pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
+pub use staircase::{StaircaseDocument, StepDocument};
 pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument, TopDocument};
 pub use why::WhyDocument;

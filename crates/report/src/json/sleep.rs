@@ -1,5 +1,6 @@
 //! `tardy.measure.sleep/1`.
 
+use super::cost::UsageDocument;
 use serde::Serialize;
 use tardy_lab::sleep::{
     Comparison, MethodMeasurement, Pair, Slack, SlackVerdict, SleepMeasurement,
@@ -20,6 +21,7 @@ pub struct SleepDocument<'a> {
     cpu: Option<u16>,
     slack_ns: u64,
     cpu_clock_ns: u64,
+    usage: Option<UsageDocument>,
     /// One per method and slack.
     pub methods: Vec<MethodDocument>,
     block_rounds: usize,
@@ -130,6 +132,7 @@ impl<'a> SleepDocument<'a> {
             cpu: m.cpu,
             slack_ns: m.slack_ns,
             cpu_clock_ns: m.cpu_clock_ns,
+            usage: m.usage.map(UsageDocument::from),
             methods: m.methods.iter().map(|method| MethodDocument::new(method, m)).collect(),
             block_rounds: comparison.blocks.length,
             resamples: comparison.blocks.resamples,

@@ -43,6 +43,8 @@ impl Bins {
         let needed = borders.partition_point(|&border| border < end);
         borders.truncate(needed + 1);
         if borders.last().is_none_or(|&last| last < end) {
+            // The last one, made wider rather than one of a sliver added.
+            borders.truncate(borders.len().saturating_sub(1).max(1));
             borders.push(end.div_ceil(unit) * unit);
         }
         let narrowed = borders.into_iter().map(|ns| u64::try_from(ns).unwrap_or(u64::MAX));

@@ -21,7 +21,7 @@ impl SignedScale {
         let most = from.abs().max(to);
         let typical = typical_ns.abs().clamp(1.0, most.max(1.0));
         let is_linear = most / typical < 10f64.powf(LINEAR_DECADES);
-        let linear_to_ns = (!is_linear).then(|| 10f64.powf(typical.log10().floor()));
+        let linear_to_ns = (!is_linear).then(|| 10f64.powf(typical.log10().round()));
         let bent = |ns| bend(ns, linear_to_ns);
         let room = (bent(to) - bent(from)).max(1e-9) * 0.06;
         let axis = Axis::linear((bent(from) - room, bent(to) + room), ends);

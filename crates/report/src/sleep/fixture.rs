@@ -1,7 +1,7 @@
 //! Sleeps to test with: as in 2021, 54 µs at a slack of 1 ns and 50 µs longer at the default.
 
-use tardy_lab::Policy;
 use tardy_lab::sleep::{MethodMeasurement, Slack, SleepMeasurement};
+use tardy_lab::{Policy, ThreadUsage};
 use tardy_stats::Latencies;
 
 pub(crate) fn measurement(slack_ns: u64, rounds: usize) -> SleepMeasurement {
@@ -23,6 +23,7 @@ pub(crate) fn measurement(slack_ns: u64, rounds: usize) -> SleepMeasurement {
         cpu: None,
         seed: 1,
         cpu_clock_ns: 180,
+        usage: Some(ThreadUsage { minor_faults: 2, ..ThreadUsage::default() }),
         methods,
         notes: vec!["Memory could not be locked.".to_owned()],
     }

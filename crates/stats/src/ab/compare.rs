@@ -22,7 +22,11 @@ const POWER: f64 = 0.8;
 const REACHED_MIN: f64 = 20.0;
 
 /// The most exchanges: beyond, a p is as small as anybody needs.
-const EXCHANGES_MAX: f64 = 200_000.0;
+const EXCHANGES_MAX: usize = 200_000;
+
+/// The most drawings: the ends of an interval are then known to a hundredth of its width, and the
+/// figures drawn take 40 MB.
+const DRAWINGS_MAX: usize = 20_000;
 
 /// Compares two samples: their means, their quantiles, and which tends to be larger.
 ///
@@ -30,7 +34,8 @@ const EXCHANGES_MAX: f64 = 200_000.0;
 /// the intervals ([`Basis::Blocks`]); otherwise single values are taken for independent, and p and
 /// intervals are the classical ones ([`Basis::Values`]). In [`Comparison::ranks`] A is the first:
 /// its `a` is the probability that one of A is larger than one of B. Where the samples differ in
-/// resolution, the finer one is first rounded down to the coarser's grid.
+/// resolution, the finer one is first rounded down to the coarser's grid; where all values are multiples
+/// of something more, as those of a clock that ticks coarsely, that is the resolution.
 ///
 /// The time it takes grows with `resamples` × blocks × distinct values, not with the number of
 /// values: 2000 × 128 × 500 take about 0.3 s.
@@ -95,7 +100,10 @@ impl Unadjusted {
             ([a, b], width)
         };
         let work = Work {
-            grouped: sides.each_ref().map(|side| Grouped::new(&side.whole, width)),
+            whole: sides.each_ref().map(|side| Grouped::new(&side.whole, width)),
+            blocks: sides
+                .each_ref()
+                .map(|side| side.blocks.iter().map(|block| Grouped::new(block, width)).collect()),
             all: Counted::merged(sides.each_ref().map(|side| &side.whole)),
             basis: basis(&sides[0], &sides[1]),
             is_paired: question.paired && are_pairs(sides[0].blocks.len(), sides[1].blocks.len()),
@@ -217,7 +225,8 @@ fn too_few(sample: &Sample) -> Option<String> {
 /// What a comparison works on.
 struct Work<'a> {
     sides: &'a [Prepared; 2],
-    grouped: [Grouped<'a>; 2],
+    whole: [Grouped<'a>; 2],
+    blocks: [Vec<Grouped<'a>>; 2],
     all: Counted,
     width: u64,
     basis: Basis,
@@ -236,8 +245,7 @@ impl Work<'_> {
         if self.sides.iter().any(|side| side.whole.is_empty()) {
             return vec![];
         }
-        let own =
-            |at: usize, q| Own::new(&self.sides[at], &self.grouped[at], self.width, q, self.basis);
+        let own = |at: usize, q| Own::new(&self.whole[at], &self.blocks[at], q, self.basis);
         quantiles
             .into_iter()
             .map(|q| (q, [own(0, q), own(1, q)]))
@@ -292,7 +300,8 @@ impl Work<'_> {
         if self.basis == Basis::Blocks {
             let rows: Vec<Rows> = asked.iter().map(|&test| self.rows(test)).collect();
             let least = REACHED_MIN * tests as f64 / question.alpha;
-            let times = question.resamples.max(least.min(EXCHANGES_MAX) as usize);
+            // A float that is too large, or none, becomes the most or 0.
+            let times = question.resamples.max(least as usize).min(EXCHANGES_MAX);
             return Rows::p(&rows, times, question.seed);
         }
         let counts = self.sides.each_ref().map(|side| side.whole.count() as f64);
@@ -332,7 +341,7 @@ impl Work<'_> {
                 quantiles.sort_by(f64::total_cmp);
                 quantiles.dedup();
                 let [a, b] = self.sides;
-                let random = (question.resamples, question.seed);
+                let random = (question.resamples.min(DRAWINGS_MAX), question.seed);
                 let drawn = resample((a, b), self.width, &quantiles, self.is_paired, random);
                 let interval = |&(q, [a, b]): &(f64, [Own; 2])| {
                     let figure = quantiles.partition_point(|&other| other < q) + 1;

@@ -37,6 +37,18 @@ impl<'a> Grouped<'a> {
         ns as f64 + self.width * ((aim - below) / count as f64 - 0.5)
     }
 
+    /// How many lie above `bound`; a class that it cuts counts by its share.
+    pub(super) fn above(&self, bound: f64) -> f64 {
+        let half = self.width / 2.0;
+        let at = self.classes.partition_point(|&(ns, _)| ns as f64 + half <= bound);
+        let below = if at == 0 { 0 } else { self.up_to[at - 1] };
+        // Only classes closer to each other than their width are cut together.
+        let cut = self.classes[at..].iter().take_while(|&&(ns, _)| ns as f64 - half < bound);
+        let not_above: f64 =
+            cut.map(|&(ns, count)| count as f64 * (1.0 - share_above(ns, self.width, bound))).sum();
+        (self.count() - below) as f64 - not_above
+    }
+
     /// How many are up to each class, with its value.
     pub(super) fn classes_up_to(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.classes.iter().zip(&self.up_to).map(|(&(ns, count), &up_to)| (ns, count, up_to))
@@ -68,8 +80,10 @@ mod tests {
                 .map(|&(ns, count)| count as f64 * share_above(ns, 1000.0, bound))
                 .sum();
             assert!((above / 100.0 - (1.0 - q)).abs() < 1e-9, "{q}: {above}");
+            assert!((grouped.above(bound) - above).abs() < 1e-9);
         }
         assert!(Grouped::new(&Counted::default(), 1).quantile(0.5).abs() < f64::EPSILON);
         assert!((grouped.quantile(-1.0) - 500.0).abs() < 1e-9);
+        assert!((grouped.above(0.0) - 100.0).abs() < 1e-9 && grouped.above(1e9).abs() < 1e-9);
     }
 }

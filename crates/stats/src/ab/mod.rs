@@ -47,7 +47,8 @@ pub struct Question {
     pub quantiles: Vec<f64>,
     /// The chance of even one false alarm among all of a comparison's tests that is accepted.
     pub alpha: f64,
-    /// How often blocks are drawn anew, and exchanged.
+    /// How often blocks are drawn anew (at most 20,000 times), and exchanged (more often where the
+    /// correction for many tests asks for a smaller p; at most 200,000 times).
     pub resamples: usize,
     /// Chooses the random numbers.
     pub seed: u64,

@@ -2,7 +2,7 @@
 
 use super::compare::sane_quantiles;
 use super::normal::t_quantile;
-use super::prepared::Prepared;
+use super::prepared::{Prepared, prepare};
 use super::score::Score;
 use super::{BLOCKS_MIN, Question, Test, VALUES_MIN};
 use crate::{Counted, Sample};
@@ -55,7 +55,7 @@ const PARTS: u64 = 1_000_000;
 ///
 /// A pilot of k blocks knows σ to about 1/√(2k) of itself, and k only to twice that.
 pub fn needed(pilot: &Sample, effect: Effect, power: f64, question: &Question) -> Vec<Needed> {
-    let side = Prepared::new(pilot, pilot.resolution_ns.max(1));
+    let (side, _, width) = prepare(pilot, pilot);
     let (share, ns) = match effect {
         Effect::Shift { ns } => (1.0, ns),
         Effect::Late { share, ns } => (share.clamp(0.0, 1.0), ns),
@@ -67,7 +67,7 @@ pub fn needed(pilot: &Sample, effect: Effect, power: f64, question: &Question) -
     let alpha = question.alpha / (quantiles.len() + 2) as f64;
     let mut tests = vec![Test::Mean, Test::Ranks];
     tests.extend(quantiles.into_iter().map(Test::Quantile));
-    let plan = Plan { side: &side, share, ns, width: pilot.resolution_ns.max(1), alpha, power };
+    let plan = Plan { side: &side, share, ns, width, alpha, power };
     let mut needed: Vec<Needed> = tests.into_iter().filter_map(|test| plan.needed(test)).collect();
     needed.sort_by_key(|needed| needed.values);
     needed

@@ -14,8 +14,27 @@ pub(super) struct Prepared {
 /// Both sides on the coarser one's grid, so that a file's bins, which round down, are not compared
 /// with exact values, which do not: (A, B, width of the grid).
 pub(super) fn prepare(a: &Sample, b: &Sample) -> (Prepared, Prepared, u64) {
-    let width = a.resolution_ns.max(b.resolution_ns).max(1);
-    (Prepared::new(a, width), Prepared::new(b, width), width)
+    let declared = a.resolution_ns.max(b.resolution_ns).max(1);
+    let (a, b) = (Prepared::new(a, declared), Prepared::new(b, declared));
+    let width = tick(&Counted::merged([&a.whole, &b.whole])).max(declared);
+    (a, b, width)
+}
+
+/// Fewer distinct values than this do not show at what distance they come.
+const TICKS_MIN: usize = 10;
+
+/// The distance that all values are multiples of, from each other: more than 1 where a clock ticks
+/// coarsely, or where it was not said that a file has bins.
+pub(super) fn tick(counted: &Counted) -> u64 {
+    let classes = counted.classes();
+    if classes.len() < TICKS_MIN {
+        return 1;
+    }
+    classes.windows(2).fold(0, |tick, pair| gcd(tick, pair[1].0 - pair[0].0))
+}
+
+fn gcd(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { gcd(other, one % other) }
 }
 
 /// What may be taken for independent in two samples of so many blocks.
@@ -57,6 +76,14 @@ mod tests {
         let coarse = Sample::unordered("coarse", Counted::new([(1000, 1), (2000, 2)]), 1000);
         let (fine, coarse, width) = prepare(&fine, &coarse);
         assert_eq!((width, &fine.whole), (1000, &coarse.whole));
+    }
+
+    #[test]
+    fn a_coarse_clock_shows() {
+        let ticks = Counted::of_values((3..20).map(|tick| 7 + tick * 52));
+        assert_eq!(tick(&ticks), 52);
+        assert_eq!(tick(&Counted::of_values((0..20).map(|at| at * at))), 1);
+        assert_eq!(tick(&Counted::of_values([0, 5000])), 1, "two values are no grid");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Quantiles of one side, and the difference of two, with intervals.
 
 use super::Basis;
-use super::grouped::{Grouped, share_above};
+use super::grouped::Grouped;
 use super::normal::t_quantile;
 use super::prepared::{Prepared, basis};
 use crate::{Interval, Quantile, Sample};
@@ -20,40 +20,24 @@ impl Own {
     /// 1952: the error of the share above the quantile found, turned into values. On
     /// [`Basis::Blocks`] that error is the blocks', never less than that of independent values,
     /// because few blocks may be alike by chance; on [`Basis::Values`] it is the binomial one.
-    pub(super) fn new(
-        side: &Prepared,
-        grouped: &Grouped,
-        width: u64,
-        q: f64,
-        basis: Basis,
-    ) -> Self {
-        let n = grouped.count() as f64;
-        let value = grouped.quantile(q);
+    pub(super) fn new(whole: &Grouped, blocks: &[Grouped], q: f64, basis: Basis) -> Self {
+        let n = whole.count() as f64;
+        let value = whole.quantile(q);
         let single = (q * (1.0 - q) / n).sqrt();
         let (error, freedom) = match basis {
             Basis::Values => (single, f64::INFINITY),
             Basis::Blocks => {
-                let k = side.blocks.len() as f64;
-                let squares: f64 = side
-                    .blocks
-                    .iter()
-                    .map(|block| {
-                        let above: f64 = block
-                            .classes()
-                            .iter()
-                            .map(|&(ns, count)| count as f64 * share_above(ns, width as f64, value))
-                            .sum();
-                        (above - (1.0 - q) * block.count() as f64).powi(2)
-                    })
-                    .sum();
+                let k = blocks.len() as f64;
+                let away = |block: &Grouped| block.above(value) - (1.0 - q) * block.count() as f64;
+                let squares: f64 = blocks.iter().map(|block| away(block).powi(2)).sum();
                 ((k / (k - 1.0) * squares).sqrt().max(single * n) / n, k - 1.0)
             }
         };
         let half = t_quantile(0.975, freedom) * error;
-        let low = grouped.quantile(q - half);
+        let low = whole.quantile(q - half);
         // As many values above as make up the one that the quantile falls between.
         let above = q + half + 1.0 / n;
-        let high = if above < 1.0 { grouped.quantile(above) } else { f64::INFINITY };
+        let high = if above < 1.0 { whole.quantile(above) } else { f64::INFINITY };
         Self { value, low, high }
     }
 
@@ -77,7 +61,8 @@ pub fn quantile(sample: &Sample, q: f64) -> Option<Quantile> {
         return None;
     }
     let basis = basis(&side, &side);
-    Some(Own::new(&side, &Grouped::new(&side.whole, width), width, q, basis).rounded(&side, q))
+    let blocks: Vec<Grouped> = side.blocks.iter().map(|block| Grouped::new(block, width)).collect();
+    Some(Own::new(&Grouped::new(&side.whole, width), &blocks, q, basis).rounded(&side, q))
 }
 
 /// `b` − `a` of independent samples from their own intervals: the distances to their ends, as errors
@@ -98,7 +83,8 @@ mod tests {
 
     fn own(series: &[u64], q: f64, basis: Basis) -> Own {
         let side = Prepared::new(&Sample::of_series("a", series, 10), 1);
-        Own::new(&side, &Grouped::new(&side.whole, 1), 1, q, basis)
+        let blocks: Vec<Grouped> = side.blocks.iter().map(|block| Grouped::new(block, 1)).collect();
+        Own::new(&Grouped::new(&side.whole, 1), &blocks, q, basis)
     }
 
     #[test]

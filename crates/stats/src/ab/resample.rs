@@ -6,9 +6,9 @@ use super::prepared::Prepared;
 use crate::{Counted, Interval};
 
 /// A class of the common grid holds at most this share of the values below it, or of those above,
-/// whichever are fewer: what is drawn anew is interpolated within a class, and a 256th of a tail is
-/// far within the chance of drawing it.
-const TAIL_SHARE: u64 = 256;
+/// whichever are fewer: what is drawn anew is interpolated within a class, and a 128th of a tail is
+/// well within the chance of drawing it.
+const TAIL_SHARE: u64 = 128;
 
 /// Both sides' means and quantiles, as observed and as drawn anew.
 pub(super) struct Drawn {
@@ -121,10 +121,54 @@ impl Grid {
     }
 }
 
+/// Adding a number wherever it belongs costs about this many times what adding one after the other
+/// does.
+const SCATTER_COST: usize = 4;
+
+/// How many values of a block each class of the grid has.
+enum Row {
+    /// Of every class.
+    Dense(Vec<u64>),
+    /// Of those that have any, with their places: short blocks have few.
+    Sparse(Vec<(u32, u64)>),
+}
+
+impl Row {
+    fn new(block: &Counted, grid: &Grid) -> Self {
+        let mut row = vec![0; grid.last.len()];
+        let mut class = 0;
+        for &(ns, count) in block.classes() {
+            class += grid.last[class..].partition_point(|&last| last < ns);
+            row[class] += count;
+        }
+        let places = (0..).zip(&row).filter(|&(_, &count)| count > 0);
+        let sparse: Vec<(u32, u64)> = places.map(|(place, &count)| (place, count)).collect();
+        if sparse.len() * SCATTER_COST < row.len() {
+            Self::Sparse(sparse)
+        } else {
+            Self::Dense(row)
+        }
+    }
+
+    fn add_to(&self, totals: &mut [u64]) {
+        match self {
+            Self::Dense(row) => {
+                for (total, count) in totals.iter_mut().zip(row) {
+                    *total += count;
+                }
+            }
+            Self::Sparse(row) => {
+                for &(place, count) in row {
+                    totals[place as usize] += count;
+                }
+            }
+        }
+    }
+}
+
 /// One side's blocks on the grid.
 struct Side {
-    /// Per block, how many values each class has.
-    rows: Vec<Vec<u64>>,
+    rows: Vec<Row>,
     /// Per block, the sum of its values from the side's mean.
     sums: Vec<f64>,
     counts: Vec<u64>,
@@ -134,20 +178,11 @@ struct Side {
 impl Side {
     fn new(side: &Prepared, grid: &Grid) -> Self {
         let mean = side.whole.mean_ns();
-        let row = |block: &Counted| {
-            let mut row = vec![0; grid.last.len()];
-            let mut class = 0;
-            for &(ns, count) in block.classes() {
-                class += grid.last[class..].partition_point(|&last| last < ns);
-                row[class] += count;
-            }
-            row
-        };
         let sum = |block: &Counted| -> f64 {
             block.classes().iter().map(|&(ns, count)| count as f64 * (ns as f64 - mean)).sum()
         };
         Self {
-            rows: side.blocks.iter().map(row).collect(),
+            rows: side.blocks.iter().map(|block| Row::new(block, grid)).collect(),
             sums: side.blocks.iter().map(sum).collect(),
             counts: side.blocks.iter().map(Counted::count).collect(),
             mean,
@@ -161,9 +196,7 @@ impl Side {
         to(0, self.mean + sum / n as f64);
         let mut totals = vec![0u64; grid.last.len()];
         for &block in drawn {
-            for (total, count) in totals.iter_mut().zip(&self.rows[block]) {
-                *total += count;
-            }
+            self.rows[block].add_to(&mut totals);
         }
         let mut classes = totals.iter().zip(&grid.ends);
         let (mut below, mut count, mut ends) = (0, 0, (0.0, 0.0));
@@ -197,6 +230,19 @@ mod tests {
         let grid = Grid::new(&many, 1);
         assert!(grid.last.len() < 6000, "{}", grid.last.len());
         assert_eq!(grid.last.last(), Some(&2_999_997));
+    }
+
+    #[test]
+    fn short_blocks_and_long_ones_add_up_alike() {
+        let grid = Grid::new(&Counted::of_values(0..100), 1);
+        let (short, long) = (Counted::of_values([3, 3, 99]), Counted::of_values(0..100));
+        let (short, long) = (Row::new(&short, &grid), Row::new(&long, &grid));
+        assert!(matches!((&short, &long), (Row::Sparse(_), Row::Dense(_))));
+        let mut totals = vec![0; grid.last.len()];
+        for row in [&short, &long] {
+            row.add_to(&mut totals);
+        }
+        assert_eq!((totals.iter().sum::<u64>(), totals[3], totals[99], totals[98]), (103, 3, 2, 1));
     }
 
     #[test]

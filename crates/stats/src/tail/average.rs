@@ -67,9 +67,9 @@ impl Average {
         Some(Self { parts, n: counted.count() as f64, extremal_index, values, reaching })
     }
 
-    /// The shape that is not surpassed with the probability `share`, of the lowest threshold.
-    pub(super) fn shape(&self, share: f64) -> f64 {
-        self.parts[0].posterior.shape(share)
+    /// The shape that is not surpassed with `probability`, of the lowest threshold.
+    pub(super) fn shape(&self, probability: f64) -> f64 {
+        self.parts[0].posterior.shape(probability)
     }
 
     /// What the maximum of `of` further ones does not surpass with the chance `p`. `None` where

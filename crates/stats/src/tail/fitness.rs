@@ -114,7 +114,9 @@ fn orthonormal(vectors: [Vec<f64>; 3]) -> Vec<Vec<f64>> {
         }
         let left = dot(&vector, &vector).sqrt();
         if left > 1e-6 * length {
-            vector.iter_mut().for_each(|v| *v /= left);
+            for v in &mut vector {
+                *v /= left;
+            }
             basis.push(vector);
         }
     }

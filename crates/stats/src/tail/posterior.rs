@@ -63,27 +63,36 @@ impl Posterior {
         if !(sum > 0.0 && sum.is_finite()) {
             return None;
         }
-        points.iter_mut().for_each(|point| point.1 /= sum);
+        for point in &mut points {
+            point.1 /= sum;
+        }
         points.retain(|point| point.1 > NEGLIGIBLE);
         Some(Self { points })
     }
 
     /// The mean of `of` over all.
     pub(super) fn mean(&self, of: impl Fn(Gpd) -> f64) -> f64 {
-        self.points.iter().map(|&(gpd, probability)| probability * of(gpd)).sum()
+        self.points.iter().map(|&(gpd, weight)| weight * of(gpd)).sum()
     }
 
-    /// The shape that is not surpassed with the probability `share`.
-    pub(super) fn shape(&self, share: f64) -> f64 {
-        let mut shapes: Vec<(f64, f64)> =
-            self.points.iter().map(|&(gpd, probability)| (gpd.shape, probability)).collect();
-        shapes.sort_by(|one, two| one.0.total_cmp(&two.0));
+    /// The shape that is not surpassed with `probability`.
+    pub(super) fn shape(&self, probability: f64) -> f64 {
+        // Points of one row of the grid have one shape and follow each other. Up to it goes half of
+        // what the row has; between rows, a straight line.
         let mut below = 0.0;
-        let at = shapes.iter().find(|(_, probability)| {
-            below += probability;
-            below >= share
-        });
-        at.or(shapes.last()).map_or(f64::NAN, |&(shape, _)| shape)
+        let mut last: Option<(f64, f64)> = None;
+        for row in self.points.chunk_by(|one, two| (one.0.shape - two.0.shape).abs() < 1e-12) {
+            let shape = row[0].0.shape;
+            let own: f64 = row.iter().map(|point| point.1).sum();
+            let up_to = below + own / 2.0;
+            if up_to >= probability {
+                let Some((from, at)) = last else { return shape };
+                return from + (shape - from) * (probability - at) / (up_to - at);
+            }
+            last = Some((shape, up_to));
+            below += own;
+        }
+        last.map_or(f64::NAN, |(shape, _)| shape)
     }
 }
 

@@ -151,9 +151,9 @@ mod tests {
 
     #[test]
     fn tests_stop_at_the_first_that_hold() {
-        assert_eq!(forward_stop(&[0.002, 0.3, 0.01, 0.6, 0.3, 0.9]), 3);
-        assert_eq!(forward_stop(&[0.7, 0.02]), 0, "the highest is kept where it can be");
-        assert_eq!(forward_stop(&[0.7, 0.002]), 2);
+        assert_eq!(forward_stop(&[0.002, 0.004, 0.01, 0.6, 0.3, 0.9]), 3);
+        assert_eq!(forward_stop(&[0.7, 0.2]), 0);
+        assert_eq!(forward_stop(&[0.002, 0.002]), 2);
     }
 
     #[test]

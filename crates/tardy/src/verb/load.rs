@@ -6,14 +6,17 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::Progress;
 use clap::Args;
+use std::io::Write;
 use std::time::{Duration, Instant};
-use tardy_lab::load::{Spec, Work};
+use tardy_lab::load::{KNOWN, RECIPES, Spec, Work};
+
+/// As wide as lines of help are at most, less what they are set in.
+const LINE_COLUMNS: usize = 92;
 
 /// Flags of `tardy load`.
 #[derive(Debug, Args)]
 pub(crate) struct Load {
-    /// What runs: storm:N (N threads that sleep 0–1 ms again and again); loads join with +
-    #[arg(value_name = "LOAD")]
+    #[arg(value_name = "LOAD|list", help = help("What runs; `list` shows all loads and mixes"))]
     load: String,
 
     /// Run its threads under SCHED_FIFO at this priority (their timers then expire in hard
@@ -29,19 +32,37 @@ pub(crate) struct Load {
     output: Output,
 }
 
-/// Reads a load as the user wrote it.
-pub(crate) fn parse(load: &str, fifo: Option<u8>) -> Result<Spec, Failure> {
+/// What the help of a flag says that takes loads.
+pub(crate) fn help(what: &str) -> String {
+    let names: Vec<_> = KNOWN.iter().map(|kind| kind.name).collect();
+    format!(
+        "{what}. Loads are {}; several join with +, as in storm:40+hackbench+net (`tardy load list` \
+         tells of each)",
+        names.join(", ")
+    )
+}
+
+/// Reads a load as the user wrote it. Says which loads `fifo` is not for.
+pub(crate) fn parse(load: &str, fifo: Option<u8>, output: &Output) -> Result<Spec, Failure> {
     let wrong = |error: tardy_lab::load::SpecError| Failure::usage(error.to_string());
     let spec: Spec = load.parse().map_err(wrong)?;
-    match fifo {
-        None => Ok(spec),
-        Some(prio) => spec.with_option(&format!("fifo={prio}")).map_err(wrong),
+    let Some(prio) = fifo else { return Ok(spec) };
+    let option = format!("fifo={prio}");
+    let with_it = spec.with_option(&option).map_err(wrong)?;
+    for (before, after) in spec.parts().zip(with_it.parts()) {
+        if before == after && !before.contains(&option) {
+            output.remark(&format!("note: --fifo is not for {before}"));
+        }
     }
+    Ok(with_it)
 }
 
 impl Load {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        let spec = parse(&self.load, self.fifo)?;
+        if self.load == "list" {
+            return list(&self.output);
+        }
+        let spec = parse(&self.load, self.fifo, &self.output)?;
         let interrupt = Interrupt::catch()?;
         let running = spec.start()?;
         let threads = running.tids().len();
@@ -50,7 +71,7 @@ impl Load {
         let over = |elapsed| self.duration.is_some_and(|duration| elapsed >= duration);
         let is_over = || running.over_after().is_some();
         while !interrupt.is_asked() && !over(begun.elapsed()) && !is_over() {
-            progress.show(begun.elapsed(), in_words(&spec, &running.work()));
+            progress.show(begun.elapsed(), in_words(&spec, &running.work(), begun.elapsed()));
             std::thread::sleep(Duration::from_millis(100));
         }
         let seconds = running.over_after().unwrap_or(begun.elapsed()).as_secs_f64();
@@ -77,9 +98,13 @@ impl Load {
         } else {
             println!("{spec}: {threads} threads, {seconds:.1} s");
             for (load, work) in spec.parts().zip(&work) {
-                for Work { unit, count } in work {
-                    println!("  {load}: {count} {unit}, {:.0} a second", *count as f64 / seconds);
-                }
+                let done: Vec<_> = work
+                    .iter()
+                    .map(|Work { unit, count }| {
+                        format!("{count} {unit}, {:.0} a second", *count as f64 / seconds)
+                    })
+                    .collect();
+                println!("  {load}: {}", done.join("; "));
             }
             for note in notes {
                 eprintln!("note: {note}");
@@ -89,9 +114,64 @@ impl Load {
     }
 }
 
-fn in_words(spec: &Spec, work: &[Vec<Work>]) -> String {
-    let words = spec.parts().zip(work).flat_map(|(load, work)| {
-        work.iter().map(move |Work { unit, count }| format!("{load}: {count} {unit}"))
+/// What each load has done, a second, for a line that changes.
+fn in_words(spec: &Spec, work: &[Vec<Work>], elapsed: Duration) -> String {
+    // Nothing is nothing, however little time has passed.
+    let seconds = elapsed.as_secs_f64().max(1e-3);
+    let words = spec.parts().zip(work).map(|(load, work)| {
+        let rates = work
+            .iter()
+            .map(|Work { unit, count }| format!("{} {unit}/s", short(*count as f64 / seconds)));
+        format!("{load}: {}", rates.collect::<Vec<_>>().join(" "))
     });
-    words.collect::<Vec<_>>().join(", ")
+    words.collect::<Vec<_>>().join(" | ")
+}
+
+/// Three digits or so.
+fn short(number: f64) -> String {
+    match number {
+        0.0..1e4 => format!("{number:.0}"),
+        1e4..1e7 => format!("{:.0}k", number / 1e3),
+        1e7..1e10 => format!("{:.0}M", number / 1e6),
+        _ => format!("{:.0}G", number / 1e9),
+    }
+}
+
+/// All loads that there are, and all mixes.
+fn list(output: &Output) -> Result<Outcome, Failure> {
+    if output.json {
+        let loads = KNOWN.iter().map(|kind| {
+            serde_json::json!({ "name": kind.name, "usage": kind.usage, "summary": kind.summary })
+        });
+        let mixes = RECIPES.iter().map(|recipe| {
+            serde_json::json!({
+                "name": recipe.name, "loads": recipe.loads, "source": recipe.source,
+            })
+        });
+        let document = serde_json::json!({
+            "schema": "tardy.loads/1",
+            "loads": loads.collect::<Vec<_>>(),
+            "mixes": mixes.collect::<Vec<_>>(),
+        });
+        crate::output::write_json(&document, None)?;
+        return Ok(Outcome::Fine);
+    }
+    let mut text = String::new();
+    let mut entry = |head: &str, words: &[&str]| {
+        text += &format!("{head}\n");
+        for words in words {
+            for line in textwrap::wrap(words, LINE_COLUMNS) {
+                text += &format!("    {line}\n");
+            }
+        }
+    };
+    for kind in KNOWN {
+        entry(kind.usage, &[kind.summary]);
+    }
+    for recipe in RECIPES {
+        entry(&format!("mix:{} = {}", recipe.name, recipe.loads), &[recipe.source]);
+    }
+    text += "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.\n";
+    crate::output::writer(None)?.write_all(text.as_bytes())?;
+    Ok(Outcome::Fine)
 }

@@ -33,8 +33,11 @@ pub(crate) struct Run {
     #[arg(short = 'D', long, default_value = "10s", value_parser = arguments::duration)]
     duration: Duration,
 
-    /// What runs meanwhile: storm:N (N threads that sleep 0–1 ms again and again), or none
-    #[arg(long, default_value = "storm:40")]
+    #[arg(
+        long,
+        default_value = "storm:40",
+        help = load::help("What runs meanwhile, or none")
+    )]
     load: String,
 
     /// Run the load's threads under SCHED_FIFO at this priority
@@ -77,7 +80,7 @@ struct Results {
 impl Run {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
-        let load = load::parse(&self.load, self.fifo)?;
+        let load = load::parse(&self.load, self.fifo, &self.output)?;
         let host = Host::probe();
         self.output.remark(&host.summary());
         let folder = output::recording_folder(self.out.as_deref(), "run")?;

@@ -202,7 +202,7 @@ impl Load for Timers {
         let timers = *self;
         let posts = (0..self.threads).map(|index| Post {
             name: format!("{}-{index:02}", self.way.name),
-            unit: self.way.unit,
+            unit: Some(self.way.unit),
             work: Box::new(move |duty| {
                 if let Some(slack_ns) = timers.slack_ns {
                     set_current_timer_slack(Some(slack_ns))?;

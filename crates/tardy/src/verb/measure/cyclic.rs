@@ -11,7 +11,7 @@ use crate::verb::record::RecorderFlags;
 use clap::{Args, ValueEnum};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tardy_host::Host;
 use tardy_lab::cyclic::{self, Affinity, LiveFigures, Phase, Plan, Prepared, Running};
@@ -125,8 +125,7 @@ pub(super) struct Cyclic {
     #[arg(short, long, value_name = "N")]
     loops: Option<u64>,
 
-    /// A load meanwhile: storm:40
-    #[arg(long, value_name = "LOAD")]
+    #[arg(long, value_name = "LOAD", help = load::help("What runs meanwhile"))]
     load: Option<String>,
 
     /// Print a histogram of whole µs up to this after the end
@@ -178,6 +177,25 @@ pub(crate) fn attend(
     (running.snapshot(), begun.elapsed())
 }
 
+/// Begins to record the measuring threads to `folder`, where one is given.
+pub(super) fn begin_session(
+    folder: Option<&Path>,
+    recorder: &RecorderFlags,
+    prepared: &mut Prepared,
+    output: &Output,
+) -> Result<Option<Session>, Failure> {
+    let Some(folder) = folder else { return Ok(None) };
+    let request = crate::session::Request {
+        marks: prepared.take_marks(),
+        ..recorder.request(folder.to_owned())
+    };
+    let session = Session::begin(&Host::probe(), request)?;
+    for note in &session.notes {
+        output.remark(note);
+    }
+    Ok(Some(session))
+}
+
 fn in_words(figures: &[LiveFigures]) -> String {
     let figures: Vec<_> = figures.iter().filter(|thread| thread.count > 0).collect();
     let us = |ns: u64| ns / 1000;
@@ -203,9 +221,11 @@ impl Cyclic {
             marks: self.record.is_some(),
             ..self.cyclic.plan(self.duration)?
         };
-        let load = self.load.as_deref().map(|load| load::parse(load, None)).transpose()?;
+        let load =
+            self.load.as_deref().map(|load| load::parse(load, None, &self.output)).transpose()?;
         let mut prepared = cyclic::prepare(&plan)?;
-        let session = self.begin_session(&mut prepared)?;
+        let session =
+            begin_session(self.record.as_deref(), &self.recorder, &mut prepared, &self.output)?;
         let load = load.map(|load| load.start()).transpose()?;
         let running = prepared.start();
         let quiet = self.output.quiet || self.output.json;
@@ -225,19 +245,6 @@ impl Cyclic {
         }
         let broken = measurement.broken_by.is_some();
         Ok(if broken { Outcome::BoundExceeded } else { Outcome::Fine })
-    }
-
-    fn begin_session(&self, prepared: &mut Prepared) -> Result<Option<Session>, Failure> {
-        let Some(folder) = &self.record else { return Ok(None) };
-        let request = crate::session::Request {
-            marks: prepared.take_marks(),
-            ..self.recorder.request(folder.clone())
-        };
-        let session = Session::begin(&Host::probe(), request)?;
-        for note in &session.notes {
-            self.output.remark(note);
-        }
-        Ok(Some(session))
     }
 
     fn tell(&self, measurement: &Measurement, figures: &[LiveFigures]) -> Result<(), Failure> {

@@ -1,9 +1,12 @@
 //! `tardy measure`: a measurement, alone. A kind is a file here and its lines below.
 
+mod boosts;
 mod cyclic;
+mod pi;
 pub(in crate::verb) mod programmed;
 mod rearm;
 mod sleep;
+mod staircase;
 
 pub(crate) use cyclic::{CyclicFlags, attend};
 
@@ -23,8 +26,12 @@ enum What {
     Cyclic(Box<cyclic::Cyclic>),
     /// Ways to sleep for the same time, side by side: which of them differ, and by what
     Sleep(sleep::Sleep),
+    /// Threads of rising period and falling priority on one CPU: how far each strays from its timeline
+    Staircase(Box<staircase::Staircase>),
     /// Ways to move a timeout before it expires, side by side: what a move costs, what is delivered
     Rearm(rearm::Rearm),
+    /// A lock with priority inheritance: what it costs who has a high priority, and whom it boosts
+    Pi(pi::Pi),
 }
 
 impl Measure {
@@ -32,7 +39,9 @@ impl Measure {
         match self.what {
             What::Cyclic(cyclic) => cyclic.execute(),
             What::Sleep(sleep) => sleep.execute(),
+            What::Staircase(staircase) => staircase.execute(),
             What::Rearm(rearm) => rearm.execute(),
+            What::Pi(pi) => pi.execute(),
         }
     }
 }
