@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn columns_that_do_not_fit_go_on_below_with_the_names() {
-        let text = text(&grid(), 60);
+        let text = text(&grid(), 70);
         assert_eq!(text.matches("\n  one").count(), 1, "{text}");
         let text = self::text(&grid(), 40);
         assert_eq!(text.matches("\n  one").count(), 2, "{text}");

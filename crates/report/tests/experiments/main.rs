@@ -4,7 +4,7 @@ mod fixture;
 
 use fixture::Made;
 use std::sync::LazyLock;
-use tardy_experiment::{Comparisons, Fit, Results};
+use tardy_experiment::{Comparisons, Experiment, Fit, Results};
 use tardy_report::json::ExperimentDocument;
 use tardy_report::{
     ExperimentData, Terminal, experiment_page, experiment_sentences, experiment_text,
@@ -237,4 +237,16 @@ fn the_document_has_all_of_it() {
     comparisons[0]["band"].as_array_mut().unwrap().truncate(1);
     comparisons[0]["quantiles"].as_array_mut().unwrap().truncate(1);
     insta::assert_snapshot!("document", serde_json::to_string_pretty(&document).unwrap());
+}
+
+#[test]
+fn the_experiment_of_the_book_is_one() {
+    let book = include_str!("../../../../docs/how-to/experiments.md");
+    let (_, written) = book.split_once("```toml\n").unwrap();
+    let (written, _) = written.split_once("```").unwrap();
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("book.toml");
+    std::fs::write(&file, written).unwrap();
+    let experiment = Experiment::read(&file).unwrap();
+    assert_eq!(experiment.conditions.len(), 3);
+    assert_eq!(experiment.reported["disk"].len(), 2);
 }
