@@ -144,7 +144,7 @@ pub(crate) mod fixture {
     use super::*;
 
     pub(crate) fn run() -> StaircaseRun<'static> {
-        StaircaseRun { load: Some("storm:40"), took: Duration::from_millis(5_000), reference: true }
+        StaircaseRun { load: Some("storm:40"), took: Duration::from_secs(5), reference: true }
     }
 }
 
