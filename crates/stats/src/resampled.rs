@@ -10,6 +10,8 @@ const BLOCKS_MIN: usize = 10;
 #[derive(Clone, Debug)]
 pub struct Resampled {
     whole: Counted,
+    /// The least and the most of each block.
+    ends_ns: Vec<(u64, u64)>,
     means: Vec<f64>,
     /// By the place of the quantile that was asked for.
     quantiles: Vec<Asked>,
@@ -20,9 +22,6 @@ struct Asked {
     q: f64,
     /// Ascending.
     drawn_ns: Vec<u64>,
-    /// In how many blocks the least and the most lie.
-    at_least: usize,
-    at_most: usize,
 }
 
 /// Draws the blocks of a sample anew, as many as there are, each as likely as any other, `resamples`
@@ -49,15 +48,9 @@ pub fn resampled(
         classes.extend(counted.classes().iter().map(|&(ns, count)| (ns, block as u32, count)));
     }
     classes.sort_unstable();
-    let holding = |ns: Option<u64>, end: fn(&Counted) -> Option<u64>| {
-        blocks.iter().filter(|block| end(block) == ns).count()
-    };
-    let at_least = holding(whole.min_ns(), Counted::min_ns);
-    let at_most = holding(whole.max_ns(), Counted::max_ns);
-    let mut asked: Vec<Asked> = quantiles
-        .iter()
-        .map(|&q| Asked { q, drawn_ns: Vec::with_capacity(resamples), at_least, at_most })
-        .collect();
+    let ends_ns = blocks.iter().filter_map(|block| Some((block.min_ns()?, block.max_ns()?)));
+    let mut asked: Vec<Asked> =
+        quantiles.iter().map(|&q| Asked { q, drawn_ns: Vec::with_capacity(resamples) }).collect();
     let mut random = fastrand::Rng::with_seed(seed);
     let mut means = Vec::with_capacity(resamples);
     let mut times = vec![0u64; blocks.len()];
@@ -96,7 +89,7 @@ pub fn resampled(
     for asked in &mut asked {
         asked.drawn_ns.sort_unstable();
     }
-    Some(Resampled { whole, means, quantiles: asked })
+    Some(Resampled { whole, ends_ns: ends_ns.collect(), means, quantiles: asked })
 }
 
 impl Resampled {
@@ -107,20 +100,20 @@ impl Resampled {
     }
 
     /// The quantile at this place of those asked for, with the interval that holds 95 % of those drawn
-    /// anew. An end that is the least or the most of all is told only where four blocks hold that:
-    /// with fewer, one draw in forty or more has none of them, and so the sample does not bound it.
-    /// `None` where no quantile was asked for at that place.
+    /// anew. An end is told only where four blocks reach it: where fewer do, one draw in forty or
+    /// more has none of them, and so the sample does not bound it. `None` where no quantile was asked
+    /// for at that place.
     pub fn quantile(&self, place: usize) -> Option<Quantile> {
         /// e^−4 is less than 2.5 %.
         const BLOCKS_AT_END: usize = 4;
         let asked = self.quantiles.get(place)?;
         let [low_ns, high_ns] = ends(&asked.drawn_ns);
-        let is_low = Some(low_ns) != self.whole.min_ns() || asked.at_least >= BLOCKS_AT_END;
-        let is_high = Some(high_ns) != self.whole.max_ns() || asked.at_most >= BLOCKS_AT_END;
+        let reach_low = self.ends_ns.iter().filter(|block| block.0 <= low_ns).count();
+        let reach_high = self.ends_ns.iter().filter(|block| block.1 >= high_ns).count();
         Some(Quantile {
             ns: self.whole.quantile_ns(asked.q)?,
-            low_ns: is_low.then_some(low_ns),
-            high_ns: is_high.then_some(high_ns),
+            low_ns: (reach_low >= BLOCKS_AT_END).then_some(low_ns),
+            high_ns: (reach_high >= BLOCKS_AT_END).then_some(high_ns),
         })
     }
 

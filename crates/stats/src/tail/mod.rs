@@ -21,7 +21,7 @@ mod threshold;
 
 pub use gpd::Gpd;
 pub use refusal::Refusal;
-pub use threshold::Candidate;
+pub use threshold::{Candidate, above};
 
 use crate::Counted;
 use average::Average;

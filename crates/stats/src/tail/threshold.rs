@@ -37,6 +37,34 @@ pub struct Candidate {
     pub p: f64,
 }
 
+/// Fits and tests what is at or above one threshold: for those who know where the tail begins. A
+/// value stands for all times from it to below the next that can be told apart, `resolution_ns`
+/// later. `None` of fewer than six different values.
+pub fn above(
+    counted: &Counted,
+    threshold_ns: u64,
+    resolution_ns: u64,
+    seed: u64,
+) -> Option<Candidate> {
+    let exceedances = Exceedances::above(counted, threshold_ns, resolution_ns.max(1));
+    (exceedances.filled() >= VALUES_MIN).then(|| candidate(&exceedances, None, seed))
+}
+
+/// The fit of exceedances, sought near `start` too, and its test.
+fn candidate(exceedances: &Exceedances, start: Option<Gpd>, seed: u64) -> Candidate {
+    let (plain, likelihood) = exceedances.fit();
+    let near = start.map(|start| exceedances.fit_from(start));
+    let gpd = near.filter(|near| near.1 > likelihood).map_or(plain, |near| near.0);
+    let fitness = fitness(exceedances, gpd, seed);
+    Candidate {
+        threshold_ns: exceedances.threshold_ns,
+        exceedances: exceedances.count,
+        gpd,
+        statistic: fitness.statistic,
+        p: fitness.p,
+    }
+}
+
 /// What was chosen, and all that were tried.
 pub(super) struct Chosen {
     /// Those that hold, from low to high; at least one.
@@ -62,25 +90,12 @@ pub(super) fn choose(counted: &Counted, resolution_ns: u64, seed: u64) -> Result
     };
     let mut tried: Vec<Candidate> = Vec::new();
     let mut all: Vec<Exceedances> = Vec::new();
-    let mut start: Option<Gpd> = None;
     for &threshold_ns in &thresholds {
         let exceedances = Exceedances::above(counted, threshold_ns, resolution_ns);
         if exceedances.filled() < VALUES_MIN {
             break;
         }
-        let guess = start.unwrap_or(Gpd { scale_ns: exceedances.mean, shape: 0.0 });
-        let (near, near_value) = exceedances.fit_from(guess);
-        let (plain, plain_value) = exceedances.fit();
-        let gpd = if near_value > plain_value { near } else { plain };
-        let fitness = fitness(&exceedances, gpd, seed);
-        start = Some(gpd);
-        tried.push(Candidate {
-            threshold_ns,
-            exceedances: exceedances.count,
-            gpd,
-            statistic: fitness.statistic,
-            p: fitness.p,
-        });
+        tried.push(candidate(&exceedances, tried.last().map(|last| last.gpd), seed));
         all.push(exceedances);
     }
     let Some(last) = tried.last() else {
