@@ -1,6 +1,6 @@
 //! The thread High: it calls for the lock, and measures.
 
-use super::busy_wait::{self, LoadCheck, busy_wait};
+use super::busy_wait::{self, LoadCheck, busy_wait, busy_wait_with};
 use super::plan::{PiError, Plan};
 use super::rounds::{Counted, Round, Rounds};
 use super::{Ended, Shared};
@@ -11,7 +11,6 @@ use nix::sys::resource::{Usage, UsageWho, getrusage};
 use rustix::thread::gettid;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender};
-use tardy_pthread_mutex::MutexError;
 
 /// A round that takes this long is looked at more closely: far beyond what an interrupt takes, far
 /// below what throttling takes by default (50 ms).
@@ -121,9 +120,8 @@ fn measure(
         shared,
         rounds,
         done: 0,
+        long: LongRounds::default(),
         owners_died: 0,
-        long_rounds: 0,
-        long_rounds_preempted: 0,
     };
     let most = plan.rounds.unwrap_or(u64::MAX);
     let mut sleeps = 0;
@@ -134,7 +132,7 @@ fn measure(
         sleeps += switches(&usage()?).voluntary - switches(&before).voluntary;
         turns.rounds.settle();
     }
-    let Turns { rounds, owners_died, long_rounds, long_rounds_preempted, .. } = turns;
+    let Turns { rounds, owners_died, long, .. } = turns;
     if rounds.count() < most && now_ns() >= end_ns {
         shared.end(Ended::Duration);
     }
@@ -143,8 +141,8 @@ fn measure(
         began_ns,
         ended_ns: now_ns(),
         sleeps,
-        long_rounds,
-        long_rounds_preempted,
+        long_rounds: long.count,
+        long_rounds_preempted: long.preempted,
         owners_died,
     })
 }
@@ -156,70 +154,111 @@ struct Turns<'a> {
     rounds: Rounds,
     /// Rounds of all kinds, for the watchdog.
     done: u64,
+    long: LongRounds,
     owners_died: u64,
-    long_rounds: u64,
-    long_rounds_preempted: u64,
 }
 
 impl Turns<'_> {
     /// Rounds that do not count.
-    fn train(&mut self, rounds: u64) -> Result<(), MutexError> {
+    fn train(&mut self, rounds: u64) -> Result<(), PiError> {
         let mut start_ns = now_ns();
         for _ in 0..rounds {
             if self.shared.stop.load(Relaxed) {
                 break;
             }
-            start_ns = self.round(start_ns)?.end_ns;
+            start_ns = self.round(start_ns, |turns| turns.progress())?.end_ns;
         }
         Ok(())
     }
 
     /// Rounds that count, until one of the ends or there is no more room to keep them.
     ///
-    /// Between the end of a round, which is the begin of the next, and that one's call for the lock lies
-    /// nothing but what is needed to keep the round.
+    /// All that is to be done for a round is done within the next one's load without the lock, which
+    /// waits for the clock and hides it: between a round's end, which is the next one's begin, and that
+    /// one's call for the lock lies nothing.
     fn stretch(&mut self, most: u64, end_ns: u64) -> Result<(), PiError> {
-        let mut before = usage()?;
-        let mut left = most - self.rounds.count();
+        let mut left = self.rounds.room().min(most - self.rounds.count());
+        self.long.begin()?;
+        let mut last: Option<Round> = None;
+        let mut is_over = false;
         let mut start_ns = now_ns();
-        while left > 0 && !self.shared.stop.load(Relaxed) {
-            let round = self.round(start_ns)?;
-            left -= 1;
-            let has_room = self.rounds.keep(round);
-            if !has_room || round.end_ns >= end_ns {
-                break;
-            }
+        while left > 0 && !is_over {
+            let round = self.round(start_ns, |turns| {
+                turns.progress();
+                is_over = turns.shared.stop.load(Relaxed);
+                if let Some(last) = last {
+                    is_over |= last.end_ns >= end_ns;
+                    turns.count(last);
+                }
+            })?;
+            last = Some(round);
             start_ns = round.end_ns;
-            if round.end_ns - round.start_ns >= LONG_ROUND_NS + self.loads_ns() {
-                let now = usage()?;
-                self.long_rounds += 1;
-                let lost = switches(&now).involuntary > switches(&before).involuntary;
-                self.long_rounds_preempted += u64::from(lost);
-                before = now;
-                // What it took to ask is no part of the next round.
-                start_ns = now_ns();
-            }
+            left -= 1;
+        }
+        if let Some(last) = last {
+            self.count(last);
         }
         Ok(())
     }
 
-    fn loads_ns(&self) -> u64 {
-        self.locked_wait_ns + self.free_wait_ns
+    fn count(&mut self, round: Round) {
+        self.rounds.keep(round);
+        if round.end_ns - round.start_ns >= LONG_ROUND_NS + self.locked_wait_ns + self.free_wait_ns
+        {
+            self.long.count();
+        }
+    }
+
+    fn progress(&mut self) {
+        self.done += 1;
+        self.shared.rounds.0.store(self.done, Relaxed);
     }
 
     /// One round of the thread's program. The load's own first reading of the clock tells when the call
     /// has returned, so that the round holds no reading that the program did not have.
     #[inline]
-    fn round(&mut self, start_ns: u64) -> Result<Round, MutexError> {
+    fn round(
+        &mut self,
+        start_ns: u64,
+        meanwhile: impl FnOnce(&mut Self),
+    ) -> Result<Round, PiError> {
         let guard = self.shared.mutex.lock()?;
         let locked_ns = busy_wait(self.locked_wait_ns);
-        self.owners_died += u64::from(guard.previous_owner_died());
+        let owner_died = guard.previous_owner_died();
         drop(guard);
-        busy_wait(self.free_wait_ns);
+        busy_wait_with(self.free_wait_ns, || {
+            self.owners_died += u64::from(owner_died);
+            meanwhile(self);
+        });
         let end_ns = now_ns();
-        self.done += 1;
-        self.shared.rounds.0.store(self.done, Relaxed);
         Ok(Round { start_ns, locked_ns, end_ns })
+    }
+}
+
+/// Rounds that took long, and whether High lost its CPU in them.
+#[derive(Default)]
+struct LongRounds {
+    count: u64,
+    preempted: u64,
+    /// How often it had lost it up to the last look.
+    involuntary: u64,
+}
+
+impl LongRounds {
+    fn begin(&mut self) -> Result<(), PiError> {
+        self.involuntary = switches(&usage()?).involuntary;
+        Ok(())
+    }
+
+    /// A round took long. Out of line: it asks the kernel.
+    #[cold]
+    fn count(&mut self) {
+        self.count += 1;
+        // It could be asked when the stretch began.
+        let Ok(usage) = usage() else { return };
+        let involuntary = switches(&usage).involuntary;
+        self.preempted += u64::from(involuntary > self.involuntary);
+        self.involuntary = involuntary;
     }
 }
 

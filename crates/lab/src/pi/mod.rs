@@ -8,7 +8,7 @@
 //!
 //! A round is what the program did, with its readings of the clock and no other: one at the round's end,
 //! which is the next one's begin, and those of the loads. So each time to lock and each round holds one
-//! reading ([`PiMeasurement::clock_ns`]), and the few ns in which a round is kept.
+//! reading ([`PiMeasurement::clock_ns`]); a round is kept within the next one's load.
 //!
 //! Whatever happens to High, the measurement ends: a watchdog above all three ends it when its time is
 //! over or no round ends for [`Plan::stall_max`], and Busy ends by itself soon after.
