@@ -46,6 +46,8 @@ pub struct Run {
     pub hypervisor: Option<String>,
     /// CPUs online.
     pub cpus: u32,
+    /// The kernel's tick rate per second, where it tells.
+    pub hz: Option<u32>,
     /// The kernel's preemption model.
     pub preemption: String,
     /// Settings of the machine that matter for timing, by name, when it was begun.
@@ -73,6 +75,7 @@ impl Run {
             host: facts.hostname.clone(),
             hypervisor: facts.hypervisor.clone(),
             cpus: facts.cpus,
+            hz: facts.hz,
             preemption: facts.preemption.clone(),
             settings: facts.settings.clone(),
             left_out,

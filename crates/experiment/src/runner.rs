@@ -234,6 +234,7 @@ fn measure(
     let mut ask = Ask {
         length: run.length.block(),
         seed: run.seed.wrapping_add(slot.index as u64),
+        hz: run.hz,
         is_over,
         tell,
         observer,

@@ -14,6 +14,7 @@ fn run(rounds: u32) -> Run {
         host: "here".to_owned(),
         hypervisor: None,
         cpus: 2,
+        hz: Some(250),
         preemption: "none".to_owned(),
         settings: BTreeMap::from([("timer_migration".to_owned(), "1".to_owned())]),
         left_out: vec![],

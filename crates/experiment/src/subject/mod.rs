@@ -43,6 +43,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) length: Duration,
     /// Chooses whatever is random in it.
     pub(crate) seed: u64,
+    /// The kernel's tick rate per second, where it tells.
+    pub(crate) hz: Option<u32>,
     /// Whether to end early; then what was measured is thrown away.
     pub(crate) is_over: &'a dyn Fn() -> bool,
     /// To be told the largest latency of this block so far, where that is known, about ten times a

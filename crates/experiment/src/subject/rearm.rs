@@ -79,6 +79,8 @@ impl Subject for Rearm {
         let recorded = ask.observer.map_or(Duration::ZERO, |_| ask.length / RECORDED_SHARE);
         let measurement = self.run(ask, ask.length.saturating_sub(recorded))?;
         let mut found = Yield::default();
+        // The formula for how often a move programs the device needs it.
+        found.figures.extend(ask.hz.map(|hz| Figure::of("", "hz", f64::from(hz))));
         for method in &measurement.methods {
             let figure = |name, value| Figure::of(method.name, name, value);
             found.series.push(Series {

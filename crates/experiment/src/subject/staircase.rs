@@ -26,7 +26,8 @@ struct Staircase {
 
 impl Default for Staircase {
     fn default() -> Self {
-        let staircase::Staircase { threads, period_ns, prio, cpu } = Default::default();
+        let staircase::Staircase { threads, period_ns, prio, cpu } =
+            staircase::Staircase::default();
         Self { threads, period: Interval { ns: period_ns }, prio, cpu }
     }
 }

@@ -166,7 +166,7 @@ impl Turns<'_> {
             if self.shared.stop.load(Relaxed) {
                 break;
             }
-            start_ns = self.round(start_ns, |turns| turns.progress())?.end_ns;
+            start_ns = self.round(start_ns, Turns::progress)?.end_ns;
         }
         Ok(())
     }

@@ -156,22 +156,18 @@ fn list(output: &Output) -> Result<Outcome, Failure> {
         crate::output::write_json(&document, None)?;
         return Ok(Outcome::Fine);
     }
-    let mut text = String::new();
-    let mut entry = |head: &str, words: &[&str]| {
-        text += &format!("{head}\n");
-        for words in words {
-            for line in textwrap::wrap(words, LINE_COLUMNS) {
-                text += &format!("    {line}\n");
-            }
-        }
+    let mut out = crate::output::writer(None)?;
+    let mut entry = |head: &str, words: &str| {
+        writeln!(out, "{head}")?;
+        textwrap::wrap(words, LINE_COLUMNS).iter().try_for_each(|line| writeln!(out, "    {line}"))
     };
     for kind in KNOWN {
-        entry(kind.usage, &[kind.summary]);
+        entry(kind.usage, kind.summary)?;
     }
     for recipe in RECIPES {
-        entry(&format!("mix:{} = {}", recipe.name, recipe.loads), &[recipe.source]);
+        entry(&format!("mix:{} = {}", recipe.name, recipe.loads), recipe.source)?;
     }
-    text += "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.\n";
-    crate::output::writer(None)?.write_all(text.as_bytes())?;
+    writeln!(out, "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.")?;
+    out.flush()?;
     Ok(Outcome::Fine)
 }

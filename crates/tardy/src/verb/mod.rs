@@ -41,7 +41,7 @@ pub(crate) enum Verb {
     Import(import::ImportVerb),
     /// A recording, or its explanation, as a file for other tools
     Export(export::Export),
-    /// The page of a recording again; figures of another tool's histogram
+    /// The page of a recording or an experiment again; figures of another tool's histogram
     Report(report::Report),
     /// Two or more recordings, histograms or experiments: do they differ, by how much, how sure is it
     Compare(compare::Compare),

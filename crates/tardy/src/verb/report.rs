@@ -1,14 +1,16 @@
-//! `tardy report`: the page of a recording again, or the figures of another tool's histogram.
+//! `tardy report`: the page of a recording or an experiment again, or the figures of another tool's histogram.
 
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output;
 use crate::session;
+use crate::verb::experiment::Shown;
 use crate::verb::explain::WatchFlags;
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
+use tardy_experiment::Folder;
 use tardy_explain::Options;
 use tardy_import::histogram;
 use tardy_report::json::HistogramsDocument;
@@ -17,8 +19,8 @@ use tardy_report::{Data, Terminal};
 /// Flags of `tardy report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// The recording's folder, a trace of another tool's, or a file of histograms: cyclictest's, rtla's,
-    /// oslat's, hwlatdetect's
+    /// The folder of a recording or of an experiment, a trace of another tool's, or a file of histograms:
+    /// cyclictest's, rtla's, oslat's, hwlatdetect's
     #[arg(value_name = "REC|FILE")]
     recording: PathBuf,
 
@@ -32,19 +34,22 @@ pub(crate) struct Report {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Of a file of histograms, print one JSON document instead of text
+    /// Of an experiment or a file of histograms, print one JSON document instead of text
     #[arg(long)]
     json: bool,
 }
 
 impl Report {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        if Folder::is_one(&self.recording) {
+            return self.experiment();
+        }
         if self.is_histogram()? {
             return self.histograms();
         }
         if self.json {
             return Err(Failure::usage(
-                "--json is for files of histograms; of a recording, tardy explain --json tells all",
+                "--json is for experiments and files of histograms; of a recording, tardy explain --json tells all",
             ));
         }
         let mut input = Input::open(&self.recording, &self.import)?;
@@ -59,6 +64,20 @@ impl Report {
         });
         output::write_file(&path, &tardy_report::page(&data))?;
         println!("{}", path.display());
+        Ok(Outcome::Fine)
+    }
+
+    /// The page; with `--json` the figures instead.
+    fn experiment(&self) -> Result<Outcome, Failure> {
+        let shown = Shown::read(&self.recording)?;
+        if self.json {
+            shown.tell(true, self.out.as_deref())?;
+            return Ok(Outcome::Fine);
+        }
+        let page = self.out.clone().unwrap_or_else(|| session::page_path(&self.recording));
+        output::write_file(&page, &shown.page())?;
+        shown.tell(false, None)?;
+        println!("{}", page.display());
         Ok(Outcome::Fine)
     }
 

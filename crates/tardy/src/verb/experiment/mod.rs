@@ -1,13 +1,16 @@
 //! `tardy experiment`: conditions side by side.
 
 mod observer;
+mod shown;
 
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::session;
 use clap::Args;
 use observer::Recorder;
+pub(in crate::verb) use shown::Shown;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -122,6 +125,13 @@ impl ExperimentVerb {
                 "Ended early; blocks done are kept. Go on: tardy experiment --resume {}",
                 folder.display()
             ));
+        }
+        let shown = Shown::read(&folder)?;
+        let page = session::page_path(&folder);
+        output::write_file(&page, &shown.page())?;
+        shown.tell(self.output.json, None)?;
+        if !self.output.json {
+            self.output.remark(&format!("page: {}", page.display()));
         }
         Ok(Outcome::Fine)
     }

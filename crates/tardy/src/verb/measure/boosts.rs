@@ -181,6 +181,7 @@ mod tests {
             prev_prio: Prio(40),
             next: LOW,
             next_prio: Prio(120),
+            preempted: false,
         });
         let (lock, unlock) = (enter(futex::LOCK_PI), enter(futex::UNLOCK_PI));
         let (lent, given_back) = (priority(false), priority(true));

@@ -78,7 +78,8 @@ impl Staircase {
     pub(super) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
         let plan = self.plan()?;
-        let load = self.load.as_deref().map(|load| load::parse(load, None)).transpose()?;
+        let load =
+            self.load.as_deref().map(|load| load::parse(load, None, &self.output)).transpose()?;
         let mut prepared = cyclic::prepare(&plan)?;
         let session =
             begin_session(self.record.as_deref(), &self.recorder, &mut prepared, &self.output)?;
