@@ -131,9 +131,10 @@ impl Spec {
         let mut is_had = self.is_none();
         for load in &self.loads {
             let text = load.to_string();
-            let with_it = match is_command(&text) {
-                true => Err(Arguments::split(&text).no_option(option, cmd::USAGE)),
-                false => format!("{text},{option}").parse::<Self>(),
+            let with_it = if is_command(&text) {
+                Err(Arguments::split(&text).no_option(option, cmd::USAGE))
+            } else {
+                format!("{text},{option}").parse::<Self>()
             };
             match with_it {
                 Ok(spec) => {

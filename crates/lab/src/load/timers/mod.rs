@@ -211,9 +211,10 @@ impl Load for Timers {
                 let mut way = (timers.way.make)(&timers)?;
                 duty.begin();
                 while duty.goes_on() {
-                    let after_ns = match timers.is_moved() {
-                        true => timers.due_ns,
-                        false => random.u64(0..=timers.due_ns),
+                    let after_ns = if timers.is_moved() {
+                        timers.due_ns
+                    } else {
+                        random.u64(0..=timers.due_ns)
                     };
                     way.arm(now_ns() + after_ns)?;
                     duty.did(1);
