@@ -156,22 +156,20 @@ fn list(output: &Output) -> Result<Outcome, Failure> {
         crate::output::write_json(&document, None)?;
         return Ok(Outcome::Fine);
     }
-    let mut text = String::new();
-    let mut entry = |head: &str, words: &[&str]| {
-        text += &format!("{head}\n");
-        for words in words {
-            for line in textwrap::wrap(words, LINE_COLUMNS) {
-                text += &format!("    {line}\n");
-            }
-        }
+    let mut lines = vec![];
+    let mut entry = |head: String, words: &str| {
+        lines.push(head);
+        lines.extend(textwrap::wrap(words, LINE_COLUMNS).iter().map(|line| format!("    {line}")));
     };
     for kind in KNOWN {
-        entry(kind.usage, &[kind.summary]);
+        entry(kind.usage.to_owned(), kind.summary);
     }
     for recipe in RECIPES {
-        entry(&format!("mix:{} = {}", recipe.name, recipe.loads), &[recipe.source]);
+        entry(format!("mix:{} = {}", recipe.name, recipe.loads), recipe.source);
     }
-    text += "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.\n";
-    crate::output::writer(None)?.write_all(text.as_bytes())?;
+    lines.push(
+        "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.\n".to_owned(),
+    );
+    crate::output::writer(None)?.write_all(lines.join("\n").as_bytes())?;
     Ok(Outcome::Fine)
 }
