@@ -4,7 +4,7 @@
 //! `pi CPU TRAINING ROUNDS LOAD_NS calibrated|raw`, as `bench/pi-peer.c`.
 
 use std::process::ExitCode;
-use tardy_lab::pi::{Plan, start};
+use tardy_lab::pi::{Plan, Running, start};
 
 fn plan(arguments: &[String]) -> Option<Plan> {
     let [cpu, training, rounds, load, how] = arguments else { return None };
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         eprintln!("usage: pi CPU TRAINING ROUNDS LOAD_NS calibrated|raw");
         return ExitCode::from(2);
     };
-    let measurement = match start(&plan, || false).and_then(|running| running.finish()) {
+    let measurement = match start(&plan, || false).and_then(Running::finish) {
         Ok(measurement) => measurement,
         Err(error) => {
             eprintln!("{error}");

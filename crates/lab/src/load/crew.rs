@@ -21,11 +21,11 @@ pub(super) struct Post {
     pub(super) unit: Option<&'static str>,
     /// What it does, from its beginning to its end. It calls [`Duty::begin`] when all that it needs is
     /// there; an error before that keeps the load from starting.
-    pub(super) work: Does,
+    pub(super) work: Body,
 }
 
-/// What a thread does.
-pub(super) type Does = Box<dyn FnOnce(&mut Duty) -> io::Result<()> + Send>;
+/// A thread, from its beginning to its end.
+pub(super) type Body = Box<dyn FnOnce(&mut Duty) -> io::Result<()> + Send>;
 
 /// A thread's side: whether it goes on, and what it has done.
 pub(super) struct Duty {

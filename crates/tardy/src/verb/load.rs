@@ -156,18 +156,20 @@ fn list(output: &Output) -> Result<Outcome, Failure> {
         crate::output::write_json(&document, None)?;
         return Ok(Outcome::Fine);
     }
-    let mut out = crate::output::writer(None)?;
-    let mut entry = |head: &str, words: &str| {
-        writeln!(out, "{head}")?;
-        textwrap::wrap(words, LINE_COLUMNS).iter().try_for_each(|line| writeln!(out, "    {line}"))
+    let mut lines = vec![];
+    let mut entry = |head: String, words: &str| {
+        lines.push(head);
+        lines.extend(textwrap::wrap(words, LINE_COLUMNS).iter().map(|line| format!("    {line}")));
     };
     for kind in KNOWN {
-        entry(kind.usage, kind.summary)?;
+        entry(kind.usage.to_owned(), kind.summary);
     }
     for recipe in RECIPES {
-        entry(&format!("mix:{} = {}", recipe.name, recipe.loads), recipe.source)?;
+        entry(format!("mix:{} = {}", recipe.name, recipe.loads), recipe.source);
     }
-    writeln!(out, "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.")?;
-    out.flush()?;
+    lines.push(
+        "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.\n".to_owned(),
+    );
+    crate::output::writer(None)?.write_all(lines.join("\n").as_bytes())?;
     Ok(Outcome::Fine)
 }

@@ -67,12 +67,12 @@ fn hear(word: &AtomicU32, heard: u32) -> io::Result<u32> {
 
 /// The first decides when it is over; the second answers until then.
 fn pair(irq: &Irq, index: u64, [cpu, other_cpu]: [u16; 2]) -> [Post; 2] {
-    let (call, answer) = (Said::default(), Said::default());
-    let (called, answered) = (Arc::clone(&call.0), Arc::clone(&answer.0));
+    let (asked, answered) = (Said::default(), Said::default());
+    let (question, answer) = (Arc::clone(&asked.0), Arc::clone(&answered.0));
     let rate = irq.rate as f64;
     let first = move |duty: &mut Duty| {
         bind(cpu)?;
-        let call = call;
+        let asked = asked;
         duty.begin();
         let mut pacer = Pacer::new(rate);
         let mut round = 0;
@@ -80,9 +80,9 @@ fn pair(irq: &Irq, index: u64, [cpu, other_cpu]: [u16; 2]) -> [Post; 2] {
             for _ in 0..pacer.wait() {
                 let before = round;
                 round = (round + 1) % OVER;
-                call.say(round)?;
+                asked.say(round)?;
                 duty.did(1);
-                if hear(&answered, before)? == OVER || !duty.goes_on() {
+                if hear(&answer, before)? == OVER || !duty.goes_on() {
                     return Ok(());
                 }
             }
@@ -91,15 +91,15 @@ fn pair(irq: &Irq, index: u64, [cpu, other_cpu]: [u16; 2]) -> [Post; 2] {
     };
     let second = move |duty: &mut Duty| {
         bind(other_cpu)?;
-        let answer = answer;
+        let answered = answered;
         duty.begin();
         let mut round = 0;
         loop {
-            round = hear(&called, round)?;
+            round = hear(&question, round)?;
             if round == OVER {
                 return Ok(());
             }
-            answer.say(round)?;
+            answered.say(round)?;
             duty.did(1);
         }
     };

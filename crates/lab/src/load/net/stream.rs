@@ -6,6 +6,7 @@ use crate::load::crew::{Duty, Post};
 use crate::load::pacer::Pacer;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
@@ -55,6 +56,12 @@ fn tcp(from: &End, to: &End) -> Result<(OwnedFd, OwnedFd), Refused> {
     let (receives, _) = listener.accept().map_err(&failed)?;
     // As fast or as rarely as it is sent, it goes.
     sends.set_nodelay(true).map_err(&failed)?;
+    // Closed, also by the kernel for a process that was killed, each is gone at once. Otherwise one that
+    // has something to send still tries to, and holds its namespace for minutes where the other end has
+    // gone first.
+    for socket in [&sends, &receives] {
+        set_socket_linger(socket, Some(Duration::ZERO)).map_err(|error| failed(error.into()))?;
+    }
     Ok((sends.into(), receives.into()))
 }
 
