@@ -36,6 +36,7 @@ bench:
 	bench/explain.py --events 5000000 --rounds 2
 	bench/cyclictest.py --rounds 2 --seconds 3
 	bench/tracing.py --blocks 2 --seconds 2
+	bench/loads.py --rounds 1 --loops 50
 	bench/losses.py --rounds 1 --seconds 1 --storms 50,200
 	bench/import.py --rounds 1 --seconds 1
 	bench/timers.py --rounds 1 --sizes 10,1e3 --ops 50000

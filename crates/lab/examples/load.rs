@@ -1,8 +1,8 @@
 //! A load alone, until standard input ends: `load storm:40`. Prints the numbers of its threads and
-//! processes once all of it runs, then what it has done.
+//! processes once all of it runs, and what it has done so far for every line that comes in, and at
+//! the end.
 
 use std::error::Error;
-use std::io::Write;
 use std::process::ExitCode;
 use tardy_lab::load::{Spec, Work, worker};
 
@@ -23,18 +23,23 @@ fn run() -> Result<(), Box<dyn Error>> {
     let spec: Spec = std::env::args().nth(1).ok_or("name a load, such as storm:40")?.parse()?;
     let running = spec.start()?;
     println!("running {:?}", running.tids());
-    std::io::stdout().flush()?;
-    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    for _ in std::io::stdin().lines() {
+        tell(&spec, &running.work());
+    }
     for note in running.notes() {
         println!("note: {note}");
     }
     if let Some(took) = running.over_after() {
         println!("over after {took:?}");
     }
-    for (load, work) in spec.parts().zip(running.stop()) {
+    tell(&spec, &running.stop());
+    Ok(())
+}
+
+fn tell(spec: &Spec, work: &[Vec<Work>]) {
+    for (load, work) in spec.parts().zip(work) {
         for Work { unit, count } in work {
             println!("{load}: {count} {unit}");
         }
     }
-    Ok(())
 }

@@ -284,6 +284,18 @@ mod tests {
             ("storm:7,seed=3,fifo=2", "storm:7,fifo=2,seed=3"),
             ("storm:1 + storm:2,fifo", "storm:1+storm:2,fifo=1"),
             ("storm:10000", "storm:10000"),
+            ("hackbench", "hackbench:10"),
+            ("hackbench:3,threads,fds=20,loops=9", "hackbench:3,loops=9,threads"),
+            ("hackbench:1,pipe,socket,size=1024,pipe,fds=7", "hackbench:1,fds=7,size=1k,pipe"),
+            ("hackbench:1,threads,processes", "hackbench:1"),
+            ("cpu:3,nice=-5", "cpu:3,nice=-5"),
+            ("cpu:3,fifo", "cpu:3,fifo=1"),
+            ("mem:2,size=1024k,faults", "mem:2,size=1m,faults"),
+            ("disk,dir=/mnt/a b,sync", "disk:1,dir=/mnt/a b,sync"),
+            ("disk:2,size=64m", "disk:2"),
+            ("cmd:stress-ng --timer 4+storm", "cmd:stress-ng --timer 4+storm:40"),
+            (r#" cmd: sh -c "a + 'b'" +cmd:x\+y"#, r"cmd:sh -c 'a + '\''b'\'''+cmd:'x+y'"),
+            ("cmd:a,b,fifo=3", "cmd:a,b,fifo=3"),
         ] {
             let spec: Spec = text.parse().unwrap();
             assert_eq!(spec.to_string(), shown);
@@ -300,6 +312,12 @@ mod tests {
         let some: Spec = "storm:1+net:1".parse().unwrap();
         assert_eq!(some.with_option("fifo=7").unwrap().to_string(), "storm:1,fifo=7+net:1,tcp");
         assert!(some.with_option("fifo=100").is_err());
+        let spec: Spec = "cmd:stress-ng --timer 4".parse().unwrap();
+        let error = spec.with_option("fifo=7").unwrap_err().to_string();
+        assert_eq!(error, "cmd has no option `fifo=7`; it is written cmd:PROGRAM ARGUMENTS…");
+        let spec: Spec = "storm:1+cmd:stress-ng --timer 4".parse().unwrap();
+        let spec = spec.with_option("fifo=7").unwrap();
+        assert_eq!(spec.to_string(), "storm:1,fifo=7+cmd:stress-ng --timer 4");
         assert!(Spec::default().with_option("fifo").unwrap().is_none());
     }
 
@@ -318,6 +336,20 @@ mod tests {
             ("storm:1,fifo=", "fifo is ``"),
             ("storm:1,loud", "storm has no option `loud`; it is written storm[:N]"),
             ("storm:1,", "storm has no option ``"),
+            ("hackbench:1001", "hackbench: the number of groups is `1001`"),
+            ("hackbench:1,size=0", "size is `0`; it must be a size from 1 to 1m"),
+            ("hackbench:1,pipe=1", "hackbench has no option `pipe`"),
+            ("hackbench:501,fds=20", "that is 20040 senders and receivers, at most 20000"),
+            ("cpu:1,nice=20", "nice is `20`; it must be a number from -20 to 19"),
+            ("cpu:1,nice=5,fifo", "SCHED_FIFO knows no nice values"),
+            ("mem:1,size=1k", "size is `1k`; it must be a size from 64k to 1024g"),
+            ("disk:1,dir=", "dir is ``; it must be a folder"),
+            ("cmd", "it must begin with a program"),
+            ("cmd:", "it must begin with a program"),
+            ("cmd:''", "it must begin with a program"),
+            ("cmd,x:y", "it must begin with a program"),
+            ("cmd:a 'b+storm:3", "a quote is not closed"),
+            ("cmd:a\0b", "there is a NUL in it"),
         ] {
             let error = text.parse::<Spec>().unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");
@@ -328,7 +360,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,60}|(storm|none)[:+,=a-z0-9]{0,30}") {
+        fn any_text_is_read_or_refused(
+            text in prop_oneof![
+                ".{0,60}",
+                "(storm|none|hackbench|cpu|mem|disk|net|timers|irq|mix)[:+,=a-z0-9-]{0,30}",
+                "(storm\\+)?cmd:[a-z:+,=' \"\\\\#\n]{0,30}",
+                "(hackbench|cpu|mem|disk)(:[0-9]{1,3})?\
+                 (,(fds|size|loops|nice|dir)=[0-9]{1,3}[kmg]?|,(pipe|threads|fifo|faults|sync)){0,3}",
+                "(net|timers|irq)(:[0-9]{1,2})?\
+                 (,kind=(futex|rearm|timer|tlb)|,(rate|size|max|due|slack|cpu)=[0-9]{1,3}(us|ms|kB|k)?\
+                 |,(udp|tcp|fifo)){0,4}",
+            ]
+        ) {
             if let Ok(spec) = text.parse::<Spec>() {
                 let shown = spec.to_string();
                 prop_assert_eq!(shown.parse::<Spec>().unwrap().to_string(), shown);

@@ -142,6 +142,12 @@ impl<const COUNTS: usize> Team<COUNTS> {
         self.tids.clone()
     }
 
+    /// Whether any of them has not ended.
+    #[cfg(test)]
+    pub(super) fn is_working(&self) -> bool {
+        self.threads.iter().any(|(_, join)| !join.is_finished())
+    }
+
     /// Waits until all of them have ended by themselves.
     pub(super) fn wait(mut self) {
         for (_, join) in self.threads.drain(..) {

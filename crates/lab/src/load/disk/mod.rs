@@ -153,8 +153,16 @@ type End = Arc<Mutex<Option<(String, Duration)>>>;
 
 impl Load for Disk {
     fn start(&self) -> Result<Box<dyn RunningLoad>, LoadError> {
+        let files = self.files();
         let (files, note) =
-            self.files().map_err(|why| LoadError::Unfit { load: self.to_string(), why })?;
+            files.map_err(|why| LoadError::Unfit { load: self.to_string(), why })?;
+        Ok(Box::new(self.start_on(files, note)?))
+    }
+}
+
+impl Disk {
+    /// A thread for each file.
+    fn start_on(&self, files: Vec<File>, note: Option<String>) -> Result<RunningDisk, LoadError> {
         let (files, end) = (Arc::new(Mutex::new(files)), End::default());
         let (begun, plan, end_of_threads) = (Instant::now(), self.clone(), Arc::clone(&end));
         let work = move |member: &Member<3>| {
@@ -162,22 +170,19 @@ impl Load for Disk {
             let Some(file) = file else { return };
             if let Err(error) = turn_for_ever(&file, plan.size, plan.sync, member) {
                 let mut end = end_of_threads.lock().unwrap_or_else(PoisonError::into_inner);
-                let folder = plan.folder();
-                end.get_or_insert_with(|| (plan.told(&folder, &error), begun.elapsed()));
+                end.get_or_insert_with(|| (plan.told(&error), begun.elapsed()));
                 member.end_all();
             }
         };
         let team = Team::start(self, "disk", self.threads, Rank::default(), work)?;
-        Ok(Box::new(RunningDisk { team, note, end }))
+        Ok(RunningDisk { team, note, end })
     }
-}
 
-impl Disk {
-    fn told(&self, folder: &Path, error: &io::Error) -> String {
+    fn told(&self, error: &io::Error) -> String {
         format!(
             "disk: stopped, as a file in {} could not be written, synced or read ({error}); it takes \
              {} MiB there",
-            folder.display(),
+            self.folder().display(),
             (self.size * self.threads).div_ceil(1 << 20)
         )
     }
@@ -212,5 +217,23 @@ impl RunningLoad for RunningDisk {
 
     fn over_after(&self) -> Option<Duration> {
         self.end().map(|(_, after)| after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_stops_this_load_with_a_note() {
+        let disk = Disk { threads: 2, dir: None, size: SIZE, sync: true };
+        // The kernel's own full disk, beside one that has room.
+        let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+        let running = disk.start_on(vec![full, tempfile::tempfile().unwrap()], None).unwrap();
+        while running.over_after().is_none() || running.team.is_working() {
+            std::thread::yield_now();
+        }
+        let [note] = &running.notes()[..] else { panic!("{:?}", running.notes()) };
+        assert!(note.contains("No space left on device") && note.contains("128 MiB"), "{note}");
     }
 }
