@@ -315,6 +315,9 @@ mod tests {
         let spec: Spec = "cmd:stress-ng --timer 4".parse().unwrap();
         let error = spec.with_option("fifo=7").unwrap_err().to_string();
         assert_eq!(error, "cmd has no option `fifo=7`; it is written cmd:PROGRAM ARGUMENTS…");
+        let spec: Spec = "storm:1+cmd:stress-ng --timer 4".parse().unwrap();
+        let spec = spec.with_option("fifo=7").unwrap();
+        assert_eq!(spec.to_string(), "storm:1,fifo=7+cmd:stress-ng --timer 4");
         assert!(Spec::default().with_option("fifo").unwrap().is_none());
     }
 
@@ -360,10 +363,13 @@ mod tests {
         fn any_text_is_read_or_refused(
             text in prop_oneof![
                 ".{0,60}",
-                "(storm|none|hackbench|cpu|mem|disk)[:+,=a-z0-9-]{0,30}",
+                "(storm|none|hackbench|cpu|mem|disk|net|timers|irq|mix)[:+,=a-z0-9-]{0,30}",
                 "(storm\\+)?cmd:[a-z:+,=' \"\\\\#\n]{0,30}",
                 "(hackbench|cpu|mem|disk)(:[0-9]{1,3})?\
                  (,(fds|size|loops|nice|dir)=[0-9]{1,3}[kmg]?|,(pipe|threads|fifo|faults|sync)){0,3}",
+                "(net|timers|irq)(:[0-9]{1,2})?\
+                 (,kind=(futex|rearm|timer|tlb)|,(rate|size|max|due|slack|cpu)=[0-9]{1,3}(us|ms|kB|k)?\
+                 |,(udp|tcp|fifo)){0,4}",
             ]
         ) {
             if let Ok(spec) = text.parse::<Spec>() {

@@ -16,7 +16,7 @@ mod stream;
 use super::amount::Amount;
 use super::crew::{Crew, add};
 use super::spec::{Arguments, SpecError};
-use super::{Kind, Load, LoadError, RunningLoad, Work};
+use super::{Kind, Load, LoadError, RunningLoad, Work, size};
 use counters::Counters;
 use std::fmt;
 use stream::Stream;
@@ -45,7 +45,7 @@ pub(super) const KIND: Kind = Kind {
     name: "net",
     usage: USAGE,
     summary: "N streams (2), in both directions by turns, of TCP or UDP between two network \
-              namespaces over a veth pair; each sends `size` bytes (TCP 131072, UDP 1472) at a time, \
+              namespaces over a veth pair; each sends `size` bytes (TCP 128k, UDP 1472) at a time, \
               `rate` (0: as fast as it goes) times a second, or so many bytes (10MB) a second; needs \
               root",
     parse: |arguments| Net::parse(arguments).map(|net| Box::new(net) as Box<dyn Load>),
@@ -93,7 +93,7 @@ impl Net {
             Protocol::Udp => (UDP_BYTES, UDP_BYTES_MAX),
         };
         net.size_bytes = match size {
-            Some(size) => arguments.number("size", size, 1, most)?,
+            Some(size) => arguments.size("size", size, 1, most)?,
             None => default,
         };
         Ok(net)
@@ -119,7 +119,7 @@ impl fmt::Display for Net {
             write!(f, ",rate={}", self.rate)?;
         }
         if self.size_bytes != default {
-            write!(f, ",size={}", self.size_bytes)?;
+            write!(f, ",size={}", size::shown(self.size_bytes))?;
         }
         Ok(())
     }
@@ -203,6 +203,7 @@ mod tests {
             ("net", "net:2,tcp"),
             ("net:1,udp", "net:1,udp"),
             ("net:4,udp,rate=10MB,size=100", "net:4,udp,rate=10MB,size=100"),
+            ("net,size=2048", "net:2,tcp,size=2k"),
             ("net,size=1472,udp,rate=500", "net:2,udp,rate=500"),
             ("net,rate=1500kB", "net:2,tcp,rate=1500kB"),
             ("net,udp,rate=0,tcp", "net:2,tcp"),
@@ -216,7 +217,7 @@ mod tests {
             ("net,sctp", "no option `sctp`"),
             ("net,rate=fast", "net: rate is `fast`"),
             ("net,rate=10mb", "net: rate is `10mb`"),
-            ("net,udp,size=70000", "from 1 to 65507"),
+            ("net,udp,size=70000", "from 1 to 65507, like"),
             ("net,tcp=1", "no option `tcp`"),
         ] {
             let error = text.parse::<Spec>().unwrap_err().to_string();
