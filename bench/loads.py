@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """tardy's hackbench load beside rt-tests' hackbench: alternating rounds, one table.
 
-    bench/loads.py [--rounds 7] [--groups 4] [--fds 20] [--size 100] [--loops 300]
+    bench/loads.py [--rounds 7] [--groups 4] [--fds 20] [--size 100] [--loops 2000]
 
 Both send groups × fds² × loops messages, once as processes and once as threads, once over socket pairs
 and once over pipes: `tardy load hackbench:GROUPS,loops=N…` and `hackbench -g GROUPS -l N…`. Either
-times itself from when all senders and receivers may begin until the last one has ended. The order of
-the two changes from round to round, so that whatever else the machine does meets both alike.
+times itself from when all senders and receivers may begin until the last one has done its work, and
+hackbench until its last process is gone as well, which more loops make matter less. The order of the two
+changes from round to round, so that whatever else the machine does meets both alike.
 
 best, median: 1000 messages a second, of the fastest round and of the median one. ratio: ours by
 theirs, of the best, and the median of the rounds' own ratios; 1 is equal, more is faster. low, high:
@@ -78,7 +79,7 @@ def main():
     parser.add_argument("--groups", type=int, default=4)
     parser.add_argument("--fds", type=int, default=20)
     parser.add_argument("--size", type=int, default=100)
-    parser.add_argument("--loops", type=int, default=300)
+    parser.add_argument("--loops", type=int, default=2000)
     parser.add_argument("--seconds", type=int, default=1, help="of the load without end")
     args = parser.parse_args()
     build("tardy")

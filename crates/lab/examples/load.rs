@@ -1,9 +1,10 @@
 //! A load alone, until standard input ends: `load storm:40`. Prints the numbers of its threads and
 //! processes once all of it runs, and what it has done so far for every line that comes in, and at
-//! the end.
+//! the end. The line `wait` waits until the load has come to an end by itself.
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::time::Duration;
 use tardy_lab::load::{Spec, Work, worker};
 
 fn main() -> ExitCode {
@@ -23,7 +24,10 @@ fn run() -> Result<(), Box<dyn Error>> {
     let spec: Spec = std::env::args().nth(1).ok_or("name a load, such as storm:40")?.parse()?;
     let running = spec.start()?;
     println!("running {:?}", running.tids());
-    for _ in std::io::stdin().lines() {
+    for line in std::io::stdin().lines() {
+        while line.as_ref().is_ok_and(|line| line == "wait") && running.over_after().is_none() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         tell(&spec, &running.work());
     }
     for note in running.notes() {

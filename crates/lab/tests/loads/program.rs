@@ -65,6 +65,13 @@ impl Program {
         number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{line:?}"))
     }
 
+    /// Waits until the load has come to an end by itself. Returns what it then says.
+    pub(crate) fn wait(mut self) -> String {
+        self.stdin.as_mut().unwrap().write_all(b"wait\n").unwrap();
+        self.lines.recv_timeout(PATIENCE).expect("the end of the load");
+        self.stop()
+    }
+
     /// Ends it in the orderly way. Returns what it then says.
     pub(crate) fn stop(mut self) -> String {
         drop(self.stdin.take());

@@ -13,11 +13,21 @@ fn hackbench_sends_every_message_of_its_loops() {
         let mut program = program;
         // Each of 2 × 3 senders, 50 times, to 3 receivers.
         wait_until("the last message", || program.count() == 2 * 3 * 3 * 50);
-        wait_until("the last end", || program.beneath().len() == 1);
-        let said = program.stop();
+        let said = program.wait();
         assert!(said.contains("over after"), "{said}");
         assert!(!said.contains("note"), "{said}");
     }
+}
+
+#[test]
+fn hackbench_says_where_one_of_its_processes_was_killed() {
+    // More than can be sent before the kill.
+    let Some(program) = Program::start("hackbench:1,fds=2,loops=1000000000") else { return };
+    let victim = rustix::process::Pid::from_raw(program.tids[0] as i32).unwrap();
+    rustix::process::kill_process(victim, rustix::process::Signal::KILL).unwrap();
+    // Its senders then fail, and with them the other receiver has nothing more to read.
+    let said = program.wait();
+    assert!(said.contains("note: hackbench: 3 of 4 senders and receivers failed"), "{said}");
 }
 
 #[test]
@@ -129,10 +139,7 @@ fn a_command_that_ends_early_says_so() {
         ("cmd:true", "note: `true` ended by itself after"),
     ] {
         let Some(program) = Program::start(load) else { return };
-        wait_until("its end", || program.beneath().len() == 1);
-        let mut program = program;
-        program.count();
-        let said = program.stop();
+        let said = program.wait();
         assert!(said.contains(says) && said.contains("over after"), "{load}: {said}");
     }
 }

@@ -154,12 +154,17 @@ impl Run {
         let quiet = self.output.quiet || self.output.json;
         let (_, took) = measure::attend(&running, Some(self.duration), quiet, interrupt);
         let measurement = running.finish();
+        let told_by_load = load.notes();
         load.stop();
         let sealed = session.map(Session::end).transpose()?;
         if sealed.is_some() {
             // They are in the manifest too, from which the explanation tells them.
             notes.clear();
         }
+        for note in &told_by_load {
+            self.output.remark(note);
+        }
+        notes.extend(told_by_load);
         Ok(Measured { measurement, took, sealed, notes })
     }
 

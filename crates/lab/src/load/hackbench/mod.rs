@@ -6,7 +6,8 @@
 //! a pipe of its own, and as many senders; a sender sends `size` bytes to one receiver after the
 //! other, again and again. All begin together once all of them are there. As a load it never ends;
 //! with `loops` each sender goes round that many times, and what counts is how long that takes, from
-//! the common start until the last one has ended.
+//! the common start until the last one has done its work. (The original counts on until the last
+//! process is gone.)
 //!
 //! Like the original's, they are processes by default; with `threads` they are threads of one.
 //! Either way none of them is in the process that measures.

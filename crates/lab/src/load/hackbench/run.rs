@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How many processes may be starting at once. The files handed to one count against the limit of
 /// open files until it has taken them.
@@ -26,7 +26,7 @@ pub(super) fn run(plan: &Hackbench, keeper: &Keeper) -> Result<(), String> {
     let (ready, ready_writer) = pipe_with(PipeFlags::CLOEXEC).map_err(no_pipe)?;
     let (go, go_writer) = pipe_with(PipeFlags::CLOEXEC).map_err(no_pipe)?;
     let meeting = Arc::new(Meeting { ready: ready_writer, go, board: Arc::clone(&keeper.board) });
-    let mut gathering = Gathering { plan, ready, tids: vec![], ready_count: 0 };
+    let mut gathering = Gathering { plan, ready, tids: vec![], ready_count: 0, failed_count: 0 };
     let threads = if plan.threads {
         gathering.threads(&meeting)
     } else {
@@ -38,13 +38,15 @@ pub(super) fn run(plan: &Hackbench, keeper: &Keeper) -> Result<(), String> {
 
     let begun = Instant::now();
     write(&go_writer, b"*").map_err(|error| format!("they cannot be let go ({error})"))?;
-    let mut failed = 0;
+    // Where there is no end, nobody is woken to look for one.
+    let took = if plan.loops.is_some() { gathering.wait_until_done(begun) } else { None };
+    let mut failed = gathering.failed_count;
     for thread in threads {
-        failed += usize::from(!matches!(thread.join(), Ok(Ok(()))));
+        failed += u64::from(!matches!(thread.join(), Ok(Ok(()))));
     }
     // For threads there is no child to wait for.
-    wait_for_all(|_, status| failed += usize::from(status.exit_status() != Some(0)));
-    let took = begun.elapsed();
+    wait_for_all(|_, status| failed += u64::from(status.exit_status() != Some(0)));
+    let took = took.unwrap_or_else(|| begun.elapsed());
     if failed > 0 {
         let all = plan.tasks();
         keeper.say_note(&format!("hackbench: {failed} of {all} senders and receivers failed"));
@@ -67,7 +69,10 @@ struct Gathering<'a> {
     plan: &'a Hackbench,
     ready: OwnedFd,
     tids: Vec<u32>,
+    /// Bytes of the pipe: one of each that is ready, another of each that is done.
     ready_count: u64,
+    /// Processes that ended otherwise than they should, once all were running.
+    failed_count: u64,
 }
 
 impl Gathering<'_> {
@@ -106,6 +111,30 @@ impl Gathering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Waits until all have done their work; how long after `begun` that was. None where one has ended
+    /// without saying so. That a process takes its time to be gone after that is not counted: one of a
+    /// larger program takes longer, which has nothing to do with messages.
+    fn wait_until_done(&mut self, begun: Instant) -> Option<Duration> {
+        let mut bytes = [0; 256];
+        while self.ready_count < 2 * self.plan.tasks() {
+            let mut polled = [PollFd::new(&self.ready, PollFlags::IN)];
+            match poll(&mut polled, Some(&LOOK_EVERY)) {
+                Ok(0) if self.plan.threads => {}
+                Ok(0) => match wait(WaitOptions::NOHANG) {
+                    Ok(Some((_, status))) => {
+                        self.failed_count += u64::from(status.exit_status() != Some(0));
+                    }
+                    Err(Errno::CHILD) => return None,
+                    Ok(None) | Err(_) => {}
+                },
+                Ok(_) => self.ready_count += read(&self.ready, &mut bytes).ok()? as u64,
+                Err(Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        }
+        Some(begun.elapsed())
     }
 
     /// What went wrong, where, and what to do.

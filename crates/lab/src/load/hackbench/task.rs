@@ -31,7 +31,7 @@ pub(super) enum Role {
 /// What all of them share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shared<'a> {
-    /// Takes a byte from each one that is ready.
+    /// Takes a byte from each one that is ready, and another when it has done its work.
     pub(super) ready: BorrowedFd<'a>,
     /// Has a byte from when all may begin; nobody takes it out.
     pub(super) go: BorrowedFd<'a>,
@@ -48,13 +48,19 @@ impl Role {
         retry_on_intr(|| write(shared.ready, b"*"))?;
         let mut go = [PollFd::from_borrowed_fd(shared.go, PollFlags::IN)];
         retry_on_intr(|| poll(&mut go, None))?;
+        let done = self.work(shared, files, &mut message);
+        retry_on_intr(|| write(shared.ready, b"*"))?;
+        done
+    }
+
+    fn work<F: AsFd>(self, shared: Shared, files: &[F], message: &mut [u8]) -> io::Result<()> {
         match self {
-            Self::Send { slot, loops } => send(files, &message, loops, |sent| {
+            Self::Send { slot, loops } => send(files, message, loops, |sent| {
                 shared.board.set(slot, sent);
             }),
             Self::Receive { messages } => {
                 let mut left = messages;
-                while left != Some(0) && receive(&files[0], &mut message)? {
+                while left != Some(0) && receive(&files[0], message)? {
                     left = left.map(|left| left - 1);
                 }
                 Ok(())
@@ -214,7 +220,11 @@ mod tests {
         });
         assert_eq!(board.sum(), 5);
         let mut bytes = [0; 8];
-        assert_eq!(read(&ready, &mut bytes).unwrap(), 2, "both said that they were ready");
+        assert_eq!(
+            read(&ready, &mut bytes).unwrap(),
+            4,
+            "both said that they were ready, and done"
+        );
         assert!(!receive(&from, &mut bytes).unwrap(), "nothing is left over");
     }
 }
