@@ -1,6 +1,6 @@
 //! Does an experiment survive its end, however that comes, and go on?
 
-use crate::machine::eventually;
+use crate::machine::{Machine, eventually};
 use crate::program::{Running, Said, tardy};
 use std::fs;
 use std::path::Path;
@@ -49,6 +49,7 @@ fn goes_on(folder: &Path) {
 
 #[test]
 fn a_killed_experiment_goes_on_with_the_blocks_that_are_missing() {
+    let _machine = Machine::alone();
     let dir = tempfile::tempdir().unwrap();
     begun(dir.path()).kill();
     goes_on(&dir.path().join("run"));
@@ -56,6 +57,7 @@ fn a_killed_experiment_goes_on_with_the_blocks_that_are_missing() {
 
 #[test]
 fn an_interrupted_one_ends_well_and_goes_on() {
+    let _machine = Machine::alone();
     let dir = tempfile::tempdir().unwrap();
     begun(dir.path()).interrupt().expect(0);
     goes_on(&dir.path().join("run"));
@@ -63,6 +65,7 @@ fn an_interrupted_one_ends_well_and_goes_on() {
 
 #[test]
 fn a_folder_that_is_none_and_a_name_that_is_none_are_told() {
+    let _machine = Machine::alone();
     let dir = tempfile::tempdir().unwrap();
     for (arguments, said) in [
         (vec!["experiment", "--resume", "/nowhere/at/all"], "could not"),
