@@ -93,7 +93,7 @@ pub struct SystemState {
     pub cpu_ns: u64,
     /// That taken by the hypervisor for others, ns.
     pub steal_ns: u64,
-    /// That of tasks other than tardy's own and its loads', ns, as far as it can be told.
+    /// That of processes other than tardy and those beneath it, ns; kernel threads do not count.
     pub others_ns: u64,
     /// The slowest CPU's frequency as a share of its highest, 0–1; `None` where it is not told.
     pub frequency_share: Option<f64>,

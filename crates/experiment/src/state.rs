@@ -1,9 +1,13 @@
 //! What the machine is like before and after a block.
 
 use crate::SystemState;
-use rustix::time::{ClockId, clock_gettime};
+use procfs::process::{Stat, all_processes_with_root};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The process that is the parent of all kernel threads.
+const KTHREADD: i32 = 2;
 
 /// Where the state is read from.
 #[derive(Clone, Debug)]
@@ -30,7 +34,7 @@ impl Machine {
         SystemState {
             cpu_ns: times.all_ns,
             steal_ns: times.steal_ns,
-            others_ns: times.tasks_ns.saturating_sub(self.own_ns()),
+            others_ns: self.others_ns().unwrap_or_default(),
             frequency_share: self.frequency_share(),
             throttled: self.throttled(),
             load_average: self.load_average().unwrap_or_default(),
@@ -49,33 +53,33 @@ impl Machine {
             line.split_whitespace().take(8).map(str::parse).collect::<Result<_, _>>().ok()?;
         let ns = |ticks: u64| ticks.saturating_mul(self.tick_ns);
         let all: u64 = ticks.iter().fold(0, |sum, ticks| sum.saturating_add(*ticks));
-        let tasks = ticks.iter().take(3).fold(0u64, |sum, ticks| sum.saturating_add(*ticks));
-        Some(Times {
-            all_ns: ns(all),
-            tasks_ns: ns(tasks),
-            steal_ns: ns(ticks.get(7).copied().unwrap_or(0)),
-        })
+        Some(Times { all_ns: ns(all), steal_ns: ns(ticks.get(7).copied().unwrap_or(0)) })
     }
 
-    /// CPU time of this process and of the children that it has waited for.
-    fn own_ns(&self) -> u64 {
-        let own = clock_gettime(ClockId::ProcessCPUTime);
-        let own_ns = own.tv_sec as u64 * 1_000_000_000 + own.tv_nsec as u64;
-        own_ns + self.children_ns().unwrap_or(0)
-    }
-
-    /// Fields 16 and 17 of `/proc/self/stat`, cutime and cstime, `proc_pid_stat(5)`.
-    fn children_ns(&self) -> Option<u64> {
-        let text = self.text("proc/self/stat")?;
-        let fields = text.rsplit_once(')')?.1;
-        let ticks: u64 = fields
-            .split_whitespace()
-            .skip(16 - 3)
-            .take(2)
-            .map(str::parse::<u64>)
-            .sum::<Result<_, _>>()
-            .ok()?;
-        Some(ticks * self.tick_ns)
+    /// CPU time of processes that are neither this one nor beneath it, with that of the children that
+    /// they have waited for. Each process's own time is exact but for a tick; that of `/proc/stat` is
+    /// sampled by the tick, and wrong for whoever wakes by timers. Kernel threads do not count: they
+    /// also work for the loads.
+    fn others_ns(&self) -> Option<u64> {
+        let processes = all_processes_with_root(self.root.join("proc")).ok()?;
+        let all: Vec<Stat> = processes.filter_map(|process| process.ok()?.stat().ok()).collect();
+        let mut own = BTreeSet::from([std::process::id().cast_signed()]);
+        // A child may stand before its parent.
+        loop {
+            let beneath = all.iter().filter(|stat| own.contains(&stat.ppid)).map(|stat| stat.pid);
+            let more: Vec<i32> = beneath.filter(|pid| !own.contains(pid)).collect();
+            if more.is_empty() {
+                break;
+            }
+            own.extend(more);
+        }
+        let is_kernels = |stat: &&Stat| stat.pid == KTHREADD || stat.ppid == KTHREADD;
+        let others = all.iter().filter(|stat| !own.contains(&stat.pid) && !is_kernels(stat));
+        let ticks = others.map(|stat| {
+            let children = [stat.cutime, stat.cstime].map(|ticks| ticks.max(0).cast_unsigned());
+            stat.utime + stat.stime + children[0] + children[1]
+        });
+        Some(ticks.sum::<u64>().saturating_mul(self.tick_ns))
     }
 
     fn load_average(&self) -> Option<f64> {
@@ -122,7 +126,6 @@ fn number(path: &Path) -> Option<f64> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Times {
     all_ns: u64,
-    tasks_ns: u64,
     steal_ns: u64,
 }
 
@@ -144,7 +147,7 @@ mod tests {
         let state = machine.state();
         assert_eq!(state.cpu_ns, 5_346 * 10_000_000);
         assert_eq!(state.steal_ns, 80_000_000);
-        assert!(state.others_ns <= 1_320 * 10_000_000 && state.others_ns > 0);
+        assert_eq!(state.others_ns, 0);
         assert!((state.load_average - 277.11).abs() < 1e-9);
         assert_eq!((state.frequency_share, state.throttled), (None, None));
         for (cpu, (now, times)) in [(900, 2), (450, 3)].into_iter().enumerate() {
@@ -156,6 +159,34 @@ mod tests {
         write("sys/devices/system/cpu/cpufreq/boost", "1");
         let state = machine.state();
         assert_eq!((state.frequency_share, state.throttled), (Some(0.5), Some(5)));
+    }
+
+    #[test]
+    fn others_are_neither_this_process_nor_beneath_it_nor_the_kernels() {
+        let root = tempfile::tempdir().unwrap();
+        let own = std::process::id();
+        for (pid, ppid, times) in [
+            (1, 0, [1, 2, 3, 4]),
+            (2, 0, [50, 0, 0, 0]),
+            (3, 2, [60, 0, 0, 0]),
+            (own, 1, [70, 0, 0, 0]),
+            // Before and after its parent in the order of names.
+            (10, own + 1, [80, 0, 0, 0]),
+            (own + 1, own, [90, 0, 0, 0]),
+            (999_999, 1, [100, 0, 0, 0]),
+        ] {
+            let folder = root.path().join(format!("proc/{pid}"));
+            fs::create_dir_all(&folder).unwrap();
+            let [user, system, children, in_kernel] = times;
+            // Fields of `proc_pid_stat(5)`; the rest does not matter here.
+            let rest = "20 0 1 0 100 ".to_owned() + &"0 ".repeat(30);
+            let text = format!(
+                "{pid} (a b) S {ppid} 1 1 0 -1 0 0 0 0 0 {user} {system} {children} {in_kernel} {rest}"
+            );
+            fs::write(folder.join("stat"), text).unwrap();
+        }
+        let others = Machine::at(root.path()).others_ns();
+        assert_eq!(others, Some((1 + 2 + 3 + 4 + 100) * 10_000_000));
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn what_is_kept_is_read_again_and_gone_on_with() {
     again.add(block(slot)).unwrap();
     drop(again);
     let results = Folder::open(&path).unwrap().into_results();
-    assert_eq!((results.blocks.len(), results.planned), (6, 12));
+    assert_eq!((results.blocks.len(), results.planned), (6, 16));
     assert_eq!(results.notes, ["not permitted"]);
     assert!(Folder::open(&path).unwrap().add(block(slot)).is_err(), "opened to be read only");
 }
