@@ -21,7 +21,6 @@ mod crew;
 mod pacer;
 mod size;
 mod spec;
-mod team;
 pub mod worker;
 
 pub use cmd::Cmd;

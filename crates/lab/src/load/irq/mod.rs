@@ -5,8 +5,8 @@
 //! which counter of `/proc/interrupts` or `/proc/softirqs` goes up, and a test holds it to that. What
 //! needs hardware is not here: a device's interrupt, its thread, a storm on one line, NMIs, SMIs.
 
-use super::crew::{Crew, Post};
-use super::pacer::Pacer;
+use super::crew::{Crew, Post, Rank};
+use super::pacer;
 use super::spec::{Arguments, SpecError};
 use super::{Kind, Load, LoadError, RunningLoad};
 use crate::sched::bind;
@@ -147,47 +147,35 @@ impl Load for Irq {
         let load = self.to_string();
         let posts = self.chosen().and_then(|cpus| (self.way.posts)(self, &cpus));
         let posts = posts.map_err(|source| LoadError::Thread { load: load.clone(), source })?;
-        Ok(Box::new(Crew::start(&load, None, posts)?))
+        Ok(Box::new(Crew::start(&load, Rank::default(), posts)?))
     }
 }
 
 /// A thread that does `act` at the rate.
-fn at_rate<A, P>(irq: &Irq, name: String, unit: &'static str, prepare: P) -> Post
+fn at_rate<A, P>(irq: &Irq, name: String, units: &'static [&'static str], prepare: P) -> Post
 where
     A: FnMut() -> io::Result<()>,
     P: FnOnce() -> io::Result<A> + Send + 'static,
 {
     let rate = irq.rate as f64;
-    let work = move |duty: &mut super::crew::Duty| {
-        let mut act = prepare()?;
+    Post::new(name, units, move |duty| {
+        let act = prepare()?;
         duty.begin();
-        let mut pacer = Pacer::new(rate);
-        while duty.goes_on() {
-            for _ in 0..pacer.wait() {
-                act()?;
-                duty.did(1);
-                if !duty.goes_on() {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    };
-    Post { name, unit: Some(unit), work: Box::new(work) }
+        pacer::at_rate(rate, duty, act)
+    })
 }
 
 /// A thread that runs on a CPU all the time, for a process's own CPUs alone are interrupted on behalf
 /// of its memory.
 fn spinner(cpu: u16) -> Post {
-    let work = move |duty: &mut super::crew::Duty| {
+    Post::new(format!("irq-spin-{cpu:02}"), &[], move |duty| {
         bind(cpu)?;
         duty.begin();
         while duty.goes_on() {
             std::hint::spin_loop();
         }
         Ok(())
-    };
-    Post { name: format!("irq-spin-{cpu:02}"), unit: None, work: Box::new(work) }
+    })
 }
 
 #[cfg(test)]

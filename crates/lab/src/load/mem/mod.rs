@@ -8,8 +8,8 @@ mod bandwidth;
 mod faults;
 
 use super::board::Board;
+use super::crew::{Crew, Duty, Post, Rank};
 use super::spec::{Arguments, SpecError};
-use super::team::{Rank, Team};
 use super::worker::{Keeper, Worker};
 use super::{Kind, Load, LoadError, RunningLoad, Work};
 use std::fmt;
@@ -122,22 +122,21 @@ impl Load for Mem {
 
     fn run(&self, keeper: &Keeper) -> Result<(), String> {
         let size = self.bytes_per_thread() as usize;
-        let board = Arc::clone(&keeper.board);
-        let rank = Rank::default();
-        let team = if self.faults {
-            Team::start(self, "mem", self.threads, rank, move |member| {
-                faults::work(member, size, &board);
+        let work: fn(&Duty, usize, &dyn Fn(u64)) =
+            if self.faults { faults::work } else { bandwidth::work };
+        let posts = (0..self.threads).map(|index| {
+            let board = Arc::clone(&keeper.board);
+            Post::new(format!("mem-{index:02}"), &[], move |duty| {
+                duty.begin();
+                work(duty, size, &|count| board.set(index, count));
+                Ok(())
             })
-        } else {
-            Team::start(self, "mem", self.threads, rank, move |member| {
-                bandwidth::work(member, size, &board);
-            })
-        };
-        let team = team.map_err(|error| error.to_string())?;
-        keeper.say_tids(&team.tids());
+        });
+        let crew = Crew::start(self, Rank::default(), posts).map_err(|error| error.to_string())?;
+        keeper.say_tids(&crew.tids());
         keeper.say_running();
         // They run until the process ends.
-        team.wait();
+        crew.wait();
         Err("mem: all its threads failed to get memory".to_owned())
     }
 }

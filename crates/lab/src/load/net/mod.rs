@@ -14,7 +14,7 @@ mod link;
 mod stream;
 
 use super::amount::Amount;
-use super::crew::{Crew, add};
+use super::crew::{Crew, Rank, add};
 use super::spec::{Arguments, SpecError};
 use super::{Kind, Load, LoadError, RunningLoad, Work, size};
 use counters::Counters;
@@ -149,16 +149,17 @@ impl Load for Net {
         let counters = Counters::of(ends);
         let posts =
             streams.iter().enumerate().flat_map(|(index, stream)| stream.posts(index, self));
-        let crew = Crew::start(&self.to_string(), None, posts.collect());
-        let running = RunningNet { protocol: self.protocol, counters, streams, crew: crew? };
-        Ok(Box::new(running))
+        let posts: Vec<_> = posts.collect();
+        // Whoever waits in one returns.
+        let shut = move || streams.iter().for_each(Stream::shut);
+        let crew = Crew::start_woken_by(self, Rank::default(), posts, shut)?;
+        Ok(Box::new(RunningNet { protocol: self.protocol, counters, crew }))
     }
 }
 
 struct RunningNet {
     protocol: Protocol,
     counters: Counters,
-    streams: Vec<Stream>,
     crew: Crew,
 }
 
@@ -180,14 +181,6 @@ impl RunningLoad for RunningNet {
             Protocol::Udp => add(&mut work, "losses", counted.losses),
         }
         work
-    }
-}
-
-impl Drop for RunningNet {
-    fn drop(&mut self) {
-        self.crew.tell_to_stop();
-        // Whoever waits in one returns.
-        self.streams.iter().for_each(Stream::shut);
     }
 }
 

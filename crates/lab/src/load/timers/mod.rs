@@ -7,7 +7,7 @@
 //! and a word in the registry, which also declares the file.
 
 use super::amount::{Duration, duration_ns};
-use super::crew::{Crew, Post};
+use super::crew::{Crew, Post, Rank};
 use super::spec::{Arguments, SpecError};
 use super::storm::STORM_THREADS_MAX;
 use super::{Kind, Load, LoadError, RunningLoad};
@@ -40,7 +40,7 @@ registry![
 struct Way {
     name: &'static str,
     /// What is counted.
-    unit: &'static str,
+    units: &'static [&'static str],
     /// Called in the thread that uses it.
     make: fn(&Timers) -> io::Result<Box<dyn Arm>>,
 }
@@ -200,10 +200,9 @@ impl fmt::Display for Timers {
 impl Load for Timers {
     fn start(&self) -> Result<Box<dyn RunningLoad>, LoadError> {
         let timers = *self;
-        let posts = (0..self.threads).map(|index| Post {
-            name: format!("{}-{index:02}", self.way.name),
-            unit: Some(self.way.unit),
-            work: Box::new(move |duty| {
+        let posts = (0..self.threads).map(|index| {
+            let name = format!("{}-{index:02}", self.way.name);
+            Post::new(name, self.way.units, move |duty| {
                 if let Some(slack_ns) = timers.slack_ns {
                     set_current_timer_slack(Some(slack_ns))?;
                 }
@@ -220,10 +219,9 @@ impl Load for Timers {
                     duty.did(1);
                 }
                 Ok(())
-            }),
+            })
         });
-        let crew = Crew::start(&self.to_string(), self.fifo_prio, posts.collect())?;
-        Ok(Box::new(crew))
+        Ok(Box::new(Crew::start(self, Rank::of(self.fifo_prio), posts)?))
     }
 }
 
@@ -275,7 +273,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(1));
             }
             let work = running.stop();
-            assert_eq!((work[0].len(), work[0][0].unit), (1, way.unit), "{work:?}");
+            assert_eq!((work[0].len(), work[0][0].unit), (1, way.units[0]), "{work:?}");
             for tid in tids {
                 // /proc may still have it for a moment after its join.
                 let path = format!("/proc/self/task/{tid}");
