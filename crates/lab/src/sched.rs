@@ -5,6 +5,7 @@ use rustix::io::Errno;
 use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 use std::io;
+use std::thread::available_parallelism;
 use std::time::Duration;
 use thread_priority::unix::{
     DeadlineFlags, NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadSchedulePolicy,
@@ -77,6 +78,11 @@ pub(crate) fn bind(cpu: u16) -> io::Result<()> {
     set.set(usize::from(cpu));
     sched_setaffinity(None, &set)?;
     Ok(())
+}
+
+/// How many CPUs this process may use.
+pub(crate) fn cpus() -> u64 {
+    available_parallelism().map_or(1, |cpus| cpus.get() as u64)
 }
 
 /// The kernel's number of the calling thread.

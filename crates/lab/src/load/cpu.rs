@@ -4,9 +4,9 @@
 use super::crew::{Crew, Duty, Post, Rank};
 use super::spec::{Arguments, SpecError};
 use super::{Kind, Load, LoadError, RunningLoad};
+use crate::sched::cpus;
 use std::fmt;
 use std::hint::black_box;
-use std::thread::available_parallelism;
 
 /// The most threads of one load.
 pub const CPU_THREADS_MAX: u64 = 10_000;
@@ -37,10 +37,8 @@ pub struct Cpu {
 
 impl Cpu {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let mut cpu = Self { threads: cpus(), nice: None, fifo_prio: None };
-        if let Some(count) = arguments.count {
-            cpu.threads = arguments.number("the number of threads", count, 1, CPU_THREADS_MAX)?;
-        }
+        let threads = arguments.count("threads", cpus().min(CPU_THREADS_MAX), CPU_THREADS_MAX)?;
+        let mut cpu = Self { threads, nice: None, fifo_prio: None };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("nice", Some(value)) => {
@@ -48,10 +46,7 @@ impl Cpu {
                     let must = "it must be a number from -20 to 19";
                     cpu.nice = Some(nice.ok_or_else(|| arguments.wrong("nice", value, must))?);
                 }
-                ("fifo", value) => {
-                    let prio = value.unwrap_or("1");
-                    cpu.fifo_prio = Some(arguments.number("fifo", prio, 1, 99)? as u8);
-                }
+                ("fifo", value) => cpu.fifo_prio = Some(arguments.fifo_prio(value)?),
                 _ => return Err(arguments.no_option(option, USAGE)),
             }
         }
@@ -61,11 +56,6 @@ impl Cpu {
         }
         Ok(cpu)
     }
-}
-
-/// The CPUs that we may use.
-fn cpus() -> u64 {
-    available_parallelism().map_or(1, |cpus| cpus.get() as u64).min(CPU_THREADS_MAX)
 }
 
 /// Whether real-time threads that never wait would leave no CPU to anybody else: there is one for

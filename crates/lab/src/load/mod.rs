@@ -19,7 +19,6 @@ mod amount;
 mod board;
 mod crew;
 mod pacer;
-mod size;
 mod spec;
 pub mod worker;
 

@@ -43,20 +43,12 @@ pub struct Storm {
 
 impl Storm {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let mut storm = Self { threads: THREADS, fifo_prio: None, seed: 0 };
-        if let Some(count) = arguments.count {
-            storm.threads =
-                arguments.number("the number of threads", count, 1, STORM_THREADS_MAX)?;
-        }
+        let threads = arguments.count("threads", THREADS, STORM_THREADS_MAX)?;
+        let mut storm = Self { threads, fifo_prio: None, seed: 0 };
         for &(option, value) in &arguments.options {
             match (option, value) {
-                ("fifo", value) => {
-                    let prio = value.unwrap_or("1");
-                    storm.fifo_prio = Some(arguments.number("fifo", prio, 1, 99)? as u8);
-                }
-                ("seed", Some(value)) => {
-                    storm.seed = arguments.number("seed", value, 0, u64::MAX)?;
-                }
+                ("fifo", value) => storm.fifo_prio = Some(arguments.fifo_prio(value)?),
+                ("seed", Some(value)) => storm.seed = arguments.seed(value)?,
                 _ => return Err(arguments.no_option(option, USAGE)),
             }
         }

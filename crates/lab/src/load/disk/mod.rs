@@ -7,6 +7,7 @@
 
 mod turn;
 
+use super::amount;
 use super::crew::{Crew, Post, Rank};
 use super::spec::{Arguments, SpecError};
 use super::{Kind, Load, LoadError, RunningLoad, Work};
@@ -64,10 +65,8 @@ pub struct Disk {
 
 impl Disk {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let mut disk = Self { threads: 1, dir: None, size: SIZE, sync: false };
-        if let Some(count) = arguments.count {
-            disk.threads = arguments.number("the number of threads", count, 1, DISK_THREADS_MAX)?;
-        }
+        let threads = arguments.count("threads", 1, DISK_THREADS_MAX)?;
+        let mut disk = Self { threads, dir: None, size: SIZE, sync: false };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("dir", Some("")) => {
@@ -139,7 +138,7 @@ impl fmt::Display for Disk {
             write!(f, ",dir={}", dir.display())?;
         }
         if self.size != SIZE {
-            write!(f, ",size={}", super::size::shown(self.size))?;
+            write!(f, ",size={}", amount::size(self.size))?;
         }
         if self.sync {
             f.write_str(",sync")?;

@@ -16,6 +16,7 @@ mod group;
 mod run;
 mod task;
 
+use super::amount;
 use super::board::Board;
 use super::spec::{Arguments, SpecError};
 use super::worker::{Keeper, Worker};
@@ -78,11 +79,9 @@ pub struct Hackbench {
 
 impl Hackbench {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
+        let groups = arguments.count("groups", GROUPS, SIDE_MAX)?;
         let mut load =
-            Self { groups: GROUPS, fds: FDS, size: SIZE, loops: None, pipe: false, threads: false };
-        if let Some(count) = arguments.count {
-            load.groups = arguments.number("the number of groups", count, 1, SIDE_MAX)?;
-        }
+            Self { groups, fds: FDS, size: SIZE, loops: None, pipe: false, threads: false };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("fds", Some(value)) => load.fds = arguments.number("fds", value, 1, SIDE_MAX)?,
@@ -128,7 +127,7 @@ impl fmt::Display for Hackbench {
             write!(f, ",fds={}", self.fds)?;
         }
         if self.size != SIZE {
-            write!(f, ",size={}", super::size::shown(self.size))?;
+            write!(f, ",size={}", amount::size(self.size))?;
         }
         if let Some(loops) = self.loops {
             write!(f, ",loops={loops}")?;

@@ -83,16 +83,9 @@ impl fmt::Debug for Irq {
 
 impl Irq {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let mut irq = Self { threads: THREADS, way: &KNOWN[0], rate: RATE, cpus: vec![] };
-        if let Some(count) = arguments.count {
-            irq.threads = arguments.number("the number of threads", count, 1, THREADS_MAX)?;
-        }
-        // Before the rate, which it bounds.
-        for &(option, value) in arguments.options.iter().filter(|(option, _)| *option == "kind") {
-            let written = || value.map_or(option.to_owned(), |value| format!("{option}={value}"));
-            let way = KNOWN.iter().find(|way| value == Some(way.name));
-            irq.way = way.ok_or_else(|| arguments.no_option(&written(), USAGE))?;
-        }
+        let threads = arguments.count("threads", THREADS, THREADS_MAX)?;
+        let way = arguments.kind(KNOWN, |way| way.name, USAGE)?;
+        let mut irq = Self { threads, way, rate: RATE, cpus: vec![] };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("kind", _) => {}

@@ -1,7 +1,7 @@
 //! Copying over more memory than the caches hold.
 
+use crate::load::amount::read_size;
 use crate::load::crew::Duty;
-use crate::load::size;
 use std::fs::read_to_string;
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ const CACHE_UNKNOWN: u64 = 16 << 20;
 pub(super) fn usual_size() -> u64 {
     let indices =
         (0..8).map(|index| format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size"));
-    let sizes = indices.filter_map(|path| size::read(read_to_string(path).ok()?.trim()));
+    let sizes = indices.filter_map(|path| read_size(read_to_string(path).ok()?.trim()));
     4 * sizes.max().unwrap_or(CACHE_UNKNOWN).clamp(1 << 20, 1 << 30)
 }
 

@@ -7,14 +7,15 @@
 mod bandwidth;
 mod faults;
 
+use super::amount;
 use super::board::Board;
 use super::crew::{Crew, Duty, Post, Rank};
 use super::spec::{Arguments, SpecError};
 use super::worker::{Keeper, Worker};
 use super::{Kind, Load, LoadError, RunningLoad, Work};
+use crate::sched::cpus;
 use std::fmt;
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 /// The most threads of one load.
@@ -48,11 +49,8 @@ pub struct Mem {
 
 impl Mem {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let threads = available_parallelism().map_or(1, |cpus| cpus.get() as u64);
-        let mut mem = Self { threads: threads.min(MEM_THREADS_MAX), size: None, faults: false };
-        if let Some(count) = arguments.count {
-            mem.threads = arguments.number("the number of threads", count, 1, MEM_THREADS_MAX)?;
-        }
+        let threads = arguments.count("threads", cpus().min(MEM_THREADS_MAX), MEM_THREADS_MAX)?;
+        let mut mem = Self { threads, size: None, faults: false };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("size", Some(value)) => {
@@ -99,7 +97,7 @@ impl fmt::Display for Mem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "mem:{}", self.threads)?;
         if let Some(size) = self.size {
-            write!(f, ",size={}", super::size::shown(size))?;
+            write!(f, ",size={}", amount::size(size))?;
         }
         if self.faults {
             f.write_str(",faults")?;
