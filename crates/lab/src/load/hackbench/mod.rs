@@ -17,13 +17,11 @@ mod run;
 mod task;
 
 use super::amount;
-use super::board::Board;
 use super::spec::{Arguments, SpecError};
-use super::worker::{Keeper, Worker};
-use super::{Kind, Load, LoadError, RunningLoad, Work};
+use super::worker::{Counted, Keeper};
+use super::{Kind, Load, LoadError, RunningLoad};
 use rustix::process::{Resource, getrlimit};
 use std::fmt;
-use std::time::Duration;
 
 pub(super) use task::run_task;
 
@@ -156,36 +154,10 @@ impl Load for Hackbench {
                 if self.threads { "groups, or processes instead of threads" } else { "fds" },
             )));
         }
-        let board = Board::new(self.groups * self.fds)
-            .map_err(|error| unfit(format!("no memory for its counts ({error})")))?;
-        let worker = Worker::start(self, &board)?;
-        Ok(Box::new(RunningHackbench { worker, board }))
+        Ok(Box::new(Counted::start(self, self.groups * self.fds, "messages")?))
     }
 
     fn run(&self, keeper: &Keeper) -> Result<(), String> {
         run::run(self, keeper)
-    }
-}
-
-struct RunningHackbench {
-    worker: Worker,
-    board: Board,
-}
-
-impl RunningLoad for RunningHackbench {
-    fn tids(&self) -> Vec<u32> {
-        self.worker.tids()
-    }
-
-    fn work(&self) -> Vec<Work> {
-        vec![Work { unit: "messages", count: self.board.sum() }]
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.worker.notes()
-    }
-
-    fn over_after(&self) -> Option<Duration> {
-        self.worker.over_after()
     }
 }

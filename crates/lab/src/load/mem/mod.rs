@@ -8,15 +8,13 @@ mod bandwidth;
 mod faults;
 
 use super::amount;
-use super::board::Board;
 use super::crew::{Crew, Duty, Post, Rank};
 use super::spec::{Arguments, SpecError};
-use super::worker::{Keeper, Worker};
-use super::{Kind, Load, LoadError, RunningLoad, Work};
+use super::worker::{Counted, Keeper};
+use super::{Kind, Load, LoadError, RunningLoad};
 use crate::sched::cpus;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The most threads of one load.
 pub const MEM_THREADS_MAX: u64 = 1_000;
@@ -109,13 +107,8 @@ impl fmt::Display for Mem {
 impl Load for Mem {
     fn start(&self) -> Result<Box<dyn RunningLoad>, LoadError> {
         self.check_available(available())?;
-        let board = Board::new(self.threads).map_err(|error| LoadError::Unfit {
-            load: self.to_string(),
-            why: format!("no memory for its counts ({error})"),
-        })?;
-        let worker = Worker::start(self, &board)?;
         let unit = if self.faults { "page faults" } else { "bytes" };
-        Ok(Box::new(RunningMem { worker, board, unit }))
+        Ok(Box::new(Counted::start(self, self.threads, unit)?))
     }
 
     fn run(&self, keeper: &Keeper) -> Result<(), String> {
@@ -136,30 +129,6 @@ impl Load for Mem {
         // They run until the process ends.
         crew.wait();
         Err("mem: all its threads failed to get memory".to_owned())
-    }
-}
-
-struct RunningMem {
-    worker: Worker,
-    board: Board,
-    unit: &'static str,
-}
-
-impl RunningLoad for RunningMem {
-    fn tids(&self) -> Vec<u32> {
-        self.worker.tids()
-    }
-
-    fn work(&self) -> Vec<Work> {
-        vec![Work { unit: self.unit, count: self.board.sum() }]
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.worker.notes()
-    }
-
-    fn over_after(&self) -> Option<Duration> {
-        self.worker.over_after()
     }
 }
 
