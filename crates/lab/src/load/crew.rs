@@ -84,6 +84,7 @@ impl Duty {
         }
     }
 
+    /// False once it is told to stop.
     pub(super) fn goes_on(&self) -> bool {
         !self.stop.load(Relaxed)
     }
@@ -252,5 +253,75 @@ impl Drop for Crew {
         self.stop.store(true, Relaxed);
         (self.wake)();
         self.join();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::Receiver;
+
+    fn starts(posts: Vec<Post>) -> Result<Crew, LoadError> {
+        Crew::start(&"some", Rank::default(), posts)
+    }
+
+    /// A thread that does nothing until the other end is closed.
+    fn waits(name: &str, open: Receiver<()>) -> Post {
+        Post::new(name.to_owned(), &[], move |duty| {
+            duty.begin();
+            let _ = open.recv();
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn what_they_have_done_is_told_by_unit() {
+        let post = |name: &str, units, done: [u64; 2]| {
+            Post::new(name.to_owned(), units, move |duty| {
+                duty.did(done[0]);
+                duty.did_of(1, done[1]);
+                duty.begin();
+                Ok(())
+            })
+        };
+        let posts =
+            vec![post("a", &["sent", "lost"], [5, 1]), post("b", &["taken", "lost"], [4, 2])];
+        let crew = starts(posts).unwrap();
+        assert_eq!(crew.tids().len(), 2);
+        let work = [("sent", 5), ("lost", 3), ("taken", 4)];
+        assert_eq!(crew.work(), work.map(|(unit, count)| Work { unit, count }));
+        assert_eq!(crew.notes(), [""; 0]);
+        crew.wait();
+    }
+
+    #[test]
+    fn one_that_cannot_begin_ends_those_that_wait() {
+        let (close, open) = channel();
+        let close = Mutex::new(Some(close));
+        let wake = move || drop(close.lock().unwrap().take());
+        let fails = Post::new("fails".to_owned(), &[], |_| Err(io::Error::other("no room")));
+        let posts = [waits("waits", open), fails];
+        let refused = Crew::start_woken_by(&"some", Rank::default(), posts, wake);
+        assert_eq!(refused.err().unwrap().to_string(), "some: no room");
+    }
+
+    #[test]
+    fn an_error_later_is_a_note_unless_all_were_to_end() {
+        for (is_over, notes) in [(false, 1), (true, 0)] {
+            let crew = starts(vec![Post::new("later".to_owned(), &[], move |duty| {
+                duty.begin();
+                if is_over {
+                    duty.end_all();
+                }
+                Err(io::Error::other("no room"))
+            })]);
+            let crew = crew.unwrap();
+            while crew.is_working() {
+                std::thread::yield_now();
+            }
+            assert_eq!(crew.notes().len(), notes);
+            let note = "1 of its threads ended early; the first: some: no room";
+            assert!(crew.notes().iter().all(|said| said == note), "{:?}", crew.notes());
+        }
     }
 }
