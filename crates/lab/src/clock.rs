@@ -23,6 +23,21 @@ pub(crate) fn sleep_for(ns: u64) {
     let _ = clock_nanosleep_relative(ClockId::Monotonic, &timespec(ns));
 }
 
+/// Pairs of readings from which a clock's cost is taken.
+const CALIBRATIONS: usize = 1001;
+
+/// The median of what two readings of a clock in a row differ by.
+pub(crate) fn cost_ns(clock_ns: impl Fn() -> u64) -> u64 {
+    let mut costs: Vec<u64> = (0..CALIBRATIONS)
+        .map(|_| {
+            let before_ns = clock_ns();
+            clock_ns().saturating_sub(before_ns)
+        })
+        .collect();
+    costs.sort_unstable();
+    costs[CALIBRATIONS / 2]
+}
+
 #[inline]
 pub(crate) fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / SECOND_NS) as i64, tv_nsec: (ns % SECOND_NS) as _ }

@@ -3,8 +3,9 @@
 use crate::Policy;
 use rustix::io::Errno;
 use rustix::process::{getpriority_process, setpriority_process};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 use std::io;
+use std::thread::available_parallelism;
 use std::time::Duration;
 use thread_priority::unix::{
     DeadlineFlags, NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadSchedulePolicy,
@@ -26,9 +27,9 @@ pub(crate) struct Budget {
 /// What the kernel said: `EPERM` without the permission, `EBUSY` for a deadline budget that no
 /// longer fits, `EINVAL` for one outside `sched_deadline_period_{min,max}_us`.
 pub(crate) fn set_current(policy: Policy, prio: u8, budget: Budget) -> io::Result<()> {
-    use RealtimeThreadSchedulePolicy::{Deadline, Fifo, RoundRobin};
+    use RealtimeThreadSchedulePolicy::{Deadline, RoundRobin};
     match policy {
-        Policy::Fifo => set_realtime(Fifo, prio),
+        Policy::Fifo => set_fifo(prio),
         Policy::Rr => set_realtime(RoundRobin, prio),
         Policy::Deadline => {
             let period = Duration::from_nanos(budget.period_ns);
@@ -45,6 +46,14 @@ pub(crate) fn set_current(policy: Policy, prio: u8, budget: Budget) -> io::Resul
         }
         Policy::Other => set_other(),
     }
+}
+
+/// Gives the calling thread `SCHED_FIFO` at `prio`, 1–99.
+///
+/// # Errors
+/// `EPERM` without the permission.
+pub(crate) fn set_fifo(prio: u8) -> io::Result<()> {
+    set_realtime(RealtimeThreadSchedulePolicy::Fifo, prio)
 }
 
 fn set_realtime(policy: RealtimeThreadSchedulePolicy, prio: u8) -> io::Result<()> {
@@ -71,8 +80,22 @@ pub(crate) fn bind(cpu: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// A thread inherits the policy of the one that made it; only then is there something to do.
-fn set_other() -> io::Result<()> {
+/// How many CPUs this process may use.
+pub(crate) fn cpus() -> u64 {
+    available_parallelism().map_or(1, |cpus| cpus.get() as u64)
+}
+
+/// The kernel's number of the calling thread.
+pub(crate) fn tid() -> u32 {
+    gettid().as_raw_nonzero().get().cast_unsigned()
+}
+
+/// Gives the calling thread `SCHED_OTHER`. It inherits the policy of the one that made it; only then
+/// is there something to do.
+///
+/// # Errors
+/// What the kernel said.
+pub(crate) fn set_other() -> io::Result<()> {
     let other = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
     if thread_schedule_policy().map_err(into_io)? == other {
         return Ok(());

@@ -6,10 +6,10 @@ use super::own_cost::{CALIBRATIONS, OwnCost, calibrate};
 use super::plan::{Ending, Plan, ThreadPlan};
 use super::recorder::Recorder;
 use crate::clock::{now_ns, sleep_until};
-use crate::sched::{bind, set_current};
+use crate::sched::{bind, set_current, set_other, tid};
 use crate::{BoundBroken, Histogram, Policy, ThreadUsage};
 use rustix::io::Errno;
-use rustix::thread::{gettid, set_current_timer_slack};
+use rustix::thread::set_current_timer_slack;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -64,7 +64,7 @@ impl Worker {
         let Self { index, plan, thread, ending, live, exchange, ready, start } = self;
         let (policy, notes) = take_policy(&plan, &thread);
         let failed = thread.cpu.and_then(|cpu| bind(cpu).err().map(|error| (cpu, error)));
-        let tid = gettid().as_raw_nonzero().get() as u32;
+        let tid = tid();
         let own_cost = rehearse(&plan, &thread);
         let (recorder, reader) = Recorder::new(&plan, TaskId(tid), thread.cpu, (live, exchange));
         let mut cycles = Cycles {
@@ -128,7 +128,7 @@ fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
         ));
         policy = Policy::Other;
         // A refusal may leave an inherited real-time policy in place; going down needs no permission.
-        let _ = set_current(Policy::Other, 0, thread.budget);
+        let _ = set_other();
     }
     if let Some(slack_ns) = plan.timer_slack_ns
         && let Err(error) = set_current_timer_slack(NonZeroU64::new(slack_ns))

@@ -1,12 +1,12 @@
 //! Threads that compute and never wait: each CPU has something to run, and a wakeup something to
 //! preempt.
 
+use super::crew::{Crew, Duty, Post, Rank};
 use super::spec::{Arguments, SpecError};
-use super::team::{Member, Rank, Team};
-use super::{Kind, Load, LoadError, RunningLoad, Work};
+use super::{Kind, Load, LoadError, RunningLoad};
+use crate::sched::cpus;
 use std::fmt;
 use std::hint::black_box;
-use std::thread::available_parallelism;
 
 /// The most threads of one load.
 pub const CPU_THREADS_MAX: u64 = 10_000;
@@ -37,10 +37,8 @@ pub struct Cpu {
 
 impl Cpu {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let mut cpu = Self { threads: cpus(), nice: None, fifo_prio: None };
-        if let Some(count) = arguments.count {
-            cpu.threads = arguments.number("the number of threads", count, 1, CPU_THREADS_MAX)?;
-        }
+        let threads = arguments.count("threads", cpus().min(CPU_THREADS_MAX), CPU_THREADS_MAX)?;
+        let mut cpu = Self { threads, nice: None, fifo_prio: None };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("nice", Some(value)) => {
@@ -48,10 +46,7 @@ impl Cpu {
                     let must = "it must be a number from -20 to 19";
                     cpu.nice = Some(nice.ok_or_else(|| arguments.wrong("nice", value, must))?);
                 }
-                ("fifo", value) => {
-                    let prio = value.unwrap_or("1");
-                    cpu.fifo_prio = Some(arguments.number("fifo", prio, 1, 99)? as u8);
-                }
+                ("fifo", value) => cpu.fifo_prio = Some(arguments.fifo_prio(value)?),
                 _ => return Err(arguments.no_option(option, USAGE)),
             }
         }
@@ -61,11 +56,6 @@ impl Cpu {
         }
         Ok(cpu)
     }
-}
-
-/// The CPUs that we may use.
-fn cpus() -> u64 {
-    available_parallelism().map_or(1, |cpus| cpus.get() as u64).min(CPU_THREADS_MAX)
 }
 
 /// Whether real-time threads that never wait would leave no CPU to anybody else: there is one for
@@ -101,20 +91,25 @@ impl Load for Cpu {
             });
         }
         let rank = Rank { fifo_prio: self.fifo_prio, nice: self.nice };
-        let team = Team::start(self, "cpu", self.threads, rank, compute)?;
-        Ok(Box::new(RunningCpu { team }))
+        let posts = (0..self.threads).map(|index| {
+            Post::new(format!("cpu-{index:02}"), &["rounds"], move |duty| {
+                compute(index, duty);
+                Ok(())
+            })
+        });
+        Ok(Box::new(Crew::start(self, rank, posts)?))
     }
 }
 
-fn compute(member: &Member<1>) {
-    let mut integer = member.index;
+fn compute(mut integer: u64, duty: &mut Duty) {
     let mut float = 1.0_f64;
-    while !member.is_over() {
+    duty.begin();
+    while duty.goes_on() {
         for _ in 0..STEPS {
             (integer, float) = step(integer, float);
         }
         black_box((integer, float));
-        member.counts[0].add(1);
+        duty.did(1);
     }
 }
 
@@ -125,21 +120,6 @@ fn step(integer: u64, float: f64) -> (u64, f64) {
         integer.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let of = (integer >> 40) as f64 + 1.0;
     (integer, 0.5 * (float + of / float))
-}
-
-struct RunningCpu {
-    team: Team<1>,
-}
-
-impl RunningLoad for RunningCpu {
-    fn tids(&self) -> Vec<u32> {
-        self.team.tids()
-    }
-
-    fn work(&self) -> Vec<Work> {
-        let [count] = self.team.sums();
-        vec![Work { unit: "rounds", count }]
-    }
 }
 
 #[cfg(test)]

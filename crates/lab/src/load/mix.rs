@@ -73,7 +73,7 @@ struct Mix {
 
 impl Mix {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let name = arguments.count.unwrap_or_default();
+        let name = arguments.behind_name.unwrap_or_default();
         let recipe = RECIPES.iter().find(|recipe| recipe.name == name).ok_or_else(|| {
             let known: Vec<_> = RECIPES.iter().map(|recipe| recipe.name).collect();
             arguments.wrong("the name", name, &format!("there are: {}", known.join(", ")))

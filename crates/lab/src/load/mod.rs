@@ -19,9 +19,7 @@ mod amount;
 mod board;
 mod crew;
 mod pacer;
-mod size;
 mod spec;
-mod team;
 pub mod worker;
 
 pub use cmd::Cmd;

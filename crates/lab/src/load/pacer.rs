@@ -1,6 +1,8 @@
 //! How often something is done, where a load has a rate.
 
+use super::crew::Duty;
 use crate::clock::{now_ns, sleep_until};
+use std::io;
 
 /// Whoever has a rate wakes at most so often and does all that is due: its own timer is not to be
 /// the load.
@@ -51,6 +53,25 @@ impl Pacer {
         self.done += due;
         due
     }
+}
+
+/// Does and counts `act` so often until `duty` is over; 0 is as fast as it goes.
+pub(super) fn at_rate(
+    per_second: f64,
+    duty: &Duty,
+    mut act: impl FnMut() -> io::Result<()>,
+) -> io::Result<()> {
+    let mut pacer = Pacer::new(per_second);
+    while duty.goes_on() {
+        for _ in 0..pacer.wait() {
+            act()?;
+            duty.did(1);
+            if !duty.goes_on() {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

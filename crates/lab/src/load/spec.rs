@@ -1,7 +1,7 @@
 //! From `storm:40,fifo+…` to loads.
 
 use super::worker::Keeper;
-use super::{KNOWN, Load, LoadError, Running, cmd, size};
+use super::{KNOWN, Load, LoadError, Running, cmd};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -196,7 +196,8 @@ fn split_parts(text: &str) -> Vec<&str> {
 /// `name[:count][,option[=value]]…`, cut but not understood.
 pub(super) struct Arguments<'a> {
     pub(super) name: &'a str,
-    pub(super) count: Option<&'a str>,
+    /// What stands behind the colon.
+    pub(super) behind_name: Option<&'a str>,
     /// Option and value, as written.
     pub(super) options: Vec<(&'a str, Option<&'a str>)>,
     /// All of it behind `name:`, uncut.
@@ -207,9 +208,9 @@ impl<'a> Arguments<'a> {
     fn split(text: &'a str) -> Self {
         let mut parts = text.split(',').map(str::trim);
         let head = parts.next().unwrap_or_default();
-        let (name, count) = cut(head, ':');
+        let (name, behind_name) = cut(head, ':');
         let rest = cut(text, ':').1.unwrap_or_default();
-        Self { name, count, options: parts.map(|option| cut(option, '=')).collect(), rest }
+        Self { name, behind_name, options: parts.map(|option| cut(option, '=')).collect(), rest }
     }
 
     /// A number within bounds.
@@ -220,31 +221,58 @@ impl<'a> Arguments<'a> {
         low: u64,
         high: u64,
     ) -> Result<u64, SpecError> {
-        let number = value.parse().ok().filter(|number| (low..=high).contains(number));
-        number.ok_or_else(|| SpecError::Number {
+        self.within(what, value, value.parse().ok(), low, high)
+    }
+
+    /// The number behind the name, from 1; where none is written, `usual`.
+    pub(super) fn count(&self, what: &str, usual: u64, high: u64) -> Result<u64, SpecError> {
+        self.behind_name.map_or(Ok(usual), |count| {
+            self.number(&format!("the number of {what}"), count, 1, high)
+        })
+    }
+
+    /// `fifo`, or `fifo=PRIO`: the priority.
+    pub(super) fn fifo_prio(&self, value: Option<&str>) -> Result<u8, SpecError> {
+        self.number("fifo", value.unwrap_or("1"), 1, 99).map(|prio| prio as u8)
+    }
+
+    /// `seed=S`.
+    pub(super) fn seed(&self, value: &str) -> Result<u64, SpecError> {
+        self.number("seed", value, 0, u64::MAX)
+    }
+
+    /// `kind=NAME`, wherever it stands, as it says what other options there are; the first that is known
+    /// where it is not written.
+    pub(super) fn kind<T>(
+        &self,
+        known: &'static [T],
+        name: impl Fn(&T) -> &'static str,
+        usage: &'static str,
+    ) -> Result<&'static T, SpecError> {
+        let mut chosen = &known[0];
+        for &(option, value) in self.options.iter().filter(|(option, _)| *option == "kind") {
+            let found = known.iter().find(|kind| value == Some(name(kind)));
+            let written = || value.map_or(option.to_owned(), |value| format!("{option}={value}"));
+            chosen = found.ok_or_else(|| self.no_option(&written(), usage))?;
+        }
+        Ok(chosen)
+    }
+
+    /// What was read of `value`, if it is within bounds.
+    pub(super) fn within(
+        &self,
+        what: &str,
+        value: &str,
+        number: Option<u64>,
+        low: u64,
+        high: u64,
+    ) -> Result<u64, SpecError> {
+        number.filter(|number| (low..=high).contains(number)).ok_or_else(|| SpecError::Number {
             load: self.name.to_owned(),
             what: what.to_owned(),
             value: value.to_owned(),
             low,
             high,
-        })
-    }
-
-    /// A size in bytes within bounds: `64k`, `16m`.
-    pub(super) fn size(
-        &self,
-        what: &str,
-        value: &str,
-        low: u64,
-        high: u64,
-    ) -> Result<u64, SpecError> {
-        size::read(value).filter(|bytes| (low..=high).contains(bytes)).ok_or_else(|| {
-            let (low, high) = (size::shown(low), size::shown(high));
-            self.wrong(
-                what,
-                value,
-                &format!("it must be a size from {low} to {high}, like 64k or 16m"),
-            )
         })
     }
 

@@ -16,8 +16,8 @@ const SAMPLES_MIN: u64 = 5;
 /// [`SAMPLES_MIN`].
 const SAMPLES_NS: u64 = 100_000_000;
 
-/// Readings of the clock, and calls of the kernel, from which their costs are taken.
-const READINGS: usize = 1_001;
+/// Calls of the kernel from which their cost is taken.
+const CALLS: usize = 1_001;
 
 /// A load whose real median is off by more than this share of what was asked for gets a note.
 pub(super) const OFF_SHARE: f64 = 0.05;
@@ -95,14 +95,6 @@ fn measure(wait_ns: u64, clock_ns: u64) -> Latencies {
     real
 }
 
-/// What reading the clock once costs: the median of what two readings in a row differ by.
-pub(super) fn clock_cost_ns() -> u64 {
-    median((0..READINGS).map(|_| {
-        let before_ns = now_ns();
-        now_ns() - before_ns
-    }))
-}
-
 /// What the cheapest futex call costs here: a wait for a value that is not there returns at once. With
 /// one reading of the clock, as the time of a lock call has. A lock call that took less did not go to
 /// the kernel.
@@ -113,23 +105,13 @@ pub(super) fn kernel_call_ns() -> u64 {
         let refused = futex::wait(&word, futex::Flags::PRIVATE, 0, None) == Err(Errno::AGAIN);
         (now_ns() - before_ns, refused)
     };
-    (0..READINGS)
-        .map(|_| call())
-        .filter(|(_, refused)| *refused)
-        .map(|(ns, _)| ns)
-        .min()
-        .unwrap_or(0)
-}
-
-fn median(values: impl Iterator<Item = u64>) -> u64 {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or(0)
+    (0..CALLS).map(|_| call()).filter(|(_, refused)| *refused).map(|(ns, _)| ns).min().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::cost_ns;
 
     #[test]
     fn a_load_is_shortened_by_what_it_took_too_long() {
@@ -161,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_load_is_never_shorter_than_its_wait() {
-        let clock_ns = clock_cost_ns();
+        let clock_ns = cost_ns(now_ns);
         let check = calibrate(20_000, clock_ns, true);
         assert!(check.wait_ns <= check.asked_ns);
         // Less two readings, as what one costs is a median.

@@ -4,11 +4,9 @@ use super::busy_wait::{self, LoadCheck, busy_wait, busy_wait_with};
 use super::plan::{PiError, Plan};
 use super::rounds::{Counted, Round, Rounds};
 use super::{Ended, Shared};
-use crate::Policy;
-use crate::clock::now_ns;
-use crate::sched::{self, Budget};
+use crate::clock::{cost_ns, now_ns};
+use crate::sched;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
-use rustix::thread::gettid;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -68,7 +66,7 @@ impl High {
         };
         let loads_ns = plan.locked_ns + plan.free_ns;
         let rounds = Rounds::new(loads_ns, calibration.kernel_call_ns, plan.histogram_us);
-        let tid = gettid().as_raw_nonzero().get().cast_unsigned();
+        let tid = sched::tid();
         ready.send(Ok(Ready { tid, calibration: calibration.clone() })).ok()?;
         drop(ready);
         start.recv().ok()?;
@@ -85,15 +83,11 @@ impl High {
 fn take_place(plan: &Plan, cpu: u16) -> Result<(), PiError> {
     sched::bind(cpu).map_err(|source| PiError::Cpu { cpu, source })?;
     let (prio, needed) = (plan.prio, plan.watchdog_prio());
-    sched::set_current(Policy::Fifo, prio, Budget::default()).map_err(|source| PiError::Priority {
-        prio,
-        needed,
-        source,
-    })
+    sched::set_fifo(prio).map_err(|source| PiError::Priority { prio, needed, source })
 }
 
 fn calibrate(plan: &Plan) -> Calibration {
-    let clock_ns = busy_wait::clock_cost_ns();
+    let clock_ns = cost_ns(now_ns);
     let load = |ns| busy_wait::calibrate(ns, clock_ns, plan.calibrated);
     Calibration {
         clock_ns,

@@ -7,8 +7,7 @@ use super::high::Calibration;
 use super::plan::{LockProtocol, PiError, Plan};
 use crate::Policy;
 use crate::clock::{now_ns, sleep_for};
-use crate::sched::{self, Budget};
-use rustix::thread::gettid;
+use crate::sched::{self, Budget, tid};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -35,7 +34,7 @@ pub(super) struct Other {
 
 impl Other {
     fn started(self, place: Result<(), PiError>) -> Option<Calibration> {
-        let tid = gettid().as_raw_nonzero().get().cast_unsigned();
+        let tid = tid();
         self.ready.send(place.map(|()| Ready { tid })).ok()?;
         drop(self.ready);
         self.start.recv().ok()
@@ -47,8 +46,7 @@ impl Other {
         let (end_after_ns, needed) = (end_after_ns(&self.plan), self.plan.watchdog_prio());
         let place =
             sched::bind(cpu).map_err(|source| PiError::Cpu { cpu, source }).and_then(|()| {
-                sched::set_current(Policy::Fifo, prio, Budget::default())
-                    .map_err(|source| PiError::Priority { prio, needed, source })
+                sched::set_fifo(prio).map_err(|source| PiError::Priority { prio, needed, source })
             });
         let begun_ns = now_ns();
         if self.started(place).is_none() {

@@ -2,9 +2,8 @@
 
 use super::plan::PiError;
 use super::{Ended, Shared};
-use crate::Policy;
 use crate::clock::now_ns;
-use crate::sched::{self, Budget};
+use crate::sched;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -71,8 +70,11 @@ impl<A: Fn() -> bool> Watchdog<A> {
     /// The thread's life.
     pub(super) fn run(self, shared: &Shared) {
         let prio = self.prio;
-        let taken = sched::set_current(Policy::Fifo, prio, Budget::default())
-            .map_err(|source| PiError::Priority { prio, needed: prio, source });
+        let taken = sched::set_fifo(prio).map_err(|source| PiError::Priority {
+            prio,
+            needed: prio,
+            source,
+        });
         let mut others = CpuSet::new();
         self.other_cpus.iter().for_each(|&cpu| others.set(usize::from(cpu)));
         if !self.other_cpus.is_empty() {

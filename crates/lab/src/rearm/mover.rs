@@ -5,8 +5,9 @@ use super::plan::{Plan, RearmError};
 use super::timeout::NONE_NS;
 use super::waiter::Waiter;
 use super::{MoverCpu, RearmMeasurement, RearmMethod, Turn};
-use crate::clock::{cpu_ns, now_ns, sleep_until};
-use rustix::thread::{gettid, set_current_timer_slack};
+use crate::clock::{cost_ns, cpu_ns, now_ns, sleep_until};
+use crate::sched::tid;
+use rustix::thread::set_current_timer_slack;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -28,9 +29,6 @@ const LOOK_NS: u64 = 20_000;
 /// CPU time is taken of one move in so many: asking for it is a system call. What that costs is taken
 /// as often, between the same waits: in a loop it would cost a tenth.
 const CPU_EVERY: u64 = 8;
-
-/// Readings of the clock from which its cost is taken.
-const CALIBRATIONS: usize = 1001;
 
 /// A method that is being moved.
 struct Moving {
@@ -59,10 +57,10 @@ pub(super) fn run(plan: &Plan, stop: &AtomicBool) -> Result<RearmMeasurement, Re
             cpu: MoverCpu::default(),
         });
     }
-    let mover = gettid().as_raw_nonzero().get().cast_unsigned();
+    let mover = tid();
     // For pauses, and for the pace that sleeps.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let clock_ns = clock_cost_ns();
+    let clock_ns = cost_ns(now_ns);
     let mut random = fastrand::Rng::with_seed(plan.seed);
     let mut order: Vec<usize> = (0..methods.len()).collect();
     let mut left_ns = u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX);
@@ -175,15 +173,4 @@ impl Moving {
             turns: self.turns,
         })
     }
-}
-
-fn clock_cost_ns() -> u64 {
-    let mut costs: Vec<u64> = (0..CALIBRATIONS)
-        .map(|_| {
-            let before_ns = now_ns();
-            now_ns().saturating_sub(before_ns)
-        })
-        .collect();
-    costs.sort_unstable();
-    costs[CALIBRATIONS / 2]
 }

@@ -4,7 +4,7 @@ use super::method::{Fires, Thread};
 use super::timeout::NONE_NS;
 use super::told::Told;
 use crate::clock::{cpu_ns, now_ns};
-use rustix::thread::gettid;
+use crate::sched::tid;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -63,7 +63,7 @@ impl Fires for Served {
     fn thread(&mut self) -> io::Result<Thread> {
         let (tell, told) = channel();
         let answer = move |_: &Firing| {
-            let id = gettid().as_raw_nonzero().get().cast_unsigned();
+            let id = tid();
             let _ = tell.send(Thread { id, cpu_ns: cpu_ns() });
         };
         self.service.call(Request::at(now_ns()), answer).map_err(refused)?;

@@ -4,7 +4,8 @@ use super::method::{Fires, Kind, Make, Rearm, Thread};
 use super::plan::RearmError;
 use super::told::Told;
 use crate::clock::{cpu_ns, now_ns};
-use rustix::thread::{gettid, set_current_timer_slack};
+use crate::sched::tid;
+use rustix::thread::set_current_timer_slack;
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -117,6 +118,6 @@ fn wait(method: &dyn Rearm, told: &Told) -> io::Result<Thread> {
         method.wait(&told.timeout)?;
         told.look(now_ns());
     }
-    let id = gettid().as_raw_nonzero().get().cast_unsigned();
+    let id = tid();
     Ok(Thread { id, cpu_ns: cpu_ns().saturating_sub(begun_ns) })
 }

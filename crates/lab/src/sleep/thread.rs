@@ -3,8 +3,8 @@
 use super::method::{KNOWN, Kind, Slack, Sleep};
 use super::plan::{Plan, SleepError, WARM_UP_ROUNDS};
 use super::{MethodMeasurement, Shared, SleepMeasurement};
-use crate::clock::{cpu_ns, now_ns};
-use crate::sched::{self, Budget};
+use crate::clock::{cost_ns, cpu_ns, now_ns};
+use crate::sched;
 use crate::{Policy, ThreadUsage};
 use rustix::io::Errno;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
@@ -12,9 +12,6 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::atomic::Ordering::Relaxed;
 use tardy_stats::Latencies;
-
-/// Pairs of readings of the thread's CPU clock from which its cost is taken.
-const CALIBRATIONS: usize = 1001;
 
 /// The thread's life.
 pub(super) fn run(plan: &Plan, shared: &Shared) -> Result<SleepMeasurement, SleepError> {
@@ -42,7 +39,7 @@ pub(super) fn run(plan: &Plan, shared: &Shared) -> Result<SleepMeasurement, Slee
             }
         }
     }
-    let cpu_clock_ns = cpu_clock_cost_ns();
+    let cpu_clock_ns = cost_ns(cpu_ns);
     let mut rounds = Rounds {
         order: (0..methods.len()).collect(),
         taken: vec![Taken::default(); methods.len()],
@@ -91,7 +88,7 @@ pub(super) fn run(plan: &Plan, shared: &Shared) -> Result<SleepMeasurement, Slee
 
 fn take_policy(plan: &Plan, notes: &mut Vec<String>) -> (Policy, u8) {
     let Some(prio) = plan.fifo_prio else { return (Policy::Other, 0) };
-    match sched::set_current(Policy::Fifo, prio, Budget::default()) {
+    match sched::set_fifo(prio) {
         Ok(()) => (Policy::Fifo, prio),
         Err(error) => {
             notes.push(format!(
@@ -110,18 +107,6 @@ fn set_slack(ns: u64) -> Result<(), SleepError> {
 
 fn slack_error(error: Errno) -> SleepError {
     SleepError::Slack(error.into())
-}
-
-/// The median of what two readings in a row differ by.
-fn cpu_clock_cost_ns() -> u64 {
-    let mut costs: Vec<u64> = (0..CALIBRATIONS)
-        .map(|_| {
-            let before_ns = cpu_ns();
-            cpu_ns().saturating_sub(before_ns)
-        })
-        .collect();
-    costs.sort_unstable();
-    costs[CALIBRATIONS / 2]
 }
 
 /// One sleep.

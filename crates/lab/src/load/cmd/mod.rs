@@ -46,7 +46,7 @@ impl Cmd {
         }
         let words = shlex::split(written)
             .ok_or_else(|| wrong("a quote is not closed, or it ends with a backslash"))?;
-        if arguments.count.is_none() || words.first().is_none_or(String::is_empty) {
+        if arguments.behind_name.is_none() || words.first().is_none_or(String::is_empty) {
             return Err(wrong("it must begin with a program, as in cmd:stress-ng --timer 4"));
         }
         Ok(Self { words })

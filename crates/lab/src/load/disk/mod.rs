@@ -7,8 +7,9 @@
 
 mod turn;
 
+use super::amount;
+use super::crew::{Crew, Post, Rank};
 use super::spec::{Arguments, SpecError};
-use super::team::{Member, Rank, Team};
 use super::{Kind, Load, LoadError, RunningLoad, Work};
 use rustix::fs::{FsWord, fstatfs, fstatvfs};
 use rustix::process::{Resource, getrlimit};
@@ -18,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use turn::turn_for_ever;
+use turn::{UNITS, turn_for_ever};
 
 /// The most threads of one load.
 pub const DISK_THREADS_MAX: u64 = 256;
@@ -64,10 +65,8 @@ pub struct Disk {
 
 impl Disk {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let mut disk = Self { threads: 1, dir: None, size: SIZE, sync: false };
-        if let Some(count) = arguments.count {
-            disk.threads = arguments.number("the number of threads", count, 1, DISK_THREADS_MAX)?;
-        }
+        let threads = arguments.count("threads", 1, DISK_THREADS_MAX)?;
+        let mut disk = Self { threads, dir: None, size: SIZE, sync: false };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("dir", Some("")) => {
@@ -139,7 +138,7 @@ impl fmt::Display for Disk {
             write!(f, ",dir={}", dir.display())?;
         }
         if self.size != SIZE {
-            write!(f, ",size={}", super::size::shown(self.size))?;
+            write!(f, ",size={}", amount::size(self.size))?;
         }
         if self.sync {
             f.write_str(",sync")?;
@@ -163,19 +162,21 @@ impl Load for Disk {
 impl Disk {
     /// A thread for each file.
     fn start_on(&self, files: Vec<File>, note: Option<String>) -> Result<RunningDisk, LoadError> {
-        let (files, end) = (Arc::new(Mutex::new(files)), End::default());
-        let (begun, plan, end_of_threads) = (Instant::now(), self.clone(), Arc::clone(&end));
-        let work = move |member: &Member<3>| {
-            let file = files.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some(file) = file else { return };
-            if let Err(error) = turn_for_ever(&file, plan.size, plan.sync, member) {
-                let mut end = end_of_threads.lock().unwrap_or_else(PoisonError::into_inner);
-                end.get_or_insert_with(|| (plan.told(&error), begun.elapsed()));
-                member.end_all();
-            }
-        };
-        let team = Team::start(self, "disk", self.threads, Rank::default(), work)?;
-        Ok(RunningDisk { team, note, end })
+        let (begun, end) = (Instant::now(), End::default());
+        let posts = files.into_iter().enumerate().map(|(index, file)| {
+            let (plan, end) = (self.clone(), Arc::clone(&end));
+            Post::new(format!("disk-{index:02}"), &UNITS, move |duty| {
+                duty.begin();
+                if let Err(error) = turn_for_ever(&file, index as u64, &plan, duty) {
+                    let mut end = end.lock().unwrap_or_else(PoisonError::into_inner);
+                    end.get_or_insert_with(|| (plan.told(&error), begun.elapsed()));
+                    duty.end_all();
+                }
+                Ok(())
+            })
+        });
+        let crew = Crew::start(self, Rank::default(), posts)?;
+        Ok(RunningDisk { crew, note, end })
     }
 
     fn told(&self, error: &io::Error) -> String {
@@ -189,7 +190,7 @@ impl Disk {
 }
 
 struct RunningDisk {
-    team: Team<3>,
+    crew: Crew,
     note: Option<String>,
     end: End,
 }
@@ -202,13 +203,11 @@ impl RunningDisk {
 
 impl RunningLoad for RunningDisk {
     fn tids(&self) -> Vec<u32> {
-        self.team.tids()
+        self.crew.tids()
     }
 
     fn work(&self) -> Vec<Work> {
-        let units = ["bytes written", "bytes read", "syncs"];
-        let sums = self.team.sums();
-        units.into_iter().zip(sums).map(|(unit, count)| Work { unit, count }).collect()
+        self.crew.work()
     }
 
     fn notes(&self) -> Vec<String> {
@@ -230,7 +229,7 @@ mod tests {
         // The kernel's own full disk, beside one that has room.
         let full = File::options().read(true).write(true).open("/dev/full").unwrap();
         let running = disk.start_on(vec![full, tempfile::tempfile().unwrap()], None).unwrap();
-        while running.over_after().is_none() || running.team.is_working() {
+        while running.over_after().is_none() || running.crew.is_working() {
             std::thread::yield_now();
         }
         let [note] = &running.notes()[..] else { panic!("{:?}", running.notes()) };

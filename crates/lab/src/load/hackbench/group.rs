@@ -4,9 +4,9 @@ use super::Hackbench;
 use super::task::{Role, Shared, Told};
 use crate::load::board::Board;
 use crate::load::worker::{Keeper, TASK, passing};
+use crate::sched::tid;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::thread::gettid;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -105,7 +105,7 @@ pub(super) fn start_threads(
             }
         };
         let run = move || {
-            let _ = tids.send(gettid().as_raw_nonzero().get() as u32);
+            let _ = tids.send(tid());
             drop(tids);
             let shared = Shared {
                 ready: meeting.ready.as_fd(),

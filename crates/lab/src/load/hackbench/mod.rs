@@ -16,13 +16,12 @@ mod group;
 mod run;
 mod task;
 
-use super::board::Board;
+use super::amount;
 use super::spec::{Arguments, SpecError};
-use super::worker::{Keeper, Worker};
-use super::{Kind, Load, LoadError, RunningLoad, Work};
+use super::worker::{Counted, Keeper};
+use super::{Kind, Load, LoadError, RunningLoad};
 use rustix::process::{Resource, getrlimit};
 use std::fmt;
-use std::time::Duration;
 
 pub(super) use task::run_task;
 
@@ -78,11 +77,9 @@ pub struct Hackbench {
 
 impl Hackbench {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
+        let groups = arguments.count("groups", GROUPS, SIDE_MAX)?;
         let mut load =
-            Self { groups: GROUPS, fds: FDS, size: SIZE, loops: None, pipe: false, threads: false };
-        if let Some(count) = arguments.count {
-            load.groups = arguments.number("the number of groups", count, 1, SIDE_MAX)?;
-        }
+            Self { groups, fds: FDS, size: SIZE, loops: None, pipe: false, threads: false };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("fds", Some(value)) => load.fds = arguments.number("fds", value, 1, SIDE_MAX)?,
@@ -128,7 +125,7 @@ impl fmt::Display for Hackbench {
             write!(f, ",fds={}", self.fds)?;
         }
         if self.size != SIZE {
-            write!(f, ",size={}", super::size::shown(self.size))?;
+            write!(f, ",size={}", amount::size(self.size))?;
         }
         if let Some(loops) = self.loops {
             write!(f, ",loops={loops}")?;
@@ -157,36 +154,10 @@ impl Load for Hackbench {
                 if self.threads { "groups, or processes instead of threads" } else { "fds" },
             )));
         }
-        let board = Board::new(self.groups * self.fds)
-            .map_err(|error| unfit(format!("no memory for its counts ({error})")))?;
-        let worker = Worker::start(self, &board)?;
-        Ok(Box::new(RunningHackbench { worker, board }))
+        Ok(Box::new(Counted::start(self, self.groups * self.fds, "messages")?))
     }
 
     fn run(&self, keeper: &Keeper) -> Result<(), String> {
         run::run(self, keeper)
-    }
-}
-
-struct RunningHackbench {
-    worker: Worker,
-    board: Board,
-}
-
-impl RunningLoad for RunningHackbench {
-    fn tids(&self) -> Vec<u32> {
-        self.worker.tids()
-    }
-
-    fn work(&self) -> Vec<Work> {
-        vec![Work { unit: "messages", count: self.board.sum() }]
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.worker.notes()
-    }
-
-    fn over_after(&self) -> Option<Duration> {
-        self.worker.over_after()
     }
 }

@@ -20,7 +20,7 @@ pub(super) const WAY: Way = Way {
         })?;
         let spinners = cpus.iter().map(|cpu| spinner(*cpu));
         let callers = (0..irq.threads).map(|index| {
-            at_rate(irq, format!("irq-ipi-{index:02}"), "barriers", || {
+            at_rate(irq, format!("irq-ipi-{index:02}"), &["barriers"], || {
                 Ok(|| Ok(membarrier(MembarrierCommand::PrivateExpedited)?))
             })
         });

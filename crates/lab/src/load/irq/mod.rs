@@ -5,8 +5,8 @@
 //! which counter of `/proc/interrupts` or `/proc/softirqs` goes up, and a test holds it to that. What
 //! needs hardware is not here: a device's interrupt, its thread, a storm on one line, NMIs, SMIs.
 
-use super::crew::{Crew, Post};
-use super::pacer::Pacer;
+use super::crew::{Crew, Post, Rank};
+use super::pacer;
 use super::spec::{Arguments, SpecError};
 use super::{Kind, Load, LoadError, RunningLoad};
 use crate::sched::bind;
@@ -83,16 +83,9 @@ impl fmt::Debug for Irq {
 
 impl Irq {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let mut irq = Self { threads: THREADS, way: &KNOWN[0], rate: RATE, cpus: vec![] };
-        if let Some(count) = arguments.count {
-            irq.threads = arguments.number("the number of threads", count, 1, THREADS_MAX)?;
-        }
-        // Before the rate, which it bounds.
-        for &(option, value) in arguments.options.iter().filter(|(option, _)| *option == "kind") {
-            let written = || value.map_or(option.to_owned(), |value| format!("{option}={value}"));
-            let way = KNOWN.iter().find(|way| value == Some(way.name));
-            irq.way = way.ok_or_else(|| arguments.no_option(&written(), USAGE))?;
-        }
+        let threads = arguments.count("threads", THREADS, THREADS_MAX)?;
+        let way = arguments.kind(KNOWN, |way| way.name, USAGE)?;
+        let mut irq = Self { threads, way, rate: RATE, cpus: vec![] };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("kind", _) => {}
@@ -147,47 +140,35 @@ impl Load for Irq {
         let load = self.to_string();
         let posts = self.chosen().and_then(|cpus| (self.way.posts)(self, &cpus));
         let posts = posts.map_err(|source| LoadError::Thread { load: load.clone(), source })?;
-        Ok(Box::new(Crew::start(&load, None, posts)?))
+        Ok(Box::new(Crew::start(&load, Rank::default(), posts)?))
     }
 }
 
 /// A thread that does `act` at the rate.
-fn at_rate<A, P>(irq: &Irq, name: String, unit: &'static str, prepare: P) -> Post
+fn at_rate<A, P>(irq: &Irq, name: String, units: &'static [&'static str], prepare: P) -> Post
 where
     A: FnMut() -> io::Result<()>,
     P: FnOnce() -> io::Result<A> + Send + 'static,
 {
     let rate = irq.rate as f64;
-    let work = move |duty: &mut super::crew::Duty| {
-        let mut act = prepare()?;
+    Post::new(name, units, move |duty| {
+        let act = prepare()?;
         duty.begin();
-        let mut pacer = Pacer::new(rate);
-        while duty.goes_on() {
-            for _ in 0..pacer.wait() {
-                act()?;
-                duty.did(1);
-                if !duty.goes_on() {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    };
-    Post { name, unit: Some(unit), work: Box::new(work) }
+        pacer::at_rate(rate, duty, act)
+    })
 }
 
 /// A thread that runs on a CPU all the time, for a process's own CPUs alone are interrupted on behalf
 /// of its memory.
 fn spinner(cpu: u16) -> Post {
-    let work = move |duty: &mut super::crew::Duty| {
+    Post::new(format!("irq-spin-{cpu:02}"), &[], move |duty| {
         bind(cpu)?;
         duty.begin();
         while duty.goes_on() {
             std::hint::spin_loop();
         }
         Ok(())
-    };
-    Post { name: format!("irq-spin-{cpu:02}"), unit: None, work: Box::new(work) }
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(super) const WAY: Way = Way {
     posts: |irq, cpus| {
         let senders = (0..irq.threads).map(|index| {
             let cpu = cpus[index as usize % cpus.len()];
-            at_rate(irq, format!("irq-net-{index:02}"), "packets", move || {
+            at_rate(irq, format!("irq-net-{index:02}"), &["packets"], move || {
                 bind(cpu)?;
                 let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
                 socket.connect(socket.local_addr()?)?;

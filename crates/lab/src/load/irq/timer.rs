@@ -3,7 +3,7 @@
 
 use super::Way;
 use crate::clock::{now_ns, sleep_until};
-use crate::load::crew::{Duty, Post};
+use crate::load::crew::Post;
 use crate::sched::bind;
 use rustix::thread::set_current_timer_slack;
 use std::num::NonZeroU64;
@@ -15,10 +15,8 @@ pub(super) const WAY: Way = Way {
     posts: |irq, cpus| {
         let every_ns = 1_000_000_000 / irq.rate;
         let on_each = |index| {
-            cpus.iter().map(move |&cpu| Post {
-                name: format!("irq-tim-{cpu:02}-{index:02}"),
-                unit: Some("sleeps"),
-                work: Box::new(move |duty: &mut Duty| {
+            cpus.iter().map(move |&cpu| {
+                Post::new(format!("irq-tim-{cpu:02}-{index:02}"), &["sleeps"], move |duty| {
                     bind(cpu)?;
                     set_current_timer_slack(Some(NonZeroU64::MIN))?;
                     duty.begin();
@@ -30,7 +28,7 @@ pub(super) const WAY: Way = Way {
                         duty.did(1);
                     }
                     Ok(())
-                }),
+                })
             })
         };
         Ok((0..irq.threads).flat_map(on_each).collect())

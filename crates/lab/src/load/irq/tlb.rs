@@ -14,7 +14,7 @@ pub(super) const WAY: Way = Way {
     posts: |irq, cpus| {
         let spinners = cpus.iter().map(|cpu| spinner(*cpu));
         let callers = (0..irq.threads).map(|index| {
-            at_rate(irq, format!("irq-tlb-{index:02}"), "shootdowns", || {
+            at_rate(irq, format!("irq-tlb-{index:02}"), &["shootdowns"], || {
                 let mut mapping = Some(MmapMut::map_anon(BYTES)?);
                 Ok(move || {
                     let Some(mut writable) = mapping.take() else { return Ok(()) };

@@ -103,10 +103,6 @@ fn pair(irq: &Irq, index: u64, [cpu, other_cpu]: [u16; 2]) -> [Post; 2] {
             duty.did(1);
         }
     };
-    let post = |side, work| Post {
-        name: format!("irq-wake-{index:02}{side}"),
-        unit: Some("wakeups"),
-        work,
-    };
-    [post('a', Box::new(first)), post('b', Box::new(second))]
+    let name = |side| format!("irq-wake-{index:02}{side}");
+    [Post::new(name('a'), &["wakeups"], first), Post::new(name('b'), &["wakeups"], second)]
 }

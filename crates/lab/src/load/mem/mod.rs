@@ -7,15 +7,14 @@
 mod bandwidth;
 mod faults;
 
-use super::board::Board;
+use super::amount;
+use super::crew::{Crew, Duty, Post, Rank};
 use super::spec::{Arguments, SpecError};
-use super::team::{Rank, Team};
-use super::worker::{Keeper, Worker};
-use super::{Kind, Load, LoadError, RunningLoad, Work};
+use super::worker::{Counted, Keeper};
+use super::{Kind, Load, LoadError, RunningLoad};
+use crate::sched::cpus;
 use std::fmt;
 use std::sync::Arc;
-use std::thread::available_parallelism;
-use std::time::Duration;
 
 /// The most threads of one load.
 pub const MEM_THREADS_MAX: u64 = 1_000;
@@ -48,11 +47,8 @@ pub struct Mem {
 
 impl Mem {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let threads = available_parallelism().map_or(1, |cpus| cpus.get() as u64);
-        let mut mem = Self { threads: threads.min(MEM_THREADS_MAX), size: None, faults: false };
-        if let Some(count) = arguments.count {
-            mem.threads = arguments.number("the number of threads", count, 1, MEM_THREADS_MAX)?;
-        }
+        let threads = arguments.count("threads", cpus().min(MEM_THREADS_MAX), MEM_THREADS_MAX)?;
+        let mut mem = Self { threads, size: None, faults: false };
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("size", Some(value)) => {
@@ -99,7 +95,7 @@ impl fmt::Display for Mem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "mem:{}", self.threads)?;
         if let Some(size) = self.size {
-            write!(f, ",size={}", super::size::shown(size))?;
+            write!(f, ",size={}", amount::size(size))?;
         }
         if self.faults {
             f.write_str(",faults")?;
@@ -111,58 +107,28 @@ impl fmt::Display for Mem {
 impl Load for Mem {
     fn start(&self) -> Result<Box<dyn RunningLoad>, LoadError> {
         self.check_available(available())?;
-        let board = Board::new(self.threads).map_err(|error| LoadError::Unfit {
-            load: self.to_string(),
-            why: format!("no memory for its counts ({error})"),
-        })?;
-        let worker = Worker::start(self, &board)?;
         let unit = if self.faults { "page faults" } else { "bytes" };
-        Ok(Box::new(RunningMem { worker, board, unit }))
+        Ok(Box::new(Counted::start(self, self.threads, unit)?))
     }
 
     fn run(&self, keeper: &Keeper) -> Result<(), String> {
         let size = self.bytes_per_thread() as usize;
-        let board = Arc::clone(&keeper.board);
-        let rank = Rank::default();
-        let team = if self.faults {
-            Team::start(self, "mem", self.threads, rank, move |member| {
-                faults::work(member, size, &board);
+        let work: fn(&Duty, usize, &dyn Fn(u64)) =
+            if self.faults { faults::work } else { bandwidth::work };
+        let posts = (0..self.threads).map(|index| {
+            let board = Arc::clone(&keeper.board);
+            Post::new(format!("mem-{index:02}"), &[], move |duty| {
+                duty.begin();
+                work(duty, size, &|count| board.set(index, count));
+                Ok(())
             })
-        } else {
-            Team::start(self, "mem", self.threads, rank, move |member| {
-                bandwidth::work(member, size, &board);
-            })
-        };
-        let team = team.map_err(|error| error.to_string())?;
-        keeper.say_tids(&team.tids());
+        });
+        let crew = Crew::start(self, Rank::default(), posts).map_err(|error| error.to_string())?;
+        keeper.say_tids(&crew.tids());
         keeper.say_running();
         // They run until the process ends.
-        team.wait();
+        crew.wait();
         Err("mem: all its threads failed to get memory".to_owned())
-    }
-}
-
-struct RunningMem {
-    worker: Worker,
-    board: Board,
-    unit: &'static str,
-}
-
-impl RunningLoad for RunningMem {
-    fn tids(&self) -> Vec<u32> {
-        self.worker.tids()
-    }
-
-    fn work(&self) -> Vec<Work> {
-        vec![Work { unit: self.unit, count: self.board.sum() }]
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.worker.notes()
-    }
-
-    fn over_after(&self) -> Option<Duration> {
-        self.worker.over_after()
     }
 }
 

@@ -13,10 +13,10 @@ mod counters;
 mod link;
 mod stream;
 
-use super::amount::Amount;
-use super::crew::{Crew, add};
+use super::amount::{self, Rate};
+use super::crew::{Crew, Rank, add};
 use super::spec::{Arguments, SpecError};
-use super::{Kind, Load, LoadError, RunningLoad, Work, size};
+use super::{Kind, Load, LoadError, RunningLoad, Work};
 use counters::Counters;
 use std::fmt;
 use stream::Stream;
@@ -63,25 +63,23 @@ struct Net {
     streams: u64,
     protocol: Protocol,
     /// Of each stream; 0 is no bound.
-    rate: Amount,
+    rate: Rate,
     /// Sent at a time.
     size_bytes: u64,
 }
 
 impl Net {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
-        let rate = Amount::Times(0);
-        let mut net = Self { streams: STREAMS, protocol: Protocol::Tcp, rate, size_bytes: 0 };
-        if let Some(count) = arguments.count {
-            net.streams = arguments.number("the number of streams", count, 1, STREAMS_MAX)?;
-        }
+        let rate = Rate::Times(0);
+        let streams = arguments.count("streams", STREAMS, STREAMS_MAX)?;
+        let mut net = Self { streams, protocol: Protocol::Tcp, rate, size_bytes: 0 };
         let mut size = None;
         for &(option, value) in &arguments.options {
             match (option, value) {
                 ("tcp", None) => net.protocol = Protocol::Tcp,
                 ("udp", None) => net.protocol = Protocol::Udp,
                 ("rate", Some(value)) => {
-                    net.rate = Amount::parse(arguments, option, value, RATE_MAX)?;
+                    net.rate = arguments.rate(option, value, RATE_MAX)?;
                 }
                 ("size", Some(value)) => size = Some(value),
                 _ => return Err(arguments.no_option(option, USAGE)),
@@ -102,8 +100,8 @@ impl Net {
     /// How often a stream sends, a second.
     fn sends_per_second(&self) -> f64 {
         match self.rate {
-            Amount::Times(times) => times as f64,
-            Amount::Bytes(bytes) => bytes as f64 / self.size_bytes as f64,
+            Rate::Times(times) => times as f64,
+            Rate::Bytes(bytes) => bytes as f64 / self.size_bytes as f64,
         }
     }
 }
@@ -115,11 +113,11 @@ impl fmt::Display for Net {
             Protocol::Udp => ("udp", UDP_BYTES),
         };
         write!(f, "net:{},{protocol}", self.streams)?;
-        if self.rate != Amount::Times(0) {
+        if self.rate != Rate::Times(0) {
             write!(f, ",rate={}", self.rate)?;
         }
         if self.size_bytes != default {
-            write!(f, ",size={}", size::shown(self.size_bytes))?;
+            write!(f, ",size={}", amount::size(self.size_bytes))?;
         }
         Ok(())
     }
@@ -149,16 +147,17 @@ impl Load for Net {
         let counters = Counters::of(ends);
         let posts =
             streams.iter().enumerate().flat_map(|(index, stream)| stream.posts(index, self));
-        let crew = Crew::start(&self.to_string(), None, posts.collect());
-        let running = RunningNet { protocol: self.protocol, counters, streams, crew: crew? };
-        Ok(Box::new(running))
+        let posts: Vec<_> = posts.collect();
+        // Whoever waits in one returns.
+        let shut = move || streams.iter().for_each(Stream::shut);
+        let crew = Crew::start_woken_by(self, Rank::default(), posts, shut)?;
+        Ok(Box::new(RunningNet { protocol: self.protocol, counters, crew }))
     }
 }
 
 struct RunningNet {
     protocol: Protocol,
     counters: Counters,
-    streams: Vec<Stream>,
     crew: Crew,
 }
 
@@ -180,14 +179,6 @@ impl RunningLoad for RunningNet {
             Protocol::Udp => add(&mut work, "losses", counted.losses),
         }
         work
-    }
-}
-
-impl Drop for RunningNet {
-    fn drop(&mut self) {
-        self.crew.tell_to_stop();
-        // Whoever waits in one returns.
-        self.streams.iter().for_each(Stream::shut);
     }
 }
 

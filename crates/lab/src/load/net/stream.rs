@@ -3,7 +3,7 @@
 use super::link::{End, Refused, refused};
 use super::{Net, Protocol};
 use crate::load::crew::{Duty, Post};
-use crate::load::pacer::Pacer;
+use crate::load::pacer::at_rate;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
@@ -89,16 +89,14 @@ impl Stream {
         let (sends, receives) = (Arc::clone(&self.sends), Arc::clone(&self.receives));
         let (size, rate) = (net.size_bytes as usize, net.sends_per_second());
         [
-            Post {
-                name: format!("net-recv-{index:02}"),
-                unit: Some("bytes"),
-                work: Box::new(move |duty| receive_all(&receives, duty)),
-            },
-            Post {
-                name: format!("net-send-{index:02}"),
-                unit: Some("sends"),
-                work: Box::new(move |duty| send_all(&sends, size, rate, duty)),
-            },
+            Post::new(format!("net-recv-{index:02}"), &["bytes"], move |duty| {
+                receive_all(&receives, duty)
+            }),
+            Post::new(format!("net-send-{index:02}"), &["sends"], move |duty| {
+                let buffer = vec![0; size];
+                duty.begin();
+                at_rate(rate, duty, || send_one(&sends, &buffer))
+            }),
         ]
     }
 
@@ -121,22 +119,6 @@ fn receive_all(socket: &OwnedFd, duty: &mut Duty) -> io::Result<()> {
             Ok(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Err(Errno::INTR | Errno::CONNREFUSED) => {}
             Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-fn send_all(socket: &OwnedFd, size: usize, per_second: f64, duty: &mut Duty) -> io::Result<()> {
-    let buffer = vec![0; size];
-    duty.begin();
-    let mut pacer = Pacer::new(per_second);
-    while duty.goes_on() {
-        for _ in 0..pacer.wait() {
-            send_one(socket, &buffer)?;
-            duty.did(1);
-            if !duty.goes_on() {
-                break;
-            }
         }
     }
     Ok(())

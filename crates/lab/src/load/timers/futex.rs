@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::AtomicU32;
 
 pub(super) const WAY: Way =
-    Way { name: "futex", unit: "timeouts", make: |_| Ok(Box::new(Futex(AtomicU32::new(0)))) };
+    Way { name: "futex", units: &["timeouts"], make: |_| Ok(Box::new(Futex(AtomicU32::new(0)))) };
 
 /// A word that nobody changes, and for which nobody is woken.
 struct Futex(AtomicU32);

@@ -6,8 +6,8 @@
 //! others, and a timer that is always moved and hardly ever expires. A kind is a file in this folder
 //! and a word in the registry, which also declares the file.
 
-use super::amount::{Duration, duration_ns};
-use super::crew::{Crew, Post};
+use super::amount::duration;
+use super::crew::{Crew, Post, Rank};
 use super::spec::{Arguments, SpecError};
 use super::storm::STORM_THREADS_MAX;
 use super::{Kind, Load, LoadError, RunningLoad};
@@ -40,7 +40,7 @@ registry![
 struct Way {
     name: &'static str,
     /// What is counted.
-    unit: &'static str,
+    units: &'static [&'static str],
     /// Called in the thread that uses it.
     make: fn(&Timers) -> io::Result<Box<dyn Arm>>,
 }
@@ -114,8 +114,8 @@ impl fmt::Debug for Timers {
 impl Timers {
     fn parse(arguments: &Arguments) -> Result<Self, SpecError> {
         let mut timers = Self {
-            threads: THREADS,
-            way: &KNOWN[0],
+            threads: arguments.count("threads", THREADS, STORM_THREADS_MAX)?,
+            way: arguments.kind(KNOWN, |way| way.name, USAGE)?,
             due_ns: WAIT_MAX_NS,
             every_ns: MOVED_EVERY_NS,
             pace: Pace::Sleep,
@@ -123,16 +123,6 @@ impl Timers {
             fifo_prio: None,
             seed: 0,
         };
-        if let Some(count) = arguments.count {
-            timers.threads =
-                arguments.number("the number of threads", count, 1, STORM_THREADS_MAX)?;
-        }
-        // Before the others: it says which of them there are.
-        for &(option, value) in arguments.options.iter().filter(|(option, _)| *option == "kind") {
-            let way = KNOWN.iter().find(|way| value == Some(way.name));
-            let written = || value.map_or(option.to_owned(), |value| format!("{option}={value}"));
-            timers.way = way.ok_or_else(|| arguments.no_option(&written(), USAGE))?;
-        }
         if timers.is_moved() {
             timers.due_ns = MOVED_DUE_NS;
             timers.slack_ns = Some(MOVED_SLACK_NS);
@@ -141,25 +131,20 @@ impl Timers {
             match (option, value, timers.is_moved()) {
                 ("kind", ..) => {}
                 ("max", Some(value), false) | ("due", Some(value), true) => {
-                    timers.due_ns = duration_ns(arguments, option, value, 1, LONGEST_NS)?;
+                    timers.due_ns = arguments.duration_ns(option, value, 1, LONGEST_NS)?;
                 }
                 ("every", Some(value), true) => {
                     let low = EVERY_LEAST_NS;
-                    timers.every_ns = duration_ns(arguments, option, value, low, LONGEST_NS)?;
+                    timers.every_ns = arguments.duration_ns(option, value, low, LONGEST_NS)?;
                 }
                 ("pace", Some("sleep"), true) => timers.pace = Pace::Sleep,
                 ("pace", Some("spin"), true) => timers.pace = Pace::Spin,
                 ("slack", Some(value), _) => {
-                    let slack_ns = duration_ns(arguments, option, value, 1, LONGEST_NS)?;
+                    let slack_ns = arguments.duration_ns(option, value, 1, LONGEST_NS)?;
                     timers.slack_ns = NonZeroU64::new(slack_ns);
                 }
-                ("fifo", value, _) => {
-                    let prio = value.unwrap_or("1");
-                    timers.fifo_prio = Some(arguments.number("fifo", prio, 1, 99)? as u8);
-                }
-                ("seed", Some(value), _) => {
-                    timers.seed = arguments.number("seed", value, 0, u64::MAX)?;
-                }
+                ("fifo", value, _) => timers.fifo_prio = Some(arguments.fifo_prio(value)?),
+                ("seed", Some(value), _) => timers.seed = arguments.seed(value)?,
                 _ => return Err(arguments.no_option(option, USAGE)),
             }
         }
@@ -175,9 +160,9 @@ impl Timers {
 impl fmt::Display for Timers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "timers:{},kind={}", self.threads, self.way.name)?;
-        let due = Duration(self.due_ns);
+        let due = duration(self.due_ns);
         if self.is_moved() {
-            write!(f, ",due={due},every={}", Duration(self.every_ns))?;
+            write!(f, ",due={due},every={}", duration(self.every_ns))?;
             if self.pace == Pace::Spin {
                 write!(f, ",pace=spin")?;
             }
@@ -185,7 +170,7 @@ impl fmt::Display for Timers {
             write!(f, ",max={due}")?;
         }
         if let Some(slack_ns) = self.slack_ns {
-            write!(f, ",slack={}", Duration(slack_ns.get()))?;
+            write!(f, ",slack={}", duration(slack_ns.get()))?;
         }
         if let Some(prio) = self.fifo_prio {
             write!(f, ",fifo={prio}")?;
@@ -200,10 +185,9 @@ impl fmt::Display for Timers {
 impl Load for Timers {
     fn start(&self) -> Result<Box<dyn RunningLoad>, LoadError> {
         let timers = *self;
-        let posts = (0..self.threads).map(|index| Post {
-            name: format!("{}-{index:02}", self.way.name),
-            unit: Some(self.way.unit),
-            work: Box::new(move |duty| {
+        let posts = (0..self.threads).map(|index| {
+            let name = format!("{}-{index:02}", self.way.name);
+            Post::new(name, self.way.units, move |duty| {
                 if let Some(slack_ns) = timers.slack_ns {
                     set_current_timer_slack(Some(slack_ns))?;
                 }
@@ -220,10 +204,9 @@ impl Load for Timers {
                     duty.did(1);
                 }
                 Ok(())
-            }),
+            })
         });
-        let crew = Crew::start(&self.to_string(), self.fifo_prio, posts.collect())?;
-        Ok(Box::new(crew))
+        Ok(Box::new(Crew::start(self, Rank::of(self.fifo_prio), posts)?))
     }
 }
 
@@ -275,7 +258,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(1));
             }
             let work = running.stop();
-            assert_eq!((work[0].len(), work[0][0].unit), (1, way.unit), "{work:?}");
+            assert_eq!((work[0].len(), work[0][0].unit), (1, way.units[0]), "{work:?}");
             for tid in tids {
                 // /proc may still have it for a moment after its join.
                 let path = format!("/proc/self/task/{tid}");

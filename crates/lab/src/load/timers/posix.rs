@@ -12,7 +12,7 @@ use std::time::Duration;
 
 pub(super) const WAY: Way = Way {
     name: "posix",
-    unit: "signals",
+    units: &["signals"],
     make: |_| {
         // First: a signal that is not blocked would end the process.
         SigSet::from(SIGNAL).thread_block()?;

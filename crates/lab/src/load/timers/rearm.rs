@@ -11,7 +11,7 @@ use std::io;
 
 pub(super) const WAY: Way = Way {
     name: "rearm",
-    unit: "moves",
+    units: &["moves"],
     make: |&Timers { every_ns, pace, .. }| {
         Ok(Box::new(Moved { timer: timerfd::timer()?, every_ns, pace, next_ns: now_ns() }))
     },

@@ -4,7 +4,8 @@ use super::{Arm, Way};
 use crate::clock::sleep_until;
 use std::io;
 
-pub(super) const WAY: Way = Way { name: "sleep", unit: "sleeps", make: |_| Ok(Box::new(Sleep)) };
+pub(super) const WAY: Way =
+    Way { name: "sleep", units: &["sleeps"], make: |_| Ok(Box::new(Sleep)) };
 
 struct Sleep;
 

@@ -11,7 +11,7 @@ use std::io;
 
 pub(super) const WAY: Way = Way {
     name: "timerfd",
-    unit: "expirations",
+    units: &["expirations"],
     make: |_| Ok(Box::new(Timerfd { timer: timer()? })),
 };
 

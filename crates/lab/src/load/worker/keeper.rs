@@ -7,10 +7,9 @@
 
 use super::beneath::end_all;
 use super::passing;
-use crate::Policy;
 use crate::load::board::Board;
 use crate::load::spec::Spec;
-use crate::sched::{Budget, set_current};
+use crate::sched::set_other;
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, getpid, set_child_subreaper, wait};
 use std::io::{self, Read, Write};
@@ -54,7 +53,7 @@ pub(super) fn serve(load: &str) -> ExitCode {
 impl Keeper {
     fn begin() -> io::Result<Self> {
         // Whoever starts a load, it runs as ordinary work does.
-        set_current(Policy::Other, 0, Budget::default())?;
+        set_other()?;
         let _ = rustix::thread::set_name(c"tardy-load");
         // If memory runs out, it is the load's fault. Without /proc there is nothing to do about it.
         let _ = std::fs::write("/proc/self/oom_score_adj", "1000");

@@ -19,11 +19,13 @@
 
 mod beneath;
 mod client;
+mod counted;
 mod keeper;
 pub(super) mod passing;
 
 pub(super) use beneath::beneath;
 pub(super) use client::Worker;
+pub(super) use counted::Counted;
 pub use keeper::Keeper;
 pub(super) use keeper::wait_for_all;
 
