@@ -21,6 +21,11 @@ const POWER: f64 = 0.8;
 /// steps, so there are at least this many exchanges for each that may reach it.
 const REACHED_MIN: f64 = 20.0;
 
+/// Pairs are used where the least p that they can show is smaller by this than the first of Holm's steps:
+/// with few pairs and many tests not even the clearest difference would be shown, while blocks that are
+/// exchanged freely have many more ways to be exchanged.
+const PAIRED_ROOM: f64 = 2.0;
+
 /// The most exchanges: beyond, a p is as small as anybody needs.
 const EXCHANGES_MAX: usize = 200_000;
 
@@ -64,6 +69,8 @@ pub(super) struct Unadjusted {
     median: Contrast,
     all: Counted,
     width: u64,
+    /// The least p that its blocks can show, whatever they hold.
+    least_p: f64,
 }
 
 /// Corrects all p of all of these for each other, and says what may be said.
@@ -106,7 +113,10 @@ impl Unadjusted {
                 .map(|side| side.blocks.iter().map(|block| Grouped::new(block, width)).collect()),
             all: Counted::merged(sides.each_ref().map(|side| &side.whole)),
             basis: basis(&sides[0], &sides[1]),
-            is_paired: question.paired && are_pairs(sides[0].blocks.len(), sides[1].blocks.len()),
+            is_paired: question.paired
+                && are_pairs(sides[0].blocks.len(), sides[1].blocks.len())
+                && least_paired_p(sides[0].blocks.len()) * PAIRED_ROOM
+                    <= question.alpha / tests as f64,
             sides: &sides,
             width,
         };
@@ -155,7 +165,8 @@ impl Unadjusted {
             alpha: question.alpha,
         };
         let median = work.contrast(Test::Quantile(0.5));
-        Self { comparison, too_few, median, all: work.all, width }
+        let least_p = work.least_p();
+        Self { comparison, too_few, median, all: work.all, width, least_p }
     }
 
     fn judged(mut self, first_step: f64) -> Comparison {
@@ -169,6 +180,14 @@ impl Unadjusted {
             Verdict::TooFew { why }
         } else if mean || ranks || !quantiles.is_empty() {
             Verdict::Differ { mean, quantiles, ranks }
+        } else if self.least_p > first_step {
+            Verdict::TooFew {
+                why: format!(
+                    "so few blocks can show no p below {:.2e}, and with so many tests it takes {:.2e} \
+                     for the first: measure more blocks, or compare less at once",
+                    self.least_p, first_step
+                ),
+            }
         } else if let Some(ns) = detectable_ns(self.median, &self.all, self.width, first_step) {
             Verdict::NoDifferenceShown { detectable_ns: ns }
         } else {
@@ -196,6 +215,11 @@ fn detectable_ns(median: Contrast, all: &Counted, width: u64, alpha: f64) -> Opt
     let grouped = Grouped::new(all, width);
     let shift = grouped.quantile(0.5 + apart / 2.0) - grouped.quantile(0.5 - apart / 2.0);
     Some(shift.max(width as f64))
+}
+
+/// Of pairs each of which can be turned round, two-sided.
+fn least_paired_p(pairs: usize) -> f64 {
+    2f64.powi(1 - pairs.min(1000) as i32)
 }
 
 fn described(sample: &Sample) -> Side {
@@ -240,6 +264,20 @@ struct Intervals {
 }
 
 impl Work<'_> {
+    /// The least p that exchanging its blocks can show: two of all ways to exchange them, the one
+    /// observed and, where the sides have as many, its mirror image.
+    fn least_p(&self) -> f64 {
+        let (a, b) = (self.blocks[0].len(), self.blocks[1].len());
+        match self.basis {
+            Basis::Values => 0.0,
+            Basis::Blocks if self.is_paired => least_paired_p(a),
+            Basis::Blocks => {
+                let ways: f64 = (1..=a).map(|i| (b + i) as f64 / i as f64).product();
+                if a == b { 2.0 / ways } else { 1.0 / ways }
+            }
+        }
+    }
+
     /// The quantiles that both sides bound.
     fn bounded(&self, quantiles: impl IntoIterator<Item = f64>) -> Vec<(f64, [Own; 2])> {
         if self.sides.iter().any(|side| side.whole.is_empty()) {

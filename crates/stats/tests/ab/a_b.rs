@@ -3,7 +3,8 @@
 use crate::synthetic::{Maker, unordered};
 use statrs::distribution::{Binomial, DiscreteCDF};
 use tardy_stats::ab::{
-    Against, Basis, Comparison, Effect, Needed, Question, Test, Verdict, compare, needed, several,
+    Against, Basis, Comparison, Effect, Needed, Question, Test, Verdict, compare, compare_pairs,
+    needed, several,
 };
 use tardy_stats::{Counted, Sample};
 
@@ -271,4 +272,36 @@ fn samples_that_never_vary_are_told_apart_or_not() {
     assert!(matches!(same.verdict, Verdict::NoDifferenceShown { .. }), "{:?}", same.verdict);
     let other = compare(&constant(5000), &constant(5001), &question(1));
     assert!(matches!(other.verdict, Verdict::Differ { mean: true, ranks: true, .. }));
+}
+
+/// Blocks of 100 values around `ns`.
+fn around(name: &str, ns: u64, blocks: usize) -> Sample {
+    let mut random = fastrand::Rng::with_seed(ns);
+    let series: Vec<u64> = (0..100 * blocks).map(|_| ns + random.u64(0..1_000)).collect();
+    Sample::of_series(name, &series, blocks)
+}
+
+#[test]
+fn what_is_plain_to_see_is_shown_among_many_comparisons_too() {
+    let slow: Vec<Sample> = (0..40).map(|_| around("slow", 100_000, 12)).collect();
+    let fast = around("fast", 50_000, 12);
+    let pairs: Vec<(&Sample, &Sample)> = slow.iter().map(|slow| (&fast, slow)).collect();
+    let question = Question { paired: true, ..Question::default() };
+    // Twelve pairs alone show no p below 2/4096, which 280 tests at once do not bear.
+    for comparison in compare_pairs(&pairs, &question) {
+        assert!(matches!(comparison.verdict, Verdict::Differ { .. }), "{:?}", comparison.verdict);
+    }
+}
+
+#[test]
+fn where_the_blocks_are_too_few_for_so_many_tests_that_is_said() {
+    let slow: Vec<Sample> = (0..100).map(|_| around("slow", 100_000, 8)).collect();
+    let fast = around("fast", 50_000, 8);
+    let pairs: Vec<(&Sample, &Sample)> = slow.iter().map(|slow| (&fast, slow)).collect();
+    for comparison in compare_pairs(&pairs, &Question::default()) {
+        let Verdict::TooFew { why } = comparison.verdict else {
+            panic!("{:?}", comparison.verdict)
+        };
+        assert!(why.contains("no p below 1.55e-4"), "{why}");
+    }
 }
