@@ -36,6 +36,7 @@ bench:
 	bench/explain.py --events 5000000 --rounds 2
 	bench/cyclictest.py --rounds 2 --seconds 3
 	bench/measure.py --rounds 1 --seconds 1 --cycles 2000
+	bench/pi.py --blocks 2 --rounds 20000
 	bench/tracing.py --blocks 2 --seconds 2
 	bench/loads.py --rounds 1 --loops 50
 	bench/losses.py --rounds 1 --seconds 1 --storms 50,200

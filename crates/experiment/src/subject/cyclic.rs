@@ -7,10 +7,8 @@ use serde::Deserialize;
 use tardy_lab::cyclic::{self, Affinity, Plan};
 use tardy_stats::Counted;
 
-pub(super) const KIND: Kind = Kind {
-    name: "cyclic",
-    parse: |parameters| Ok(Box::new(parameters.try_into::<Cyclic>()?)),
-};
+pub(super) const KIND: Kind =
+    Kind { name: "cyclic", parse: |parameters| Ok(Box::new(parameters.try_into::<Cyclic>()?)) };
 
 /// The threads, as `tardy measure cyclic` has them.
 #[derive(Debug, Deserialize)]

@@ -104,8 +104,7 @@ impl Subject for Pi {
             ));
         }
         // The mail's figure first.
-        for (name, latencies) in
-            [("round", &measurement.jitter), ("to lock", &measurement.to_lock)]
+        for (name, latencies) in [("round", &measurement.jitter), ("to lock", &measurement.to_lock)]
         {
             let latencies = Counted::from(latencies);
             found.series.push(Series { name: name.to_owned(), latencies });

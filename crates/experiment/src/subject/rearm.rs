@@ -8,10 +8,8 @@ use std::time::Duration;
 use tardy_lab::rearm::{self, KNOWN, Pace, Plan, RearmMeasurement};
 use tardy_stats::Counted;
 
-pub(super) const KIND: Kind = Kind {
-    name: "rearm",
-    parse: |parameters| Ok(Box::new(parameters.try_into::<Rearm>()?)),
-};
+pub(super) const KIND: Kind =
+    Kind { name: "rearm", parse: |parameters| Ok(Box::new(parameters.try_into::<Rearm>()?)) };
 
 /// How much of a block is recorded. That makes moves dearer, so what they cost is measured in the
 /// rest.
@@ -121,17 +119,18 @@ impl Rearm {
         let observation = observer.begin()?;
         let measurement = self.run(ask, length)?;
         let counted = observation.programmings(&measurement)?;
-        let of_method = measurement.methods.iter().zip(counted.methods).flat_map(|(method, counted)| {
-            [
-                Figure::of(method.name, "recorded_moves", counted.moves as f64),
-                Figure::of(method.name, "programmings", counted.programmed as f64),
-                Figure::of(
-                    method.name,
-                    "programmings_per_move",
-                    counted.programmed as f64 / counted.moves.max(1) as f64,
-                ),
-            ]
-        });
+        let of_method =
+            measurement.methods.iter().zip(counted.methods).flat_map(|(method, counted)| {
+                [
+                    Figure::of(method.name, "recorded_moves", counted.moves as f64),
+                    Figure::of(method.name, "programmings", counted.programmed as f64),
+                    Figure::of(
+                        method.name,
+                        "programmings_per_move",
+                        counted.programmed as f64 / counted.moves.max(1) as f64,
+                    ),
+                ]
+            });
         Ok((of_method.collect(), counted.notes))
     }
 }

@@ -8,10 +8,8 @@ use std::time::Instant;
 use tardy_lab::sleep::{self, Plan, ROUNDS_MAX};
 use tardy_stats::Counted;
 
-pub(super) const KIND: Kind = Kind {
-    name: "sleep",
-    parse: |parameters| Ok(Box::new(parameters.try_into::<Sleep>()?)),
-};
+pub(super) const KIND: Kind =
+    Kind { name: "sleep", parse: |parameters| Ok(Box::new(parameters.try_into::<Sleep>()?)) };
 
 /// The sleeps, as `tardy measure sleep` makes them.
 #[derive(Debug, Deserialize)]

@@ -10,6 +10,10 @@ use tardy_lab::rearm::RearmMeasurement;
 use tardy_recording::Recording;
 use tempfile::TempDir;
 
+/// The kernel's buffer per CPU. Two threads that contend for a lock make some million events a second,
+/// at priorities that leave the recorder little time; a block is recorded for less than a second.
+const BUFFER_BYTES: u64 = 16 << 20;
+
 /// The best source that there is, recorded into a temporary folder.
 pub(super) struct Recorder<'a>(pub(super) &'a Host);
 
@@ -26,6 +30,7 @@ impl Observer for Recorder<'_> {
             folder: folder.path().join("block"),
             // Its system calls: of lock calls boosts are counted.
             watched_processes: vec![std::process::id()],
+            buffer_bytes_per_cpu: Some(BUFFER_BYTES),
             ..Request::default()
         };
         let session = Session::begin(self.0, request).map_err(|failure| failure.to_string())?;
