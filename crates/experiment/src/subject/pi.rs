@@ -11,10 +11,6 @@ use tardy_stats::Counted;
 pub(super) const KIND: Kind =
     Kind { name: "pi", parse: |parameters| Ok(Box::new(parameters.try_into::<Pi>()?)) };
 
-/// How much of a block is recorded, to count boosts. That makes lock calls dearer, so they are
-/// measured in the rest.
-const RECORDED_SHARE: u32 = 4;
-
 /// The threads and their lock, as `tardy measure pi` has them.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -94,8 +90,8 @@ impl Pi {
 
 impl Subject for Pi {
     fn measure(&self, ask: &mut Ask<'_>) -> Result<Yield, String> {
-        let recorded = ask.observer.map_or(Duration::ZERO, |_| ask.length / RECORDED_SHARE);
-        let measurement = self.run(ask, ask.length.saturating_sub(recorded))?;
+        let (measured, recorded) = ask.parts();
+        let measurement = self.run(ask, measured)?;
         let mut found = Yield { notes: measurement.notes, ..Yield::default() };
         if !matches!(measurement.ended, Ended::Rounds | Ended::Duration | Ended::Stopped) {
             found.notes.push(format!(

@@ -11,10 +11,6 @@ use tardy_stats::Counted;
 pub(super) const KIND: Kind =
     Kind { name: "rearm", parse: |parameters| Ok(Box::new(parameters.try_into::<Rearm>()?)) };
 
-/// How much of a block is recorded. That makes moves dearer, so what they cost is measured in the
-/// rest.
-const RECORDED_SHARE: u32 = 4;
-
 /// The moves, as `tardy measure rearm` makes them.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -74,8 +70,8 @@ impl Rearm {
 
 impl Subject for Rearm {
     fn measure(&self, ask: &mut Ask<'_>) -> Result<Yield, String> {
-        let recorded = ask.observer.map_or(Duration::ZERO, |_| ask.length / RECORDED_SHARE);
-        let measurement = self.run(ask, ask.length.saturating_sub(recorded))?;
+        let (measured, recorded) = ask.parts();
+        let measurement = self.run(ask, measured)?;
         let mut found = Yield::default();
         // The formula for how often a move programs the device needs it.
         found.figures.extend(ask.hz.map(|hz| Figure::of("", "hz", f64::from(hz))));

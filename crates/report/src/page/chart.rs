@@ -39,6 +39,21 @@ impl Frame {
         self.height - self.bottom
     }
 
+    /// A line across at height `y`, with its label on the left.
+    pub(crate) fn level(&self, y: f64, label: &str) -> Markup {
+        let y_of_text = y + 4.0;
+        html! {
+            line.grid x1=(two(self.left)) x2=(two(self.right())) y1=(two(y)) y2=(two(y)) {}
+            text.tick x=(two(self.left - 6.0)) y=(two(y_of_text)) text-anchor="end" { (label) }
+        }
+    }
+
+    /// A label below the x axis.
+    pub(crate) fn below(&self, x: f64, label: &str) -> Markup {
+        let y = self.bottom() + 16.0;
+        html! { text.tick x=(two(x)) y=(two(y)) text-anchor="middle" { (label) } }
+    }
+
     pub(crate) fn view_box(&self) -> String {
         format!("0 0 {} {}", Self::WIDTH, self.height)
     }

@@ -37,18 +37,12 @@ pub(crate) fn ccdf(lines: &[Line<'_>]) -> Markup {
             svg.chart viewBox=(frame.view_box()) data-rove role="group"
                 aria-label="Share of values above a latency" {
                 @for (value, label) in y.ticks(8) {
-                    line.grid x1=(two(frame.left)) x2=(two(frame.right())) y1=(two(y.at(value)))
-                        y2=(two(y.at(value))) {}
-                    text.tick x=(two(frame.left - 6.0)) y=(two(y.at(value) + 4.0)) text-anchor="end" {
-                        (label)
-                    }
+                    (frame.level(y.at(value), &label))
                 }
                 @for (value, label) in x.ticks(12, tick_label) {
                     line.grid x1=(two(x.at(value))) x2=(two(x.at(value))) y1=(two(frame.top))
                         y2=(two(frame.bottom())) {}
-                    text.tick x=(two(x.at(value))) y=(two(frame.bottom() + 16.0)) text-anchor="middle" {
-                        (label)
-                    }
+                    (frame.below(x.at(value), &label))
                 }
                 line.axis x1=(two(frame.left)) x2=(two(frame.right())) y1=(two(frame.bottom()))
                     y2=(two(frame.bottom())) {}

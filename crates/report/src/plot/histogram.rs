@@ -44,16 +44,10 @@ pub(crate) fn histogram(lines: &[Line<'_>]) -> Markup {
             svg.chart viewBox=(frame.view_box()) data-rove role="group"
                 aria-label="Histograms of the sides" {
                 @for (value, label) in y.ticks(7) {
-                    line.grid x1=(two(frame.left)) x2=(two(frame.right())) y1=(two(y.at(value)))
-                        y2=(two(y.at(value))) {}
-                    text.tick x=(two(frame.left - 6.0)) y=(two(y.at(value) + 4.0)) text-anchor="end" {
-                        (label)
-                    }
+                    (frame.level(y.at(value), &label))
                 }
                 @for (value, label) in x.ticks(12, tick_label) {
-                    text.tick x=(two(x.at(value))) y=(two(frame.bottom() + 16.0)) text-anchor="middle" {
-                        (label)
-                    }
+                    (frame.below(x.at(value), &label))
                 }
                 @for bin in 0..bins.len() {
                     @if counts.iter().any(|counts| counts[bin] > 0) {

@@ -44,9 +44,7 @@ impl Rows {
             @for (value, label) in x.ticks(9, label) {
                 line.grid x1=(two(x.at(value))) x2=(two(x.at(value))) y1=(two(frame.top))
                     y2=(two(frame.bottom())) {}
-                text.tick x=(two(x.at(value))) y=(two(frame.bottom() + 16.0)) text-anchor="middle" {
-                    (label)
-                }
+                (frame.below(x.at(value), &label))
             }
             @for (row, name) in names.iter().enumerate() {
                 @let bottom = self.row_top(row + 1);

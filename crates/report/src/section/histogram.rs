@@ -70,16 +70,10 @@ fn chart(latencies: &Latencies, noun: &str) -> Markup {
         svg.chart viewBox=(frame.view_box()) data-rove role="group"
             aria-label="Histogram of lateness" {
             @for (value, label) in y.ticks(6, decade_label) {
-                line.grid x1=(two(frame.left)) x2=(two(frame.right())) y1=(two(y.at(value)))
-                    y2=(two(y.at(value))) {}
-                text.tick x=(two(frame.left - 6.0)) y=(two(y.at(value) + 4.0)) text-anchor="end" {
-                    (label)
-                }
+                (frame.level(y.at(value), &label))
             }
             @for (value, label) in x.ticks(12, tick_label) {
-                text.tick x=(two(x.at(value))) y=(two(frame.bottom() + 16.0)) text-anchor="middle" {
-                    (label)
-                }
+                (frame.below(x.at(value), &label))
             }
             @for bar in bars.iter().filter(|bar| bar.n > 0) {
                 @let (from, to, top) = (x.at(bar.from_ns), x.at(bar.to_ns), y.at(bar.n as f64));

@@ -61,11 +61,7 @@ fn chart(data: &Data<'_>, all: &Latencies) -> Markup {
         svg.chart viewBox=(frame.view_box()) data-rove role="group"
             aria-label="Lateness by percentile" {
             @for (value, label) in y.ticks(7, tick_label) {
-                line.grid x1=(two(frame.left)) x2=(two(frame.right())) y1=(two(y.at(value)))
-                    y2=(two(y.at(value))) {}
-                text.tick x=(two(frame.left - 6.0)) y=(two(y.at(value) + 4.0)) text-anchor="end" {
-                    (label)
-                }
+                (frame.level(y.at(value), &label))
             }
             @for decade in 0..=decades as u32 {
                 @let at = x.at(10f64.powi(decade as i32));
