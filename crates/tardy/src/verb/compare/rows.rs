@@ -4,7 +4,8 @@ use super::opened::Opened;
 use crate::failure::Failure;
 use tardy_report::letter;
 
-/// Rows compared one by one at most; of more, a reader sees no verdict for verdicts.
+/// Rows compared one by one at most, where they can be taken together; of more, a reader sees no verdict
+/// for verdicts.
 pub(super) const ROWS_MAX: usize = 8;
 
 /// Names listed at most where one must be chosen.
@@ -63,7 +64,9 @@ pub(super) fn matched(sides: &[Opened], merge: bool) -> Result<Matched, Failure>
             Some(MatchedRow { name: name.clone(), places: places? })
         })
         .collect();
-    if shared.is_empty() || shared.len() > ROWS_MAX {
+    // What cannot be taken together, as the methods of an experiment, is compared one by one.
+    let too_many = shared.len() > ROWS_MAX && sides.iter().all(Opened::can_merge);
+    if shared.is_empty() || too_many {
         if let Some(side) = sides.iter().find(|side| !side.can_merge()) {
             return Err(choose(side));
         }
