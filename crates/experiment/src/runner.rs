@@ -5,6 +5,7 @@ use crate::schedule::Slot;
 use crate::state::Machine;
 use crate::subject::{Ask, Observer, Subject, Yield};
 use crate::{Block, Experiment, ExperimentError, need};
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use tardy_host::Host;
@@ -143,8 +144,8 @@ impl Runner {
     }
 
     fn missing(&self) -> Vec<Slot> {
-        let is_done = |index| self.folder.blocks().iter().any(|block| block.index == index);
-        self.folder.slots().into_iter().filter(|slot| !is_done(slot.index)).collect()
+        let done: HashSet<usize> = self.folder.blocks().iter().map(|block| block.index).collect();
+        self.folder.slots().into_iter().filter(|slot| !done.contains(&slot.index)).collect()
     }
 
     /// Runs what is missing, in its order, until all is done or `is_over` says so. Each block is on

@@ -58,7 +58,28 @@ pub(crate) struct Ask<'a> {
 /// makes what is measured dearer, so it is measured in the rest.
 const RECORDED_SHARE: u32 = 4;
 
-impl Ask<'_> {
+/// What was counted in the kernel's events, and why that may be wrong; or why it was not.
+type Counts = Result<(Vec<Figure>, Vec<String>), String>;
+
+impl<'a> Ask<'a> {
+    /// Begins to record, has `count` measure once more and count, and adds that to `found`; where `what`
+    /// cannot be counted, a note why.
+    fn count(
+        &mut self,
+        found: &mut Yield,
+        what: &str,
+        count: impl FnOnce(&mut Self, Box<dyn Observation + 'a>) -> Counts,
+    ) {
+        let Some(observer) = self.observer.filter(|_| !(self.is_over)()) else { return };
+        match observer.begin().and_then(|observation| count(self, observation)) {
+            Ok((figures, notes)) => {
+                found.figures.extend(figures);
+                found.notes.extend(notes);
+            }
+            Err(why) => found.notes.push(format!("{what} were not counted: {why}")),
+        }
+    }
+
     /// How long to measure, and then how long to record.
     fn parts(&self) -> (Duration, Duration) {
         let recorded = self.observer.map_or(Duration::ZERO, |_| self.length / RECORDED_SHARE);

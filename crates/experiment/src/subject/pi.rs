@@ -1,7 +1,7 @@
 //! What a lock costs a thread of high priority where one of none has it.
 
 use super::parameters::Interval;
-use super::{Ask, Kind, LOOK_EVERY, Observer, Subject, Yield};
+use super::{Ask, Counts, Kind, LOOK_EVERY, Observation, Subject, Yield};
 use crate::{Figure, Series};
 use serde::Deserialize;
 use std::time::Duration;
@@ -73,13 +73,12 @@ impl Pi {
     }
 
     /// Measures once more, and counts boosts meanwhile.
-    fn observed(
+    fn counts(
         &self,
         ask: &mut Ask<'_>,
-        observer: &dyn Observer,
+        observation: Box<dyn Observation + '_>,
         length: Duration,
-    ) -> Result<(Vec<Figure>, Vec<String>), String> {
-        let observation = observer.begin()?;
+    ) -> Counts {
         let measurement = self.run(ask, length)?;
         let boosts = observation.boosts(&measurement)?;
         let mut figures = vec![Figure::of("", "double_boosts", boosts.double as f64)];
@@ -111,17 +110,7 @@ impl Subject for Pi {
             of_block("sleeps", measurement.sleeps),
             of_block("low_rounds", measurement.low_rounds),
         ]);
-        if let Some(observer) = ask.observer
-            && !(ask.is_over)()
-        {
-            match self.observed(ask, observer, recorded) {
-                Ok((figures, notes)) => {
-                    found.figures.extend(figures);
-                    found.notes.extend(notes);
-                }
-                Err(why) => found.notes.push(format!("Boosts were not counted: {why}")),
-            }
-        }
+        ask.count(&mut found, "Boosts", |ask, observation| self.counts(ask, observation, recorded));
         Ok(found)
     }
 }

@@ -1,7 +1,7 @@
 //! What it costs to move a timeout, and how often that programs a clock-event device.
 
 use super::parameters::Interval;
-use super::{Ask, Kind, LOOK_EVERY, Subject, Yield};
+use super::{Ask, Counts, Kind, LOOK_EVERY, Observation, Subject, Yield};
 use crate::{Figure, Series};
 use serde::Deserialize;
 use std::time::Duration;
@@ -89,30 +89,21 @@ impl Subject for Rearm {
                 figure("lateness_max_ns", method.lateness.max_ns() as f64),
             ]);
         }
-        if let Some(observer) = ask.observer
-            && !(ask.is_over)()
-        {
-            match self.observed(ask, observer, recorded) {
-                Ok((figures, notes)) => {
-                    found.figures.extend(figures);
-                    found.notes.extend(notes);
-                }
-                Err(why) => found.notes.push(format!("Programmings were not counted: {why}")),
-            }
-        }
+        ask.count(&mut found, "Programmings", |ask, observation| {
+            self.counts(ask, observation, recorded)
+        });
         Ok(found)
     }
 }
 
 impl Rearm {
     /// Moves once more, and counts what the kernel programmed meanwhile.
-    fn observed(
+    fn counts(
         &self,
         ask: &mut Ask<'_>,
-        observer: &dyn super::Observer,
+        observation: Box<dyn Observation + '_>,
         length: Duration,
-    ) -> Result<(Vec<Figure>, Vec<String>), String> {
-        let observation = observer.begin()?;
+    ) -> Counts {
         let measurement = self.run(ask, length)?;
         let counted = observation.programmings(&measurement)?;
         let of_method =
