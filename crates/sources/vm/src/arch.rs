@@ -1,0 +1,47 @@
+//! The machines that guests are.
+
+use std::fmt;
+
+/// A guest's architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arch {
+    /// x86-64, as QEMU's `pc`.
+    X86_64,
+    /// 32-bit ARM, as QEMU's `virt` with a Cortex-A15.
+    Armv7,
+}
+
+impl Arch {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::X86_64, Self::Armv7];
+
+    /// Its name, as `uname -m` or what comes nearest has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64",
+            Self::Armv7 => "armv7",
+        }
+    }
+
+    /// What Debian calls it.
+    pub fn debian(self) -> &'static str {
+        match self {
+            Self::X86_64 => "amd64",
+            Self::Armv7 => "armhf",
+        }
+    }
+
+    /// QEMU's program for it.
+    pub fn qemu(self) -> &'static str {
+        match self {
+            Self::X86_64 => "qemu-system-x86_64",
+            Self::Armv7 => "qemu-system-arm",
+        }
+    }
+}
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
