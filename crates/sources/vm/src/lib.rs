@@ -6,7 +6,20 @@
 #![forbid(unsafe_code)]
 
 mod arch;
+mod cache;
+mod command;
+mod debian;
+mod elf;
 mod error;
+mod kernel;
+mod manifest;
+mod tools;
 
 pub use arch::Arch;
+pub use cache::Cache;
+pub use command::on_path;
+pub use elf::libraries_of;
 pub use error::VmError;
+pub use kernel::{Installed, Kernel};
+pub use manifest::Package;
+pub use tools::{InstalledTools, Tools};

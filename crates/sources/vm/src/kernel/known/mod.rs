@@ -1,0 +1,14 @@
+//! The kernels there are, a file each. A new one is a file here and a word in the list.
+
+use super::{Kernel, Origin};
+use crate::Arch;
+
+macro_rules! registry {
+    ($($file:ident),* $(,)?) => {
+        $(mod $file;)*
+
+        /// All kernels there are; the first is the one that is taken where none is named.
+        pub(super) static ALL: &[Kernel] = &[$($file::KERNEL),*];
+    };
+}
+registry!(small, debian_rt, debian, debian_rt_armv7);

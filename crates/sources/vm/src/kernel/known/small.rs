@@ -1,0 +1,15 @@
+//! A kernel of our own: what measurements ask for, and nothing that runs by itself beside them.
+
+use super::{Arch, Kernel, Origin};
+use crate::kernel::build::Recipe;
+
+pub(super) const KERNEL: Kernel = Kernel {
+    name: "small",
+    arch: Arch::X86_64,
+    what: "PREEMPT_RT in mainline, 6.12, built here: quick to boot, CPUs as many as you like",
+    is_rt: true,
+    origin: Origin::Built(Recipe {
+        source: "linux-source-6.12",
+        fragment: include_str!("../../../kernels/small.config"),
+    }),
+};
