@@ -32,7 +32,7 @@ mod torn;
 mod write_error;
 mod writer;
 
-pub use manifest::{Host, Manifest, ManifestEnd, ManifestError, Totals};
+pub use manifest::{Host, Manifest, ManifestEnd, ManifestError, Totals, Vm};
 pub use recording::{OpenError, ReadError, Recording};
 pub use torn::{Flaw, Torn};
 pub use write_error::WriteError;

@@ -26,8 +26,11 @@ pub struct Manifest {
     pub created_unix_s: u64,
     /// The command line, one entry per argument.
     pub command_line: Vec<String>,
-    /// Which source: `live-ebpf`, `live-tracefs`, …
+    /// Which source: `live-ebpf`, `live-tracefs`, `vm`, …
     pub source: String,
+    /// The guest, where it was recorded in one whose time is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vm: Option<Vm>,
     /// The machine.
     pub host: Host,
     /// The clock of all times.
@@ -66,6 +69,26 @@ pub struct Host {
     pub preemption: Option<String>,
     /// The kernel's tick rate per second, where it tells.
     pub hz: Option<u32>,
+}
+
+/// A guest whose time is a count of its instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Vm {
+    /// What recorded there: `live-ebpf`, `live-tracefs`.
+    pub recorded_by: String,
+    /// The kernel, by the name under which it is kept.
+    pub kernel: String,
+    /// How long an instruction takes there, ns.
+    pub instruction_ns: u64,
+    /// Memory, MiB.
+    pub memory_mib: u32,
+    /// What chose its random numbers.
+    pub seed: u64,
+    /// What was added to the kernel's command line.
+    pub append: Vec<String>,
+    /// QEMU's version.
+    pub qemu: String,
 }
 
 /// What a sealed recording holds.
@@ -107,6 +130,14 @@ pub enum ManifestError {
         /// Why.
         source: io::Error,
     },
+    /// The file cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The file is not what it should be.
     #[error("{path} is not a recording's manifest: {why}")]
     Garbled {
@@ -135,6 +166,7 @@ impl Default for Manifest {
             created_unix_s: 0,
             command_line: Vec::new(),
             source: String::new(),
+            vm: None,
             host: Host::default(),
             clock: "CLOCK_MONOTONIC".to_owned(),
             settings: BTreeMap::new(),
@@ -148,6 +180,11 @@ impl Default for Manifest {
 }
 
 impl Manifest {
+    /// What recorded, on the machine itself or in a guest.
+    pub fn recorded_by(&self) -> &str {
+        self.vm.as_ref().map_or(&self.source, |vm| &vm.recorded_by)
+    }
+
     /// Reads the manifest in a recording's folder.
     ///
     /// # Errors
@@ -169,6 +206,19 @@ impl Manifest {
         }
         serde_json::from_slice(&text)
             .map_err(|error| ManifestError::Garbled { path, why: error.to_string() })
+    }
+
+    /// Changes the manifest in a recording's folder: what only whoever moved the recording here knows.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or not be written.
+    pub fn amend(dir: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, ManifestError> {
+        let mut manifest = Self::read(dir)?;
+        change(&mut manifest);
+        match manifest.write(dir) {
+            Ok(()) => Ok(manifest),
+            Err(source) => Err(ManifestError::Write { path: dir.join(FILE_NAME), source }),
+        }
     }
 
     /// Writes it into a recording's folder, whole or not at all.
@@ -231,6 +281,10 @@ mod tests {
         manifest.write(dir.path()).unwrap();
         let read = Manifest::read(dir.path()).unwrap();
         assert!(read.sealed && read.notes == ["late"] && read.totals.unwrap().events == 3);
+        let vm = Vm { recorded_by: read.source, ..Vm::default() };
+        let amended = Manifest::amend(dir.path(), |manifest| manifest.vm = Some(vm)).unwrap();
+        assert_eq!(amended.vm.as_ref().unwrap().recorded_by, "live-ebpf");
+        assert_eq!(Manifest::read(dir.path()).unwrap(), amended);
     }
 
     #[test]

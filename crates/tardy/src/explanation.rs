@@ -80,7 +80,8 @@ pub(crate) fn explain(
             explanation.lost_uncounted
         ));
     }
-    notes.extend(gaps(&explanation, manifest.source.starts_with("live-")));
+    notes.extend(gaps(&explanation, manifest.recorded_by().starts_with("live-")));
+    notes.extend(counted(&manifest));
     let end = input.closing();
     notes.extend(end.notes);
     notes.extend(missing(&manifest));
@@ -93,12 +94,22 @@ pub(crate) fn explain(
 fn missing(manifest: &Manifest) -> Vec<String> {
     match manifest.missing.as_slice() {
         [] => Vec::new(),
-        missing if manifest.source.starts_with("live-") => vec![format!(
+        missing if manifest.recorded_by().starts_with("live-") => vec![format!(
             "not recorded, because the kernel has no such event: {}",
             missing.join(", ")
         )],
         missing => missing.to_vec(),
     }
+}
+
+/// What a guest's times are.
+fn counted(manifest: &Manifest) -> Option<String> {
+    let vm = manifest.vm.as_ref()?;
+    Some(format!(
+        "recorded in a guest whose time is a count of its instructions, {} ns each: no cache, no other \
+         guest and no device of this machine is in it",
+        vm.instruction_ns
+    ))
 }
 
 /// A word about events that are missing without a loss.

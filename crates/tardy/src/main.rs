@@ -8,6 +8,7 @@
 mod arguments;
 mod explanation;
 mod failure;
+mod guest;
 mod input;
 mod interrupt;
 mod output;
@@ -31,8 +32,12 @@ struct Tardy {
 }
 
 fn main() -> ExitCode {
-    // Loads that are processes run this program again.
-    if let Some(code) = tardy_lab::load::worker::enter() {
+    // This program is also the first process of guests, and what starts them; and loads that are
+    // processes run it again.
+    let other = tardy_vm::enter_guest()
+        .or_else(tardy_vm::enter_keeper)
+        .or_else(tardy_lab::load::worker::enter);
+    if let Some(code) = other {
         return code;
     }
     // clap itself ends with 2 on wrong usage.

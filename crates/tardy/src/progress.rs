@@ -32,6 +32,11 @@ impl Progress {
         self.bar.set_position(elapsed.as_millis() as u64);
         self.bar.set_message(words);
     }
+
+    /// Does something that writes to the terminal too, with the line out of its way.
+    pub(crate) fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
+    }
 }
 
 impl Drop for Progress {

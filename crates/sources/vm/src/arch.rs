@@ -31,6 +31,30 @@ impl Arch {
         }
     }
 
+    /// The architecture that this program runs on, where guests can have it.
+    pub fn of_this_machine() -> Option<Self> {
+        match std::env::consts::ARCH {
+            "x86_64" => Some(Self::X86_64),
+            _ => None,
+        }
+    }
+
+    /// Debian's package with QEMU's program for it.
+    pub(crate) fn qemu_package(self) -> &'static str {
+        match self {
+            Self::X86_64 => "qemu-system-x86",
+            Self::Armv7 => "qemu-system-arm",
+        }
+    }
+
+    /// Its first serial line.
+    pub(crate) fn console(self) -> &'static str {
+        match self {
+            Self::X86_64 => "ttyS0",
+            Self::Armv7 => "ttyAMA0",
+        }
+    }
+
     /// QEMU's program for it.
     pub fn qemu(self) -> &'static str {
         match self {

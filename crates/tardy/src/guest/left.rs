@@ -1,0 +1,88 @@
+//! What a guest has left: its recordings are told where they come from.
+
+use super::{Finished, Ready};
+use crate::failure::{Failure, Outcome};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tardy_recording::{Manifest, Vm};
+use tardy_vm::{Fate, Ran};
+
+/// How deep recordings lie in a run's folder: `recordings/run-1`.
+const DEPTH_MAX: usize = 3;
+
+/// The source of recordings that were made in a guest.
+const SOURCE: &str = "vm";
+
+/// Tells every recording below `folder` which guest it was made in.
+pub(crate) fn describe(folder: &Path, ready: &Ready, ran: &Ran) -> Result<(), Failure> {
+    let machine = ready.machine();
+    for recording in recordings_below(folder) {
+        let amended = Manifest::amend(&recording, |manifest| {
+            let recorded_by = std::mem::replace(&mut manifest.source, SOURCE.to_owned());
+            manifest.vm = Some(Vm {
+                recorded_by,
+                kernel: ready.kernel.clone(),
+                instruction_ns: machine.mips.instruction_ns(),
+                memory_mib: machine.memory_mib,
+                seed: machine.seed,
+                append: machine.append.clone(),
+                qemu: ran.qemu.clone(),
+            });
+        });
+        amended.map_err(|error| Failure::new(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// The folders with a recording, at `folder` or below.
+pub(crate) fn recordings_below(folder: &Path) -> Vec<PathBuf> {
+    recordings(folder, DEPTH_MAX)
+}
+
+fn recordings(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    if Manifest::read(folder).is_ok() {
+        return vec![folder.to_owned()];
+    }
+    if depth == 0 {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders.iter().flat_map(|below| recordings(below, depth - 1)).collect()
+}
+
+impl Finished {
+    /// Keeps what the command said beside what it wrote.
+    pub(crate) fn keep(&self, folder: &Path) -> Result<(), Failure> {
+        for (name, bytes) in [("stdout.txt", &self.stdout), ("stderr.txt", &self.stderr)] {
+            let path = folder.join(super::HOSTS).join(name);
+            if !bytes.is_empty() {
+                fs::write(&path, bytes).map_err(|error| {
+                    Failure::new(format!("could not write {}: {error}", path.display()))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the command's end means for ours.
+    pub(crate) fn outcome(&self) -> Result<Outcome, Failure> {
+        match &self.ran.fate {
+            Fate::Ended { status: Some(0), .. } | Fate::Stopped => Ok(Outcome::Fine),
+            Fate::Ended { status: Some(3), .. } => Ok(Outcome::BoundExceeded),
+            Fate::Ended { status: Some(2), .. } => {
+                Err(Failure::usage("the command in the guest ended with status 2: wrong usage"))
+            }
+            Fate::Ended { status: Some(status), .. } => {
+                Err(Failure::new(format!("the command in the guest ended with status {status}")))
+            }
+            Fate::Ended { signal, .. } => Err(Failure::new(format!(
+                "signal {} ended the command in the guest",
+                signal.unwrap_or_default()
+            ))),
+            Fate::Broken(broken) => Err(Failure::new(broken.to_string())),
+        }
+    }
+}

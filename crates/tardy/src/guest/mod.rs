@@ -1,0 +1,219 @@
+//! Commands in a guest whose time is counted: which guest, what runs there, and what is left of it.
+
+mod command;
+mod left;
+
+use crate::arguments;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use clap::Args;
+pub(crate) use command::recorded;
+use left::describe;
+pub(crate) use left::recordings_below;
+use std::fs;
+use std::io::{Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tardy_vm::{Arch, Cache, Guest, Kernel, Limits, Machine, Mips, Ran, Said, Tools};
+
+/// The folder in a run's own that holds what is the host's.
+const HOSTS: &str = "vm";
+
+/// The most of a guest's output that is kept for a JSON document.
+const KEPT_MAX: usize = 64 << 20;
+
+/// Which guest.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct GuestFlags {
+    /// The kernel: a name of `tardy vm list`, or an image's file
+    #[arg(long, value_name = "KERNEL", default_value = "small")]
+    pub(crate) kernel: String,
+
+    /// CPUs; tails of more than one hold QEMU's taking turns between them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub(crate) cpus: u32,
+
+    /// Million instructions per second: 1000, 500, 250, 125, …
+    #[arg(long, value_name = "MIPS", default_value_t)]
+    pub(crate) mips: Mips,
+
+    /// Memory, MiB; recordings are held in it
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(64..=16_384))]
+    pub(crate) memory: u32,
+
+    /// More of the kernel's command line (repeatable)
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    pub(crate) append: Vec<String>,
+
+    /// How long the guest may take, here
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = arguments::duration)]
+    pub(crate) limit: Duration,
+
+    /// How long it may take to come up, here
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = arguments::duration)]
+    pub(crate) boot_limit: Duration,
+}
+
+/// A guest that can be booted, and what it is called.
+pub(crate) struct Ready {
+    /// The kernel, by the name under which it is kept, or its image's file.
+    pub(crate) kernel: String,
+    guest: Guest,
+    limits: Limits,
+}
+
+/// How a guest ran, and what it said.
+pub(crate) struct Finished {
+    pub(crate) ran: Ran,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+}
+
+impl GuestFlags {
+    /// Puts a guest together that runs `command`, with these programs of Debian's besides its own.
+    /// `{seed}` in the command is replaced by the seed.
+    pub(crate) fn ready(
+        &self,
+        command: &[String],
+        with: &[String],
+        seed: u64,
+    ) -> Result<Ready, Failure> {
+        let cache = Cache::of_user()?;
+        let (arch, image, modules) = if self.kernel.contains('/') {
+            let image = PathBuf::from(&self.kernel);
+            (arch_of(&image)?, image, Vec::new())
+        } else {
+            let installed = Kernel::named(&self.kernel)?.installed(&cache)?;
+            (installed.kernel.arch, installed.image, installed.modules)
+        };
+        let machine = Machine {
+            cpus: self.cpus,
+            mips: self.mips,
+            memory_mib: self.memory,
+            seed,
+            append: self.append.clone(),
+            ..Machine::new(arch)
+        };
+        let command: Vec<String> =
+            command.iter().map(|word| word.replace("{seed}", &seed.to_string())).collect();
+        let (files, links) = programs(&command, with, arch, &cache)?;
+        let guest = Guest {
+            machine,
+            kernel: image,
+            modules,
+            program: tardy_vm::guest_program(arch, &cache)?,
+            files,
+            links,
+            command,
+        };
+        let limits = Limits { boot: self.boot_limit, whole: self.limit, ..Limits::default() };
+        Ok(Ready { kernel: self.kernel.clone(), guest, limits })
+    }
+}
+
+impl Ready {
+    /// The machine.
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.guest.machine
+    }
+
+    /// What runs in it.
+    pub(crate) fn command(&self) -> &[String] {
+        &self.guest.command
+    }
+
+    /// Boots it and waits for its end. What the command writes below its current folder comes to
+    /// `folder`; recordings among that then tell where they come from. `folder/vm/console.txt` is what
+    /// its kernel said. With `is_through` its output goes to ours as it comes, otherwise it is kept.
+    pub(crate) fn run(
+        &self,
+        folder: &Path,
+        is_through: bool,
+        quiet: bool,
+        interrupt: &Interrupt,
+    ) -> Result<Finished, Failure> {
+        let hosts = folder.join(HOSTS);
+        fs::create_dir_all(&hosts).map_err(|error| {
+            Failure::new(format!("could not make {}: {error}", hosts.display()))
+        })?;
+        let progress = Progress::new(None, quiet);
+        let begun = Instant::now();
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut closed = None;
+        let mut now_ns = 0;
+        let mut pass = |kept: &mut Vec<u8>, bytes: &[u8], out: &mut dyn Write, is_through| {
+            if is_through {
+                let wrote = progress.beside(|| out.write_all(bytes).and_then(|()| out.flush()));
+                closed = closed.take().or(wrote.err());
+            } else if kept.len() < KEPT_MAX {
+                kept.extend_from_slice(bytes);
+            }
+        };
+        let ran = self.guest.run(folder, &hosts.join("console.txt"), self.limits, &mut |said| {
+            match said {
+                Said::Up { ns, .. } | Said::Time(ns) => now_ns = ns,
+                Said::Stdout(bytes) => {
+                    pass(&mut stdout, bytes, &mut std::io::stdout(), is_through);
+                }
+                Said::Stderr(bytes) => {
+                    pass(&mut stderr, bytes, &mut std::io::stderr(), is_through && !quiet);
+                }
+                _ => {}
+            }
+            let words = if now_ns == 0 {
+                "the guest boots".to_owned()
+            } else {
+                format!("{:.0} s of the guest's time", now_ns as f64 / 1e9)
+            };
+            progress.show(begun.elapsed(), words);
+            !interrupt.is_asked()
+        })?;
+        drop(progress);
+        if let Some(error) = closed {
+            return Err(error.into());
+        }
+        describe(folder, self, &ran)?;
+        Ok(Finished { ran, stdout, stderr })
+    }
+}
+
+/// Where files go in the guest, and where they are here; and links there.
+type Programs = (Vec<(PathBuf, PathBuf)>, Vec<(PathBuf, PathBuf)>);
+
+/// The stock programs that a command needs.
+fn programs(
+    command: &[String],
+    with: &[String],
+    arch: Arch,
+    cache: &Cache,
+) -> Result<Programs, Failure> {
+    let (mut files, mut links) = (vec![], vec![]);
+    let tools = Tools::of(arch, cache);
+    let first = command.first().into_iter().filter(|word| *word != "tardy");
+    for name in first.chain(with) {
+        let name = if name == "sh" { "busybox" } else { name };
+        files.extend(tools.program(name)?);
+        if name == "busybox" {
+            let busybox = files.iter().map(|(to, _)| to).find(|to| to.ends_with("busybox"));
+            links.extend(busybox.map(|to| (PathBuf::from("/bin/sh"), to.clone())));
+        }
+    }
+    Ok((files, links))
+}
+
+/// The architecture of a kernel's image, told by its first bytes: the boot protocol of x86 has `HdrS`
+/// at 0x202, a zImage of ARM a magic number at 0x24.
+fn arch_of(image: &Path) -> Result<Arch, Failure> {
+    let wrong = |why: &str| Failure::new(format!("{} {why}", image.display()));
+    let mut head = vec![0; 0x206];
+    let read = fs::File::open(image).and_then(|mut file| file.read_exact(&mut head));
+    read.map_err(|error| wrong(&format!("cannot be read as a kernel's image: {error}")))?;
+    if &head[0x202..0x206] == b"HdrS" {
+        Ok(Arch::X86_64)
+    } else if head[0x24..0x28] == 0x016f_2818_u32.to_le_bytes() {
+        Ok(Arch::Armv7)
+    } else {
+        Err(wrong("is no kernel's image: neither a bzImage of x86 nor a zImage of ARM"))
+    }
+}
