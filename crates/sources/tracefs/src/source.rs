@@ -11,7 +11,7 @@ use tardy_ftrace::decode::{Decoder, wanted};
 use tardy_ftrace::format::{Endian, EventFormat};
 use tardy_ftrace::page::PageLayout;
 use tardy_kernel::{
-    Clocks, IdleStates, LiveSource, Options, Roles, Symbols, monotonic_ns, own_thread_is,
+    Abi, Clocks, IdleStates, LiveSource, Options, Roles, Symbols, monotonic_ns, own_thread_is,
     tasks_now, tick_ns,
 };
 use tardy_model::event::TaskInfo;
@@ -78,6 +78,8 @@ impl Tracefs {
         let offsets = clocks.at(monotonic_ns());
         let symbols = Symbols::of_this_kernel();
         let mut decoder = Decoder::new(Endian::NATIVE, offsets, tick_ns(), symbols);
+        // Before any call says it: a system may make no other call for long.
+        decoder.set_abi(Abi::of_this_machine());
         decoder.set_idle_states(IdleStates::read());
         let missing = enable(&instance, &mut decoder)?;
 
