@@ -9,14 +9,17 @@ failed=0
 
 # A new machine: Debian with Rust 1.95 and all packages, used by root.
 machine() {
-    rm -rf "$folder/bin" "$folder/log"
+    rm -rf "$folder/bin" "$folder/log" "$folder/armv7"
     mkdir "$folder/bin"
     : >"$folder/log"
     : >"$folder/not-installed"
     for tool in sh sed grep head dirname env cat; do
         ln -s "$(command -v "$tool")" "$folder/bin/$tool"
     done
-    fake rustc 'echo "rustc 1.95.0 (59807616e 2026-04-14)"'
+    mkdir "$folder/armv7"
+    fake rustc "case \$1 in
+        --version) echo 'rustc 1.95.0 (59807616e 2026-04-14)' ;;
+        --print) echo $folder/armv7 ;; esac"
     fake cargo 'echo "cargo 1.95.0 (f2d3ce0bd 2026-03-21)"'
     fake curl ''
     fake id 'echo 0'
@@ -63,6 +66,7 @@ $(cat "$folder/log")"
 machine
 expect "all there: silent, no apt" 0 ""
 expect "all there for the tests too" 0 "" test
+expect "all there for guests too" 0 "" vm
 expect "an unknown mode is wrong usage" 2 "usage:" install
 
 machine
@@ -102,6 +106,21 @@ not_installed clang-19 libelf-dev rt-tests
 expect "the tests' packages too for tests" 0 "clang-19 libelf-dev rt-tests" test
 
 machine
+not_installed clang-19 qemu-system-arm dwarves
+expect "what guests are made with too, for guests" 0 "clang-19 qemu-system-arm dwarves" vm
+
+machine
+rmdir "$folder/armv7"
+expect "only guests need Rust's library for theirs" 0 "" test
+expect "without rustup it is not to be had" 1 "rustup target add armv7-unknown-linux-gnueabihf" vm
+fake rustup "echo \"rustup \$*\" >>$folder/log"
+expect "rustup brings it" 0 "rustup target add armv7-unknown-linux-gnueabihf" vm
+fake rustup 'echo "error: could not download"; exit 1'
+expect "rustup's failure is passed on" 1 "error: could not download" vm
+fake rustc 'case $1 in --version) echo "rustc 1.95.0" ;; *) exit 1 ;; esac'
+expect "a rustc that does not know it is told" 1 "By hand:" vm
+
+machine
 not_installed gcc
 fake id 'echo 1000'
 expect "a user without sudo is told" 1 "apt-get update && apt-get install -y --no-install-recommends gcc"
@@ -128,5 +147,7 @@ expect "a library without headers is named" 1 "Missing: libelf-headers"
 fake pkg-config ''
 expect "elsewhere with all tools: silent" 0 ""
 expect "the tests' tools are asked for" 1 "Missing: cyclictest trace-cmd" test
+for tool in cyclictest trace-cmd; do fake "$tool" ''; done
+expect "and those that guests are made with" 1 "Missing: qemu-system-x86_64 qemu-system-arm" vm
 
 exit $failed

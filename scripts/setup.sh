@@ -1,7 +1,8 @@
 #!/bin/sh
 # Sees to it that tardy can be built here: Rust, and packages through apt.
 #
-#   scripts/setup.sh [run|test]     test adds what only the tests use
+#   scripts/setup.sh [run|test|vm]  test adds what only the tests use, vm what guests and their
+#                                   kernels are made with
 #
 # Quick and silent where everything is there; installs only what is missing. Works as root or by
 # sudo. Where it cannot go on it names the command that helps and exits with 1.
@@ -10,6 +11,10 @@ set -eu
 # Major versions in the names keep a later distribution from changing the compiler for eBPF.
 build_packages="clang-19 llvm-19 libelf-dev zlib1g-dev pkg-config make gcc"
 test_packages="rt-tests trace-cmd python3 python3-venv"
+vm_packages="qemu-system-x86 qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross flex bison
+    bc dwarves libssl-dev xz-utils busybox-static rt-tests trace-cmd"
+# Rust's own library for guests that are no x86-64.
+vm_target=armv7-unknown-linux-gnueabihf
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 # rustup's own place, for a shell that was started before rustup came.
@@ -88,6 +93,23 @@ install() {
     fi
 }
 
+# Rust's library for guests of another architecture.
+check_target() {
+    library=$(rustc --print target-libdir --target "$vm_target" 2>/dev/null) || library=""
+    [ -z "$library" ] || [ ! -d "$library" ] || return 0
+    if ! has rustup; then
+        say "Rust's library for $vm_target is not there, and without rustup it is not to be had. With:"
+        say "    $(rustup_command) && rustup target add $vm_target"
+        exit 1
+    fi
+    say "adding Rust's library for $vm_target"
+    if ! rustup target add "$vm_target" >&2; then
+        say "that failed (rustup's own words stand above). By hand:"
+        say "    rustup target add $vm_target"
+        exit 1
+    fi
+}
+
 # Without dpkg: whether the tools themselves are there.
 check_tools() {
     absent=""
@@ -104,6 +126,12 @@ check_tools() {
             has "$tool" || absent="$absent $tool"
         done
     fi
+    if [ "$1" = vm ]; then
+        for tool in qemu-system-x86_64 qemu-system-arm arm-linux-gnueabihf-gcc flex bison bc pahole xz; do
+            has "$tool" || absent="$absent $tool"
+        done
+        ! has pkg-config || pkg-config --exists libcrypto || absent="$absent libcrypto-headers"
+    fi
     [ -z "$absent" ] && return
     say "this is no Debian, so nothing is installed from here. Missing:$absent"
     say "Debian calls them: $2"
@@ -114,8 +142,9 @@ mode=${1:-run}
 case "$mode" in
 run) packages=$build_packages ;;
 test) packages="$build_packages $test_packages" ;;
+vm) packages="$build_packages $vm_packages" ;;
 *)
-    say "usage: scripts/setup.sh [run|test]"
+    say "usage: scripts/setup.sh [run|test|vm]"
     exit 2
     ;;
 esac
@@ -129,3 +158,4 @@ if has dpkg-query && has apt-get; then
 else
     check_tools "$mode" "$packages"
 fi
+[ "$mode" != vm ] || check_target

@@ -345,8 +345,11 @@ impl Cpu {
     }
 
     pub(crate) fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
-        self.base =
-            if enter.polls { Activity::Polling(enter.state) } else { Activity::Idle(enter.state) };
+        self.base = if enter.polls {
+            Activity::Polling(enter.state)
+        } else {
+            Activity::Idle(if enter.only { u32::MAX } else { enter.state })
+        };
         self.contexts.clear();
         self.note(time_ns);
     }

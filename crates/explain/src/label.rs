@@ -9,6 +9,9 @@ use tardy_model::{Culprit, Setting, Tables, TaskId};
 /// Threads remembered at most; Linux has at most 2^22 thread ids.
 const PEOPLE_MAX: usize = 1 << 22;
 
+/// The name of a CPU's idling where it is in no state that could be another.
+pub(crate) const IDLE_LOOP: &str = "idle loop";
+
 /// A label by number: the same label always has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LabelId(pub(crate) u32);
@@ -150,7 +153,7 @@ impl Labels {
             }
             Culprit::Irq(Irq::Vector(vector)) => plain("irq", vector.name().to_owned()),
             Culprit::Softirq(vector) => plain("softirq", softirq::name(vector).to_owned()),
-            Culprit::IdleState(u32::MAX) => plain("idle_state", "idle loop".to_owned()),
+            Culprit::IdleState(u32::MAX) => plain("idle_state", IDLE_LOOP.to_owned()),
             Culprit::IdleState(state) => plain("idle_state", format!("state {state}")),
             Culprit::Polling(state) => plain("idle_state", format!("state {state} (polling)")),
             Culprit::Function(name) => plain("function", self.tables.name(name).to_owned()),

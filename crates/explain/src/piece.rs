@@ -8,7 +8,8 @@ use tardy_model::{CpuId, Culprit, Prio, TaskId, TimerId, WakeupKind};
 pub enum Activity {
     /// Not known: before its first event, or events were lost.
     Unknown,
-    /// It sleeps, or is on the way into or out of sleep. `u32::MAX` before a state was chosen.
+    /// It sleeps, or is on the way into or out of sleep. `u32::MAX` before a state was chosen,
+    /// and where there is none to choose.
     Idle(u32),
     /// It has nothing to do, is awake, and polls in this idle state.
     Polling(u32),

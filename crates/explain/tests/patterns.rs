@@ -322,6 +322,8 @@ fn deep_idle() {
         [] as [&str; 0],
         "it polls, and is awake"
     );
+    let waits = found(&DEEP.replace("sleep 3", "sleep"));
+    assert_eq!(waits, [] as [&str; 0], "there is no other state, and nothing to be set");
     let shallow = DEEP.replace("soft 1000", "soft 97000").replace("mark 1000", "mark 97000");
     assert_eq!(found(&shallow), [] as [&str; 0], "4 µs are not deep");
 }
@@ -382,6 +384,16 @@ fn irq_affinity() {
         found(&own.replace("softirq+ 3", "softirq+ 9").replace("softirq- 3", "softirq- 9")),
         [] as [&str; 0]
     );
+    let of_clock = DEVICE
+        .replace("local_timer", "26")
+        .replace("1000 0 20 expire+", "1005 0 20 expire+")
+        .replace("softirq+ 3", "softirq+ 9")
+        .replace("softirq- 3", "softirq- 9");
+    assert_eq!(found(&of_clock), [] as [&str; 0], "where clocks have lines as devices have");
+    let of_other = of_clock
+        .replace("1020 0 20 irq+ 26", "1020 0 20 irq+ 27")
+        .replace("1320 0 20 irq- 26", "1320 0 20 irq- 27");
+    assert_eq!(found(&of_other), ["irq_affinity"], "another line is a device's");
 }
 
 #[test]

@@ -68,11 +68,7 @@ type Refusal = (String, String);
 /// Judges all of them.
 pub(crate) fn judge(probe: &Probe) -> Vec<Capability> {
     let tracefs = tracefs(probe);
-    let live_lost = if tracefs.is_none() {
-        "Events come from tracefs, which costs a wakeup several times as much."
-    } else {
-        "Lateness is measured, not explained."
-    };
+    let live_lost = lost_without_live(tracefs.is_none());
     let tracefs_lost = "Where eBPF is not to be had either, lateness is measured, not explained.";
     let realtime_lost = "Measuring threads run at ordinary priority: they tell how late ordinary \
                          threads are, timer slack included, not how late real-time ones would be.";
@@ -96,6 +92,29 @@ pub(crate) fn judge(probe: &Probe) -> Vec<Capability> {
         },
     })
     .collect()
+}
+
+fn lost_without_live(has_tracefs: bool) -> &'static str {
+    if has_tracefs {
+        "Events come from tracefs, which costs a wakeup several times as much."
+    } else {
+        "Lateness is measured, not explained."
+    }
+}
+
+/// Takes [`Ability::Live`] away, for a program that was built without it.
+pub(crate) fn refuse_live(capabilities: &mut [Capability]) {
+    let has_tracefs =
+        capabilities.iter().any(|capability| capability.name == Ability::Tracefs && capability.ok);
+    for capability in capabilities.iter_mut().filter(|it| it.name == Ability::Live) {
+        *capability = Capability {
+            name: Ability::Live,
+            ok: false,
+            why: Some("This tardy was built without eBPF.".into()),
+            lost: Some(lost_without_live(has_tracefs).into()),
+            change: Some("A tardy that was built with it.".into()),
+        };
+    }
 }
 
 fn live(probe: &Probe) -> Option<Refusal> {

@@ -38,6 +38,13 @@ impl Host {
         }
     }
 
+    /// The same machine for a program that was built without eBPF.
+    #[must_use]
+    pub fn without_ebpf(mut self) -> Self {
+        capability::refuse_live(&mut self.capabilities);
+        self
+    }
+
     /// The facts for a manifest.
     pub fn facts(&self) -> &Facts {
         &self.facts

@@ -222,6 +222,18 @@ fn a_guest_is_known_by_its_processor_or_its_firmware() {
 }
 
 #[test]
+fn a_program_without_ebpf_says_so_whatever_the_kernel_takes() {
+    for name in MACHINES {
+        let host = Machine::new(name).host().without_ebpf();
+        assert!(!host.can(Ability::Live), "{name}");
+        let live = host.capabilities().iter().find(|it| it.name == Ability::Live).unwrap();
+        assert_eq!(live.why.as_deref(), Some("This tardy was built without eBPF."));
+        let falls_back = live.lost.as_ref().unwrap().contains("tracefs");
+        assert_eq!(falls_back, host.can(Ability::Tracefs), "{name}");
+    }
+}
+
+#[test]
 fn colours_are_all_that_colour_adds() {
     let host = Machine::new("debian-rt-pc").host();
     let mut plain = String::new();

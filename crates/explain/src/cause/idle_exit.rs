@@ -1,6 +1,7 @@
 //! The CPU slept.
 
 use super::{Rule, Weight};
+use crate::label::IDLE_LOOP;
 use crate::piece::{Activity, Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
@@ -28,7 +29,9 @@ impl Rule for IdleExit {
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        (weight.mean_ns >= 5_000).then(|| {
+        // Where there is no state to choose, nothing can be limited.
+        let has_choice = weight.culprits.iter().any(|culprit| culprit.name != IDLE_LOOP);
+        (has_choice && weight.mean_ns >= 5_000).then(|| {
             "hold /dev/cpu_dma_latency at 0 while it matters, or limit idle states \
              (cpuidle.off=1, or disable deep ones under /sys/devices/system/cpu/cpu*/cpuidle)"
                 .to_owned()

@@ -2,7 +2,7 @@
 
 use super::{Evidence, Found, Pattern, SHARE_MIN, Scene, WORST_SHARE_MIN, percent, us};
 use tardy_model::event::{Irq, softirq};
-use tardy_model::{Culprit, TaskId};
+use tardy_model::{Culprit, Segment, TaskId};
 
 /// What a rare instance must have taken.
 const RARE_NS_MIN: u64 = 50_000;
@@ -30,9 +30,11 @@ impl Pattern for IrqAffinity {
     }
 
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
+        let clock = clock_of(&scene.wakeup.segments);
         let mut count = 0;
         for segment in &scene.wakeup.segments {
             let device = match (segment.culprit, segment.cause.0) {
+                (Culprit::Irq(irq), _) if Some(irq) == clock => false,
                 (Culprit::Irq(Irq::Line(..)), "interrupts" | "irq_delay") => true,
                 (Culprit::Softirq(vector), "interrupts" | "irq_delay") => {
                     softirq::is_for_devices(vector)
@@ -72,6 +74,15 @@ impl Pattern for IrqAffinity {
             worst.victim.name,
         )
     }
+}
+
+/// The interrupt in which timers expired, which is the CPU's own clock: on machines without vectors
+/// for it (ARM) it has a line like a device's, and can be sent nowhere else.
+fn clock_of(segments: &[Segment]) -> Option<Irq> {
+    segments.windows(2).find_map(|pair| match (pair[0].culprit, pair[1].culprit) {
+        (Culprit::Irq(irq), Culprit::Timer(..)) => Some(irq),
+        _ => None,
+    })
 }
 
 /// Whether it is the thread of an interrupt handler: the kernel calls it irq/NUMBER-NAME.

@@ -69,6 +69,10 @@ fn define_timer(batch: &mut Batch, id: u64, function: &str, rest: &[&str]) {
     batch.timers.push(timer);
 }
 
+fn idle(state: &str, polls: bool) -> Kind {
+    Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls, only: false })
+}
+
 fn irq(word: &str) -> Irq {
     match Vector::NAMES.iter().position(|name| *name == word) {
         Some(at) => Irq::Vector(Vector(at as u32)),
@@ -168,10 +172,9 @@ fn kind(event: &[&str]) -> Option<Kind> {
         ["fault", address] => Kind::PageFault(PageFault { address: number(address) }),
         ["work", name] => Kind::WorkBegin(WorkBegin { function: NameId(number(name) as u32) }),
         ["work-done"] => Kind::WorkEnd(WorkEnd { function: NameId::NONE }),
-        ["sleep", state] => {
-            Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls: false })
-        }
-        ["poll", state] => Kind::IdleEnter(IdleEnter { state: number(state) as u32, polls: true }),
+        ["sleep"] => Kind::IdleEnter(IdleEnter { state: 1, polls: false, only: true }),
+        ["sleep", state] => idle(state, false),
+        ["poll", state] => idle(state, true),
         ["awake"] => Kind::IdleExit(IdleExit),
         ["mark", expiry] => Kind::Mark(Mark { expiry_ns: number(expiry), sequence: 0 }),
         ["return"] => Kind::SyscallExit(SyscallExit { number: 230, result: 0 }),

@@ -157,7 +157,7 @@ impl Storm {
             }
             prev = next;
         }
-        self.push(events, cpu, TaskId::IDLE, IdleEnter { state: 2, polls: false });
+        self.push(events, cpu, TaskId::IDLE, IdleEnter { state: 2, polls: false, only: false });
     }
 
     /// One of each, as the kernel would.
@@ -283,7 +283,7 @@ impl Storm {
             (new, TaskName { comm: Comm(*b"\xff\xfe no text\0\0\0\0\0\0") }.into()),
             (new, TaskInfo { process: new, flags: TaskInfo::OWN }.into()),
             (task, switch(TaskState::Interruptible, false, idle).into()),
-            (idle, IdleEnter { state: 0, polls: true }.into()),
+            (idle, IdleEnter { state: 0, polls: true, only: false }.into()),
             (idle, Loss { since_ns: self.time_ns, count: 17 }.into()),
             (idle, IdleExit.into()),
         ];
@@ -292,7 +292,7 @@ impl Storm {
             let cpu = if matches!(kind, Kind::TaskName(_)) { CpuId(0) } else { cpu };
             self.push(events, cpu, task, kind);
         }
-        let enter = IdleEnter { state: 2, polls: false };
+        let enter = IdleEnter { state: 2, polls: false, only: false };
         self.push(events, cpu, TaskId::IDLE, enter);
     }
 

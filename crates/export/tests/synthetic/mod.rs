@@ -95,7 +95,7 @@ fn switch(prev_state: TaskState, prev_prio: Prio, next: TaskId, next_prio: Prio)
 /// One of each kind of event, beside those of a wakeup.
 pub fn one_of_each(stream: &mut Stream) {
     let new = TaskId(5000);
-    stream.push(10, WATCHED, IdleEnter { state: 2, polls: false });
+    stream.push(10, WATCHED, IdleEnter { state: 2, polls: false, only: false });
     stream.push(10, WATCHED, IdleExit);
     stream.push(10, WATCHED, SoftirqRaise { vector: 1 });
     stream.push(10, WATCHED, SoftirqBegin { vector: 1 });

@@ -2,18 +2,24 @@
 
 use super::{Pack, Payload};
 
-/// The CPU goes to sleep. `b` idle state, as cpuidle numbers them; `flags` bit 0: it only polls.
+/// The CPU goes to sleep. `b` idle state, as cpuidle numbers them; `flags` bit 0: it only
+/// polls; bit 1: there is no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleEnter {
     /// Which state.
     pub state: u32,
     /// The state is no sleep: the CPU stays awake and looks for work in a loop.
     pub polls: bool,
+    /// There is no state to choose: the kernel has no driver for idle states, and just waits for
+    /// interrupts.
+    pub only: bool,
 }
 
 impl IdleEnter {
     /// The bit of `flags` that says that the state only polls.
     pub const POLLS: u8 = 1;
+    /// The bit of `flags` that says that there is no other state.
+    pub const ONLY: u8 = 2;
 }
 
 /// The CPU is awake again.
@@ -22,13 +28,14 @@ pub struct IdleExit;
 
 impl Pack for IdleEnter {
     fn pack(&self) -> Payload {
-        let flags = if self.polls { Self::POLLS } else { 0 };
-        Payload { flags, b: self.state, ..Payload::default() }
+        let polls = if self.polls { Self::POLLS } else { 0 };
+        let only = if self.only { Self::ONLY } else { 0 };
+        Payload { flags: polls | only, b: self.state, ..Payload::default() }
     }
 
     #[inline]
     fn unpack(p: Payload) -> Self {
-        Self { state: p.b, polls: p.flags & Self::POLLS != 0 }
+        Self { state: p.b, polls: p.flags & Self::POLLS != 0, only: p.flags & Self::ONLY != 0 }
     }
 }
 

@@ -92,12 +92,12 @@ impl PageLayout {
             commit_offset: commit.offset as usize,
             commit_bytes: commit.size as usize,
             data_offset: data.offset as usize,
-            page_bytes: data.offset as usize + data.size as usize,
+            page_bytes: (data.offset as usize).saturating_add(data.size as usize),
         };
         if !matches!(layout.commit_bytes, 4 | 8) || layout.commit_offset < 8 {
             return Err(LayoutError("commit"));
         }
-        let fits = layout.commit_offset + layout.commit_bytes <= layout.data_offset;
+        let fits = layout.commit_offset.saturating_add(layout.commit_bytes) <= layout.data_offset;
         if !fits || layout.page_bytes > PAGE_BYTES_MAX {
             return Err(LayoutError("data"));
         }
@@ -328,6 +328,9 @@ mod tests {
             ("offset:8; size:8", "offset:8; size:3", "commit"),
             ("offset:16", "offset:12", "data"),
             ("4080", "4000000000", "data"),
+            // Their sum is no number of a 32-bit machine.
+            ("4080", "4294967295", "data"),
+            ("offset:8; size:8", "offset:4294967295; size:8", "data"),
             ("commit", "x", "commit"),
         ] {
             let parsed = PageLayout::parse(&text.replace(from, to), Endian::Little);

@@ -33,6 +33,8 @@ const EXPIRE: u16 = 2;
 const EXIT: u16 = 3;
 const WHEEL_START: u16 = 4;
 const WHEEL_EXPIRE: u16 = 5;
+/// No event: those of a CPU were lost until then.
+const LOST: u16 = 6;
 
 /// Plays records of task 7 on CPU 0: time, event, fields.
 fn play(records: &[(u64, u16, &[u64])]) -> (Vec<(u64, Kind)>, Tables) {
@@ -60,6 +62,10 @@ fn play(records: &[(u64, u16, &[u64])]) -> (Vec<(u64, Kind)>, Tables) {
     }
     let (mut batch, mut tables) = (Batch::default(), Tables::default());
     for (time_ns, event, fields) in records {
+        if *event == LOST {
+            decoder.lost(CpuId(fields[0] as u16), *time_ns);
+            continue;
+        }
         let mut bytes = u64::from(*event).to_le_bytes().to_vec();
         bytes[4] = 7;
         bytes.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
@@ -122,6 +128,25 @@ fn what_was_armed_unseen_has_the_reading_of_its_expiry() {
     assert_eq!(events[1].1, begin(2, 5000, 0, 0));
     assert_eq!(tables.timer(TimerId(2)).owner, TaskId::IDLE);
     assert!(matches!(events[2].1, Kind::TimerCancel(cancel) if cancel.timer == TimerId::UNKNOWN));
+}
+
+#[test]
+fn what_was_armed_before_a_loss_may_have_been_armed_again_in_it() {
+    let sleeps = (100, START, &[TIMER, WAKEUP, 1050, 1000, 1] as &[u64]);
+    let wakes = (905_010, EXPIRE, &[TIMER, 905_000, WAKEUP] as &[u64]);
+    let last = |records: &[_]| play(records).0.last().unwrap().1;
+    let here = (900_000, LOST, &[0_u64] as &[u64]);
+    assert_eq!(last(&[sleeps, here, wakes]), begin(1, 905_000, 0, 1), "its next sleep, unseen");
+    let elsewhere = (900_000, LOST, &[1_u64] as &[u64]);
+    assert_eq!(last(&[sleeps, elsewhere, wakes]), begin(1, 1000, 50, 1), "nothing is missing here");
+    let before = (900, LOST, &[0_u64] as &[u64]);
+    assert_eq!(last(&[sleeps, before, wakes]), begin(1, 1000, 50, 1), "it was not due yet");
+
+    let wheel = (100, WHEEL_START, &[TIMER, WHEEL, 10, 10, 0, 0] as &[u64]);
+    let fires = (905_010, WHEEL_EXPIRE, &[TIMER, 10, WHEEL] as &[u64]);
+    let kept = last(&[wheel, before, fires]);
+    let far = (u64::MAX / 2, LOST, &[0_u64] as &[u64]);
+    assert_ne!(last(&[wheel, far, fires]), kept, "nothing is known of the wheel's timers then");
 }
 
 #[test]

@@ -67,6 +67,9 @@ impl Translator {
             IdleEnter::TAG if self.idle_states.polls(record.b) => {
                 payload.flags = IdleEnter::POLLS;
             }
+            IdleEnter::TAG if self.idle_states.is_without_choice() => {
+                payload.flags = IdleEnter::ONLY;
+            }
             SyscallEnter::TAG => payload.flags = self.abi.call(record.b) as u8,
             WorkBegin::TAG | WorkEnd::TAG => {
                 payload.c = self.definitions.function(record.a, batch).0;

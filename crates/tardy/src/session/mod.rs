@@ -6,7 +6,7 @@ mod stream;
 
 use crate::failure::Failure;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
-pub(crate) use source::name_parser;
+pub(crate) use source::{name_parser, probe_host};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use tardy_host::Host;
 use tardy_kernel::{LiveSource, Options};
-use tardy_live::Live;
 use tardy_model::SourceError;
 use tardy_tracefs::Tracefs;
 
@@ -20,12 +20,7 @@ struct Candidate {
 
 /// All there are, the best first. A new one is a line here.
 const CANDIDATES: &[Candidate] = &[
-    Candidate {
-        name: "ebpf",
-        what: "eBPF programs",
-        lost: "nothing",
-        start: |options| Ok(Box::new(Live::start(options)?)),
-    },
+    Candidate { name: "ebpf", what: "eBPF programs", lost: "nothing", start: start_ebpf },
     Candidate {
         name: "tracefs",
         what: "The kernel's own trace buffer",
@@ -33,6 +28,22 @@ const CANDIDATES: &[Candidate] = &[
         start: |options| Ok(Box::new(Tracefs::start(options)?)),
     },
 ];
+
+/// This machine, and what this program can do on it.
+pub(crate) fn probe_host() -> Host {
+    let host = Host::probe();
+    if cfg!(feature = "ebpf") { host } else { host.without_ebpf() }
+}
+
+#[cfg(feature = "ebpf")]
+fn start_ebpf(options: &Options) -> Result<Box<dyn LiveSource>, SourceError> {
+    Ok(Box::new(tardy_live::Live::start(options)?))
+}
+
+#[cfg(not(feature = "ebpf"))]
+fn start_ebpf(_: &Options) -> Result<Box<dyn LiveSource>, SourceError> {
+    Err("this tardy was built without eBPF".into())
+}
 
 /// Reads a source's name from the command line.
 pub(crate) fn name_parser() -> PossibleValuesParser {

@@ -2,10 +2,11 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Output};
+use crate::session;
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
-use tardy_host::{Host, doctor};
+use tardy_host::doctor;
 use tardy_report::Terminal;
 
 /// Flags of `tardy doctor`.
@@ -21,7 +22,7 @@ pub(crate) struct Doctor {
 
 impl Doctor {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        let host = Host::probe();
+        let host = session::probe_host();
         if self.output.json {
             output::write_json(&host, self.out.as_deref())?;
         } else {

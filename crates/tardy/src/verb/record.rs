@@ -10,7 +10,6 @@ use clap::Args;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
-use tardy_host::Host;
 use tardy_recording::Sealed;
 
 /// Flags of `tardy record`.
@@ -76,7 +75,7 @@ impl Record {
             }
         }
         let interrupt = Interrupt::catch()?;
-        let host = Host::probe();
+        let host = session::probe_host();
         let folder = output::recording_folder(self.out.as_deref(), "record")?;
         let request = Request {
             watched_processes: self.pid.clone(),

@@ -81,7 +81,7 @@ impl Run {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
         let load = load::parse(&self.load, self.fifo, &self.output)?;
-        let host = Host::probe();
+        let host = session::probe_host();
         self.output.remark(&host.summary());
         let folder = output::recording_folder(self.out.as_deref(), "run")?;
 

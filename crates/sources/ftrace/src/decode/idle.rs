@@ -20,6 +20,8 @@ fn cpu_idle(system: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Ev
     Some(if state == EXIT {
         record.event(IdleExit)
     } else {
-        record.event(IdleEnter { state, polls: system.idle_states.polls(state) })
+        let states = &system.idle_states;
+        let (polls, only) = (states.polls(state), states.is_without_choice());
+        record.event(IdleEnter { state, polls, only })
     })
 }

@@ -392,6 +392,11 @@ impl Decoder {
         self.state.tasks.watch(processes.into_iter().collect(), children_of);
     }
 
+    /// Events of `cpu` are missing until `time_ns`.
+    pub fn lost(&mut self, cpu: CpuId, time_ns: u64) {
+        self.state.timers.lost(cpu, time_ns);
+    }
+
     /// The clocks are ahead by this from now on: somebody may have set the time.
     pub fn set_clocks(&mut self, clocks: ClockOffsets) {
         self.state.clocks.set_told(clocks);

@@ -15,6 +15,8 @@
 //! - `hrtimer_expire_entry` does not tell the expiry: it is what was last armed at that address. A
 //!   timer armed before the recording has the clock reading of its expiry loop instead, and a slack
 //!   of 0: it looks as if it were nearly on time.
+//! - Where events were lost, the last arming may be among them: what should have expired by then counts
+//!   as armed before the recording, too, but for whose it is.
 //! - Timers of the wheel count ticks. The expiry is the start of the tick that they wait for, by
 //!   the phase in which the kernel's own tick timer was armed; the slack reaches to the end of the
 //!   wheel's bucket. Both are as good as the tick is regular.
@@ -24,7 +26,7 @@ use super::{Known, Record, State};
 use rustc_hash::FxHashMap;
 use tardy_kernel::Definitions;
 use tardy_model::event::{ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
-use tardy_model::{Batch, Event, TaskId, TimerClass, TimerId};
+use tardy_model::{Batch, CpuId, Event, TaskId, TimerClass, TimerId};
 
 const fn timer(
     event: &'static str,
@@ -79,6 +81,8 @@ enum Callback {
 struct Armed {
     id: TimerId,
     function: u64,
+    /// Where it was armed, and will expire but for few.
+    cpu: CpuId,
     soft_ns: u64,
     /// As the kernel had it, on a clock that is not known for sure; 0 for the wheel's timers.
     soft_raw_ns: i64,
@@ -91,6 +95,10 @@ struct Armed {
 }
 
 impl Armed {
+    fn is_of_wheel(&self) -> bool {
+        self.soft_raw_ns == 0
+    }
+
     fn begin(&self) -> ExpireBegin {
         let Self { id, soft_ns, slack_ns, mode, .. } = *self;
         ExpireBegin { timer: id, soft_ns, slack_ns, mode }
@@ -144,6 +152,18 @@ impl Timers {
         }
     }
 
+    /// Forgets the expiry of what must have expired among the events that `cpu` lost until `time_ns`:
+    /// a thread's next sleep has its timer at the same address, and was perhaps begun unseen.
+    pub(super) fn lost(&mut self, cpu: CpuId, time_ns: u64) {
+        self.armed.retain(|_, armed| {
+            if armed.cpu != cpu || armed.soft_ns > time_ns {
+                return true;
+            }
+            armed.is_unplaced = true;
+            !armed.is_of_wheel()
+        });
+    }
+
     /// What was armed at `address`, if it was with this function: after a loss it may be another.
     fn expire(&mut self, address: u64, function: u64) -> Option<Armed> {
         self.armed.remove(&address).filter(|armed| armed.function == function)
@@ -187,7 +207,17 @@ fn hrtimer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> O
     }
     state.timers.arm(
         address,
-        Armed { id, function, soft_ns, soft_raw_ns, is_unplaced, slack_ns, mode, cancelled: false },
+        Armed {
+            id,
+            function,
+            cpu: record.cpu,
+            soft_ns,
+            soft_raw_ns,
+            is_unplaced,
+            slack_ns,
+            mode,
+            cancelled: false,
+        },
     );
     let call = state.syscalls.of(record.current);
     Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode, call }))
@@ -288,6 +318,7 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
         Armed {
             id,
             function,
+            cpu: record.cpu,
             soft_ns,
             soft_raw_ns: 0,
             is_unplaced: false,

@@ -245,6 +245,7 @@ impl Slot {
             What::Lost { since_ns, count } => {
                 let loss = Loss { since_ns: since_ns.min(time_ns), count };
                 batch.events.push(Event::new(time_ns, cpu, task, loss.into()));
+                decoder.lost(cpu, time_ns);
                 return;
             }
             What::Own(kind) => {

@@ -115,7 +115,10 @@ const SAME: &[(&[&str], &str)] = &[
     ),
     (&["softirq_raise: vec=8 [action=HRTIMER]"], "SoftirqRaise(SoftirqRaise { vector: 8 })"),
     (&["local_timer_entry: vector=236"], "IrqBegin(IrqBegin { irq: Vector(Vector(0)) })"),
-    (&["cpu_idle: state=2 cpu_id=1"], "IdleEnter(IdleEnter { state: 2, polls: false })"),
+    (
+        &["cpu_idle: state=2 cpu_id=1"],
+        "IdleEnter(IdleEnter { state: 2, polls: false, only: false })",
+    ),
     (&["cpu_idle: state=4294967295 cpu_id=1"], "IdleExit(IdleExit)"),
     (
         &[

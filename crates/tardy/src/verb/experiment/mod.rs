@@ -60,7 +60,7 @@ pub(crate) struct ExperimentVerb {
 
 impl ExperimentVerb {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        let host = Host::probe();
+        let host = session::probe_host();
         let runner = match (&self.resume, self.what.as_deref()) {
             (Some(folder), _) => Runner::resume(folder, &host)?,
             (None, Some("list")) => return list(),

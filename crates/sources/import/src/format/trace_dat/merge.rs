@@ -83,6 +83,7 @@ impl Merge {
                     if let Some(count) = lane.lost {
                         let loss = Loss { since_ns: self.last_ns[at], count };
                         batch.events.push(loss_event(time_ns, cpu, loss));
+                        decoder.lost(cpu, time_ns);
                     }
                     decoder.decode(time_ns, cpu, lane.record(head), batch);
                     self.last_ns[at] = time_ns;

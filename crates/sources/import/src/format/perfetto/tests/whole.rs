@@ -146,8 +146,8 @@ fn process_trees_name_threads_and_processes_once() {
         (100, 0, 6, name("worker")),
         (100, 0, 6, info(5, 0)),
         (100, 0, 17, name("kworker/0:1")),
-        (100, 0, 0, IdleEnter { state: 1, polls: false }.into()),
-        (400, 0, 0, IdleEnter { state: 1, polls: false }.into()),
+        (100, 0, 0, IdleEnter { state: 1, polls: false, only: false }.into()),
+        (400, 0, 0, IdleEnter { state: 1, polls: false, only: false }.into()),
     ];
     assert_eq!(read.kinds(), expected);
 }
@@ -214,7 +214,7 @@ fn own_events() {
             Priority { target: TaskId(7), old: Prio(19), new: Prio(19), released: true }.into(),
         ),
         (40, 0, 7, Loss { since_ns: 35, count: 9 }.into()),
-        (50, 0, 0, IdleEnter { state: 0, polls: true }.into()),
+        (50, 0, 0, IdleEnter { state: 0, polls: true, only: false }.into()),
     ];
     assert_eq!(read.kinds(), expected);
 }
