@@ -78,6 +78,7 @@ from_errors!(
     tardy_recording::tables::TableError,
     tardy_recording::WriteError,
     tardy_model::SourceError,
+    tardy_vm::VmError,
 );
 
 impl From<serde_json::Error> for Failure {

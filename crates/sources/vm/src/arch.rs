@@ -38,6 +38,14 @@ impl Arch {
             Self::Armv7 => "qemu-system-arm",
         }
     }
+
+    /// Debian's package of that program.
+    pub fn qemu_package(self) -> &'static str {
+        match self {
+            Self::X86_64 => "qemu-system-x86",
+            Self::Armv7 => "qemu-system-arm",
+        }
+    }
 }
 
 impl fmt::Display for Arch {

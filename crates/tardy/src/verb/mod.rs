@@ -15,6 +15,7 @@ mod record;
 mod report;
 mod run;
 mod top;
+mod vm;
 mod why;
 
 use crate::failure::{Failure, Outcome};
@@ -47,6 +48,8 @@ pub(crate) enum Verb {
     Compare(compare::Compare),
     /// Who arms timers right now, and what they cost other threads: a table, again and again
     Top(top::Top),
+    /// A real kernel in counted time: kernels and programs for guests
+    Vm(vm::Vm),
 }
 
 impl Verb {
@@ -64,6 +67,7 @@ impl Verb {
             Self::Report(verb) => verb.execute(),
             Self::Compare(verb) => verb.execute(),
             Self::Top(verb) => verb.execute(),
+            Self::Vm(verb) => verb.execute(),
         }
     }
 }

@@ -1,0 +1,42 @@
+//! `tardy vm`: a real kernel in counted time. A verb of it is a file here and a line in each list.
+
+mod build;
+mod fetch;
+mod list;
+mod waiting;
+
+use crate::failure::{Failure, Outcome};
+use clap::{Args, Subcommand};
+
+/// Flags of `tardy vm`.
+#[derive(Debug, Args)]
+pub(crate) struct Vm {
+    #[command(subcommand)]
+    verb: VmVerb,
+}
+
+/// What to do with guests.
+#[derive(Debug, Subcommand)]
+enum VmVerb {
+    /// Kernels and programs for guests: which there are, which are here
+    List(list::List),
+    /// Download Debian's kernels and programs for guests; nothing is installed on this system
+    Fetch(fetch::Fetch),
+    /// Compile the kernel that is our own, some minutes
+    Build(build::Build),
+}
+
+impl Vm {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        match self.verb {
+            VmVerb::List(verb) => verb.execute(),
+            VmVerb::Fetch(verb) => verb.execute(),
+            VmVerb::Build(verb) => verb.execute(),
+        }
+    }
+}
+
+/// A size on disk.
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
