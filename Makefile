@@ -5,12 +5,14 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
-.PHONY: help run test bench clean
+.PHONY: help run vm test bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run     install what is missing, build, and find out why threads are late here'
 	@echo '             (make run ARGS="--load storm:40"; as root it sees most)'
+	@echo 'make vm      kernels and programs for guests in counted time: downloads some 250 MB and'
+	@echo '             compiles a kernel, some minutes; nothing is installed but what that needs'
 	@echo 'make test    format, lints and all tests'
 	@echo 'make bench   benchmarks, short, as root; they print, they do not judge (bench/README.md)'
 	@echo 'make clean   remove what was built; recordings stay'
@@ -19,6 +21,13 @@ run:
 	@scripts/setup.sh run
 	cargo build --release --locked
 	$(TARGET)/release/tardy run $(ARGS)
+
+vm:
+	@scripts/setup.sh vm
+	cargo build --release --locked
+	$(TARGET)/release/tardy vm fetch all
+	$(TARGET)/release/tardy vm build
+	scripts/build-guest.sh
 
 test:
 	@scripts/setup.sh test

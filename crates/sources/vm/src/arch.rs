@@ -39,14 +39,6 @@ impl Arch {
         }
     }
 
-    /// Debian's package with QEMU's program for it.
-    pub(crate) fn qemu_package(self) -> &'static str {
-        match self {
-            Self::X86_64 => "qemu-system-x86",
-            Self::Armv7 => "qemu-system-arm",
-        }
-    }
-
     /// Its first serial line.
     pub(crate) fn console(self) -> &'static str {
         match self {
@@ -59,6 +51,14 @@ impl Arch {
     pub fn qemu(self) -> &'static str {
         match self {
             Self::X86_64 => "qemu-system-x86_64",
+            Self::Armv7 => "qemu-system-arm",
+        }
+    }
+
+    /// Debian's package of that program.
+    pub fn qemu_package(self) -> &'static str {
+        match self {
+            Self::X86_64 => "qemu-system-x86",
             Self::Armv7 => "qemu-system-arm",
         }
     }

@@ -48,14 +48,25 @@ impl Apt {
         }
         let settings = folder.join("apt.conf");
         write(&folder.join("status"), "")?;
-        write(&folder.join("sources.list"), &sources())?;
         write(&settings, &settings_of(&folder, arch, &transport()?))?;
         let apt = Self { settings, arch };
         tell(&format!("asking Debian for its packages for {arch}"));
-        apt.job("apt-get", "bring Debian's lists of packages", LISTS_LIMIT)
-            .args(["-qq", "update"])
-            .output()?;
+        let with_security = apt.update(&folder, true);
+        let Err(VmError::Failed { said, .. }) = with_security else {
+            return with_security.map(|()| apt);
+        };
+        // Mirrors in the middle of their own update have one suite and not the other.
+        tell(&format!("Debian's security updates for {arch} cannot be had{said}"));
+        apt.update(&folder, false)?;
         Ok(apt)
+    }
+
+    fn update(&self, folder: &Path, with_security: bool) -> Result<(), VmError> {
+        write(&folder.join("sources.list"), &sources(with_security))?;
+        self.job("apt-get", "bring Debian's lists of packages", LISTS_LIMIT)
+            .args(["-qq", "update"])
+            .output()
+            .map(drop)
     }
 
     fn job(&self, program: &str, what: impl Into<String>, limit: Duration) -> Job {
@@ -204,12 +215,11 @@ fn check_host() -> Result<(), VmError> {
     Ok(())
 }
 
-fn sources() -> String {
-    let archive = "http://deb.debian.org";
-    format!(
-        "deb [signed-by={KEYS}] {archive}/debian {RELEASE} main\n\
-         deb [signed-by={KEYS}] {archive}/debian-security {RELEASE}-security main\n"
-    )
+fn sources(with_security: bool) -> String {
+    let archive = format!("deb [signed-by={KEYS}] http://deb.debian.org");
+    let security = format!("{archive}/debian-security {RELEASE}-security main\n");
+    let security = if with_security { security.as_str() } else { "" };
+    format!("{archive}/debian {RELEASE} main\n{security}")
 }
 
 /// The system's settings of proxies, time limits and the like.
@@ -226,7 +236,7 @@ fn settings_of(folder: &Path, arch: Arch, transport: &str) -> String {
     let debian = arch.debian();
     format!(
         "{transport}\
-         Acquire::Retries \"3\";\n\
+         Acquire::Retries \"2\";\n\
          Acquire::http::Timeout \"30\";\n\
          Acquire::Languages \"none\";\n\
          APT::Architecture \"{debian}\";\n\

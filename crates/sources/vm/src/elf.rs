@@ -242,3 +242,96 @@ where
     }
     Ok(needs)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_shell_needs_its_interpreter_and_the_c_library() {
+        let shell = Path::new("/bin/sh");
+        let files = libraries_of(shell, Path::new("/")).unwrap();
+        if files.is_empty() {
+            println!("skipped: /bin/sh is static here");
+            return;
+        }
+        let guests: Vec<_> = files.iter().map(|(guest, _)| guest.to_string_lossy()).collect();
+        assert!(guests.iter().any(|guest| guest.contains("/ld-")), "{guests:?}");
+        assert!(guests.iter().any(|guest| guest.contains("libc.")), "{guests:?}");
+        for (guest, here) in &files {
+            assert!(guest.is_absolute(), "{}", guest.display());
+            assert!(is_elf(here), "{}", here.display());
+        }
+    }
+
+    #[test]
+    fn libraries_of_libraries_belong_to_it_and_none_is_there_twice() {
+        let this = std::env::current_exe().unwrap();
+        let files = libraries_of(&this, Path::new("/")).unwrap();
+        let mut here: Vec<_> = files.iter().map(|(_, here)| here).collect();
+        here.sort();
+        let all = here.len();
+        here.dedup();
+        assert_eq!(here.len(), all);
+        for file in here {
+            for (_, its) in libraries_of(file, Path::new("/")).unwrap() {
+                assert!(files.iter().any(|(_, known)| *known == its), "{}", its.display());
+            }
+        }
+    }
+
+    #[test]
+    fn what_lacks_a_library_says_which() {
+        let root = tempfile::tempdir().unwrap();
+        let program = root.path().join("sh");
+        fs::copy("/bin/sh", &program).unwrap();
+        let words = libraries_of(&program, root.path()).unwrap_err().to_string();
+        assert!(words.contains("its interpreter /"), "{words}");
+    }
+
+    #[test]
+    fn a_script_and_a_damaged_program_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("it");
+        fs::write(&file, "#!/bin/sh\n").unwrap();
+        let words = libraries_of(&file, Path::new("/")).unwrap_err().to_string();
+        assert!(words.ends_with("it is not a program but a script"), "{words}");
+
+        let whole = fs::read("/bin/sh").unwrap();
+        // A cut anywhere in what tells of libraries, and bytes that are others.
+        for length in [5, 20, 64, 100, 200, 600, 2000] {
+            fs::write(&file, &whole[..length.min(whole.len())]).unwrap();
+            let _ = libraries_of(&file, Path::new("/"));
+        }
+        let mut random = 1u32;
+        for _ in 0..200 {
+            let mut damaged = whole[..whole.len().min(20_000)].to_vec();
+            for _ in 0..20 {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let at = (random >> 8) as usize % 1024.min(damaged.len());
+                damaged[at] = random as u8;
+            }
+            fs::write(&file, damaged).unwrap();
+            let _ = libraries_of(&file, Path::new("/"));
+        }
+    }
+
+    #[test]
+    fn links_are_followed_below_the_root_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        fs::create_dir_all(root.join("usr/lib")).unwrap();
+        fs::write(root.join("usr/lib/file"), "").unwrap();
+        symlink("usr/lib", root.join("lib")).unwrap();
+        symlink("/lib/file", root.join("absolute")).unwrap();
+        symlink("../../../usr/lib/file", root.join("usr/lib/relative")).unwrap();
+        symlink("circle", root.join("circle")).unwrap();
+        let file = Some(root.join("usr/lib/file"));
+        assert_eq!(resolve(root, Path::new("/lib/file")), file);
+        assert_eq!(resolve(root, Path::new("/absolute")), file);
+        assert_eq!(resolve(root, Path::new("/lib/relative")), file);
+        assert_eq!(resolve(root, Path::new("/circle")), None);
+        assert_eq!(resolve(root, Path::new("/etc/passwd")), None);
+    }
+}

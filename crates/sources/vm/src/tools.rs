@@ -251,3 +251,75 @@ fn take(programs: &[PathBuf], root: &Path, complete: &Path) -> Result<Vec<Kept>,
     }
     Ok(kept)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A root with this machine's shell in it, under several names.
+    fn root() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let shell = Path::new("/bin/sh");
+        for (guest, here) in libraries_of(shell, Path::new("/")).unwrap() {
+            let target = root.path().join(guest.strip_prefix("/").unwrap());
+            fs::create_dir_all(target.parent().unwrap()).unwrap();
+            fs::copy(here, target).unwrap();
+        }
+        let folder = root.path().join("usr/bin");
+        fs::create_dir_all(&folder).unwrap();
+        fs::copy(shell, folder.join("some_6.1")).unwrap();
+        fs::copy(shell, folder.join("some_6.0")).unwrap();
+        fs::write(folder.join("some"), "#!/bin/bash\n").unwrap();
+        fs::write(folder.join("script"), "#!/bin/bash\n").unwrap();
+        symlink("some", folder.join("link")).unwrap();
+        root
+    }
+
+    #[test]
+    fn programs_are_found_and_scripts_that_choose_stand_for_the_newest() {
+        let root = root();
+        let programs = programs_below(root.path());
+        let expected = ["usr/bin/link", "usr/bin/some", "usr/bin/some_6.0", "usr/bin/some_6.1"];
+        assert_eq!(programs, expected.map(PathBuf::from));
+        let file = real(Path::new("usr/bin/link"), root.path());
+        assert_eq!(file, Some(root.path().join("usr/bin/some_6.1")));
+    }
+
+    #[test]
+    fn a_kept_program_comes_with_its_libraries_until_a_file_changes() {
+        let root = root();
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let tools = Tools::of(Arch::X86_64, &cache);
+        assert_eq!(
+            tools.program("some").unwrap_err().to_string(),
+            "the set of programs tools-x86_64 is not here; `tardy vm fetch tools-x86_64` brings it"
+        );
+
+        let programs = programs_below(root.path());
+        let complete = tools.folder.clone();
+        let files = take(&programs, root.path(), &complete).unwrap();
+        let asked = tools.packages().iter().map(ToString::to_string).collect();
+        let schema = Record::SCHEMA.to_owned();
+        let record = Record { schema, asked, brought_s: 0, packages: vec![], programs, files };
+        record.write(&complete).unwrap();
+
+        let found = tools.program("some").unwrap();
+        assert_eq!(found[0].0, Path::new("/usr/bin/some"));
+        let expected = libraries_of(Path::new("/bin/sh"), Path::new("/")).unwrap();
+        let guests = |files: &[(PathBuf, PathBuf)]| -> Vec<PathBuf> {
+            files.iter().map(|(guest, _)| guest.clone()).collect()
+        };
+        assert_eq!(guests(&found[1..]), guests(&expected));
+        assert!(found.iter().all(|(_, here)| here.starts_with(&complete)));
+
+        let words = tools.program("other").unwrap_err().to_string();
+        assert!(words.contains("some_6.1"), "{words}");
+
+        fs::remove_file(complete.join("usr/bin/some")).unwrap();
+        fs::write(complete.join("usr/bin/some"), "something else").unwrap();
+        let error = tools.installed().unwrap_err();
+        assert_eq!(error.command(), Some("tardy vm fetch tools-x86_64"), "{error}");
+    }
+}

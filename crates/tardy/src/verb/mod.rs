@@ -48,7 +48,7 @@ pub(crate) enum Verb {
     Compare(compare::Compare),
     /// Who arms timers right now, and what they cost other threads: a table, again and again
     Top(top::Top),
-    /// A real kernel in counted time: the kernels there are, and commands in guests
+    /// A real kernel in counted time: commands in guests, and the kernels there are
     Vm(vm::Vm),
 }
 

@@ -1,7 +1,10 @@
-//! `tardy vm`: guests in counted time.
-#![allow(clippy::doc_markdown)]
+//! `tardy vm`: a real kernel in counted time. A verb of it is a file here and a line in each list.
 
+mod build;
+mod fetch;
+mod list;
 mod run;
+mod waiting;
 
 use crate::failure::{Failure, Outcome};
 use clap::{Args, Subcommand};
@@ -10,19 +13,34 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 pub(crate) struct Vm {
     #[command(subcommand)]
-    what: What,
+    verb: VmVerb,
 }
 
+/// What to do with guests.
 #[derive(Debug, Subcommand)]
-enum What {
-    /// Run a command in a guest
+enum VmVerb {
+    /// A command in a guest: what it records and writes comes back
     Run(Box<run::Run>),
+    /// Kernels and programs for guests: which there are, which are here
+    List(list::List),
+    /// Download Debian's kernels and programs for guests; nothing is installed on this system
+    Fetch(fetch::Fetch),
+    /// Compile the kernel that is our own, some minutes
+    Build(build::Build),
 }
 
 impl Vm {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        match self.what {
-            What::Run(verb) => verb.execute(),
+        match self.verb {
+            VmVerb::Run(verb) => verb.execute(),
+            VmVerb::List(verb) => verb.execute(),
+            VmVerb::Fetch(verb) => verb.execute(),
+            VmVerb::Build(verb) => verb.execute(),
         }
     }
+}
+
+/// A size on disk.
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }
