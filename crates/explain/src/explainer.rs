@@ -12,12 +12,13 @@ use crate::step::Teller;
 use crate::story::{Story, WokenBy};
 use crate::summary::Summary;
 use crate::threads::Threads;
+use crate::victim::Victim;
 use crate::watch::Watch;
 use crate::worst::Worst;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use tardy_model::event::{
-    Loss, Mark, Migrate, Switch, SyscallEnter, TaskExit, TaskInfo, TaskName, TaskState, Waking,
+    Loss, Mark, Migrate, Switch, TaskExit, TaskInfo, TaskName, TaskState, Waking,
 };
 use tardy_model::{
     Batch, Cause, CpuId, Culprit, Event, Kind, Link, NameId, Prio, Segment, Tables, TaskId,
@@ -59,28 +60,6 @@ pub trait Sink {
 /// For who needs only the [`Explanation`].
 impl Sink for () {
     fn wakeup(&mut self, _: &Named<'_>) {}
-}
-
-/// A watched thread.
-#[derive(Debug)]
-pub(crate) struct Victim {
-    pub(crate) story: Option<Story>,
-    /// Where its returns to user space are told.
-    pub(crate) info: TaskInfo,
-    /// The timer that it armed last, and for when.
-    armed: (TimerId, u64),
-    /// Whether it was on a CPU at the last switch that named it.
-    on_cpu: bool,
-    /// The call in which it waits for a condition that goes with a lock.
-    pub(crate) waits_for: Option<SyscallEnter>,
-}
-
-impl Victim {
-    /// Whether its return to user space will be told, after the switch to it.
-    fn is_told_later(&self, kind: WakeupKind) -> bool {
-        kind == WakeupKind::Timer
-            && (self.info.has(TaskInfo::MARKS) || self.info.has(TaskInfo::SYSCALLS))
-    }
 }
 
 /// A timer's life as far as a later wakeup needs it.
@@ -188,7 +167,7 @@ impl<S: Sink> Explainer<S> {
                 let by = if self.cpus[cpu].in_task_context() { event.task } else { TaskId::IDLE };
                 self.arm(arm.timer, Armed { time_ns, soft_ns: arm.soft_ns, by });
                 if let Some(victim) = self.victims.get_mut(&by) {
-                    victim.armed = (arm.timer, arm.soft_ns);
+                    victim.arms(arm);
                 }
             }
             Kind::ExpireBegin(begin) => {
@@ -197,6 +176,9 @@ impl<S: Sink> Explainer<S> {
                     TaskId::IDLE => self.armed(begin.timer).by,
                     owner => owner,
                 };
+                if let Some(victim) = self.victims.get_mut(&owner) {
+                    victim.fires(begin.timer);
+                }
                 self.cpus[cpu].expire_begin(time_ns, begin, owner, timer.class);
             }
             Kind::ExpireEnd(end) => self.cpus[cpu].expire_end(time_ns, end.timer),
@@ -300,14 +282,7 @@ impl<S: Sink> Explainer<S> {
     fn consider(&mut self, task: TaskId) {
         let info = self.labels.info(task);
         if self.options.watch.includes(task, self.labels.comm(task), info) {
-            let fresh = || Victim {
-                story: None,
-                info,
-                armed: (TimerId::UNKNOWN, 0),
-                on_cpu: false,
-                waits_for: None,
-            };
-            self.victims.entry(task).or_insert_with(fresh).info = info;
+            self.victims.entry(task).or_default().info = info;
         } else {
             self.victims.remove(&task);
         }
@@ -326,6 +301,7 @@ impl<S: Sink> Explainer<S> {
     }
 
     fn waking(&mut self, event: &Event, waking: Waking) {
+        self.expire_unseen(event, waking.target);
         let cpu = &self.cpus[place_of(event.cpu)];
         let (expiry, activity) = (cpu.expiry(), cpu.activity());
         let kind = match (expiry, activity) {
@@ -466,7 +442,7 @@ impl<S: Sink> Explainer<S> {
         // The thread counted a wakeup whose events are missing: it is there, and unexplained. Whether
         // a timer was to wake it is known if its arm was seen.
         let (kind, timer) = match victim.armed {
-            (timer, soft_ns) if soft_ns == mark.expiry_ns => (WakeupKind::Timer, timer),
+            Some(armed) if armed.soft_ns == mark.expiry_ns => (WakeupKind::Timer, armed.timer),
             _ => (WakeupKind::MarkOnly, TimerId::UNKNOWN),
         };
         self.close_at_switch_in(event.task);

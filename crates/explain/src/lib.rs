@@ -29,6 +29,7 @@ mod story;
 mod summary;
 mod threads;
 pub mod timers;
+mod victim;
 mod wait;
 mod watch;
 mod why;
