@@ -11,7 +11,7 @@ ARGS ?=
 help:
 	@echo 'make run     install what is missing, build, and find out why threads are late here'
 	@echo '             (make run ARGS="--load storm:40"; as root it sees most)'
-	@echo 'make vm      kernels and programs for guests in counted time: downloads some 250 MB and'
+	@echo 'make vm      kernels and programs for guests in counted time: downloads half a GB and'
 	@echo '             compiles a kernel, some minutes; nothing is installed but what that needs'
 	@echo 'make test    format, lints and all tests'
 	@echo 'make bench   benchmarks, short, as root; they print, they do not judge (bench/README.md)'

@@ -322,4 +322,29 @@ mod tests {
         let error = tools.installed().unwrap_err();
         assert_eq!(error.command(), Some("tardy vm fetch tools-x86_64"), "{error}");
     }
+    /// Downloads some 40 MB; asked for by `TARDY_TEST_VM=1`.
+    #[test]
+    fn debians_programs_can_be_had() {
+        if std::env::var_os("TARDY_TEST_VM").is_none_or(|value| value != "1") {
+            println!("skipped: TARDY_TEST_VM=1 asks for it, with a network");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let tools = Tools::of(Arch::Armv7, &Cache::at(folder.path()));
+        match tools.bring(&mut |words| println!("{words}")) {
+            Ok(_) => {}
+            Err(error @ (VmError::Failed { .. } | VmError::Needs { .. })) => {
+                println!("skipped: {error}");
+                return;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        for name in ["busybox", "cyclictest", "trace-cmd", "perf"] {
+            let files = tools.program(name).unwrap();
+            let is_static = files.len() == 1;
+            assert_eq!(is_static, name == "busybox", "{files:?}");
+        }
+        // There now, so nothing is to be waited for.
+        tools.bring(&mut |words| panic!("{words}")).unwrap();
+    }
 }

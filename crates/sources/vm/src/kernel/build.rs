@@ -3,7 +3,7 @@
 use super::{IMAGE, Kernel, Record};
 use crate::command::{Job, on_path};
 use crate::debian::{Apt, Candidate, describe, unpack};
-use crate::manifest::{Manifest, sha256_of};
+use crate::manifest::{Manifest, Package, sha256_of};
 use crate::{Cache, VmError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ const FOREIGN: [&str; 8] = [
 ];
 
 /// A program or a header, and Debian's package that has it.
-const NEEDED: [(&str, &str); 12] = [
+const NEEDED: [(&str, &str); 11] = [
     ("gcc", "gcc"),
     ("make", "make"),
     ("flex", "flex"),
@@ -60,7 +60,6 @@ const NEEDED: [(&str, &str); 12] = [
     ("xz", "xz-utils"),
     ("gzip", "gzip"),
     ("/usr/include/gelf.h", "libelf-dev"),
-    ("/usr/include/openssl/opensslv.h", "libssl-dev"),
 ];
 
 impl Recipe {
@@ -78,8 +77,7 @@ pub(super) fn bring(
     tell: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, VmError> {
     check_host(kernel)?;
-    let source = source(kernel, recipe, cache, scratch, tell)?;
-    let package = describe(&source)?;
+    let (source, package) = source(kernel, recipe, cache, scratch, tell)?;
     tell(&format!("unpacking {} {}", package.name, package.version));
     let tree = tree(recipe, &source, scratch)?;
 
@@ -135,29 +133,35 @@ fn source(
     cache: &Cache,
     scratch: &Path,
     tell: &mut dyn FnMut(&str),
-) -> Result<PathBuf, VmError> {
+) -> Result<(PathBuf, Package), VmError> {
     let folder = cache.folder("sources")?;
-    let kept = || {
-        let entries = fs::read_dir(&folder).ok()?;
-        entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .find(|path| describe(path).is_ok_and(|package| package.name == recipe.source))
-    };
+    let kept = kept(recipe, &folder)?;
     let newest = Apt::fresh(kernel.arch, cache, tell)
         .and_then(|apt| Ok((apt.candidate(recipe.source)?, apt)));
-    let (candidate, apt) = match (newest, kept()) {
-        (Ok(newest), _) => newest,
-        (Err(error), Some(file)) => {
-            tell(&format!("taking the source that is here, {}: {error}", file.display()));
-            return Ok(file);
+    match (newest, kept) {
+        (Ok((candidate, _)), Some(kept)) if kept.1 == candidate.package => Ok(kept),
+        (Ok((candidate, apt)), _) => {
+            let file = download(&apt, &candidate, &folder, scratch, tell)?;
+            Ok((file, candidate.package))
         }
-        (Err(error), None) => return Err(error),
-    };
-    let is_it = |file: &PathBuf| describe(file).is_ok_and(|found| found == candidate.package);
-    if let Some(file) = kept().filter(is_it) {
-        return Ok(file);
+        (Err(error), Some(kept)) => {
+            tell(&format!("taking the source that is here, {}: {error}", kept.1.version));
+            Ok(kept)
+        }
+        (Err(error), None) => Err(error),
     }
-    download(&apt, &candidate, &folder, scratch, tell)
+}
+
+/// What was downloaded before.
+fn kept(recipe: &Recipe, folder: &Path) -> Result<Option<(PathBuf, Package)>, VmError> {
+    for entry in fs::read_dir(folder).map_err(VmError::file("read", folder))?.flatten() {
+        if let Ok(package) = describe(&entry.path())
+            && package.name == recipe.source
+        {
+            return Ok(Some((entry.path(), package)));
+        }
+    }
+    Ok(None)
 }
 
 /// Keeps the package for the next time: a changed configuration alone needs no network then.
