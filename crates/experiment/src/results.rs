@@ -10,6 +10,8 @@ use tardy_stats::Counted;
 pub struct Results {
     /// What was asked.
     pub experiment: Experiment,
+    /// The version of the tardy that began it.
+    pub tardy_version: String,
     /// Whether it ran at its full length.
     pub is_full: bool,
     /// Chose the order of the conditions.
@@ -18,6 +20,10 @@ pub struct Results {
     pub kernel: String,
     /// The machine's name.
     pub host: String,
+    /// Its architecture: `uname -m`; empty where that is not known.
+    pub architecture: String,
+    /// What its time is: `counted, 500 MIPS`, or the clock source; empty where that is not known.
+    pub clock: String,
     /// The hypervisor, where it is a guest of one.
     pub hypervisor: Option<String>,
     /// CPUs online.
@@ -32,6 +38,21 @@ pub struct Results {
     pub fitness: Fitness,
     /// What the permissions did not allow, and the like: a sentence each.
     pub notes: Vec<String>,
+}
+
+impl Results {
+    /// The command that does all of it again. An experiment that does not come with tardy is in the
+    /// file of its results' folder.
+    pub fn command(&self) -> String {
+        let Self { experiment, is_full, seed, .. } = self;
+        let known = Experiment::named(&experiment.name).ok();
+        let what = known.as_ref().map_or("experiment.toml", |known| known.name.as_str());
+        let full = if *is_full { " --full" } else { "" };
+        let rounds = experiment.length(*is_full).rounds;
+        let is_other = known.as_ref().is_some_and(|known| known.length(*is_full).rounds != rounds);
+        let rounds = if is_other { format!(" --rounds {rounds}") } else { String::new() };
+        format!("tardy experiment {what}{full}{rounds} --seed {seed}")
+    }
 }
 
 /// One block: one condition, once.
