@@ -41,16 +41,21 @@ pub struct Results {
 }
 
 impl Results {
-    /// The command that does all of it again. An experiment that does not come with tardy is in the
-    /// file of its results' folder.
+    /// The command that does all of it again. An experiment that does not come with tardy as it is,
+    /// but for the number of rounds, is in the file of its results' folder.
     pub fn command(&self) -> String {
         let Self { experiment, is_full, seed, .. } = self;
-        let known = Experiment::named(&experiment.name).ok();
-        let what = known.as_ref().map_or("experiment.toml", |known| known.name.as_str());
         let full = if *is_full { " --full" } else { "" };
         let rounds = experiment.length(*is_full).rounds;
-        let is_other = known.as_ref().is_some_and(|known| known.length(*is_full).rounds != rounds);
-        let rounds = if is_other { format!(" --rounds {rounds}") } else { String::new() };
+        let known = Experiment::named(&experiment.name).ok();
+        let known = known.and_then(|known| {
+            if known == *experiment {
+                return Some((known.name, String::new()));
+            }
+            let known = known.with_rounds(rounds).ok()?;
+            (known == *experiment).then(|| (known.name, format!(" --rounds {rounds}")))
+        });
+        let (what, rounds) = known.unwrap_or_else(|| ("experiment.toml".to_owned(), String::new()));
         format!("tardy experiment {what}{full}{rounds} --seed {seed}")
     }
 }
@@ -142,4 +147,41 @@ pub enum Fit {
     Doubtful,
     /// Something hit one condition more than another: a difference may be that.
     Unfit,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_names_what_was_run_and_not_what_is_like_it() {
+        let of = |experiment: Experiment| {
+            let fitness = Fitness { fit: Fit::Fit, why: vec![] };
+            let results = Results {
+                experiment,
+                tardy_version: String::new(),
+                is_full: false,
+                seed: 4,
+                kernel: String::new(),
+                host: String::new(),
+                architecture: String::new(),
+                clock: String::new(),
+                hypervisor: None,
+                cpus: 1,
+                left_out: vec![],
+                blocks: vec![],
+                planned: 0,
+                fitness,
+                notes: vec![],
+            };
+            results.command()
+        };
+        let known = Experiment::named("stacking-curve").unwrap();
+        assert_eq!(of(known.clone()), "tardy experiment stacking-curve --seed 4");
+        let short = known.clone().with_rounds(1).unwrap();
+        assert_eq!(of(short), "tardy experiment stacking-curve --rounds 1 --seed 4");
+        let mut other = known;
+        other.default.block_ms = 2_000;
+        assert_eq!(of(other), "tardy experiment experiment.toml --seed 4");
+    }
 }
