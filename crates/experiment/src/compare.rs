@@ -73,7 +73,7 @@ fn chosen(places: &[Place], table: Table) -> Vec<(usize, usize)> {
 const fn has_methods(table: Table) -> bool {
     match table {
         Table::Shares | Table::Programmings => true,
-        Table::MinAvgMax | Table::Spikes | Table::Deviations => false,
+        Table::MinAvgMax | Table::Spikes | Table::Deviations | Table::Curve => false,
     }
 }
 

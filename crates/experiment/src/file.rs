@@ -1,13 +1,14 @@
 //! An experiment as it is written down.
 
+use crate::grid::{self, Grid};
+use crate::kernel_threads::{self, Wanted};
 use crate::subject::{self, Subject};
-use crate::{ExperimentError, folder, need};
+use crate::{Condition, ExperimentError, folder};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
-use tardy_lab::load::Spec;
 
 /// The most conditions of one experiment.
 const CONDITIONS_MAX: usize = 64;
@@ -42,9 +43,15 @@ pub struct Experiment {
     pub default: Length,
     /// How long with `--full`: as long as in its source.
     pub full: Length,
+    /// Policies of kernel threads in all conditions, by name up to the slash: `ktimers = "fifo:70"`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kernel_threads: BTreeMap<String, String>,
     /// The conditions; the first is what the others are compared with.
-    #[serde(rename = "condition")]
+    #[serde(default, rename = "condition")]
     pub conditions: Vec<Condition>,
+    /// Conditions as they are written down, many at once; empty once it is read.
+    #[serde(default, rename = "grid", skip_serializing)]
+    grids: Vec<Grid>,
     /// What its source reports, by condition's name and then by figure's, in the unit of that figure:
     /// shown beside, never compared by a test.
     #[serde(default)]
@@ -52,10 +59,12 @@ pub struct Experiment {
 }
 
 /// The experiments of the mailing lists, by name.
-const KNOWN: [(&str, &str); 5] = [
+const KNOWN: [(&str, &str); 7] = [
     ("stacking", include_str!("../files/stacking.toml")),
+    ("stacking-curve", include_str!("../files/stacking-curve.toml")),
     ("pi-spike", include_str!("../files/pi-spike.toml")),
     ("staircase", include_str!("../files/staircase.toml")),
+    ("staircase-softirq", include_str!("../files/staircase-softirq.toml")),
     ("sleep", include_str!("../files/sleep.toml")),
     ("rearm", include_str!("../files/rearm.toml")),
 ];
@@ -100,28 +109,6 @@ impl Length {
     }
 }
 
-/// One condition.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Condition {
-    /// What it is called.
-    pub name: String,
-    /// The load, as on the command line; `none` for none.
-    #[serde(default = "no_load")]
-    pub load: String,
-    /// What the measurement takes in this condition instead.
-    #[serde(default)]
-    pub measure: toml::Table,
-    /// What the system must be for it: `preempt-rt`, `ebpf`, `cpus-2`. Where it is not, the condition
-    /// is left out, and the results say why.
-    #[serde(default)]
-    pub needs: Vec<String>,
-}
-
-fn no_load() -> String {
-    "none".to_owned()
-}
-
 /// The table that shows an experiment's figures best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -136,6 +123,9 @@ pub enum Table {
     Shares,
     /// How often the clock-event device was programmed per move, per method.
     Programmings,
+    /// Mean and maximum over the first number that varies between conditions, a line for each
+    /// combination of what else varies.
+    Curve,
 }
 
 impl Experiment {
@@ -167,8 +157,12 @@ impl Experiment {
 
     fn parse(text: &str, origin: &str) -> Result<Self, ExperimentError> {
         let wrong = |why| ExperimentError::Wrong { origin: origin.to_owned(), why };
-        let experiment: Self =
+        let mut experiment: Self =
             toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        for grid in std::mem::take(&mut experiment.grids) {
+            let room = CONDITIONS_MAX.saturating_sub(experiment.conditions.len());
+            experiment.conditions.extend(grid::conditions(&grid, room).map_err(wrong)?);
+        }
         experiment.check().map_err(wrong)?;
         Ok(experiment)
     }
@@ -202,6 +196,14 @@ impl Experiment {
         subject::parse(parameters).map_err(|why| format!("measure of {}: {why}", condition.name))
     }
 
+    /// The policies of kernel threads in one of its conditions.
+    pub(crate) fn kernel_threads(&self, condition: &Condition) -> Result<Wanted, String> {
+        let mut written = self.kernel_threads.clone();
+        written.extend(condition.kernel_threads.clone());
+        kernel_threads::wanted(&written)
+            .map_err(|why| format!("kernel-threads of {}: {why}", condition.name))
+    }
+
     fn check(&self) -> Result<(), String> {
         is_name(&self.name).map_err(|why| format!("name: {why}"))?;
         for (name, length) in [("default", &self.default), ("full", &self.full)] {
@@ -217,10 +219,9 @@ impl Experiment {
             if self.conditions[..place].iter().any(|other| other.name == *name) {
                 return Err(format!("two conditions are called {name}"));
             }
-            let of = |why: String| format!("condition {name}: {why}");
-            condition.spec().map_err(of)?;
-            condition.needs.iter().try_for_each(|need| need::check(need)).map_err(of)?;
+            condition.check().map_err(|why| format!("condition {name}: {why}"))?;
             self.subject(condition)?;
+            self.kernel_threads(condition)?;
         }
         if let Some(name) = self.reported.keys().find(|name| !self.has_condition(name)) {
             return Err(format!("reported: there is no condition {name}"));
@@ -230,13 +231,6 @@ impl Experiment {
 
     fn has_condition(&self, name: &str) -> bool {
         self.conditions.iter().any(|condition| condition.name == name)
-    }
-}
-
-impl Condition {
-    /// The load.
-    pub(crate) fn spec(&self) -> Result<Spec, String> {
-        self.load.parse().map_err(|error: tardy_lab::load::SpecError| error.to_string())
     }
 }
 

@@ -7,7 +7,7 @@
 mod line;
 
 use crate::schedule::{Slot, schedule};
-use crate::{Block, Experiment, ExperimentError, Length, Results, fitness};
+use crate::{Block, Experiment, ExperimentError, Length, Results, clock, fitness};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +42,12 @@ pub struct Run {
     pub kernel: String,
     /// The machine's name.
     pub host: String,
+    /// The machine's architecture: `uname -m`. Not known of runs begun before it was kept.
+    #[serde(default)]
+    pub architecture: String,
+    /// What its time is: `counted, 500 MIPS`, or the clock source.
+    #[serde(default)]
+    pub clock: String,
     /// The hypervisor, where it is a guest of one.
     pub hypervisor: Option<String>,
     /// CPUs online.
@@ -73,6 +79,8 @@ impl Run {
             length,
             kernel: facts.release.clone(),
             host: facts.hostname.clone(),
+            architecture: facts.arch.clone(),
+            clock: clock::told(facts.clock_source.as_deref()),
             hypervisor: facts.hypervisor.clone(),
             cpus: facts.cpus,
             hz: facts.hz,
@@ -296,13 +304,28 @@ impl Folder {
                 notes.push(note.clone());
             }
         }
-        let Run { is_full, seed, kernel, host, hypervisor, cpus, left_out, .. } = self.run;
-        Results {
-            experiment: self.experiment,
+        let Run {
+            tardy_version,
             is_full,
             seed,
             kernel,
             host,
+            architecture,
+            clock,
+            hypervisor,
+            cpus,
+            left_out,
+            ..
+        } = self.run;
+        Results {
+            experiment: self.experiment,
+            tardy_version,
+            is_full,
+            seed,
+            kernel,
+            host,
+            architecture,
+            clock,
             hypervisor,
             cpus,
             left_out,

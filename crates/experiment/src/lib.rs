@@ -9,11 +9,15 @@
 //! tests to `tardy-stats`. Start reading at `file.rs`, then `results.rs`.
 #![forbid(unsafe_code)]
 
+mod clock;
 mod compare;
+mod condition;
 mod error;
 mod file;
 mod fitness;
 mod folder;
+mod grid;
+mod kernel_threads;
 mod need;
 mod place;
 mod results;
@@ -21,12 +25,15 @@ mod runner;
 mod schedule;
 mod state;
 mod subject;
+mod truth;
 
 pub use compare::{Comparisons, Pair, compare};
+pub use condition::Condition;
 pub use error::ExperimentError;
-pub use file::{Condition, Experiment, Length, Table};
+pub use file::{Experiment, Length, Table};
 pub use folder::{Folder, Run};
 pub use place::{FigureOver, Place};
 pub use results::{Block, Figure, Fit, Fitness, Results, Series, SystemState};
 pub use runner::{Ended, Progress, Runner};
 pub use subject::{Boosts, MethodProgrammings, Observation, Observer, Programmings};
+pub use truth::{Bounds, Column, FigureError, Predicted, Truth, TruthError, TruthRow};

@@ -10,6 +10,8 @@ use tardy_stats::Counted;
 pub struct Results {
     /// What was asked.
     pub experiment: Experiment,
+    /// The version of the tardy that began it.
+    pub tardy_version: String,
     /// Whether it ran at its full length.
     pub is_full: bool,
     /// Chose the order of the conditions.
@@ -18,6 +20,10 @@ pub struct Results {
     pub kernel: String,
     /// The machine's name.
     pub host: String,
+    /// Its architecture: `uname -m`; empty where that is not known.
+    pub architecture: String,
+    /// What its time is: `counted, 500 MIPS`, or the clock source; empty where that is not known.
+    pub clock: String,
     /// The hypervisor, where it is a guest of one.
     pub hypervisor: Option<String>,
     /// CPUs online.
@@ -32,6 +38,26 @@ pub struct Results {
     pub fitness: Fitness,
     /// What the permissions did not allow, and the like: a sentence each.
     pub notes: Vec<String>,
+}
+
+impl Results {
+    /// The command that does all of it again. An experiment that does not come with tardy as it is,
+    /// but for the number of rounds, is in the file of its results' folder.
+    pub fn command(&self) -> String {
+        let Self { experiment, is_full, seed, .. } = self;
+        let full = if *is_full { " --full" } else { "" };
+        let rounds = experiment.length(*is_full).rounds;
+        let known = Experiment::named(&experiment.name).ok();
+        let known = known.and_then(|known| {
+            if known == *experiment {
+                return Some((known.name, String::new()));
+            }
+            let known = known.with_rounds(rounds).ok()?;
+            (known == *experiment).then(|| (known.name, format!(" --rounds {rounds}")))
+        });
+        let (what, rounds) = known.unwrap_or_else(|| ("experiment.toml".to_owned(), String::new()));
+        format!("tardy experiment {what}{full}{rounds} --seed {seed}")
+    }
 }
 
 /// One block: one condition, once.
@@ -121,4 +147,41 @@ pub enum Fit {
     Doubtful,
     /// Something hit one condition more than another: a difference may be that.
     Unfit,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_names_what_was_run_and_not_what_is_like_it() {
+        let of = |experiment: Experiment| {
+            let fitness = Fitness { fit: Fit::Fit, why: vec![] };
+            let results = Results {
+                experiment,
+                tardy_version: String::new(),
+                is_full: false,
+                seed: 4,
+                kernel: String::new(),
+                host: String::new(),
+                architecture: String::new(),
+                clock: String::new(),
+                hypervisor: None,
+                cpus: 1,
+                left_out: vec![],
+                blocks: vec![],
+                planned: 0,
+                fitness,
+                notes: vec![],
+            };
+            results.command()
+        };
+        let known = Experiment::named("stacking-curve").unwrap();
+        assert_eq!(of(known.clone()), "tardy experiment stacking-curve --seed 4");
+        let short = known.clone().with_rounds(1).unwrap();
+        assert_eq!(of(short), "tardy experiment stacking-curve --rounds 1 --seed 4");
+        let mut other = known;
+        other.default.block_ms = 2_000;
+        assert_eq!(of(other), "tardy experiment experiment.toml --seed 4");
+    }
 }

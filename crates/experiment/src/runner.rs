@@ -1,10 +1,11 @@
 //! Runs what is missing in an experiment's folder.
 
 use crate::folder::{Folder, Run};
+use crate::kernel_threads::{self, Wanted};
 use crate::schedule::Slot;
 use crate::state::Machine;
 use crate::subject::{Ask, Observer, Subject, Yield};
-use crate::{Block, Experiment, ExperimentError, need};
+use crate::{Block, Condition, Experiment, ExperimentError, need};
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -20,7 +21,7 @@ pub struct Runner {
     /// By place among all conditions; `None` for those left out.
     conditions: Vec<Option<Ready>>,
     /// What the next block's notes are to hold besides its own.
-    note: Option<String>,
+    notes: Vec<String>,
 }
 
 /// A condition, understood.
@@ -28,6 +29,7 @@ struct Ready {
     name: String,
     subject: Box<dyn Subject>,
     load: Spec,
+    kernel_threads: Wanted,
 }
 
 /// How far a run is.
@@ -74,7 +76,7 @@ impl Runner {
             .conditions
             .iter()
             .filter_map(|condition| {
-                let why = condition.needs.iter().find_map(|need| need::lacking(need, host));
+                let why = lacking(experiment, condition, host);
                 why.map(|why| (condition.name.clone(), why))
             })
             .collect();
@@ -105,7 +107,9 @@ impl Runner {
             return Err(ExperimentError::OtherMachine { path, begun, here });
         }
         let note = run.changed_settings(&facts.settings);
-        Ok(Self { note, ..Self::over(folder)? })
+        let mut runner = Self::over(folder)?;
+        runner.notes.extend(note);
+        Ok(runner)
     }
 
     fn over(folder: Folder) -> Result<Self, ExperimentError> {
@@ -122,10 +126,12 @@ impl Runner {
                     name: condition.name.clone(),
                     subject: experiment.subject(condition).map_err(wrong)?,
                     load: condition.spec().map_err(wrong)?,
+                    kernel_threads: experiment.kernel_threads(condition).map_err(wrong)?,
                 })
             });
         }
-        Ok(Self { folder, conditions, note: None })
+        let notes = kernel_threads::put_back_left_over().into_iter().collect();
+        Ok(Self { folder, conditions, notes })
     }
 
     /// The folder.
@@ -191,7 +197,7 @@ impl Runner {
                 why,
             })?;
             let Some(mut block) = block else { return Ok(Ended::Early) };
-            block.notes.extend(self.note.take());
+            block.notes.append(&mut self.notes);
             progress.worse(&block, &ready.name);
             self.folder.add(block)?;
             progress.done += 1;
@@ -211,6 +217,15 @@ impl Progress {
     }
 }
 
+/// Why a condition cannot be run here; `None` where it can.
+fn lacking(experiment: &Experiment, condition: &Condition, host: &Host) -> Option<String> {
+    let lacks = condition.needs.iter().find_map(|need| need::lacking(need, host));
+    lacks.or_else(|| match experiment.kernel_threads(condition) {
+        Ok(wanted) => kernel_threads::lacking(&wanted),
+        Err(why) => Some(why),
+    })
+}
+
 /// Measures one block. `None` where it was ended early.
 fn measure(
     ready: &Ready,
@@ -223,6 +238,7 @@ fn measure(
     let machine = Machine::this();
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let before = machine.state();
+    let changed = kernel_threads::change(&ready.kernel_threads)?;
     let load = ready.load.start().map_err(|error| error.to_string())?;
     let warm = Instant::now();
     while warm.elapsed() < run.length.warm_up() && !is_over() {
@@ -245,6 +261,7 @@ fn measure(
     let length = begun.elapsed();
     // Its processes are waited for, so that their time is known to be the load's.
     load.stop();
+    changed.put_back()?;
     if is_over() {
         return Ok(None);
     }

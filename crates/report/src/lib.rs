@@ -40,7 +40,10 @@ pub use compare::{
 };
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};
-pub use experiment::{ExperimentData, experiment_page, experiment_sentences, experiment_text};
+pub use experiment::{
+    ExperimentData, curves_file, experiment_page, experiment_sentences, experiment_text,
+    predicted_text,
+};
 pub use histograms::histograms_text;
 pub use page::page;
 pub use pi::{BoostsSeen, pi_sentences, pi_text};

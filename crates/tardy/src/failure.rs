@@ -66,6 +66,7 @@ macro_rules! from_errors {
 }
 from_errors!(
     tardy_experiment::ExperimentError,
+    tardy_experiment::TruthError,
     tardy_export::ExportError,
     tardy_import::ImportError,
     tardy_lab::cyclic::CyclicError,

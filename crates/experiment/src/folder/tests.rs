@@ -11,6 +11,8 @@ fn run(rounds: u32) -> Run {
         seed: 3,
         length: Length { rounds, block_ms: 10, warm_up_ms: 0 },
         kernel: "6.1".to_owned(),
+        architecture: "x86_64".to_owned(),
+        clock: "tsc".to_owned(),
         host: "here".to_owned(),
         hypervisor: None,
         cpus: 2,

@@ -151,7 +151,7 @@ impl<'a> From<ExperimentData<'a>> for ExperimentDocument<'a> {
             hypervisor: results.hypervisor.as_deref(),
             cpus: results.cpus,
             notes: &results.notes,
-            command: shown.command(),
+            command: shown.results.command(),
         }
     }
 }

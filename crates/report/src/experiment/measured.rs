@@ -3,7 +3,7 @@
 use super::ExperimentData;
 use super::reported::{Lookup, Reported};
 use std::collections::BTreeSet;
-use tardy_experiment::{Comparisons, Experiment, Place, Results};
+use tardy_experiment::{Comparisons, Place, Results};
 use tardy_stats::{Counted, Sample};
 
 /// Results, comparisons, and what is gathered of them for all parts.
@@ -89,19 +89,6 @@ impl<'a> Shown<'a> {
     pub(super) fn reported_ns(&self, one: &Measured, what: &str) -> Option<f64> {
         let found = self.reported.get(&one.condition, &one.place.series, one.is_only, what);
         found.map(|reported| reported.ns)
-    }
-
-    /// The command that does all of it again. An experiment that does not come with tardy is in the
-    /// file of its results' folder.
-    pub(super) fn command(&self) -> String {
-        let Results { experiment, is_full, seed, .. } = self.results;
-        let known = Experiment::named(&experiment.name).ok();
-        let what = known.as_ref().map_or("experiment.toml", |known| known.name.as_str());
-        let full = if *is_full { " --full" } else { "" };
-        let rounds = experiment.length(*is_full).rounds;
-        let is_other = known.as_ref().is_some_and(|known| known.length(*is_full).rounds != rounds);
-        let rounds = if is_other { format!(" --rounds {rounds}") } else { String::new() };
-        format!("tardy experiment {what}{full}{rounds} --seed {seed}")
     }
 }
 

@@ -5,15 +5,19 @@
 //! of table, which knows its plots too.
 
 mod answer;
+mod curves;
 mod document;
 mod grid;
 mod measured;
 mod part;
+mod predicted;
 mod quantile;
 mod reported;
 mod table;
 
+pub use curves::curves_file;
 pub use document::ExperimentDocument;
+pub use predicted::{PredictedDocument, predicted_text};
 
 use crate::clean::clean;
 use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};

@@ -22,7 +22,7 @@ mod timers;
 mod why;
 
 pub use crate::compare::CompareDocument;
-pub use crate::experiment::ExperimentDocument;
+pub use crate::experiment::{ExperimentDocument, PredictedDocument};
 pub use explain::{ExplainDocument, ExplainJson, ExplainTotals, WakeupDocument};
 pub use histograms::HistogramsDocument;
 pub use measure::{MeasureDocument, ThreadDocument};

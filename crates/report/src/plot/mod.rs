@@ -4,6 +4,7 @@
 mod bars;
 mod bins;
 mod ccdf;
+mod curve;
 mod difference;
 mod dots;
 mod histogram;
@@ -13,6 +14,7 @@ mod signed_scale;
 
 pub(crate) use bars::{Bar, BarRow, Mark, bars};
 pub(crate) use ccdf::ccdf;
+pub(crate) use curve::{CurveLine, CurvePoint, curve, curve_file};
 pub(crate) use difference::{DifferenceLine, differences};
 pub(crate) use dots::{Dot, DotRow, dots};
 pub(crate) use histogram::histogram;

@@ -1,4 +1,4 @@
-//! The five experiments of the mailing lists with made-up results: a seeded generator draws latencies
+//! Experiments of the mailing lists with made-up results: a seeded generator draws latencies
 //! of about the size that such machines have.
 
 use std::time::Duration;
@@ -14,9 +14,9 @@ pub(crate) struct Made {
     pub(crate) comparisons: Comparisons,
 }
 
-/// All five, in the order of their threads.
+/// All of them, in the order of their threads; curves last.
 pub(crate) fn all() -> Vec<Made> {
-    vec![stacking(), pi(), staircase(), sleep(), rearm()]
+    vec![stacking(), pi(), staircase(), sleep(), rearm(), curve()]
 }
 
 /// One series of one block.
@@ -102,10 +102,13 @@ fn make(
     }
     Results {
         experiment,
+        tardy_version: "0.1.0".to_owned(),
         is_full: false,
         seed,
         kernel: "6.18.1-rt1".to_owned(),
         host: "bench-3".to_owned(),
+        architecture: "x86_64".to_owned(),
+        clock: "tsc".to_owned(),
         hypervisor: None,
         cpus: 2,
         left_out: vec![],
@@ -411,5 +414,51 @@ pub(crate) fn rearm() -> Made {
     );
     // Ended early, in the middle of a round.
     results.blocks.pop();
+    compared(results)
+}
+
+pub(crate) fn curve() -> Made {
+    let mut results = make(
+        r#"
+        name = "stacking-curve"
+        title = "Latency over the number of sleeping threads"
+        source = "Gratian Crisan, latency induced by hrtimer stacking, linux-rt-users, 4 January 2017"
+        question = "How late do the sleeps of other threads make a real-time thread?"
+        table = "curve"
+        measure = { kind = "cyclic", interval = "1ms", prio = 98 }
+        kernel-threads = { ktimers = "fifo:1" }
+        default = { rounds = 8, block-ms = 1000, warm-up-ms = 100 }
+        full = { rounds = 20, block-ms = 10000, warm-up-ms = 500 }
+        condition = [
+            { name = "idle", at = { threads = 0 } },
+            { name = "hard-5", load = "storm:5,fifo=1", at = { threads = 5, context = "hard irq" } },
+            { name = "hard-10", load = "storm:10,fifo=1", at = { threads = 10, context = "hard irq" } },
+            { name = "hard-40", load = "storm:40,fifo=1", at = { threads = 40, context = "hard irq" } },
+            { name = "deferred-5", load = "storm:5", at = { threads = 5, context = "deferred" } },
+            { name = "deferred-10", load = "storm:10", at = { threads = 10, context = "deferred" } },
+            { name = "deferred-40", load = "storm:40", at = { threads = 40, context = "deferred" }, kernel-threads = { ktimers = "fifo:2" } },
+        ]
+        [reported.hard-40]
+        min_us = 11
+        mean_us = 27.5
+        max_us = 164
+        "#,
+        8,
+        6,
+        |condition, random| {
+            let (context, threads) = condition.split_once('-').unwrap_or((condition, "0"));
+            let threads: f64 = threads.parse().expect("a number of threads");
+            let each = if context == "hard" { 0.18 } else { 0.05 };
+            let spread = Spread {
+                least_us: 5.0,
+                middle_us: 7.2 + threads * each,
+                tail_share: 0.02,
+                tail_us: 0.5 + threads * each,
+            };
+            vec![thread("cyclic-0", spread.in_block(random).draw(1_000, random))]
+        },
+    );
+    "counted, 500 MIPS".clone_into(&mut results.clock);
+    results.cpus = 1;
     compared(results)
 }

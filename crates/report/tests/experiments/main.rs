@@ -1,4 +1,4 @@
-//! The reports of the five experiments of the mailing lists, on made-up results.
+//! The reports of experiments of the mailing lists, on made-up results.
 
 mod fixture;
 
@@ -12,8 +12,24 @@ use tardy_report::{
 use tardy_stats::ab::Verdict;
 use unicode_width::UnicodeWidthStr;
 
-/// All five, in the order of their threads: stacking, pi, staircase, sleep, rearm.
+/// All of them: stacking, pi, staircase, sleep, rearm, stacking-curve.
 static ALL: LazyLock<Vec<Made>> = LazyLock::new(fixture::all);
+
+#[test]
+fn a_curve_has_a_line_per_context_and_both_begin_where_nobody_else_sleeps() {
+    let made = ALL.last().unwrap();
+    let page = experiment_page(data(made));
+    for said in [">hard irq, n = 8,000 a point", ">deferred, n = 8,000 a point"] {
+        assert!(page.contains(said), "{said}");
+    }
+    assert_eq!(page.matches("class=\"most line-0\"").count(), 5, "four points and the legend's");
+    let said = experiment_sentences(data(made));
+    assert!(
+        said.last().unwrap().starts_with("At the end of each line: “hard irq” at 40 threads: ")
+    );
+    assert!(page.contains("Kernel threads in all of them: ktimers at fifo:1"));
+    assert!(page.contains("ktimers at fifo:2") && page.contains("Time was counted, 500 MIPS"));
+}
 
 fn data(made: &Made) -> ExperimentData<'_> {
     ExperimentData { results: &made.results, comparisons: &made.comparisons }

@@ -9,8 +9,8 @@ use crate::verb::experiment::Shown;
 use crate::verb::explain::WatchFlags;
 use clap::Args;
 use std::io::Write;
-use std::path::PathBuf;
-use tardy_experiment::Folder;
+use std::path::{Path, PathBuf};
+use tardy_experiment::{Folder, Truth};
 use tardy_explain::Options;
 use tardy_import::histogram;
 use tardy_report::json::HistogramsDocument;
@@ -20,9 +20,10 @@ use tardy_report::{Data, Terminal};
 #[derive(Debug, Args)]
 pub(crate) struct Report {
     /// The folder of a recording or of an experiment, a trace of another tool's, or a file of histograms:
-    /// cyclictest's, rtla's, oslat's, hwlatdetect's
-    #[arg(value_name = "REC|FILE")]
-    recording: PathBuf,
+    /// cyclictest's, rtla's, oslat's, hwlatdetect's; with --plot, one or several experiments' folders or
+    /// tables of figures
+    #[arg(value_name = "REC|FILE", required = true)]
+    recordings: Vec<PathBuf>,
 
     #[command(flatten)]
     import: ImportFlags,
@@ -37,22 +38,51 @@ pub(crate) struct Report {
     /// Of an experiment or a file of histograms, print one JSON document instead of text
     #[arg(long)]
     json: bool,
+
+    /// Of an experiment, write the figures as a table to this file instead, a row per condition and thread
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "plot", "out"])]
+    csv: Option<PathBuf>,
+
+    /// Of experiments or their tables of figures (--csv), draw the curves in one picture, an SVG file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "out"])]
+    plot: Option<PathBuf>,
 }
 
 impl Report {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        if Folder::is_one(&self.recording) {
-            return self.experiment();
+        if let Some(file) = &self.plot {
+            return self.plot(file);
         }
-        if self.is_histogram()? {
-            return self.histograms();
+        let [recording] = &self.recordings[..] else {
+            return Err(Failure::usage(
+                "one recording or file at a time: only --plot takes several, and tardy compare",
+            ));
+        };
+        if Folder::is_one(recording) {
+            return self.experiment(recording);
+        }
+        if self.csv.is_some() {
+            return Err(Failure::usage(format!(
+                "--csv is for experiments, and {} is no experiment's folder",
+                recording.display()
+            )));
+        }
+        if Truth::is_one(recording) {
+            return Err(Failure::usage(format!(
+                "{} is a table of figures: --plot FILE.svg draws its curves, tardy compare holds a \
+                 prediction against it",
+                recording.display()
+            )));
+        }
+        if is_histogram(recording)? {
+            return self.histograms(recording);
         }
         if self.json {
             return Err(Failure::usage(
                 "--json is for experiments and files of histograms; of a recording, tardy explain --json tells all",
             ));
         }
-        let mut input = Input::open(&self.recording, &self.import)?;
+        let mut input = Input::open(recording, &self.import)?;
         let options = Options { watch: self.watch.watch(), ..Options::default() };
         let explained = explanation::explain(&mut input, options, Wanted::default())?;
         let context = explanation::context(&input, explained.notes);
@@ -68,27 +98,42 @@ impl Report {
     }
 
     /// The page; with `--json` the figures instead.
-    fn experiment(&self) -> Result<Outcome, Failure> {
-        let shown = Shown::read(&self.recording)?;
+    fn experiment(&self, recording: &Path) -> Result<Outcome, Failure> {
+        let shown = Shown::read(recording)?;
+        if let Some(file) = &self.csv {
+            output::write_file(file, &shown.figures().to_csv())?;
+            println!("{}", file.display());
+            return Ok(Outcome::Fine);
+        }
         if self.json {
             shown.tell(true, self.out.as_deref())?;
             return Ok(Outcome::Fine);
         }
-        let page = self.out.clone().unwrap_or_else(|| session::page_path(&self.recording));
+        let page = self.out.clone().unwrap_or_else(|| session::page_path(recording));
         output::write_file(&page, &shown.page())?;
         shown.tell(false, None)?;
         println!("{}", page.display());
         Ok(Outcome::Fine)
     }
 
-    /// Whether it is a file, and of no trace.
-    fn is_histogram(&self) -> Result<bool, Failure> {
-        let is_file = std::fs::metadata(&self.recording).is_ok_and(|metadata| !metadata.is_dir());
-        Ok(is_file && tardy_import::format::recognised(&self.recording)?.is_none())
+    /// Curves of all that were given, in one picture.
+    fn plot(&self, file: &Path) -> Result<Outcome, Failure> {
+        let mut truths = Vec::with_capacity(self.recordings.len());
+        for given in &self.recordings {
+            truths.push(if Folder::is_one(given) {
+                Shown::read(given)?.figures()
+            } else {
+                Truth::read(given)?
+            });
+        }
+        let picture = tardy_report::curves_file(&truths).map_err(Failure::new)?;
+        output::write_file(file, &picture)?;
+        println!("{}", file.display());
+        Ok(Outcome::Fine)
     }
 
-    fn histograms(&self) -> Result<Outcome, Failure> {
-        let histograms = histogram::open(&self.recording)?;
+    fn histograms(&self, recording: &Path) -> Result<Outcome, Failure> {
+        let histograms = histogram::open(recording)?;
         let file = self.out.as_deref();
         if self.json {
             output::write_json(&HistogramsDocument::from(&histograms), file)?;
@@ -103,4 +148,10 @@ impl Report {
         out.flush()?;
         Ok(Outcome::Fine)
     }
+}
+
+/// Whether it is a file, and of no trace.
+fn is_histogram(recording: &Path) -> Result<bool, Failure> {
+    let is_file = std::fs::metadata(recording).is_ok_and(|metadata| !metadata.is_dir());
+    Ok(is_file && tardy_import::format::recognised(recording)?.is_none())
 }

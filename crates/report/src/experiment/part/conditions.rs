@@ -7,7 +7,9 @@ use crate::experiment::measured::Shown;
 use crate::text::Terminal;
 use crate::units::{count, duration};
 use maud::{Markup, html};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
+use tardy_experiment::Condition;
 
 pub(super) struct Conditions;
 
@@ -46,17 +48,35 @@ fn grid(shown: &Shown<'_>) -> Grid {
             count(blocks),
             if blocks == 0 { String::new() } else { duration(length_ns as u64) },
             clean(&condition.load),
-            settings(&condition.measure),
+            otherwise(condition),
         ]);
     }
     let measure = settings(&results.experiment.measure);
     if !measure.is_empty() {
         grid.note(format!("Measured in all of them: {measure}."));
     }
+    let threads = threads(&results.experiment.kernel_threads);
+    if !threads.is_empty() {
+        grid.note(format!("Kernel threads in all of them: {threads}."));
+    }
     for (name, why) in &results.left_out {
         grid.note(format!("“{name}” was left out: {why}."));
     }
     grid.without_empty_columns()
+}
+
+/// What is measured otherwise, and which kernel threads have another policy.
+fn otherwise(condition: &Condition) -> String {
+    let words = [settings(&condition.measure), threads(&condition.kernel_threads)];
+    let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join("; ")
+}
+
+/// `ktimers at fifo:70`.
+fn threads(policies: &BTreeMap<String, String>) -> String {
+    let one = |(name, policy): (&String, &String)| format!("{name} at {policy}");
+    let words: Vec<String> = policies.iter().map(one).collect();
+    clean(&words.join(", "))
 }
 
 /// `interval = "237us", prio = 98`: as the file has it.

@@ -21,7 +21,10 @@ impl Part for Run {
         write_sentences(&facts(shown), terminal, str::to_owned, out)?;
         let guest: Vec<String> = guest(shown).into_iter().collect();
         write_sentences(&guest, terminal, |line| terminal.warn(line), out)?;
-        writeln!(out, "  Once more: {}", clean(&shown.command()))
+        // A command is not wrapped, so that it can be copied.
+        let line = format!("  Once more: {}", clean(&shown.results.command()));
+        let is_wide = line.chars().count() > terminal.width;
+        writeln!(out, "{}", if is_wide { line.replacen(": ", ":\n  ", 1) } else { line })
     }
 
     fn html(&self, shown: &Shown<'_>) -> Markup {
@@ -30,7 +33,7 @@ impl Part for Run {
                 h2 { "How it was run" }
                 ul { @for fact in facts(shown) { li { (unbroken(&fact)) } } }
                 @if let Some(guest) = guest(shown) { p.guest { (guest) } }
-                p { "Once more: " code { (clean(&shown.command())) } }
+                p { "Once more: " code { (clean(&shown.results.command())) } }
             }
         }
     }
@@ -69,6 +72,13 @@ fn facts(shown: &Shown<'_>) -> Vec<String> {
             counted(u64::from(results.cpus), "CPU")
         ),
     ];
+    if results.clock.starts_with("counted") {
+        facts.push(format!(
+            "Time was {}: it is a count of instructions, so what other programs on the machine did is \
+             not in these figures, and neither are its caches.",
+            clean(&results.clock)
+        ));
+    }
     let kind = if results.is_full {
         "It ran at full length (--full), as long as in its source."
     } else {

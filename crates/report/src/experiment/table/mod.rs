@@ -57,6 +57,7 @@ registry![
     Deviations => deviations,
     Shares => shares,
     Programmings => programmings,
+    Curve => curve,
 ];
 
 /// Samples with names, for a picture; more than a picture can hold are left out.

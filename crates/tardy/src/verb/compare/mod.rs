@@ -1,6 +1,7 @@
 //! `tardy compare`: do recordings, traces, histograms or experiments differ, and by how much?
 
 mod circumstances;
+mod figures;
 mod gate;
 mod judge;
 mod opened;
@@ -15,6 +16,7 @@ use clap::Args;
 use opened::Opened;
 use std::io::Write;
 use std::path::PathBuf;
+use tardy_experiment::Bounds;
 use tardy_report::json::CompareDocument;
 use tardy_report::{Compared, Gate, GateOutcome, Subject, Terminal, letter};
 use tardy_stats::ab::{Against, Question, several};
@@ -32,7 +34,8 @@ const BLOCKS: u16 = 32;
     tardy compare before/ after/                        two recordings\n\
     tardy compare old.hist new.hist --page diff.html    two of cyclictest's histograms\n\
     tardy compare run:quiet run:storm                   two conditions of an experiment\n\
-    tardy compare A B --fail-over +5us@p99.9            exit with 3 where B is shown to be later")]
+    tardy compare A B --fail-over +5us@p99.9            exit with 3 where B is shown to be later\n\
+    tardy compare measured.csv predicted.csv            how far off is a prediction")]
 pub(crate) struct Compare {
     /// What to compare, the first with each of the others: recordings, traces, files of histograms
     /// (cyclictest's, rtla's, oslat's), experiments (DIR, or DIR:CONDITION). With :THREAD behind it,
@@ -60,6 +63,11 @@ pub(crate) struct Compare {
     #[arg(long, requires = "fail_over")]
     strict: bool,
 
+    /// Of two tables of figures, exit with 3 where the second is further from the first than this:
+    /// mean=5%,p99=10%,max=20%,floor=200ns
+    #[arg(long, value_name = "BOUNDS", value_parser = figures::parse_bounds)]
+    within: Option<Bounds>,
+
     /// Chooses the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -86,6 +94,16 @@ impl Compare {
                 "{} sides are too many: at most {SIDES_MAX} can be told apart",
                 self.sides.len()
             )));
+        }
+        if figures::are_tables(&self.sides)? {
+            let file = self.out.as_deref();
+            return figures::compare(&self.sides, self.within.as_ref(), &self.output, file);
+        }
+        if self.within.is_some() {
+            return Err(Failure::usage(
+                "--within is for two tables of figures (tardy experiment --csv); --fail-over is for what \
+                 holds distributions",
+            ));
         }
         let mut sides = Vec::with_capacity(self.sides.len());
         for given in &self.sides {

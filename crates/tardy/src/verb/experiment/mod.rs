@@ -54,6 +54,10 @@ pub(crate) struct ExperimentVerb {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Write the figures as a table to this file as well, a row per condition and thread
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
     #[command(flatten)]
     output: Output,
 }
@@ -129,6 +133,9 @@ impl ExperimentVerb {
         let shown = Shown::read(&folder)?;
         let page = session::page_path(&folder);
         output::write_file(&page, &shown.page())?;
+        if let Some(file) = &self.csv {
+            output::write_file(file, &shown.figures().to_csv())?;
+        }
         shown.tell(self.output.json, None)?;
         if !self.output.json {
             self.output.remark(&format!("page: {}", page.display()));

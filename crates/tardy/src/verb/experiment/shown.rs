@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output;
 use std::io::Write as _;
 use std::path::Path;
-use tardy_experiment::{Comparisons, Folder, Results, compare};
+use tardy_experiment::{Comparisons, Folder, Results, Truth, compare};
 use tardy_report::json::ExperimentDocument;
 use tardy_report::{ExperimentData, Terminal, experiment_page, experiment_text};
 use tardy_stats::ab::Question;
@@ -30,6 +30,11 @@ impl Shown {
     /// The page.
     pub(in crate::verb) fn page(&self) -> String {
         experiment_page(self.data())
+    }
+
+    /// Its figures as a table.
+    pub(in crate::verb) fn figures(&self) -> Truth {
+        Truth::gathered(&self.results)
     }
 
     /// Prints it to `file`, or to standard output.
