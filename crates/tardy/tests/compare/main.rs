@@ -1,6 +1,7 @@
 //! Comparisons through the command, as a user would ask. Needs no rights.
 #![forbid(unsafe_code)]
 
+mod figures;
 mod gates;
 mod inputs;
 

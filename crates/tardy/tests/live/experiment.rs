@@ -79,3 +79,45 @@ fn a_folder_that_is_none_and_a_name_that_is_none_are_told() {
         assert_eq!(told.lines().count(), 1, "{told}");
     }
 }
+
+/// The policy of the first `ksoftirqd`: field 41 of `proc_pid_stat(5)`.
+fn ksoftirqd_policy() -> Option<String> {
+    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+    let mut stats = processes.filter_map(|one| fs::read_to_string(one.path().join("stat")).ok());
+    let stat = stats.find(|stat| stat.contains("(ksoftirqd/0)"))?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    fields.split_whitespace().nth(41 - 3).map(str::to_owned)
+}
+
+#[test]
+fn kernel_threads_that_a_killed_one_changed_are_put_back_at_the_next_start() {
+    let _machine = Machine::alone();
+    let Some(before) = ksoftirqd_policy().filter(|_| rustix::process::geteuid().is_root()) else {
+        println!("skipped: it takes root, and kernel threads in /proc");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let changed = "kernel-threads = { ksoftirqd = \"batch\" }\n[[condition]]";
+    // So long that it is killed in a block.
+    let text = TEXT.replacen("[[condition]]", changed, 1).replace("ms = 300", "ms = 600000");
+    let mut command = tardy(["experiment", "-q", "-o"]);
+    command.arg(dir.path().join("one")).arg(file("batch.toml", &text));
+    let mut running = Running::start(&mut command);
+    eventually("its policy is changed", || {
+        assert!(running.has_ended().is_none(), "it ended by itself");
+        ksoftirqd_policy().is_some_and(|policy| policy == "3")
+    });
+    running.kill();
+    assert_eq!(ksoftirqd_policy().as_deref(), Some("3"), "nobody has put it back");
+    let two = dir.path().join("two");
+    let mut next = tardy(["experiment", "-q", "--rounds", "1", "-o"]);
+    Said::by(next.arg(&two).arg(file("short.toml", TEXT))).expect(0);
+    assert_eq!(ksoftirqd_policy().as_deref(), Some(before.as_str()));
+    let blocks = fs::read_to_string(two.join("blocks.jsonl")).unwrap();
+    assert!(blocks.contains("that was killed had left ksoftirqd/0"));
+}

@@ -78,6 +78,13 @@ fn facts(shown: &Shown<'_>) -> Vec<String> {
              not in these figures, and neither are its caches.",
             clean(&results.clock)
         ));
+        if results.cpus > 1 {
+            facts.push(format!(
+                "Its {} CPUs ran in turns within that one count, so latencies hold that they took turns: \
+                 what happened counts here, how late it was does not.",
+                results.cpus
+            ));
+        }
     }
     let kind = if results.is_full {
         "It ran at full length (--full), as long as in its source."
