@@ -48,6 +48,9 @@ pub struct Run {
     /// What its time is: `counted, 500 MIPS`, or the clock source.
     #[serde(default)]
     pub clock: String,
+    /// The flags of the guest in which it ran, where it was one in counted time.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub guest: String,
     /// The hypervisor, where it is a guest of one.
     pub hypervisor: Option<String>,
     /// CPUs online.
@@ -81,6 +84,7 @@ impl Run {
             host: facts.hostname.clone(),
             architecture: facts.arch.clone(),
             clock: clock::told(facts.clock_source.as_deref()),
+            guest: String::new(),
             hypervisor: facts.hypervisor.clone(),
             cpus: facts.cpus,
             hz: facts.hz,
@@ -165,6 +169,19 @@ impl Folder {
             notes: vec![],
             out: Some(out),
         })
+    }
+
+    /// Keeps in which guest it ran: the flags that choose it again.
+    ///
+    /// # Errors
+    /// Where it is no experiment's folder, or cannot be read or written.
+    pub fn keep_guest(path: &Path, flags: &str) -> Result<(), ExperimentError> {
+        let run = Run { guest: flags.to_owned(), ..Self::open(path)?.run };
+        let wrong = |error| ExperimentError::write(path, &error);
+        let text = serde_json::to_vec_pretty(&run).map_err(io::Error::from).map_err(wrong)?;
+        let beside = path.join(RUN).with_extension("new");
+        fs::write(&beside, &text).map_err(wrong)?;
+        fs::rename(&beside, path.join(RUN)).map_err(wrong)
     }
 
     /// Opens what there is, to read it.
@@ -312,6 +329,7 @@ impl Folder {
             host,
             architecture,
             clock,
+            guest,
             hypervisor,
             cpus,
             left_out,
@@ -326,6 +344,7 @@ impl Folder {
             host,
             architecture,
             clock,
+            guest,
             hypervisor,
             cpus,
             left_out,

@@ -24,6 +24,8 @@ pub struct Results {
     pub architecture: String,
     /// What its time is: `counted, 500 MIPS`, or the clock source; empty where that is not known.
     pub clock: String,
+    /// The flags of the guest in which it ran; empty where that was none.
+    pub guest: String,
     /// The hypervisor, where it is a guest of one.
     pub hypervisor: Option<String>,
     /// CPUs online.
@@ -44,7 +46,8 @@ impl Results {
     /// The command that does all of it again. An experiment that does not come with tardy as it is,
     /// but for the number of rounds, is in the file of its results' folder.
     pub fn command(&self) -> String {
-        let Self { experiment, is_full, seed, .. } = self;
+        let Self { experiment, is_full, seed, guest, .. } = self;
+        let guest = if guest.is_empty() { String::new() } else { format!(" {guest}") };
         let full = if *is_full { " --full" } else { "" };
         let rounds = experiment.length(*is_full).rounds;
         let known = Experiment::named(&experiment.name).ok();
@@ -56,7 +59,7 @@ impl Results {
             (known == *experiment).then(|| (known.name, format!(" --rounds {rounds}")))
         });
         let (what, rounds) = known.unwrap_or_else(|| ("experiment.toml".to_owned(), String::new()));
-        format!("tardy experiment {what}{full}{rounds} --seed {seed}")
+        format!("tardy experiment {what}{full}{rounds} --seed {seed}{guest}")
     }
 }
 
@@ -166,6 +169,7 @@ mod tests {
                 host: String::new(),
                 architecture: String::new(),
                 clock: String::new(),
+                guest: String::new(),
                 hypervisor: None,
                 cpus: 1,
                 left_out: vec![],
@@ -180,7 +184,7 @@ mod tests {
         assert_eq!(of(known.clone()), "tardy experiment stacking-curve --seed 4");
         let short = known.clone().with_rounds(1).unwrap();
         assert_eq!(of(short), "tardy experiment stacking-curve --rounds 1 --seed 4");
-        let mut other = known;
+        let mut other = known.clone();
         other.default.block_ms = 2_000;
         assert_eq!(of(other), "tardy experiment experiment.toml --seed 4");
     }

@@ -13,6 +13,7 @@ fn run(rounds: u32) -> Run {
         kernel: "6.1".to_owned(),
         architecture: "x86_64".to_owned(),
         clock: "tsc".to_owned(),
+        guest: String::new(),
         host: "here".to_owned(),
         hypervisor: None,
         cpus: 2,

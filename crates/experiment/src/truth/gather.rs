@@ -142,6 +142,7 @@ mod tests {
             host: "guest".to_owned(),
             architecture: "armv7l".to_owned(),
             clock: "counted, 500 MIPS".to_owned(),
+            guest: String::new(),
             hypervisor: None,
             cpus: 1,
             left_out: vec![],

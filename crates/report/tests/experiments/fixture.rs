@@ -109,6 +109,7 @@ fn make(
         host: "bench-3".to_owned(),
         architecture: "x86_64".to_owned(),
         clock: "tsc".to_owned(),
+        guest: String::new(),
         hypervisor: None,
         cpus: 2,
         left_out: vec![],

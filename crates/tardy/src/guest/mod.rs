@@ -55,6 +55,15 @@ pub(crate) struct GuestFlags {
     pub(crate) boot_limit: Duration,
 }
 
+/// What goes along into a guest besides its command's own program.
+#[derive(Default)]
+pub(crate) struct Extra<'a> {
+    /// Programs of Debian's.
+    pub(crate) programs: &'a [String],
+    /// Files: where each goes in the guest, and where it is here.
+    pub(crate) files: Vec<(PathBuf, PathBuf)>,
+}
+
 /// A guest that can be booted, and what it is called.
 pub(crate) struct Ready {
     /// The kernel, by the name under which it is kept, or its image's file.
@@ -71,12 +80,26 @@ pub(crate) struct Finished {
 }
 
 impl GuestFlags {
-    /// Puts a guest together that runs `command`, with these programs of Debian's besides its own.
-    /// `{seed}` in the command is replaced by the seed.
+    /// The flags that choose this guest again.
+    pub(crate) fn words(&self) -> String {
+        let mut words = format!("--vm --kernel {}", self.kernel);
+        if self.cpus != 1 {
+            words += &format!(" --cpus {}", self.cpus);
+        }
+        if self.mips != Mips::default() {
+            words += &format!(" --mips {}", self.mips);
+        }
+        for append in &self.append {
+            words += &format!(" --append '{append}'");
+        }
+        words
+    }
+
+    /// Puts a guest together that runs `command`, with what goes along. `{seed}` in the command is replaced by the seed.
     pub(crate) fn ready(
         &self,
         command: &[String],
-        with: &[String],
+        extra: Extra<'_>,
         seed: u64,
     ) -> Result<Ready, Failure> {
         let cache = Cache::of_user()?;
@@ -97,7 +120,8 @@ impl GuestFlags {
         };
         let command: Vec<String> =
             command.iter().map(|word| word.replace("{seed}", &seed.to_string())).collect();
-        let (files, links) = programs(&command, with, arch, &cache)?;
+        let (mut files, links) = programs(&command, extra.programs, arch, &cache)?;
+        files.extend(extra.files);
         let guest = Guest {
             machine,
             kernel: image,

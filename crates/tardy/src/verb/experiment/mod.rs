@@ -1,9 +1,11 @@
 //! `tardy experiment`: conditions side by side.
 
+mod guest;
 mod observer;
 mod shown;
 
 use crate::failure::{Failure, Outcome};
+use crate::guest::GuestFlags;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -24,6 +26,7 @@ use tardy_report::units;
     tardy experiment list           those that come with tardy\n\
     tardy experiment show NAME      one as a file, to change it\n\
     tardy experiment NAME           run it, about a minute\n\
+    tardy experiment NAME --vm      run it on a real kernel in counted time\n\
     tardy experiment --resume DIR   go on where a run was ended, by whatever")]
 pub(crate) struct ExperimentVerb {
     /// An experiment's name, or a TOML file; list; show
@@ -54,12 +57,19 @@ pub(crate) struct ExperimentVerb {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Run it in a guest whose time is counted: no noise, the same again and again
+    #[arg(long, conflicts_with = "resume")]
+    vm: bool,
+
     /// Write the figures as a table to this file as well, a row per condition and thread
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
     #[command(flatten)]
     output: Output,
+
+    #[command(flatten, next_help_heading = "The guest, with --vm")]
+    guest: GuestFlags,
 }
 
 impl ExperimentVerb {
@@ -69,6 +79,7 @@ impl ExperimentVerb {
             (Some(folder), _) => Runner::resume(folder, &host)?,
             (None, Some("list")) => return list(),
             (None, Some("show")) => return self.show(),
+            (None, Some(what)) if self.vm => return self.in_guest(what),
             (None, Some(what)) => self.begin(what, &host)?,
             (None, None) => return Err(Failure::usage("name an experiment, or list")),
         };
@@ -86,16 +97,22 @@ impl ExperimentVerb {
         Ok(Outcome::Fine)
     }
 
+    /// The one that is meant, as long as asked for.
+    fn experiment(&self, what: &str) -> Result<Experiment, Failure> {
+        let is_file = Path::new(what).is_file();
+        let experiment =
+            if is_file { Experiment::read(Path::new(what))? } else { Experiment::named(what)? };
+        match self.rounds {
+            Some(rounds) => Ok(experiment.with_rounds(rounds)?),
+            None => Ok(experiment),
+        }
+    }
+
     fn begin(&self, what: &str, host: &Host) -> Result<Runner, Failure> {
         if let Some(extra) = &self.shown {
             return Err(Failure::usage(format!("{extra:?} is one argument too many")));
         }
-        let is_file = Path::new(what).is_file();
-        let mut experiment =
-            if is_file { Experiment::read(Path::new(what))? } else { Experiment::named(what)? };
-        if let Some(rounds) = self.rounds {
-            experiment = experiment.with_rounds(rounds)?;
-        }
+        let experiment = self.experiment(what)?;
         let folder = output::new_folder(self.out.as_deref(), "experiments", &experiment.name)?;
         Ok(Runner::begin(&folder, &experiment, self.full, self.seed, host)?)
     }
@@ -130,8 +147,13 @@ impl ExperimentVerb {
                 folder.display()
             ));
         }
-        let shown = Shown::read(&folder)?;
-        let page = session::page_path(&folder);
+        self.tell(&folder)
+    }
+
+    /// Shows what is in a folder, as a page, as a table, and here.
+    fn tell(&self, folder: &Path) -> Result<Outcome, Failure> {
+        let shown = Shown::read(folder)?;
+        let page = session::page_path(folder);
         output::write_file(&page, &shown.page())?;
         if let Some(file) = &self.csv {
             output::write_file(file, &shown.figures().to_csv())?;

@@ -4,7 +4,7 @@ mod alike;
 mod figures;
 
 use crate::failure::{Failure, Outcome};
-use crate::guest::{Finished, GuestFlags, Ready, recorded, recordings_below};
+use crate::guest::{Extra, Finished, GuestFlags, Ready, recorded, recordings_below};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use alike::Alike;
@@ -125,7 +125,11 @@ impl Run {
         let mut ready = None;
         for number in 1..=self.repeat {
             let seed = self.seed + if self.vary { u64::from(number) - 1 } else { 0 };
-            let ready = ready.insert(self.guest.ready(&command, &self.with, seed)?);
+            let ready = ready.insert(self.guest.ready(
+                &command,
+                Extra { programs: &self.with, files: vec![] },
+                seed,
+            )?);
             let place = if self.repeat == 1 {
                 folder.clone()
             } else {

@@ -1,0 +1,60 @@
+//! An experiment in a guest: all of its blocks in one boot, its folder brought back.
+
+use super::ExperimentVerb;
+use crate::failure::{Failure, Outcome};
+use crate::guest::Extra;
+use crate::interrupt::Interrupt;
+use crate::output;
+use std::path::PathBuf;
+use tardy_experiment::Folder;
+
+/// Where an experiment's file lies in the guest.
+const FILE: &str = "/experiment.toml";
+
+impl ExperimentVerb {
+    /// Runs it there, and shows it here.
+    pub(super) fn in_guest(&self, what: &str) -> Result<Outcome, Failure> {
+        if let Some(extra) = &self.shown {
+            return Err(Failure::usage(format!("{extra:?} is one argument too many")));
+        }
+        // What is wrong with it is said before anything boots.
+        let experiment = self.experiment(what)?;
+        let is_file = PathBuf::from(what).is_file();
+        let mut command: Vec<String> =
+            ["tardy", "experiment", if is_file { FILE } else { what }].map(str::to_owned).to_vec();
+        command.extend(["--out", ".", "--quiet", "--seed"].map(str::to_owned));
+        command.push(self.seed.to_string());
+        if self.full {
+            command.push("--full".to_owned());
+        }
+        if let Some(rounds) = self.rounds {
+            command.extend(["--rounds".to_owned(), rounds.to_string()]);
+        }
+        let mut files: Vec<(PathBuf, PathBuf)> = vec![];
+        if is_file {
+            files.push((PathBuf::from(FILE), PathBuf::from(what)));
+        }
+        let interrupt = Interrupt::catch()?;
+        let ready = self.guest.ready(&command, Extra { programs: &[], files }, self.seed)?;
+        let folder = output::new_folder(self.out.as_deref(), "experiments", &experiment.name)?;
+        self.output.remark(&format!(
+            "{}: in a guest ({}), in {}",
+            experiment.title,
+            ready.kernel,
+            folder.display()
+        ));
+        let quiet = self.output.quiet || self.output.json;
+        let finished = ready.run(&folder, false, quiet, &interrupt)?;
+        finished.keep(&folder)?;
+        let outcome = finished.outcome();
+        if Folder::open(&folder).is_err() {
+            // Nothing came back that could be shown.
+            let said = String::from_utf8_lossy(&finished.stderr);
+            self.output.remark(said.trim_end());
+            return outcome;
+        }
+        Folder::keep_guest(&folder, &self.guest.words())?;
+        self.tell(&folder)?;
+        outcome
+    }
+}
