@@ -82,17 +82,15 @@ pub(crate) struct Finished {
 impl GuestFlags {
     /// The flags that choose this guest again.
     pub(crate) fn words(&self) -> String {
-        let mut words = format!("--vm --kernel {}", self.kernel);
+        let mut words = vec!["--vm".to_owned(), format!("--kernel {}", self.kernel)];
         if self.cpus != 1 {
-            words += &format!(" --cpus {}", self.cpus);
+            words.push(format!("--cpus {}", self.cpus));
         }
         if self.mips != Mips::default() {
-            words += &format!(" --mips {}", self.mips);
+            words.push(format!("--mips {}", self.mips));
         }
-        for append in &self.append {
-            words += &format!(" --append '{append}'");
-        }
-        words
+        words.extend(self.append.iter().map(|append| format!("--append '{append}'")));
+        words.join(" ")
     }
 
     /// Puts a guest together that runs `command`, with what goes along. `{seed}` in the command is replaced by the seed.
