@@ -1,6 +1,6 @@
 //! Loads the programs that this kernel has tracepoints for, and attaches them.
 
-use crate::ring::Rings;
+use crate::ring::{Rings, ring_bytes};
 use crate::{Error, Options, warnings};
 use libbpf_rs::btf::{Btf, ReferencesType, types};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -42,16 +42,15 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
         .map_err(|error| Error::from_libbpf("to open the programs", &error))?;
 
     let rodata = open.maps.rodata_data.as_deref_mut().expect("the programs have constants");
-    rodata.slots_shift = slots_shift;
+    rodata.slots_mask = (1 << slots_shift) - 1;
     rodata.switch_passes_state = tracepoint_arguments(&btf, "sched_switch") == Some(4);
     if options.watch_children {
         rodata.watch_children_of = std::process::id();
     }
-    let slots = (cpus as u32) << slots_shift;
     let sized = open
         .maps
-        .slots
-        .set_max_entries(slots)
+        .rings
+        .set_value_size(ring_bytes(slots_shift) as u32)
         .and_then(|()| open.maps.rings.set_max_entries(cpus as u32));
     sized.map_err(|error| Error::from_libbpf("the rings' size", &error))?;
 
@@ -76,7 +75,7 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
             .update(&process.to_ne_bytes(), &flags, MapFlags::ANY)
             .map_err(|error| Error::from_libbpf("to watch a process", &error))?;
     }
-    let rings = Rings::map(&loaded.maps.rings, &loaded.maps.slots, cpus, slots_shift)?;
+    let rings = Rings::map(&loaded.maps.rings, cpus, slots_shift)?;
 
     // Links keep their programs, programs their maps: the object itself is not needed any more.
     let mut links = Vec::new();

@@ -16,8 +16,12 @@ static __always_inline __u32 sleeper_of(struct hrtimer *timer)
 
 	if (!is_sleeper(timer))
 		return 0;
+	/* The task is cleared once it has been woken. Plain loads are a tenth of a reading call. */
+	if (bpf_ksym_exists(bpf_rdonly_cast)) {
+		task = bpf_core_cast(timer, struct hrtimer_sleeper)->task;
+		return task ? task->pid : 0;
+	}
 	task = BPF_CORE_READ(sleeper, task);
-	/* The task is cleared once it has been woken. */
 	return task ? BPF_CORE_READ(task, pid) : 0;
 }
 
@@ -59,21 +63,14 @@ static __always_inline void put_hrtimer(const struct claim *claim, struct hrtime
 {
 	__s64 soft_ns = timer->_softexpires;
 	__s64 slack_ns = timer->node.expires - soft_ns;
-	__u64 function = (__u64)timer->function;
-	struct record *definition = slot(claim, 1);
+	struct record *definition = claim->record + 1;
 
-	if (!definition)
-		return;
-	definition->task = owner;
-	definition->cpu = claim->cpu;
-	definition->tag = TAG_TIMER_DEFINITION;
-	definition->flags = 0;
+	definition->time_ns = (__u64)timer->function;
+	definition->what = what(owner, TAG_TIMER_DEFINITION, 0);
 	definition->a = (__u64)timer;
-	definition->b = timer->base->clockid;
-	definition->c = call;
-	publish(definition, function);
-	put(claim, 0, current_task(), tag, mode, soft_ns,
-	    slack_ns > 0xffffffff ? 0xffffffff : (__u32)slack_ns, 0);
+	definition->bc = both(timer->base->clockid, call);
+	put(claim, current_task(), tag, mode, soft_ns,
+	    slack_ns > 0xffffffff ? 0xffffffff : (__u32)slack_ns);
 }
 
 SEC("tp_btf/hrtimer_start")

@@ -56,15 +56,11 @@ int on_sched_switch(__u64 *ctx)
 	struct task_struct *prev = (void *)ARGUMENT(1);
 	struct task_struct *next = (void *)ARGUMENT(2);
 	__u32 state = switch_passes_state ? ARGUMENT(3) : task_state(prev);
-	struct claim claim;
 
-	if (!claim_slots(&claim, 1))
-		return 0;
 	/* A preempted task is runnable whatever state it was about to sleep in. */
-	put(&claim, 0, prev->pid, TAG_SWITCH,
-	    preempted ? SWITCH_PREEMPTED | STATE_RUNNING : state_code(state), 0, next->pid,
-	    halves(prev->prio, next->prio));
-	return 0;
+	return emit_of(prev->pid, TAG_SWITCH,
+		       preempted ? SWITCH_PREEMPTED | STATE_RUNNING : state_code(state), 0,
+		       both(next->pid, halves(prev->prio, next->prio)));
 }
 
 SEC("tp_btf/sched_migrate_task")
