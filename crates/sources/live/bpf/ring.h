@@ -15,9 +15,9 @@
  * asked before the claim. An interrupt between the two may take the room that was seen, so some slots
  * are kept in reserve: for the claim itself, a loss, and one claim of each context that a CPU nests.
  *
- * A flight recorder (`overwrites`): nobody reads, the newest takes the place of the oldest. A claim
- * zeroes its slot's time at once, so that the reader, who comes when nothing is written any more,
- * sees no mixture of two records.
+ * A flight recorder: nobody reads, and there is room without end (`limit`), so that the newest takes
+ * the place of the oldest. A claim zeroes its slot's time at once: the reader, who comes when the
+ * programs are detached, sees no mixture of two records, even where one of them had not ended.
  *
  * The claim comes before the clock is read. So when the reader finds a CPU's ring empty at T, every
  * record of that CPU that comes later has a time after T, and what is older can be released in
@@ -45,7 +45,12 @@ struct ring {
 	__u64 lost_since_ns;
 	/* Records dropped since the start. */
 	__u64 lost_total;
-	__u64 pad0[3];
+	/* For a flight recorder: the clock that the last expiry loop went by; whose timer it expired last,
+	   until he is woken, and where that is told. */
+	__u64 loop_ns;
+	__u32 sleeper;
+	__u32 sleeper_at;
+	__u64 pad0;
 	/* Written by the reader: slots given back since the start. */
 	__u64 tail;
 	__u64 pad1[7];
@@ -135,18 +140,31 @@ static __noinline int make_room(struct ring *ring)
 	return 1;
 }
 
-/* Claims n slots, one or two. Returns 0 where the ring is full; the loss is counted. */
-static __always_inline int claim_slots(struct claim *claim, __u32 n)
+/* The ring of this CPU. Programs are not moved to another while they run. */
+static __always_inline struct ring *own_ring(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct ring *ring = bpf_map_lookup_elem(&rings, &cpu);
 
+	return bpf_map_lookup_elem(&rings, &cpu);
+}
+
+/* Claims n slots, one or two, without a time. Returns 0 where the ring is full; the loss is counted. */
+static __always_inline int claim_room(struct claim *claim, struct ring *ring, __u32 n)
+{
 	if (!ring)
 		return 0;
 	if (ring->head > ring->limit && !make_room(ring))
 		return 0;
 	claim->record = take_slots(ring, n);
 	*(volatile __u64 *)&claim->record->time_ns = 0;
+	return 1;
+}
+
+/* The same, and reads the clock. */
+static __always_inline int claim_slots(struct claim *claim, __u32 n)
+{
+	if (!claim_room(claim, own_ring(), n))
+		return 0;
 	claim->time_ns = bpf_ktime_get_ns();
 	return 1;
 }

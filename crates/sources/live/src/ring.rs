@@ -3,6 +3,7 @@
 //! The protocol is described in `bpf/ring.h`.
 
 use crate::Error;
+use crate::window::Window;
 use libbpf_rs::MapCore;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ptr::NonNull;
@@ -26,7 +27,7 @@ struct Slot {
 #[repr(C)]
 struct Ring {
     head: AtomicU64,
-    limit: u64,
+    limit: AtomicU64,
     lost: AtomicU64,
     lost_since_ns: AtomicU64,
     lost_total: AtomicU64,
@@ -52,7 +53,7 @@ pub(crate) struct Record {
 const GIVE_BACK: u64 = 256;
 
 /// Tags whose record is followed by a definition.
-const DEFINED_TAGS: [u8; 2] = [TimerArm::TAG, ExpireBegin::TAG];
+pub(crate) const DEFINED_TAGS: [u8; 2] = [TimerArm::TAG, ExpireBegin::TAG];
 
 /// All CPUs' rings.
 pub(crate) struct Rings {
@@ -68,11 +69,7 @@ pub(crate) const fn ring_bytes(slots_shift: u32) -> usize {
 }
 
 impl Rings {
-    pub(crate) fn map(
-        rings: &impl MapCore,
-        cpus: usize,
-        slots_shift: u32,
-    ) -> Result<Self, Error> {
+    pub(crate) fn map(rings: &impl MapCore, cpus: usize, slots_shift: u32) -> Result<Self, Error> {
         let memory = Mapping::of(rings, cpus * ring_bytes(slots_shift))?;
         Ok(Self { memory, cpus, slots_shift })
     }
@@ -139,6 +136,24 @@ impl Rings {
         at as usize & ((1 << self.slots_shift) - 1)
     }
 
+    /// From now on the newest records take the place of the oldest. Before the programs run.
+    pub(crate) fn overwrite(&mut self) {
+        for cpu in 0..self.cpus {
+            self.ring(cpu).limit.store(u64::MAX, Ordering::Relaxed);
+        }
+    }
+
+    /// Hands what an overwriting ring holds to `take`, each CPU in its order, once nothing writes any
+    /// more. Returns for each CPU whether older records had been there.
+    pub(crate) fn recover(&self, mut take: impl FnMut(Record, Option<Record>)) -> Vec<bool> {
+        let recover = |cpu| {
+            let head = self.ring(cpu).head.load(Ordering::Acquire);
+            let read = |place| self.slot(cpu, place).read(cpu);
+            Window { slots_shift: self.slots_shift, head }.read(read, &mut take)
+        };
+        (0..self.cpus).map(recover).collect()
+    }
+
     fn ring(&self, cpu: usize) -> &Ring {
         assert!(cpu < self.cpus);
         // SAFETY: the mapping holds `cpus` rings of this size, which is a multiple of their
@@ -190,8 +205,8 @@ impl Slot {
 }
 
 /// Memory shared with a BPF map.
-struct Mapping {
-    start: NonNull<core::ffi::c_void>,
+pub(crate) struct Mapping {
+    pub(crate) start: NonNull<core::ffi::c_void>,
     bytes: usize,
 }
 
@@ -199,7 +214,7 @@ struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    fn of(map: &impl MapCore, bytes: usize) -> Result<Self, Error> {
+    pub(crate) fn of(map: &impl MapCore, bytes: usize) -> Result<Self, Error> {
         let bytes = bytes.next_multiple_of(rustix::param::page_size());
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.

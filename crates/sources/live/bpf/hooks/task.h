@@ -12,6 +12,9 @@ struct {
 /* Watch every process that this one starts, and those that they start; 0 for none. */
 const volatile __u32 watch_children_of = 0;
 
+/* What is told of who is watched that way. */
+const volatile __u8 watched_info = INFO_WATCHED | INFO_SYSCALLS;
+
 static __always_inline int emit_name(__u32 task, const char *name)
 {
 	__u64 comm[2] = {};
@@ -32,7 +35,7 @@ static __always_inline __u8 watch_flags(struct task_struct *task)
 		return 0;
 	parent = BPF_CORE_READ(task, real_parent, tgid);
 	if (parent == watch_children_of || bpf_map_lookup_elem(&watched, &parent)) {
-		__u8 value = INFO_WATCHED | INFO_SYSCALLS;
+		__u8 value = watched_info;
 
 		bpf_map_update_elem(&watched, &tgid, &value, BPF_ANY);
 		return value;
@@ -46,6 +49,8 @@ int on_sched_wakeup_new(__u64 *ctx)
 	struct task_struct *task = (void *)ARGUMENT(0);
 	__u8 flags = watch_flags(task) | (task->flags & PF_KTHREAD ? INFO_KERNEL : 0);
 
+	if (flags & INFO_WATCHED)
+		watch_lateness(task->pid);
 	emit_name(task->pid, task->comm);
 	emit_of(task->pid, TAG_TASK_INFO, flags, 0, task->tgid);
 	return emit(TAG_WOKEN_NEW, 0, 0, task->pid, halves(task_cpu(task), task->prio));
