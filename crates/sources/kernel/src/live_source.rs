@@ -49,7 +49,8 @@ pub trait LiveSource: Source {
     /// The name under which recordings keep it: `live-…`.
     fn name(&self) -> &'static str;
 
-    /// Events that this kernel does not have, as it calls them.
+    /// Events that this kernel does not have or that a flight recorder leaves out, as the kernel calls
+    /// them.
     fn missing(&self) -> &[String];
 
     /// The kernel's buffer, in bytes for each CPU.
