@@ -37,7 +37,8 @@ pub struct Manifest {
     pub clock: String,
     /// Settings of the machine that matter for timing, by name.
     pub settings: BTreeMap<String, String>,
-    /// What the source could not show: tracepoints that this kernel lacks, one sentence each.
+    /// What the source could not show: tracepoints that this kernel lacks or that were left out, one
+    /// sentence each.
     pub missing: Vec<String>,
     /// Anything else that a reader should be told, one sentence each.
     pub notes: Vec<String>,

@@ -10,6 +10,16 @@ use tardy_model::event::{Priority, Switch, TaskInfo, TaskState, TimerMode, Vecto
 /// The record that follows a timer's event; never leaves this crate.
 const TAG_TIMER_DEFINITION: u8 = 0xf0;
 
+/// Slots of a ring that are kept for claims which interrupt each other: two slots for each of the
+/// contexts that a CPU nests (a task, a softirq, an interrupt, an NMI), twice over.
+const RESERVED_SLOTS: u32 = 16;
+
+/// Places of threads whose lateness a flight recorder looks at.
+const DUES: u32 = 1 << 16;
+
+/// In the flags of a flight recorder's expiry; never leaves this crate.
+const EXPIRY_SAME_LOOP: u32 = 0x80;
+
 /// Threads and processes whose system calls can be watched at once.
 const WATCHED_MAX: u32 = 16_384;
 
@@ -53,6 +63,9 @@ fn model_header() -> String {
     define("TAG_TIMER_DEFINITION", TAG_TIMER_DEFINITION.into());
     define("DEFINITION_TIMER_LIST", 1);
     define("WATCHED_MAX", WATCHED_MAX);
+    define("RESERVED_SLOTS", RESERVED_SLOTS);
+    define("DUES", DUES);
+    define("EXPIRY_SAME_LOOP", EXPIRY_SAME_LOOP);
     define("IRQ_VECTOR", 1);
     define("MODE_REL", TimerMode::REL.into());
     define("MODE_SOFT", TimerMode::SOFT.into());

@@ -95,7 +95,7 @@ fn missing(manifest: &Manifest) -> Vec<String> {
     match manifest.missing.as_slice() {
         [] => Vec::new(),
         missing if manifest.recorded_by().starts_with("live-") => vec![format!(
-            "not recorded, because the kernel has no such event: {}",
+            "not recorded, because the kernel has no such event or a flight recorder does without: {}",
             missing.join(", ")
         )],
         missing => missing.to_vec(),

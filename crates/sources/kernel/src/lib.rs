@@ -28,7 +28,7 @@ pub use clock::{ClockOffsets, Clocks, monotonic_ns, tick_ns};
 pub use definitions::Definitions;
 pub use idle::IdleStates;
 pub use interrupts::Interrupts;
-pub use live_source::{LiveSource, Options};
+pub use live_source::{Exceeded, LiveSource, Options};
 pub use merge::{HELD_EVENTS_MAX, Merge};
 pub use symbols::Symbols;
 pub use tasks::{Roles, own_thread_is, tasks_now};

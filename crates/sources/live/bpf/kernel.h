@@ -36,6 +36,7 @@ struct task_struct {
 	int tgid;
 	int prio;
 	int normal_prio;
+	int on_cpu;
 	char comm[16];
 	struct task_struct *real_parent;
 	unsigned int __state;
@@ -44,6 +45,10 @@ struct task_struct {
 /* Before Linux 5.14 the field had this name and type. */
 struct task_struct___before_5_14 {
 	volatile long state;
+};
+
+struct timespec64 {
+	__s64 tv_sec;
 };
 
 struct thread_info {

@@ -6,6 +6,7 @@
 #include <bpf/bpf_core_read.h>
 #include "model.h" /* generated from the event model: tags, states, flags */
 #include "ring.h"
+#include "flight.h"
 
 #include "hooks/hrtimer.h"
 #include "hooks/timer_list.h"
@@ -19,5 +20,6 @@
 #include "hooks/fault.h"
 #include "hooks/signal.h"
 #include "hooks/work.h"
+#include "hooks/flight.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

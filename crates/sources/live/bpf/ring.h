@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * A ring of 32-byte records per CPU, in memory that the recorder maps. Writing a record is a claim
- * (one compare-and-swap, contended only by interrupts of the same CPU), the record's stores, and a
- * publishing store of its time: no lock, no wakeup of the reader, no copy.
+ * (one atomic addition: only interrupts of the same CPU come between), the record's stores, and a
+ * publishing store of its time: no lock, no loop, no wakeup of the reader, no copy. What runs here
+ * makes late whom it watches, so every instruction counts.
  *
- * A slot whose time is 0 is claimed but not written yet; the reader stops at it. The reader zeroes
- * the time of what it has read before it gives the slot back.
+ * A record of two slots has them side by side: the ring ends with one slot more than its size, into
+ * which the second half of a record in the last one goes. The first slot is left out that time.
+ *
+ * There are two ways to use a ring.
+ *
+ * A stream: the reader takes what is published, zeroes its time, and gives the slots back. A slot
+ * whose time is 0 is claimed but not written yet; the reader stops at it. Whether there is room is
+ * asked before the claim. An interrupt between the two may take the room that was seen, so some slots
+ * are kept in reserve: for the claim itself, a loss, and one claim of each context that a CPU nests.
+ *
+ * A flight recorder: nobody reads, and there is room without end (`limit`), so that the newest takes
+ * the place of the oldest. A claim zeroes its slot's time at once: the reader, who comes when the
+ * programs are detached, sees no mixture of two records, even where one of them had not ended.
  *
  * The claim comes before the clock is read. So when the reader finds a CPU's ring empty at T, every
  * record of that CPU that comes later has a time after T, and what is older can be released in
@@ -16,65 +28,51 @@
 
 struct record {
 	__u64 time_ns;
-	__u32 task;
-	__u16 cpu;
-	__u8 tag;
-	__u8 flags;
+	/* The task in 32 bits, 16 bits of nothing (the ring tells the CPU), the tag, the flags. */
+	__u64 what;
 	__u64 a;
-	__u32 b;
-	__u32 c;
+	/* Two numbers of 32 bits, the lower half first. */
+	__u64 bc;
 };
 
 struct ring {
-	/* Written here: records claimed since the start. */
+	/* Written here: slots claimed since the start. */
 	__u64 head;
+	/* Up to where the reader is known to have made room; 0 while a loss is to be told of. */
+	__u64 limit;
 	/* Records dropped since the last one written, and the time of the first of them. */
 	__u64 lost;
 	__u64 lost_since_ns;
 	/* Records dropped since the start. */
 	__u64 lost_total;
-	__u64 pad0[4];
-	/* Written by the reader: records given back since the start. */
+	/* For a flight recorder: the clock that the last expiry loop went by; whose timer it expired last,
+	   until he is woken, and where that is told. */
+	__u64 loop_ns;
+	__u32 sleeper;
+	__u32 sleeper_at;
+	__u64 pad0;
+	/* Written by the reader: slots given back since the start. */
 	__u64 tail;
 	__u64 pad1[7];
+	/* Then the slots. */
 };
 
-/* Set by the loader, as are the sizes of both maps, which follow from it. */
-const volatile __u32 slots_shift = 16;
+/* Set by the loader, as is the size of the map's values, which follows from it. */
+const volatile __u32 slots_mask = 63;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ring);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct ring) + 65 * sizeof(struct record));
 } rings SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct record);
-} slots SEC(".maps");
-
-/* A claim: where its records go and the time they all carry. */
+/* A claim: where its first record goes, and the time that it carries. */
 struct claim {
+	struct record *record;
 	__u64 time_ns;
-	__u64 at;
-	__u32 cpu;
 };
-
-/* An interrupt may win the race for a slot this often in a row before the record counts as lost. */
-#define CLAIM_TRIES 4
-
-static __always_inline struct record *slot(const struct claim *claim, __u32 i)
-{
-	__u32 mask = (1U << slots_shift) - 1;
-	__u32 index = (claim->cpu << slots_shift) + ((__u32)(claim->at + i) & mask);
-
-	return bpf_map_lookup_elem(&slots, &index);
-}
 
 static __always_inline void publish(struct record *record, __u64 time_ns)
 {
@@ -88,89 +86,124 @@ static __always_inline void publish(struct record *record, __u64 time_ns)
 #endif
 }
 
-/*
- * Claims n slots. Where records were dropped since the last one written, a loss record goes in
- * first. Returns 0 where the ring is full; the loss is counted.
- */
-static __always_inline int claim_slots(struct claim *claim, __u32 n)
+static __always_inline __u64 both(__u32 low, __u32 high)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct ring *ring = bpf_map_lookup_elem(&rings, &cpu);
-	__u64 head, tail;
-	__u32 need;
-	int i;
-
-	if (!ring)
-		return 0;
-	claim->cpu = cpu;
-	for (i = 0; i < CLAIM_TRIES; i++) {
-		need = n + (ring->lost ? 1 : 0);
-		head = *(volatile __u64 *)&ring->head;
-		tail = *(volatile __u64 *)&ring->tail;
-		if (head + need - tail > (1U << slots_shift))
-			break;
-		if (__sync_val_compare_and_swap(&ring->head, head, head + need) != head)
-			continue;
-		claim->at = head;
-		claim->time_ns = bpf_ktime_get_ns();
-		if (need > n) {
-			struct record *loss = slot(claim, 0);
-
-			claim->at++;
-			if (!loss)
-				return 0;
-			loss->task = 0;
-			loss->cpu = cpu;
-			loss->tag = TAG_LOSS;
-			loss->flags = 0;
-			loss->a = ring->lost_since_ns;
-			loss->b = (__u32)__sync_lock_test_and_set(&ring->lost, 0);
-			loss->c = 0;
-			publish(loss, claim->time_ns);
-		}
-		return 1;
-	}
-	if (!__sync_fetch_and_add(&ring->lost, 1))
-		ring->lost_since_ns = bpf_ktime_get_ns();
-	__sync_fetch_and_add(&ring->lost_total, 1);
-	return 0;
-}
-
-/* The task that is current, by thread id. */
-static __always_inline __u32 current_task(void)
-{
-	return (__u32)bpf_get_current_pid_tgid();
-}
-
-/* Fills the i-th record of a claim and publishes it. */
-static __always_inline void put(const struct claim *claim, __u32 i, __u32 task, __u8 tag,
-				__u8 flags, __u64 a, __u32 b, __u32 c)
-{
-	struct record *record = slot(claim, i);
-
-	if (!record)
-		return;
-	record->task = task;
-	record->cpu = claim->cpu;
-	record->tag = tag;
-	record->flags = flags;
-	record->a = a;
-	record->b = b;
-	record->c = c;
-	publish(record, claim->time_ns);
-}
-
-/* One record about the current task: what most hooks write. */
-static __always_inline int emit(__u8 tag, __u8 flags, __u64 a, __u32 b, __u32 c)
-{
-	struct claim claim;
-
-	if (claim_slots(&claim, 1))
-		put(&claim, 0, current_task(), tag, flags, a, b, c);
-	return 0;
+	return (__u64)low | (__u64)high << 32;
 }
 
 static __always_inline __u32 halves(__u16 low, __u16 high)
 {
 	return (__u32)low | (__u32)high << 16;
+}
+
+static __always_inline __u64 what(__u32 task, __u8 tag, __u8 flags)
+{
+	return (__u64)task | (__u64)tag << 48 | (__u64)flags << 56;
+}
+
+/* The slots at the head, which are the caller's from now on. */
+static __always_inline struct record *take_slots(struct ring *ring, __u32 n)
+{
+	__u64 at = __sync_fetch_and_add(&ring->head, (__u64)n);
+
+	return (void *)(ring + 1) + (at & slots_mask) * sizeof(struct record);
+}
+
+/*
+ * The way of a claim that finds no room known. Looks at how far the reader is; where records were
+ * dropped since the last one written, a loss record goes in first. Returns 0 where the ring is full.
+ */
+static __noinline int make_room(struct ring *ring)
+{
+	__u64 limit = *(volatile __u64 *)&ring->tail + slots_mask + 1 - RESERVED_SLOTS;
+	__u64 lost;
+
+	if (ring->head > limit) {
+		ring->limit = 0;
+		if (!__sync_fetch_and_add(&ring->lost, 1))
+			ring->lost_since_ns = bpf_ktime_get_ns();
+		__sync_fetch_and_add(&ring->lost_total, 1);
+		return 0;
+	}
+	ring->limit = limit;
+	lost = __sync_lock_test_and_set(&ring->lost, 0);
+	if (lost) {
+		__u64 since_ns = ring->lost_since_ns;
+		struct record *record = take_slots(ring, 1);
+		__u64 time_ns = bpf_ktime_get_ns();
+
+		record->what = what(0, TAG_LOSS, 0);
+		record->a = since_ns;
+		record->bc = (__u32)lost;
+		publish(record, time_ns);
+	}
+	return 1;
+}
+
+/* The ring of this CPU. Programs are not moved to another while they run. */
+static __always_inline struct ring *own_ring(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&rings, &cpu);
+}
+
+/* Claims n slots, one or two, without a time. Returns 0 where the ring is full; the loss is counted. */
+static __always_inline int claim_room(struct claim *claim, struct ring *ring, __u32 n)
+{
+	if (!ring)
+		return 0;
+	if (ring->head > ring->limit && !make_room(ring))
+		return 0;
+	claim->record = take_slots(ring, n);
+	*(volatile __u64 *)&claim->record->time_ns = 0;
+	return 1;
+}
+
+/* The same, and reads the clock. */
+static __always_inline int claim_slots(struct claim *claim, __u32 n)
+{
+	if (!claim_room(claim, own_ring(), n))
+		return 0;
+	claim->time_ns = bpf_ktime_get_ns();
+	return 1;
+}
+
+/* Enumerators are looked up by name, whatever numbers they have here. */
+enum bpf_func_id___current {
+	BPF_FUNC_get_current_task_btf___current = 1,
+};
+
+/* The task that is current, by thread id. */
+static __always_inline __u32 current_task(void)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id___current,
+				       BPF_FUNC_get_current_task_btf___current))
+		return bpf_get_current_task_btf()->pid;
+	return (__u32)bpf_get_current_pid_tgid();
+}
+
+/* Fills the record of a claim and publishes it. */
+static __always_inline void put(const struct claim *claim, __u32 task, __u8 tag, __u8 flags,
+				__u64 a, __u64 bc)
+{
+	claim->record->what = what(task, tag, flags);
+	claim->record->a = a;
+	claim->record->bc = bc;
+	publish(claim->record, claim->time_ns);
+}
+
+/* One record about a task: what most hooks write about the current one. */
+static __always_inline int emit_of(__u32 task, __u8 tag, __u8 flags, __u64 a, __u64 bc)
+{
+	struct claim claim;
+
+	if (claim_slots(&claim, 1))
+		put(&claim, task, tag, flags, a, bc);
+	return 0;
+}
+
+static __always_inline int emit(__u8 tag, __u8 flags, __u64 a, __u32 b, __u32 c)
+{
+	return emit_of(current_task(), tag, flags, a, both(b, c));
 }

@@ -1,6 +1,7 @@
 //! Loads the programs that this kernel has tracepoints for, and attaches them.
 
-use crate::ring::Rings;
+use crate::flight::Flight;
+use crate::ring::{Rings, ring_bytes};
 use crate::{Error, Options, warnings};
 use libbpf_rs::btf::{Btf, ReferencesType, types};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -16,6 +17,7 @@ mod skeleton {
 
 pub(crate) struct Attached {
     pub(crate) rings: Rings,
+    pub(crate) flight: Option<Flight>,
     pub(crate) links: Vec<Link>,
     pub(crate) missing: Vec<String>,
 }
@@ -25,6 +27,33 @@ const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 /// Hooks that run at every system call and page fault of every thread: only where somebody is watched
 /// by them.
 const WATCHING_HOOKS: [&str; 3] = ["sys_enter", "sys_exit", "page_fault_user"];
+
+/// Hooks that a flight recorder does without, because they run between a timer and its sleeper, or at
+/// every system call.
+const HOOKS_WITHOUT_FLIGHT: [&str; 7] = [
+    "hrtimer_expire_exit",
+    "local_timer_entry",
+    "local_timer_exit",
+    "cpu_idle",
+    "sys_enter",
+    "sys_exit",
+    "page_fault_user",
+];
+
+/// How the programs are called that take the place of others in a flight recorder.
+const FLIGHT_PREFIX: &str = "fly_";
+
+/// Whether a program belongs to what is recorded, by its name and its hook.
+fn is_wanted(options: &Options, replaced: &[String], program: &str, hook: &str) -> bool {
+    let watches = options.watch_children || !options.watched_processes.is_empty();
+    match options.flight_over_ns {
+        None => !program.starts_with(FLIGHT_PREFIX) && (watches || !WATCHING_HOOKS.contains(&hook)),
+        Some(_) if program.starts_with(FLIGHT_PREFIX) => true,
+        Some(_) => {
+            !HOOKS_WITHOUT_FLIGHT.contains(&hook) && !replaced.iter().any(|other| other == hook)
+        }
+    }
+}
 
 pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Error> {
     // Before Linux 5.11 maps count as locked memory; where raising is not allowed loading will say.
@@ -42,33 +71,45 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
         .map_err(|error| Error::from_libbpf("to open the programs", &error))?;
 
     let rodata = open.maps.rodata_data.as_deref_mut().expect("the programs have constants");
-    rodata.slots_shift = slots_shift;
+    rodata.slots_mask = (1 << slots_shift) - 1;
     rodata.switch_passes_state = tracepoint_arguments(&btf, "sched_switch") == Some(4);
+    rodata.over_ns = options.flight_over_ns.unwrap_or(u64::MAX);
+    let watches = options.watch_children || !options.watched_processes.is_empty();
+    rodata.watches_realtime = options.flight_over_ns.is_some() && !watches;
+    let watched_info = watched_info(options);
+    rodata.watched_info = watched_info;
     if options.watch_children {
         rodata.watch_children_of = std::process::id();
     }
-    let slots = (cpus as u32) << slots_shift;
     let sized = open
         .maps
-        .slots
-        .set_max_entries(slots)
+        .rings
+        .set_value_size(ring_bytes(slots_shift) as u32)
         .and_then(|()| open.maps.rings.set_max_entries(cpus as u32));
     sized.map_err(|error| Error::from_libbpf("the rings' size", &error))?;
 
-    let watches = options.watch_children || !options.watched_processes.is_empty();
+    let replaced: Vec<String> = open
+        .open_object()
+        .progs()
+        .filter(|program| program.name().to_string_lossy().starts_with(FLIGHT_PREFIX))
+        .map(|program| tracepoint_of(&program.section().to_string_lossy()))
+        .collect();
     let mut missing = Vec::new();
     for mut program in open.open_object_mut().progs_mut() {
         let hook = tracepoint_of(&program.section().to_string_lossy());
-        let wanted = watches || !WATCHING_HOOKS.contains(&hook.as_str());
+        let wanted = is_wanted(options, &replaced, &program.name().to_string_lossy(), &hook);
         let there = tracepoint_arguments(&btf, &hook).is_some();
         if wanted && !there {
             missing.push(hook);
         }
         program.set_autoload(wanted && there);
     }
+    if options.flight_over_ns.is_some() {
+        missing.extend(HOOKS_WITHOUT_FLIGHT.map(str::to_owned));
+    }
 
     let loaded = open.load().map_err(|error| Error::from_libbpf("to load the programs", &error))?;
-    let flags = [TaskInfo::WATCHED | TaskInfo::SYSCALLS];
+    let flags = [watched_info];
     for process in &options.watched_processes {
         loaded
             .maps
@@ -76,7 +117,13 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
             .update(&process.to_ne_bytes(), &flags, MapFlags::ANY)
             .map_err(|error| Error::from_libbpf("to watch a process", &error))?;
     }
-    let rings = Rings::map(&loaded.maps.rings, &loaded.maps.slots, cpus, slots_shift)?;
+    let mut rings = Rings::map(&loaded.maps.rings, cpus, slots_shift)?;
+
+    let mut flight = None;
+    if options.flight_over_ns.is_some() {
+        rings.overwrite();
+        flight = Some(Flight::map(&loaded.maps.bss)?);
+    }
 
     // Links keep their programs, programs their maps: the object itself is not needed any more.
     let mut links = Vec::new();
@@ -89,7 +136,15 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
             .map_err(|error| Error::from_libbpf(&program.name().to_string_lossy(), &error))?;
         links.push(link);
     }
-    Ok(Attached { rings, links, missing })
+    Ok(Attached { rings, flight, links, missing })
+}
+
+/// What is told of threads that are watched.
+pub(crate) fn watched_info(options: &Options) -> u8 {
+    match options.flight_over_ns {
+        None => TaskInfo::WATCHED | TaskInfo::SYSCALLS,
+        Some(_) => TaskInfo::WATCHED,
+    }
 }
 
 /// `tp_btf/sched_switch` → `sched_switch`.

@@ -5,22 +5,29 @@
 //! what the rings hold now. [`LiveSource::stop`] detaches, and the batches that follow are the rest.
 //! What the kernel does not have is skipped and listed in [`LiveSource::missing`].
 //!
-//! The only crate here with `unsafe`: in `ring.rs`, for the memory shared with the kernel. The BPF
-//! side is in `bpf/`; start reading there at `ring.h`.
+//! With [`Options::flight_over_ns`] it is a flight recorder: programs of its own (`bpf/hooks/flight.h`)
+//! overwrite the oldest, and nothing is read before [`LiveSource::stop`].
+//!
+//! The only crate here with `unsafe`: in `ring.rs` and `flight.rs`, for the memory shared with the
+//! kernel. The BPF side is in `bpf/`; start reading there at `ring.h`.
 
 mod attach;
 mod error;
+mod flight;
 mod ring;
 mod translate;
 mod warnings;
+mod window;
 
 pub use error::Error;
-pub use tardy_kernel::{LiveSource, Options};
+pub use tardy_kernel::{Exceeded, LiveSource, Options};
 
+use flight::Flight;
 use ring::Rings;
+use std::fmt::Write as _;
 use tardy_kernel::{Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
-use tardy_model::event::TaskInfo;
-use tardy_model::{Batch, MarkReader, Source, SourceError, TaskId};
+use tardy_model::event::{Loss, TaskInfo};
+use tardy_model::{Batch, CpuId, Event, Kind, MarkReader, Source, SourceError, TaskId};
 use translate::Translator;
 
 /// Slots of a CPU's ring where nobody asks for more or less, as a power of two: 4 MB, a quarter of a
@@ -29,6 +36,9 @@ const SLOTS_SHIFT: u32 = 17;
 
 /// The least and the most of it: 32 KB and 128 MB.
 const SLOTS_SHIFTS: std::ops::RangeInclusive<u32> = 10..=22;
+
+/// How long a program that was detached may still run.
+const SETTLING: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// The running recorder.
 pub struct Live {
@@ -39,8 +49,24 @@ pub struct Live {
     merge: Merge,
     marks: Vec<MarkReader>,
     missing: Vec<String>,
+    roles: Roles,
+    start_ns: u64,
+    flight: Option<Flight>,
+    /// What a flight recorder held, in order, once it was stopped; and how far it reached.
+    landed: Option<Landed>,
     stopped: bool,
 }
+
+/// What a flight recorder held.
+#[derive(Debug, Default)]
+struct Landed {
+    events: std::vec::IntoIter<Event>,
+    /// Of each CPU that had any, from its first event to its last.
+    spans_ns: Vec<u64>,
+}
+
+/// Events of a flight recorder that are handed out in one batch.
+const LANDED_BATCH: usize = 1 << 16;
 
 impl Live {
     /// Loads the programs, attaches them, and reads who is there already.
@@ -61,11 +87,17 @@ impl Live {
         let attached = attach::attach(options, slots_shift)?;
         let mut roles = Roles::default();
         roles.threads.extend(options.own_threads.iter().map(|thread| (*thread, TaskInfo::OWN)));
-        let watched = TaskInfo::WATCHED | TaskInfo::SYSCALLS;
+        let watched = attach::watched_info(options);
         roles.processes.extend(options.watched_processes.iter().map(|process| (*process, watched)));
 
+        let mut flight = attached.flight;
         let mut merge = Merge::default();
         for event in tasks_now(start_ns, &roles) {
+            if let (Some(flight), Kind::TaskInfo(info)) = (&mut flight, event.kind())
+                && info.has(TaskInfo::WATCHED)
+            {
+                flight.watch(event.task.0);
+            }
             merge.push(event);
         }
         Ok(Self {
@@ -75,8 +107,53 @@ impl Live {
             merge,
             marks: Vec::new(),
             missing: attached.missing,
+            roles,
+            start_ns,
+            flight,
+            landed: None,
             stopped: false,
         })
+    }
+
+    /// Takes what a flight recorder holds, once nothing writes any more: who was there, what each CPU
+    /// did, and where older events had been.
+    fn land(&mut self, batch: &mut Batch) -> Landed {
+        let mut held: Vec<Event> = Vec::new();
+        let mut spans: Vec<Option<(u64, u64)>> = Vec::new();
+        let translator = &mut self.translator;
+        let overwritten = self.rings.recover(|record, definition| {
+            let from = held.len();
+            translator.flown(record, definition, batch, &mut held);
+            let cpu = usize::from(record.cpu);
+            spans.resize(spans.len().max(cpu + 1), None);
+            for event in &held[from..] {
+                let span = spans[cpu].get_or_insert((event.time_ns, event.time_ns));
+                *span = (span.0.min(event.time_ns), span.1.max(event.time_ns));
+            }
+        });
+        let first_ns = spans.iter().flatten().map(|span| span.0).min().unwrap_or(self.start_ns);
+        if let Some(exceeded) = self.flight.as_ref().and_then(Flight::exceeded) {
+            *self.roles.threads.entry(exceeded.task.0).or_default() |= TaskInfo::WATCHED;
+        }
+        // Those of the start first: who has gone since may be in the events.
+        let mut there = Vec::new();
+        self.merge.release(u64::MAX, &mut there);
+        there.extend(tasks_now(first_ns, &self.roles));
+        for event in &mut there {
+            event.time_ns = event.time_ns.min(first_ns);
+        }
+        for (cpu, span) in spans.iter().enumerate() {
+            if let (true, Some((from_ns, _))) = (overwritten[cpu], span) {
+                let loss = Loss { since_ns: self.start_ns, count: u32::MAX };
+                let cpu = CpuId(cpu as u16);
+                there.push(Event::new(*from_ns, cpu, TaskId::IDLE, Kind::Loss(loss)));
+            }
+        }
+        there.extend(held);
+        // A stable sort: who is there and what is lost come ahead of events of the same time.
+        there.sort_by_key(|event| event.time_ns);
+        let spans_ns = spans.iter().flatten().map(|span| span.1 - span.0).collect();
+        Landed { events: there.into_iter(), spans_ns }
     }
 
     /// Events that the kernel side has dropped so far, on all CPUs.
@@ -91,6 +168,26 @@ fn slots_shift(bytes: u64) -> Result<u32, Error> {
         .checked_ilog2()
         .filter(|shift| SLOTS_SHIFTS.contains(shift))
         .ok_or(Error::BufferSize { bytes })
+}
+
+impl Live {
+    fn flight_note(&self, flight: &Flight) -> String {
+        let spans_ns = self.landed.as_ref().map_or(&[][..], |landed| &landed.spans_ns);
+        let seconds = |ns: Option<&u64>| ns.copied().unwrap_or(0) as f64 / 1e9;
+        let mut note = format!(
+            "the kernel's buffers held the last {:.3} s (the CPU that did most) to {:.3} s (least)",
+            seconds(spans_ns.iter().min()),
+            seconds(spans_ns.iter().max()),
+        );
+        if flight.crowded_out() > 0 {
+            let _ = write!(
+                note,
+                "; {} threads were not watched for their lateness: others' ids end alike",
+                flight.crowded_out()
+            );
+        }
+        note
+    }
 }
 
 impl LiveSource for Live {
@@ -121,9 +218,17 @@ impl LiveSource for Live {
         self.merge.late()
     }
 
+    fn exceeded(&self) -> Option<Exceeded> {
+        self.flight.as_ref()?.exceeded()
+    }
+
     fn stop(&mut self) -> Result<(), SourceError> {
         // Detaches the programs.
         self.links.clear();
+        if self.flight.is_some() && !self.stopped {
+            // One may still be in the middle of a record: they run for microseconds.
+            std::thread::sleep(SETTLING);
+        }
         self.stopped = true;
         Ok(())
     }
@@ -135,13 +240,25 @@ impl LiveSource for Live {
                 "{late} events came after their place in time; theirs was moved forward"
             )),
         };
-        self.translator.symbols().note().into_iter().chain(late).collect()
+        let flight = self.flight.as_ref().map(|flight| self.flight_note(flight));
+        self.translator.symbols().note().into_iter().chain(late).chain(flight).collect()
     }
 }
 
 impl Source for Live {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, SourceError> {
         let stopped = self.stopped;
+        if self.flight.is_some() {
+            if !stopped {
+                return Ok(true);
+            }
+            if self.landed.is_none() {
+                self.landed = Some(self.land(batch));
+            }
+            let landed = self.landed.get_or_insert_default();
+            batch.events.extend(landed.events.by_ref().take(LANDED_BATCH));
+            return Ok(landed.events.len() > 0);
+        }
         let now_ns = monotonic_ns();
         let mut complete = true;
         for marks in &mut self.marks {

@@ -3,10 +3,11 @@
 //! The protocol is described in `bpf/ring.h`.
 
 use crate::Error;
+use crate::window::Window;
 use libbpf_rs::MapCore;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use tardy_model::event::{ExpireBegin, Loss, TimerArm};
 use tardy_model::{CpuId, Event, Kind, TaskId};
 
@@ -15,21 +16,22 @@ use tardy_model::{CpuId, Event, Kind, TaskId};
 #[repr(C)]
 struct Slot {
     time_ns: AtomicU64,
-    task: AtomicU32,
-    cpu_tag_flags: AtomicU32,
+    /// Task, CPU (which the ring tells too), tag and flags, the lowest bits first.
+    what: AtomicU64,
     a: AtomicU64,
-    b: AtomicU32,
-    c: AtomicU32,
+    /// Two numbers of 32 bits, the lower half first.
+    bc: AtomicU64,
 }
 
-/// One CPU's control block, as `struct ring` in `bpf/ring.h`.
+/// One CPU's control block, as `struct ring` in `bpf/ring.h`; its slots follow it.
 #[repr(C)]
 struct Ring {
     head: AtomicU64,
+    limit: AtomicU64,
     lost: AtomicU64,
     lost_since_ns: AtomicU64,
     lost_total: AtomicU64,
-    pad0: [u64; 4],
+    pad0: [u64; 3],
     tail: AtomicU64,
     pad1: [u64; 7],
 }
@@ -47,30 +49,29 @@ pub(crate) struct Record {
     pub(crate) c: u32,
 }
 
+/// Slots are given back to the kernel side at least this often while a ring is read.
+const GIVE_BACK: u64 = 256;
+
 /// Tags whose record is followed by a definition.
-const DEFINED_TAGS: [u8; 2] = [TimerArm::TAG, ExpireBegin::TAG];
+pub(crate) const DEFINED_TAGS: [u8; 2] = [TimerArm::TAG, ExpireBegin::TAG];
 
 /// All CPUs' rings.
 pub(crate) struct Rings {
-    control: Mapping,
-    slots: Mapping,
+    memory: Mapping,
     cpus: usize,
     slots_shift: u32,
 }
 
+/// Bytes of one CPU's ring: its control block, its slots, and one more for a record of two in the
+/// last one.
+pub(crate) const fn ring_bytes(slots_shift: u32) -> usize {
+    size_of::<Ring>() + ((1 << slots_shift) + 1) * size_of::<Slot>()
+}
+
 impl Rings {
-    pub(crate) fn map(
-        rings: &impl MapCore,
-        slots: &impl MapCore,
-        cpus: usize,
-        slots_shift: u32,
-    ) -> Result<Self, Error> {
-        Ok(Self {
-            control: Mapping::of(rings, cpus * size_of::<Ring>())?,
-            slots: Mapping::of(slots, (cpus << slots_shift) * size_of::<Slot>())?,
-            cpus,
-            slots_shift,
-        })
+    pub(crate) fn map(rings: &impl MapCore, cpus: usize, slots_shift: u32) -> Result<Self, Error> {
+        let memory = Mapping::of(rings, cpus * ring_bytes(slots_shift))?;
+        Ok(Self { memory, cpus, slots_shift })
     }
 
     pub(crate) fn bytes_per_cpu(&self) -> u64 {
@@ -107,20 +108,21 @@ impl Rings {
             let head = ring.head.load(Ordering::Acquire);
             let mut tail = ring.tail.load(Ordering::Relaxed);
             while tail != head {
-                let Some(record) = self.slot(cpu, tail).take() else {
+                let at = self.place(tail);
+                let Some(record) = self.slot(cpu, at).take(cpu) else {
                     complete = false;
                     break;
                 };
-                tail += 1;
                 let mut definition = None;
                 if DEFINED_TAGS.contains(&record.tag) {
-                    // Published before its event, so it is there.
-                    definition = self.slot(cpu, tail).take();
-                    tail += 1;
+                    // Published by its event's time, so it is there.
+                    definition = self.slot(cpu, at + 1).take(cpu);
                 }
+                let before = tail;
+                tail += 1 + u64::from(definition.is_some());
                 take(record, definition);
                 // Give slots back in good time, not only at the end of a long drain.
-                if tail.is_multiple_of(256) {
+                if before / GIVE_BACK != tail / GIVE_BACK {
                     ring.tail.store(tail, Ordering::Release);
                 }
             }
@@ -129,49 +131,82 @@ impl Rings {
         complete
     }
 
-    fn ring(&self, cpu: usize) -> &Ring {
-        assert!(cpu < self.cpus);
-        // SAFETY: the mapping holds `cpus` rings (checked when it was made), lives as long as
-        // `self`, is aligned to a page, and every field is an atomic or never read.
-        unsafe { &*self.control.start.cast::<Ring>().as_ptr().add(cpu) }
+    /// Where the slot is that was the `at`-th to be claimed.
+    fn place(&self, at: u64) -> usize {
+        at as usize & ((1 << self.slots_shift) - 1)
     }
 
-    fn slot(&self, cpu: usize, at: u64) -> &Slot {
-        let mask = (1 << self.slots_shift) - 1;
-        let index = (cpu << self.slots_shift) + (at as usize & mask);
-        assert!(index < self.cpus << self.slots_shift);
-        // SAFETY: as in `ring`, for `cpus << slots_shift` slots.
-        unsafe { &*self.slots.start.cast::<Slot>().as_ptr().add(index) }
+    /// From now on the newest records take the place of the oldest. Before the programs run.
+    pub(crate) fn overwrite(&mut self) {
+        for cpu in 0..self.cpus {
+            self.ring(cpu).limit.store(u64::MAX, Ordering::Relaxed);
+        }
+    }
+
+    /// Hands what an overwriting ring holds to `take`, each CPU in its order, once nothing writes any
+    /// more. Returns for each CPU whether older records had been there.
+    pub(crate) fn recover(&self, mut take: impl FnMut(Record, Option<Record>)) -> Vec<bool> {
+        let recover = |cpu| {
+            let head = self.ring(cpu).head.load(Ordering::Acquire);
+            let read = |place| self.slot(cpu, place).read(cpu);
+            Window { slots_shift: self.slots_shift, head }.read(read, &mut take)
+        };
+        (0..self.cpus).map(recover).collect()
+    }
+
+    fn ring(&self, cpu: usize) -> &Ring {
+        assert!(cpu < self.cpus);
+        // SAFETY: the mapping holds `cpus` rings of this size, which is a multiple of their
+        // alignment (checked when it was made), lives as long as `self`, is aligned to a page, and
+        // every field is an atomic or never read.
+        unsafe {
+            &*self.memory.start.byte_add(cpu * ring_bytes(self.slots_shift)).cast::<Ring>().as_ptr()
+        }
+    }
+
+    /// The slot at `place` of a CPU; the one after the last is there too.
+    fn slot(&self, cpu: usize, place: usize) -> &Slot {
+        assert!(place <= 1 << self.slots_shift);
+        assert!(cpu < self.cpus);
+        let slots_from = cpu * ring_bytes(self.slots_shift) + size_of::<Ring>();
+        // SAFETY: as in `ring`, behind which there are `(1 << slots_shift) + 1` slots.
+        unsafe { &*self.memory.start.byte_add(slots_from).cast::<Slot>().as_ptr().add(place) }
     }
 }
 
 impl Slot {
     /// Copies the record out and marks the slot as not written; `None` where it is not written yet.
-    fn take(&self) -> Option<Record> {
+    fn take(&self, cpu: usize) -> Option<Record> {
+        let record = self.read(cpu)?;
+        self.time_ns.store(0, Ordering::Relaxed);
+        Some(record)
+    }
+
+    /// Copies the record out; `None` where it is not written yet.
+    fn read(&self, cpu: usize) -> Option<Record> {
         // Pairs with the publishing store of the kernel side, which is its last.
         let time_ns = self.time_ns.load(Ordering::Acquire);
         if time_ns == 0 {
             return None;
         }
-        let cpu_tag_flags = self.cpu_tag_flags.load(Ordering::Relaxed).to_le();
-        let record = Record {
+        let what = self.what.load(Ordering::Relaxed);
+        let bc = self.bc.load(Ordering::Relaxed);
+        Some(Record {
             time_ns,
-            task: self.task.load(Ordering::Relaxed),
-            cpu: cpu_tag_flags as u16,
-            tag: (cpu_tag_flags >> 16) as u8,
-            flags: (cpu_tag_flags >> 24) as u8,
+            task: what as u32,
+            cpu: cpu as u16,
+            tag: (what >> 48) as u8,
+            flags: (what >> 56) as u8,
             a: self.a.load(Ordering::Relaxed),
-            b: self.b.load(Ordering::Relaxed),
-            c: self.c.load(Ordering::Relaxed),
-        };
-        self.time_ns.store(0, Ordering::Relaxed);
-        Some(record)
+            b: bc as u32,
+            c: (bc >> 32) as u32,
+        })
     }
 }
 
 /// Memory shared with a BPF map.
-struct Mapping {
-    start: NonNull<core::ffi::c_void>,
+pub(crate) struct Mapping {
+    pub(crate) start: NonNull<core::ffi::c_void>,
     bytes: usize,
 }
 
@@ -179,7 +214,7 @@ struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    fn of(map: &impl MapCore, bytes: usize) -> Result<Self, Error> {
+    pub(crate) fn of(map: &impl MapCore, bytes: usize) -> Result<Self, Error> {
         let bytes = bytes.next_multiple_of(rustix::param::page_size());
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.

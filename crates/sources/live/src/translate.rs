@@ -5,12 +5,15 @@ use crate::ring::Record;
 use tardy_kernel::{Abi, Clocks, Definitions, IdleStates, Interrupts, Symbols};
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, SyscallEnter, TimerArm,
-    TimerCancel, WorkBegin, WorkEnd,
+    TimerCancel, Waking, WorkBegin, WorkEnd,
 };
-use tardy_model::{Batch, CpuId, Event, TaskId, TimerClass};
+use tardy_model::{Batch, CpuId, Event, Kind, TaskId, TimerClass};
 
 const DEFINITION_TIMER_LIST: u8 = 1;
 const IRQ_VECTOR: u8 = 1;
+
+/// In the flags of a flight recorder's expiry, as in `build.rs`: in the same loop as the one before.
+const EXPIRY_SAME_LOOP: u8 = 0x80;
 
 /// In the place of a system call's number: it was none, or is not known.
 const CALL_NONE: u32 = u32::MAX;
@@ -22,6 +25,8 @@ pub(crate) struct Translator {
     jiffies: Jiffies,
     idle_states: IdleStates,
     abi: Abi,
+    /// For a flight recorder, by CPU: the end of the last callback.
+    unended: Vec<Option<Event>>,
 }
 
 impl Translator {
@@ -33,6 +38,7 @@ impl Translator {
             jiffies: Jiffies::default(),
             idle_states: IdleStates::read(),
             abi: Abi::of_this_machine(),
+            unended: Vec::new(),
         }
     }
 
@@ -84,6 +90,47 @@ impl Translator {
             record.tag,
             payload,
         )
+    }
+
+    /// The events of a flight recorder's record: a sleeper's waking is in that of its timer, and the
+    /// end of a callback is not told. It counts up to the callback that the same loop runs next, and
+    /// otherwise for nothing: what is left of it is time of whom it interrupted.
+    pub(crate) fn flown(
+        &mut self,
+        mut record: Record,
+        definition: Option<Record>,
+        batch: &mut Batch,
+        events: &mut Vec<Event>,
+    ) {
+        let cpu = usize::from(record.cpu);
+        if cpu >= self.unended.len() {
+            self.unended.resize(cpu + 1, None);
+        }
+        let begins = record.tag == ExpireBegin::TAG;
+        let same_loop = begins && record.flags & EXPIRY_SAME_LOOP != 0;
+        if let Some(mut end) = self.unended[cpu].take() {
+            if same_loop {
+                end.time_ns = record.time_ns;
+            }
+            events.push(end);
+        }
+        if begins {
+            record.flags &= !EXPIRY_SAME_LOOP;
+        }
+        let event = self.event(record, definition, batch);
+        events.push(event);
+        let (Kind::ExpireBegin(begin), Some(definition)) = (event.kind(), definition) else {
+            return;
+        };
+        if definition.flags & DEFINITION_TIMER_LIST != 0 {
+            return;
+        }
+        let same_time = |kind| Event::new(event.time_ns, event.cpu, event.task, kind);
+        if definition.c != CALL_NONE {
+            let where_ = Payload { b: definition.task, c: definition.c, ..Payload::default() };
+            events.push(same_time(Kind::Waking(Waking::unpack(where_))));
+        }
+        self.unended[cpu] = Some(same_time(Kind::ExpireEnd(ExpireEnd { timer: begin.timer })));
     }
 
     fn define(
@@ -148,6 +195,7 @@ impl Jiffies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tardy_model::Prio;
 
     /// HZ = 250; jiffies become 1000 at 4,000,000,000 + 7.
     #[test]
@@ -169,5 +217,41 @@ mod tests {
         let expires = 0x1_0000_0002;
         let at = jiffies.expiry_ns(10_000_000, expires, 0xffff_ffff, 4_000_000);
         assert_eq!(at, 10_000_000 + 3 * 4_000_000);
+    }
+
+    fn record(time_ns: u64, tag: u8, flags: u8) -> Record {
+        Record { time_ns, task: 5, cpu: 0, tag, flags, a: 1, b: 0, c: 0 }
+    }
+
+    /// The definition of a sleeper's timer, who was woken on CPU 3 at priority 50.
+    fn sleeper(owner: u32) -> Record {
+        let c = 50 << 16 | 3;
+        let address = u64::from(owner);
+        Record { time_ns: 0x1000, task: owner, cpu: 0, tag: 0, flags: 0, a: address, b: 1, c }
+    }
+
+    /// A callback lasts until the next one of its loop; the last of a loop lasts for nothing.
+    #[test]
+    fn a_flight_recorders_expiries_tell_who_was_woken_and_when_they_end() {
+        let (mut translator, mut batch) = (Translator::new(), Batch::default());
+        let mut events = Vec::new();
+        let begin = ExpireBegin::TAG;
+        for (record, definition) in [
+            (record(10, begin, 0), Some(sleeper(7))),
+            (record(15, begin, EXPIRY_SAME_LOOP), Some(sleeper(8))),
+            (record(30, begin, 0), Some(Record { c: CALL_NONE, ..sleeper(9) })),
+            (record(40, IrqBegin::TAG, IRQ_VECTOR), None),
+        ] {
+            translator.flown(record, definition, &mut batch, &mut events);
+        }
+        let told: Vec<(u64, u8)> =
+            events.iter().map(|event| (event.time_ns, event.tag())).collect();
+        let (waking, end) = (Waking::TAG, ExpireEnd::TAG);
+        assert_eq!(told[..3], [(10, begin), (10, waking), (15, end)]);
+        assert_eq!(told[3..6], [(15, begin), (15, waking), (15, end)]);
+        assert_eq!(told[6..], [(30, begin), (30, end), (40, IrqBegin::TAG)], "nobody was woken");
+        let Kind::Waking(woken) = events[1].kind() else { panic!("{:?}", events[1]) };
+        let expected = Waking { target: TaskId(7), target_cpu: CpuId(3), prio: Prio(50) };
+        assert_eq!(woken, expected);
     }
 }

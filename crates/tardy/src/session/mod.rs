@@ -1,16 +1,18 @@
 //! A live recording beside whatever else runs: the best source that there is, a thread that moves
 //! its events to disk, and the end of both.
 
+mod flight;
 mod source;
 mod stream;
 
 use crate::failure::Failure;
+pub(crate) use flight::Late;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 pub(crate) use source::{name_parser, probe_host};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 pub(crate) use stream::{Consumer, Stream, StreamRequest};
@@ -19,9 +21,22 @@ use tardy_kernel::LiveSource;
 use tardy_model::{Batch, MarkReader};
 use tardy_recording::{Manifest, ManifestEnd, Options, Sealed, Writer};
 
-/// How often the source is asked for events. It bounds how much of the kernel's buffer fills up
-/// between two looks, and costs a wakeup each.
+/// How often the source is asked for events, where its buffer is small. It bounds how much of the
+/// buffer fills up between two looks, and costs a wakeup each.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// The most of it: what is read is on disk at least every 100 ms.
+const LOOK_EVERY_MAX: Duration = Duration::from_millis(50);
+
+/// Bytes of a CPU's buffer for which [`LOOK_EVERY`] is right: 30,000 events, of which a busy CPU may
+/// make a million a second.
+const BYTES_PER_LOOK: u64 = 1 << 20;
+
+/// How often a source with this buffer is asked.
+fn look_every(bytes_per_cpu: u64) -> Duration {
+    let looks = (bytes_per_cpu / BYTES_PER_LOOK).clamp(1, 5) as u32;
+    (LOOK_EVERY * looks).min(LOOK_EVERY_MAX)
+}
 
 /// The recorder's niceness, where that is allowed: its buffer must not overflow because the load
 /// that it records keeps it from running. It stays below every real-time thread.
@@ -39,6 +54,8 @@ pub(crate) struct Request {
     pub(crate) compress: bool,
     /// Only this source; `None` for the best.
     pub(crate) only: Option<String>,
+    /// Keep the newest events in the kernel's buffer until a watched thread is later than this.
+    pub(crate) flight_over_ns: Option<u64>,
 }
 
 /// A recording that runs.
@@ -46,6 +63,7 @@ pub(crate) struct Session {
     thread: JoinHandle<Result<Sealed, Failure>>,
     stop: Arc<AtomicBool>,
     events: Arc<AtomicU64>,
+    exceeded: Arc<OnceLock<Late>>,
     /// What was not to be had, a sentence each.
     pub(crate) notes: Vec<String>,
     pub(crate) folder: PathBuf,
@@ -62,14 +80,16 @@ impl Session {
         let folder = request.folder.clone();
         let facts = host.facts().clone();
         let (begun_in, begun) = mpsc::sync_channel(1);
+        let exceeded = Arc::new(OnceLock::new());
         let (stop_seen, counted) = (Arc::clone(&stop), Arc::clone(&events));
+        let late = Arc::clone(&exceeded);
         let thread = std::thread::Builder::new()
             .name("tardy-record".to_owned())
-            .spawn(move || record(request, &facts, &begun_in, &stop_seen, &counted))
+            .spawn(move || record(request, &facts, &begun_in, &stop_seen, &counted, &late))
             .map_err(|error| Failure::new(format!("cannot start the recording thread: {error}")))?;
         let died = || Failure::new("the recording thread ended before it began");
         let notes = begun.recv().map_err(|_| died())??;
-        Ok(Self { thread, stop, events, notes, folder })
+        Ok(Self { thread, stop, events, exceeded, notes, folder })
     }
 
     /// Events recorded so far.
@@ -77,15 +97,23 @@ impl Session {
         self.events.load(Ordering::Relaxed)
     }
 
-    /// Whether it has ended by itself: the disk is full, the kernel refuses.
+    /// Whether it has ended by itself: the disk is full, the kernel refuses, a flight recorder's bound
+    /// was exceeded.
     pub(crate) fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
     /// Ends the recording and seals it.
     pub(crate) fn end(self) -> Result<Sealed, Failure> {
+        Ok(self.end_flight()?.0)
+    }
+
+    /// Ends the recording and seals it; with who exceeded the bound of a flight recorder.
+    pub(crate) fn end_flight(self) -> Result<(Sealed, Option<Late>), Failure> {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().map_err(|_| Failure::new("the recording thread broke"))?
+        let broke = |_| Failure::new("the recording thread broke");
+        let sealed = self.thread.join().map_err(broke)??;
+        Ok((sealed, self.exceeded.get().cloned()))
     }
 }
 
@@ -95,6 +123,7 @@ fn record(
     begun: &mpsc::SyncSender<Begun>,
     stop: &AtomicBool,
     events: &AtomicU64,
+    exceeded: &OnceLock<Late>,
 ) -> Result<Sealed, Failure> {
     // Before the writer's thread is made, which inherits it.
     raise_own_niceness();
@@ -104,13 +133,15 @@ fn record(
         watched_processes: request.watched_processes,
         watch_children: request.watch_children,
         buffer_bytes_per_cpu: request.buffer_bytes_per_cpu,
+        flight_over_ns: request.flight_over_ns,
     };
     let started =
         source::start(&wanted, request.only.as_deref()).and_then(|(mut source, notes)| {
             for marks in request.marks {
                 source.follow(marks);
             }
-            let manifest = manifest(facts, &*source, &notes);
+            let mut manifest = manifest(facts, &*source, &notes);
+            manifest.notes.extend(request.flight_over_ns.map(flight::note));
             let options = Options { compress: request.compress, ..Options::default() };
             let writer = Writer::create_with(&request.folder, manifest, options)?;
             source.mark_own(writer.thread_id());
@@ -129,6 +160,17 @@ fn record(
         }
     };
 
+    let look_every = look_every(source.bytes_per_cpu());
+    let mut end = ManifestEnd::default();
+    if let Some(over_ns) = request.flight_over_ns {
+        let late = flight::wait(&*source, stop);
+        end.notes.push(flight::closing_note(over_ns, late.as_ref()));
+        if let Some(late) = late {
+            // Set once, here.
+            let _ = exceeded.set(late);
+        }
+        stop.store(true, Ordering::Relaxed);
+    }
     let mut batch = Batch::default();
     loop {
         let stopping = stop.load(Ordering::Relaxed);
@@ -144,10 +186,10 @@ fn record(
             break;
         }
         if idle || !stopping {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(look_every);
         }
     }
-    let end = ManifestEnd { notes: source.closing_notes(), ..ManifestEnd::default() };
+    end.notes.extend(source.closing_notes());
     Ok(writer.seal(end)?)
 }
 

@@ -15,16 +15,25 @@ struct Candidate {
     what: &'static str,
     /// What is lost by it, against the first one.
     lost: &'static str,
+    /// Whether it can be a flight recorder.
+    flies: bool,
     start: fn(&Options) -> Result<Box<dyn LiveSource>, SourceError>,
 }
 
 /// All there are, the best first. A new one is a line here.
 const CANDIDATES: &[Candidate] = &[
-    Candidate { name: "ebpf", what: "eBPF programs", lost: "nothing", start: start_ebpf },
+    Candidate {
+        name: "ebpf",
+        what: "eBPF programs",
+        lost: "nothing",
+        flies: true,
+        start: start_ebpf,
+    },
     Candidate {
         name: "tracefs",
         what: "The kernel's own trace buffer",
         lost: "which costs more per event and knows less of timers",
+        flies: false,
         start: |options| Ok(Box::new(Tracefs::start(options)?)),
     },
 ];
@@ -59,6 +68,9 @@ pub(super) fn start(
 ) -> Result<(Box<dyn LiveSource>, Vec<String>), Failure> {
     let mut refused = Vec::new();
     for candidate in CANDIDATES.iter().filter(|it| only.is_none_or(|only| only == it.name)) {
+        if options.flight_over_ns.is_some() && !candidate.flies {
+            continue;
+        }
         match (candidate.start)(options) {
             Ok(source) => {
                 let Candidate { name, lost, .. } = candidate;
@@ -67,6 +79,10 @@ pub(super) fn start(
             }
             Err(error) => refused.push(error.to_string()),
         }
+    }
+    if options.flight_over_ns.is_some() {
+        let why = if refused.is_empty() { "another source was asked for" } else { &refused[0] };
+        return Err(Failure::new(format!("--flight needs eBPF: {why}")));
     }
     Err(Failure::new(refused.join("; and ")))
 }

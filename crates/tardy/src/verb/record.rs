@@ -5,8 +5,9 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::session::{self, Request, Session};
+use crate::session::{self, Late, Request, Session};
 use clap::Args;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -22,6 +23,15 @@ pub(crate) struct Record {
     /// How long; without it until Ctrl-C, or until the command ends
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
+
+    /// Keep the newest events in the kernel's buffers, and write them once a watched thread runs late:
+    /// one of -p or CMD, or else any real-time thread of user space
+    #[arg(long, requires = "over")]
+    flight: bool,
+
+    /// How late is late, for --flight: 100us
+    #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns, requires = "flight")]
+    over: Option<u64>,
 
     /// The recording's folder [default: recordings/record-N]
     #[arg(short, long, value_name = "DIR")]
@@ -67,6 +77,9 @@ impl RecorderFlags {
     }
 }
 
+/// How often it is looked whether the recording is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 impl Record {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         for pid in &self.pid {
@@ -80,6 +93,7 @@ impl Record {
         let request = Request {
             watched_processes: self.pid.clone(),
             watch_children: !self.command.is_empty(),
+            flight_over_ns: self.over,
             ..self.recorder.request(folder)
         };
         let session = Session::begin(&host, request)
@@ -96,12 +110,12 @@ impl Record {
             }
         };
         self.wait(&session, &interrupt, child.as_mut())?;
-        let sealed = session.end()?;
+        let (sealed, late) = session.end_flight()?;
         if let Some(mut child) = child {
             end_command(&mut child)?;
         }
-        self.tell(&sealed)?;
-        Ok(Outcome::Fine)
+        self.tell(&sealed, late.as_ref())?;
+        Ok(if late.is_some() { Outcome::BoundExceeded } else { Outcome::Fine })
     }
 
     fn start_command(&self) -> Result<Option<Child>, Failure> {
@@ -131,16 +145,19 @@ impl Record {
             if over || ended || interrupt.is_asked() || session.has_ended() {
                 return Ok(());
             }
-            let words = format!("{} events to {}", session.events(), session.folder.display());
+            let words = match self.over {
+                None => format!("{} events to {}", session.events(), session.folder.display()),
+                Some(_) => "nobody was late yet".to_owned(),
+            };
             progress.show(elapsed, words);
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(LOOK_EVERY);
         }
     }
 
-    fn tell(&self, sealed: &Sealed) -> Result<(), Failure> {
+    fn tell(&self, sealed: &Sealed, late: Option<&Late>) -> Result<(), Failure> {
         let totals = &sealed.totals;
         if self.output.json {
-            let document = serde_json::json!({
+            let mut document = serde_json::json!({
                 "schema": "tardy.record/1",
                 "recording": sealed.dir,
                 "events": totals.events,
@@ -148,7 +165,23 @@ impl Record {
                 "span_ns": totals.last_ns.saturating_sub(totals.first_ns),
                 "bytes": totals.bytes,
             });
+            if self.flight {
+                document["exceeded"] = late.map_or(Value::Null, |late| {
+                    serde_json::json!({
+                        "task": late.name,
+                        "pid": late.exceeded.task.0,
+                        "cpu": late.exceeded.cpu.0,
+                        "due_ns": late.exceeded.due_ns,
+                        "late_ns": late.exceeded.late_ns(),
+                    })
+                });
+            }
             return output::write_json(&document, None);
+        }
+        match late {
+            Some(late) => println!("{late}"),
+            None if self.flight => println!("nobody was late"),
+            None => {}
         }
         println!(
             "{}: {} events, {} lost, {:.1} s, {:.1} MB",

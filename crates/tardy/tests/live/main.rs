@@ -9,6 +9,7 @@ mod balance;
 mod deferred;
 mod experiment;
 mod explained;
+mod flight;
 mod killed;
 mod left_behind;
 mod load;

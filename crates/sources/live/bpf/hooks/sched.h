@@ -49,21 +49,26 @@ int on_sched_waking(__u64 *ctx)
 	return emit(TAG_WAKING, 0, 0, task->pid, halves(task_cpu(task), task->prio));
 }
 
-SEC("tp_btf/sched_switch")
-int on_sched_switch(__u64 *ctx)
+static __always_inline void put_switch(const struct claim *claim, __u64 *ctx)
 {
 	bool preempted = ARGUMENT(0);
 	struct task_struct *prev = (void *)ARGUMENT(1);
 	struct task_struct *next = (void *)ARGUMENT(2);
 	__u32 state = switch_passes_state ? ARGUMENT(3) : task_state(prev);
+
+	/* A preempted task is runnable whatever state it was about to sleep in. */
+	put(claim, prev->pid, TAG_SWITCH,
+	    preempted ? SWITCH_PREEMPTED | STATE_RUNNING : state_code(state), 0,
+	    both(next->pid, halves(prev->prio, next->prio)));
+}
+
+SEC("tp_btf/sched_switch")
+int on_sched_switch(__u64 *ctx)
+{
 	struct claim claim;
 
-	if (!claim_slots(&claim, 1))
-		return 0;
-	/* A preempted task is runnable whatever state it was about to sleep in. */
-	put(&claim, 0, prev->pid, TAG_SWITCH,
-	    preempted ? SWITCH_PREEMPTED | STATE_RUNNING : state_code(state), 0, next->pid,
-	    halves(prev->prio, next->prio));
+	if (claim_slots(&claim, 1))
+		put_switch(&claim, ctx);
 	return 0;
 }
 

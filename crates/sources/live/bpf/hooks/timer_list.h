@@ -10,20 +10,14 @@ extern unsigned long CONFIG_HZ __kconfig __weak;
 static __always_inline void put_timer_list(const struct claim *claim, struct timer_list *timer,
 					   __u8 tag, __u32 slack_jiffies)
 {
-	struct record *definition = slot(claim, 1);
+	struct record *definition = claim->record + 1;
 
-	if (!definition)
-		return;
-	definition->task = 0;
-	definition->cpu = claim->cpu;
-	definition->tag = TAG_TIMER_DEFINITION;
-	definition->flags = DEFINITION_TIMER_LIST;
+	definition->time_ns = (__u64)timer->function | 1ULL << 63;
+	definition->what = what(0, TAG_TIMER_DEFINITION, DEFINITION_TIMER_LIST);
 	definition->a = (__u64)timer;
 	/* The low half is enough: the expiry is near it. */
-	definition->b = (__u32)bpf_jiffies64();
-	definition->c = (__u32)CONFIG_HZ;
-	publish(definition, (__u64)timer->function | 1ULL << 63);
-	put(claim, 0, current_task(), tag, MODE_SOFT, timer->expires, slack_jiffies, 0);
+	definition->bc = both((__u32)bpf_jiffies64(), (__u32)CONFIG_HZ);
+	put(claim, current_task(), tag, MODE_SOFT, timer->expires, slack_jiffies);
 }
 
 SEC("tp_btf/timer_start")

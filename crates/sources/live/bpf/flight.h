@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Who ran too late: what a flight recorder waits for. A watched thread has a place by its id, with the
+ * time from which its lateness counts: its timer's soft expiry, or its waking. Threads whose ids have
+ * the same low bits share one: the first that is watched has it.
+ */
+#pragma once
+
+struct due {
+	__u32 task;
+	__u32 pad;
+	/* 0 while it is not waited for. */
+	__u64 due_ns;
+};
+
+/* The first that exceeded the bound; the recorder looks at `state`. */
+struct exceeded {
+	/* 0 nobody yet, 1 is being written, 2 is written. */
+	__u64 state;
+	__u64 due_ns;
+	__u64 ran_ns;
+	__u32 task;
+	__u32 cpu;
+};
+
+struct flight {
+	struct exceeded exceeded;
+	struct due dues[DUES];
+};
+
+struct flight flight;
+
+/* Set by the loader. */
+const volatile __u64 over_ns = 0;
+
+/* Watch every thread of user space that has a real-time priority. */
+const volatile bool watches_realtime = false;
+
+/* MAX_RT_PRIO: what is below is of a real-time or deadline class. */
+#define REALTIME_PRIOS 100
+
+static __always_inline struct due *due_of(__u32 task)
+{
+	return &flight.dues[task & (DUES - 1)];
+}
+
+static __always_inline void watch_lateness(__u32 task)
+{
+	struct due *due = due_of(task);
+
+	if (!due->task)
+		due->task = task;
+}
+
+static __always_inline bool is_realtime(struct task_struct *task)
+{
+	return task->prio < REALTIME_PRIOS && !(task->flags & PF_KTHREAD);
+}
+
+/* Whether a task is on a CPU, so that it waits for none. */
+static __always_inline bool is_on_cpu(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->on_cpu) && task->on_cpu;
+}
+
+static __noinline int exceed(__u32 task, __u64 due_ns, __u64 ran_ns)
+{
+	struct exceeded *exceeded = &flight.exceeded;
+
+	if (__sync_val_compare_and_swap(&exceeded->state, 0, 1))
+		return 0;
+	exceeded->due_ns = due_ns;
+	exceeded->ran_ns = ran_ns;
+	exceeded->task = task;
+	exceeded->cpu = bpf_get_smp_processor_id();
+	__sync_lock_test_and_set(&exceeded->state, 2);
+	return 0;
+}
