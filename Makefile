@@ -36,6 +36,7 @@ test:
 	rustfmt --check $$(git ls-files '*.rs') # registries declare modules where cargo does not look
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo check -p tardy-timers --no-default-features --locked # the core: no clock, no I/O
+	cargo check -p tardy --no-default-features --locked # without eBPF
 	cargo test --workspace --locked -- --show-output # what was skipped, and why
 	scripts/test-python.sh
 

@@ -162,8 +162,8 @@ impl Known<'_> {
         if let Some(words) = self.panic() {
             let is_memory =
                 words.contains("deadlocked on memory") || words.contains("Out of memory");
-            let is_init =
-                words.contains("No working init") || words.contains("unable to mount root");
+            let is_init = ["No working init", "Unable to mount root", "Requested init"];
+            let is_init = is_init.iter().any(|mark| words.contains(mark));
             return match self.out_of_memory() {
                 _ if is_memory => Why::OutOfMemory(words),
                 // The first process is among those that it may end.
@@ -217,9 +217,13 @@ impl Known<'_> {
 
     fn broken(&self, why: Why) -> Fate {
         let lines = self.console.lines().map(str::trim_end).filter(|line| !line.is_empty());
-        let mut console: Vec<String> =
-            lines.rev().take(LINES).map(|line| line.chars().take(LINE_MAX).collect()).collect();
-        console.reverse();
+        let lines: Vec<&str> = lines.collect();
+        // What follows a panic is its stack, as long as it may be.
+        let panic = lines.iter().rposition(|line| line.contains("Kernel panic"));
+        let last = lines.len().saturating_sub(LINES);
+        let from = panic.map_or(last, |panic| panic.saturating_sub(LINES / 2).min(last));
+        let told = lines.iter().skip(from).take(LINES);
+        let console = told.map(|line| line.chars().take(LINE_MAX).collect()).collect();
         Fate::Broken(Broken { why, console })
     }
 }
@@ -271,8 +275,12 @@ mod tests {
             Why::Panic("sysrq triggered crash".into())
         );
 
-        let init = "Kernel panic - not syncing: No working init found.  Try passing init= option.";
-        assert!(matches!(why(&Known { console: init, is_up: false, ..UP }), Why::NoInit(_)));
+        for words in
+            ["No working init found.", "VFS: Unable to mount root fs on unknown-block(0,0)"]
+        {
+            let init = format!("Kernel panic - not syncing: {words}");
+            assert!(matches!(why(&Known { console: &init, is_up: false, ..UP }), Why::NoInit(_)));
+        }
 
         let memory = "[ 3] Out of memory: Killed process 44 (eater) total-vm:9kB, anon-rss:8kB\n";
         let killed = Ended { status: None, signal: Some(9), ran_ns: 5 };
@@ -307,6 +315,10 @@ mod tests {
         let Fate::Broken(broken) = (Known { console: &console, ..UP }).fate() else { panic!() };
         assert_eq!(broken.console.len(), LINES);
         assert!(broken.console[LINES - 1].starts_with("line 99 "));
+        let console = format!("before\nKernel panic - not syncing: x\n{console}");
+        let Fate::Broken(broken) = (Known { console: &console, ..UP }).fate() else { panic!() };
+        assert_eq!(broken.console[..2], ["before", "Kernel panic - not syncing: x"]);
+        assert_eq!(broken.console.len(), LINES);
         assert!(broken.to_string().lines().all(|line| line.chars().count() <= LINE_MAX + 2));
     }
 }

@@ -53,6 +53,10 @@ pub(crate) struct GuestFlags {
     /// How long it may take to come up, here
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = arguments::duration)]
     pub(crate) boot_limit: Duration,
+
+    /// How long it may be silent, here; it tells that it lives once a second of its own time
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = arguments::duration)]
+    pub(crate) silence_limit: Duration,
 }
 
 /// What goes along into a guest besides its command's own program.
@@ -129,7 +133,8 @@ impl GuestFlags {
             links,
             command,
         };
-        let limits = Limits { boot: self.boot_limit, whole: self.limit, ..Limits::default() };
+        let limits =
+            Limits { boot: self.boot_limit, silence: self.silence_limit, whole: self.limit };
         Ok(Ready { kernel: self.kernel.clone(), guest, limits })
     }
 }
@@ -203,7 +208,8 @@ impl Ready {
 /// Where files go in the guest, and where they are here; and links there.
 type Programs = (Vec<(PathBuf, PathBuf)>, Vec<(PathBuf, PathBuf)>);
 
-/// The stock programs that a command needs.
+/// The stock programs that a command needs: Debian's, where they are in the cache, else those of this
+/// machine, where the guest is of its kind.
 fn programs(
     command: &[String],
     with: &[String],
@@ -214,11 +220,22 @@ fn programs(
     let tools = Tools::of(arch, cache);
     let first = command.first().into_iter().filter(|word| *word != "tardy");
     for name in first.chain(with) {
-        let name = if name == "sh" { "busybox" } else { name };
-        files.extend(tools.program(name)?);
-        if name == "busybox" {
-            let busybox = files.iter().map(|(to, _)| to).find(|to| to.ends_with("busybox"));
-            links.extend(busybox.map(|to| (PathBuf::from("/bin/sh"), to.clone())));
+        let is_shell = name == "sh" || name == "busybox";
+        let is_path = name.starts_with('/');
+        let own = (Arch::of_this_machine() == Some(arch))
+            .then(|| if is_path { Some(PathBuf::from(name)) } else { tardy_vm::on_path(name) });
+        match (tools.program(if is_shell { "busybox" } else { name }), own.flatten()) {
+            (Ok(found), _) => {
+                let program = found.first().filter(|_| is_shell).map(|(to, _)| to.clone());
+                links.extend(program.map(|to| (PathBuf::from("/bin/sh"), to)));
+                files.extend(found);
+            }
+            (Err(_), Some(own)) => {
+                files.extend(tardy_vm::libraries_of(&own, Path::new("/"))?);
+                let to = if is_path { own.clone() } else { Path::new("/bin").join(name) };
+                files.push((to, own));
+            }
+            (Err(error), None) => return Err(error.into()),
         }
     }
     Ok((files, links))

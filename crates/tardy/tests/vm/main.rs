@@ -1,6 +1,8 @@
 //! What there is for guests, through the command, as a user would ask. Needs no rights, no network.
 #![forbid(unsafe_code)]
 
+mod guests;
+
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
