@@ -11,6 +11,9 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+/// Figures are written to so many parts of their unit: a ratio's digits beyond are noise.
+const DIGITS: f64 = 1e4;
+
 /// The first line.
 const MARK: &str = "# tardy figures 1";
 
@@ -97,7 +100,8 @@ impl Truth {
         for row in &self.rows {
             let at = |name: &String| row.at.get(name).cloned().unwrap_or_default();
             let fixed = Column::ALL.map(|column| written(row.get(column)));
-            let figure = |name| written(row.figures.get(name));
+            let rounded = |value: &f64| (value * DIGITS).round() / DIGITS;
+            let figure = |name| written(row.figures.get(name).map(rounded));
             let cells = [row.condition.clone()]
                 .into_iter()
                 .chain(self.parameters.iter().map(at))

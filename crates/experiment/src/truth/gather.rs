@@ -49,7 +49,11 @@ fn head(results: &Results) -> Vec<(String, String)> {
         ("architecture", results.architecture.clone()),
         ("cpus", results.cpus.to_string()),
         ("clock", results.clock.clone()),
-        ("date", begun.map(date::of_unix_s).unwrap_or_default()),
+        // A guest in counted time counts from a date of its own.
+        (
+            "date",
+            begun.filter(|_| results.guest.is_empty()).map(date::of_unix_s).unwrap_or_default(),
+        ),
     ];
     let told = told.into_iter().filter(|(_, value)| !value.is_empty());
     told.map(|(name, value)| (name.to_owned(), value)).collect()

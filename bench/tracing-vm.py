@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""What recording costs the thread that is measured, on a real PREEMPT_RT kernel in counted time.
+
+    bench/tracing-vm.py [--kernel small] [--loops 3000] [--storm 10] [--only WORD] [--seeds 1]
+
+Each row is a guest of its own (`tardy vm run`), in which N threads sleep for random 0-1 ms and
+`cyclictest -N -p98 -i1000` measures, while a tracer runs beside, or nothing. Time is a count of
+instructions, 2 ns each: no cache, no noise, so a difference of a row to "nothing" is what the
+tracer's instructions cost, and of the phases in which its own wakeups fall. A seed shifts the phases;
+with several, a row is the mean over them (of max: the largest).
+
+Columns: n wakeups of cyclictest; mean, p99 and max in ns; what is added to each beside "nothing";
+events recorded, and how many instructions more than with "nothing" the CPU executed for each,
+whoever executed them (the probes, the tracer's own process). rtla's timerlat measures by itself, in
+the kernel: its figures stand beside, nothing is added to them.
+
+Needs `make vm` (or QEMU, `tardy vm build`, `tardy vm fetch tools-x86_64`); no root. A row whose
+tracer does not run on this kernel is left out, with what it said. It prints, it does not judge.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from programs import TARDY, build
+
+INSTRUCTION_NS = 2
+# Tracers load their programs and symbols; nothing is measured meanwhile.
+SETTLE_SECONDS = 4
+HISTOGRAM_NS = 100_000
+
+TRACEFS = "/sys/kernel/tracing"
+GROUPS = "timer sched irq irq_vectors"
+
+# How a tracer begins (which must return), and how it ends and tells how many events it had.
+TARDY_ENDS = "kill -INT $T; wait $T; grep -o '[0-9]* events' /tmp/said"
+CONDITIONS = {
+    "nothing": (":", ":"),
+    "tardy record": ("tardy record --quiet -o /tmp/rec >/tmp/said & T=$!", TARDY_ENDS),
+    "tardy record --flight": (
+        "tardy record --flight --over 10ms --quiet -o /tmp/rec >/tmp/said & T=$!",
+        "kill -INT $T; wait $T",
+    ),
+    "tardy record, tracefs": (
+        "tardy record --source tracefs --quiet -o /tmp/rec >/tmp/said & T=$!",
+        TARDY_ENDS,
+    ),
+    "ftrace events on": (
+        f"for g in {GROUPS}; do echo 1 >{TRACEFS}/events/$g/enable; done",
+        f"echo 0 >{TRACEFS}/tracing_on; "
+        f"sed -n 's/^\\(entries\\|overrun\\): //p' {TRACEFS}/per_cpu/cpu0/stats |"
+        " { read a; read b; echo $((a+b)) events; }",
+    ),
+    "trace-cmd record": (
+        "trace-cmd record -q "
+        + " ".join(f"-e {group}" for group in GROUPS.split())
+        + " -o /tmp/trace.dat >/tmp/said 2>&1 & T=$!",
+        "kill -INT $T; wait $T; cat /tmp/said",
+    ),
+    "perf sched record": (
+        "perf sched record -q -o /tmp/perf.data -- sleep 1000 >/tmp/said 2>&1 & T=$!",
+        "kill -INT $T; wait $T; cat /tmp/said",
+    ),
+    "bpftrace": (
+        "bpftrace -e 'tracepoint:sched:sched_waking { @w[args->pid] = nsecs; } "
+        "tracepoint:sched:sched_switch /@w[args->next_pid]/ "
+        "{ @us = hist((nsecs - @w[args->next_pid]) / 1000); delete(@w[args->next_pid]); }' "
+        ">/tmp/said 2>&1 & T=$!",
+        "kill -INT $T; wait $T; tail -n 3 /tmp/said",
+    ),
+}
+RTLA = "rtla timerlat hist -q -c 0 -p 1000 -P f:98 -b 1 -E 1000 --no-irq -d {seconds}s"
+
+SCRIPT = """
+tardy load storm:{storm} --quiet & L=$!
+sleep 1
+{begin}
+sleep {settle}
+if [ -n "$T" ] && ! kill -0 $T 2>/dev/null; then cat /tmp/said; echo 'it did not stay'; exit 1; fi
+read up idle0 rest </proc/uptime; set -- $idle0; before="$up $idle0"
+cyclictest -q -N -p98 -i1000 -l{loops} -t1 -h{histogram} --histfile=/out/hist >/dev/null || exit 1
+read up idle1 rest </proc/uptime
+echo "idle $before $up $idle1"
+{end}
+kill -INT $L; wait
+"""
+
+
+def guest(args, seed, script, folder):
+    command = [TARDY, "vm", "run", "--no-record", "--quiet", "--kernel", args.kernel]
+    command += ["--seed", seed, "--memory", 2048, "-o", folder]
+    for program in "busybox cyclictest trace-cmd perf bpftrace rtla".split():
+        if program in script:
+            command += ["--with", program]
+    command += ["--", "busybox", "sh", "-c", script]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def figures(folder):
+    """(n, mean, p99, max) of cyclictest's histogram of ns."""
+    bins = []
+    for line in (folder / "hist").read_text().splitlines():
+        found = re.match(r"(\d+)\s+(\d+)$", line)
+        if found and int(found[2]):
+            bins.append((int(found[1]), int(found[2])))
+    n = sum(count for _, count in bins)
+    mean = sum(ns * count for ns, count in bins) / n
+    below, p99 = 0, 0
+    for ns, count in bins:
+        below += count
+        if below >= 0.99 * n:
+            p99 = ns
+            break
+    return n, mean, p99, bins[-1][0]
+
+
+def one(name, args, seed):
+    begin, end = CONDITIONS[name]
+    script = SCRIPT.format(
+        storm=args.storm,
+        begin=begin,
+        end=end,
+        settle=SETTLE_SECONDS,
+        loops=args.loops,
+        histogram=HISTOGRAM_NS,
+    )
+    folder = Path(tempfile.mkdtemp(prefix="tardy-bench-"))
+    try:
+        status, out, err = guest(args, seed, script, folder / "out")
+        if status or not (folder / "out/hist").exists():
+            said = " ".join((out + err).split())[-200:]
+            return {"left out": said or f"status {status}"}
+        n, mean, p99, largest = figures(folder / "out")
+        times = [float(word) for word in re.search(r"^idle (.*)$", out, re.M)[1].split()]
+        busy = (times[2] - times[0]) - (times[3] - times[1])
+        events = re.findall(r"(\d+) events", out)
+        return {
+            "n": n,
+            "mean": mean,
+            "p99": p99,
+            "max": largest,
+            "busy": busy,
+            "events": int(events[-1]) if events else None,
+        }
+    finally:
+        shutil.rmtree(folder)
+
+
+def rtla(args):
+    script = RTLA.format(seconds=args.loops // 1000)
+    script = f"tardy load storm:{args.storm} --quiet & L=$!; sleep 1; {script}; kill -INT $L; wait"
+    with tempfile.TemporaryDirectory(prefix="tardy-bench-") as folder:
+        status, out, err = guest(args, args.seeds[0], script, Path(folder) / "out")
+    told = {}
+    for name in ("count", "avg", "max"):
+        found = re.search(rf"^{name}:\s+(\d+)", out, re.M)
+        if status or not found:
+            return {"left out": " ".join((out + err).split())[-200:] or f"status {status}"}
+        told[name] = int(found[1])
+    return told
+
+
+def merged(rows):
+    bad = next((row for row in rows if "left out" in row), None)
+    if bad:
+        return bad
+    mean = lambda name: sum(row[name] for row in rows) / len(rows)
+    events = [row["events"] for row in rows]
+    return {
+        "n": sum(row["n"] for row in rows),
+        "mean": mean("mean"),
+        "p99": mean("p99"),
+        "max": max(row["max"] for row in rows),
+        "busy": mean("busy"),
+        "events": sum(events) / len(rows) if None not in events else None,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kernel", default="small")
+    parser.add_argument("--loops", type=int, default=3000)
+    parser.add_argument("--storm", type=int, default=10, help="threads")
+    parser.add_argument("--only", default="", help="rows whose name has this, and nothing")
+    parser.add_argument("--seeds", default="1", help="by commas")
+    args = parser.parse_args()
+    args.seeds = args.seeds.split(",")
+    build("tardy")
+
+    print(
+        f"{'tracer':22} {'n':>6} {'mean ns':>8} {'p99 ns':>8} {'max ns':>8} {'+mean':>7} {'+p99':>7}"
+        f" {'+max':>7} {'events':>9} {'instr/event':>11}"
+    )
+    bare = None
+    for name in CONDITIONS:
+        if bare and args.only not in name:
+            continue
+        row = merged([one(name, args, seed) for seed in args.seeds])
+        if "left out" in row:
+            print(f"{name:22} left out: {row['left out']}", flush=True)
+            continue
+        bare = bare or row
+        cells = f"{name:22} {row['n']:6,} {row['mean']:8,.0f} {row['p99']:8,.0f} {row['max']:8,}"
+        if row is not bare:
+            cells += "".join(f" {row[it] - bare[it]:+7,.0f}" for it in ("mean", "p99", "max"))
+            if row["events"]:
+                each = (row["busy"] - bare["busy"]) * 1e9 / INSTRUCTION_NS / row["events"]
+                # The tracer's seconds before the measurement hold events too.
+                share = args.loops / 1000 / (args.loops / 1000 + SETTLE_SECONDS)
+                cells += f" {row['events']:9,.0f} {each / share:11,.0f}"
+        print(cells, flush=True)
+    if args.only in "rtla timerlat":
+        row = rtla(args)
+        if "left out" in row:
+            print(f"{'rtla timerlat':22} left out: {row['left out']}")
+        else:
+            print(
+                f"{'rtla timerlat':22} {row['count']:6,} {row['avg'] * 1000:8,} {'':8}"
+                f" {row['max'] * 1000:8,} in whole µs, by itself"
+            )
+
+
+if __name__ == "__main__":
+    main()
