@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 use tardy_model::Kind;
-use tardy_model::event::{Priority, Switch, TaskInfo, TaskState, TimerMode, Vector};
+use tardy_model::event::{Priority, Switch, TaskInfo, TimerMode, Vector};
 
 /// The record that follows a timer's event; never leaves this crate.
 const TAG_TIMER_DEFINITION: u8 = 0xf0;
@@ -75,18 +75,6 @@ fn model_header() -> String {
     define("INFO_KERNEL", TaskInfo::KERNEL.into());
     define("INFO_WATCHED", TaskInfo::WATCHED.into());
     define("INFO_SYSCALLS", TaskInfo::SYSCALLS.into());
-    for (name, state) in [
-        ("RUNNING", TaskState::Running),
-        ("INTERRUPTIBLE", TaskState::Interruptible),
-        ("UNINTERRUPTIBLE", TaskState::Uninterruptible),
-        ("STOPPED", TaskState::Stopped),
-        ("DEAD", TaskState::Dead),
-        ("PARKED", TaskState::Parked),
-        ("IDLE", TaskState::Idle),
-        ("RT_LOCK", TaskState::RtLock),
-    ] {
-        define(&format!("STATE_{name}"), state as u32);
-    }
     header.push_str("#define VECTORS(hook)");
     for (number, name) in Vector::NAMES.iter().enumerate() {
         write!(header, " hook({name}, {number})").expect("a String takes every write");

@@ -60,7 +60,22 @@ static __always_inline bool is_realtime(struct task_struct *task)
 /* Whether a task is on a CPU, so that it waits for none. */
 static __always_inline bool is_on_cpu(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->on_cpu) && task->on_cpu;
+	if (bpf_core_field_exists(task->on_cpu))
+		return task->on_cpu;
+	/* A kernel for one CPU. */
+	return task == bpf_get_current_task_btf();
+}
+
+/*
+ * A thread that is on no CPU waits from `due_ns` on, until it is switched to. Who is on one gets no
+ * place in the queue, so that nothing needs to be looked at when a thread leaves its CPU.
+ */
+static __always_inline void begin_waiting(struct task_struct *task, __u32 pid, __u64 due_ns)
+{
+	struct due *due = due_of(pid);
+
+	if (due->task == pid && !due->due_ns && !is_on_cpu(task))
+		due->due_ns = due_ns;
 }
 
 static __noinline int exceed(__u32 task, __u64 due_ns, __u64 ran_ns)

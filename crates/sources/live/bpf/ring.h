@@ -45,12 +45,13 @@ struct ring {
 	__u64 lost_since_ns;
 	/* Records dropped since the start. */
 	__u64 lost_total;
-	/* For a flight recorder: the clock that the last expiry loop went by; whose timer it expired last,
-	   until he is woken, and where that is told. */
+	/* For a flight recorder: the clock that the last expiry loop went by; whose timer expired last,
+	   and the head after that was told; this CPU's hrtimer_clock_base of CLOCK_MONOTONIC for timers
+	   that expire in the interrupt, once one has. */
 	__u64 loop_ns;
 	__u32 sleeper;
-	__u32 sleeper_at;
-	__u64 pad0;
+	__u32 sleeper_head;
+	__u64 monotonic_base;
 	/* Written by the reader: slots given back since the start. */
 	__u64 tail;
 	__u64 pad1[7];
@@ -101,12 +102,16 @@ static __always_inline __u64 what(__u32 task, __u8 tag, __u8 flags)
 	return (__u64)task | (__u64)tag << 48 | (__u64)flags << 56;
 }
 
+/* The slot that was the `at`-th to be claimed. */
+static __always_inline struct record *slot_at(struct ring *ring, __u64 at)
+{
+	return (void *)(ring + 1) + (at & slots_mask) * sizeof(struct record);
+}
+
 /* The slots at the head, which are the caller's from now on. */
 static __always_inline struct record *take_slots(struct ring *ring, __u32 n)
 {
-	__u64 at = __sync_fetch_and_add(&ring->head, (__u64)n);
-
-	return (void *)(ring + 1) + (at & slots_mask) * sizeof(struct record);
+	return slot_at(ring, __sync_fetch_and_add(&ring->head, (__u64)n));
 }
 
 /*
@@ -160,7 +165,17 @@ static __always_inline int claim_room(struct claim *claim, struct ring *ring, __
 	return 1;
 }
 
-/* The same, and reads the clock. */
+/* Claims n slots of a ring that is overwritten, without a time; returns how many were before. */
+static __always_inline __u64 claim_oldest(struct claim *claim, struct ring *ring, __u32 n)
+{
+	__u64 at = __sync_fetch_and_add(&ring->head, (__u64)n);
+
+	claim->record = slot_at(ring, at);
+	*(volatile __u64 *)&claim->record->time_ns = 0;
+	return at;
+}
+
+/* Claims n slots, and reads the clock. */
 static __always_inline int claim_slots(struct claim *claim, __u32 n)
 {
 	if (!claim_room(claim, own_ring(), n))

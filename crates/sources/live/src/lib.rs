@@ -15,6 +15,7 @@ mod attach;
 mod error;
 mod flight;
 mod ring;
+mod state;
 mod translate;
 mod warnings;
 mod window;

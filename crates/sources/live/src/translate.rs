@@ -2,10 +2,11 @@
 //! get their ids, jiffies and other clocks become `CLOCK_MONOTONIC`.
 
 use crate::ring::Record;
+use crate::state;
 use tardy_kernel::{Abi, Clocks, Definitions, IdleStates, Interrupts, Symbols};
 use tardy_model::event::{
-    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, SyscallEnter, TimerArm,
-    TimerCancel, Waking, WorkBegin, WorkEnd,
+    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Switch, SyscallEnter,
+    TimerArm, TimerCancel, Waking, WorkBegin, WorkEnd,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId, TimerClass};
 
@@ -75,6 +76,13 @@ impl Translator {
             }
             IdleEnter::TAG if self.idle_states.is_without_choice() => {
                 payload.flags = IdleEnter::ONLY;
+            }
+            // A preempted task is runnable whatever state it was about to sleep in.
+            Switch::TAG => {
+                if record.flags & Switch::PREEMPTED == 0 {
+                    payload.flags |= state::of_bits(record.a) as u8;
+                }
+                payload.a = 0;
             }
             SyscallEnter::TAG => payload.flags = self.abi.call(record.b) as u8,
             WorkBegin::TAG | WorkEnd::TAG => {
@@ -151,6 +159,10 @@ impl Translator {
         payload.c = self.definitions.timer(address, function, owner, class, batch).0;
         match class {
             TimerClass::Hrtimer => {
+                // The slack took both numbers.
+                if record.c != 0 {
+                    payload.b = u32::MAX;
+                }
                 let offsets = self.clocks.at(record.time_ns);
                 payload.a = offsets.to_monotonic_ns(definition.b, record.a);
                 if record.tag == TimerArm::TAG && definition.c != CALL_NONE {
@@ -217,6 +229,17 @@ mod tests {
         let expires = 0x1_0000_0002;
         let at = jiffies.expiry_ns(10_000_000, expires, 0xffff_ffff, 4_000_000);
         assert_eq!(at, 10_000_000 + 3 * 4_000_000);
+    }
+
+    #[test]
+    fn a_slack_of_more_than_four_seconds_is_the_most_that_can_be_told() {
+        let (mut translator, mut batch) = (Translator::new(), Batch::default());
+        for (b, c, slack_ns) in [(50_000, 0, 50_000), (50_000, 1, u32::MAX)] {
+            let armed = Record { b, c, ..record(10, TimerArm::TAG, 0) };
+            let event = translator.event(armed, Some(sleeper(7)), &mut batch);
+            let Kind::TimerArm(armed) = event.kind() else { panic!("{event:?}") };
+            assert_eq!(armed.slack_ns, slack_ns);
+        }
     }
 
     fn record(time_ns: u64, tag: u8, flags: u8) -> Record {

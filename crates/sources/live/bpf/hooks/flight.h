@@ -18,19 +18,15 @@ int fly_hrtimer_start(__u64 *ctx)
 
 	if (is_sleeper(timer)) {
 		struct task_struct *task = bpf_get_current_task_btf();
-		struct due *due = due_of(task->pid);
 
 		if (watches_realtime && is_realtime(task))
 			watch_lateness(task->pid);
-		/* It runs, and asks anew. */
-		if (due->task == task->pid)
-			due->due_ns = 0;
 	}
 	return armed(ctx);
 }
 
 /* When a callback begins: as the loop has it, where this is its first. */
-static __always_inline __u64 begin_ns(struct ring *ring, __u64 *ctx, bool monotonic, __u8 *mode)
+static __always_inline __u64 begin_ns(struct ring *ring, __u64 *ctx, __u32 clock, __u8 *mode)
 {
 	__u64 now_ns;
 
@@ -43,7 +39,7 @@ static __always_inline __u64 begin_ns(struct ring *ring, __u64 *ctx, bool monoto
 		return bpf_ktime_get_ns();
 	}
 	ring->loop_ns = now_ns;
-	return monotonic ? now_ns : bpf_ktime_get_ns();
+	return clock == CLOCK_MONOTONIC ? now_ns : bpf_ktime_get_ns();
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
@@ -51,24 +47,28 @@ int fly_hrtimer_expire_entry(__u64 *ctx)
 {
 	struct hrtimer *timer = (void *)ARGUMENT(0);
 	struct ring *ring = own_ring();
-	__u32 clock = timer->base->clockid;
-	bool monotonic = clock == CLOCK_MONOTONIC;
-	__u32 owner = sleeper_of(timer);
-	__u8 mode = mode_of(timer);
+	__u64 base = (__u64)timer->base;
+	__u32 clock = CLOCK_MONOTONIC;
+	__u8 mode = timer->is_hard * MODE_HARD;
 	struct claim claim;
+	__u32 owner;
+	__u64 at;
 
-	if (!claim_room(&claim, ring, 2))
+	if (!ring)
 		return 0;
-	claim.time_ns = begin_ns(ring, ctx, monotonic, &mode);
-	put_hrtimer(&claim, timer, TAG_EXPIRE_BEGIN, mode, clock, owner, CALL_NONE);
-	ring->sleeper = owner;
-	ring->sleeper_at = (__u32)((void *)claim.record - (void *)(ring + 1)) / sizeof(struct record);
-	if (owner && monotonic) {
-		struct due *due = due_of(owner);
-
-		if (due->task == owner && !due->due_ns)
-			due->due_ns = timer->_softexpires;
+	/* What the base says is read through a pointer, so it is remembered. */
+	if (ring->monotonic_base != base) {
+		clock = timer->base->clockid;
+		mode |= timer->is_soft * MODE_SOFT;
+		if (clock == CLOCK_MONOTONIC && !timer->is_soft)
+			ring->monotonic_base = base;
 	}
+	owner = sleeper_of(timer);
+	at = claim_oldest(&claim, ring, 2);
+	ring->sleeper = owner;
+	ring->sleeper_head = at + 2;
+	claim.time_ns = begin_ns(ring, ctx, clock, &mode);
+	put_hrtimer(&claim, timer, TAG_EXPIRE_BEGIN, mode, clock, owner, CALL_NONE);
 	return 0;
 }
 
@@ -76,52 +76,53 @@ SEC("tp_btf/sched_waking")
 int fly_sched_waking(__u64 *ctx)
 {
 	struct task_struct *task = (void *)ARGUMENT(0);
+	struct ring *ring = own_ring();
 	__u32 pid = task->pid;
 	__u32 where = halves(task_cpu(task), task->prio);
-	struct ring *ring = own_ring();
 	struct claim claim;
-	struct due *due;
+	__u64 head;
 
-	if (ring && ring->sleeper == pid) {
-		struct record *expiry = (void *)(ring + 1) +
-					(ring->sleeper_at & (__u64)slots_mask) * sizeof(struct record);
+	if (!ring)
+		return 0;
+	head = *(volatile __u64 *)&ring->head;
+	/* With something told in between it may be another waking. */
+	if (ring->sleeper == pid && ring->sleeper_head == (__u32)head) {
+		struct record *expiry = slot_at(ring, head - 2);
+		__u32 *clock_and_where = (void *)&expiry[1].bc;
 
-		ring->sleeper = 0;
-		*((__u32 *)&expiry[1].bc + 1) = where;
+		clock_and_where[1] = where;
+		if (clock_and_where[0] == CLOCK_MONOTONIC)
+			begin_waiting(task, pid, expiry->a);
 		return 0;
 	}
-	if (!claim_room(&claim, ring, 1))
-		return 0;
+	claim_oldest(&claim, ring, 1);
 	claim.time_ns = bpf_ktime_get_ns();
 	put(&claim, current_task(), TAG_WAKING, 0, 0, both(pid, where));
 	if (watches_realtime && is_realtime(task))
 		watch_lateness(pid);
-	due = due_of(pid);
-	if (due->task == pid && !due->due_ns && !is_on_cpu(task))
-		due->due_ns = claim.time_ns;
+	begin_waiting(task, pid, claim.time_ns);
 	return 0;
 }
 
 SEC("tp_btf/sched_switch")
 int fly_sched_switch(__u64 *ctx)
 {
-	struct task_struct *prev = (void *)ARGUMENT(1);
 	struct task_struct *next = (void *)ARGUMENT(2);
-	struct due *due = due_of(prev->pid);
+	struct ring *ring = own_ring();
+	__u32 pid = next->pid;
+	struct due *due = due_of(pid);
 	struct claim claim;
 
-	if (!claim_slots(&claim, 1))
+	if (!ring)
 		return 0;
-	put_switch(&claim, ctx);
-	/* Woken before it had gone to sleep: it ran, so nobody waits for that any more. */
-	if (due->task == prev->pid)
-		due->due_ns = 0;
-	due = due_of(next->pid);
-	if (due->task == next->pid && due->due_ns) {
+	claim_oldest(&claim, ring, 1);
+	claim.time_ns = bpf_ktime_get_ns();
+	put_switch(&claim, ctx, (void *)ARGUMENT(1), next, pid);
+	if (due->task == pid && due->due_ns) {
 		__s64 late_ns = claim.time_ns - due->due_ns;
 
 		if (late_ns > (__s64)over_ns)
-			exceed(next->pid, due->due_ns, claim.time_ns);
+			exceed(pid, due->due_ns, claim.time_ns);
 		due->due_ns = 0;
 	}
 	return 0;

@@ -65,21 +65,19 @@ static __always_inline __u32 current_call(void)
 /*
  * The record of a timer is followed by its definition, which the recorder turns into an id: the
  * function in the place of the time, the owner in that of the task, the address, the clock, the
- * system call.
+ * system call. The slack takes both numbers of the record.
  */
 static __always_inline void put_hrtimer(const struct claim *claim, struct hrtimer *timer, __u8 tag,
 					__u8 mode, __u32 clock, __u32 owner, __u32 call)
 {
 	__s64 soft_ns = timer->_softexpires;
-	__s64 slack_ns = timer->node.expires - soft_ns;
 	struct record *definition = claim->record + 1;
 
 	definition->time_ns = (__u64)timer->function;
 	definition->what = what(owner, TAG_TIMER_DEFINITION, 0);
 	definition->a = (__u64)timer;
 	definition->bc = both(clock, call);
-	put(claim, current_task(), tag, mode, soft_ns,
-	    slack_ns > 0xffffffff ? 0xffffffff : (__u32)slack_ns);
+	put(claim, current_task(), tag, mode, soft_ns, timer->node.expires - soft_ns);
 }
 
 static __always_inline int armed(__u64 *ctx)

@@ -20,27 +20,6 @@ static __always_inline __u32 task_state(struct task_struct *task)
 	return ((struct task_struct___before_5_14 *)task)->state;
 }
 
-/* The kernel's state bits as the model's code (`TaskState`). */
-static __always_inline __u8 state_code(__u32 state)
-{
-	if (state == 0)
-		return STATE_RUNNING;
-	if (state & 0x1000)
-		return STATE_RT_LOCK;
-	/* TASK_IDLE is uninterruptible and does not count as load. */
-	if ((state & 0x402) == 0x402)
-		return STATE_IDLE;
-	if (state & 0x1)
-		return STATE_INTERRUPTIBLE;
-	if (state & 0x2)
-		return STATE_UNINTERRUPTIBLE;
-	if (state & 0xc)
-		return STATE_STOPPED;
-	if (state & 0x40)
-		return STATE_PARKED;
-	return STATE_DEAD;
-}
-
 SEC("tp_btf/sched_waking")
 int on_sched_waking(__u64 *ctx)
 {
@@ -49,26 +28,26 @@ int on_sched_waking(__u64 *ctx)
 	return emit(TAG_WAKING, 0, 0, task->pid, halves(task_cpu(task), task->prio));
 }
 
-static __always_inline void put_switch(const struct claim *claim, __u64 *ctx)
+/* The state is told in the kernel's bits. */
+static __always_inline void put_switch(const struct claim *claim, __u64 *ctx,
+				       struct task_struct *prev, struct task_struct *next,
+				       __u32 next_pid)
 {
 	bool preempted = ARGUMENT(0);
-	struct task_struct *prev = (void *)ARGUMENT(1);
-	struct task_struct *next = (void *)ARGUMENT(2);
 	__u32 state = switch_passes_state ? ARGUMENT(3) : task_state(prev);
 
-	/* A preempted task is runnable whatever state it was about to sleep in. */
-	put(claim, prev->pid, TAG_SWITCH,
-	    preempted ? SWITCH_PREEMPTED | STATE_RUNNING : state_code(state), 0,
-	    both(next->pid, halves(prev->prio, next->prio)));
+	put(claim, prev->pid, TAG_SWITCH, preempted ? SWITCH_PREEMPTED : 0, state,
+	    both(next_pid, halves(prev->prio, next->prio)));
 }
 
 SEC("tp_btf/sched_switch")
 int on_sched_switch(__u64 *ctx)
 {
+	struct task_struct *next = (void *)ARGUMENT(2);
 	struct claim claim;
 
 	if (claim_slots(&claim, 1))
-		put_switch(&claim, ctx);
+		put_switch(&claim, ctx, (void *)ARGUMENT(1), next, next->pid);
 	return 0;
 }
 
