@@ -21,7 +21,7 @@ pub(crate) fn schedule(conditions: &[usize], rounds: u32, seed: u64) -> Vec<Slot
     let mut order = conditions.to_vec();
     let mut slots = Vec::with_capacity(conditions.len() * rounds as usize);
     for round in 0..rounds {
-        random.shuffle(&mut order);
+        shuffle(&mut random, &mut order);
         for &condition in &order {
             slots.push(Slot { index: slots.len(), condition, round });
         }
@@ -29,9 +29,28 @@ pub(crate) fn schedule(conditions: &[usize], rounds: u32, seed: u64) -> Vec<Slot
     slots
 }
 
+/// As [`Rng::shuffle`] does it where words have 64 bits, so that a run's folder reads the same on every
+/// machine.
+fn shuffle(random: &mut Rng, order: &mut [usize]) {
+    for at in 1..order.len() {
+        order.swap(at, random.u64(..=at as u64) as usize);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn the_order_is_that_of_the_library_where_words_have_64_bits() {
+        for seed in 0..20 {
+            let (mut ours, mut its) = ((0..17).collect::<Vec<_>>(), (0..17).collect::<Vec<_>>());
+            shuffle(&mut Rng::with_seed(seed), &mut ours);
+            Rng::with_seed(seed).shuffle(&mut its);
+            assert_eq!(ours, its);
+        }
+    }
 
     #[test]
     fn every_condition_runs_once_a_round_in_orders_that_differ_and_repeat() {
