@@ -143,7 +143,8 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
             kernel => kernel.to_owned(),
         },
         host: host.name.clone(),
-        hypervisor: host.hypervisor.clone(),
+        // Nothing takes time from a guest whose time is counted; a note says what it is.
+        hypervisor: host.hypervisor.clone().filter(|_| manifest.vm.is_none()),
         load: None,
         source: manifest.source.clone(),
         recording: input.folder().map(PathBuf::from),

@@ -96,7 +96,9 @@ fn facts(shown: &Shown<'_>) -> Vec<String> {
 }
 
 fn guest(shown: &Shown<'_>) -> Option<String> {
-    let hypervisor = shown.results.hypervisor.as_deref()?;
+    // Of counted time nobody takes any; that it is counted is said elsewhere.
+    let results = &shown.results;
+    let hypervisor = results.hypervisor.as_deref().filter(|_| results.guest.is_empty())?;
     Some(format!(
         "This is a guest of {}: time the hypervisor took stays where it fell.",
         clean(hypervisor)

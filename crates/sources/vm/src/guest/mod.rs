@@ -23,7 +23,7 @@ use std::time::Duration;
 /// How often a guest says that it lives, and sends what its files have grown by.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// How often it is looked whether the command has ended.
+/// How often it is looked whether the command's pipes are closed, once it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Where programs lie.
@@ -48,6 +48,8 @@ pub fn enter() -> Option<ExitCode> {
 }
 
 fn serve() -> Result<(), String> {
+    // What it is called where it is somebody's culprit.
+    let _ = rustix::thread::set_name(c"tardy-guest");
     system::mount()?;
     let text = std::fs::read(JOB_FILE).map_err(|error| format!("cannot read its job: {error}"))?;
     let job: Job =
@@ -99,6 +101,7 @@ fn run(job: &Job, port: &Arc<Port>) -> Result<Ended, String> {
         }
     }
     is_over.store(true, Ordering::Relaxed);
+    follower.thread().unpark();
     let mut follower = follower.join().map_err(|_| "the thread that sends files broke")?;
     follower.send_new(port);
     Ok(Ended { status: status.code(), signal: status.signal(), ran_ns })
@@ -107,12 +110,11 @@ fn run(job: &Job, port: &Arc<Port>) -> Result<Ended, String> {
 /// Waits for the command; whatever else has no parent left is this process's to wait for, too.
 fn wait_for(child: &Child) -> Result<ExitStatus, String> {
     loop {
-        match wait(WaitOptions::NOHANG) {
+        match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid.as_raw_nonzero().get() as u32 == child.id() => {
                 return Ok(ExitStatus::from_raw(status.as_raw()));
             }
-            Ok(Some(_)) => {}
-            Ok(None) => std::thread::sleep(LOOK_EVERY),
+            Ok(_) => {}
             Err(error) => return Err(format!("lost the command: {error}")),
         }
     }
@@ -140,14 +142,11 @@ fn follow(port: &Arc<Port>, is_over: &Arc<AtomicBool>) -> JoinHandle<Follower> {
         // A thread's own, on Linux; the command was started before.
         let _ = rustix::process::setpriority_process(None, NICE);
         let mut follower = Follower::of(Path::new(OUT));
-        let mut next_ns = now_ns();
+        // It is woken no more than it must be: what is measured beside it counts every wakeup.
         while !is_over.load(Ordering::Relaxed) {
-            if now_ns() >= next_ns {
-                next_ns += BEAT.as_nanos() as u64;
-                port.send(&Message::Beat(now_ns()));
-                follower.send_new(&port);
-            }
-            std::thread::sleep(LOOK_EVERY);
+            port.send(&Message::Beat(now_ns()));
+            follower.send_new(&port);
+            std::thread::park_timeout(BEAT);
         }
         follower
     })
