@@ -61,7 +61,7 @@ CONDITIONS = {
         "kill -INT $T; wait $T; cat /tmp/said",
     ),
     "perf sched record": (
-        "perf sched record -q -o /tmp/perf.data -- sleep 1000 >/tmp/said 2>&1 & T=$!",
+        "perf sched record -q -o /tmp/perf.data -- busybox sleep 1000 >/tmp/said 2>&1 & T=$!",
         "kill -INT $T; wait $T; cat /tmp/said",
     ),
     "bpftrace": (
@@ -72,7 +72,7 @@ CONDITIONS = {
         "kill -INT $T; wait $T; tail -n 3 /tmp/said",
     ),
 }
-RTLA = "rtla timerlat hist -q -c 0 -p 1000 -P f:98 -b 1 -E 1000 --no-irq -d {seconds}s"
+RTLA = "rtla timerlat top -q -c 0 -p 1000 -P f:98 -d {seconds}s"
 
 SCRIPT = """
 tardy load storm:{storm} --quiet & L=$!
@@ -155,13 +155,12 @@ def rtla(args):
     script = f"tardy load storm:{args.storm} --quiet & L=$!; sleep 1; {script}; kill -INT $L; wait"
     with tempfile.TemporaryDirectory(prefix="tardy-bench-") as folder:
         status, out, err = guest(args, args.seeds[0], script, Path(folder) / "out")
-    told = {}
-    for name in ("count", "avg", "max"):
-        found = re.search(rf"^{name}:\s+(\d+)", out, re.M)
-        if status or not found:
-            return {"left out": " ".join((out + err).split())[-200:] or f"status {status}"}
-        told[name] = int(found[1])
-    return told
+    # CPU 0: its count; of the interrupt, then of the thread: the last one, min, avg, max.
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
+    found = re.search(r"^\s+0 #(\d+)\s+\|[\d\s]+\|\s+\d+\s+\d+\s+(\d+)\s+(\d+)", plain, re.M)
+    if status or not found:
+        return {"left out": " ".join((out + err).split())[-200:] or f"status {status}"}
+    return {"count": int(found[1]), "avg": int(found[2]), "max": int(found[3])}
 
 
 def merged(rows):
