@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tests setup.sh against machines made of fake commands. Installs nothing, needs no rights.
 set -eu
+unset TARDY_TEST_VM # whoever runs this may have it
 
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
@@ -119,6 +120,20 @@ fake rustup 'echo "error: could not download"; exit 1'
 expect "rustup's failure is passed on" 1 "error: could not download" vm
 fake rustc 'case $1 in --version) echo "rustc 1.95.0" ;; *) exit 1 ;; esac'
 expect "a rustc that does not know it is told" 1 "By hand:" vm
+
+machine
+not_installed qemu-system-x86
+expect "without guests no QEMU" 0 "" test
+TARDY_TEST_VM=1
+export TARDY_TEST_VM
+machine
+not_installed qemu-system-x86
+expect "for guests QEMU" 0 "apt-get install -q -y --no-install-recommends qemu-system-x86" test
+machine
+not_installed qemu-system-x86
+fake apt-get 'exit 100'
+expect "where it cannot be had they are skipped" 0 "tests that boot guests are skipped" test
+unset TARDY_TEST_VM
 
 machine
 not_installed gcc
