@@ -1,7 +1,7 @@
 //! A row per method, a bar per condition, and lines for what a formula says.
 
-use super::LINES_MAX;
 use super::rows::{MARK_HEIGHT, Rows, legend_of};
+use super::{LINES_MAX, number};
 use crate::clean::clean_cut;
 use crate::page::{Axis, rows_without_overlap, two};
 use maud::{Markup, html};
@@ -87,12 +87,6 @@ fn told(name: &str, condition: &str, bar: &Bar) -> String {
         number(bar.least),
         number(bar.most)
     )
-}
-
-/// Three digits after the point, as many as are not 0.
-fn number(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

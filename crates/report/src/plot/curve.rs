@@ -3,7 +3,7 @@
 //! Lines are told apart by their markers' shape and by colour; the mean is filled and solid, the
 //! maximum hollow and dashed. So it can be read in black and white too.
 
-use super::LINES_MAX;
+use super::{LINES_MAX, number};
 use crate::clean::clean_cut;
 use crate::page::{Axis, Frame, tick_label, two};
 use crate::units::{count, duration};
@@ -251,12 +251,6 @@ fn told(line: &CurveLine, point: &CurvePoint, x_name: &str) -> String {
         count(point.n),
         ns(point.max_ns)
     )
-}
-
-/// As many digits after the point as are not 0, three at most.
-fn number(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

@@ -67,5 +67,11 @@ fn is_long_tailed(lines: &[Line<'_>]) -> bool {
     range_ns(lines).is_some_and(|(_, most)| most / 12 > medians.max().unwrap_or(1))
 }
 
+/// As many digits after the point as are not 0, three at most.
+fn number(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests;

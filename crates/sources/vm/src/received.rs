@@ -14,6 +14,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Reads what a guest sends while it grows.
 pub(crate) struct Received {
     port: File,
+    /// What it is read into.
+    chunk: Vec<u8>,
     reader: Reader,
     /// Where its files go.
     folder: PathBuf,
@@ -30,6 +32,7 @@ impl Received {
     pub(crate) fn new(port: &Path, folder: &Path) -> Result<Self, VmError> {
         Ok(Self {
             port: File::open(port).map_err(VmError::file("read", port))?,
+            chunk: vec![0; CHUNK_BYTES],
             reader: Reader::default(),
             folder: folder.to_owned(),
             hello: None,
@@ -43,16 +46,17 @@ impl Received {
 
     /// Takes what has come since; whether anything had.
     pub(crate) fn look(&mut self, tell: &mut dyn FnMut(Said<'_>)) -> Result<bool, VmError> {
-        let mut chunk = vec![0; CHUNK_BYTES];
         let mut some = false;
         while self.garbled.is_none() {
-            let len = self.port.read(&mut chunk).map_err(VmError::file("read", &self.folder))?;
+            let len =
+                self.port.read(&mut self.chunk).map_err(VmError::file("read", &self.folder))?;
             if len == 0 {
                 break;
             }
             some = true;
             let mut messages = vec![];
-            if let Err(garbled) = self.reader.feed(&chunk[..len], |message| messages.push(message))
+            if let Err(garbled) =
+                self.reader.feed(&self.chunk[..len], |message| messages.push(message))
             {
                 self.garbled = Some(garbled.to_string());
             }

@@ -60,7 +60,6 @@ pub(crate) struct GuestFlags {
 }
 
 /// What goes along into a guest besides its command's own program.
-#[derive(Default)]
 pub(crate) struct Extra<'a> {
     /// Programs of Debian's.
     pub(crate) programs: &'a [String],
@@ -97,7 +96,8 @@ impl GuestFlags {
         words.join(" ")
     }
 
-    /// Puts a guest together that runs `command`, with what goes along. `{seed}` in the command is replaced by the seed.
+    /// Puts a guest together that runs `command`, with what goes along. `{seed}` in the command is
+    /// replaced by the seed.
     pub(crate) fn ready(
         &self,
         command: &[String],
