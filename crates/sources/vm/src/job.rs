@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where it lies in the guest.
-pub(crate) const JOB_FILE: &str = "/job.json";
+/// Where it lies in the guest: a name that no first file system of another has, since a program that is
+/// process 1 takes the file for a sign that it is a guest.
+pub(crate) const JOB_FILE: &str = "/tardy-guest-job.json";
 
 /// The folder whose files come back; the command begins in it.
 pub(crate) const OUT: &str = "/out";
