@@ -17,9 +17,7 @@ use crate::watch::Watch;
 use crate::worst::Worst;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use tardy_model::event::{
-    Loss, Mark, Migrate, Switch, TaskExit, TaskInfo, TaskName, TaskState, Waking,
-};
+use tardy_model::event::{Mark, Migrate, Switch, TaskInfo, TaskState, Waking};
 use tardy_model::{
     Batch, Cause, CpuId, Culprit, Event, Kind, Link, NameId, Prio, Segment, Tables, TaskId,
     TimerId, Wakeup, WakeupKind,
@@ -154,7 +152,7 @@ impl<S: Sink> Explainer<S> {
             self.cpus.resize_with(cpu + 1, Cpu::default);
             self.just_woken.resize(cpu + 1, TaskId::IDLE);
         }
-        if speaks_of_current(event.tag())
+        if Kind::speaks_of_current(event.tag())
             && let Some((since_ns, task)) =
                 self.cpus[cpu].witness(event.time_ns, event.task, &self.prios)
         {
@@ -555,12 +553,6 @@ impl<S: Sink> Explainer<S> {
         }
         self.settle_from_ns = u64::MAX;
     }
-}
-
-/// Whether an event's own task is the one that was current: not where the event is about a task, or
-/// comes from user space, or says that nothing is known.
-const fn speaks_of_current(tag: u8) -> bool {
-    !matches!(tag, TaskName::TAG | TaskInfo::TAG | TaskExit::TAG | Mark::TAG | Loss::TAG)
 }
 
 /// When no late news of a loss can touch a wakeup any more.

@@ -17,7 +17,7 @@ const RESERVED_SLOTS: u32 = 16;
 /// Places of threads whose lateness a flight recorder looks at.
 const DUES: u32 = 1 << 16;
 
-/// In the flags of a flight recorder's expiry; never leaves this crate.
+/// In the flags of an expiry: in the same loop as the one before. Never leaves this crate.
 const EXPIRY_SAME_LOOP: u32 = 0x80;
 
 /// Threads and processes whose system calls can be watched at once.

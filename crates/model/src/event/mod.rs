@@ -170,6 +170,15 @@ macro_rules! kinds {
             /// header made from this).
             pub const TAGS: &'static [(u8, &'static str)] = &[$($(($tag, stringify!($kind))),*),*];
 
+            /// Whether the task of an event with this tag is the one that was current: not where the
+            /// event is about a task, or comes from user space, or says that nothing is known.
+            pub const fn speaks_of_current(tag: u8) -> bool {
+                !matches!(
+                    tag,
+                    TaskName::TAG | TaskInfo::TAG | TaskExit::TAG | Mark::TAG | Loss::TAG
+                )
+            }
+
             /// The tag in the record.
             pub fn tag(&self) -> u8 {
                 match self {

@@ -50,7 +50,7 @@ pub struct ExpireBegin {
     pub soft_ns: u64,
     /// Hard minus soft expiry; `u32::MAX` where it is more than 4.29 s.
     pub slack_ns: u32,
-    /// How it was armed.
+    /// How it was armed, as far as the source tells: [`TimerMode::SOFT`] is always told.
     pub mode: TimerMode,
 }
 

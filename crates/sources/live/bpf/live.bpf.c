@@ -6,6 +6,7 @@
 #include <bpf/bpf_core_read.h>
 #include "model.h" /* generated from the event model: tags, states, flags */
 #include "ring.h"
+#include "task.h"
 #include "flight.h"
 
 #include "hooks/hrtimer.h"

@@ -15,13 +15,15 @@
  * asked before the claim. An interrupt between the two may take the room that was seen, so some slots
  * are kept in reserve: for the claim itself, a loss, and one claim of each context that a CPU nests.
  *
- * A flight recorder: nobody reads, and there is room without end (`limit`), so that the newest takes
- * the place of the oldest. A claim zeroes its slot's time at once: the reader, who comes when the
- * programs are detached, sees no mixture of two records, even where one of them had not ended.
+ * A flight recorder: nobody reads, and there is always room, so that the newest takes the place of
+ * the oldest. A claim zeroes its slot's time at once: the reader, who comes when the programs are
+ * detached, sees no mixture of two records, even where one of them had not ended. Who was current is
+ * told by switches alone: with all of a CPU's records before him, the reader knows it for each.
  *
  * The claim comes before the clock is read. So when the reader finds a CPU's ring empty at T, every
  * record of that CPU that comes later has a time after T, and what is older can be released in
- * order. (With the clock read first, an interrupt or a hypervisor between the two could slip an
+ * order. (A timer's expiry may have the expiry loop's reading of the clock, which is some hundred
+ * instructions older than the claim: the reader allows for that.) (With the clock read first, an interrupt or a hypervisor between the two could slip an
  * older record in behind the reader's back.)
  */
 #pragma once
@@ -45,21 +47,25 @@ struct ring {
 	__u64 lost_since_ns;
 	/* Records dropped since the start. */
 	__u64 lost_total;
-	/* For a flight recorder: the clock that the last expiry loop went by; whose timer expired last,
-	   and the head after that was told; this CPU's hrtimer_clock_base of CLOCK_MONOTONIC for timers
-	   that expire in the interrupt, once one has. */
+	/* The task (its address) whose waking is told with its timer if it comes next, and the head then. */
+	__u64 expected;
+	__u64 expected_head;
+	/* The clock that the last expiry loop went by. */
 	__u64 loop_ns;
-	__u32 sleeper;
-	__u32 sleeper_head;
+	/* This CPU's hrtimer_clock_base of CLOCK_MONOTONIC for timers that expire in the interrupt, once
+	   one has. */
 	__u64 monotonic_base;
 	/* Written by the reader: slots given back since the start. */
 	__u64 tail;
-	__u64 pad1[7];
+	__u64 pad1[6];
 	/* Then the slots. */
 };
 
 /* Set by the loader, as is the size of the map's values, which follows from it. */
 const volatile __u32 slots_mask = 63;
+
+/* This is a flight recorder. */
+const volatile bool overwrites = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -69,9 +75,10 @@ struct {
 	__uint(value_size, sizeof(struct ring) + 65 * sizeof(struct record));
 } rings SEC(".maps");
 
-/* A claim: where its first record goes, and the time that it carries. */
+/* A claim: where its first record goes, how many slots were claimed before, and its time. */
 struct claim {
 	struct record *record;
+	__u64 at;
 	__u64 time_ns;
 };
 
@@ -108,10 +115,22 @@ static __always_inline struct record *slot_at(struct ring *ring, __u64 at)
 	return (void *)(ring + 1) + (at & slots_mask) * sizeof(struct record);
 }
 
-/* The slots at the head, which are the caller's from now on. */
-static __always_inline struct record *take_slots(struct ring *ring, __u32 n)
+/* The slots at the head are the caller's from now on, and not written yet. */
+static __always_inline void take_slots(struct claim *claim, struct ring *ring, __u32 n)
 {
-	return slot_at(ring, __sync_fetch_and_add(&ring->head, (__u64)n));
+	claim->at = __sync_fetch_and_add(&ring->head, (__u64)n);
+	claim->record = slot_at(ring, claim->at);
+	*(volatile __u64 *)&claim->record->time_ns = 0;
+}
+
+/* Fills the record of a claim and publishes it. */
+static __always_inline void put(const struct claim *claim, __u32 task, __u8 tag, __u8 flags,
+				__u64 a, __u64 bc)
+{
+	claim->record->what = what(task, tag, flags);
+	claim->record->a = a;
+	claim->record->bc = bc;
+	publish(claim->record, claim->time_ns);
 }
 
 /*
@@ -134,13 +153,11 @@ static __noinline int make_room(struct ring *ring)
 	lost = __sync_lock_test_and_set(&ring->lost, 0);
 	if (lost) {
 		__u64 since_ns = ring->lost_since_ns;
-		struct record *record = take_slots(ring, 1);
-		__u64 time_ns = bpf_ktime_get_ns();
+		struct claim claim;
 
-		record->what = what(0, TAG_LOSS, 0);
-		record->a = since_ns;
-		record->bc = (__u32)lost;
-		publish(record, time_ns);
+		take_slots(&claim, ring, 1);
+		claim.time_ns = bpf_ktime_get_ns();
+		put(&claim, 0, TAG_LOSS, 0, since_ns, (__u32)lost);
 	}
 	return 1;
 }
@@ -158,21 +175,10 @@ static __always_inline int claim_room(struct claim *claim, struct ring *ring, __
 {
 	if (!ring)
 		return 0;
-	if (ring->head > ring->limit && !make_room(ring))
+	if (!overwrites && ring->head > ring->limit && !make_room(ring))
 		return 0;
-	claim->record = take_slots(ring, n);
-	*(volatile __u64 *)&claim->record->time_ns = 0;
+	take_slots(claim, ring, n);
 	return 1;
-}
-
-/* Claims n slots of a ring that is overwritten, without a time; returns how many were before. */
-static __always_inline __u64 claim_oldest(struct claim *claim, struct ring *ring, __u32 n)
-{
-	__u64 at = __sync_fetch_and_add(&ring->head, (__u64)n);
-
-	claim->record = slot_at(ring, at);
-	*(volatile __u64 *)&claim->record->time_ns = 0;
-	return at;
 }
 
 /* Claims n slots, and reads the clock. */
@@ -189,8 +195,8 @@ enum bpf_func_id___current {
 	BPF_FUNC_get_current_task_btf___current = 1,
 };
 
-/* The task that is current, by thread id. */
-static __always_inline __u32 current_task(void)
+/* The thread id of the task that is current. */
+static __always_inline __u32 own_id(void)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id___current,
 				       BPF_FUNC_get_current_task_btf___current))
@@ -198,14 +204,23 @@ static __always_inline __u32 current_task(void)
 	return (__u32)bpf_get_current_pid_tgid();
 }
 
-/* Fills the record of a claim and publishes it. */
-static __always_inline void put(const struct claim *claim, __u32 task, __u8 tag, __u8 flags,
-				__u64 a, __u64 bc)
+/* The same for a record, which need not always tell. */
+static __always_inline __u32 current_task(void)
 {
-	claim->record->what = what(task, tag, flags);
-	claim->record->a = a;
-	claim->record->bc = bc;
-	publish(claim->record, claim->time_ns);
+	return overwrites ? 0 : own_id();
+}
+
+/* A timer's expiry was claimed whose task, if it is woken next, is told with that. */
+static __always_inline void expect_waking(struct ring *ring, const struct claim *claim, __u64 task)
+{
+	ring->expected = task;
+	ring->expected_head = claim->at + 2;
+}
+
+/* Whether a waking is the expected one. With something told in between it may be another. */
+static __always_inline bool is_expected(struct ring *ring, __u64 head, const void *task)
+{
+	return ring->expected == (__u64)task && ring->expected_head == head;
 }
 
 /* One record about a task: what most hooks write about the current one. */

@@ -7,6 +7,7 @@ use libbpf_rs::btf::{Btf, ReferencesType, types};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, OpenObject};
 use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::time::{ClockId, clock_getres};
 use std::mem::MaybeUninit;
 use tardy_model::event::TaskInfo;
 
@@ -19,8 +20,13 @@ pub(crate) struct Attached {
     pub(crate) rings: Rings,
     pub(crate) flight: Option<Flight>,
     pub(crate) links: Vec<Link>,
+    /// Interrupts of the timer begin without a word: see [`loops_tell_interrupts`].
+    pub(crate) timer_interrupts_untold: bool,
     pub(crate) missing: Vec<String>,
 }
+
+/// The device that interrupts CPU 0 when a timer is due; the others have one of the same kind.
+const FIRST_CLOCK_EVENT_DEVICE: &str = "/sys/devices/system/clockevents/clockevent0/current_device";
 
 const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
 
@@ -30,8 +36,7 @@ const WATCHING_HOOKS: [&str; 3] = ["sys_enter", "sys_exit", "page_fault_user"];
 
 /// Hooks that a flight recorder does without, because they run between a timer and its sleeper, or at
 /// every system call.
-const HOOKS_WITHOUT_FLIGHT: [&str; 7] = [
-    "hrtimer_expire_exit",
+const HOOKS_WITHOUT_FLIGHT: [&str; 6] = [
     "local_timer_entry",
     "local_timer_exit",
     "cpu_idle",
@@ -39,6 +44,9 @@ const HOOKS_WITHOUT_FLIGHT: [&str; 7] = [
     "sys_exit",
     "page_fault_user",
 ];
+
+/// The hook that tells when an interrupt of the timer begins, where nothing else does.
+const TIMER_INTERRUPT_HOOK: &str = "local_timer_entry";
 
 /// How the programs are called that take the place of others in a flight recorder.
 const FLIGHT_PREFIX: &str = "fly_";
@@ -73,6 +81,7 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
     let rodata = open.maps.rodata_data.as_deref_mut().expect("the programs have constants");
     rodata.slots_mask = (1 << slots_shift) - 1;
     rodata.switch_passes_state = tracepoint_arguments(&btf, "sched_switch") == Some(4);
+    rodata.overwrites = options.flight_over_ns.is_some();
     rodata.over_ns = options.flight_over_ns.unwrap_or(u64::MAX);
     let watches = options.watch_children || !options.watched_processes.is_empty();
     rodata.watches_realtime = options.flight_over_ns.is_some() && !watches;
@@ -94,10 +103,12 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
         .filter(|program| program.name().to_string_lossy().starts_with(FLIGHT_PREFIX))
         .map(|program| tracepoint_of(&program.section().to_string_lossy()))
         .collect();
+    let timer_interrupts_untold = loops_tell_interrupts(&btf);
     let mut missing = Vec::new();
     for mut program in open.open_object_mut().progs_mut() {
         let hook = tracepoint_of(&program.section().to_string_lossy());
-        let wanted = is_wanted(options, &replaced, &program.name().to_string_lossy(), &hook);
+        let wanted = is_wanted(options, &replaced, &program.name().to_string_lossy(), &hook)
+            && !(timer_interrupts_untold && hook == TIMER_INTERRUPT_HOOK);
         let there = tracepoint_arguments(&btf, &hook).is_some();
         if wanted && !there {
             missing.push(hook);
@@ -117,11 +128,10 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
             .update(&process.to_ne_bytes(), &flags, MapFlags::ANY)
             .map_err(|error| Error::from_libbpf("to watch a process", &error))?;
     }
-    let mut rings = Rings::map(&loaded.maps.rings, cpus, slots_shift)?;
+    let rings = Rings::map(&loaded.maps.rings, cpus, slots_shift)?;
 
     let mut flight = None;
     if options.flight_over_ns.is_some() {
-        rings.overwrite();
         flight = Some(Flight::map(&loaded.maps.bss)?);
     }
 
@@ -136,7 +146,23 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
             .map_err(|error| Error::from_libbpf(&program.name().to_string_lossy(), &error))?;
         links.push(link);
     }
-    Ok(Attached { rings, flight, links, missing })
+    Ok(Attached { rings, flight, links, timer_interrupts_untold, missing })
+}
+
+/// Whether an interrupt of the timer tells of itself when it begins, without its own hook: the loop that
+/// runs hrtimers reads the clock at once, hands that on to each first expiry or raises a softirq.
+///
+/// That needs timers of high resolution (else the tick's handler runs first, and loops come with it), a
+/// kernel that lets a program read the loop's clock by a plain load (Linux 6.2), and the local APIC's
+/// timer, of whose interrupts it is told when they end.
+fn loops_tell_interrupts(btf: &Btf<'_>) -> bool {
+    let resolution = clock_getres(ClockId::Monotonic);
+    let high = resolution.tv_sec == 0 && resolution.tv_nsec == 1;
+    let casts = btf.type_by_name::<types::Func<'_>>("bpf_rdonly_cast").is_some();
+    let is_lapic = |device: std::io::Result<String>| device.is_ok_and(|it| it.starts_with("lapic"));
+    high && casts
+        && tracepoint_arguments(btf, TIMER_INTERRUPT_HOOK).is_some()
+        && is_lapic(std::fs::read_to_string(FIRST_CLOCK_EVENT_DEVICE))
 }
 
 /// What is told of threads that are watched.

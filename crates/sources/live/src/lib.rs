@@ -14,9 +14,11 @@
 mod attach;
 mod error;
 mod flight;
+mod passed_over;
 mod ring;
 mod state;
 mod translate;
+mod unhooked;
 mod warnings;
 mod window;
 
@@ -25,9 +27,10 @@ pub use tardy_kernel::{Exceeded, LiveSource, Options};
 
 use flight::Flight;
 use ring::Rings;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tardy_kernel::{Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
-use tardy_model::event::{Loss, TaskInfo};
+use tardy_model::event::{Loss, Switch, TaskInfo};
 use tardy_model::{Batch, CpuId, Event, Kind, MarkReader, Source, SourceError, TaskId};
 use translate::Translator;
 
@@ -37,6 +40,10 @@ const SLOTS_SHIFT: u32 = 17;
 
 /// The least and the most of it: 32 KB and 128 MB.
 const SLOTS_SHIFTS: std::ops::RangeInclusive<u32> = 10..=22;
+
+/// How long after its time a record may be claimed: an expiry's may be the loop's reading of the clock,
+/// which takes a few hundred instructions to come to its callback.
+const CLAIMED_LATE_NS: u64 = 20_000;
 
 /// How long a program that was detached may still run.
 const SETTLING: std::time::Duration = std::time::Duration::from_millis(10);
@@ -56,6 +63,8 @@ pub struct Live {
     /// What a flight recorder held, in order, once it was stopped; and how far it reached.
     landed: Option<Landed>,
     stopped: bool,
+    /// Runs of programs that the kernel has left out; known once it is stopped.
+    passed_over: BTreeMap<String, u64>,
 }
 
 /// What a flight recorder held.
@@ -83,9 +92,10 @@ impl Live {
             None => SLOTS_SHIFT,
         };
         // Before anything is recorded: reading the symbols takes longer than a small ring does.
-        let translator = Translator::new();
+        let mut translator = Translator::new();
         let start_ns = monotonic_ns();
         let attached = attach::attach(options, slots_shift)?;
+        translator.timer_interrupts_untold(attached.timer_interrupts_untold);
         let mut roles = Roles::default();
         roles.threads.extend(options.own_threads.iter().map(|thread| (*thread, TaskInfo::OWN)));
         let watched = attach::watched_info(options);
@@ -113,6 +123,7 @@ impl Live {
             flight,
             landed: None,
             stopped: false,
+            passed_over: BTreeMap::new(),
         })
     }
 
@@ -122,6 +133,16 @@ impl Live {
         let mut held: Vec<Event> = Vec::new();
         let mut spans: Vec<Option<(u64, u64)>> = Vec::new();
         let translator = &mut self.translator;
+        // From the last to the first, so that the first is what stays.
+        let mut switches = Vec::new();
+        self.rings.recover(|record, _| {
+            if record.tag == Switch::TAG {
+                switches.push((record.cpu, record.task));
+            }
+        });
+        for (cpu, before) in switches.into_iter().rev() {
+            translator.flew_first(cpu, before);
+        }
         let overwritten = self.rings.recover(|record, definition| {
             let from = held.len();
             translator.flown(record, definition, batch, &mut held);
@@ -224,6 +245,9 @@ impl LiveSource for Live {
     }
 
     fn stop(&mut self) -> Result<(), SourceError> {
+        if !self.stopped {
+            self.passed_over = passed_over::passed_over(&self.links);
+        }
         // Detaches the programs.
         self.links.clear();
         if self.flight.is_some() && !self.stopped {
@@ -242,7 +266,9 @@ impl LiveSource for Live {
             )),
         };
         let flight = self.flight.as_ref().map(|flight| self.flight_note(flight));
-        self.translator.symbols().note().into_iter().chain(late).chain(flight).collect()
+        let passed_over = passed_over::note(&self.passed_over);
+        let symbols = self.translator.symbols().note();
+        symbols.into_iter().chain(late).chain(passed_over).chain(flight).collect()
     }
 }
 
@@ -267,11 +293,11 @@ impl Source for Live {
         }
         let (translator, merge) = (&mut self.translator, &mut self.merge);
         complete &= self.rings.drain(|record, definition| {
-            merge.push(translator.event(record, definition, batch));
+            translator.streamed(record, definition, batch, |event| merge.push(event));
         });
         let until_ns = match (complete, stopped) {
             (_, true) => u64::MAX,
-            (true, false) => now_ns,
+            (true, false) => now_ns.saturating_sub(CLAIMED_LATE_NS),
             // Something is on its way whose time may be anything since the last complete round.
             (false, false) => self.merge.released_ns(),
         };

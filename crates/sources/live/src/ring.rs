@@ -31,9 +31,9 @@ struct Ring {
     lost: AtomicU64,
     lost_since_ns: AtomicU64,
     lost_total: AtomicU64,
-    pad0: [u64; 3],
+    pad0: [u64; 4],
     tail: AtomicU64,
-    pad1: [u64; 7],
+    pad1: [u64; 6],
 }
 
 /// A record, copied out.
@@ -134,13 +134,6 @@ impl Rings {
     /// Where the slot is that was the `at`-th to be claimed.
     fn place(&self, at: u64) -> usize {
         at as usize & ((1 << self.slots_shift) - 1)
-    }
-
-    /// From now on the newest records take the place of the oldest. Before the programs run.
-    pub(crate) fn overwrite(&mut self) {
-        for cpu in 0..self.cpus {
-            self.ring(cpu).limit.store(u64::MAX, Ordering::Relaxed);
-        }
     }
 
     /// Hands what an overwriting ring holds to `take`, each CPU in its order, once nothing writes any

@@ -3,6 +3,8 @@
 
 use crate::ring::Record;
 use crate::state;
+use crate::unhooked::Unhooked;
+use std::collections::HashMap;
 use tardy_kernel::{Abi, Clocks, Definitions, IdleStates, Interrupts, Symbols};
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Switch, SyscallEnter,
@@ -13,11 +15,15 @@ use tardy_model::{Batch, CpuId, Event, Kind, TaskId, TimerClass};
 const DEFINITION_TIMER_LIST: u8 = 1;
 const IRQ_VECTOR: u8 = 1;
 
-/// In the flags of a flight recorder's expiry, as in `build.rs`: in the same loop as the one before.
+/// In the flags of an expiry, as in `build.rs`: in the same loop as the one before.
 const EXPIRY_SAME_LOOP: u8 = 0x80;
 
 /// In the place of a system call's number: it was none, or is not known.
 const CALL_NONE: u32 = u32::MAX;
+
+/// In an expiry's definition, in the place of where its thread is woken: it is told by itself, if at
+/// all.
+const NOT_TOLD: u32 = CALL_NONE;
 
 pub(crate) struct Translator {
     definitions: Definitions,
@@ -26,8 +32,51 @@ pub(crate) struct Translator {
     jiffies: Jiffies,
     idle_states: IdleStates,
     abi: Abi,
-    /// For a flight recorder, by CPU: the end of the last callback.
-    unended: Vec<Option<Event>>,
+    unhooked: Unhooked,
+    flown: Flown,
+}
+
+/// What is known in the middle of a flight recorder's records.
+#[derive(Debug, Default)]
+struct Flown {
+    cpus: Vec<FlownCpu>,
+    /// Whose timers are at which addresses.
+    owners: HashMap<u64, u32>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct FlownCpu {
+    /// Who is current.
+    current: u32,
+    /// The end of the last callback.
+    unended: Option<Event>,
+}
+
+impl Flown {
+    fn cpu(&mut self, cpu: u16) -> &mut FlownCpu {
+        let cpu = usize::from(cpu);
+        if cpu >= self.cpus.len() {
+            self.cpus.resize(cpu + 1, FlownCpu::default());
+        }
+        &mut self.cpus[cpu]
+    }
+
+    /// Adds what was not written because other records tell it: who was current, and whose timer it is
+    /// where nobody was woken.
+    fn complete(&mut self, record: &mut Record, definition: Option<&mut Record>) {
+        let current = &mut self.cpu(record.cpu).current;
+        if record.tag == Switch::TAG {
+            *current = record.b;
+        } else if Kind::speaks_of_current(record.tag) {
+            record.task = *current;
+        }
+        let Some(definition) = definition else { return };
+        let known = self.owners.entry(definition.a).or_default();
+        if definition.task == 0 && record.tag == ExpireBegin::TAG {
+            definition.task = *known;
+        }
+        *known = definition.task;
+    }
 }
 
 impl Translator {
@@ -39,8 +88,14 @@ impl Translator {
             jiffies: Jiffies::default(),
             idle_states: IdleStates::read(),
             abi: Abi::of_this_machine(),
-            unended: Vec::new(),
+            unhooked: Unhooked::default(),
+            flown: Flown::default(),
         }
+    }
+
+    /// Interrupts of the timer are to be told by what they do first.
+    pub(crate) fn timer_interrupts_untold(&mut self, untold: bool) {
+        self.unhooked = Unhooked::new(untold);
     }
 
     /// What names the functions.
@@ -59,6 +114,9 @@ impl Translator {
         let mut payload = Payload { flags: record.flags, a: record.a, b: record.b, c: record.c };
         match record.tag {
             TimerArm::TAG | ExpireBegin::TAG => {
+                if record.tag == ExpireBegin::TAG {
+                    payload.flags &= !EXPIRY_SAME_LOOP;
+                }
                 if let Some(definition) = definition {
                     self.define(record, definition, &mut payload, batch);
                 }
@@ -100,45 +158,56 @@ impl Translator {
         )
     }
 
+    /// Who was current on a CPU before its flight recorder's first switch.
+    pub(crate) fn flew_first(&mut self, cpu: u16, task: u32) {
+        self.flown.cpu(cpu).current = task;
+    }
+
     /// The events of a flight recorder's record: a sleeper's waking is in that of its timer, and the
     /// end of a callback is not told. It counts up to the callback that the same loop runs next, and
     /// otherwise for nothing: what is left of it is time of whom it interrupted.
     pub(crate) fn flown(
         &mut self,
         mut record: Record,
-        definition: Option<Record>,
+        mut definition: Option<Record>,
         batch: &mut Batch,
         events: &mut Vec<Event>,
     ) {
-        let cpu = usize::from(record.cpu);
-        if cpu >= self.unended.len() {
-            self.unended.resize(cpu + 1, None);
-        }
+        self.flown.complete(&mut record, definition.as_mut());
         let begins = record.tag == ExpireBegin::TAG;
         let same_loop = begins && record.flags & EXPIRY_SAME_LOOP != 0;
-        if let Some(mut end) = self.unended[cpu].take() {
+        if let Some(mut end) = self.flown.cpu(record.cpu).unended.take() {
             if same_loop {
                 end.time_ns = record.time_ns;
             }
             events.push(end);
-        }
-        if begins {
-            record.flags &= !EXPIRY_SAME_LOOP;
         }
         let event = self.event(record, definition, batch);
         events.push(event);
         let (Kind::ExpireBegin(begin), Some(definition)) = (event.kind(), definition) else {
             return;
         };
-        if definition.flags & DEFINITION_TIMER_LIST != 0 {
+        if !is_hrtimer(definition) {
             return;
         }
         let same_time = |kind| Event::new(event.time_ns, event.cpu, event.task, kind);
-        if definition.c != CALL_NONE {
-            let where_ = Payload { b: definition.task, c: definition.c, ..Payload::default() };
-            events.push(same_time(Kind::Waking(Waking::unpack(where_))));
-        }
-        self.unended[cpu] = Some(same_time(Kind::ExpireEnd(ExpireEnd { timer: begin.timer })));
+        events.extend(woken_by(definition).map(|waking| same_time(Kind::Waking(waking))));
+        self.flown.cpu(record.cpu).unended =
+            Some(same_time(Kind::ExpireEnd(ExpireEnd { timer: begin.timer })));
+    }
+
+    /// The event of a record of a stream, and those that no hook tells of.
+    #[inline]
+    pub(crate) fn streamed(
+        &mut self,
+        record: Record,
+        definition: Option<Record>,
+        batch: &mut Batch,
+        out: impl FnMut(Event),
+    ) {
+        let event = self.event(record, definition, batch);
+        let expiry = definition.filter(|it| record.tag == ExpireBegin::TAG && is_hrtimer(*it));
+        self.unhooked.event(event, expiry.is_some(), expiry.and_then(woken_by), out);
     }
 
     fn define(
@@ -151,11 +220,8 @@ impl Translator {
         let address = definition.a;
         let function = definition.time_ns;
         let owner = TaskId(definition.task);
-        let class = if definition.flags & DEFINITION_TIMER_LIST == 0 {
-            TimerClass::Hrtimer
-        } else {
-            TimerClass::TimerList
-        };
+        let class =
+            if is_hrtimer(definition) { TimerClass::Hrtimer } else { TimerClass::TimerList };
         payload.c = self.definitions.timer(address, function, owner, class, batch).0;
         match class {
             TimerClass::Hrtimer => {
@@ -177,6 +243,16 @@ impl Translator {
             }
         }
     }
+}
+
+fn is_hrtimer(definition: Record) -> bool {
+    definition.flags & DEFINITION_TIMER_LIST == 0
+}
+
+/// Whose waking is told with the expiry that `definition` is of.
+fn woken_by(definition: Record) -> Option<Waking> {
+    let where_ = Payload { b: definition.task, c: definition.c, ..Payload::default() };
+    (definition.c != NOT_TOLD).then(|| Waking::unpack(where_))
 }
 
 /// Where jiffies lie in time. The count steps at a tick; the least `time − jiffies × tick` seen so
@@ -208,6 +284,7 @@ impl Jiffies {
 mod tests {
     use super::*;
     use tardy_model::Prio;
+    use tardy_model::event::TaskName;
 
     /// HZ = 250; jiffies become 1000 at 4,000,000,000 + 7.
     #[test]
@@ -253,6 +330,24 @@ mod tests {
         Record { time_ns: 0x1000, task: owner, cpu: 0, tag: 0, flags: 0, a: address, b: 1, c }
     }
 
+    #[test]
+    fn what_a_flight_recorder_leaves_out_is_told_by_other_records() {
+        let mut flown = Flown::default();
+        let mut complete = |tag, task, b, owner: Option<u32>| {
+            let mut record = Record { task, b, ..record(10, tag, 0) };
+            let mut definition = owner.map(|task| Record { task, ..sleeper(0xaa) });
+            flown.complete(&mut record, definition.as_mut());
+            (record.task, definition.map(|definition| definition.task))
+        };
+        assert_eq!(complete(Switch::TAG, 3, 5, None), (3, None), "it tells who ran before");
+        assert_eq!(complete(TimerArm::TAG, 0, 0, Some(5)), (5, Some(5)));
+        assert_eq!(complete(TaskName::TAG, 8, 0, None), (8, None), "that is about another");
+        assert_eq!(complete(Switch::TAG, 5, 6, None), (5, None));
+        assert_eq!(complete(ExpireBegin::TAG, 0, 0, Some(0)), (6, Some(5)), "nobody was woken");
+        assert_eq!(complete(TimerArm::TAG, 0, 0, Some(0)), (6, Some(0)), "another timer");
+        assert_eq!(complete(ExpireBegin::TAG, 0, 0, Some(0)), (6, Some(0)));
+    }
+
     /// A callback lasts until the next one of its loop; the last of a loop lasts for nothing.
     #[test]
     fn a_flight_recorders_expiries_tell_who_was_woken_and_when_they_end() {
@@ -262,7 +357,7 @@ mod tests {
         for (record, definition) in [
             (record(10, begin, 0), Some(sleeper(7))),
             (record(15, begin, EXPIRY_SAME_LOOP), Some(sleeper(8))),
-            (record(30, begin, 0), Some(Record { c: CALL_NONE, ..sleeper(9) })),
+            (record(30, begin, 0), Some(Record { c: NOT_TOLD, ..sleeper(9) })),
             (record(40, IrqBegin::TAG, IRQ_VECTOR), None),
         ] {
             translator.flown(record, definition, &mut batch, &mut events);

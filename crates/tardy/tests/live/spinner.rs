@@ -18,9 +18,9 @@ use thread_priority::unix::{
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
 const NAME: &str = "spinner-90";
-const BUSY_NS: u64 = 300_000;
+const BUSY_NS: u64 = 600_000;
 /// Not a multiple of the victim's interval, so that the spins move across its expiries: whatever
-/// its phase, nearly every third covers one.
+/// its phase, more than every second covers one.
 const PERIOD_NS: u64 = 4_047_000;
 /// A bound on what a broken test can do to the machine.
 const SPINS_MAX: usize = 3000;
@@ -28,7 +28,7 @@ const SPINS_MAX: usize = 3000;
 const GAP_NS: u64 = 1_000;
 /// Shorter waits say more of the way to sleep, which no clock of the spinner's sees, than of the
 /// spin.
-const WAIT_MIN_NS: u64 = 200_000;
+const WAIT_MIN_NS: u64 = 450_000;
 
 /// Gaps of one spin that are kept.
 const GAPS_MAX: usize = 64;

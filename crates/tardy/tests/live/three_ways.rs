@@ -1,7 +1,7 @@
 //! The same threads recorded three ways at once: by eBPF, as trace-cmd's `trace.dat`, and as the text
 //! that trace-cmd makes of it. What is explained must be the same.
 
-use crate::explained::{Explained, Segment, Wakeup, explain_all};
+use crate::explained::{Explained, Wakeup, explain_all};
 use crate::machine::{Machine, is_root};
 use crate::program::{Running, Said, tardy};
 use std::collections::HashMap;
@@ -120,20 +120,41 @@ fn agree(live: &Explained, traced: &Explained) {
 /// each cause as long as in the other.
 fn is_same(a: &Wakeup, b: &Wakeup) -> bool {
     let near = |a: u64, b: u64| a.abs_diff(b) <= 2 * APART_NS;
-    let all_near = |a: &Wakeup, b: &Wakeup| {
-        a.segments.iter().all(|segment| near(a.ns_of(&segment.cause), b.ns_of(&segment.cause)))
+    let (of_a, of_b) = (stretches(a), stretches(b));
+    let sum = |of: &[(&str, u64)], cause: &str| -> u64 {
+        of.iter().filter(|(other, _)| *other == cause).map(|(_, ns)| ns).sum()
+    };
+    let all_near = |these: &[(&str, u64)]| {
+        these.iter().all(|(cause, _)| near(sum(&of_a, cause), sum(&of_b, cause)))
     };
     near(a.lateness_ns, b.lateness_ns)
-        && all_near(a, b)
-        && all_near(b, a)
-        && is_within(&long(a, 2), &long(b, 1))
-        && is_within(&long(b, 2), &long(a, 1))
+        && all_near(&of_a)
+        && all_near(&of_b)
+        && is_within(&long(&of_a, 2), &long(&of_b, 1))
+        && is_within(&long(&of_b, 2), &long(&of_a, 1))
 }
 
-/// The causes of segments longer than `times` the distance of the tracers, in order.
-fn long(wakeup: &Wakeup, times: u64) -> Vec<&str> {
-    let is_long = |segment: &&Segment| segment.ns > times * APART_NS;
-    wakeup.segments.iter().filter(is_long).map(|segment| segment.cause.as_str()).collect()
+/// A wakeup's causes, in order, with how long. The recorder by eBPF does not ask when callbacks end, so
+/// that with it an interrupt is its callbacks' up to its end: here both are one.
+fn stretches(wakeup: &Wakeup) -> Vec<(&str, u64)> {
+    let mut stretches: Vec<(&str, u64)> = Vec::new();
+    for segment in &wakeup.segments {
+        let cause = match segment.cause.as_str() {
+            "callback" | "stacked_timers" => "interrupts",
+            cause => cause,
+        };
+        match stretches.last_mut() {
+            Some((last, ns)) if *last == cause => *ns += segment.ns,
+            _ => stretches.push((cause, segment.ns)),
+        }
+    }
+    stretches
+}
+
+/// The causes of stretches longer than `times` the distance of the tracers, in order.
+fn long<'a>(stretches: &[(&'a str, u64)], times: u64) -> Vec<&'a str> {
+    let is_long = |(_, ns): &&(&str, u64)| *ns > times * APART_NS;
+    stretches.iter().filter(is_long).map(|(cause, _)| *cause).collect()
 }
 
 /// Whether all of `some` are in `all`, in the same order.

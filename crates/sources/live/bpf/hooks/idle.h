@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A CPU sleeps and wakes. */
+/* A CPU sleeps. That it is awake again is told by whatever it does next. */
 
 SEC("tp_btf/cpu_idle")
 int on_cpu_idle(__u64 *ctx)
@@ -8,6 +8,6 @@ int on_cpu_idle(__u64 *ctx)
 
 	/* PWR_EVENT_EXIT */
 	if (state == (__u32)-1)
-		return emit(TAG_IDLE_EXIT, 0, 0, 0, 0);
+		return 0;
 	return emit(TAG_IDLE_ENTER, 0, 0, state, 0);
 }

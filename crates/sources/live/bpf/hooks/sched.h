@@ -4,28 +4,22 @@
 /* The loader says what the kernel has (the verifier leaves out what is not reached). */
 const volatile bool switch_passes_state = true;
 
-static __always_inline __u16 task_cpu(struct task_struct *task)
-{
-	struct task_struct___thread_info *there = (void *)task;
-
-	if (bpf_core_field_exists(there->cpu))
-		return there->cpu;
-	return there->thread_info.cpu;
-}
-
-static __always_inline __u32 task_state(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return ((struct task_struct___before_5_14 *)task)->state;
-}
-
 SEC("tp_btf/sched_waking")
 int on_sched_waking(__u64 *ctx)
 {
 	struct task_struct *task = (void *)ARGUMENT(0);
+	struct ring *ring = own_ring();
+	__u32 pid = task->pid;
+	struct claim claim;
 
-	return emit(TAG_WAKING, 0, 0, task->pid, halves(task_cpu(task), task->prio));
+	/* Where something came in between, the recorder sees it twice. */
+	if (ring && is_expected(ring, *(volatile __u64 *)&ring->head, task))
+		return 0;
+	if (!claim_room(&claim, ring, 1))
+		return 0;
+	claim.time_ns = bpf_ktime_get_ns();
+	put(&claim, current_task(), TAG_WAKING, 0, 0, both(pid, halves(task_cpu(task), task->prio)));
+	return 0;
 }
 
 /* The state is told in the kernel's bits. */
