@@ -3,7 +3,7 @@
 use super::port::Port;
 use crate::channel::{Message, PATH_MAX, PAYLOAD_MAX, Piece};
 use std::collections::HashMap;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 /// Bytes of a piece. Every piece is an interrupt on its way out.
 const PIECE_BYTES: usize = PAYLOAD_MAX - PATH_MAX - 16;
 
-/// Files up to this many bytes are sent again where they were changed without having grown.
+/// Files up to this many bytes are sent again at once where they were changed without having grown;
+/// what else was changed in place is sent again at the end.
 const REWRITTEN_MAX: u64 = 1 << 20;
 
 /// The most files that are followed; more are not sent, which is said.
@@ -33,6 +34,8 @@ pub(super) struct Follower {
 struct Sent {
     inode: u64,
     bytes: u64,
+    /// The CRC32C of these.
+    crc: u32,
     /// When it was changed last, s and ns.
     changed: (i64, i64),
 }
@@ -40,6 +43,17 @@ struct Sent {
 impl Follower {
     pub(super) fn of(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), sent: HashMap::new(), is_full: false }
+    }
+
+    /// Sends what is new for the last time, and again whole what was changed behind what had been sent:
+    /// many write a file's head when its length is known.
+    pub(super) fn finish(&mut self, port: &Port) {
+        self.send_new(port);
+        for (path, sent) in &self.sent {
+            if crc_of(path, sent.bytes).is_some_and(|crc| crc != sent.crc) {
+                send_file(&self.folder, path, None, port);
+            }
+        }
     }
 
     /// Sends what is new: what files have grown by, and small ones that were written anew in place.
@@ -82,7 +96,12 @@ fn send_file(folder: &Path, path: &Path, before: Option<&Sent>, port: &Port) -> 
     let name = path.strip_prefix(folder).ok()?.to_str().filter(|name| name.len() <= PATH_MAX)?;
     let mut file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
-    let found = sent(&metadata, 0);
+    let found = Sent {
+        inode: metadata.ino(),
+        bytes: 0,
+        crc: 0,
+        changed: (metadata.mtime(), metadata.mtime_nsec()),
+    };
     let is_new = before.is_none_or(|before| {
         let grown = metadata.len().checked_sub(before.bytes);
         before.inode != found.inode
@@ -91,9 +110,9 @@ fn send_file(folder: &Path, path: &Path, before: Option<&Sent>, port: &Port) -> 
                 && before.changed != found.changed
                 && metadata.len() <= REWRITTEN_MAX)
     });
-    let from = before.filter(|_| !is_new).map_or(0, |before| before.bytes);
-    let mut offset = from;
-    file.seek(SeekFrom::Start(from)).ok()?;
+    let (mut offset, mut crc) =
+        before.filter(|_| !is_new).map_or((0, 0), |before| (before.bytes, before.crc));
+    file.seek(SeekFrom::Start(offset)).ok()?;
     let mut buffer = vec![0; PIECE_BYTES];
     loop {
         let len = file.read(&mut buffer).ok()?;
@@ -103,12 +122,116 @@ fn send_file(folder: &Path, path: &Path, before: Option<&Sent>, port: &Port) -> 
             port.send(&Message::File(Piece { path: name.to_owned(), offset, bytes }));
         }
         offset += len as u64;
+        crc = crc32c::crc32c_append(crc, &buffer[..len]);
         if len == 0 {
-            return Some(Sent { bytes: offset, ..found });
+            return Some(Sent { bytes: offset, crc, ..found });
         }
     }
 }
 
-fn sent(metadata: &Metadata, bytes: u64) -> Sent {
-    Sent { inode: metadata.ino(), bytes, changed: (metadata.mtime(), metadata.mtime_nsec()) }
+/// The CRC32C of a file's first bytes. None where it cannot be read.
+fn crc_of(path: &Path, bytes: u64) -> Option<u32> {
+    let mut file = File::open(path).ok()?.take(bytes);
+    let (mut crc, mut buffer) = (0, vec![0; PIECE_BYTES]);
+    loop {
+        match file.read(&mut buffer).ok()? {
+            0 => return Some(crc),
+            len => crc = crc32c::crc32c_append(crc, &buffer[..len]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::received::Received;
+    use std::os::unix::fs::FileExt as _;
+    use tempfile::TempDir;
+
+    /// A guest's folder, its port, and what the host has made of what came through that.
+    struct Both {
+        root: TempDir,
+        follower: Follower,
+        port: Port,
+        received: Received,
+    }
+
+    impl Both {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let at = |name: &str| root.path().join(name);
+            fs::create_dir(at("guest")).unwrap();
+            fs::create_dir(at("host")).unwrap();
+            let port = Port::from(File::create(at("port")).unwrap());
+            let received = Received::new(&at("port"), &at("host")).unwrap();
+            let follower = Follower::of(&at("guest"));
+            Self { root, follower, port, received }
+        }
+
+        fn guest(&self, name: &str) -> PathBuf {
+            self.root.path().join("guest").join(name)
+        }
+
+        fn host(&self, name: &str) -> Vec<u8> {
+            fs::read(self.root.path().join("host").join(name)).unwrap()
+        }
+
+        /// Bytes that a round puts on the port.
+        fn round(&mut self, send: impl Fn(&mut Follower, &Port)) -> u64 {
+            let bytes = |root: &TempDir| fs::metadata(root.path().join("port")).unwrap().len();
+            let before = bytes(&self.root);
+            send(&mut self.follower, &self.port);
+            self.received.look(&mut |_| {}).unwrap();
+            bytes(&self.root) - before
+        }
+    }
+
+    #[test]
+    fn what_grows_is_sent_once_and_what_is_written_anew_again() {
+        let mut both = Both::new();
+        fs::create_dir(both.guest("in")).unwrap();
+        fs::write(both.guest("in/grows"), vec![7; 200_000]).unwrap();
+        fs::write(both.guest("empty"), "").unwrap();
+        fs::write(both.guest("small"), "one").unwrap();
+        assert!(both.round(Follower::send_new) > 200_000);
+        assert_eq!(both.round(Follower::send_new), 0);
+
+        let mut grown = vec![7; 200_000];
+        grown.extend([8; 10]);
+        fs::write(both.guest("in/grows"), &grown).unwrap();
+        fs::write(both.guest("small"), "two").unwrap();
+        // Another time of change, whatever the file system's clock does.
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+        File::options().write(true).open(both.guest("small")).unwrap().set_modified(later).unwrap();
+        assert!(both.round(Follower::send_new) < 200);
+        assert_eq!((both.host("in/grows"), both.host("small")), (grown, b"two".to_vec()));
+        assert_eq!(both.host("empty"), b"");
+    }
+
+    #[test]
+    fn a_head_that_is_written_last_arrives() {
+        let mut both = Both::new();
+        let bytes = REWRITTEN_MAX as usize + 1000;
+        fs::write(both.guest("data"), vec![0; bytes]).unwrap();
+        both.round(Follower::send_new);
+        let file = File::options().write(true).open(both.guest("data")).unwrap();
+        file.write_all_at(b"tail", bytes as u64).unwrap();
+        file.write_all_at(b"head", 0).unwrap();
+        assert!(both.round(Follower::finish) > bytes as u64);
+        let mut expected = vec![0; bytes];
+        expected[..4].copy_from_slice(b"head");
+        expected.extend(b"tail");
+        assert!(both.host("data") == expected);
+        assert_eq!(both.round(Follower::send_new), 0, "what is as it was is not sent again");
+    }
+
+    #[test]
+    fn links_and_what_is_too_deep_stay_there() {
+        let mut both = Both::new();
+        std::os::unix::fs::symlink("/etc/passwd", both.guest("link")).unwrap();
+        let deep = both.guest(&"d/".repeat(DEPTH_MAX + 1));
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("file"), "deep").unwrap();
+        assert_eq!(both.round(Follower::send_new), 0);
+    }
 }

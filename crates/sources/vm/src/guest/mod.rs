@@ -103,7 +103,7 @@ fn run(job: &Job, port: &Arc<Port>) -> Result<Ended, String> {
     is_over.store(true, Ordering::Relaxed);
     follower.thread().unpark();
     let mut follower = follower.join().map_err(|_| "the thread that sends files broke")?;
-    follower.send_new(port);
+    follower.finish(port);
     Ok(Ended { status: status.code(), signal: status.signal(), ran_ns })
 }
 

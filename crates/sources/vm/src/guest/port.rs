@@ -17,6 +17,12 @@ const LOOKS: u32 = 100;
 /// A port, shared by whoever has something to say.
 pub(super) struct Port(Mutex<File>);
 
+impl From<File> for Port {
+    fn from(file: File) -> Self {
+        Self(Mutex::new(file))
+    }
+}
+
 impl Port {
     /// Opens the one that the host reads.
     pub(super) fn open() -> Result<Self, String> {
@@ -25,7 +31,7 @@ impl Port {
                 let file = OpenOptions::new().write(true).open(&device);
                 let file =
                     file.map_err(|error| format!("cannot open {}: {error}", device.display()))?;
-                return Ok(Self(Mutex::new(file)));
+                return Ok(file.into());
             }
             // Drivers find their devices in their own time.
             std::thread::sleep(LOOK_EVERY);
