@@ -173,28 +173,33 @@ impl Ready {
             if is_through {
                 let wrote = progress.beside(|| out.write_all(bytes).and_then(|()| out.flush()));
                 closed = closed.take().or(wrote.err());
-            } else if kept.len() < KEPT_MAX {
+                // Nobody reads: the guest has nothing left to run for.
+                return closed.is_none();
+            }
+            if kept.len() < KEPT_MAX {
                 kept.extend_from_slice(bytes);
             }
+            true
         };
         let ran = self.guest.run(folder, &hosts.join("console.txt"), self.limits, &mut |said| {
-            match said {
-                Said::Up { ns, .. } | Said::Time(ns) => now_ns = ns,
-                Said::Stdout(bytes) => {
-                    pass(&mut stdout, bytes, &mut std::io::stdout(), is_through);
+            let is_read = match said {
+                Said::Up { ns, .. } | Said::Time(ns) => {
+                    now_ns = ns;
+                    true
                 }
+                Said::Stdout(bytes) => pass(&mut stdout, bytes, &mut std::io::stdout(), is_through),
                 Said::Stderr(bytes) => {
-                    pass(&mut stderr, bytes, &mut std::io::stderr(), is_through && !quiet);
+                    pass(&mut stderr, bytes, &mut std::io::stderr(), is_through && !quiet)
                 }
-                _ => {}
-            }
+                _ => true,
+            };
             let words = if now_ns == 0 {
                 "the guest boots".to_owned()
             } else {
                 format!("{:.0} s of the guest's time", now_ns as f64 / 1e9)
             };
             progress.show(begun.elapsed(), words);
-            !interrupt.is_asked()
+            is_read && !interrupt.is_asked()
         })?;
         drop(progress);
         if let Some(error) = closed {
