@@ -9,7 +9,8 @@ instructions, 2 ns each: no cache, no noise, so a difference of a row to "nothin
 tracer's instructions cost, and of the phases in which its own wakeups fall. A seed shifts the phases;
 with several, a row is the mean over them (of max: the largest).
 
-Columns: n wakeups of cyclictest; mean, p99 and max in ns; what is added to each beside "nothing";
+Columns: n wakeups of cyclictest; mean, p50, p99 and max in ns; what is added to each beside "nothing"
+(to p50, where the CPU was idle and nothing else came, it is the same in every run);
 events recorded, and how many instructions more than with "nothing" the CPU executed for each,
 whoever executed them (the probes, the tracer's own process). rtla's timerlat measures by itself, in
 the kernel: its figures stand beside, nothing is added to them.
@@ -31,6 +32,8 @@ INSTRUCTION_NS = 2
 # Tracers load their programs and symbols; nothing is measured meanwhile.
 SETTLE_SECONDS = 4
 HISTOGRAM_NS = 100_000
+
+FIGURES = ("mean", "p50", "p99", "max")
 
 TRACEFS = "/sys/kernel/tracing"
 GROUPS = "timer sched irq irq_vectors"
@@ -101,7 +104,7 @@ def guest(args, seed, script, folder):
 
 
 def figures(folder):
-    """(n, mean, p99, max) of cyclictest's histogram of ns."""
+    """n, mean, p50, p99 and max of cyclictest's histogram of ns."""
     bins = []
     for line in (folder / "hist").read_text().splitlines():
         found = re.match(r"(\d+)\s+(\d+)$", line)
@@ -109,13 +112,16 @@ def figures(folder):
             bins.append((int(found[1]), int(found[2])))
     n = sum(count for _, count in bins)
     mean = sum(ns * count for ns, count in bins) / n
-    below, p99 = 0, 0
-    for ns, count in bins:
-        below += count
-        if below >= 0.99 * n:
-            p99 = ns
-            break
-    return n, mean, p99, bins[-1][0]
+
+    def quantile(share):
+        below = 0
+        for ns, count in bins:
+            below += count
+            if below >= share * n:
+                return ns
+
+    p50, p99 = quantile(0.5), quantile(0.99)
+    return {"n": n, "mean": mean, "p50": p50, "p99": p99, "max": bins[-1][0]}
 
 
 def one(name, args, seed):
@@ -134,15 +140,11 @@ def one(name, args, seed):
         if status or not (folder / "out/hist").exists():
             said = " ".join((out + err).split())[-200:]
             return {"left out": said or f"status {status}"}
-        n, mean, p99, largest = figures(folder / "out")
         times = [float(word) for word in re.search(r"^idle (.*)$", out, re.M)[1].split()]
         busy = (times[2] - times[0]) - (times[3] - times[1])
         events = re.findall(r"(\d+) events", out)
         return {
-            "n": n,
-            "mean": mean,
-            "p99": p99,
-            "max": largest,
+            **figures(folder / "out"),
             "busy": busy,
             "events": int(events[-1]) if events else None,
         }
@@ -171,8 +173,7 @@ def merged(rows):
     events = [row["events"] for row in rows]
     return {
         "n": sum(row["n"] for row in rows),
-        "mean": mean("mean"),
-        "p99": mean("p99"),
+        **{name: mean(name) for name in ("mean", "p50", "p99")},
         "max": max(row["max"] for row in rows),
         "busy": mean("busy"),
         "events": sum(events) / len(rows) if None not in events else None,
@@ -193,8 +194,8 @@ def main():
     build("tardy")
 
     print(
-        f"{'tracer':22} {'n':>6} {'mean ns':>8} {'p99 ns':>8} {'max ns':>8} {'+mean':>7} {'+p99':>7}"
-        f" {'+max':>7} {'events':>9} {'instr/event':>11}"
+        f"{'tracer':22} {'n':>6} {'mean ns':>8} {'p50 ns':>8} {'p99 ns':>8} {'max ns':>8}"
+        f" {'+mean':>7} {'+p50':>7} {'+p99':>7} {'+max':>7} {'events':>9} {'instr/event':>11}"
     )
     bare = None
     for name in CONDITIONS:
@@ -205,9 +206,9 @@ def main():
             print(f"{name:22} left out: {row['left out']}", flush=True)
             continue
         bare = bare or row
-        cells = f"{name:22} {row['n']:6,} {row['mean']:8,.0f} {row['p99']:8,.0f} {row['max']:8,}"
+        cells = f"{name:22} {row['n']:6,}" + "".join(f" {row[it]:8,.0f}" for it in FIGURES)
         if row is not bare:
-            cells += "".join(f" {row[it] - bare[it]:+7,.0f}" for it in ("mean", "p99", "max"))
+            cells += "".join(f" {row[it] - bare[it]:+7,.0f}" for it in FIGURES)
             if row["events"]:
                 each = (row["busy"] - bare["busy"]) * 1e9 / INSTRUCTION_NS / row["events"]
                 # The tracer's seconds before the measurement hold events too.
@@ -220,7 +221,7 @@ def main():
             print(f"{'rtla timerlat':22} left out: {row['left out']}")
         else:
             print(
-                f"{'rtla timerlat':22} {row['count']:6,} {row['avg'] * 1000:8,} {'':8}"
+                f"{'rtla timerlat':22} {row['count']:6,} {row['avg'] * 1000:8,} {'':8} {'':8}"
                 f" {row['max'] * 1000:8,} in whole µs, by itself"
             )
 
