@@ -5,7 +5,7 @@ use crate::ring::Record;
 use crate::state;
 use crate::unhooked::Unhooked;
 use std::collections::HashMap;
-use tardy_kernel::{Abi, Clocks, Definitions, IdleStates, Interrupts, Symbols};
+use tardy_kernel::{Abi, Clocks, Definitions, IdleStates, Interrupts, Symbols, tick_ns};
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Switch, SyscallEnter,
     TimerArm, TimerCancel, Waking, WorkBegin, WorkEnd,
@@ -30,6 +30,7 @@ pub(crate) struct Translator {
     interrupts: Interrupts,
     clocks: Clocks,
     jiffies: Jiffies,
+    tick_ns: u64,
     idle_states: IdleStates,
     abi: Abi,
     unhooked: Unhooked,
@@ -86,6 +87,7 @@ impl Translator {
             interrupts: Interrupts::default(),
             clocks: Clocks::read(),
             jiffies: Jiffies::default(),
+            tick_ns: tick_ns(),
             idle_states: IdleStates::read(),
             abi: Abi::of_this_machine(),
             unhooked: Unhooked::default(),
@@ -237,7 +239,7 @@ impl Translator {
                 }
             }
             TimerClass::TimerList => {
-                let tick_ns = 1_000_000_000 / u64::from(definition.c.max(1));
+                let tick_ns = self.tick_ns;
                 payload.a = self.jiffies.expiry_ns(record.time_ns, record.a, definition.b, tick_ns);
                 payload.b = (u64::from(record.b) * tick_ns).try_into().unwrap_or(u32::MAX);
             }

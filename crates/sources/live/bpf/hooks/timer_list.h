@@ -5,8 +5,6 @@
  * the jiffies now.
  */
 
-extern unsigned long CONFIG_HZ __kconfig __weak;
-
 static __always_inline void put_timer_list(const struct claim *claim, struct timer_list *timer,
 					   __u8 tag, __u32 slack_jiffies)
 {
@@ -16,7 +14,7 @@ static __always_inline void put_timer_list(const struct claim *claim, struct tim
 	definition->what = what(0, TAG_TIMER_DEFINITION, DEFINITION_TIMER_LIST);
 	definition->a = (__u64)timer;
 	/* The low half is enough: the expiry is near it. */
-	definition->bc = both((__u32)bpf_jiffies64(), (__u32)CONFIG_HZ);
+	definition->bc = (__u32)bpf_jiffies64();
 	put(claim, current_task(), tag, MODE_SOFT, timer->expires, slack_jiffies);
 }
 
