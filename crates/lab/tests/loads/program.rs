@@ -37,8 +37,9 @@ pub(crate) struct Program {
 impl Program {
     /// Returns once all of the load runs.
     pub(crate) fn start(load: &str) -> Option<Self> {
-        let mut command = Command::new(path()?);
-        command.arg(load);
+        // Whoever started the tests may have had it ignore signals, as a shell does in the background.
+        let mut command = Command::new("env");
+        command.arg("--default-signal").arg(path()?).arg(load);
         Some(Self::start_by(&mut command))
     }
 

@@ -5,6 +5,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -274,4 +275,48 @@ fn a_guest_ends_with_whoever_runs_it() {
     running.kill().expect("it runs");
     running.wait().expect("it ends");
     wait_until(&|| guests_with(folder.path()).is_empty());
+}
+
+#[test]
+fn a_guest_ends_where_nobody_reads_what_it_says() {
+    let Some(guests) = Guests::ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let mut run = tardy(&["vm", "run", "--no-record", "--quiet", "--kernel", guests.kernel, "-o"]);
+    // So much of the guest's time that it cannot be over first.
+    let script = "echo one; while sleep 100; do echo more; done; echo >done";
+    run.arg(&out).args(["--with", "busybox", "--", "sh", "-c", script]).stdout(Stdio::piped());
+    let mut running = run.spawn().expect("the command starts");
+    let mut said = [0; 4];
+    let mut stdout = running.stdout.take().expect("it is piped");
+    stdout.read_exact(&mut said).expect("it says something");
+    assert_eq!(&said, b"one\n");
+    drop(stdout);
+    running.wait().expect("it ends");
+    assert!(guests_with(folder.path()).is_empty(), "QEMU is left behind");
+}
+
+/// On kernels whose configuration is nowhere to be read, and on old ones.
+#[test]
+fn ebpf_records_in_a_guest_in_full_and_as_a_flight_recorder() {
+    let Some(guests) = Guests::ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let script = "tardy record --source ebpf --quiet -o full -- \
+                  tardy measure cyclic -t1 -p98 -i1ms -l 200 --quiet && \
+                  tardy record --flight --over 1s --quiet -o flight -- \
+                  tardy measure cyclic -t1 -p98 -i1ms -l 200 --quiet";
+    let flags = ["--no-record", "--with", "busybox", "-o", out.to_str().expect("UTF-8")];
+    let output = guests.run(&flags, &["sh", "-c", script]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for recording in ["full", "flight"] {
+        let path = out.join(recording);
+        let path = path.to_str().expect("UTF-8");
+        let explain = ["explain", path, "--json", "--quiet", "--worst", "all"];
+        let explained = tardy(&explain).output().expect("it runs");
+        let explained: Value = serde_json::from_slice(&explained.stdout).expect("JSON");
+        let timed = explained["wakeups"].as_array().expect("a list").iter();
+        let timed = timed.filter(|wakeup| wakeup["kind"] == "timer").count();
+        assert!(timed >= 190, "{recording}: {timed} of 200");
+    }
 }

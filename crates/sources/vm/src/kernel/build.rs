@@ -36,13 +36,14 @@ const FIXED: [(&str, &str); 6] = [
     ("TZ", "UTC"),
 ];
 /// What the environment may say of other builds, as `make` does that this one was started by.
-const FOREIGN: [&str; 8] = [
+const FOREIGN: [&str; 9] = [
     "MAKEFLAGS",
     "MFLAGS",
     "MAKELEVEL",
     "KBUILD_OUTPUT",
     "KCONFIG_CONFIG",
     "CROSS_COMPILE",
+    "KAFLAGS",
     "KCFLAGS",
     "LLVM",
 ];
@@ -196,7 +197,9 @@ fn tree(recipe: &Recipe, package: &Path, scratch: &Path) -> Result<PathBuf, VmEr
 
 fn make(tree: &Path, what: &str, limit: Duration) -> Job {
     let job = Job::new("nice", what, limit).args(["make", "ARCH=x86_64"]).within(tree);
-    environment(job)
+    // Where it was compiled would be in its debug information, and so in the id of the build.
+    let here = format!("-fdebug-prefix-map={}=.", tree.display());
+    environment(job).env("KCFLAGS", &here).env("KAFLAGS", &here)
 }
 
 fn environment(job: Job) -> Job {
