@@ -22,9 +22,9 @@
  *
  * The claim comes before the clock is read. So when the reader finds a CPU's ring empty at T, every
  * record of that CPU that comes later has a time after T, and what is older can be released in
- * order. (A timer's expiry may have the expiry loop's reading of the clock, which is some hundred
- * instructions older than the claim: the reader allows for that.) (With the clock read first, an interrupt or a hypervisor between the two could slip an
- * older record in behind the reader's back.)
+ * order. (With the clock read first, an interrupt or a hypervisor between the two could slip an
+ * older record in behind the reader's back.) Only the first expiry of a loop has a time before its
+ * claim, the loop's own reading of the clock: the reader allows for some hundred instructions.
  */
 #pragma once
 
