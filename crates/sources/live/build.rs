@@ -67,9 +67,7 @@ fn model_header() -> String {
     define("DUES", DUES);
     define("EXPIRY_SAME_LOOP", EXPIRY_SAME_LOOP);
     define("IRQ_VECTOR", 1);
-    define("MODE_REL", TimerMode::REL.into());
     define("MODE_SOFT", TimerMode::SOFT.into());
-    define("MODE_HARD", TimerMode::HARD.into());
     define("SWITCH_PREEMPTED", Switch::PREEMPTED.into());
     define("PRIORITY_RELEASED", Priority::RELEASED.into());
     define("INFO_KERNEL", TaskInfo::KERNEL.into());

@@ -74,9 +74,7 @@ struct hrtimer {
 	__s64 _softexpires;
 	void *function;
 	struct hrtimer_clock_base *base;
-	__u8 is_rel;
 	__u8 is_soft;
-	__u8 is_hard;
 };
 
 struct hrtimer_sleeper {

@@ -133,15 +133,14 @@ impl Live {
         let mut held: Vec<Event> = Vec::new();
         let mut spans: Vec<Option<(u64, u64)>> = Vec::new();
         let translator = &mut self.translator;
-        // From the last to the first, so that the first is what stays.
-        let mut switches = Vec::new();
+        let mut first = BTreeMap::new();
         self.rings.recover(|record, _| {
             if record.tag == Switch::TAG {
-                switches.push((record.cpu, record.task));
+                first.entry(record.cpu).or_insert(record.task);
             }
         });
-        for (cpu, before) in switches.into_iter().rev() {
-            translator.flew_first(cpu, before);
+        for (cpu, task) in first {
+            translator.flew_first(cpu, task);
         }
         let overwritten = self.rings.recover(|record, definition| {
             let from = held.len();

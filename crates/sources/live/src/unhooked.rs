@@ -74,10 +74,6 @@ impl OnCpu {
         let soft = self.soft.iter().find(|(by, _)| *by == task);
         self.hard.or(soft.map(|(_, open)| *open))
     }
-
-    fn take_innermost(&mut self, task: TaskId) -> Option<Open> {
-        self.hard.take().or_else(|| self.take_soft(task))
-    }
 }
 
 /// A callback that runs.
@@ -129,10 +125,11 @@ impl Unhooked {
                 let open = Open { timer: begin.timer, wakes: wakes.map(|waking| waking.target) };
                 cpu.begin(event.task, begin.mode.is_soft(), open)
             }
-            Kind::TimerArm(arm) => cpu
-                .innermost(event.task)
-                .filter(|open| open.timer == arm.timer)
-                .and_then(|_| cpu.take_innermost(event.task)),
+            Kind::TimerArm(arm)
+                if cpu.innermost(event.task).is_some_and(|open| open.timer == arm.timer) =>
+            {
+                cpu.hard.take().or_else(|| cpu.take_soft(event.task))
+            }
             Kind::IrqBegin(_) => {
                 cpu.interrupts += 1;
                 None
