@@ -178,7 +178,7 @@ typedef struct tardy_timer {
 
 // What a level has done so far.
 typedef struct tardy_report {
-    // Timers fired.
+    // Timers fired, counted before what they do begins: who sees its effect sees it counted.
     uint64_t fired;
     // Timers refused because there was no room.
     uint64_t refused;

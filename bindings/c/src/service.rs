@@ -38,7 +38,7 @@ pub struct ServiceOptions {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Timers fired.
+    /// Timers fired, counted before what they do begins: who sees its effect sees it counted.
     pub fired: u64,
     /// Timers refused because there was no room.
     pub refused: u64,

@@ -24,7 +24,7 @@ pub(super) type SlowHook = Box<dyn Fn(&Slow) + Send + Sync>;
 /// instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Report {
-    /// Timers fired.
+    /// Timers fired, counted before what they do begins: who sees its effect sees it counted.
     pub fired: u64,
     /// Timers refused because there was no room.
     pub refused: u64,
@@ -60,13 +60,13 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn begins(&self, now_ns: u64, tag: u64) {
+        add_one(&self.fired);
         self.running.set(now_ns, tag);
     }
 
     /// A callback has ended that took `ns`.
     pub(super) fn ended(&self, ns: u64, tag: u64) {
         self.running.set(0, 0);
-        add_one(&self.fired);
         if ns > self.longest.first.load(Ordering::Relaxed) {
             self.longest.set(ns, tag);
         }
