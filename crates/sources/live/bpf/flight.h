@@ -23,9 +23,10 @@ struct exceeded {
 	__u32 cpu;
 };
 
+/* The dues first: their places need one addition less. */
 struct flight {
-	struct exceeded exceeded;
 	struct due dues[DUES];
+	struct exceeded exceeded;
 };
 
 struct flight flight;
@@ -67,15 +68,13 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
 }
 
 /*
- * A thread that is on no CPU waits from `due_ns` on, until it is switched to. Who is on one gets no
- * place in the queue, so that nothing needs to be looked at when a thread leaves its CPU.
+ * Whether a thread that is woken begins to wait: who is watched, is on no CPU, and does not wait yet.
+ * Then its due time is to be set; it waits from that on, until it is switched to. Who is on a CPU gets
+ * no place in the queue, so that nothing needs to be looked at when a thread leaves its CPU.
  */
-static __always_inline void begin_waiting(struct task_struct *task, __u32 pid, __u64 due_ns)
+static __always_inline bool begins_to_wait(const struct due *due, struct task_struct *task, __u32 pid)
 {
-	struct due *due = due_of(pid);
-
-	if (due->task == pid && !due->due_ns && !is_on_cpu(task))
-		due->due_ns = due_ns;
+	return due->task == pid && !due->due_ns && !is_on_cpu(task);
 }
 
 static __noinline int exceed(__u32 task, __u64 due_ns, __u64 ran_ns)
@@ -90,4 +89,18 @@ static __noinline int exceed(__u32 task, __u64 due_ns, __u64 ran_ns)
 	exceeded->cpu = bpf_get_smp_processor_id();
 	__sync_lock_test_and_set(&exceeded->state, 2);
 	return 0;
+}
+
+/* It is switched to. */
+static __always_inline void end_waiting(__u32 pid, __u64 now_ns)
+{
+	struct due *due = due_of(pid);
+
+	if (due->task == pid && due->due_ns) {
+		__s64 late_ns = now_ns - due->due_ns;
+
+		if (late_ns > (__s64)over_ns)
+			exceed(pid, due->due_ns, now_ns);
+		due->due_ns = 0;
+	}
 }

@@ -51,8 +51,12 @@ struct timespec64 {
 	__s64 tv_sec;
 };
 
+/*
+ * The kernel's has 32 bits, and the loader makes the loads as wide. With that width here the compiler
+ * would make one load of this and of the task's other place for it, from a computed address.
+ */
 struct thread_info {
-	__u32 cpu;
+	__u16 cpu;
 };
 
 struct task_struct___thread_info {

@@ -15,8 +15,8 @@
  * asked before the claim. An interrupt between the two may take the room that was seen, so some slots
  * are kept in reserve: for the claim itself, a loss, and one claim of each context that a CPU nests.
  *
- * A flight recorder: nobody reads, and there is always room, so that the newest takes the place of
- * the oldest. A claim zeroes its slot's time at once: the reader, who comes when the programs are
+ * A flight recorder: nobody reads, and there is always room (the loader sets a limit that no head
+ * reaches), so that the newest takes the place of the oldest. A claim zeroes its slot's time at once: the reader, who comes when the programs are
  * detached, sees no mixture of two records, even where one of them had not ended. Who was current is
  * told by switches alone: with all of a CPU's records before him, the reader knows it for each.
  *
@@ -63,9 +63,6 @@ struct ring {
 
 /* Set by the loader, as is the size of the map's values, which follows from it. */
 const volatile __u32 slots_mask = 63;
-
-/* This is a flight recorder. */
-const volatile bool overwrites = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -175,7 +172,7 @@ static __always_inline int claim_room(struct claim *claim, struct ring *ring, __
 {
 	if (!ring)
 		return 0;
-	if (!overwrites && ring->head > ring->limit && !make_room(ring))
+	if (ring->head > ring->limit && !make_room(ring))
 		return 0;
 	take_slots(claim, ring, n);
 	return 1;
@@ -204,12 +201,6 @@ static __always_inline __u32 own_id(void)
 	return (__u32)bpf_get_current_pid_tgid();
 }
 
-/* The same for a record, which need not always tell. */
-static __always_inline __u32 current_task(void)
-{
-	return overwrites ? 0 : own_id();
-}
-
 /* A timer's expiry was claimed whose task, if it is woken next, is told with that. */
 static __always_inline void expect_waking(struct ring *ring, const struct claim *claim, __u64 task)
 {
@@ -235,5 +226,5 @@ static __always_inline int emit_of(__u32 task, __u8 tag, __u8 flags, __u64 a, __
 
 static __always_inline int emit(__u8 tag, __u8 flags, __u64 a, __u32 b, __u32 c)
 {
-	return emit_of(current_task(), tag, flags, a, both(b, c));
+	return emit_of(own_id(), tag, flags, a, both(b, c));
 }

@@ -24,12 +24,12 @@ struct Due {
 /// `struct flight`.
 #[repr(C)]
 struct Shared {
+    dues: [Due; DUES],
     state: AtomicU64,
     due_ns: AtomicU64,
     ran_ns: AtomicU64,
     task: AtomicU32,
     cpu: AtomicU32,
-    dues: [Due; DUES],
 }
 
 /// What the programs of a flight recorder share with this process.

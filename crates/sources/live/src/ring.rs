@@ -74,6 +74,14 @@ impl Rings {
         Ok(Self { memory, cpus, slots_shift })
     }
 
+    /// From now on there is always room: the newest record takes the place of the oldest. To be called
+    /// before anything writes.
+    pub(crate) fn overwrite(&self) {
+        for cpu in 0..self.cpus {
+            self.ring(cpu).limit.store(u64::MAX, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn bytes_per_cpu(&self) -> u64 {
         (size_of::<Slot>() as u64) << self.slots_shift
     }

@@ -86,7 +86,7 @@ static __always_inline int armed(__u64 *ctx)
 		return 0;
 	fill_hrtimer(&claim, timer, sleeper ? own_id() : 0);
 	claim.record[1].bc = both(timer->base->clockid, sleeper ? current_call() : CALL_NONE);
-	claim.record->what = what(current_task(), TAG_TIMER_ARM, (__u8)ARGUMENT(1));
+	claim.record->what = what(own_id(), TAG_TIMER_ARM, (__u8)ARGUMENT(1));
 	publish(claim.record, claim.time_ns);
 	return 0;
 }
@@ -111,9 +111,9 @@ struct sleeper {
 
 /*
  * Looks who sleeps on a timer that is about to wake him. Where he is comes only where it is sure that he
- * will be woken; else sched_waking will tell. A flight recorder leaves his id to that too.
+ * will be woken; else sched_waking will tell. It may tell all but his address.
  */
-static __always_inline struct sleeper sleeper_of(struct hrtimer *timer)
+static __always_inline struct sleeper sleeper_of(struct hrtimer *timer, const bool only_address)
 {
 	struct sleeper sleeper = { 0, 0, NOT_TOLD };
 	struct task_struct *task;
@@ -124,13 +124,13 @@ static __always_inline struct sleeper sleeper_of(struct hrtimer *timer)
 	if (!casts()) {
 		task = BPF_CORE_READ((struct hrtimer_sleeper *)timer, task);
 		sleeper.address = (__u64)task;
-		if (task && !overwrites)
+		if (task && !only_address)
 			sleeper.task = BPF_CORE_READ(task, pid);
 		return sleeper;
 	}
 	task = bpf_core_cast(timer, struct hrtimer_sleeper)->task;
 	sleeper.address = (__u64)task;
-	if (!task || overwrites)
+	if (!task || only_address)
 		return sleeper;
 	sleeper.task = task->pid;
 	if (task->__state & SLEEPS)
@@ -140,68 +140,69 @@ static __always_inline struct sleeper sleeper_of(struct hrtimer *timer)
 
 #define CLOCK_MONOTONIC 1
 
-/* What an expiry's record needs beside the timer's own fields. */
-struct expiry {
-	__u32 clock;
-	__u8 mode;
-};
-
-/* What the base says is read through a pointer, so that of the most frequent one is remembered. */
-static __always_inline void look_at_base(struct expiry *expiry, struct ring *ring,
-					 struct hrtimer *timer)
-{
-	__u64 base = (__u64)timer->base;
-
-	expiry->clock = CLOCK_MONOTONIC;
-	expiry->mode = 0;
-	if (ring->monotonic_base == base)
-		return;
-	expiry->clock = timer->base->clockid;
-	if (timer->is_soft)
-		expiry->mode |= MODE_SOFT;
-	else if (expiry->clock == CLOCK_MONOTONIC)
-		ring->monotonic_base = base;
-}
-
-/*
- * When a callback begins: as the loop has it, where this is its first. Only in the interrupt: a softirq
- * lets interrupts in between its reading of the clock and the callback. The mode tells of another that
- * it is in the same loop.
- */
-static __always_inline __u64 begin_ns(struct expiry *expiry, struct ring *ring, __u64 *ctx)
-{
-	__u64 now_ns;
-
-	if (!casts())
-		return bpf_ktime_get_ns();
-	/* A ktime_t, read as another type that begins with a number of 64 bits. */
-	now_ns = bpf_core_cast((void *)ARGUMENT(1), struct timespec64)->tv_sec;
-	if (ring->loop_ns == now_ns) {
-		expiry->mode |= EXPIRY_SAME_LOOP;
-		return bpf_ktime_get_ns();
-	}
-	ring->loop_ns = now_ns;
-	if (expiry->clock == CLOCK_MONOTONIC && !(expiry->mode & MODE_SOFT))
-		return now_ns;
-	return bpf_ktime_get_ns();
-}
-
 /* In the flags of an expiry: in the same loop as the one before. */
 _Static_assert(EXPIRY_SAME_LOOP != MODE_SOFT, "the flags of an expiry");
 
-/* Fills a claim with an expiry. */
-static __always_inline void put_expiry(struct claim *claim, struct ring *ring, __u64 *ctx,
-				       const struct sleeper *sleeper)
+/* What the loop that runs a timer read from its clock: a ktime_t, as another type that begins with it. */
+static __always_inline __u64 loop_clock_ns(__u64 *ctx)
+{
+	return bpf_core_cast((void *)ARGUMENT(1), struct timespec64)->tv_sec;
+}
+
+/*
+ * The rarer way of put_expiry(): the clock is read, as a softirq lets interrupts in between its own
+ * reading and the callback.
+ */
+static __noinline int put_other_expiry(struct record *record, struct ring *ring, __u64 *ctx,
+				       __u32 current)
 {
 	struct hrtimer *timer = (void *)ARGUMENT(0);
-	struct expiry expiry;
+	__u32 clock = timer->base->clockid;
+	__u8 flags = timer->is_soft ? MODE_SOFT : 0;
+
+	*(__u32 *)&record[1].bc = clock;
+	if (casts()) {
+		__u64 now_ns = loop_clock_ns(ctx);
+
+		if (ring->loop_ns == now_ns)
+			flags |= EXPIRY_SAME_LOOP;
+		ring->loop_ns = now_ns;
+	}
+	if (!timer->is_soft && clock == CLOCK_MONOTONIC)
+		ring->monotonic_base = (__u64)timer->base;
+	record->what = what(current, TAG_EXPIRE_BEGIN, flags);
+	publish(record, bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * Fills the record of an expiry and publishes it. Most timers expire in the interrupt by
+ * CLOCK_MONOTONIC, and their base is remembered, as looking at it takes reads through pointers. Of them
+ * the loop's first begins when the loop has read the clock; of another the flags tell that it is in the
+ * same loop.
+ */
+static __always_inline void put_expiry(const struct claim *claim, struct ring *ring, __u64 *ctx,
+				       const struct sleeper *sleeper, __u32 current)
+{
+	struct hrtimer *timer = (void *)ARGUMENT(0);
+	struct record *record = claim->record;
+	__u64 now_ns;
 
 	fill_hrtimer(claim, timer, sleeper->task);
-	look_at_base(&expiry, ring, timer);
-	claim->record[1].bc = both(expiry.clock, sleeper->where);
-	claim->time_ns = begin_ns(&expiry, ring, ctx);
-	claim->record->what = what(current_task(), TAG_EXPIRE_BEGIN, expiry.mode);
-	publish(claim->record, claim->time_ns);
+	record[1].bc = both(CLOCK_MONOTONIC, sleeper->where);
+	if (!casts() || ring->monotonic_base != (__u64)timer->base) {
+		put_other_expiry(record, ring, ctx, current);
+		return;
+	}
+	now_ns = loop_clock_ns(ctx);
+	if (ring->loop_ns == now_ns) {
+		record->what = what(current, TAG_EXPIRE_BEGIN, EXPIRY_SAME_LOOP);
+		publish(record, bpf_ktime_get_ns());
+	} else {
+		ring->loop_ns = now_ns;
+		record->what = what(current, TAG_EXPIRE_BEGIN, 0);
+		publish(record, now_ns);
+	}
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
@@ -211,10 +212,10 @@ int on_hrtimer_expire_entry(__u64 *ctx)
 	struct claim claim;
 
 	if (claim_room(&claim, ring, 2)) {
-		struct sleeper sleeper = sleeper_of((void *)ARGUMENT(0));
+		struct sleeper sleeper = sleeper_of((void *)ARGUMENT(0), false);
 
 		expect_waking(ring, &claim, sleeper.where == NOT_TOLD ? 0 : sleeper.address);
-		put_expiry(&claim, ring, ctx, &sleeper);
+		put_expiry(&claim, ring, ctx, &sleeper, own_id());
 	}
 	return 0;
 }

@@ -18,7 +18,7 @@ int on_sched_waking(__u64 *ctx)
 	if (!claim_room(&claim, ring, 1))
 		return 0;
 	claim.time_ns = bpf_ktime_get_ns();
-	put(&claim, current_task(), TAG_WAKING, 0, 0, both(pid, halves(task_cpu(task), task->prio)));
+	put(&claim, own_id(), TAG_WAKING, 0, 0, both(pid, halves(task_cpu(task), task->prio)));
 	return 0;
 }
 

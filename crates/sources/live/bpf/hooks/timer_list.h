@@ -15,7 +15,7 @@ static __always_inline void put_timer_list(const struct claim *claim, struct tim
 	definition->a = (__u64)timer;
 	/* The low half is enough: the expiry is near it. */
 	definition->bc = (__u32)bpf_jiffies64();
-	put(claim, current_task(), tag, MODE_SOFT, timer->expires, slack_jiffies);
+	put(claim, own_id(), tag, MODE_SOFT, timer->expires, slack_jiffies);
 }
 
 SEC("tp_btf/timer_start")
