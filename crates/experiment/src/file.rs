@@ -70,7 +70,7 @@ const KNOWN: [(&str, &str); 7] = [
 ];
 
 /// How long an experiment runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Length {
     /// How many rounds; each runs a block of every condition.

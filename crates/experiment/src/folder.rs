@@ -7,10 +7,9 @@
 mod line;
 
 use crate::schedule::{Slot, schedule};
-use crate::{Block, Experiment, ExperimentError, Length, Results, clock, fitness};
+use crate::{Block, Experiment, ExperimentError, Results, Run, fitness};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -26,95 +25,12 @@ pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
 /// The most bytes of one block: 64 threads with 50,000 distinct values each are 40 MB.
 const LINE_BYTES_MAX: u64 = 64 << 20;
 
-/// What was chosen, and on which machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+/// `run.json`.
+#[derive(Serialize, Deserialize)]
+struct Kept {
     schema: String,
-    /// The version of the tardy that began it.
-    pub tardy_version: String,
-    /// Whether it runs at its full length.
-    pub is_full: bool,
-    /// Chooses the order of the conditions.
-    pub seed: u64,
-    /// How long it runs.
-    pub length: Length,
-    /// The kernel: `uname -r`.
-    pub kernel: String,
-    /// The machine's name.
-    pub host: String,
-    /// The machine's architecture: `uname -m`. Not known of runs begun before it was kept.
-    #[serde(default)]
-    pub architecture: String,
-    /// What its time is: `counted, 500 MIPS`, or the clock source.
-    #[serde(default)]
-    pub clock: String,
-    /// The flags of the guest in which it ran, where it was one in counted time.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub guest: String,
-    /// The hypervisor, where it is a guest of one.
-    pub hypervisor: Option<String>,
-    /// CPUs online.
-    pub cpus: u32,
-    /// The kernel's tick rate per second, where it tells.
-    pub hz: Option<u32>,
-    /// The kernel's preemption model.
-    pub preemption: String,
-    /// Settings of the machine that matter for timing, by name, when it was begun.
-    pub settings: BTreeMap<String, String>,
-    /// Names of conditions that could not be run here, with why.
-    pub left_out: Vec<(String, String)>,
-}
-
-impl Run {
-    /// A run of `experiment` on the machine that `facts` tell of.
-    pub(crate) fn new(
-        facts: &tardy_host::Facts,
-        is_full: bool,
-        seed: u64,
-        length: Length,
-        left_out: Vec<(String, String)>,
-    ) -> Self {
-        Self {
-            schema: SCHEMA.to_owned(),
-            tardy_version: env!("CARGO_PKG_VERSION").to_owned(),
-            is_full,
-            seed,
-            length,
-            kernel: facts.release.clone(),
-            host: facts.hostname.clone(),
-            architecture: facts.arch.clone(),
-            clock: clock::told(facts.clock_source.as_deref()),
-            guest: String::new(),
-            hypervisor: facts.hypervisor.clone(),
-            cpus: facts.cpus,
-            hz: facts.hz,
-            preemption: facts.preemption.clone(),
-            settings: facts.settings.clone(),
-            left_out,
-        }
-    }
-
-    /// Settings that are not now what they were when it was begun, in a sentence.
-    pub(crate) fn changed_settings(&self, now: &BTreeMap<String, String>) -> Option<String> {
-        let names: BTreeSet<&String> = self.settings.keys().chain(now.keys()).collect();
-        let told = |settings: &BTreeMap<String, String>, name| {
-            settings.get(name).map_or_else(|| "unknown".to_owned(), Clone::clone)
-        };
-        let changed: Vec<String> = names
-            .into_iter()
-            .filter(|name| self.settings.get(*name) != now.get(*name))
-            .map(|name| {
-                format!("{name} from {} to {}", told(&self.settings, name), told(now, name))
-            })
-            .collect();
-        (!changed.is_empty()).then(|| {
-            format!(
-                "Settings changed between blocks, since the run was begun: {}. Compare what came \
-                 before and after with care.",
-                changed.join(", ")
-            )
-        })
-    }
+    #[serde(flatten)]
+    run: Run,
 }
 
 /// A folder, open for reading, or for one run that adds to it.
@@ -158,7 +74,7 @@ impl Folder {
         };
         write(EXPERIMENT, experiment.to_toml().as_bytes()).map_err(wrong)?;
         // Last: with it the folder is one.
-        let text = serde_json::to_vec_pretty(&run).map_err(io::Error::from).map_err(wrong)?;
+        let text = run_text(&run).map_err(wrong)?;
         write(RUN, &text).map_err(wrong)?;
         let out = open_out(path)?;
         Ok(Self {
@@ -178,7 +94,7 @@ impl Folder {
     pub fn keep_guest(path: &Path, flags: &str) -> Result<(), ExperimentError> {
         let run = Run { guest: flags.to_owned(), ..Self::open(path)?.run };
         let wrong = |error| ExperimentError::write(path, &error);
-        let text = serde_json::to_vec_pretty(&run).map_err(io::Error::from).map_err(wrong)?;
+        let text = run_text(&run).map_err(wrong)?;
         let beside = path.join(RUN).with_extension("new");
         fs::write(&beside, &text).map_err(wrong)?;
         fs::rename(&beside, path.join(RUN)).map_err(wrong)
@@ -193,10 +109,10 @@ impl Folder {
         let experiment = Experiment::read(&path.join(EXPERIMENT))?;
         let run_path = path.join(RUN);
         let text = read_text(&run_path)?;
-        let run: Run = serde_json::from_str(&text)
+        let Kept { schema, run } = serde_json::from_str(&text)
             .map_err(|error| ExperimentError::garbled(&run_path, error.to_string()))?;
-        if run.schema != SCHEMA {
-            let why = format!("its schema is {:?}, this program reads {SCHEMA:?}", run.schema);
+        if schema != SCHEMA {
+            let why = format!("its schema is {schema:?}, this program reads {SCHEMA:?}");
             return Err(ExperimentError::garbled(&run_path, why));
         }
         let mut folder = Self {
@@ -321,39 +237,14 @@ impl Folder {
                 notes.push(note.clone());
             }
         }
-        let Run {
-            tardy_version,
-            is_full,
-            seed,
-            kernel,
-            host,
-            architecture,
-            clock,
-            guest,
-            hypervisor,
-            cpus,
-            left_out,
-            ..
-        } = self.run;
-        Results {
-            experiment: self.experiment,
-            tardy_version,
-            is_full,
-            seed,
-            kernel,
-            host,
-            architecture,
-            clock,
-            guest,
-            hypervisor,
-            cpus,
-            left_out,
-            blocks,
-            planned,
-            fitness,
-            notes,
-        }
+        Results { experiment: self.experiment, run: self.run, blocks, planned, fitness, notes }
     }
+}
+
+/// What `run.json` holds.
+fn run_text(run: &Run) -> io::Result<Vec<u8>> {
+    let kept = Kept { schema: SCHEMA.to_owned(), run: run.clone() };
+    Ok(serde_json::to_vec_pretty(&kept)?)
 }
 
 /// The file of blocks, to add to; locked, so that no two runs do. The kernel takes the lock away with

@@ -1,6 +1,6 @@
 //! What an experiment yields.
 
-use crate::Experiment;
+use crate::{Experiment, Run};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tardy_stats::Counted;
@@ -10,28 +10,8 @@ use tardy_stats::Counted;
 pub struct Results {
     /// What was asked.
     pub experiment: Experiment,
-    /// The version of the tardy that began it.
-    pub tardy_version: String,
-    /// Whether it ran at its full length.
-    pub is_full: bool,
-    /// Chose the order of the conditions.
-    pub seed: u64,
-    /// The kernel: `uname -r`.
-    pub kernel: String,
-    /// The machine's name.
-    pub host: String,
-    /// Its architecture: `uname -m`; empty where that is not known.
-    pub architecture: String,
-    /// What its time is: `counted, 500 MIPS`, or the clock source; empty where that is not known.
-    pub clock: String,
-    /// The flags of the guest in which it ran; empty where that was none.
-    pub guest: String,
-    /// The hypervisor, where it is a guest of one.
-    pub hypervisor: Option<String>,
-    /// CPUs online.
-    pub cpus: u32,
-    /// Names of conditions that could not be run here, with why.
-    pub left_out: Vec<(String, String)>,
+    /// What was chosen, and on which machine.
+    pub run: Run,
     /// The blocks, in the order in which they ran.
     pub blocks: Vec<Block>,
     /// How many blocks there are to be; fewer in [`Results::blocks`] where it was ended early.
@@ -46,7 +26,7 @@ impl Results {
     /// The command that does all of it again. An experiment that does not come with tardy as it is,
     /// but for the number of rounds, is in the file of its results' folder.
     pub fn command(&self) -> String {
-        let Self { experiment, is_full, seed, guest, .. } = self;
+        let Self { experiment, run: Run { is_full, seed, guest, .. }, .. } = self;
         let guest = if guest.is_empty() { String::new() } else { format!(" {guest}") };
         let full = if *is_full { " --full" } else { "" };
         let rounds = experiment.length(*is_full).rounds;
@@ -162,17 +142,7 @@ mod tests {
             let fitness = Fitness { fit: Fit::Fit, why: vec![] };
             let results = Results {
                 experiment,
-                tardy_version: String::new(),
-                is_full: false,
-                seed: 4,
-                kernel: String::new(),
-                host: String::new(),
-                architecture: String::new(),
-                clock: String::new(),
-                guest: String::new(),
-                hypervisor: None,
-                cpus: 1,
-                left_out: vec![],
+                run: Run { seed: 4, ..Run::default() },
                 blocks: vec![],
                 planned: 0,
                 fitness,

@@ -1,6 +1,7 @@
 //! Runs what is missing in an experiment's folder.
 
-use crate::folder::{Folder, Run};
+use crate::Run;
+use crate::folder::Folder;
 use crate::kernel_threads::{self, Wanted};
 use crate::schedule::Slot;
 use crate::state::Machine;

@@ -62,8 +62,8 @@ fn a_run_that_is_ended_goes_on_with_what_is_missing() {
     let results = Folder::open(&path).unwrap().into_results();
     assert_eq!(results.blocks[..2], before);
     assert_eq!((results.blocks.len(), results.planned), (6, 6));
-    assert_eq!(results.left_out[0].0, "huge");
-    assert!(results.left_out[0].1.contains("4096 CPUs"));
+    assert_eq!(results.run.left_out[0].0, "huge");
+    assert!(results.run.left_out[0].1.contains("4096 CPUs"));
     for block in &results.blocks {
         let threads = if experiment.conditions[block.condition].name == "storm" { 1 } else { 2 };
         assert_eq!(block.series.len(), threads);

@@ -1,26 +1,22 @@
 use super::*;
-use crate::{Figure, Series, SystemState};
+use crate::{Figure, Length, Series, SystemState};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tardy_stats::Counted;
 
 fn run(rounds: u32) -> Run {
     Run {
-        schema: SCHEMA.to_owned(),
-        tardy_version: String::new(),
-        is_full: false,
         seed: 3,
         length: Length { rounds, block_ms: 10, warm_up_ms: 0 },
         kernel: "6.1".to_owned(),
         architecture: "x86_64".to_owned(),
         clock: "tsc".to_owned(),
-        guest: String::new(),
         host: "here".to_owned(),
-        hypervisor: None,
         cpus: 2,
         hz: Some(250),
         preemption: "none".to_owned(),
         settings: BTreeMap::from([("timer_migration".to_owned(), "1".to_owned())]),
-        left_out: vec![],
+        ..Run::default()
     }
 }
 

@@ -44,15 +44,15 @@ fn head(results: &Results) -> Vec<(String, String)> {
     let told = [
         ("experiment", results.experiment.name.clone()),
         ("command", results.command()),
-        ("tardy", results.tardy_version.clone()),
-        ("kernel", results.kernel.clone()),
-        ("architecture", results.architecture.clone()),
-        ("cpus", results.cpus.to_string()),
-        ("clock", results.clock.clone()),
+        ("tardy", results.run.tardy_version.clone()),
+        ("kernel", results.run.kernel.clone()),
+        ("architecture", results.run.architecture.clone()),
+        ("cpus", results.run.cpus.to_string()),
+        ("clock", results.run.clock.clone()),
         // A guest in counted time counts from a date of its own.
         (
             "date",
-            begun.filter(|_| results.guest.is_empty()).map(date::of_unix_s).unwrap_or_default(),
+            begun.filter(|_| results.run.guest.is_empty()).map(date::of_unix_s).unwrap_or_default(),
         ),
     ];
     let told = told.into_iter().filter(|(_, value)| !value.is_empty());
@@ -109,7 +109,7 @@ fn quantile(of: &Counted, q: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Block, Experiment, Figure, Fit, Fitness, Series, SystemState};
+    use crate::{Block, Experiment, Figure, Fit, Fitness, Run, Series, SystemState};
     use std::time::Duration;
 
     fn block(condition: usize, round: u32, values: &[(u64, u64)]) -> Block {
@@ -139,17 +139,15 @@ mod tests {
         let hard_2 = experiment.conditions.iter().position(|one| one.name == "hard-2").unwrap();
         let results = Results {
             experiment,
-            tardy_version: "0.1.0".to_owned(),
-            is_full: false,
-            seed: 7,
-            kernel: "6.12.0-rt".to_owned(),
-            host: "guest".to_owned(),
-            architecture: "armv7l".to_owned(),
-            clock: "counted, 500 MIPS".to_owned(),
-            guest: String::new(),
-            hypervisor: None,
-            cpus: 1,
-            left_out: vec![],
+            run: Run {
+                tardy_version: "0.1.0".to_owned(),
+                seed: 7,
+                kernel: "6.12.0-rt".to_owned(),
+                architecture: "armv7l".to_owned(),
+                clock: "counted, 500 MIPS".to_owned(),
+                cpus: 1,
+                ..Run::default()
+            },
             blocks: vec![
                 block(0, 0, &[(5_000, 900), (9_000, 99), (10_000, 1)]),
                 block(hard_2, 0, &[(8_000, 60)]),

@@ -141,15 +141,15 @@ impl<'a> From<ExperimentData<'a>> for ExperimentDocument<'a> {
             alpha: comparisons.alpha,
             reported: &experiment.reported,
             measure: &experiment.measure,
-            full: results.is_full,
-            length: experiment.length(results.is_full),
+            full: results.run.is_full,
+            length: experiment.length(results.run.is_full),
             blocks_planned: results.planned,
             blocks_done: results.blocks.len(),
-            seed: results.seed,
-            host: &results.host,
-            kernel: &results.kernel,
-            hypervisor: results.hypervisor.as_deref(),
-            cpus: results.cpus,
+            seed: results.run.seed,
+            host: &results.run.host,
+            kernel: &results.run.kernel,
+            hypervisor: results.run.hypervisor.as_deref(),
+            cpus: results.run.cpus,
             notes: &results.notes,
             command: shown.results.command(),
         }
@@ -164,7 +164,7 @@ impl<'a> ConditionDocument<'a> {
         condition: &'a Condition,
     ) -> Self {
         let results = data.results;
-        let left_out = results.left_out.iter().find(|(name, _)| *name == condition.name);
+        let left_out = results.run.left_out.iter().find(|(name, _)| *name == condition.name);
         let of = shown.measured.iter().filter(|one| one.place.condition == place);
         Self {
             name: &condition.name,

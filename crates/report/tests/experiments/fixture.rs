@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 use tardy_experiment::{
-    Block, Comparisons, Experiment, Figure, Fit, Fitness, Results, Series, SystemState, compare,
+    Block, Comparisons, Experiment, Figure, Fit, Fitness, Results, Run, Series, SystemState,
+    compare,
 };
 use tardy_stats::ab::Question;
 use tardy_stats::{Counted, Latencies};
@@ -102,17 +103,16 @@ fn make(
     }
     Results {
         experiment,
-        tardy_version: "0.1.0".to_owned(),
-        is_full: false,
-        seed,
-        kernel: "6.18.1-rt1".to_owned(),
-        host: "bench-3".to_owned(),
-        architecture: "x86_64".to_owned(),
-        clock: "tsc".to_owned(),
-        guest: String::new(),
-        hypervisor: None,
-        cpus: 2,
-        left_out: vec![],
+        run: Run {
+            tardy_version: "0.1.0".to_owned(),
+            seed,
+            kernel: "6.18.1-rt1".to_owned(),
+            host: "bench-3".to_owned(),
+            architecture: "x86_64".to_owned(),
+            clock: "tsc".to_owned(),
+            cpus: 2,
+            ..Run::default()
+        },
         planned: blocks.len(),
         blocks,
         fitness: Fitness { fit: Fit::Fit, why: vec![] },
@@ -174,7 +174,7 @@ pub(crate) fn stacking() -> Made {
                 .collect()
         },
     );
-    results.left_out = vec![(
+    results.run.left_out = vec![(
         "storm-hard-irq".to_owned(),
         "it needs a kernel with PREEMPT_RT, and this one has none".to_owned(),
     )];
@@ -228,7 +228,7 @@ pub(crate) fn pi() -> Made {
                 .to_owned(),
         ],
     };
-    results.hypervisor = Some("KVM".to_owned());
+    results.run.hypervisor = Some("KVM".to_owned());
     compared(results)
 }
 
@@ -459,7 +459,7 @@ pub(crate) fn curve() -> Made {
             vec![thread("cyclic-0", spread.in_block(random).draw(1_000, random))]
         },
     );
-    "counted, 500 MIPS".clone_into(&mut results.clock);
-    results.cpus = 1;
+    "counted, 500 MIPS".clone_into(&mut results.run.clock);
+    results.run.cpus = 1;
     compared(results)
 }

@@ -218,11 +218,11 @@ fn names_are_never_markup_nor_commands() {
                 series.name = format!("{attack}{number}");
             }
         }
-        for field in [&mut results.kernel, &mut results.host] {
+        for field in [&mut results.run.kernel, &mut results.run.host] {
             attack.clone_into(field);
         }
-        results.hypervisor = Some(attack.to_owned());
-        results.left_out = vec![(attack.to_owned(), attack.to_owned())];
+        results.run.hypervisor = Some(attack.to_owned());
+        results.run.left_out = vec![(attack.to_owned(), attack.to_owned())];
         results.notes = vec![attack.to_owned()];
         results.fitness.why = vec![attack.to_owned()];
         results.fitness.fit = Fit::Unfit;

@@ -59,7 +59,7 @@ fn grid(shown: &Shown<'_>) -> Grid {
     if !threads.is_empty() {
         grid.note(format!("Kernel threads in all of them: {threads}."));
     }
-    for (name, why) in &results.left_out {
+    for (name, why) in &results.run.left_out {
         grid.note(format!("“{name}” was left out: {why}."));
     }
     grid.without_empty_columns()

@@ -43,7 +43,7 @@ fn facts(shown: &Shown<'_>) -> Vec<String> {
     const NS_PER_MS: u64 = 1_000_000;
     let results = shown.results;
     let experiment = &results.experiment;
-    let length = if results.is_full { experiment.full } else { experiment.default };
+    let length = if results.run.is_full { experiment.full } else { experiment.default };
     let (done, planned) = (results.blocks.len() as u64, results.planned as u64);
     let ended = if done < planned { ": it was ended early" } else { "" };
     let ms = |ms: u64| match ms {
@@ -62,31 +62,31 @@ fn facts(shown: &Shown<'_>) -> Vec<String> {
         ),
         format!(
             "The order of the conditions within a round is random, chosen by seed {}.",
-            results.seed
+            results.run.seed
         ),
         format!("{} of {} were done{ended}.", count(done), counted(planned, "planned block")),
         format!(
             "Host {}, kernel {}, {} online.",
-            clean(&results.host),
-            clean(&results.kernel),
-            counted(u64::from(results.cpus), "CPU")
+            clean(&results.run.host),
+            clean(&results.run.kernel),
+            counted(u64::from(results.run.cpus), "CPU")
         ),
     ];
-    if results.clock.starts_with("counted") {
+    if results.run.clock.starts_with("counted") {
         facts.push(format!(
             "Time was {}: it is a count of instructions, so what other programs on the machine did is \
              not in these figures, and neither are its caches.",
-            clean(&results.clock)
+            clean(&results.run.clock)
         ));
-        if results.cpus > 1 {
+        if results.run.cpus > 1 {
             facts.push(format!(
                 "Its {} CPUs ran in turns within that one count, so latencies hold that they took turns: \
                  what happened counts here, how late it was does not.",
-                results.cpus
+                results.run.cpus
             ));
         }
     }
-    let kind = if results.is_full {
+    let kind = if results.run.is_full {
         "It ran at full length (--full), as long as in its source."
     } else {
         "It ran at its default length; --full runs it as long as in its source."
@@ -98,7 +98,7 @@ fn facts(shown: &Shown<'_>) -> Vec<String> {
 fn guest(shown: &Shown<'_>) -> Option<String> {
     // Of counted time nobody takes any; that it is counted is said elsewhere.
     let results = &shown.results;
-    let hypervisor = results.hypervisor.as_deref().filter(|_| results.guest.is_empty())?;
+    let hypervisor = results.run.hypervisor.as_deref().filter(|_| results.run.guest.is_empty())?;
     Some(format!(
         "This is a guest of {}: time the hypervisor took stays where it fell.",
         clean(hypervisor)

@@ -115,14 +115,14 @@ fn facts(given: &str, results: &Results, condition: Option<usize>) -> SideFacts 
     let load = condition.and_then(|place| results.experiment.conditions.get(place));
     let told = [
         ("experiment", results.experiment.name.as_str()),
-        ("kernel", &results.kernel),
-        ("host", &results.host),
-        ("hypervisor", results.hypervisor.as_deref().unwrap_or_default()),
+        ("kernel", &results.run.kernel),
+        ("host", &results.run.host),
+        ("hypervisor", results.run.hypervisor.as_deref().unwrap_or_default()),
         ("load", load.map_or("", |condition| condition.load.as_str())),
     ];
     let mut circumstances: Vec<(String, String)> =
         told.into_iter().filter_map(|(name, value)| circumstance(name, value)).collect();
-    circumstances.push(("CPUs".to_owned(), results.cpus.to_string()));
+    circumstances.push(("CPUs".to_owned(), results.run.cpus.to_string()));
     let mut notes = Vec::new();
     if results.blocks.len() < results.planned {
         notes.push(format!(
