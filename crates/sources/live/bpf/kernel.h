@@ -31,6 +31,7 @@ enum { BPF_F_MMAPABLE = 1U << 10 };
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct task_struct {
+	void *stack;
 	unsigned int flags;
 	int pid;
 	int tgid;
@@ -119,6 +120,9 @@ enum bpf_func_id___calls {
 #pragma clang attribute pop
 
 #define PF_KTHREAD 0x00200000
+
+/* The least that a kernel's stack has, on x86-64 and arm64. */
+#define STACK_BYTES 16384
 
 /* Local copies for programs: arguments of a tp_btf program, in order, as 64-bit words. */
 #define ARGUMENT(n) (ctx[n])

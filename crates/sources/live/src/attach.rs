@@ -80,7 +80,6 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
 
     let rodata = open.maps.rodata_data.as_deref_mut().expect("the programs have constants");
     rodata.slots_mask = (1 << slots_shift) - 1;
-    rodata.switch_passes_state = tracepoint_arguments(&btf, "sched_switch") == Some(4);
     rodata.over_ns = options.flight_over_ns.unwrap_or(u64::MAX);
     let watches = options.watch_children || !options.watched_processes.is_empty();
     rodata.watches_realtime = options.flight_over_ns.is_some() && !watches;

@@ -29,13 +29,20 @@ int fly_hrtimer_expire_entry(__u64 *ctx)
 	struct claim claim;
 
 	if (ring) {
-		struct sleeper sleeper = sleeper_of((void *)ARGUMENT(0), true);
-
 		take_slots(&claim, ring, 2);
-		expect_waking(ring, &claim, sleeper.address);
-		put_expiry(&claim, ring, ctx, &sleeper, 0);
+		put_expiry(&claim, ring, ctx, &nobody, 0);
 	}
 	return 0;
+}
+
+/*
+ * Whether a definition is of a timer that sleeps for this task, and that nobody was woken by yet: a
+ * sleeper's timer is on its own stack, and no other timer is on a stack.
+ */
+static __always_inline bool is_sleepers(const struct record *definition, struct task_struct *task)
+{
+	return definition->what == what(0, TAG_TIMER_DEFINITION, 0) &&
+	       definition->a - (__u64)task->stack < STACK_BYTES;
 }
 
 /* A waking that no timer of this CPU has just led to; a function of its own, as it is the rarer way. */
@@ -64,17 +71,16 @@ int fly_sched_waking(__u64 *ctx)
 	__u32 *owner, *clock, pid;
 	struct due *due;
 	__u16 *where;
-	__u64 head;
 
 	if (!ring)
 		return 0;
 	task = (void *)ARGUMENT(0);
-	head = *(volatile __u64 *)&ring->head;
-	if (!is_expected(ring, head, task))
+	/* Where something was told in between, this is another record. */
+	expiry = slot_at(ring, *(volatile __u64 *)&ring->head - 2);
+	if (!is_sleepers(&expiry[1], task))
 		return wake_unexpected(ring, task);
 
 	/* Stores of parts are fewer instructions than putting them together. */
-	expiry = slot_at(ring, head - 2);
 	owner = (void *)&expiry[1].what;
 	clock = (void *)&expiry[1].bc;
 	where = (void *)(clock + 1);

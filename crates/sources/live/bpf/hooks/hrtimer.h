@@ -109,13 +109,15 @@ struct sleeper {
 	__u32 where;
 };
 
+static const struct sleeper nobody = { 0, 0, NOT_TOLD };
+
 /*
  * Looks who sleeps on a timer that is about to wake him. Where he is comes only where it is sure that he
- * will be woken; else sched_waking will tell. It may tell all but his address.
+ * will be woken; else sched_waking will tell.
  */
-static __always_inline struct sleeper sleeper_of(struct hrtimer *timer, const bool only_address)
+static __always_inline struct sleeper sleeper_of(struct hrtimer *timer)
 {
-	struct sleeper sleeper = { 0, 0, NOT_TOLD };
+	struct sleeper sleeper = nobody;
 	struct task_struct *task;
 
 	if (!is_sleeper(timer))
@@ -124,13 +126,13 @@ static __always_inline struct sleeper sleeper_of(struct hrtimer *timer, const bo
 	if (!casts()) {
 		task = BPF_CORE_READ((struct hrtimer_sleeper *)timer, task);
 		sleeper.address = (__u64)task;
-		if (task && !only_address)
+		if (task)
 			sleeper.task = BPF_CORE_READ(task, pid);
 		return sleeper;
 	}
 	task = bpf_core_cast(timer, struct hrtimer_sleeper)->task;
 	sleeper.address = (__u64)task;
-	if (!task || only_address)
+	if (!task)
 		return sleeper;
 	sleeper.task = task->pid;
 	if (task->__state & SLEEPS)
@@ -212,7 +214,7 @@ int on_hrtimer_expire_entry(__u64 *ctx)
 	struct claim claim;
 
 	if (claim_room(&claim, ring, 2)) {
-		struct sleeper sleeper = sleeper_of((void *)ARGUMENT(0), false);
+		struct sleeper sleeper = sleeper_of((void *)ARGUMENT(0));
 
 		expect_waking(ring, &claim, sleeper.where == NOT_TOLD ? 0 : sleeper.address);
 		put_expiry(&claim, ring, ctx, &sleeper, own_id());
