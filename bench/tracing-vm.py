@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """What recording costs the thread that is measured, on a real PREEMPT_RT kernel in counted time.
 
-    bench/tracing-vm.py [--kernel small] [--loops 3000] [--storm 10] [--only WORD] [--seeds 1]
+    bench/tracing-vm.py [--kernel small] [--loops 3000] [--storm 10] [--only WORD] [--seeds 10]
 
 Each row is a guest of its own (`tardy vm run`), in which N threads sleep for random 0-1 ms and
 `cyclictest -N -p98 -i1000` measures, while a tracer runs beside, or nothing. Time is a count of
 instructions, 2 ns each: no cache, no noise, so a difference of a row to "nothing" is what the
-tracer's instructions cost, and of the phases in which its own wakeups fall. A seed shifts the phases;
-with several, a row is the mean over them (of max: the largest).
+tracer's instructions cost, and of the phases in which its own wakeups fall. A seed shifts the phases, so a row
+is the mean over several (of max: the largest of all n).
 
-Columns: n wakeups of cyclictest; mean, p50, p99 and max in ns; what is added to each beside "nothing"
+Columns: n wakeups of cyclictest; mean, p50, p99 and max in ns; what is added to each beside "nothing",
+to mean and p99 with the half width of its interval of 95 % (Student's, over the seeds' differences)
 (to p50, where the CPU was idle and nothing else came, it is the same in every run);
 events recorded, and how many instructions more than with "nothing" the CPU executed for each,
 whoever executed them (the probes, the tracer's own process). rtla's timerlat measures by itself, in
@@ -20,10 +21,13 @@ tracer does not run on this kernel is left out, with what it said. It prints, it
 """
 
 import argparse
+import os
 import re
 import shutil
+import statistics
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from programs import TARDY, build
@@ -34,6 +38,9 @@ SETTLE_SECONDS = 4
 HISTOGRAM_NS = 100_000
 
 FIGURES = ("mean", "p50", "p99", "max")
+
+# Student's t for a two-sided interval of 95 %, by degrees of freedom from 1 on; the last for all above.
+STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)
 
 TRACEFS = "/sys/kernel/tracing"
 GROUPS = "timer sched irq irq_vectors"
@@ -152,17 +159,36 @@ def one(name, args, seed):
         shutil.rmtree(folder)
 
 
-def rtla(args):
+def rtla(args, seed):
     script = RTLA.format(seconds=args.loops // 1000)
     script = f"tardy load storm:{args.storm} --quiet & L=$!; sleep 1; {script}; kill -INT $L; wait"
     with tempfile.TemporaryDirectory(prefix="tardy-bench-") as folder:
-        status, out, err = guest(args, args.seeds[0], script, Path(folder) / "out")
+        status, out, err = guest(args, seed, script, Path(folder) / "out")
     # CPU 0: its count; of the interrupt, then of the thread: the last one, min, avg, max.
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
     found = re.search(r"^\s+0 #(\d+)\s+\|[\d\s]+\|\s+\d+\s+\d+\s+(\d+)\s+(\d+)", plain, re.M)
     if status or not found:
         return {"left out": " ".join((out + err).split())[-200:] or f"status {status}"}
     return {"count": int(found[1]), "avg": int(found[2]), "max": int(found[3])}
+
+
+def half_width(differences):
+    """Of the interval of 95 % around their mean."""
+    degrees = len(differences) - 1
+    if not degrees:
+        return None
+    t = STUDENT[min(degrees, len(STUDENT)) - 1]
+    return t * statistics.stdev(differences) / len(differences) ** 0.5
+
+
+def added(row, bare, name):
+    """What a row has more than the bare one, as text."""
+    text = f" {row[name] - bare[name]:+7,.0f}"
+    if name not in ("mean", "p99"):
+        return text
+    pairs = zip(row["each"], bare["each"], strict=True)
+    error = half_width([one[name] - other[name] for one, other in pairs])
+    return text + (f" {'':6}" if error is None else f" ±{error:5,.0f}")
 
 
 def merged(rows):
@@ -175,6 +201,7 @@ def merged(rows):
         "n": sum(row["n"] for row in rows),
         **{name: mean(name) for name in ("mean", "p50", "p99")},
         "max": max(row["max"] for row in rows),
+        "each": rows,
         "busy": mean("busy"),
         "events": sum(events) / len(rows) if None not in events else None,
     }
@@ -188,27 +215,32 @@ def main():
     parser.add_argument("--loops", type=int, default=3000)
     parser.add_argument("--storm", type=int, default=10, help="threads")
     parser.add_argument("--only", default="", help="rows whose name has this, and nothing")
-    parser.add_argument("--seeds", default="1", help="by commas")
+    parser.add_argument("--seeds", type=int, default=10, help="how many, from 1 on")
     args = parser.parse_args()
-    args.seeds = args.seeds.split(",")
+    if args.seeds < 1:
+        parser.error("--seeds is at least 1")
+    seeds = [str(seed) for seed in range(1, args.seeds + 1)]
     build("tardy")
 
     print(
         f"{'tracer':22} {'n':>6} {'mean ns':>8} {'p50 ns':>8} {'p99 ns':>8} {'max ns':>8}"
-        f" {'+mean':>7} {'+p50':>7} {'+p99':>7} {'+max':>7} {'events':>9} {'instr/event':>11}"
+        f" {'+mean':>7} {'':6} {'+p50':>7} {'+p99':>7} {'':6} {'+max':>7}"
+        f" {'events':>9} {'instr/event':>11}"
     )
     bare = None
+    # Counted time does not mind what else this machine does.
+    pool = ThreadPoolExecutor(os.cpu_count())
     for name in CONDITIONS:
         if bare and args.only not in name:
             continue
-        row = merged([one(name, args, seed) for seed in args.seeds])
+        row = merged(list(pool.map(lambda seed: one(name, args, seed), seeds)))
         if "left out" in row:
             print(f"{name:22} left out: {row['left out']}", flush=True)
             continue
         bare = bare or row
         cells = f"{name:22} {row['n']:6,}" + "".join(f" {row[it]:8,.0f}" for it in FIGURES)
         if row is not bare:
-            cells += "".join(f" {row[it] - bare[it]:+7,.0f}" for it in FIGURES)
+            cells += "".join(added(row, bare, it) for it in FIGURES)
             if row["events"]:
                 each = (row["busy"] - bare["busy"]) * 1e9 / INSTRUCTION_NS / row["events"]
                 # The tracer's seconds before the measurement hold events too.
@@ -216,7 +248,7 @@ def main():
                 cells += f" {row['events']:9,.0f} {each / share:11,.0f}"
         print(cells, flush=True)
     if args.only in "rtla timerlat":
-        row = rtla(args)
+        row = rtla(args, seeds[0])
         if "left out" in row:
             print(f"{'rtla timerlat':22} left out: {row['left out']}")
         else:
