@@ -11,7 +11,7 @@ is the mean over several (of max: the largest of all n).
 
 Columns: n wakeups of cyclictest; mean, p50, p99 and max in ns; what is added to each beside "nothing",
 to mean and p99 with the half width of its interval of 95 % (Student's, over the seeds' differences)
-(to p50, where the CPU was idle and nothing else came, it is the same in every run);
+(p50 is mostly of a wakeup on an idle CPU with nothing else to do, and hardly depends on the seed);
 events recorded, and how many instructions more than with "nothing" the CPU executed for each,
 whoever executed them (the probes, the tracer's own process). rtla's timerlat measures by itself, in
 the kernel: its figures stand beside, nothing is added to them.

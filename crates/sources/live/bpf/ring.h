@@ -16,9 +16,10 @@
  * are kept in reserve: for the claim itself, a loss, and one claim of each context that a CPU nests.
  *
  * A flight recorder: nobody reads, and there is always room (the loader sets a limit that no head
- * reaches), so that the newest takes the place of the oldest. A claim zeroes its slot's time at once: the reader, who comes when the programs are
- * detached, sees no mixture of two records, even where one of them had not ended. Who was current is
- * told by switches alone: with all of a CPU's records before him, the reader knows it for each.
+ * reaches), so that the newest takes the place of the oldest. A claim zeroes its slot's time at once:
+ * the reader, who comes when the programs are detached, sees no mixture of two records, even where one
+ * of them had not ended. Who was current is told by switches: with all of a CPU's records before him,
+ * the reader knows it for each.
  *
  * The claim comes before the clock is read. So when the reader finds a CPU's ring empty at T, every
  * record of that CPU that comes later has a time after T, and what is older can be released in
@@ -47,7 +48,8 @@ struct ring {
 	__u64 lost_since_ns;
 	/* Records dropped since the start. */
 	__u64 lost_total;
-	/* The task (its address) whose waking is told with its timer if it comes next, and the head then. */
+	/* In a stream: the task (its address) whose waking is told with its timer if it comes next, and the
+	   head then. */
 	__u64 expected;
 	__u64 expected_head;
 	/* The clock that the last expiry loop went by. */

@@ -37,7 +37,7 @@ int fly_hrtimer_expire_entry(__u64 *ctx)
 
 /*
  * Whether a definition is of a timer that sleeps for this task, and that nobody was woken by yet: a
- * sleeper's timer is on its own stack, and no other timer is on a stack.
+ * sleeper's timer is on its own stack, and no other timer that wakes is on one.
  */
 static __always_inline bool is_sleepers(const struct record *definition, struct task_struct *task)
 {
