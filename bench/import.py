@@ -43,7 +43,7 @@ from pathlib import Path
 from programs import ROOT, TARDY, TARGET, beside, build, need_root, run_json
 
 SPEED = TARGET / "release/examples/speed"
-APART = ROOT / "crates/sources/import/tests/data/record-apart.sh"
+APART = ROOT / "diagnosis/sources/import/tests/data/record-apart.sh"
 GROUPS = ["sched", "timer", "irq", "irq_vectors", "raw_syscalls"]
 # perf's own, in a mount namespace where tracefs is: the machine's mounts stay as they are.
 PERF_APART = (

@@ -4,7 +4,7 @@
     bench/pi.py [--blocks 16] [--rounds 200000] [--load 1001] [--cpu LAST] [--seed 1]
 
 The program is that of "ARMv7 futex latency spike" (linux-rt-users, 2015): High, Busy and Low as `tardy
-measure pi --laptop` has them (crates/lab/examples/pi.rs runs the same code), and as bench/pi-peer.c has
+measure pi --laptop` has them (laboratory/lab/examples/pi.rs runs the same code), and as bench/pi-peer.c has
 them in C. Each block runs each of these once, in random order:
 
     tardy      its loads calibrated, which is the default

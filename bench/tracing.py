@@ -46,7 +46,7 @@ from programs import (
 INSTANCE = "tardy-bench"
 TRACEFS = [Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing")]
 
-# What tardy records through tracefs: the tables in crates/sources/tracefs/src/decode.
+# What tardy records through tracefs: the tables in diagnosis/sources/tracefs/src/decode.
 VECTORS = (
     "local_timer reschedule call_function call_function_single irq_work x86_platform_ipi "
     "thermal_apic threshold_apic deferred_error_apic error_apic spurious_apic"

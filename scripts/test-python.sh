@@ -5,7 +5,7 @@
 #
 #   scripts/test-python.sh [arguments for pytest]
 #
-# What it needs it takes from PyPI, by hash (bindings/python/requirements-test.txt), the first time and
+# What it needs it takes from PyPI, by hash (timers/python/requirements-test.txt), the first time and
 # when that file changes.
 set -eu
 
@@ -14,7 +14,7 @@ PATH=$PATH:${HOME:-}/.cargo/bin
 export PATH
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-here=$root/bindings/python
+here=$root/timers/python
 mkdir -p "${CARGO_TARGET_DIR:-$root/target}"
 target=$(cd "${CARGO_TARGET_DIR:-$root/target}" && pwd)
 environment=$target/python-venv
@@ -55,7 +55,7 @@ example() {
 }
 example -p tardy-perfetto --example schema >"$target/perfetto-schema.txt"
 example -p tardy-export --example perfetto_sample "$target/perfetto-sample.pftrace"
-"$python" "$root/crates/perfetto/tests/official/check_perfetto.py" \
+"$python" "$root/diagnosis/perfetto/tests/official/check_perfetto.py" \
     "$target/perfetto-schema.txt" "$target/perfetto-sample.pftrace"
 
 cd "$target"

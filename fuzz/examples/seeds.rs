@@ -19,12 +19,12 @@ use tardy_ftrace::page::PageLayout;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-const FORMATS: &str = include_str!("../../crates/sources/ftrace/tests/data/formats");
-const HEADER_PAGE: &str = include_str!("../../crates/sources/ftrace/tests/data/header_page");
-const KALLSYMS: &str = include_str!("../../crates/sources/ftrace/tests/data/kallsyms");
+const FORMATS: &str = include_str!("../../diagnosis/sources/ftrace/tests/data/formats");
+const HEADER_PAGE: &str = include_str!("../../diagnosis/sources/ftrace/tests/data/header_page");
+const KALLSYMS: &str = include_str!("../../diagnosis/sources/ftrace/tests/data/kallsyms");
 const CPUS: [&[u8]; 2] = [
-    include_bytes!("../../crates/sources/ftrace/tests/data/cpu0.pages"),
-    include_bytes!("../../crates/sources/ftrace/tests/data/cpu1.pages"),
+    include_bytes!("../../diagnosis/sources/ftrace/tests/data/cpu0.pages"),
+    include_bytes!("../../diagnosis/sources/ftrace/tests/data/cpu1.pages"),
 ];
 
 /// A small page: its text says so.

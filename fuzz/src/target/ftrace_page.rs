@@ -13,7 +13,7 @@ use tardy_model::{Batch, CpuId, Event};
 pub(super) struct FtracePage;
 
 /// The same kernel's, as for the tests of what decodes them.
-const FORMATS: &str = include_str!("../../../crates/sources/ftrace/tests/data/formats");
+const FORMATS: &str = include_str!("../../../diagnosis/sources/ftrace/tests/data/formats");
 
 static LEARNED: LazyLock<Vec<(&'static str, EventFormat)>> = LazyLock::new(|| {
     let parts = FORMATS.split("group: ").skip(1);
