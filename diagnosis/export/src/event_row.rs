@@ -186,6 +186,7 @@ impl EventRows {
         let target = match &kind {
             Kind::Waking(waking) => Target::Task(waking.target),
             Kind::WokenNew(woken) => Target::Task(woken.target),
+            Kind::Woken(woken) => Target::Task(woken.target),
             Kind::Switch(switch) => Target::Task(switch.next),
             Kind::Migrate(migrate) => Target::Task(migrate.target),
             Kind::Priority(priority) => Target::Task(priority.target),
@@ -303,7 +304,22 @@ impl EventRows {
             Kind::WorkEnd(work) => {
                 row.function = self.name(work.function);
             }
-            Kind::IdleExit(_) | Kind::TaskName(_) | Kind::TaskExit(_) | Kind::Unknown(_) => {}
+            Kind::Woken(woken) => {
+                row.prio = Some(woken.prio.0.into());
+                row.to_cpu = Some(woken.target_cpu.0.into());
+            }
+            Kind::Nmi(nmi) => row.function = self.name(nmi.handler),
+            Kind::IpiSend(send) => row.function = self.name(send.function),
+            Kind::SectionBegin(begin) => row.function = self.name(begin.caller),
+            Kind::SectionEnd(end) => row.function = self.name(end.caller),
+            Kind::IdleState(state) => row.idle_state = Some(state.state),
+            Kind::ClockSet(_)
+            | Kind::TaskGroup(_)
+            | Kind::Recorded(_)
+            | Kind::IdleExit(_)
+            | Kind::TaskName(_)
+            | Kind::TaskExit(_)
+            | Kind::Unknown(_) => {}
         }
     }
 
@@ -414,6 +430,15 @@ fn kind_name(kind: &Kind) -> &'static str {
         Kind::Signal(_) => "signal",
         Kind::WorkBegin(_) => "work_begin",
         Kind::WorkEnd(_) => "work_end",
+        Kind::Woken(_) => "woken",
+        Kind::Nmi(_) => "nmi",
+        Kind::IpiSend(_) => "ipi_send",
+        Kind::SectionBegin(_) => "section_begin",
+        Kind::SectionEnd(_) => "section_end",
+        Kind::ClockSet(_) => "clock_set",
+        Kind::IdleState(_) => "idle_state",
+        Kind::TaskGroup(_) => "task_group",
+        Kind::Recorded(_) => "recorded",
         Kind::Unknown(_) => "unknown",
     }
 }

@@ -258,7 +258,7 @@ impl Lines {
             Kind::WorkBegin(work) => self.work(out, "start", work.function),
             Kind::WorkEnd(work) => self.work(out, "end", work.function),
             // Written before.
-            Kind::Loss(_) | Kind::TaskInfo(_) | Kind::Unknown(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A CPU sleeps and wakes.
 
 use super::{Pack, Payload};
+use crate::NameId;
 
 /// The CPU goes to sleep. `b` idle state, as cpuidle numbers them; `flags` bit 0: it only
 /// polls; bit 1: there is no other.
@@ -25,6 +26,28 @@ impl IdleEnter {
 /// The CPU is awake again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleExit;
+
+/// What an idle state is, told once, before anything else. `a` exit latency, `b` state, `c` name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// Which state.
+    pub state: u32,
+    /// How long the CPU takes to wake from it, by the driver's table (`latency` of cpuidle).
+    pub exit_latency_ns: u64,
+    /// Its name.
+    pub name: NameId,
+}
+
+impl Pack for IdleState {
+    fn pack(&self) -> Payload {
+        Payload { a: self.exit_latency_ns, b: self.state, c: self.name.0, ..Payload::default() }
+    }
+
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self { state: p.b, exit_latency_ns: p.a, name: NameId(p.c) }
+    }
+}
 
 impl Pack for IdleEnter {
     fn pack(&self) -> Payload {

@@ -1,7 +1,7 @@
 //! Interrupts and softirqs.
 
 use super::{Pack, Payload};
-use crate::NameId;
+use crate::{CpuId, NameId};
 
 /// Which interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -131,6 +131,64 @@ pub struct SoftirqBegin {
 pub struct SoftirqEnd {
     /// Which one.
     pub vector: u32,
+}
+
+/// A non-maskable interrupt has been handled: the event's time is its end. `a` nanoseconds, `c` handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nmi {
+    /// How long it took.
+    pub ns: u64,
+    /// The handler's function.
+    pub handler: NameId,
+}
+
+/// The CPU sends an inter-processor interrupt. `a` which CPUs, as bits from `b` on; `c` what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IpiSend {
+    /// Bit n is CPU `first` + n.
+    pub targets: u64,
+    /// The CPU that bit 0 stands for.
+    pub first: CpuId,
+    /// The function to be called there, or the reason where the kernel tells only that.
+    pub function: NameId,
+}
+
+impl IpiSend {
+    /// To one CPU.
+    pub const fn to(target: CpuId, function: NameId) -> Self {
+        Self { targets: 1, first: target, function }
+    }
+
+    /// Whether it goes to this CPU.
+    pub const fn reaches(&self, cpu: CpuId) -> bool {
+        match cpu.0.checked_sub(self.first.0) {
+            Some(bit) => bit < 64 && self.targets >> bit & 1 == 1,
+            None => false,
+        }
+    }
+}
+
+impl Pack for Nmi {
+    fn pack(&self) -> Payload {
+        Payload { a: self.ns, c: self.handler.0, ..Payload::default() }
+    }
+
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self { ns: p.a, handler: NameId(p.c) }
+    }
+}
+
+impl Pack for IpiSend {
+    fn pack(&self) -> Payload {
+        let first = self.first.0.into();
+        Payload { a: self.targets, b: first, c: self.function.0, ..Payload::default() }
+    }
+
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self { targets: p.a, first: CpuId(p.b as u16), function: NameId(p.c) }
+    }
 }
 
 macro_rules! pack_irq {

@@ -20,6 +20,7 @@
 
 pub use irq::{Irq, Vector, softirq};
 pub use sched::TaskState;
+pub use section::Section;
 pub use syscall::{Call, futex};
 pub use task::Comm;
 pub use timer::TimerMode;
@@ -175,7 +176,15 @@ macro_rules! kinds {
             pub const fn speaks_of_current(tag: u8) -> bool {
                 !matches!(
                     tag,
-                    TaskName::TAG | TaskInfo::TAG | TaskExit::TAG | Mark::TAG | Loss::TAG
+                    TaskName::TAG
+                        | TaskInfo::TAG
+                        | TaskExit::TAG
+                        | TaskGroup::TAG
+                        | Mark::TAG
+                        | Loss::TAG
+                        | IdleState::TAG
+                        | ClockSet::TAG
+                        | Recorded::TAG
                 )
             }
 
@@ -207,16 +216,19 @@ macro_rules! kinds {
 
 kinds! {
     timer { 1 TimerArm, 2 TimerCancel, 3 ExpireBegin, 4 ExpireEnd }
-    irq { 5 IrqBegin, 6 IrqEnd, 7 SoftirqRaise, 8 SoftirqBegin, 9 SoftirqEnd }
-    sched { 10 Waking, 11 WokenNew, 12 Switch, 13 Migrate, 14 Priority }
+    irq { 5 IrqBegin, 6 IrqEnd, 7 SoftirqRaise, 8 SoftirqBegin, 9 SoftirqEnd, 29 Nmi, 30 IpiSend }
+    sched { 10 Waking, 11 WokenNew, 12 Switch, 13 Migrate, 14 Priority, 28 Woken }
     syscall { 15 SyscallEnter, 16 SyscallExit }
-    idle { 17 IdleEnter, 18 IdleExit }
+    idle { 17 IdleEnter, 18 IdleExit, 34 IdleState }
     mark { 19 Mark }
     loss { 20 Loss }
-    task { 21 TaskName, 22 TaskInfo, 23 TaskExit }
+    task { 21 TaskName, 22 TaskInfo, 23 TaskExit, 35 TaskGroup }
     fault { 24 PageFault }
     signal { 25 Signal }
     work { 26 WorkBegin, 27 WorkEnd }
+    section { 31 SectionBegin, 32 SectionEnd }
+    clock { 33 ClockSet }
+    recorded { 36 Recorded }
 }
 
 #[cfg(test)]
@@ -228,7 +240,7 @@ mod tests {
         /// Whatever 32 bytes come, reading and folding again settles after one round: a kind may
         /// drop bits that it gives no meaning, but never changes what it keeps.
         #[test]
-        fn any_record_reads_and_folds(bytes in prop::array::uniform32(any::<u8>()), tag in 0u8..30) {
+        fn any_record_reads_and_folds(bytes in prop::array::uniform32(any::<u8>()), tag in 0u8..40) {
             let mut bytes = bytes;
             bytes[14] = tag;
             let event = Event::from_bytes(&bytes);

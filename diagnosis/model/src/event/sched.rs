@@ -77,6 +77,18 @@ pub struct WokenNew {
     pub prio: Prio,
 }
 
+/// A woken task is on a CPU's queue now. Fields as [`Waking`], of which it is the second half: where
+/// both are told, this one says which CPU was chosen. A source that tells of migrations need not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Woken {
+    /// Who may run now.
+    pub target: TaskId,
+    /// The CPU in whose queue it is.
+    pub target_cpu: CpuId,
+    /// Its priority.
+    pub prio: Prio,
+}
+
 /// The CPU goes from the event's own task to `next`. `flags` state and, in bit 7, whether it was
 /// preempted; `b` next, `c` both priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +145,7 @@ macro_rules! pack_woken {
         }
     )*};
 }
-pack_woken!(Waking, WokenNew);
+pack_woken!(Waking, WokenNew, Woken);
 
 impl Switch {
     /// The bit of `flags` that says preempted.

@@ -1,7 +1,7 @@
 //! Who tasks are. In these events the event's own task is the one spoken of.
 
 use super::{Pack, Payload};
-use crate::TaskId;
+use crate::{NameId, TaskId};
 use std::fmt;
 
 /// A thread's name as the kernel keeps it: at most 15 bytes, ended by a zero, in no encoding.
@@ -68,6 +68,24 @@ impl TaskInfo {
 /// A task is gone; its id may come again as another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskExit;
+
+/// The control group in which a task's CPU time is counted, from now on. `c` its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskGroup {
+    /// The path, from the hierarchy's root.
+    pub path: NameId,
+}
+
+impl Pack for TaskGroup {
+    fn pack(&self) -> Payload {
+        Payload { c: self.path.0, ..Payload::default() }
+    }
+
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self { path: NameId(p.c) }
+    }
+}
 
 impl Pack for TaskName {
     fn pack(&self) -> Payload {

@@ -236,7 +236,7 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
                 ..blank(event)
             }
         }
-        Kind::Unknown(_) => return,
+        _ => return,
     };
     out.push(told);
 }
