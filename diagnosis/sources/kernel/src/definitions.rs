@@ -73,6 +73,19 @@ impl Definitions {
         id
     }
 
+    /// The id of the name of the function in which `address` lies, wherever in it.
+    pub fn caller(&mut self, address: u64, batch: &mut Batch) -> NameId {
+        if let Some(id) = self.functions.get(&address) {
+            return *id;
+        }
+        let name = self.symbols.name(address);
+        let id = self.name(name.split('+').next().unwrap_or_default(), batch);
+        if id != NameId::NONE && next_id(self.functions.len()).is_some() {
+            self.functions.insert(address, id);
+        }
+        id
+    }
+
     /// A function of which only the name is known, as a number that takes the place of its address:
     /// its name's id, which is below every kernel's text.
     pub fn function_called(&mut self, name: &str, batch: &mut Batch) -> u64 {

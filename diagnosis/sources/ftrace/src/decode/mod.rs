@@ -11,9 +11,12 @@
 mod armed;
 mod clock;
 mod idle;
+mod ipi;
 mod irq;
 mod missing;
+mod nmi;
 mod sched;
+mod section;
 mod syscall;
 mod task;
 mod tick;
@@ -26,7 +29,7 @@ pub use value::Value;
 
 use crate::format::{Endian, EventFormat, Field};
 use tardy_kernel::{Abi, ClockOffsets, Definitions, IdleStates, Symbols};
-use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
+use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId};
 use value::Values;
 
 /// Makes events of the model from records of one machine.
@@ -129,7 +132,7 @@ impl EventId {
 }
 
 /// The families. A recording through tracefs switches on the first [`LIVE_TABLES`].
-const TABLES: [&[Known]; 10] = [
+const TABLES: [&[Known]; 13] = [
     timer::EVENTS,
     irq::EVENTS,
     irq::VECTOR_EVENTS,
@@ -139,6 +142,9 @@ const TABLES: [&[Known]; 10] = [
     work::EVENTS,
     work::IMPORTED_EVENTS,
     sched::IMPORTED_EVENTS,
+    ipi::IMPORTED_EVENTS,
+    nmi::IMPORTED_EVENTS,
+    section::IMPORTED_EVENTS,
     syscall::EVENTS,
 ];
 const LIVE_TABLES: usize = 7;
@@ -443,6 +449,11 @@ impl Decoder {
     /// Idle states are as these; before, none is taken to poll.
     pub fn set_idle_states(&mut self, states: IdleStates) {
         self.state.idle_states = states;
+    }
+
+    /// The id of a name.
+    pub fn define_name(&mut self, name: &str, batch: &mut Batch) -> NameId {
+        self.state.definitions.name(name, batch)
     }
 
     /// What names the functions.

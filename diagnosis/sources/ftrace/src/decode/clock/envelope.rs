@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 /// A distance between two clocks that is never below what is seen of it, until somebody sets one of them.
+#[derive(Clone)]
 pub(super) struct Envelope {
     line: Line,
     /// The two clocks run at the same rate: the line is flat and does not age.

@@ -74,6 +74,7 @@ pub(super) struct Alignment {
 }
 
 /// One of the kernel's clocks, by how far it is ahead of the trace's.
+#[derive(Clone)]
 struct Base {
     /// It shows the time of day.
     is_wall: bool,
@@ -318,6 +319,8 @@ impl Alignment {
 
     /// Learns from readings that lie ahead, up to the first that shows a clock being set.
     pub(super) fn look_ahead(&mut self, readings: &[(u64, i64)]) {
+        // What was known before readings that may show a clock being set back.
+        let mut certain: Option<Vec<Base>> = None;
         for &(time_ns, reading_ns) in readings {
             let ahead_ns = reading_ns.saturating_sub(time_ns as i64);
             let seen = Seen { time_ns, ahead_ns, most_ns: None };
@@ -329,7 +332,13 @@ impl Alignment {
             if is_set {
                 break;
             }
+            let before = certain.is_none().then(|| self.bases.clone());
             self.of_reading(Reading { reading_ns, time_ns, entered_ns: None });
+            if self.unsaid.is_some() {
+                self.bases = certain.take().unwrap_or_default();
+                break;
+            }
+            certain = if self.is_doubtful() { certain.or(before) } else { None };
         }
         // What they show besides is told when their events come.
         self.bases.iter_mut().for_each(|base| base.ahead.rewind());
