@@ -163,7 +163,7 @@ impl Labels {
             Culprit::Task(task) => self.task_label(task),
             Culprit::TaskOrInterrupt(task) => Label {
                 kind: "task_or_interrupt",
-                name: format!("{}, or an interrupt in it", self.task_name(task)),
+                name: format!("{} or an interrupt in it", self.task_name(task)),
                 pid: Some(task.0),
             },
             Culprit::Timer(timer, armed_by) => {

@@ -7,8 +7,14 @@ use std::fmt;
 pub struct CpuId(pub u16);
 
 impl CpuId {
-    /// No event tells which.
+    /// It is not known which: no machine has so many. Where a woken task is queued is not known before
+    /// it runs, in traces that tell neither of migrations nor of the queue that was chosen.
     pub const UNKNOWN: Self = Self(u16::MAX);
+
+    /// Whether it is known.
+    pub const fn is_known(self) -> bool {
+        self.0 != Self::UNKNOWN.0
+    }
 }
 
 /// A thread, by the kernel's thread id (`pid` in traces). 0 is the idle task of whichever CPU.

@@ -56,6 +56,7 @@ declare! {
         13 cpu_idle: (message, optional) Option<CpuIdle>,
         17 sched_wakeup: (message, optional) Option<SchedWakeup>,
         20 sched_waking: (message, optional) Option<SchedWaking>,
+        23 ipi_raise: (message, optional) Option<IpiRaise>,
         24 softirq_entry: (message, optional) Option<SoftirqEntry>,
         25 softirq_exit: (message, optional) Option<SoftirqExit>,
         26 softirq_raise: (message, optional) Option<SoftirqRaise>,
@@ -209,6 +210,12 @@ declare! {
     /// It is asked for.
     SoftirqRaise = "SoftirqRaiseFtraceEvent" {
         1 vec: (uint32, optional) Option<u32>,
+    }
+
+    /// An interrupt is sent to other CPUs.
+    IpiRaise = "IpiRaiseFtraceEvent" {
+        1 target_cpus: (uint32, optional) Option<u32>,
+        2 reason: (bytes = "vec", optional) Option<Vec<u8>>,
     }
 
     /// The local APIC's timer interrupts.

@@ -10,7 +10,11 @@ pub(crate) fn full_name(label: &Label) -> String {
         (_, true, Some(pid)) => format!("task {pid}"),
         (_, true, None) => "nobody known".to_owned(),
         ("timer", false, Some(_)) => format!("{name}'s timer"),
-        ("task" | "kernel_task" | "idle_state" | "function" | "cpu" | "unknown" | "", ..) => name,
+        (
+            "task" | "kernel_task" | "task_or_interrupt" | "bandwidth" | "idle_state" | "function"
+            | "cpu" | "unknown" | "",
+            ..,
+        ) => name,
         (kind, ..) => format!("{} {name}", kind.replace('_', " ")),
     }
 }

@@ -15,7 +15,7 @@ pub struct Look {
 /// Colours after Okabe and Ito, and Tol's "bright" and "muted" schemes, both made for readers who
 /// confuse red and green; the causes that most often stand beside each other got the pairs that
 /// differ most. All of them hold on white and on near-black.
-const LOOKS: [(&str, char, u32); 18] = [
+const LOOKS: [(&str, char, u32); 23] = [
     ("slack", 'S', 0x44_AA_99),
     ("coarse_clock", 'C', 0x11_77_33),
     ("idle_exit", 'I', 0x56_B4_E9),
@@ -27,6 +27,11 @@ const LOOKS: [(&str, char, u32); 18] = [
     ("callback", 'B', 0x00_9E_73),
     ("higher_priority", 'P', 0x1F_77_C4),
     ("not_preemptible", 'N', 0xCC_79_A7),
+    ("switch_delay", 'O', 0xB3_8A_C0),
+    ("cpu_contention", 'E', 0x33_22_88),
+    ("forced_idle", 'J', 0x66_CC_BB),
+    ("irqs_off", 'X', 0xC4_6A_00),
+    ("armed_late", 'A', 0x8C_9A_5B),
     ("interrupts", 'Q', 0xE3_CF_3A),
     ("wrong_cpu", 'M', 0x88_CC_EE),
     ("throttled", 'G', 0x99_99_33),

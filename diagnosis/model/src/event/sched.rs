@@ -60,7 +60,7 @@ impl TaskState {
 pub struct Waking {
     /// Who is woken.
     pub target: TaskId,
-    /// The CPU it last ran on.
+    /// The CPU it last ran on; [`CpuId::UNKNOWN`] where the source does not tell.
     pub target_cpu: CpuId,
     /// Its priority.
     pub prio: Prio,

@@ -7,8 +7,10 @@ use tardy_model::{Batch, NameId, Tables, TaskId, TimerClass, TimerDef, TimerId};
 /// Gives names and timers their ids and puts the definition of each new one into the batch, ahead
 /// of the events that use it.
 ///
-/// Bounds: [`Tables::ENTRIES_MAX`] names, timers, functions and interrupt lines; beyond it
-/// everything new is id 0.
+/// Bounds: [`Tables::ENTRIES_MAX`] names, functions and interrupt lines; beyond it everything new is id
+/// 0. Beyond [`TIMERS_APART_MAX`] timers, new ones are not told apart by their address any more: those of
+/// one function and one owner are one, so that an expiry still says whose it is and what it runs. Should
+/// these be too many too, those of one function are one, nobody's.
 #[derive(Debug)]
 pub struct Definitions {
     symbols: Symbols,
@@ -18,6 +20,8 @@ pub struct Definitions {
     functions: HashMap<u64, NameId>,
     lines: HashMap<u32, NameId>,
     timers: HashMap<(u64, u64, TaskId), TimerId>,
+    /// Timers that are one, as they are beyond a bound.
+    together: u64,
     /// Which timer an address is now: cancel and the end of a callback name only that.
     at_address: HashMap<u64, TimerId>,
 }
@@ -32,6 +36,7 @@ impl Definitions {
             functions: HashMap::new(),
             lines: HashMap::new(),
             timers: HashMap::new(),
+            together: 0,
             at_address: HashMap::new(),
         }
     }
@@ -62,6 +67,19 @@ impl Definitions {
         }
         let name = self.symbols.name(address);
         let id = self.name(&name, batch);
+        if id != NameId::NONE && next_id(self.functions.len()).is_some() {
+            self.functions.insert(address, id);
+        }
+        id
+    }
+
+    /// The id of the name of the function in which `address` lies, wherever in it.
+    pub fn caller(&mut self, address: u64, batch: &mut Batch) -> NameId {
+        if let Some(id) = self.functions.get(&address) {
+            return *id;
+        }
+        let name = self.symbols.name(address);
+        let id = self.name(name.split('+').next().unwrap_or_default(), batch);
         if id != NameId::NONE && next_id(self.functions.len()).is_some() {
             self.functions.insert(address, id);
         }
@@ -118,23 +136,68 @@ impl Definitions {
         class: TimerClass,
         batch: &mut Batch,
     ) -> TimerId {
-        let id = if let Some(id) = self.timers.get(&(address, function, owner)) {
-            *id
-        } else {
-            let id = next_id(self.timers.len()).map_or(TimerId::UNKNOWN, TimerId);
-            if id != TimerId::UNKNOWN {
-                let function_name = self.function(function, batch);
-                self.timers.insert((address, function, owner), id);
-                batch.timers.push(TimerDef { id, address, function: function_name, owner, class });
-            }
-            id
+        let id = match self.timers.get(&(address, function, owner)) {
+            Some(id) => *id,
+            None => self.new_timer(address, function, owner, class, batch),
         };
-        if id == TimerId::UNKNOWN {
-            self.at_address.remove(&address);
-        } else {
-            self.at_address.insert(address, id);
+        if self.at_address.len() >= Tables::ENTRIES_MAX as usize
+            && !self.at_address.contains_key(&address)
+        {
+            // A cancel or an end that names one of them is nobody's.
+            self.at_address.clear();
         }
+        self.at_address.insert(address, id);
         id
+    }
+
+    fn new_timer(
+        &mut self,
+        address: u64,
+        function: u64,
+        owner: TaskId,
+        class: TimerClass,
+        batch: &mut Batch,
+    ) -> TimerId {
+        let bounds = [(TIMERS_APART_MAX, address, owner), (TIMERS_BY_OWNER_MAX, 0, owner)];
+        for (most, address, owner) in bounds {
+            if let Some(id) = self.timers.get(&(address, function, owner)) {
+                self.together += 1;
+                return *id;
+            }
+            if self.timers.len() < most {
+                return self.define_timer(address, function, owner, class, batch);
+            }
+        }
+        self.together += 1;
+        if let Some(id) = self.timers.get(&(0, function, TaskId::IDLE)) {
+            return *id;
+        }
+        self.define_timer(0, function, TaskId::IDLE, class, batch)
+    }
+
+    fn define_timer(
+        &mut self,
+        address: u64,
+        function: u64,
+        owner: TaskId,
+        class: TimerClass,
+        batch: &mut Batch,
+    ) -> TimerId {
+        let Some(id) = next_id(self.timers.len()).map(TimerId) else { return TimerId::UNKNOWN };
+        let function_name = self.function(function, batch);
+        self.timers.insert((address, function, owner), id);
+        batch.timers.push(TimerDef { id, address, function: function_name, owner, class });
+        id
+    }
+
+    /// A sentence for the reader, where timers could not be told apart.
+    pub fn note(&self) -> Option<String> {
+        (self.together > 0).then(|| {
+            format!(
+                "there were more than {TIMERS_APART_MAX} timers (an address, a function and a thread \
+                 each): of those beyond, the timers of one thread with one function count as one"
+            )
+        })
     }
 
     /// The timer that was last seen at `address`.
@@ -142,6 +205,13 @@ impl Definitions {
         self.at_address.get(&address).copied().unwrap_or(TimerId::UNKNOWN)
     }
 }
+
+/// Timers that are told apart by their address. Each thread that sleeps has one, and another when its
+/// stack is used again.
+const TIMERS_APART_MAX: usize = Tables::ENTRIES_MAX as usize / 4 * 3;
+
+/// Those, and timers that are told apart by function and owner.
+const TIMERS_BY_OWNER_MAX: usize = Tables::ENTRIES_MAX as usize / 8 * 7;
 
 fn next_id(defined: usize) -> Option<u32> {
     let id = u32::try_from(defined).ok()? + 1;
@@ -167,6 +237,36 @@ mod tests {
         assert_eq!(definitions.timer_at(0xaa), first);
         assert_eq!(batch.timers.len(), 2, "each is defined once");
         assert_eq!(batch.names, [(NameId(1), "hrtimer_wakeup".to_owned())]);
+    }
+
+    #[test]
+    fn beyond_the_bound_a_timer_is_its_functions_and_owners() {
+        let mut definitions =
+            Definitions::new(Symbols::from_text("1000 T hrtimer_wakeup\n2000 T tick\n"));
+        let mut tables = Tables::default();
+        let mut timer = |address: u64, function, owner| {
+            let mut batch = Batch::default();
+            let owner = TaskId(owner);
+            let id = definitions.timer(address, function, owner, TimerClass::Hrtimer, &mut batch);
+            batch.define(&mut tables);
+            (id, tables.timer(id), definitions.timer_at(address))
+        };
+        let first = timer(1, 0x1000, 1);
+        for address in 2..=TIMERS_APART_MAX as u64 {
+            timer(address, 0x1000, address as u32);
+        }
+        let all = TIMERS_APART_MAX as u64;
+        assert_eq!(timer(1, 0x1000, 1), first, "what is known stays");
+        let (id, def, at) = timer(all + 1, 0x1000, 7);
+        assert_eq!((def.owner, at), (TaskId(7), id));
+        assert_eq!(timer(all + 2, 0x1000, 7).0, id);
+        assert_ne!(timer(all + 1, 0x2000, 0).0, id, "a function of its own");
+        for owner in 0..(1 << 20) {
+            let (id, def, _) = timer(all + 3, 0x1000, owner);
+            assert!(id != TimerId::UNKNOWN && (def.owner.0 == owner || def.owner == TaskId::IDLE));
+        }
+        assert!(definitions.note().is_some());
+        assert!(definitions.at_address.len() <= Tables::ENTRIES_MAX as usize);
     }
 
     #[test]

@@ -6,6 +6,8 @@ pub struct Symbols {
     text: String,
     /// Sorted by address, one per address.
     functions: Vec<Function>,
+    /// Where the kernel's text begins, which some events count from.
+    text_begin: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -20,6 +22,9 @@ const TEXT_BYTES_MAX: usize = 256 << 20;
 
 /// No function is longer; an address farther from the last one known lies in something else.
 const OFFSET_MAX: u64 = 1 << 20;
+
+/// The symbol at the beginning of the kernel's text.
+const TEXT_BEGIN: &str = "_stext";
 
 impl Symbols {
     /// The running kernel's, which takes some 50 ms: to be read before the recording begins, since
@@ -45,6 +50,9 @@ impl Symbols {
                 && address != 0
                 && let Ok(name_bytes) = u16::try_from(name.len())
             {
+                if name == TEXT_BEGIN {
+                    symbols.text_begin.get_or_insert(address);
+                }
                 let name_at = symbols.text.len() as u32;
                 symbols.text.push_str(name);
                 symbols.functions.push(Function { address, name_at, name_bytes });
@@ -54,6 +62,11 @@ impl Symbols {
         symbols.functions.sort_by_key(|function| function.address);
         symbols.functions.dedup_by_key(|function| function.address);
         symbols
+    }
+
+    /// Where the kernel's text begins.
+    pub fn text_begin(&self) -> Option<u64> {
+        self.text_begin
     }
 
     /// Whether no function is known.

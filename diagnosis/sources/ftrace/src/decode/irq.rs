@@ -1,14 +1,16 @@
 //! Interrupts, the x86 vectors, and softirqs.
 
 use super::{Known, Record, State};
-use tardy_model::event::{Irq, IrqBegin, IrqEnd, SoftirqBegin, SoftirqEnd, SoftirqRaise, Vector};
+use tardy_model::event::{
+    Irq, IrqBegin, IrqEnd, SoftirqBegin, SoftirqEnd, SoftirqRaise, Vector, softirq,
+};
 use tardy_model::{Batch, Event, Kind};
 
 const fn irq(event: &'static str, decode: super::Handler) -> Known {
     Known { group: "irq", event, variant: 0, fields: &["irq", "name"], decode }
 }
 
-const fn softirq(event: &'static str, variant: u32) -> Known {
+const fn softirq_row(event: &'static str, variant: u32) -> Known {
     Known { group: "irq", event, variant, fields: &["vec"], decode: softirq_event }
 }
 
@@ -19,9 +21,9 @@ const END: u32 = 2;
 pub(super) const EVENTS: &[Known] = &[
     irq("irq_handler_entry", handler_entry),
     irq("irq_handler_exit", handler_exit),
-    softirq("softirq_raise", RAISE),
-    softirq("softirq_entry", BEGIN),
-    softirq("softirq_exit", END),
+    softirq_row("softirq_raise", RAISE),
+    softirq_row("softirq_entry", BEGIN),
+    softirq_row("softirq_exit", END),
 ];
 
 macro_rules! vectors {
@@ -65,6 +67,7 @@ fn handler_entry(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> O
     let text = record.text(1)?;
     let name = || String::from_utf8_lossy(text).into_owned();
     let name = state.definitions.line(number, name, batch);
+    state.entered.interrupt(record.cpu, Some(record.time_ns));
     Some(record.event(IrqBegin { irq: Irq::Line(number, name) }))
 }
 
@@ -72,18 +75,26 @@ fn handler_exit(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option
     let number = record.number(0)? as u32;
     // Its end does not tell the name.
     let name = state.definitions.known_line(number);
+    state.entered.interrupt(record.cpu, None);
     Some(record.event(IrqEnd { irq: Irq::Line(number, name) }))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it has a handler's type")]
-fn vector_event(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+fn vector_event(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
     let irq = Irq::Vector(Vector(record.variant >> 1));
     let ends = record.variant & 1 != 0;
+    if irq == Irq::Vector(Vector::LOCAL_TIMER) {
+        state.entered.interrupt(record.cpu, (!ends).then_some(record.time_ns));
+    }
     Some(record.event(if ends { Kind::from(IrqEnd { irq }) } else { IrqBegin { irq }.into() }))
 }
 
-fn softirq_event(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+fn softirq_event(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
     let vector = record.number(0)? as u32;
+    if vector == softirq::HRTIMER && record.variant != RAISE {
+        let begun_ns = (record.variant == BEGIN).then_some(record.time_ns);
+        state.entered.timer_softirq(record.cpu, begun_ns);
+    }
     Some(record.event(match record.variant {
         RAISE => Kind::from(SoftirqRaise { vector }),
         BEGIN => SoftirqBegin { vector }.into(),

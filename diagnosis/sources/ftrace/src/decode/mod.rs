@@ -8,11 +8,15 @@
 //! Fields come packed, as the kernel wrote them ([`Decoder::decode`]), or one by one from a text or a
 //! message ([`Decoder::decode_values`]); what they mean is the same.
 
+mod armed;
 mod clock;
 mod idle;
+mod ipi;
 mod irq;
 mod missing;
+mod nmi;
 mod sched;
+mod section;
 mod syscall;
 mod task;
 mod tick;
@@ -25,7 +29,7 @@ pub use value::Value;
 
 use crate::format::{Endian, EventFormat, Field};
 use tardy_kernel::{Abi, ClockOffsets, Definitions, IdleStates, Symbols};
-use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
+use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId};
 use value::Values;
 
 /// Makes events of the model from records of one machine.
@@ -46,6 +50,7 @@ pub struct Decoder {
 /// What all families know together.
 struct State {
     clocks: clock::Alignment,
+    entered: clock::Entered,
     abi: Abi,
     definitions: Definitions,
     idle_states: IdleStates,
@@ -54,7 +59,7 @@ struct State {
     idle_switches: sched::IdleSwitches,
     tasks: task::Tasks,
     syscalls: syscall::Syscalls,
-    /// `sched_waking` is in the trace, so `sched_wakeup` tells nothing new.
+    /// `sched_waking` is in the trace, so `sched_wakeup` does not begin a wakeup.
     has_waking: bool,
     /// The handler had nothing to tell, and nothing is wrong with the record.
     nothing_new: bool,
@@ -127,7 +132,7 @@ impl EventId {
 }
 
 /// The families. A recording through tracefs switches on the first [`LIVE_TABLES`].
-const TABLES: [&[Known]; 10] = [
+const TABLES: [&[Known]; 13] = [
     timer::EVENTS,
     irq::EVENTS,
     irq::VECTOR_EVENTS,
@@ -137,6 +142,9 @@ const TABLES: [&[Known]; 10] = [
     work::EVENTS,
     work::IMPORTED_EVENTS,
     sched::IMPORTED_EVENTS,
+    ipi::IMPORTED_EVENTS,
+    nmi::IMPORTED_EVENTS,
+    section::IMPORTED_EVENTS,
     syscall::EVENTS,
 ];
 const LIVE_TABLES: usize = 7;
@@ -240,6 +248,7 @@ impl Decoder {
             common: None,
             state: State {
                 clocks: clock::Alignment::new(clocks),
+                entered: clock::Entered::default(),
                 abi: Abi::Unknown,
                 definitions: Definitions::new(symbols),
                 idle_states: IdleStates::default(),
@@ -311,9 +320,7 @@ impl Decoder {
     /// with its event's time: so that it is known from the first event on. To be told before any
     /// event is decoded, in time order.
     pub fn learn_clock(&mut self, readings: &[(u64, i64)]) {
-        for (time_ns, reading_ns) in readings {
-            self.state.clocks.of_reading(*reading_ns, *time_ns);
-        }
+        self.state.clocks.look_ahead(readings);
     }
 
     /// Adds to `batch` what an event means whose fields are known one by one, in the order of
@@ -395,6 +402,7 @@ impl Decoder {
     /// Events of `cpu` are missing until `time_ns`.
     pub fn lost(&mut self, cpu: CpuId, time_ns: u64) {
         self.state.timers.lost(cpu, time_ns);
+        self.state.entered.lost(cpu);
     }
 
     /// The clocks are ahead by this from now on: somebody may have set the time.
@@ -421,7 +429,11 @@ impl Decoder {
     pub fn notes(&self) -> Vec<String> {
         let state = &self.state;
         let mut notes: Vec<String> =
-            [state.clocks.note(), state.timers.tick.note()].into_iter().flatten().collect();
+            [state.clocks.note(), state.timers.tick.note(), state.timers.note()]
+                .into_iter()
+                .chain([state.definitions.note()])
+                .flatten()
+                .collect();
         notes.extend(self.silent_idle_cpus().into_iter().map(|cpu| {
             format!(
                 "the traced kernel does not tell of switches from the idle task of CPU {cpu}: when a \
@@ -437,6 +449,11 @@ impl Decoder {
     /// Idle states are as these; before, none is taken to poll.
     pub fn set_idle_states(&mut self, states: IdleStates) {
         self.state.idle_states = states;
+    }
+
+    /// The id of a name.
+    pub fn define_name(&mut self, name: &str, batch: &mut Batch) -> NameId {
+        self.state.definitions.name(name, batch)
     }
 
     /// What names the functions.

@@ -2,7 +2,7 @@
 
 use super::{Known, Record, State};
 use std::collections::BTreeMap;
-use tardy_model::event::{Migrate, Priority, Switch, TaskState, Waking, WokenNew};
+use tardy_model::event::{Migrate, Priority, Switch, TaskState, Waking, Woken, WokenNew};
 use tardy_model::{Batch, CpuId, Event, Kind, Prio, TaskId};
 
 const WOKEN: &[&str] = &["pid", "comm", "prio", "target_cpu"];
@@ -27,19 +27,25 @@ pub(super) const EVENTS: &[Known] = &[
     sched("sched_pi_setprio", &["pid", "comm", "oldprio", "newprio"], pi_setprio),
 ];
 
-/// Traces of others may have only this: the kernel tells of it when the task is on its queue, which
-/// is later than waking, and before 4.3 there was nothing else. `success` is of kernels before 4.14.
+/// Tasks' way to a queue in traces of others, which need not tell of migrations: the kernel tells of it
+/// when the task is on its queue, and on which. Before 4.3 there was nothing else, and traces may have
+/// only this: then it begins the wakeup too. `success` is of kernels before 4.14.
 pub(super) const IMPORTED_EVENTS: &[Known] =
     &[sched("sched_wakeup", &["pid", "comm", "prio", "target_cpu", "success"], wakeup)];
 
 const NEW: u32 = 1;
 
 fn wakeup(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
-    if state.has_waking || record.number(4) == Some(0) {
+    if record.number(4) == Some(0) {
         state.nothing_new = true;
         return None;
     }
-    waking_of(state, record, batch)
+    if !state.has_waking {
+        let waking = waking_of(state, record, batch)?;
+        batch.events.push(waking);
+    }
+    let (target, target_cpu, prio) = woken(state, record, batch)?;
+    Some(record.event(Woken { target, target_cpu, prio }))
 }
 
 fn waking(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
@@ -48,14 +54,23 @@ fn waking(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
 }
 
 fn waking_of(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
-    let target = state.tasks.see(record, 0, 1, batch)?;
-    let prio = Prio(record.number(2)? as i16);
-    let target_cpu = CpuId(record.number(3)? as u16);
+    let (target, target_cpu, prio) = woken(state, record, batch)?;
     Some(record.event(if record.variant == NEW {
         Kind::from(WokenNew { target, target_cpu, prio })
     } else {
         Waking { target, target_cpu, prio }.into()
     }))
+}
+
+/// Who is woken, where, and its priority.
+fn woken(
+    state: &mut State,
+    record: &Record<'_>,
+    batch: &mut Batch,
+) -> Option<(TaskId, CpuId, Prio)> {
+    let target = state.tasks.see(record, 0, 1, batch)?;
+    let target_cpu = record.number(3).map_or(CpuId::UNKNOWN, |cpu| CpuId(cpu as u16));
+    Some((target, target_cpu, Prio(record.number(2)? as i16)))
 }
 
 fn switch(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {

@@ -17,15 +17,19 @@
 //!   of 0: it looks as if it were nearly on time.
 //! - Where events were lost, the last arming may be among them: what should have expired by then counts
 //!   as armed before the recording, too, but for whose it is.
+//! - A CPU that goes offline leaves its timers to another: whoever does that starts them again, with the
+//!   expiry that they have. Their owner and the call in which they were armed stay.
 //! - Timers of the wheel count ticks. The expiry is the start of the tick that they wait for, by
 //!   the phase in which the kernel's own tick timer was armed; the slack reaches to the end of the
 //!   wheel's bucket. Both are as good as the tick is regular.
 
+use super::armed::ArmedTimers;
+use super::clock::Reading;
 use super::tick::Tick;
 use super::{Known, Record, State};
 use rustc_hash::FxHashMap;
 use tardy_kernel::Definitions;
-use tardy_model::event::{ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
+use tardy_model::event::{Call, ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
 use tardy_model::{Batch, CpuId, Event, TaskId, TimerClass, TimerId};
 
 const fn timer(
@@ -63,8 +67,7 @@ const TICK: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
 
 /// What is known of timers beside their ids.
 pub(super) struct Timers {
-    /// By address.
-    armed: FxHashMap<u64, Armed>,
+    armed: ArmedTimers,
     callbacks: FxHashMap<u64, Callback>,
     pub(super) tick: Tick,
 }
@@ -77,26 +80,44 @@ enum Callback {
     Other,
 }
 
-#[derive(Clone, Copy)]
-struct Armed {
-    id: TimerId,
-    function: u64,
+/// A timer that is armed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Armed {
+    pub(super) id: TimerId,
+    pub(super) function: u64,
     /// Where it was armed, and will expire but for few.
-    cpu: CpuId,
-    soft_ns: u64,
+    pub(super) cpu: CpuId,
+    /// When and by whom it was armed, in which call.
+    pub(super) armed_ns: u64,
+    pub(super) by: TaskId,
+    pub(super) call: Call,
+    pub(super) soft_ns: u64,
     /// As the kernel had it, on a clock that is not known for sure; 0 for the wheel's timers.
-    soft_raw_ns: i64,
+    pub(super) soft_raw_ns: i64,
     /// `soft_ns` is not known.
-    is_unplaced: bool,
-    slack_ns: u32,
-    mode: TimerMode,
-    /// The kernel may say "cancel" before an expiry too, so what is known must outlive it.
-    cancelled: bool,
+    pub(super) is_unplaced: bool,
+    pub(super) slack_ns: u32,
+    pub(super) mode: TimerMode,
+    /// Who cancelled it. The kernel may say "cancel" before an expiry too, so what is known must outlive
+    /// it.
+    pub(super) cancelled_by: Option<TaskId>,
 }
 
 impl Armed {
-    fn is_of_wheel(&self) -> bool {
+    pub(super) fn is_of_wheel(&self) -> bool {
         self.soft_raw_ns == 0
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled_by.is_some()
+    }
+
+    /// Whether one that `task` arms now is this one, which it moves: to another CPU, of those that go
+    /// offline. Nobody else's has the same expiry to the nanosecond.
+    fn is_moved(&self, task: TaskId, function: u64, soft_raw_ns: i64, slack_ns: u32) -> bool {
+        self.by != task
+            && self.cancelled_by.is_none_or(|by| by == task)
+            && (self.function, self.soft_raw_ns, self.slack_ns) == (function, soft_raw_ns, slack_ns)
     }
 
     fn begin(&self) -> ExpireBegin {
@@ -104,10 +125,6 @@ impl Armed {
         ExpireBegin { timer: id, soft_ns, slack_ns, mode }
     }
 }
-
-/// The most timers held as armed at once. Beyond it a timer is told but not remembered; a machine has
-/// some thousands.
-const ARMED_MAX: usize = 1 << 18;
 
 /// The most functions that are kept.
 const FUNCTIONS_MAX: usize = 1 << 16;
@@ -122,7 +139,7 @@ const SAME_PLACE_NS: u64 = 2_000;
 impl Timers {
     pub(super) fn new(tick_ns: u64) -> Self {
         Self {
-            armed: FxHashMap::default(),
+            armed: ArmedTimers::default(),
             callbacks: FxHashMap::default(),
             tick: Tick::new(tick_ns),
         }
@@ -143,30 +160,19 @@ impl Timers {
         callback
     }
 
-    fn arm(&mut self, address: u64, armed: Armed) {
-        if self.armed.len() >= ARMED_MAX && !self.armed.contains_key(&address) {
-            self.armed.retain(|_, armed| !armed.cancelled);
-        }
-        if self.armed.len() < ARMED_MAX || self.armed.contains_key(&address) {
-            self.armed.insert(address, armed);
-        }
+    /// Events of `cpu` are missing until `time_ns`.
+    pub(super) fn lost(&mut self, cpu: CpuId, time_ns: u64) {
+        self.armed.lost(cpu, time_ns);
     }
 
-    /// Forgets the expiry of what must have expired among the events that `cpu` lost until `time_ns`:
-    /// a thread's next sleep has its timer at the same address, and was perhaps begun unseen.
-    pub(super) fn lost(&mut self, cpu: CpuId, time_ns: u64) {
-        self.armed.retain(|_, armed| {
-            if armed.cpu != cpu || armed.soft_ns > time_ns {
-                return true;
-            }
-            armed.is_unplaced = true;
-            !armed.is_of_wheel()
-        });
+    /// A sentence for the reader, where timers were forgotten.
+    pub(super) fn note(&self) -> Option<String> {
+        self.armed.note()
     }
 
     /// What was armed at `address`, if it was with this function: after a loss it may be another.
     fn expire(&mut self, address: u64, function: u64) -> Option<Armed> {
-        self.armed.remove(&address).filter(|armed| armed.function == function)
+        self.armed.take(address).filter(|armed| armed.function == function)
     }
 }
 
@@ -197,30 +203,55 @@ fn hrtimer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> O
         None => TimerMode(record.number(4).unwrap_or(0) as u8),
     };
     let callback = state.timers.callback(function, &state.definitions);
-    let owner = if callback == Callback::Sleeper { record.current } else { TaskId::IDLE };
-    let id = state.definitions.timer(address, function, owner, TimerClass::Hrtimer, batch);
+    let moved = state
+        .timers
+        .armed
+        .get(address)
+        .filter(|armed| armed.is_moved(record.current, function, soft_raw_ns, slack_ns));
+    let call = moved.map_or_else(|| state.syscalls.of(record.current), |armed| armed.call);
+    let (id, mode) = if let Some(armed) = moved {
+        (armed.id, armed.mode)
+    } else {
+        let owner = if callback == Callback::Sleeper { record.current } else { TaskId::IDLE };
+        (state.definitions.timer(address, function, owner, TimerClass::Hrtimer, batch), mode)
+    };
     let ahead_ns = state.clocks.of_expiry(soft_raw_ns, record.time_ns);
-    let soft_ns = ahead_ns.map_or(UNKNOWN_NS, |ahead_ns| to_trace(soft_raw_ns, ahead_ns));
+    let soft_ns = ahead_ns.map_or(UNKNOWN_NS, |ahead_ns| {
+        let soft_ns = to_trace(soft_raw_ns, ahead_ns);
+        state.clocks.not_before(soft_raw_ns, soft_ns, record.time_ns)
+    });
     let is_unplaced = ahead_ns.is_none();
     if callback == Callback::Tick && !is_unplaced {
         state.timers.tick.see_armed(address, soft_raw_ns as u64, soft_ns);
     }
-    state.timers.arm(
+    let (armed_ns, by) =
+        moved.map_or((record.time_ns, record.current), |armed| (armed.armed_ns, armed.by));
+    state.timers.armed.arm(
         address,
         Armed {
             id,
             function,
             cpu: record.cpu,
+            armed_ns,
+            by,
+            call,
             soft_ns,
             soft_raw_ns,
             is_unplaced,
             slack_ns,
             mode,
-            cancelled: false,
+            cancelled_by: None,
         },
     );
-    let call = state.syscalls.of(record.current);
+    tell_setting(state, record, batch);
     Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode, call }))
+}
+
+/// Says that somebody set the clock, where that has been found out.
+fn tell_setting(state: &mut State, record: &Record<'_>, batch: &mut Batch) {
+    if let Some(set) = state.clocks.take_setting() {
+        batch.events.push(record.event(set));
+    }
 }
 
 /// Where `hrtimer_expire_entry` has its clock reading.
@@ -234,11 +265,15 @@ pub(super) fn reading(record: &Record<'_>) -> Option<i64> {
 fn hrtimer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let (address, function) = (record.number(0)?, state.function(record, 1, batch)?);
     let now = record.number(NOW)? as i64;
-    let ahead_ns = state.clocks.of_reading(now, record.time_ns);
+    let entered_ns = state.entered.of(record.cpu);
+    let reading = Reading { reading_ns: now, time_ns: record.time_ns, entered_ns };
+    let ahead_ns = state.clocks.of_reading(reading);
+    tell_setting(state, record, batch);
     let armed = state.timers.expire(address, function);
     let begin = match armed {
         Some(armed) if !armed.is_unplaced => {
             let soft_ns = to_trace(armed.soft_raw_ns, ahead_ns);
+            let soft_ns = state.clocks.not_before(armed.soft_raw_ns, soft_ns, armed.armed_ns);
             let stays = soft_ns.abs_diff(armed.soft_ns) <= SAME_PLACE_NS;
             ExpireBegin { soft_ns: if stays { armed.soft_ns } else { soft_ns }, ..armed.begin() }
         }
@@ -268,8 +303,8 @@ fn unarmed(
 
 fn cancel(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
     let address = record.number(0)?;
-    if let Some(armed) = state.timers.armed.get_mut(&address) {
-        armed.cancelled = true;
+    if let Some(armed) = state.timers.armed.get_mut(address) {
+        armed.cancelled_by = Some(record.current);
     }
     Some(record.event(TimerCancel { timer: state.definitions.timer_at(address) }))
 }
@@ -313,21 +348,24 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
     let mode = TimerMode(TimerMode::SOFT | if pinned { TimerMode::PINNED } else { 0 });
 
     let id = unarmed(state, address, function, TimerClass::TimerList, batch);
-    state.timers.arm(
+    let call = state.syscalls.of(record.current);
+    state.timers.armed.arm(
         address,
         Armed {
             id,
             function,
             cpu: record.cpu,
+            armed_ns: record.time_ns,
+            by: record.current,
+            call,
             soft_ns,
             soft_raw_ns: 0,
             is_unplaced: false,
             slack_ns,
             mode,
-            cancelled: false,
+            cancelled_by: None,
         },
     );
-    let call = state.syscalls.of(record.current);
     Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode, call }))
 }
 
@@ -337,7 +375,7 @@ fn timer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Op
     let armed = match function {
         Some(function) => state.timers.expire(address, function),
         // Old kernels do not tell the function here.
-        None => state.timers.armed.remove(&address),
+        None => state.timers.armed.take(address),
     };
     let begin = if let Some(armed) = armed {
         armed.begin()

@@ -50,6 +50,20 @@ impl<'a> Values<'a> {
         }
     }
 
+    pub(super) fn is_packed(&self) -> bool {
+        matches!(self, Self::Packed { .. })
+    }
+
+    /// A packed bitmap, in words of 64 bits.
+    pub(super) fn words(&self, field: usize) -> Option<Vec<u64>> {
+        let Self::Packed { bytes, endian, fields } = *self else { return None };
+        let bytes = fields.get(field)?.as_ref()?.bytes(bytes, endian)?;
+        // Of machines with words of 32 bits, two make one.
+        let (words, rest) = bytes.as_chunks::<8>();
+        let rest = (!rest.is_empty()).then(|| endian.number(rest).unwrap_or(0));
+        Some(words.iter().filter_map(|word| endian.number(word)).chain(rest).collect())
+    }
+
     pub(super) fn size(&self, field: usize) -> Option<u32> {
         match self {
             Self::Packed { fields, .. } => Some(fields.get(field)?.as_ref()?.size),

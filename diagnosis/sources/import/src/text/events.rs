@@ -184,6 +184,39 @@ const ROWS: &[Row] = &[
         needed: &["address"],
         form: None,
     },
+    Row {
+        events: &["ipi_send_cpu"],
+        keys: &[
+            ("cpu=", Kind::Number),
+            ("callsite=", Kind::Function),
+            ("callback=", Kind::Function),
+        ],
+        needed: &["cpu"],
+        form: None,
+    },
+    Row {
+        events: &["ipi_send_cpumask"],
+        keys: &[
+            ("cpumask=", Kind::Mask),
+            ("callsite=", Kind::Function),
+            ("callback=", Kind::Function),
+        ],
+        needed: &["cpumask"],
+        form: None,
+    },
+    Row { events: &["ipi_raise"], keys: &[], needed: &["target_cpus"], form: Some(forms::ipi) },
+    Row {
+        events: &["nmi_handler"],
+        keys: &[],
+        needed: &["handler", "delta_ns"],
+        form: Some(forms::nmi),
+    },
+    Row {
+        events: &["irq_disable", "irq_enable", "preempt_disable", "preempt_enable"],
+        keys: &[("caller=", Kind::Function), ("parent=", Kind::Function)],
+        needed: &["caller"],
+        form: None,
+    },
     Row { events: &["sys_enter"], keys: &[], needed: &["id"], form: Some(forms::enter) },
     Row { events: &["sys_exit"], keys: &[], needed: &["id", "ret"], form: Some(forms::exit) },
 ];

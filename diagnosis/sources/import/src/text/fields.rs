@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     Words,
     /// Letters only: what looks like a number is one of them too.
     Letters,
+    /// A mask of CPUs: hexadecimal words with commas between.
+    Mask,
     /// All that is left.
     Rest,
 }
@@ -129,6 +131,10 @@ fn value(kind: Kind, text: &[u8]) -> (Value<'_>, usize) {
         }
         Kind::Letters => {
             let bytes = word_bytes();
+            (Value::Text(&text[..bytes]), bytes)
+        }
+        Kind::Mask => {
+            let bytes = token_end(text).min(text.len());
             (Value::Text(&text[..bytes]), bytes)
         }
         Kind::Comm(next) => {

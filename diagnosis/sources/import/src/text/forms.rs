@@ -106,6 +106,36 @@ pub(crate) fn work(body: &[u8]) -> Fields<'_> {
     fields
 }
 
+/// `target_mask=00000000,00000080 (Function call interrupts)`.
+pub(crate) fn ipi(body: &[u8]) -> Fields<'_> {
+    let mut fields = Fields::default();
+    if let Some(rest) = body.trim_ascii().strip_prefix(b"target_mask=")
+        && let Some(mask) = rest.split(|byte| *byte == b' ').next().filter(|mask| !mask.is_empty())
+    {
+        fields.set(0, Value::Text(mask));
+        let reason = rest[mask.len()..].trim_ascii();
+        if let Some(reason) = reason.strip_prefix(b"(").and_then(|rest| rest.strip_suffix(b")")) {
+            fields.set(1, Value::Text(reason));
+        }
+    }
+    fields
+}
+
+/// `perf_event_nmi_handler() delta_ns: 2345 handled: 1`.
+pub(crate) fn nmi(body: &[u8]) -> Fields<'_> {
+    let mut fields = Fields::default();
+    let body = body.trim_ascii_start();
+    let Some(paren) = memmem::find(body, b"()") else { return fields };
+    fields.set(0, function(&body[..paren]));
+    if let Some(rest) = body[paren + 2..].trim_ascii_start().strip_prefix(b"delta_ns:")
+        && let Some(ns) =
+            number(rest.trim_ascii_start().split(|byte| *byte == b' ').next().unwrap_or_default())
+    {
+        fields.set(1, Value::Number(ns));
+    }
+    fields
+}
+
 /// `NR 240 (11524, 86, 1, 0, 11524, b6e06920)`: hexadecimal.
 pub(crate) fn enter(body: &[u8]) -> Fields<'_> {
     let mut fields = Fields::default();
@@ -285,6 +315,26 @@ mod tests {
             (single_exit(b"futex", b" -> 0xfffffffffffffff5"), "futex,-11"),
             (single_exit(b"futex", b"  0x0"), "futex,0"),
             (single_exit(b"futex", b" -> "), ""),
+        ] {
+            assert_eq!(shown(&fields), expected);
+        }
+    }
+
+    #[test]
+    fn interrupts_between_cpus_and_those_that_nothing_keeps_off() {
+        for (fields, expected) in [
+            (
+                ipi(b" target_mask=00000000,00000080 (Function call interrupts)"),
+                "00000000,00000080,Function call interrupts",
+            ),
+            (ipi(b"target_mask=80"), "80"),
+            (ipi(b"target_mask= (Rescheduling interrupts)"), ""),
+            (
+                nmi(b" perf_event_nmi_handler() delta_ns: 2345 handled: 1"),
+                "perf_event_nmi_handler,2345",
+            ),
+            (nmi(b"perf_event_nmi_handler() delta"), "perf_event_nmi_handler"),
+            (nmi(b"x"), ""),
         ] {
             assert_eq!(shown(&fields), expected);
         }

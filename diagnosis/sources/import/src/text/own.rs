@@ -1,8 +1,9 @@
 //! What tardy's own export writes into a text beside the kernel's events.
 
-use super::fields::decimal;
-use tardy_model::TaskId;
-use tardy_model::event::{Mark, TaskInfo};
+use super::fields::number;
+use memchr::memmem;
+use tardy_model::event::{ClockSet, IdleState, Mark, Recorded, TaskGroup, TaskInfo};
+use tardy_model::{Kind, NameId, TaskId};
 
 /// The event in which programs write into a trace.
 pub(crate) const MARK_EVENT: &[u8] = b"tracing_mark_write";
@@ -18,16 +19,53 @@ pub(crate) fn task(line: &[u8]) -> Option<(TaskId, TaskInfo)> {
     Some((TaskId(number(b"pid=")?), info))
 }
 
-/// `tardy: mark expiry_ns=1000 sequence=3`: a thread's own reading.
-pub(crate) fn mark(body: &[u8]) -> Option<Mark> {
-    let rest = body.trim_ascii_start().strip_prefix(b"tardy: mark ")?;
-    let sequence = u32::try_from(value(rest, b"sequence=")?).ok()?;
-    Some(Mark { expiry_ns: value(rest, b"expiry_ns=")?, sequence })
+/// What stands behind `tardy:` in an event of [`MARK_EVENT`]: an event of the model's that the kernel has
+/// none for, and a name that belongs to it.
+///
+/// - `mark expiry_ns=1000 sequence=3`: a thread's own reading;
+/// - `clock_set by_ns=-3000 since_ns=1000`: somebody set `CLOCK_REALTIME`;
+/// - `idle_state state=1 exit_latency_ns=2000 name=C1`: what an idle state is;
+/// - `task_group path=/user.slice`: the group in which the line's task is counted;
+/// - `recorded kinds=0x1fff`: the kinds that the recording tells of.
+pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
+    let rest = body.trim_ascii().strip_prefix(b"tardy: ")?;
+    let what = rest.split(|byte| *byte == b' ').next()?;
+    let number = |key: &[u8]| value(rest, key);
+    let small = |key: &[u8]| u32::try_from(value(rest, key)?).ok();
+    let name = |key: &[u8]| Some(&rest[memmem::find(rest, key)? + key.len()..]);
+    let nameless = |kind: Kind| Some((kind, &b""[..]));
+    match what {
+        b"mark" => {
+            let mark = Mark { expiry_ns: number(b"expiry_ns=")?, sequence: small(b"sequence=")? };
+            nameless(mark.into())
+        }
+        b"clock_set" => {
+            let by_ns = number(b"by_ns=")? as i64;
+            nameless(ClockSet { by_ns, since_ns: number(b"since_ns=")? }.into())
+        }
+        b"idle_state" => {
+            let (state, exit_latency_ns) = (small(b"state=")?, number(b"exit_latency_ns=")?);
+            let state = IdleState { state, exit_latency_ns, name: NameId::NONE };
+            Some((state.into(), name(b" name=")?))
+        }
+        b"task_group" => Some((TaskGroup { path: NameId::NONE }.into(), name(b" path=")?)),
+        b"recorded" => nameless(Recorded { kinds: number(b"kinds=")? }.into()),
+        _ => None,
+    }
+}
+
+/// The event with its name.
+pub(crate) fn named(kind: Kind, name: NameId) -> Kind {
+    match kind {
+        Kind::IdleState(state) => IdleState { name, ..state }.into(),
+        Kind::TaskGroup(_) => TaskGroup { path: name }.into(),
+        kind => kind,
+    }
 }
 
 fn value(text: &[u8], key: &[u8]) -> Option<u64> {
     let mut words = text.split(u8::is_ascii_whitespace);
-    decimal(words.find_map(|word| word.strip_prefix(key))?)
+    number(words.find_map(|word| word.strip_prefix(key))?)
 }
 
 #[cfg(test)]
@@ -40,10 +78,27 @@ mod tests {
         assert_eq!(task(b"# tardy: task pid=7 process=5 flags=12"), Some((TaskId(7), info)));
         assert_eq!(task(b"# tardy: task pid=7 process=5"), None);
         assert_eq!(task(b"# tardy: task pid=7 process=5 flags=300"), None);
-        let expected = Some(Mark { expiry_ns: 18_446_744_073_709_551_615, sequence: 4 });
-        let text = b" tardy: mark expiry_ns=18446744073709551615 sequence=4";
-        assert_eq!(mark(text), expected);
-        assert_eq!(mark(b"tardy: mark expiry_ns=99999999999999999999 sequence=4"), None);
-        assert_eq!(mark(b"anything at all"), None);
+        let mark = Mark { expiry_ns: 18_446_744_073_709_551_615, sequence: 4 };
+        let set = ClockSet { by_ns: -3000, since_ns: 7 };
+        let state = IdleState { state: 1, exit_latency_ns: 2000, name: NameId::NONE };
+        let group = TaskGroup { path: NameId::NONE };
+        for (text, expected) in [
+            (
+                " tardy: mark expiry_ns=18446744073709551615 sequence=4",
+                Some((Kind::from(mark), "")),
+            ),
+            ("tardy: mark expiry_ns=99999999999999999999 sequence=4", None),
+            ("tardy: clock_set by_ns=-3000 since_ns=7", Some((set.into(), ""))),
+            (
+                "tardy: idle_state state=1 exit_latency_ns=2000 name=C1 of a kind",
+                Some((state.into(), "C1 of a kind")),
+            ),
+            ("tardy: task_group path=/a b/c.slice", Some((group.into(), "/a b/c.slice"))),
+            ("tardy: recorded kinds=0x1ff", Some((Recorded { kinds: 0x1ff }.into(), ""))),
+            ("anything at all", None),
+        ] {
+            let told = event(text.as_bytes());
+            assert_eq!(told, expected.map(|(kind, name)| (kind, name.as_bytes())), "{text}");
+        }
     }
 }

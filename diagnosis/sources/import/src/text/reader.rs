@@ -225,12 +225,12 @@ impl LineReader {
             self.window.push_loss(place, since_ns, count);
         }
         for (task, info) in self.told.drain(..) {
-            self.window.push_own(Place { task, ..place }, info.into());
+            self.window.push_own(Place { task, ..place }, info.into(), b"");
         }
         if head.event == own::MARK_EVENT
-            && let Some(mark) = own::mark(body)
+            && let Some((kind, name)) = own::event(body)
         {
-            self.window.push_own(place, mark.into());
+            self.window.push_own(place, kind, name);
             return None;
         }
         self.events.reader(head.event, body)

@@ -5,6 +5,7 @@
 //! later than that is left out and is a loss, as any event that is not there.
 
 use super::fields::{FIELDS_MAX, Fields};
+use super::own;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 use tardy_ftrace::decode::{Decoder, EventId, Value};
@@ -116,9 +117,10 @@ impl Window {
         self.take(place, What::Lost { since_ns, count });
     }
 
-    /// Takes an event that the text tells as the model has it.
-    pub(crate) fn push_own(&mut self, place: Place, kind: Kind) {
-        self.take(place, What::Own(kind));
+    /// Takes an event that the text tells as the model has it, and the name that belongs to it.
+    pub(crate) fn push_own(&mut self, place: Place, kind: Kind, name: &[u8]) {
+        let at = self.take(place, What::Own(kind));
+        self.slots[at as usize].texts.extend(&name[..name.len().min(TEXT_BYTES_MAX)]);
     }
 
     /// A slot at its place in the order. It goes behind others of the same time.
@@ -249,6 +251,12 @@ impl Slot {
                 return;
             }
             What::Own(kind) => {
+                let kind = if self.texts.is_empty() {
+                    kind
+                } else {
+                    let name = String::from_utf8_lossy(&self.texts);
+                    own::named(kind, decoder.define_name(&name, batch))
+                };
                 let event = Event::new(time_ns, cpu, task, kind);
                 decoder.introduce(&[event]);
                 batch.events.push(event);

@@ -24,15 +24,47 @@ const SAME: &[(&[&str], &str)] = &[
          next: TaskId(8), next_prio: Prio(-1) })",
     ),
     (
+        &["sched_waking: comm=High-prio****** pid=1312 prio=40 target_cpu=001"],
+        "Waking(Waking { target: TaskId(1312), target_cpu: CpuId(1), prio: Prio(40) })",
+    ),
+    (
         &[
             "sched_wakeup: High-prio******:1312 [40] success=1 CPU:001",
             "sched_wakeup: High-prio******:1312 [40] CPU:001",
             "sched_wakeup: comm=High-prio****** pid=1312 prio=40 success=1 target_cpu=001",
             "sched_wakeup: comm=High-prio****** pid=1312 prio=40 target_cpu=001",
-            "sched_waking: comm=High-prio****** pid=1312 prio=40 target_cpu=001",
             "sched_wakeup: task High-prio******:1312 [40] success=1 [001]",
         ],
-        "Waking(Waking { target: TaskId(1312), target_cpu: CpuId(1), prio: Prio(40) })",
+        "Woken(Woken { target: TaskId(1312), target_cpu: CpuId(1), prio: Prio(40) })",
+    ),
+    (
+        &["ipi_send_cpu: cpu=3 callsite=smp_call_function_single+0x1/0x2 \
+             callback=generic_smp_call_function_single_interrupt+0x0/0x10"],
+        "IpiSend(IpiSend { targets: 1, first: CpuId(3), function: NameId(1) })",
+    ),
+    (
+        &[
+            "ipi_send_cpumask: cpumask=80 callsite=x+0x1/0x2 callback=flush_tlb_func+0x0/0x10",
+            "ipi_send_cpumask: cpumask=00000000,00000080 callsite=x+0x1/0x2 callback=flush_tlb_func",
+            "ipi_raise: target_mask=00000000,00000080 (Function call interrupts)",
+        ],
+        "IpiSend(IpiSend { targets: 128, first: CpuId(0), function: NameId(1) })",
+    ),
+    (
+        &["ipi_send_cpu: cpu=3 callsite=native_smp_send_reschedule+0x1/0x2 callback=0x0"],
+        "IpiSend(IpiSend { targets: 1, first: CpuId(3), function: NameId(0) })",
+    ),
+    (
+        &["nmi_handler: perf_event_nmi_handler() delta_ns: 2345 handled: 1"],
+        "Nmi(Nmi { ns: 2345, handler: NameId(1) })",
+    ),
+    (
+        &["irq_disable: caller=_raw_spin_lock_irq+0x1c/0x60 parent=do_x+0x2/0x10"],
+        "SectionBegin(SectionBegin { section: IrqsOff, caller: NameId(1) })",
+    ),
+    (
+        &["preempt_enable: caller=rcu_read_unlock+0x1c/0x60 parent=0x0"],
+        "SectionEnd(SectionEnd { section: PreemptOff, caller: NameId(1) })",
     ),
     (
         &[

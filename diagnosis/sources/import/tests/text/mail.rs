@@ -3,7 +3,7 @@
 use super::read;
 use std::fmt::Write;
 use tardy_model::event::TaskState::{self, Interruptible, Running, Uninterruptible};
-use tardy_model::event::{Call, Priority, Switch, SyscallEnter, Waking};
+use tardy_model::event::{Call, Priority, Switch, SyscallEnter, Waking, Woken};
 use tardy_model::{CpuId, Event, Kind, Prio, TaskId};
 
 const MAIL: &str = include_str!("../data/futex-pi-spike.txt");
@@ -44,13 +44,15 @@ fn every_event_of_the_trace_is_found() {
     let read = read(MAIL);
     assert_eq!(read.format, "ftrace-text");
     assert_eq!(read.origin.cpus, 2);
-    // The trace has 38 events; 9 of them, sched_stat_runtime, tell nothing that is asked.
+    // The trace has 38 events; 9 of them, sched_stat_runtime, tell nothing that is asked. Each of two
+    // wakeups begins and ends.
     let events = read.of_kinds();
-    assert_eq!(events.len(), 29, "{events:#?}");
+    assert_eq!(events.len(), 38 - 9 + 2, "{events:#?}");
 
     // What happened, as the mail itself tells it below the trace.
-    let woken =
-        |micros| at(micros, 0, LOW, Waking { target: HIGH, target_cpu: CpuId(1), prio: Prio(40) });
+    let (target_cpu, prio) = (CpuId(1), Prio(40));
+    let waking = |micros| at(micros, 0, LOW, Waking { target: HIGH, target_cpu, prio });
+    let woken = |micros| at(micros, 0, LOW, Woken { target: HIGH, target_cpu, prio });
     let is_call =
         |event: &&Event| matches!(event.kind(), Kind::SyscallEnter(_) | Kind::SyscallExit(_));
     let story: Vec<Event> = events.iter().filter(|event| !is_call(event)).copied().collect();
@@ -59,6 +61,7 @@ fn every_event_of_the_trace_is_found() {
         boost(412_248, 1, HIGH, 120, 40),
         switch(412_266, 1, (HIGH, 40), Interruptible, (BUSY, 41)),
         switch(412_268, 0, (TRACE_CMD, 120), Running, (LOW, 40)),
+        waking(412_295),
         woken(412_295),
         boost(412_300, 0, LOW, 40, 120),
         switch(412_301, 1, (BUSY, 41), Running, (HIGH, 40)),
@@ -66,6 +69,7 @@ fn every_event_of_the_trace_is_found() {
         boost(412_321, 1, HIGH, 120, 40),
         switch(412_337, 1, (HIGH, 40), Uninterruptible, (BUSY, 41)),
         switch(412_340, 0, (TRACE_CMD, 120), Running, (LOW, 40)),
+        waking(412_352),
         woken(412_352),
         boost(412_356, 0, LOW, 40, 120),
         switch(412_356, 1, (BUSY, 41), Running, (HIGH, 40)),

@@ -6,6 +6,7 @@
 
 mod broken;
 mod dialects;
+mod follows;
 mod mail;
 mod order;
 mod recorded;

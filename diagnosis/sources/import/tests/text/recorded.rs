@@ -22,9 +22,8 @@ fn what_trace_cmd_reports_of_one_trace_in_three_ways() {
     let plain = read(data!("trace-cmd-report.txt"));
     assert_eq!(plain.origin.written_by, "trace-cmd report");
     assert_eq!(plain.origin.cpus, 2);
-    // 54 lines, of which sched_stat_runtime (7), hrtimer_setup (2), timer_init (1) and the wakeups that
-    // follow a waking (2) tell nothing.
-    assert_eq!(plain.of_kinds().len(), 54 - 7 - 2 - 1 - 2);
+    // 54 lines, of which sched_stat_runtime (7), hrtimer_setup (2) and timer_init (1) tell nothing.
+    assert_eq!(plain.of_kinds().len(), 54 - 7 - 2 - 1);
     assert!(plain.closing.notes.iter().any(|note| note.contains("rounded to 1 µs")));
 
     let latency = read(data!("trace-cmd-report-l.txt"));
@@ -55,13 +54,7 @@ fn the_kernels_own_text_with_processes_and_latency_columns() {
     assert_eq!(read.format, "ftrace-text");
     assert_eq!((read.origin.written_by.as_str(), read.origin.cpus), ("ftrace", 2));
     let lines = data!("trace-tgid.txt").lines().filter(|line| !line.starts_with('#'));
-    let silent = [
-        "sched_stat_runtime:",
-        "hrtimer_setup:",
-        "timer_init:",
-        "sched_process_free:",
-        "sched_wakeup:",
-    ];
+    let silent = ["sched_stat_runtime:", "hrtimer_setup:", "timer_init:", "sched_process_free:"];
     let told = lines.filter(|line| !silent.iter().any(|event| line.contains(event)));
     assert_eq!(read.of_kinds().len(), told.count());
     assert_eq!(read.names_of(30254), ["memfd:sealed-91"]);
@@ -83,7 +76,7 @@ fn what_perf_prints_of_one_trace_in_two_ways() {
         at_micros(&exact, |time_ns| time_ns / 1000),
         at_micros(&cut, |time_ns| time_ns / 1000)
     );
-    let silent = ["sched_stat_runtime:", "hrtimer_setup:", "sched_wakeup:"];
+    let silent = ["sched_stat_runtime:", "hrtimer_setup:"];
     let lines = data!("perf-script.txt").lines();
     let told = lines.filter(|line| !silent.iter().any(|event| line.contains(event)));
     assert_eq!(cut.of_kinds().len(), told.count());

@@ -37,8 +37,8 @@ const CPUS_MAX: u32 = 8192;
 /// Writers of packets that are told apart; what others intern is not kept.
 const SEQUENCES_MAX: usize = 1 << 14;
 
-/// CPUs by writer; bundles of others are left out, and a note counts them.
-const WRITERS_MAX: usize = 1 << 16;
+/// CPUs by data source; bundles of others are left out, and a note counts them.
+const WRITERS_MAX: usize = 1 << 14;
 
 /// Names of functions that are kept, and their bytes; beyond, functions are shown by number.
 const SYMBOLS_MAX: usize = 1 << 20;
@@ -51,7 +51,7 @@ const DESCRIPTOR_BYTES_MAX: usize = 16 << 10;
 /// What was found.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// Each CPU's bundles, in the order of their times.
+    /// Each CPU's bundles by each data source, in the order of their times.
     pub(super) cpus: Vec<CpuBundles>,
     pub(super) blocks: Vec<Block>,
     pub(super) symbols: Symbols,
@@ -64,7 +64,7 @@ pub(super) struct Index {
     pub(super) flaws: Flaws,
 }
 
-/// One CPU's bundles.
+/// One CPU's bundles by one data source.
 #[derive(Debug, Default)]
 pub(super) struct CpuBundles {
     pub(super) cpu: u16,
@@ -130,7 +130,7 @@ pub(super) struct Flaws {
     pub(super) kernel_pages: u64,
     /// Bundles of other machines.
     pub(super) other_machines: u64,
-    /// Bundles that a second recorder of the same CPU wrote.
+    /// Bundles of data sources beyond the bound.
     pub(super) other_recorders: u64,
     /// Bundles with stamps of a clock that differs between CPUs.
     pub(super) local_clocks: u64,
@@ -443,28 +443,22 @@ impl Builder {
         }
     }
 
-    fn into_index(mut self) -> Index {
+    fn into_index(self) -> Index {
         let mut plans = Plans::new();
         for (number, descriptor) in &self.descriptors {
             plans.describe(*number, descriptor);
         }
-        let mut by_cpu: HashMap<u32, Vec<Vec<BundleAt>>> = HashMap::new();
-        for ((cpu, _), writer) in self.writers {
-            if !writer.bundles.is_empty() {
-                by_cpu.entry(cpu).or_default().push(writer.bundles);
-            }
-        }
-        let mut cpus = Vec::new();
-        for (cpu, mut writers) in by_cpu {
-            // Two recorders of one CPU have the same events: the longer one's are taken.
-            writers.sort_by_key(|bundles| std::cmp::Reverse((bundles.len(), bundles[0].at)));
-            let others: usize = writers[1..].iter().map(Vec::len).sum();
-            self.flaws.other_recorders += others as u64;
-            let mut bundles = writers.swap_remove(0);
-            bundles.sort_by_key(|bundle| bundle.first);
-            cpus.push(CpuBundles { cpu: cpu as u16, bundles });
-        }
-        cpus.sort_by_key(|bundles| bundles.cpu);
+        let mut cpus: Vec<CpuBundles> = self
+            .writers
+            .into_iter()
+            .filter(|(_, writer)| !writer.bundles.is_empty())
+            .map(|((cpu, _), writer)| {
+                let mut bundles = writer.bundles;
+                bundles.sort_by_key(|bundle| bundle.first);
+                CpuBundles { cpu: cpu as u16, bundles }
+            })
+            .collect();
+        cpus.sort_by_key(|bundles| (bundles.cpu, bundles.bundles[0].at));
         Index {
             cpus,
             blocks: self.blocks,

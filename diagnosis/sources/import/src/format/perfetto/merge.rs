@@ -2,6 +2,7 @@
 
 use super::bundle::{Bundle, BundleClock, Entry, EntryWhat};
 use super::clocks::{Clocks, StampClock};
+use super::duplicates::{Duplicates, Identity};
 use super::index::{Block, BundleAt, CpuBundles, NO_BLOCK, Symbols, inflate};
 use super::own::{self, Said};
 use super::plan::{Plans, VALUES_MAX, places};
@@ -17,7 +18,7 @@ use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
 /// Events in a batch, about.
 const BATCH_EVENTS: usize = 8192;
 
-/// Bytes of bundles that are held, one bundle per CPU. A trace that needs more is refused: no machine
+/// Bytes of bundles that are held, one bundle per CPU and data source. A trace that needs more is refused: no machine
 /// writes bundles so large.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
@@ -36,8 +37,9 @@ pub(super) struct Merge {
     clocks: Clocks,
     /// The clock offsets that come next.
     offsets: usize,
+    lanes: Vec<Lane>,
     cpus: Vec<Cpu>,
-    /// Of each CPU that has events left, the time of the next one.
+    /// Of each lane that has events left, the time of the next one.
     heads: BinaryHeap<Reverse<(u64, u32)>>,
     held_bytes: usize,
     pub(super) decoder: Decoder,
@@ -64,12 +66,25 @@ pub(super) struct Told {
     pub(super) unknown_wakings: u64,
     /// Damaged events.
     pub(super) damaged: u64,
+    /// Events that two data sources have.
+    pub(super) duplicates: u64,
     pub(super) events: u64,
 }
 
-/// One CPU, and where it is in its bundles.
+/// One CPU.
+#[derive(Default)]
 struct Cpu {
+    /// How many data sources have events of it.
+    lanes: u32,
+    running: Running,
+    duplicates: Duplicates,
+}
+
+/// One CPU's events by one data source, and where it is in its bundles.
+struct Lane {
     cpu: u16,
+    /// The CPU's place.
+    place: usize,
     bundles: std::vec::IntoIter<BundleAt>,
     bundle: Bundle,
     next: usize,
@@ -77,7 +92,6 @@ struct Cpu {
     lost: bool,
     /// The time of its last event; `None` before the first.
     last_ns: Option<u64>,
-    running: Running,
 }
 
 /// Who runs on a CPU, as the compact events leave it.
@@ -90,6 +104,20 @@ struct Running {
 }
 
 impl Running {
+    /// As a switch tells it.
+    fn is_now(&mut self, pid: Value<'_>, prio: Value<'_>, name: Value<'_>) {
+        let number = |value: Value<'_>| match value {
+            Value::Number(number) => Some(number),
+            _ => None,
+        };
+        self.pid = number(pid).map(|pid| pid as u32);
+        self.prio = number(prio);
+        self.name.clear();
+        if let Value::Text(name) = name {
+            self.name.extend(name);
+        }
+    }
+
     fn is_at_least(&mut self, pid: u32) {
         if self.pid != Some(pid) {
             self.pid = Some(pid);
@@ -100,7 +128,7 @@ impl Running {
 }
 
 impl Merge {
-    /// Of what the first reading found. Reads the first bundle of each CPU.
+    /// Of what the first reading found. Reads the first bundle of each lane.
     #[expect(clippy::too_many_arguments, reason = "they are the parts of an index")]
     pub(super) fn new(
         file: Contents,
@@ -120,6 +148,7 @@ impl Merge {
             plans,
             clocks,
             offsets: 0,
+            lanes: Vec::new(),
             cpus: Vec::new(),
             heads: BinaryHeap::new(),
             held_bytes: 0,
@@ -146,15 +175,21 @@ impl Merge {
             told: Told::default(),
         };
         for CpuBundles { cpu, bundles } in cpus {
-            let place = merge.cpus.len();
-            merge.cpus.push(Cpu {
+            // Lanes come by CPU.
+            if merge.lanes.last().is_none_or(|last| last.cpu != cpu) {
+                merge.cpus.push(Cpu::default());
+            }
+            let of_cpu = merge.cpus.len() - 1;
+            merge.cpus[of_cpu].lanes += 1;
+            let place = merge.lanes.len();
+            merge.lanes.push(Lane {
                 cpu,
+                place: of_cpu,
                 bundles: bundles.into_iter(),
                 bundle: Bundle::default(),
                 next: 0,
                 lost: false,
                 last_ns: None,
-                running: Running::default(),
             });
             if let Some(time_ns) = merge.load(place)? {
                 merge.heads.push(Reverse((time_ns, place as u32)));
@@ -162,12 +197,12 @@ impl Merge {
         }
         merge.begins_ns = merge.heads.peek().map_or(0, |Reverse((time_ns, _))| *time_ns);
         merge.now_ns = merge.begins_ns;
-        for cpu in &mut merge.cpus {
+        for lane in &mut merge.lanes {
             // What it had before has been dropped from the trace.
-            let before = merge.clocks.monotonic_ns(StampClock::Boot, cpu.bundle.previous_end);
-            cpu.lost |= cpu.bundle.previous_end != 0
+            let before = merge.clocks.monotonic_ns(StampClock::Boot, lane.bundle.previous_end);
+            lane.lost |= lane.bundle.previous_end != 0
                 && before > merge.begins_ns
-                && !cpu.bundle.begins_with_its_loss();
+                && !lane.bundle.begins_with_its_loss();
         }
         Ok(merge)
     }
@@ -183,7 +218,11 @@ impl Merge {
             self.now_ns = self.now_ns.max(time_ns);
             self.before_event(batch);
             let place = place as usize;
-            self.event(place, batch);
+            if self.is_duplicate(place) {
+                self.told.duplicates += 1;
+            } else {
+                self.event(place, batch);
+            }
             match self.advance(place)? {
                 Some(time_ns) => {
                     if let Some(mut head) = self.heads.peek_mut() {
@@ -211,28 +250,71 @@ impl Merge {
         }
     }
 
-    /// The CPU's next event, now.
+    /// Whether another data source has told the lane's next event.
+    fn is_duplicate(&mut self, place: usize) -> bool {
+        let lane = &self.lanes[place];
+        let cpu = &mut self.cpus[lane.place];
+        if cpu.lanes == 1 {
+            return false;
+        }
+        let bundle = &lane.bundle;
+        let entry = bundle.entries[lane.next];
+        let message = bundle.message(entry);
+        let at = entry.at as usize;
+        let identity = match entry.what {
+            EntryWhat::CompactSwitch => bundle
+                .compact
+                .switches
+                .get(at)
+                .map(|switch| Identity::Switch(switch.next.into())),
+            EntryWhat::CompactWaking => bundle
+                .compact
+                .wakings
+                .get(at)
+                .map(|waking| Identity::Waking(waking.target.into())),
+            EntryWhat::Generic => Some(Identity::Generic(message)),
+            EntryWhat::Planned(plan) => {
+                let plan = self.plans.plan(plan);
+                let number = |at: usize| match plan.read(message)[at] {
+                    Value::Number(number) => number,
+                    _ => 0,
+                };
+                Some(if plan.event == self.switch {
+                    Identity::Switch(number(self.switch_places[4]))
+                } else if plan.event == self.waking {
+                    Identity::Waking(number(self.waking_places[0]))
+                } else {
+                    Identity::Event(plan.event, message)
+                })
+            }
+        };
+        // Kinds that only one of them has cost no more than this.
+        identity.is_some_and(|it| cpu.duplicates.has(place as u32, entry.time_ns, &it))
+    }
+
+    /// The lane's next event, now.
     fn event(&mut self, place: usize, batch: &mut Batch) {
-        let Self { cpus, plans, decoder, symbols, tasks, told, polls, .. } = self;
+        let Self { lanes, cpus, plans, decoder, symbols, tasks, told, polls, .. } = self;
         let time_ns = self.now_ns;
-        let cpu = &mut cpus[place];
-        let Cpu { bundle, running, .. } = cpu;
-        let entry = bundle.entries[cpu.next];
-        let id = CpuId(cpu.cpu);
+        let lane = &mut lanes[place];
+        let running = &mut cpus[lane.place].running;
+        let bundle = &lane.bundle;
+        let entry = bundle.entries[lane.next];
+        let id = CpuId(lane.cpu);
         told.events += 1;
         let is_compact = matches!(entry.what, EntryWhat::CompactSwitch | EntryWhat::CompactWaking);
-        if std::mem::take(&mut cpu.lost) {
+        if std::mem::take(&mut lane.lost) {
             *running = Running::default();
             let end_ns = self.clocks.monotonic_ns(StampClock::Boot, bundle.previous_end);
-            let known_until_ns = cpu.last_ns.unwrap_or(self.begins_ns);
+            let known_until_ns = lane.last_ns.unwrap_or(self.begins_ns);
             let since_ns = known_until_ns.max(if end_ns <= time_ns { end_ns } else { 0 });
-            if cpu.last_ns.is_some() || since_ns < time_ns {
+            if lane.last_ns.is_some() || since_ns < time_ns {
                 let loss = Loss { since_ns, count: u32::MAX };
                 let task = if is_compact { TaskId::IDLE } else { TaskId(entry.pid) };
                 batch.events.push(Event::new(time_ns, id, task, loss.into()));
             }
         }
-        cpu.last_ns = Some(time_ns);
+        lane.last_ns = Some(time_ns);
         if !is_compact {
             running.is_at_least(entry.pid);
         }
@@ -249,6 +331,10 @@ impl Merge {
                     values[function] = Value::Text(name);
                 }
                 decoder.decode_values(time_ns, id, current, plan.event, &values, batch);
+                if plan.event == self.switch {
+                    let places = &self.switch_places;
+                    running.is_now(values[places[4]], values[places[6]], values[places[5]]);
+                }
             }
             EntryWhat::Generic => match own::read(bundle.message(entry), plans) {
                 Said::Kernel(event, values) => {
@@ -275,10 +361,11 @@ impl Merge {
                     None => told.unknown_switches += 1,
                 }
                 if let Some(switch) = bundle.compact.switches.get(entry.at as usize) {
-                    running.pid = Some(switch.next);
-                    running.prio = Some(switch.prio);
-                    running.name.clear();
-                    running.name.extend(bundle.compact.name(switch.name));
+                    running.is_now(
+                        Value::Number(switch.next.into()),
+                        Value::Number(switch.prio),
+                        Value::Text(bundle.compact.name(switch.name)),
+                    );
                 }
             }
             EntryWhat::CompactWaking => {
@@ -329,12 +416,12 @@ impl Merge {
         Some((TaskId(prev), values))
     }
 
-    /// Goes on to the CPU's next event; its time, if there is one.
+    /// Goes on to the lane's next event; its time, if there is one.
     #[inline]
     fn advance(&mut self, place: usize) -> io::Result<Option<u64>> {
-        let cpu = &mut self.cpus[place];
-        cpu.next += 1;
-        match cpu.bundle.entries.get(cpu.next) {
+        let lane = &mut self.lanes[place];
+        lane.next += 1;
+        match lane.bundle.entries.get(lane.next) {
             Some(entry) => Ok(Some(entry.time_ns)),
             None => self.load(place),
         }
@@ -342,29 +429,29 @@ impl Merge {
 
     /// Reads the next bundle with events in it; the time of its first.
     fn load(&mut self, place: usize) -> io::Result<Option<u64>> {
-        let cpu = &mut self.cpus[place];
-        cpu.next = 0;
-        for at in cpu.bundles.by_ref() {
-            self.held_bytes -= cpu.bundle.bytes.len();
-            cpu.bundle.bytes.clear();
+        let lane = &mut self.lanes[place];
+        lane.next = 0;
+        for at in lane.bundles.by_ref() {
+            self.held_bytes -= lane.bundle.bytes.len();
+            lane.bundle.bytes.clear();
             if self.held_bytes + at.bytes as usize > HELD_BYTES_MAX {
                 let why = "its bundles of events are larger than any that are known";
                 return Err(io::Error::new(io::ErrorKind::OutOfMemory, why));
             }
-            self.files.read(at, &mut cpu.bundle.bytes)?;
-            self.held_bytes += cpu.bundle.bytes.len();
-            cpu.bundle.scope = at.scope;
-            cpu.bundle.parse(&self.plans);
-            self.told.damaged += cpu.bundle.damaged;
-            cpu.lost |= at.after_loss;
-            to_monotonic(&mut cpu.bundle, &self.clocks);
-            if let Some(first) = cpu.bundle.entries.first() {
-                cpu.lost = cpu.lost && !cpu.bundle.begins_with_its_loss();
+            self.files.read(at, &mut lane.bundle.bytes)?;
+            self.held_bytes += lane.bundle.bytes.len();
+            lane.bundle.scope = at.scope;
+            lane.bundle.parse(&self.plans);
+            self.told.damaged += lane.bundle.damaged;
+            lane.lost |= at.after_loss;
+            to_monotonic(&mut lane.bundle, &self.clocks);
+            if let Some(first) = lane.bundle.entries.first() {
+                lane.lost = lane.lost && !lane.bundle.begins_with_its_loss();
                 return Ok(Some(first.time_ns));
             }
         }
-        self.held_bytes -= cpu.bundle.bytes.len();
-        cpu.bundle = Bundle::default();
+        self.held_bytes -= lane.bundle.bytes.len();
+        lane.bundle = Bundle::default();
         Ok(None)
     }
 }

@@ -3,8 +3,8 @@
 //! A trace is a row of packets. Those with events hold one CPU's, a stretch of its buffer each, and
 //! come in no order between CPUs, while what events mean depends on their order over all CPUs. So the
 //! file is read twice: [`index`] notes where each CPU's bundles are, and collects what is said once
-//! (clocks, names, the machine); then [`merge`] reads the bundles of all CPUs side by side, one each
-//! at a time, and hands events on in order of time. Memory does not grow with the events, but with
+//! (clocks, names, the machine); then [`merge`] reads the bundles of all CPUs side by side (and of all data
+//! sources, where there are several), one each at a time, and hands events on in order of time. Memory does not grow with the events, but with
 //! the bundles: 32 bytes each.
 //!
 //! Stamps are in `CLOCK_BOOTTIME` where nothing else is said, and expiries in `CLOCK_MONOTONIC`: all
@@ -17,6 +17,7 @@
 mod bundle;
 mod clocks;
 mod compact;
+mod duplicates;
 mod index;
 mod merge;
 mod own;

@@ -155,9 +155,15 @@ impl Import for Trace {
         });
         note(flaws.other_recorders, &|| {
             format!(
-                "several data sources recorded the same CPUs: each CPU's events are those of the one \
-                 with most of them, and {} bundles of others were left out",
+                "more data sources recorded events than can be told apart: {} bundles were left out",
                 flaws.other_recorders
+            )
+        });
+        note(told.duplicates, &|| {
+            format!(
+                "several data sources recorded the same CPUs: {} events that more than one of them has \
+                 are taken once",
+                told.duplicates
             )
         });
         note(flaws.local_clocks, &|| {

@@ -120,7 +120,7 @@ fn every_event_that_there_is_a_message_for() {
         .collect();
     let expected = "10 7 TaskInfo|10 7 SyscallEnter|11 7 TimerArm|12 7 TimerArm|13 7 TimerCancel|\
         14 7 TimerCancel|15 7 TaskName|15 7 Switch|16 0 IdleEnter|1001 0 IdleExit|1002 0 IrqBegin|\
-        1003 0 ExpireBegin|1004 0 Waking|1006 0 ExpireEnd|1007 0 SoftirqRaise|1008 0 IrqEnd|\
+        1003 0 ExpireBegin|1004 0 Waking|1005 0 Woken|1006 0 ExpireEnd|1007 0 SoftirqRaise|1008 0 IrqEnd|\
         1009 0 SoftirqBegin|1010 0 ExpireBegin|1011 0 ExpireEnd|1012 0 SoftirqEnd|1013 0 IrqBegin|\
         1014 0 IrqEnd|1015 0 Migrate|1016 0 Switch|1017 7 SyscallExit|1018 7 Priority|\
         1019 8 TaskName|1019 8 TaskInfo|1020 7 WokenNew|1021 8 TaskName|1022 8 TaskInfo|\

@@ -3,6 +3,7 @@
 mod compact;
 mod damage;
 mod events;
+mod sources;
 mod whole;
 
 use crate::Options;
