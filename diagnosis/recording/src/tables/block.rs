@@ -223,17 +223,25 @@ impl Texts {
     }
 }
 
-/// The same for some dozen words, found by looking through them.
+/// The same for some dozen words of the program's own.
 #[derive(Debug, Default)]
-struct Words(Vec<Box<str>>);
+struct Words(Vec<(&'static str, u32)>);
 
 impl Words {
     #[inline]
-    fn number(&mut self, word: &str, dictionary: &mut Dictionary) -> u32 {
-        if let Some(at) = self.0.iter().position(|known| **known == *word) {
-            return at as u32;
+    fn number(&mut self, word: &'static str, dictionary: &mut Dictionary) -> u32 {
+        // The same word nearly always lies at the same place.
+        match self.0.iter().find(|(known, _)| std::ptr::eq(*known, word)) {
+            Some((_, number)) => *number,
+            None => self.add(word, dictionary),
         }
-        self.0.push(word.into());
-        dictionary.push_text(word)
+    }
+
+    #[cold]
+    fn add(&mut self, word: &'static str, dictionary: &mut Dictionary) -> u32 {
+        let known = self.0.iter().find(|(known, _)| *known == word);
+        let number = known.map_or_else(|| dictionary.push_text(word), |(_, number)| *number);
+        self.0.push((word, number));
+        number
     }
 }

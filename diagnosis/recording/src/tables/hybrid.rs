@@ -1,27 +1,34 @@
 //! Parquet's hybrid of runs and packed bits (parquet-format, Encodings.md, `RLE = 3`), as small numbers
 //! of a page are written.
 
-/// Values of a group: packed numbers come in whole groups, and a shorter run is no run.
+/// Values of a group: packed numbers come in whole groups, and only a whole one begins a run.
 const GROUP: usize = 8;
+
+/// Bits of a number at most: a row group has no more distinct values than rows.
+const BITS_MAX: u32 = super::ROWS_PER_GROUP.ilog2();
 
 /// The bits that numbers below `count` need.
 pub(super) fn bits_for(count: usize) -> u32 {
     count.saturating_sub(1).checked_ilog2().map_or(0, |high| high + 1)
 }
 
-/// Appends `numbers`, each of at most `bits`.
+/// Appends `numbers`, each of at most `bits`, which are at most [`BITS_MAX`].
 pub(super) fn encode(numbers: &[u32], bits: u32, out: &mut Vec<u8>) {
+    assert!(bits <= BITS_MAX, "{bits} bits for the values of a row group");
     let (mut at, mut unwritten) = (0, 0);
-    while let Some(number) = numbers.get(at) {
-        let run = numbers[at..].iter().take_while(|next| *next == number).count();
-        // What is packed before a run fills its last group from the run's beginning.
-        let missing = (at - unwritten).next_multiple_of(GROUP) - (at - unwritten);
-        if run >= GROUP + missing {
-            pack(&numbers[unwritten..at + missing], bits, out);
-            repeat(*number, run - missing, bits, out);
-            unwritten = at + run;
+    // Runs are looked for at whole groups, as what is packed before one must be whole.
+    while let Some(group) = numbers.get(at..at + GROUP) {
+        let number = group[0];
+        if group.iter().any(|next| *next != number) {
+            at += GROUP;
+            continue;
         }
+        pack(&numbers[unwritten..at], bits, out);
+        let run = numbers[at..].iter().take_while(|next| **next == number).count();
+        // Groups count from its end on.
+        repeat(number, run, bits, out);
         at += run;
+        unwritten = at;
     }
     pack(&numbers[unwritten..], bits, out);
 }
@@ -36,20 +43,29 @@ fn pack(numbers: &[u32], bits: u32, out: &mut Vec<u8>) {
     if numbers.is_empty() {
         return;
     }
-    varint((numbers.len().div_ceil(GROUP) as u64) << 1 | 1, out);
-    for group in numbers.chunks(GROUP) {
-        let (mut held, mut held_bits) = (0u64, 0);
-        for at in 0..GROUP {
-            let number = group.get(at).copied().unwrap_or(0);
-            held |= u64::from(number) << held_bits;
-            held_bits += bits;
-            while held_bits >= 8 {
-                out.push(held as u8);
-                held >>= 8;
-                held_bits -= 8;
-            }
-        }
+    let groups = numbers.len().div_ceil(GROUP);
+    varint((groups as u64) << 1 | 1, out);
+    out.reserve(groups * bits as usize);
+    let (whole, rest) = numbers.as_chunks::<GROUP>();
+    for group in whole {
+        pack_group(group, bits, out);
     }
+    if !rest.is_empty() {
+        let mut group = [0; GROUP];
+        group[..rest.len()].copy_from_slice(rest);
+        pack_group(&group, bits, out);
+    }
+}
+
+/// A group has as many bytes as a number has bits.
+#[inline]
+fn pack_group(group: &[u32; GROUP], bits: u32, out: &mut Vec<u8>) {
+    let half = |numbers: &[u32]| {
+        numbers.iter().rev().fold(0u64, |all, number| all << bits | u64::from(*number))
+    };
+    let (low, high) = (half(&group[..GROUP / 2]), half(&group[GROUP / 2..]));
+    let all = u128::from(low) | u128::from(high) << (4 * bits);
+    out.extend_from_slice(&all.to_le_bytes()[..bits as usize]);
 }
 
 fn varint(mut number: u64, out: &mut Vec<u8>) {
@@ -111,7 +127,7 @@ mod tests {
         #[test]
         fn numbers_come_back(
             runs in prop::collection::vec((any::<u32>(), 1usize..40), 0..40),
-            bits in 0u32..=32,
+            bits in 0..=BITS_MAX,
         ) {
             let below = 1u64 << bits;
             let numbers: Vec<u32> = runs

@@ -69,7 +69,7 @@ pub struct WakeupRow<'a> {
     pub victim: u32,
     pub cpu: u32,
     pub prio: i32,
-    pub kind: &'a str,
+    pub kind: &'static str,
     pub expiry_ns: u64,
     pub lateness_ns: u64,
     pub to_user: bool,
@@ -82,8 +82,8 @@ pub struct WakeupRow<'a> {
 pub struct SegmentRow<'a> {
     pub wakeup_id: u64,
     pub position: u32,
-    pub cause: &'a str,
-    pub culprit_kind: &'a str,
+    pub cause: &'static str,
+    pub culprit_kind: &'static str,
     pub culprit_name: &'a str,
     pub culprit_pid: Option<u32>,
     /// No column: a number that stands for this kind, name and pid, whenever it comes.
