@@ -1,4 +1,4 @@
-//! Explains a recording: reads it, writes the tables beside it, hands on what was found.
+//! Explains a recording: reads it, writes the tables where they are wanted, hands on what was found.
 
 use crate::failure::Failure;
 use crate::input::Input;
@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use tardy_explain::timers::{TimerFindings, TimerTable};
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink};
-use tardy_export::{Row, WakeupRows};
+use tardy_export::WakeupRows;
 use tardy_model::Batch;
 use tardy_recording::Manifest;
-use tardy_recording::tables::TableWriter;
+use tardy_recording::tables::{TableError, TableWriter};
 use tardy_report::Context;
 use tardy_report::json::{ExplainJson, ExplainTotals};
 
@@ -31,6 +31,8 @@ pub(crate) struct Explained {
     pub(crate) timers: Option<TimerFindings>,
     /// What a reader must know besides.
     pub(crate) notes: Vec<String>,
+    /// What became of the tables. Nothing else is lost with them: to be told last.
+    pub(crate) tables: Result<(), TableError>,
 }
 
 /// Explains all of `input`.
@@ -42,10 +44,11 @@ pub(crate) fn explain(
     let manifest = input.manifest();
     let mut notes = manifest.notes.clone();
     let mut sinks = Sinks::default();
+    let mut tables = Ok(());
     if let Some(folder) = input.folder().filter(|_| wanted.tables) {
         match TableWriter::create(folder) {
-            Ok(tables) => sinks.tables = Some(tables),
-            Err(error) => notes.push(format!("no tables: {error}")),
+            Ok(writer) => sinks.tables = Some(writer),
+            Err(error) => tables = Err(error),
         }
     }
     if let Some(out) = wanted.json {
@@ -67,8 +70,8 @@ pub(crate) fn explain(
         return Err(failure);
     }
     let timers = sinks.timers.as_ref().map(TimerTable::findings);
-    if let Some(tables) = sinks.tables {
-        tables.finish()?;
+    if let Some(writer) = sinks.tables {
+        tables = writer.finish();
     }
     if let Some(json) = sinks.json {
         let totals = ExplainTotals::from(&explanation).with_timers(timers.as_ref());
@@ -86,7 +89,7 @@ pub(crate) fn explain(
     notes.extend(end.notes);
     notes.extend(missing(&manifest));
     notes.extend(end.missing);
-    Ok(Explained { explanation, timers, notes })
+    Ok(Explained { explanation, timers, notes, tables })
 }
 
 /// What a recording could not show: a source of the running kernel names the events that it lacks, an
@@ -180,10 +183,7 @@ impl Sink for Sinks {
 impl Sinks {
     fn write(&mut self, named: &Named<'_>) -> Result<(), Failure> {
         if let Some(tables) = &mut self.tables {
-            self.rows.rows(named, |row| match row {
-                Row::Wakeup(row) => tables.wakeup(&row),
-                Row::Segment(row) => tables.segment(&row),
-            })?;
+            self.rows.append(named, tables);
         }
         if let Some(json) = &mut self.json {
             json.wakeup(named.wakeup(), named.victim(), named.patterns(), |culprit| {

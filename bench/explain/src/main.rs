@@ -41,6 +41,9 @@ enum Step {
         /// Only read
         #[arg(long)]
         read_only: bool,
+        /// Write the tables of wakeups and segments to this folder meanwhile
+        #[arg(long, conflicts_with = "read_only")]
+        tables: Option<PathBuf>,
     },
 }
 
@@ -48,7 +51,8 @@ fn main() -> ExitCode {
     let done = match Cli::parse().step {
         Step::Lengthen { rec, out, events } => lengthen::lengthen(&rec, &out, events),
         Step::Synthetic { out, events } => synthetic::write(&out, events),
-        Step::Timed { rec, all, read_only } => timed::timed(&rec, all, read_only),
+        Step::Timed { rec, read_only: true, .. } => timed::reading(&rec),
+        Step::Timed { rec, all, tables, .. } => timed::explaining(&rec, all, tables.as_deref()),
     };
     match done {
         Ok(line) => {

@@ -1,25 +1,61 @@
 //! One measurement: this process reads a recording, and explains it.
 
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
-use tardy_explain::{Explainer, Options, Watch};
+use tardy_explain::{Explainer, Named, Options, Sink, Watch};
+use tardy_export::WakeupRows;
 use tardy_model::Batch;
 use tardy_recording::Recording;
+use tardy_recording::tables::TableWriter;
 
-/// Reads `rec` and, without `read_only`, explains it: `seconds` of wall and of this process' CPU
-/// time, and its peak resident memory in KiB (`VmHWM`).
-pub(crate) fn timed(rec: &Path, all: bool, read_only: bool) -> Result<Value, Box<dyn Error>> {
-    let (start, cpu_start) = (Instant::now(), cpu_seconds()?);
+/// Reads `rec`.
+pub(crate) fn reading(rec: &Path) -> Result<Value, Box<dyn Error>> {
+    timed(rec, |recording| Ok((read(recording)?, 0)))
+}
+
+/// Reads `rec` and explains it; writes the tables to a folder that is there, if one is named.
+pub(crate) fn explaining(
+    rec: &Path,
+    all: bool,
+    tables: Option<&Path>,
+) -> Result<Value, Box<dyn Error>> {
+    let watch = Watch { all, ..Watch::default() };
+    timed(rec, |recording| match tables {
+        None => explain(recording, watch, ()).map(|(found, ())| found),
+        Some(folder) => {
+            let tables = TableWriter::create(folder)?;
+            let sink = Tables { rows: WakeupRows::default(), tables };
+            let (found, sink) = explain(recording, watch, sink)?;
+            sink.tables.finish()?;
+            Ok(found)
+        }
+    })
+}
+
+struct Tables {
+    rows: WakeupRows,
+    tables: TableWriter,
+}
+
+impl Sink for Tables {
+    fn wakeup(&mut self, wakeup: &Named<'_>) {
+        self.rows.append(wakeup, &mut self.tables);
+    }
+}
+
+/// `seconds` of wall and of this process' CPU time, and its peak resident memory in KiB (`VmHWM`).
+fn timed(
+    rec: &Path,
+    run: impl FnOnce(&mut Recording) -> Result<(u64, u64), Box<dyn Error>>,
+) -> Result<Value, Box<dyn Error>> {
+    let (start, cpu_start) = (Instant::now(), cpu_seconds());
     let mut recording = Recording::open(rec)?;
-    let (events, wakeups) = if read_only {
-        (read(&mut recording)?, 0)
-    } else {
-        explain(&mut recording, Watch { all, ..Watch::default() })?
-    };
-    let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), cpu_seconds()? - cpu_start);
+    let (events, wakeups) = run(&mut recording)?;
+    let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu_start);
     if let Some(torn) = recording.stopped_at() {
         return Err(format!("the recording is not whole: {torn}").into());
     }
@@ -45,22 +81,26 @@ fn read(recording: &mut Recording) -> Result<u64, Box<dyn Error>> {
     Ok(events)
 }
 
-fn explain(recording: &mut Recording, watch: Watch) -> Result<(u64, u64), Box<dyn Error>> {
-    let mut explainer = Explainer::new(Options { watch, ..Options::default() }, ());
+/// Events and wakeups.
+fn explain<S: Sink>(
+    recording: &mut Recording,
+    watch: Watch,
+    sink: S,
+) -> Result<((u64, u64), S), Box<dyn Error>> {
+    let mut explainer = Explainer::new(Options { watch, ..Options::default() }, sink);
     let mut batch = Batch::default();
     while recording.read(&mut batch)? {
         explainer.batch(&batch);
         batch.clear();
     }
-    let (explanation, ()) = explainer.finish();
-    Ok((explanation.events, explanation.latencies.count()))
+    let (explanation, sink) = explainer.finish();
+    Ok(((explanation.events, explanation.latencies.count()), sink))
 }
 
-/// The time that this process' only thread has run (`schedstat`, first field).
-fn cpu_seconds() -> Result<f64, Box<dyn Error>> {
-    let text = fs::read_to_string("/proc/self/schedstat")?;
-    let ns: u64 = text.split(' ').next().unwrap_or_default().parse()?;
-    Ok(ns as f64 / 1e9)
+/// The time that all threads of this process have run, those that have ended too.
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// The most memory this process ever had (`proc_pid_status(5)`).

@@ -88,7 +88,12 @@ pub(crate) struct Explain {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Do not write wakeups.parquet, segments.parquet and report.html into the recording
+    /// Write also wakeups.parquet and segments.parquet into the recording: a row per wakeup explained,
+    /// and per segment of its balance
+    #[arg(long, conflicts_with = "no_write")]
+    tables: bool,
+
+    /// Do not write report.html into the recording
     #[arg(long)]
     no_write: bool,
 
@@ -102,9 +107,16 @@ impl Explain {
         let stream = self.worst == WorstCount::All;
         if stream && !self.output.json {
             return Err(Failure::usage(
-                "--worst all goes with --json; text tells a number of them. All wakeups are also \
-                 in the recording's wakeups.parquet",
+                "--worst all goes with --json; text tells a number of them. --tables writes all \
+                 wakeups into the recording, to be queried",
             ));
+        }
+        if self.tables && input.folder().is_none() {
+            return Err(Failure::usage(format!(
+                "--tables writes into a recording's folder, and {} is a file: tardy export -o \
+                 DIR.parquet writes the same tables to a folder of their own",
+                self.recording.display()
+            )));
         }
         let worst = match self.worst {
             WorstCount::Some(count) => count.max(self.why.unwrap_or_default()),
@@ -112,7 +124,7 @@ impl Explain {
         };
         let json = if stream { Some(output::writer(self.out.as_deref())?) } else { None };
         let write = !self.no_write && input.folder().is_some();
-        let wanted = Wanted { tables: write, json, timers: self.timers };
+        let wanted = Wanted { tables: self.tables, json, timers: self.timers };
         let options = Options { watch: self.watch.watch(), worst };
         let explained = explanation::explain(&mut input, options, wanted)?;
         let (explanation, timers) = (explained.explanation, explained.timers);
@@ -135,6 +147,7 @@ impl Explain {
         } else if !self.output.json {
             print(&context, &explanation, timers.as_ref(), worst, self.out.as_deref())?;
         }
+        explained.tables?;
         let over = self.fail_over.is_some_and(|bound| explanation.latencies.max_ns() > bound);
         Ok(if over { Outcome::BoundExceeded } else { Outcome::Fine })
     }

@@ -54,6 +54,11 @@ pub(crate) struct Run {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Write also wakeups.parquet and segments.parquet into the recording: a row per wakeup explained,
+    /// and per segment of its balance
+    #[arg(long)]
+    tables: bool,
+
     #[command(flatten)]
     output: Output,
 }
@@ -92,7 +97,7 @@ impl Run {
                 let words = format!("explaining {} events", sealed.totals.events);
                 self.output.remark(&words);
                 let mut recording = Input::Recording(Box::new(Recording::open(&sealed.dir)?));
-                let wanted = Wanted { tables: true, ..Wanted::default() };
+                let wanted = Wanted { tables: self.tables, ..Wanted::default() };
                 let explained = explanation::explain(&mut recording, Options::default(), wanted)?;
                 notes.extend(explained.notes.clone());
                 (Some(explained), explanation::context(&recording, Vec::new()))
@@ -114,6 +119,7 @@ impl Run {
         output::write_file(&results.page, &tardy_report::page(&results.data()))?;
         self.tell(&results)?;
         let broken = results.measurement.broken_by.is_some();
+        results.explained.map_or(Ok(()), |explained| explained.tables)?;
         Ok(if broken { Outcome::BoundExceeded } else { Outcome::Fine })
     }
 

@@ -65,6 +65,16 @@ impl Named<'_> {
         self.labels.get(self.finished.victim)
     }
 
+    /// The number of the victim's name: the same number always has the same label.
+    pub fn victim_id(&self) -> u32 {
+        self.finished.victim.0
+    }
+
+    /// The numbers of the culprits' names, one per segment.
+    pub fn culprit_ids(&self) -> impl Iterator<Item = u32> {
+        self.finished.blames.iter().map(|blame| blame.culprit.0)
+    }
+
     /// The name of anybody who has a part in it.
     pub fn label(&self, culprit: Culprit) -> Label {
         let mut segments = self.segments();

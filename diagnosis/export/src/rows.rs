@@ -1,7 +1,8 @@
 //! Wakeups as rows of the two tables that an explanation has.
 
+use std::convert::Infallible;
 use tardy_explain::Named;
-use tardy_recording::tables::{SegmentRow, WakeupRow};
+use tardy_recording::tables::{SegmentRow, TableWriter, WakeupRow};
 
 /// A row of one of the two tables.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,17 @@ pub struct WakeupRows {
 }
 
 impl WakeupRows {
+    /// Appends the rows of the next wakeup to both tables.
+    pub fn append(&mut self, named: &Named<'_>, tables: &mut TableWriter) {
+        let Ok(()) = self.rows::<Infallible>(named, |row| {
+            match row {
+                Row::Wakeup(row) => tables.wakeup(&row),
+                Row::Segment(row) => tables.segment(&row),
+            }
+            Ok(())
+        });
+    }
+
     /// Hands over the rows of the next wakeup: its own, then its segments'.
     ///
     /// # Errors
@@ -35,6 +47,7 @@ impl WakeupRows {
             id,
             task: wakeup.task.0,
             task_name: &named.victim().name,
+            victim: named.victim_id(),
             cpu: wakeup.cpu.0.into(),
             prio: wakeup.prio.0.into(),
             kind: wakeup.kind.name(),
@@ -43,7 +56,8 @@ impl WakeupRows {
             to_user: wakeup.to_user,
             touched_by_loss: wakeup.touched_by_loss,
         }))?;
-        for (position, (segment, label)) in named.segments().enumerate() {
+        let segments = named.segments().zip(named.culprit_ids());
+        for (position, ((segment, label), culprit)) in segments.enumerate() {
             take(Row::Segment(SegmentRow {
                 wakeup_id: id,
                 position: position as u32,
@@ -51,6 +65,7 @@ impl WakeupRows {
                 culprit_kind: label.kind,
                 culprit_name: &label.name,
                 culprit_pid: label.pid,
+                culprit,
                 start_ns: segment.start_ns,
                 ns: segment.ns,
             }))?;

@@ -27,6 +27,7 @@ mod queue;
 mod recording;
 mod seal;
 mod segment_writer;
+mod table_file;
 pub mod tables;
 mod torn;
 mod write_error;

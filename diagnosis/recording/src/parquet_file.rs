@@ -1,16 +1,12 @@
 //! A Parquet file that is filled row by row and written a row group at a time.
 
-use crate::atomic_file;
-use parquet::basic::{Compression, ZstdLevel};
+use crate::table_file::{TableFile, properties};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
+use parquet::file::writer::SerializedRowGroupWriter;
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// One value of a row. The `u` numbers are unsigned in the file's schema, too; the optional ones may be
 /// null.
@@ -33,10 +29,7 @@ pub enum Value<'a> {
 /// Writes a Parquet file, under a temporary name until it is whole; dropped before that, it leaves
 /// nothing.
 pub struct ParquetFile {
-    path: PathBuf,
-    temporary: PathBuf,
-    /// `None` once the file is whole.
-    writer: Option<SerializedFileWriter<File>>,
+    file: TableFile,
     columns: Vec<Column>,
     rows: usize,
     rows_max: usize,
@@ -70,18 +63,8 @@ impl ParquetFile {
         like: &[Value<'_>],
         rows_max: usize,
     ) -> Result<Self> {
-        let schema = Arc::new(parse_message_type(schema)?);
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by(concat!("tardy ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
-        let temporary = atomic_file::temporary_path(&path);
-        let writer =
-            SerializedFileWriter::new(File::create(&temporary)?, schema, Arc::new(properties))?;
         Ok(Self {
-            path,
-            temporary,
-            writer: Some(writer),
+            file: TableFile::create(path, schema, properties().build())?,
             columns: like.iter().map(Column::for_values_like).collect(),
             rows: 0,
             rows_max,
@@ -91,7 +74,7 @@ impl ParquetFile {
 
     /// Where it will be.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// Appends a row.
@@ -118,8 +101,7 @@ impl ParquetFile {
         if self.rows > 0 {
             self.write_group()?;
         }
-        let writer = self.writer.take().ok_or_else(ended)?;
-        writer.into_inner()
+        self.file.finish()
     }
 
     /// Gives the finished file its name, in place of an older one.
@@ -127,11 +109,11 @@ impl ParquetFile {
     /// # Errors
     /// Where it cannot be brought to stable storage, or renamed.
     pub fn commit(&self, file: &File) -> Result<()> {
-        Ok(atomic_file::commit(file, &self.temporary, &self.path)?)
+        self.file.commit(file)
     }
 
     fn write_group(&mut self) -> Result<()> {
-        let mut group = self.writer.as_mut().ok_or_else(ended)?.next_row_group()?;
+        let mut group = self.file.next_row_group()?;
         for column in &mut self.columns {
             column.write(&mut group)?;
         }
@@ -139,13 +121,6 @@ impl ParquetFile {
         self.rows = 0;
         self.texts.clear();
         Ok(())
-    }
-}
-
-impl Drop for ParquetFile {
-    fn drop(&mut self) {
-        // After a commit there is no such file; otherwise it is of no use to anyone.
-        let _ = fs::remove_file(&self.temporary);
     }
 }
 
@@ -241,8 +216,4 @@ fn shared(value: &str, texts: &mut HashMap<String, ByteArray>) -> ByteArray {
     let text = ByteArray::from(value);
     texts.insert(value.to_owned(), text.clone());
     text
-}
-
-fn ended() -> ParquetError {
-    ParquetError::General("the file has been finished already".to_owned())
 }

@@ -2,11 +2,11 @@
 //! pandas, Spark and whatever else reads Parquet.
 //!
 //! `events.parquet` has a row per event with the columns of [`EVENT_COLUMNS`]; those that a kind of
-//! event does not have are null. The other two are the tables that `tardy explain` writes. Row groups
-//! have at most [`ROWS_PER_GROUP`] rows, which are in memory: about 60 MiB with all three.
+//! event does not have are null. The other two are the tables that `tardy explain --tables` writes. Row
+//! groups have at most [`ROWS_PER_GROUP`] rows, which are in memory: about 60 MiB with all three.
 
 use crate::event_row::{EVENT_COLUMNS, EventColumn, EventRow, EventRows};
-use crate::rows::{Row, WakeupRows};
+use crate::rows::WakeupRows;
 use crate::{About, Export, ExportError, Format};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,11 +100,9 @@ impl Export for Tables {
     }
 
     fn wakeup(&mut self, wakeup: &Named<'_>) -> Result<(), ExportError> {
-        let Some(tables) = &mut self.wakeups else { return Ok(()) };
-        self.wakeup_rows.rows(wakeup, |row| match row {
-            Row::Wakeup(row) => tables.wakeup(&row),
-            Row::Segment(row) => tables.segment(&row),
-        })?;
+        if let Some(tables) = &mut self.wakeups {
+            self.wakeup_rows.append(wakeup, tables);
+        }
         Ok(())
     }
 
