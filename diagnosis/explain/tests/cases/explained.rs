@@ -24,6 +24,8 @@ pub(crate) struct Explained {
     /// Kind, how many, nanoseconds.
     pub(crate) waits: Vec<(String, u64, u64)>,
     pub(crate) advice: Vec<String>,
+    /// Kind, name, nanoseconds.
+    pub(crate) culprits: Vec<(String, String, u64)>,
     pub(crate) notes: Vec<String>,
     /// Who armed timers, and how often.
     pub(crate) arms: Vec<(String, u64)>,
@@ -73,18 +75,18 @@ impl Explained {
             explainer.batch(batch);
             table.batch(batch);
         }
-        let (explanation, mut explained) = explainer.finish();
-        for shown in &explained.wakeups {
+        let (found, mut all) = explainer.finish();
+        for shown in &all.wakeups {
             table.wakeup(&shown.wakeup);
         }
-        explained.findings(&explanation);
-        explained.arms = table
+        all.findings(&found);
+        all.arms = table
             .rows()
             .iter()
             .filter(|row| row.counts.armed > 0)
             .filter_map(|row| Some((row.thread?.name.to_string(), row.counts.armed)))
             .collect();
-        explained
+        all
     }
 
     /// What an explanation holds beside its wakeups.
@@ -94,6 +96,10 @@ impl Explained {
         let patterns =
             patterns.map(|found| format!("{} {}: {}", found.name, found.title, found.words));
         self.advice = causes.chain(patterns).collect();
+        let culprits = explanation.culprits.iter();
+        let culprits =
+            culprits.map(|found| (found.label.kind.to_owned(), found.label.name.clone(), found.ns));
+        self.culprits = culprits.collect();
         // Stories that end without a wakeup, and waits: nothing in `Explanation` tells of them yet.
         self.discarded = Vec::new();
         self.waits = Vec::new();

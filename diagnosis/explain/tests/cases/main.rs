@@ -6,9 +6,11 @@
 //! that is explained.
 #![allow(missing_docs)]
 
+mod bounds;
 mod dialect;
 mod expected;
 mod explained;
+mod moved;
 mod not_yet;
 
 use expected::Expected;
@@ -98,6 +100,43 @@ fn other_dialects_tell_the_same() {
             if other != as_is {
                 let _ = writeln!(report, "{name} as {dialect}:\n{other}\nas it is:\n{as_is}");
             }
+        }
+    }
+    assert!(report.is_empty(), "\n{report}");
+}
+
+/// Neither may the time and the place.
+#[test]
+fn other_times_and_cpus_tell_the_same() {
+    let mut report = String::new();
+    for (name, text) in cases() {
+        let as_is = Explained::of(&text).balances();
+        let elsewhere =
+            moved::told_of_other_cpus(&Explained::of(&moved::other_cpus(&text)).balances());
+        let later = moved::told_earlier(&Explained::of(&moved::later(&text)).balances());
+        for (how, other) in [("on other CPUs", elsewhere), ("later", later)] {
+            if other != as_is {
+                let _ = writeln!(report, "{name} {how}:\n{other}\nas it is:\n{as_is}");
+            }
+        }
+    }
+    assert!(report.is_empty(), "\n{report}");
+}
+
+/// Cases in which a system call tells what the slack is.
+const TOLD_BY_CALLS: &[&str] =
+    &["poll_slack", "poll_slack_of_nice_thread", "poll_slack_short_timeout", "sleep_slack"];
+
+/// System calls tell more of a wakeup; they make none, and end none.
+#[test]
+#[ignore = "a call's return ends a timer's lateness, and without returns there are no wakeups"]
+fn without_system_calls_the_same_is_told() {
+    let mut report = String::new();
+    for (name, text) in cases() {
+        let (all, fewer) = (Explained::of(&text), Explained::of(&moved::without_calls(&text)));
+        let (all, fewer) = (all.balances(), fewer.balances());
+        if all != fewer && !TOLD_BY_CALLS.contains(&name.as_str()) {
+            let _ = writeln!(report, "{name} without calls:\n{fewer}\nwith:\n{all}");
         }
     }
     assert!(report.is_empty(), "\n{report}");
