@@ -11,7 +11,8 @@
 //! #=   none idle_exit                          nothing of it at all
 //! #=   rest 3000                               what no line above names is at most this (else 0)
 //! #= no wakeups                                where there is none
-//! #= discarded REASON N                        N stories ended without a wakeup, REASON in their reason
+//! #= discarded REASON N                        N stories ended without a wakeup, REASON in their reason;
+//!                                              `*` is any
 //! #= wait KIND|KIND N NS                       N waits of one of these kinds, NS in all; both may be ranges
 //! #= advice WORDS                              some advice or pattern has these words
 //! #= advice-not WORDS                          none has
@@ -145,7 +146,10 @@ impl Expected {
             }
         }
         for (reason, count) in &self.discarded {
-            let fitting = explained.discarded.iter().filter(|(told, _)| told.contains(reason));
+            let fitting = explained
+                .discarded
+                .iter()
+                .filter(|(told, _)| reason == "*" || told.contains(reason));
             let told: u64 = fitting.map(|(_, count)| count).sum();
             if told != *count {
                 wrong.push(format!("{count} discarded, {reason}; not {told}"));
