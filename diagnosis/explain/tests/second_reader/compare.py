@@ -1,0 +1,238 @@
+"""Holds what `tardy explain --json` says against what the trace's own events say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from scheduler import Reading, Wait
+from timelines import Cpu
+
+SORTS = {
+    "missing": "a wakeup that the events show and tardy does not tell",
+    "extra": "a wakeup that tardy tells and the events do not show",
+    "latency": "it begins or ends at another time",
+    "cpu": "it came to run on another CPU",
+    "name": "the victim or a culprit has another name",
+    "innocent": "a task or idle state is blamed for time in which it did not run where the victim waited",
+    "interrupted": "a task or idle state is blamed for time in which an interrupt ran on top of it",
+    "unproven": "a task or idle state is blamed although nothing tells where the victim waited",
+    "balance": "segments do not follow each other or do not sum",
+}
+
+# Their accounts are not of waiting for a CPU: calls that wait for locks, and threads that a mark alone tells.
+_OTHER_KINDS = ("lock", "mark_only")
+# Culprits that run on a CPU as tasks do.
+_RUNNERS = ("task", "kernel_task", "tardy", "idle_state")
+# Not time of a CPU: who held a lock; a thread that asked for a time that had passed; who ended the wait for a page.
+_CAUSES_ELSEWHERE = ("lock", "armed_late", "page_fault")
+
+
+@dataclass
+class Disagreement:
+    sort: str
+    text: str
+    lines: tuple[int, ...] = ()
+    """Lines of the trace that show it: the waking, and the switch to the thread."""
+    ns: int = 0
+
+    def __str__(self) -> str:
+        where = f" [lines {', '.join(map(str, self.lines))}]" if self.lines else ""
+        return f"{self.sort}: {self.text}{where}"
+
+
+@dataclass
+class Comparison:
+    events: int = 0
+    wakeups: int = 0
+    preemptions: int = 0
+    claims: int = 0
+    """Wakeups that tardy tells, those that are not compared aside."""
+    optional: int = 0
+    lateness_ns: int = 0
+    unexplained_ns: int = 0
+    disagreements: list[Disagreement] = field(default_factory=list)
+
+    def count(self, sort: str) -> int:
+        return sum(one.sort == sort for one in self.disagreements)
+
+    @property
+    def unexplained_share(self) -> float:
+        return self.unexplained_ns / self.lateness_ns if self.lateness_ns else 0.0
+
+
+def compare(reading: Reading, document: dict[str, Any]) -> Comparison:
+    return _Judge(reading).judge(document)
+
+
+class _Judge:
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.found = Comparison(events=reading.events)
+        self.by_end: dict[tuple[int, int], list[Wait]] = defaultdict(list)
+        self.by_start: dict[tuple[int, int], list[Wait]] = defaultdict(list)
+        self.by_pid: dict[int, list[Wait]] = defaultdict(list)
+        for wait in reading.waits:
+            self.by_end[wait.pid, wait.end_ns].append(wait)
+            self.by_start[wait.pid, wait.start_ns].append(wait)
+            self.by_pid[wait.pid].append(wait)
+        self.told: set[int] = set()
+
+    def judge(self, document: dict[str, Any]) -> Comparison:
+        found = self.found
+        tells_preemptions = False
+        for claim in document["wakeups"]:
+            for segment in claim["segments"]:
+                found.lateness_ns += segment["ns"]
+                if segment["cause"] == "unexplained":
+                    found.unexplained_ns += segment["ns"]
+            self._balance(claim)
+            if claim["kind"] in _OTHER_KINDS:
+                continue
+            found.claims += 1
+            tells_preemptions |= claim["kind"] == "preempted"
+            self._claim(claim)
+        for wait in self.reading.waits:
+            if wait.is_preempted:
+                found.preemptions += 1
+            else:
+                found.wakeups += 1
+                found.optional += wait.is_optional
+            is_asked = not wait.is_optional and (tells_preemptions or not wait.is_preempted)
+            if is_asked and id(wait) not in self.told:
+                what = "preempted" if wait.is_preempted else "woken"
+                self._add("missing", f"{_who(wait)} {what} at {_s(wait.start_ns)}, "
+                          f"ran {_us(wait.lateness_ns)} later on CPU {wait.cpu}", wait, wait.lateness_ns)
+        return found
+
+    def _claim(self, claim: dict[str, Any]) -> None:
+        wait = self._match(claim)
+        if wait is None:
+            self._add("extra", _words(claim), None, claim["lateness_ns"])
+            return
+        self.told.add(id(wait))
+        end_ns = claim["expiry_ns"] + claim["lateness_ns"]
+        is_timed = claim["kind"] == "timer"
+        if wait.is_inverted:
+            pass  # which of the two times counts is anybody's choice
+        elif end_ns != wait.end_ns:
+            self._add("latency", f"{_words(claim)} ends {_us(end_ns - wait.end_ns)} after "
+                      f"the switch to it at {_s(wait.end_ns)}", wait, abs(end_ns - wait.end_ns))
+        elif not is_timed and claim["expiry_ns"] != wait.start_ns:
+            self._add("latency", f"{_words(claim)}: woken at {_s(wait.start_ns)}, {_us(wait.lateness_ns)} before",
+                      wait, abs(claim["expiry_ns"] - wait.start_ns))
+        if claim["cpu"] != wait.cpu:
+            self._add("cpu", f"{_words(claim)} ran on CPU {wait.cpu}", wait)
+        if claim["task"] not in (wait.end_comm, wait.comm):
+            self._add("name", f"{_words(claim)} is {wait.end_comm or wait.comm!r}", wait)
+        if not wait.is_inverted:
+            for segment in claim["segments"]:
+                if segment["cause"] not in _CAUSES_ELSEWHERE:
+                    self._blame(claim, segment, wait)
+
+    def _match(self, claim: dict[str, Any]) -> Optional[Wait]:
+        pid, start_ns = claim["pid"], claim["expiry_ns"]
+        end_ns = start_ns + claim["lateness_ns"]
+        is_preempted = claim["kind"] == "preempted"
+        fitting = self.by_end[pid, end_ns]
+        if claim["kind"] != "timer":
+            fitting = fitting + self.by_start[pid, start_ns]
+        else:
+            # Its end may be told late: then it is the first wakeup after the expiry.
+            fitting = fitting + [wait for wait in self.by_pid[pid] if start_ns <= wait.end_ns <= end_ns
+                                 and not wait.is_preempted and wait.start_ns >= start_ns][:1]
+        free = [wait for wait in fitting
+                if id(wait) not in self.told and wait.is_preempted == is_preempted]
+        exact = [wait for wait in free if wait.start_ns == start_ns]
+        return next(iter(exact or free), None)
+
+    def _blame(self, claim: dict[str, Any], segment: dict[str, Any], wait: Wait) -> None:
+        start_ns = segment["start_ns"]
+        places = _places(wait, start_ns, start_ns + segment["ns"])
+        for culprit in segment["culprits"]:
+            if culprit["kind"] not in _RUNNERS:
+                continue
+            is_idle = culprit["kind"] == "idle_state"
+            pid = 0 if is_idle else culprit["pid"]
+            known = pid is not None and (is_idle or culprit["name"] in self.reading.names.get(pid, ())
+                                         or any(culprit["name"].startswith(f"{name} (")
+                                                for name in self.reading.names.get(pid, ())))
+            words = (f"{_words(claim)}: {segment['cause']} {_us(culprit['ns'])} of "
+                     f"{culprit['name']}-{culprit['pid']} from {_s(start_ns)}")
+            if not known:
+                names = "/".join(sorted(self.reading.names.get(pid or 0, ["nobody"])))
+                self._add("name", f"{words}, which is {names}", wait, culprit["ns"])
+                continue
+            sort, why = self._verdict(pid, culprit["ns"], places)
+            if sort:
+                self._add(sort, f"{words}; {why}", wait, culprit["ns"])
+
+    def _verdict(self, pid: int, ns: int, places: list[tuple[int, int, tuple[int, ...]]]) -> tuple[str, str]:
+        """What is wrong with `pid` being blamed for `ns` of that time; two empty words where nothing is."""
+        sure = current = possible = 0
+        for start_ns, end_ns, cpus in places:
+            for number in cpus:
+                cpu = self.reading.cpus.get(number, Cpu())
+                was_current = cpu.was_current(pid, start_ns, end_ns)
+                possible += was_current + cpu.was_current(-1, start_ns, end_ns)
+                if len(cpus) == 1:
+                    sure += cpu.ran(pid, start_ns, end_ns)
+                    current += was_current
+            if not cpus:
+                possible += end_ns - start_ns
+        where = " then ".join("/".join(map(str, cpus)) or "?" for _, _, cpus in places)
+        if ns <= sure:
+            return "", ""
+        if ns <= current:
+            return "interrupted", f"{_us(ns - sure)} of that were interrupts on CPU {where}"
+        if ns <= possible:
+            return "unproven", f"on CPU {where}, whichever it was"
+        return "innocent", f"it had {_us(possible)} on CPU {where}"
+
+    def _balance(self, claim: dict[str, Any]) -> None:
+        at = claim["expiry_ns"]
+        for segment in claim["segments"]:
+            if segment["start_ns"] != at or sum(one["ns"] for one in segment["culprits"]) > segment["ns"]:
+                break
+            at += segment["ns"]
+        else:
+            if at == claim["expiry_ns"] + claim["lateness_ns"]:
+                return
+        self._add("balance", _words(claim), None)
+
+    def _add(self, sort: str, text: str, wait: Optional[Wait], ns: int = 0) -> None:
+        lines = (wait.line, wait.end_line) if wait else ()
+        self.found.disagreements.append(Disagreement(sort, text, lines, ns))
+
+
+def _places(wait: Wait, start_ns: int, end_ns: int) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Whose CPU's time it was: where the timer's interrupt ran, then where the thread was queued."""
+    steps = [(wait.start_ns, (wait.told_on,))]  # until then
+    ends = [*(since for since, _ in wait.queues[1:]), wait.end_ns]
+    steps += [(until, cpus) for until, (_, cpus) in zip(ends, wait.queues)]
+    steps += [(max(end_ns, wait.end_ns), (wait.cpu,))]
+    places = []
+    at = start_ns
+    for until, cpus in steps:
+        if at < min(until, end_ns):
+            places.append((at, min(until, end_ns), cpus))
+            at = min(until, end_ns)
+    return places
+
+
+def _who(wait: Wait) -> str:
+    return f"{wait.end_comm or wait.comm}-{wait.pid}"
+
+
+def _words(claim: dict[str, Any]) -> str:
+    return (f"{claim['kind']} wakeup of {claim['task']}-{claim['pid']} on CPU {claim['cpu']} at "
+            f"{_s(claim['expiry_ns'])}, late by {_us(claim['lateness_ns'])}")
+
+
+def _s(ns: int) -> str:
+    return f"{ns // 1_000_000_000}.{ns % 1_000_000_000:09}"
+
+
+def _us(ns: int) -> str:
+    return f"{ns / 1000:.3f} µs"
