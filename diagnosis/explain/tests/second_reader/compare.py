@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from lines import UNKNOWN_PID
 from scheduler import Reading, Wait
 from timelines import Cpu
 
@@ -36,6 +37,8 @@ class Disagreement:
     lines: tuple[int, ...] = ()
     """Lines of the trace that show it: the waking, and the switch to the thread."""
     ns: int = 0
+    end: tuple[int, int] = (-1, -1)
+    """The thread, and when its wakeup ended by tardy's account; of those that it alone tells."""
 
     def __str__(self) -> str:
         where = f" [lines {', '.join(map(str, self.lines))}]" if self.lines else ""
@@ -109,7 +112,11 @@ class _Judge:
     def _claim(self, claim: dict[str, Any]) -> None:
         wait = self._match(claim)
         if wait is None:
-            self._add("extra", _words(claim), None, claim["lateness_ns"])
+            end_ns = claim["expiry_ns"] + claim["lateness_ns"]
+            preempted = next((one for one in self.by_end[claim["pid"], end_ns] if one.is_preempted), None)
+            why = "; it was preempted, not asleep" if preempted else ""
+            self._add("extra", _words(claim) + why, preempted, claim["lateness_ns"])
+            self.found.disagreements[-1].end = (claim["pid"], end_ns)
             return
         self.told.add(id(wait))
         end_ns = claim["expiry_ns"] + claim["lateness_ns"]
@@ -119,14 +126,15 @@ class _Judge:
         elif end_ns != wait.end_ns:
             self._add("latency", f"{_words(claim)} ends {_us(end_ns - wait.end_ns)} after "
                       f"the switch to it at {_s(wait.end_ns)}", wait, abs(end_ns - wait.end_ns))
-        elif not is_timed and claim["expiry_ns"] != wait.start_ns:
+        elif not is_timed and claim["expiry_ns"] not in (wait.start_ns, wait.slept_ns):
             self._add("latency", f"{_words(claim)}: woken at {_s(wait.start_ns)}, {_us(wait.lateness_ns)} before",
                       wait, abs(claim["expiry_ns"] - wait.start_ns))
         if claim["cpu"] != wait.cpu:
             self._add("cpu", f"{_words(claim)} ran on CPU {wait.cpu}", wait)
         if claim["task"] not in (wait.end_comm, wait.comm):
             self._add("name", f"{_words(claim)} is {wait.end_comm or wait.comm!r}", wait)
-        if not wait.is_inverted:
+        is_the_same = end_ns >= wait.end_ns if is_timed else claim["expiry_ns"] in (wait.start_ns, wait.slept_ns)
+        if is_the_same and not wait.is_inverted:
             for segment in claim["segments"]:
                 if segment["cause"] not in _CAUSES_ELSEWHERE:
                     self._blame(claim, segment, wait)
@@ -144,12 +152,14 @@ class _Judge:
                                  and not wait.is_preempted and wait.start_ns >= start_ns][:1]
         free = [wait for wait in fitting
                 if id(wait) not in self.told and wait.is_preempted == is_preempted]
-        exact = [wait for wait in free if wait.start_ns == start_ns]
+        exact = [wait for wait in free if start_ns in (wait.start_ns, wait.slept_ns)]
         return next(iter(exact or free), None)
 
     def _blame(self, claim: dict[str, Any], segment: dict[str, Any], wait: Wait) -> None:
         start_ns = segment["start_ns"]
-        places = _places(wait, start_ns, start_ns + segment["ns"])
+        # What is told beyond the switch to it is a disagreement already, and nobody's time to be judged here.
+        beyond_ns = max(0, start_ns + segment["ns"] - max(start_ns, wait.end_ns))
+        places = _places(wait, start_ns, start_ns + segment["ns"] - beyond_ns)
         for culprit in segment["culprits"]:
             if culprit["kind"] not in _RUNNERS:
                 continue
@@ -164,23 +174,24 @@ class _Judge:
                 names = "/".join(sorted(self.reading.names.get(pid or 0, ["nobody"])))
                 self._add("name", f"{words}, which is {names}", wait, culprit["ns"])
                 continue
-            sort, why = self._verdict(pid, culprit["ns"], places)
+            sort, why = self._verdict(pid, culprit["ns"] - beyond_ns, places)
             if sort:
                 self._add(sort, f"{words}; {why}", wait, culprit["ns"])
 
     def _verdict(self, pid: int, ns: int, places: list[tuple[int, int, tuple[int, ...]]]) -> tuple[str, str]:
         """What is wrong with `pid` being blamed for `ns` of that time; two empty words where nothing is."""
-        sure = current = possible = 0
+        sure = current = possible = unseen = 0
         for start_ns, end_ns, cpus in places:
             for number in cpus:
                 cpu = self.reading.cpus.get(number, Cpu())
                 was_current = cpu.was_current(pid, start_ns, end_ns)
-                possible += was_current + cpu.was_current(-1, start_ns, end_ns)
+                unseen += cpu.was_current(UNKNOWN_PID, start_ns, end_ns)
+                possible += was_current
                 if len(cpus) == 1:
                     sure += cpu.ran(pid, start_ns, end_ns)
                     current += was_current
             if not cpus:
-                possible += end_ns - start_ns
+                unseen += end_ns - start_ns
         where = " then ".join("/".join(map(str, cpus)) or "?" for _, _, cpus in places)
         if ns <= sure:
             return "", ""
@@ -188,6 +199,8 @@ class _Judge:
             return "interrupted", f"{_us(ns - sure)} of that were interrupts on CPU {where}"
         if ns <= possible:
             return "unproven", f"on CPU {where}, whichever it was"
+        if ns <= possible + unseen:
+            return "unproven", f"nothing tells who ran on CPU {where} for {_us(unseen)}"
         return "innocent", f"it had {_us(possible)} on CPU {where}"
 
     def _balance(self, claim: dict[str, Any]) -> None:
@@ -208,10 +221,11 @@ class _Judge:
 
 def _places(wait: Wait, start_ns: int, end_ns: int) -> list[tuple[int, int, tuple[int, ...]]]:
     """Whose CPU's time it was: where the timer's interrupt ran, then where the thread was queued."""
-    steps = [(wait.start_ns, (wait.told_on,))]  # until then
+    steps: list[tuple[int, tuple[int, ...]]] = [(wait.start_ns, (wait.told_on,))]  # until then
+    if wait.slept_ns is not None:
+        steps.append((wait.slept_ns, (wait.slept_on,)))
     ends = [*(since for since, _ in wait.queues[1:]), wait.end_ns]
     steps += [(until, cpus) for until, (_, cpus) in zip(ends, wait.queues)]
-    steps += [(max(end_ns, wait.end_ns), (wait.cpu,))]
     places = []
     at = start_ns
     for until, cpus in steps:

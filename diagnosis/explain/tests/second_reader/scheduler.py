@@ -27,6 +27,10 @@ from timelines import Cpu
 # Clocks of CPUs differ by less, or a trace says nothing of what happened between CPUs.
 SKEW_NS_MAX = 100_000
 
+# A waker, which keeps interrupts off, has chosen a queue within this time. What moves the thread later, where
+# no sched_wakeup tells that it was queued meanwhile, is taken for a balance.
+CHOICE_NS_MAX = 50_000
+
 # Threads in which softirqs run as part of the thread: it is the scheduler that lets them run.
 _SOFTIRQ_THREADS = ("ksoftirqd/", "ktimers/", "ktimersoftd/", "irq/")
 
@@ -53,6 +57,9 @@ class Wait:
     comm: str = ""
     queues: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     """From when in which CPU's queue; several CPUs where nothing tells which of them."""
+    slept_ns: Optional[int] = None
+    """When it left its CPU, where that was after the waking, and that CPU."""
+    slept_on: int = -1
     is_optional: bool = False
     """The events allow to take it for a wakeup, or for none."""
     is_inverted: bool = False
@@ -85,6 +92,9 @@ class _Core:
     pid: int = UNKNOWN_PID
     comm: str = ""
     seen_ns: int = 0
+    prev: int = UNKNOWN_PID
+    other_line: int = -1
+    """The last event that cannot stand within a waking."""
     hard: int = 0
     interrupted_ns: Optional[int] = None
     idle: Thread = field(default_factory=Thread)
@@ -124,8 +134,8 @@ class Reader:
         for line in self.lines:
             self._line(line)
         for core in self.cores.values():
-            # Nothing is known after a CPU's last event.
-            core.timeline.current.set(core.seen_ns, UNKNOWN_PID)
+            # A CPU that tells nothing more does not switch: what it runs is known to the end of all.
+            core.timeline.current.set(self.lines[-1].time_ns, UNKNOWN_PID)
         losses = self.kinds.pop(LOST, 0)
         return Reading(
             {number: core.timeline for number, core in self.cores.items()}, self.waits, self.names,
@@ -137,8 +147,12 @@ class Reader:
         if line.event == LOST:
             self._lost(core)
             return
+        core.timeline.tell_lag(line.time_ns)
         if core.pid == UNKNOWN_PID:
             self._came_to_know(core, line)
+        elif line.pid != core.pid and line.pid == core.prev and line.event != "sched_switch":
+            # Interrupts that come while the CPU is between two tasks, which old ones allow, find the old one.
+            core.timeline.lag(line.pid, core.seen_ns, line.time_ns)
         if line.event == "sched_switch":
             switch = events.switch(line.rest)
             if switch:
@@ -168,6 +182,8 @@ class Reader:
             thread = self._current_thread(core)
             thread.softirqs = max(0, thread.softirqs - 1)
             self._interrupts(core, line.time_ns)
+        if not line.event.startswith("sched_") or line.event == "sched_switch":
+            core.other_line = line.number
         core.seen_ns = max(core.seen_ns, line.time_ns)
 
     # -- CPUs
@@ -180,7 +196,7 @@ class Reader:
             thread.state, thread.cpu = State.RUNNING, line.cpu
 
     def _current(self, core: _Core, time_ns: int, pid: int, comm: str) -> None:
-        core.pid, core.comm = pid, comm
+        core.prev, core.pid, core.comm = core.pid, pid, comm
         core.timeline.current.set(time_ns, pid)
 
     def _interrupts(self, core: _Core, time_ns: int) -> None:
@@ -198,7 +214,8 @@ class Reader:
     def _lost(self, core: _Core) -> None:
         """Events of this CPU are missing: what any thread did meanwhile is not known."""
         core.timeline.current.set(core.seen_ns, UNKNOWN_PID)
-        core.pid, core.hard, core.interrupted_ns = UNKNOWN_PID, 0, None
+        core.pid = core.prev = UNKNOWN_PID
+        core.hard, core.interrupted_ns = 0, None
         for thread in self.threads.values():
             thread.early = None
             thread.softirqs = 0
@@ -249,14 +266,16 @@ class Reader:
                                comm=switch.prev_comm, queues=[(line.time_ns, (line.cpu,))])
         else:
             thread.state = State.BLOCKED
+            if thread.early:
+                thread.early.slept_ns, thread.early.slept_on = line.time_ns, line.cpu
 
     def _arrive(self, line: Line, thread: Thread, switch: events.Switch) -> None:
         wait = thread.wait
-        if wait is None and thread.state is State.BLOCKED and thread.early:
-            # The waking stands before the switch to sleep, and no other followed.
+        if wait is None and thread.early:
+            # The waking stands before the switch to sleep and no other followed, or that switch was not seen.
             wait = thread.early
             wait.is_optional = True
-        if wait is not None and thread.state is not State.RUNNING:
+        if wait is not None:
             self._complete(wait, line, switch)
         thread.unwoken_line = line if wait is None and thread.state is State.BLOCKED else None
         thread.state, thread.cpu = State.RUNNING, line.cpu
@@ -328,7 +347,11 @@ class Reader:
         wait = thread.wait
         if wait is None:
             return
-        if thread.state is State.WAKING and len(wait.queues) == 1:
+        core = self.cores[line.cpu]
+        is_choice = (thread.state is State.WAKING and len(wait.queues) == 1 and line.cpu == wait.told_on
+                     and core.other_line < wait.line and line.time_ns - wait.start_ns < CHOICE_NS_MAX)
+        if is_choice:
+            # The waker is still at it: this is its choice, not a balance.
             wait.queues = [(wait.queues[0][0], queue)]
         else:
             wait.queues.append((line.time_ns, queue))

@@ -31,7 +31,27 @@ class Options:
     interrupts: bool = True
     timers: bool = True
     nanoseconds: bool = False
+    dialect: str = "kernel"
     skew_ns: int = 0
+
+
+MACHINES = {
+    "everything": Options(),
+    "no-wakeups": Options(wakeups=False),
+    "no-wakings": Options(wakings=False),
+    "no-migrations": Options(migrations=False),
+    "wakings-alone": Options(wakeups=False, migrations=False),
+    "wakeups-alone": Options(wakings=False, migrations=False),
+    "syscalls": Options(syscalls=True, nanoseconds=True),
+    "scheduler-alone": Options(interrupts=False, timers=False),
+    "no-interrupts": Options(interrupts=False, syscalls=True),
+    "perf": Options(dialect="perf"),
+    "report": Options(dialect="report", nanoseconds=True),
+    "tgid": Options(dialect="tgid"),
+    "one-cpu": Options(cpus=1, threads=5),
+    "eight-cpus": Options(cpus=8, threads=30),
+}
+"""What tests try."""
 
 
 @dataclass
@@ -57,6 +77,10 @@ class Task:
     woken_ns: Optional[int] = None
     waits_for: str = ""
     timer: int = 0
+    is_brief: bool = False
+    """It runs once and ends."""
+    is_back: bool = False
+    """Its sleep was taken back while it waited in a queue."""
 
     @property
     def is_realtime(self) -> bool:
@@ -73,6 +97,15 @@ class Core:
     state: Optional[int] = None
     began_ns: int = 0
     turn: int = 0
+
+
+def _system(event: str) -> str:
+    """The group of an event, which perf tells with its name."""
+    for start, system in (("sched_", "sched"), ("hrtimer_", "timer"), ("irq_", "irq"), ("softirq_", "irq"),
+                          ("cpu_", "power"), ("sys_", "raw_syscalls")):
+        if event.startswith(start):
+            return system
+    return "irq_vectors"
 
 
 class Simulator:
@@ -133,8 +166,18 @@ class Simulator:
         stamp = core.now_ns + core.skew_ns
         name, pid = (core.task.comm, core.task.pid) if core.task else ("<idle>", 0)
         digits = f"{stamp % 1_000_000_000:09}"[: 9 if self.options.nanoseconds else 6]
-        self.lines.append((stamp, f"{name:>16}-{pid:<7} [{core.number:03}] d..2. "
-                                  f"{stamp // 1_000_000_000}.{digits}: {event}"))
+        time = f"{stamp // 1_000_000_000}.{digits}: "
+        cpu = f"[{core.number:03}]"
+        if self.options.dialect == "perf":
+            name = name if pid else "swapper"
+            line = f"{name:>16} {pid:5} {cpu} {time} {_system(event)}:{event}"
+        elif self.options.dialect == "report":
+            line = f"{name:>16}-{pid:<5} {cpu} {time}{event.replace(': ', ':         ', 1)}"
+        elif self.options.dialect == "tgid":
+            line = f"{name:>16}-{pid:<7} ({pid if pid else '-----':>7}) {cpu} d..2. {time}{event}"
+        else:
+            line = f"{name:>16}-{pid:<7} {cpu} d..2. {time}{event}"
+        self.lines.append((stamp, line))
 
     def _stamp(self, core: Core) -> int:
         stamp = core.now_ns + core.skew_ns
@@ -201,6 +244,10 @@ class Simulator:
         if self.options.interrupts:
             self._tell(core, "softirq_entry: vec=3 [action=NET_RX]")
         self._step(core, 500, 200_000)
+        if self.options.interrupts and self.random.random() < 0.3:
+            self._tell(core, "irq_handler_entry: irq=28 name=gpio")
+            self._step(core, 500, 50_000)
+            self._tell(core, "irq_handler_exit: irq=28 ret=handled")
         self._wake(core, task)
         self._step(core, 500, 200_000)
         if self.options.interrupts:
@@ -227,6 +274,26 @@ class Simulator:
         else:
             # The target is asked by an interrupt to put it into its own queue.
             self._at(core.now_ns, lambda now: self._kicked(target, now, task, words))
+
+    def _wake_in_vain(self, core: Core, task: Task) -> None:
+        """A waking that finds the task on its CPU or in its queue, and only takes its sleep back."""
+        words = f"comm={task.comm} pid={task.pid} prio={task.prio} target_cpu={task.cpu:03}"
+        if self.options.wakings:
+            self._tell(core, f"sched_waking: {words}")
+        self._step(core)
+        if self.options.wakeups:
+            self._tell(core, f"sched_wakeup: {words}")
+
+    def _fork(self, core: Core) -> None:
+        task = self._task(1000 + len(self.tasks))
+        task.is_brief, task.asleep_ns, task.prio, task.cpu = True, None, 120, core.number
+        self.tasks.append(task)
+        self._step(core)
+        task.woken_ns = self._stamp(core)
+        self._tell(core, f"sched_wakeup_new: comm={task.comm} pid={task.pid} prio=120 target_cpu={task.cpu:03}")
+        self._step(core)
+        task.ready_ns = core.now_ns
+        core.queue.append(task)
 
     def _enqueue(self, core: Core, task: Task, words: str) -> None:
         if not self.options.wakings:
@@ -331,6 +398,14 @@ class Simulator:
         self._sleep(core, task)
 
     def _sleep(self, core: Core, task: Task) -> None:
+        if self.random.random() < 0.03:
+            self._fork(core)
+        if task.is_brief:
+            self._switch(core, self._best(core), state="X")
+            return
+        if self.random.random() < 0.08:
+            self._not_sleep(core, task)
+            return
         task.waits_for = self.random.choice(["timer", "timer", "task", "irq", "softirq"])
         delay_ns = self._between(20_000, 8_000_000)
         calls = {"timer": "NR 230 (1, 1, 7ffd0, 0, 0, 0)", "task": "NR 202 (7f00, 80, 0, 0, 0, 0)"}
@@ -340,8 +415,54 @@ class Simulator:
             self._tell(core, f"hrtimer_start: hrtimer=0x{task.timer:x} function=hrtimer_wakeup "
                              f"expires={expiry_ns} softexpires={expiry_ns} mode=ABS")
             self._step(core)
-        self._switch(core, self._best(core), sleeps=True)
+        wakers = [one for one in self.cores if one.task and one is not core and one.now_ns <= core.now_ns]
+        if task.waits_for != "timer" and wakers and self.random.random() < 0.1:
+            self._race(core, task, self.random.choice(wakers))
+            return
+        self._switch(core, self._best(core), state="S")
         self._at(max(expiry_ns, core.now_ns), lambda now: self._source(task, now))
+
+    def _not_sleep(self, core: Core, task: Task) -> None:
+        """It is on its way to sleep when it is woken: it was never off its queue, and needs no wakeup."""
+        self._syscall(core, "sys_enter", "NR 0 (5, 7f00, 1000, 0, 0, 0)")
+        wakers = [one for one in self.cores if one is not core and one.now_ns <= core.now_ns]
+        best = self._best(core)
+        task.left_ns = self._between(5_000, 2_000_000)
+        if best and wakers:
+            task.is_back = True
+            self._switch(core, best)
+            waker = self.random.choice(wakers)
+            waker.now_ns = core.now_ns
+            self._step(waker)
+            self._wake_in_vain(waker, task)
+            return
+        if self.options.interrupts:
+            self._tell(core, "irq_handler_entry: irq=28 name=gpio")
+        self._step(core)
+        self._wake_in_vain(core, task)
+        self._step(core)
+        if self.options.interrupts:
+            self._tell(core, "irq_handler_exit: irq=28 ret=handled")
+        self._step(core)
+        self._syscall(core, "sys_exit", "NR 0 = 4096")
+        core.began_ns = core.now_ns
+        self._continue(core)
+
+    def _race(self, core: Core, task: Task, waker: Core) -> None:
+        """The waker is quicker than the switch: it tells of the waking, then waits for it."""
+        waker.now_ns = core.now_ns
+        task.woken_ns = self._stamp(waker)
+        words = f"comm={task.comm} pid={task.pid} prio={task.prio} target_cpu="
+        if self.options.wakings:
+            self._tell(waker, f"sched_waking: {words}{task.cpu:03}")
+        woken_ns, task.woken_ns = task.woken_ns, None
+        self._step(core)
+        self._switch(core, self._best(core), state="S")
+        waker.now_ns = core.now_ns
+        task.woken_ns = woken_ns
+        self._step(waker)
+        self._enqueue(waker, task, words)
+        self._at(waker.now_ns, lambda now: self._kicked(self.cores[task.cpu], now))
 
     def _syscall(self, core: Core, event: str, words: str) -> None:
         # The same steps with and without, so that the same seed tells the same story.
@@ -349,7 +470,7 @@ class Simulator:
             self._tell(core, f"{event}: {words}")
         self._step(core)
 
-    def _switch(self, core: Core, to: Optional[Task], sleeps: bool = False) -> None:
+    def _switch(self, core: Core, to: Optional[Task], state: str = "") -> None:
         if to is None:
             to = self._pull(core)
         if to is None and core.task is None:
@@ -358,17 +479,16 @@ class Simulator:
         if to:
             core.queue.remove(to)
         leaving = core.task
-        state = "S" if sleeps else "R"
         if leaving is None:
             prev = f"prev_comm=swapper/{core.number} prev_pid=0 prev_prio={IDLE_PRIO} prev_state=R"
         else:
-            state = state if sleeps else self.random.choice(["R", "R+"])
-            prev = f"prev_comm={leaving.comm} prev_pid={leaving.pid} prev_prio={leaving.prio} prev_state={state}"
+            prev = (f"prev_comm={leaving.comm} prev_pid={leaving.pid} prev_prio={leaving.prio} "
+                    f"prev_state={state or self.random.choice(['R', 'R+'])}")
         after = (f"next_comm={to.comm} next_pid={to.pid} next_prio={to.prio}" if to else
                  f"next_comm=swapper/{core.number} next_pid=0 next_prio={IDLE_PRIO}")
         self._tell(core, f"sched_switch: {prev} ==> {after}")
         stamp = self._stamp(core)
-        if leaving and sleeps:
+        if leaving and state:
             leaving.asleep_ns = core.now_ns
         elif leaving:
             leaving.ready_ns = core.now_ns
@@ -382,6 +502,9 @@ class Simulator:
             self.truths.append(Truth(to.pid, to.woken_ns, stamp, core.number))
             self._syscall(core, "sys_exit", "NR 230 = 0" if to.waits_for == "timer" else "NR 202 = 0")
             to.woken_ns = None
+        elif to.is_back:
+            self._syscall(core, "sys_exit", "NR 0 = 4096")
+        to.is_back = False
         if to.left_ns <= 0:
             to.left_ns = self._between(5_000, 6_000_000)
         core.began_ns = core.now_ns

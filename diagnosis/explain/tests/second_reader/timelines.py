@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from typing import Optional
 
 from lines import UNKNOWN_PID
 
@@ -70,16 +71,35 @@ class Cpu:
 
     current: Steps = field(default_factory=Steps)
     interrupted: Intervals = field(default_factory=Intervals)
+    lagging: dict[int, Intervals] = field(default_factory=dict)
+    """Times in which a task was still current that was switched away from already."""
+    _lag: Optional[tuple[int, int]] = None
+
+    def lag(self, pid: int, seen_ns: int, time_ns: int) -> None:
+        """`pid` is still current now. It has been since the event before, and is until the next."""
+        self.lagging.setdefault(pid, Intervals()).add(seen_ns, time_ns)
+        self._lag = (pid, time_ns)
+
+    def tell_lag(self, time_ns: int) -> None:
+        """The next event has come."""
+        if self._lag:
+            pid, since_ns = self._lag
+            self.lagging[pid].add(since_ns, time_ns)
+            self._lag = None
 
     def ran(self, pid: int, start_ns: int, end_ns: int) -> int:
         """For how long the task itself ran: current, and no interrupt on top of it."""
-        return sum(
+        return self._lagged(pid, start_ns, end_ns) + sum(
             until - at - self.interrupted.within(at, until)
             for at, until, who in self.current.pieces(start_ns, end_ns) if who == pid
         )
 
     def was_current(self, pid: int, start_ns: int, end_ns: int) -> int:
         """As `ran`, time of interrupts included."""
-        return sum(
+        return self._lagged(pid, start_ns, end_ns) + sum(
             until - at for at, until, who in self.current.pieces(start_ns, end_ns) if who == pid
         )
+
+    def _lagged(self, pid: int, start_ns: int, end_ns: int) -> int:
+        lagging = self.lagging.get(pid)
+        return lagging.within(start_ns, end_ns) if lagging else 0
