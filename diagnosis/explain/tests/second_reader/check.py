@@ -7,17 +7,20 @@ Prints a table: per file its events, its wakeups, disagreements by sort, and whi
 unexplained. The exit status is 1 where there is any disagreement. `--list N` tells the first N of each sort
 and file, with the lines of the trace that show them.
 
-Reads text traces, systrace pages, and `trace.dat` through `trace-cmd report`. Of other files it says that
-it cannot read them.
+Reads text traces, systrace pages, both also compressed, and `trace.dat` through `trace-cmd report`. Of other
+files it says that it cannot read them.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import Any, Iterable, Optional
 
@@ -27,6 +30,9 @@ from compare import SORTS, Comparison, compare
 
 ROOT = Path(__file__).resolve().parents[4]
 TARDY_SECONDS_MAX = 600
+TRACE_DAT = b"\x17\x08Dtracing"
+ATRACE_COMPRESSED = b"TRACE:\n"
+"""What atrace -z puts before the compressed text."""
 
 
 class NotReadable(Exception):
@@ -45,16 +51,24 @@ def find_tardy() -> Optional[Path]:
 
 def text_of(path: Path) -> list[str]:
     with path.open("rb") as file:
-        head = file.read(16)
-    if head.startswith(b"\x17\x08Dtracing"):
+        head = file.read(len(TRACE_DAT))
+    if head == TRACE_DAT:
+        if not shutil.which("trace-cmd"):
+            raise NotReadable("trace-cmd, which would read it, is not installed")
         # Without -t, times would be rounded.
         report = subprocess.run(["trace-cmd", "report", "-t", "-i", path], capture_output=True, check=False)
         if report.returncode:
             raise NotReadable(f"trace-cmd report: {report.stderr.decode(errors='replace').strip()[:100]}")
         return report.stdout.decode(errors="replace").splitlines()
-    if b"\0" in head or head.startswith(b"\x1f\x8b") or b"\n" == head[:1]:
-        raise NotReadable("not a text trace")
-    return path.read_text(errors="replace").split("\n")
+    content = path.read_bytes()
+    try:
+        if content.startswith(b"\x1f\x8b"):
+            content = gzip.decompress(content)
+        elif content.startswith(ATRACE_COMPRESSED):
+            content = zlib.decompress(content[len(ATRACE_COMPRESSED):])
+    except (OSError, EOFError, zlib.error) as why:
+        raise NotReadable(f"cannot be unpacked: {why}") from why
+    return content.decode(errors="replace").split("\n")
 
 
 def read(path: Path) -> scheduler.Reading:

@@ -7,51 +7,17 @@ how long, who wakes whom, which queue is chosen, how long interrupts last. Times
 from __future__ import annotations
 
 import heapq
+import math
 import random
 from dataclasses import dataclass, field
 from typing import Callable, Optional
+
+from machines import Options
 
 IDLE_EXIT = 4294967295
 IDLE_PRIO = 120
 EXIT_NS = (1_000, 8_000, 60_000, 250_000)
 """What it costs to leave each idle state."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the trace records, and how the machine is."""
-
-    cpus: int = 3
-    threads: int = 9
-    span_ns: int = 60_000_000
-    wakings: bool = True
-    wakeups: bool = True
-    migrations: bool = True
-    syscalls: bool = False
-    interrupts: bool = True
-    timers: bool = True
-    nanoseconds: bool = False
-    dialect: str = "kernel"
-    skew_ns: int = 0
-
-
-MACHINES = {
-    "everything": Options(),
-    "no-wakeups": Options(wakeups=False),
-    "no-wakings": Options(wakings=False),
-    "no-migrations": Options(migrations=False),
-    "wakings-alone": Options(wakeups=False, migrations=False),
-    "wakeups-alone": Options(wakings=False, migrations=False),
-    "syscalls": Options(syscalls=True, nanoseconds=True),
-    "scheduler-alone": Options(interrupts=False, timers=False),
-    "no-interrupts": Options(interrupts=False, syscalls=True),
-    "perf": Options(dialect="perf"),
-    "report": Options(dialect="report", nanoseconds=True),
-    "tgid": Options(dialect="tgid"),
-    "one-cpu": Options(cpus=1, threads=5),
-    "eight-cpus": Options(cpus=8, threads=30),
-}
-"""What tests try."""
 
 
 @dataclass
@@ -134,7 +100,7 @@ class Simulator:
 
     def _between(self, least_ns: int, most_ns: int) -> int:
         # As likely to be of any magnitude: most things are short, some are long.
-        return round(least_ns * (most_ns / least_ns) ** self.random.random())
+        return round(least_ns * math.pow(most_ns / least_ns, self.random.random()))
 
     def _task(self, pid: int) -> Task:
         prio = self.random.choice([*[120] * 6, 110, 130, 89, 49, 19])

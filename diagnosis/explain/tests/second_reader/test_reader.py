@@ -6,7 +6,8 @@ import pytest
 
 import lines
 import scheduler
-from simulator import MACHINES, Options, Simulator
+from machines import MACHINES, Options
+from simulator import Simulator
 
 SEEDS = range(12)
 SKEW_NS = 6_000

@@ -14,7 +14,8 @@ import pytest
 
 import check
 from compare import Comparison, compare
-from simulator import MACHINES, Options, Simulator
+from machines import MACHINES, Options
+from simulator import Simulator
 from test_reader import SKEW_NS, read
 
 RECORDED = check.ROOT / "diagnosis/sources/import/tests/data"
