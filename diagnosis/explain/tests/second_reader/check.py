@@ -7,8 +7,8 @@ Prints a table: per file its events, its wakeups, disagreements by sort, and whi
 unexplained. The exit status is 1 where there is any disagreement. `--list N` tells the first N of each sort
 and file, with the lines of the trace that show them.
 
-Reads text traces, systrace pages, both also compressed, and `trace.dat` through `trace-cmd report`. Of other
-files it says that it cannot read them.
+Reads text traces, systrace pages, both also compressed, Perfetto traces (lines are then numbers of events in
+order of time), and `trace.dat` through `trace-cmd report`. Of other files it says that it cannot read them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from pathlib import Path
 from typing import Any, Iterable, Optional
 
 import lines
+import perfetto
 import scheduler
-from compare import SORTS, Comparison, compare
+from compare import SORTS, Comparison, align, compare
 
 ROOT = Path(__file__).resolve().parents[4]
 TARDY_SECONDS_MAX = 600
 TRACE_DAT = b"\x17\x08Dtracing"
+PERFETTO_ENDINGS = (".pftrace", ".perfetto-trace")
 ATRACE_COMPRESSED = b"TRACE:\n"
 """What atrace -z puts before the compressed text."""
 
@@ -71,8 +73,18 @@ def text_of(path: Path) -> list[str]:
     return content.decode(errors="replace").split("\n")
 
 
+def is_perfetto(path: Path) -> bool:
+    # Any text may begin as packets do, with the key of field 1: a newline.
+    return path.suffix in PERFETTO_ENDINGS
+
+
 def read(path: Path) -> scheduler.Reading:
-    return scheduler.read(lines.in_order(lines.parse(text_of(path))))
+    if not is_perfetto(path):
+        return scheduler.read(lines.in_order(lines.parse(text_of(path))))
+    try:
+        return scheduler.read(perfetto.parse(path.read_bytes()))
+    except (perfetto.NotPerfetto, zlib.error) as why:
+        raise NotReadable(str(why)) from why
 
 
 def explain(tardy: Path, path: Path) -> dict[str, Any]:
@@ -87,8 +99,11 @@ def explain(tardy: Path, path: Path) -> dict[str, Any]:
 def check(tardy: Path, path: Path) -> Comparison:
     reading = read(path)
     if not reading.events:
-        raise NotReadable("no events of a text trace in it")
-    return compare(reading, explain(tardy, path))
+        raise NotReadable("no events that the reader knows")
+    document = explain(tardy, path)
+    if is_perfetto(path):
+        align(reading, document)
+    return compare(reading, document)
 
 
 def files_in(paths: Iterable[Path]) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -26,6 +26,8 @@ SORTS = {
 _OTHER_KINDS = ("lock", "mark_only")
 # Culprits that run on a CPU as tasks do.
 _RUNNERS = ("task", "kernel_task", "tardy", "idle_state")
+# By so many wakeups clocks are aligned.
+_ALIGNED_MAX = 500
 # Not time of a CPU: who held a lock; a thread that asked for a time that had passed; who ended the wait for a page.
 _CAUSES_ELSEWHERE = ("lock", "armed_late", "page_fault")
 
@@ -67,6 +69,25 @@ class Comparison:
 
 def compare(reading: Reading, document: dict[str, Any]) -> Comparison:
     return _Judge(reading).judge(document)
+
+
+def align(reading: Reading, document: dict[str, Any]) -> None:
+    """Moves the document's times onto the trace's own clock, where tardy moved them all by one amount.
+
+    The amount is what most wakeups agree on: by which the end of one differs from the end of any of its
+    thread's.
+    """
+    ends: dict[int, list[int]] = defaultdict(list)
+    for wait in reading.waits:
+        ends[wait.pid].append(wait.end_ns)
+    agreed: Counter[int] = Counter()
+    for claim in document["wakeups"][:_ALIGNED_MAX]:
+        agreed.update(claim["expiry_ns"] + claim["lateness_ns"] - end_ns for end_ns in ends[claim["pid"]])
+    for shift_ns, _ in agreed.most_common(1):
+        for claim in document["wakeups"]:
+            claim["expiry_ns"] -= shift_ns
+            for segment in claim["segments"]:
+                segment["start_ns"] -= shift_ns
 
 
 class _Judge:
@@ -131,7 +152,9 @@ class _Judge:
                       wait, abs(claim["expiry_ns"] - wait.start_ns))
         if claim["cpu"] != wait.cpu:
             self._add("cpu", f"{_words(claim)} ran on CPU {wait.cpu}", wait)
-        if claim["task"] not in (wait.end_comm, wait.comm):
+        # A trace may leave names out; then tardy may know one from elsewhere.
+        names = {wait.end_comm, wait.comm}
+        if claim["task"] not in names and "" not in names:
             self._add("name", f"{_words(claim)} is {wait.end_comm or wait.comm!r}", wait)
         is_the_same = end_ns >= wait.end_ns if is_timed else claim["expiry_ns"] in (wait.start_ns, wait.slept_ns)
         if is_the_same and not wait.is_inverted:
@@ -165,14 +188,14 @@ class _Judge:
                 continue
             is_idle = culprit["kind"] == "idle_state"
             pid = 0 if is_idle else culprit["pid"]
-            known = pid is not None and (is_idle or culprit["name"] in self.reading.names.get(pid, ())
-                                         or any(culprit["name"].startswith(f"{name} (")
-                                                for name in self.reading.names.get(pid, ())))
+            names = self.reading.names.get(pid, {""})
+            # What a thread does besides may follow its name: "irq/130-eth0 (NET_RX)".
+            known = is_idle or "" in names or any(
+                culprit["name"] == name or culprit["name"].startswith(f"{name} (") for name in names)
             words = (f"{_words(claim)}: {segment['cause']} {_us(culprit['ns'])} of "
                      f"{culprit['name']}-{culprit['pid']} from {_s(start_ns)}")
-            if not known:
-                names = "/".join(sorted(self.reading.names.get(pid or 0, ["nobody"])))
-                self._add("name", f"{words}, which is {names}", wait, culprit["ns"])
+            if not known or pid is None:
+                self._add("name", f"{words}, which is {'/'.join(sorted(names))}", wait, culprit["ns"])
                 continue
             sort, why = self._verdict(pid, culprit["ns"] - beyond_ns, places)
             if sort:

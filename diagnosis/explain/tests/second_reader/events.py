@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple, Optional
 
 _SWITCH = re.compile(
-    r"prev_comm=(?P<prev_comm>.*) prev_pid=(?P<prev>\d+) prev_prio=-?\d+ prev_state=(?P<state>\S+)"
+    r"prev_comm=(?P<prev_comm>.*) prev_pid=(?P<prev>-?\d+) prev_prio=-?\d+ prev_state=(?P<state>\S+)"
     r"(?: ==>)? next_comm=(?P<next_comm>.*) next_pid=(?P<next>\d+) next_prio=-?\d+.*"
 )
 # trace-cmd's own words: "sudo:6972 [120] S ==> swapper/1:0 [120]".

@@ -148,7 +148,7 @@ class Reader:
             self._lost(core)
             return
         core.timeline.tell_lag(line.time_ns)
-        if core.pid == UNKNOWN_PID:
+        if core.pid == UNKNOWN_PID and line.pid != UNKNOWN_PID:
             self._came_to_know(core, line)
         elif line.pid != core.pid and line.pid == core.prev and line.event != "sched_switch":
             # Interrupts that come while the CPU is between two tasks, which old ones allow, find the old one.
@@ -227,8 +227,9 @@ class Reader:
                 thread.state = State.UNKNOWN
 
     def _switch(self, line: Line, core: _Core, switch: events.Switch) -> None:
-        self._name(switch.prev, switch.prev_comm)
         self._name(switch.next, switch.next_comm)
+        if switch.prev != UNKNOWN_PID:
+            self._name(switch.prev, switch.prev_comm)
         if core.pid != switch.prev:
             # Switches are missing since the CPU's last event. Who ran there is not known.
             core.timeline.current.set(core.seen_ns, UNKNOWN_PID)
@@ -237,7 +238,7 @@ class Reader:
         # No switch happens in a hard interrupt: an exit was not told. A softirq stays its thread's.
         core.hard = 0
         leaving = self._thread(switch.prev)
-        if switch.prev:
+        if switch.prev > 0:
             self._leave(line, leaving, switch)
         self._current(core, line.time_ns, switch.next, switch.next_comm)
         self._interrupts(core, line.time_ns)
