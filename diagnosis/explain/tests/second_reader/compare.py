@@ -17,7 +17,8 @@ SORTS = {
     "cpu": "it came to run on another CPU",
     "name": "the victim or a culprit has another name",
     "innocent": "a task or idle state is blamed for time in which it did not run where the victim waited",
-    "interrupted": "a task or idle state is blamed for time in which an interrupt ran on top of it",
+    "interrupted": "a task or idle state is blamed for time in which an interrupt ran on top of it, or an "
+    "interrupt where none did",
     "unproven": "a task or idle state is blamed although nothing tells where the victim waited",
     "balance": "segments do not follow each other or do not sum",
 }
@@ -28,8 +29,12 @@ _OTHER_KINDS = ("lock", "mark_only")
 _RUNNERS = ("task", "kernel_task", "tardy", "idle_state")
 # By so many wakeups clocks are aligned.
 _ALIGNED_MAX = 500
+_INTERRUPTS = ("irq", "softirq")
 # Not time of a CPU: who held a lock; a thread that asked for a time that had passed; who ended the wait for a page.
 _CAUSES_ELSEWHERE = ("lock", "armed_late", "page_fault")
+
+Place = tuple[int, int, tuple[int, ...]]
+"""From when to when, and whose CPU's time it was; several where nothing tells which."""
 
 
 @dataclass
@@ -39,6 +44,7 @@ class Disagreement:
     lines: tuple[int, ...] = ()
     """Lines of the trace that show it: the waking, and the switch to the thread."""
     ns: int = 0
+    """How much time is told wrongly, or without proof."""
     end: tuple[int, int] = (-1, -1)
     """The thread, and when its wakeup ended by tardy's account; of those that it alone tells."""
 
@@ -172,7 +178,7 @@ class _Judge:
         else:
             # Its end may be told late: then it is the first wakeup after the expiry.
             fitting = fitting + [wait for wait in self.by_pid[pid] if start_ns <= wait.end_ns <= end_ns
-                                 and not wait.is_preempted and wait.start_ns >= start_ns][:1]
+                                 and not wait.is_preempted][:1]
         free = [wait for wait in fitting
                 if id(wait) not in self.told and wait.is_preempted == is_preempted]
         exact = [wait for wait in free if start_ns in (wait.start_ns, wait.slept_ns)]
@@ -184,6 +190,8 @@ class _Judge:
         beyond_ns = max(0, start_ns + segment["ns"] - max(start_ns, wait.end_ns))
         places = _places(wait, start_ns, start_ns + segment["ns"] - beyond_ns)
         for culprit in segment["culprits"]:
+            if culprit["kind"] in _INTERRUPTS and segment["cause"] == "interrupts":
+                self._blame_interrupt(claim, culprit, culprit["ns"] - beyond_ns, wait, places)
             if culprit["kind"] not in _RUNNERS:
                 continue
             is_idle = culprit["kind"] == "idle_state"
@@ -197,12 +205,21 @@ class _Judge:
             if not known or pid is None:
                 self._add("name", f"{words}, which is {'/'.join(sorted(names))}", wait, culprit["ns"])
                 continue
-            sort, why = self._verdict(pid, culprit["ns"] - beyond_ns, places)
+            sort, why, wrong_ns = self._verdict(pid, culprit["ns"] - beyond_ns, places)
             if sort:
-                self._add(sort, f"{words}; {why}", wait, culprit["ns"])
+                self._add(sort, f"{words}; {why}", wait, wrong_ns)
 
-    def _verdict(self, pid: int, ns: int, places: list[tuple[int, int, tuple[int, ...]]]) -> tuple[str, str]:
-        """What is wrong with `pid` being blamed for `ns` of that time; two empty words where nothing is."""
+    def _blame_interrupt(self, claim: dict[str, Any], culprit: dict[str, Any], ns: int, wait: Wait,
+                         places: list[Place]) -> None:
+        there_ns = sum(self.reading.cpus.get(number, Cpu()).interrupted.within(start_ns, end_ns)
+                       for start_ns, end_ns, cpus in places for number in cpus)
+        if ns > there_ns:
+            self._add("interrupted", f"{_words(claim)}: interrupts {_us(ns)} of {culprit['name']}; all "
+                      f"that there were took {_us(there_ns)}", wait, ns - there_ns)
+
+    def _verdict(self, pid: int, ns: int, places: list[Place]) -> tuple[str, str, int]:
+        """What is wrong with `pid` being blamed for `ns` of that time, and for how much of it; an empty sort
+        where nothing is."""
         sure = current = possible = unseen = 0
         for start_ns, end_ns, cpus in places:
             for number in cpus:
@@ -210,21 +227,35 @@ class _Judge:
                 was_current = cpu.was_current(pid, start_ns, end_ns)
                 unseen += cpu.was_current(UNKNOWN_PID, start_ns, end_ns)
                 possible += was_current
-                if len(cpus) == 1:
-                    sure += cpu.ran(pid, start_ns, end_ns)
-                    current += was_current
             if not cpus:
                 unseen += end_ns - start_ns
+            for start_ns, end_ns, busy in self._busy(start_ns, end_ns, cpus):
+                if len(busy) == 1:
+                    cpu = self.reading.cpus.get(busy[0], Cpu())
+                    sure += cpu.ran(pid, start_ns, end_ns)
+                    current += cpu.was_current(pid, start_ns, end_ns)
         where = " then ".join("/".join(map(str, cpus)) or "?" for _, _, cpus in places)
         if ns <= sure:
-            return "", ""
+            return "", "", 0
         if ns <= current:
-            return "interrupted", f"{_us(ns - sure)} of that were interrupts on CPU {where}"
+            return "interrupted", f"{_us(ns - sure)} of that were interrupts on CPU {where}", ns - sure
         if ns <= possible:
-            return "unproven", f"on CPU {where}, whichever it was"
+            return "unproven", f"{_us(ns - sure)} on CPU {where}, whichever it was", ns - sure
         if ns <= possible + unseen:
-            return "unproven", f"nothing tells who ran on CPU {where} for {_us(unseen)}"
-        return "innocent", f"it had {_us(possible)} on CPU {where}"
+            return "unproven", f"nothing tells who ran on CPU {where} for {_us(unseen)}", ns - sure
+        return "innocent", f"it had {_us(possible)} on CPU {where}", ns - possible
+
+    def _busy(self, start_ns: int, end_ns: int, cpus: tuple[int, ...]) -> list[Place]:
+        """Those of several CPUs in whose queue somebody can have waited: a CPU idles where nobody does."""
+        if len(cpus) < 2:
+            return [(start_ns, end_ns, cpus)]
+        timelines = [self.reading.cpus.get(number, Cpu()).current for number in cpus]
+        times = sorted({start_ns, end_ns, *(at for one in timelines for at, _, _ in one.pieces(start_ns, end_ns))})
+        found = []
+        for at, until in zip(times, times[1:]):
+            busy = tuple(number for number, one in zip(cpus, timelines) if one.at(at) != 0)
+            found.append((at, until, busy or cpus))
+        return found
 
     def _balance(self, claim: dict[str, Any]) -> None:
         at = claim["expiry_ns"]
@@ -242,7 +273,7 @@ class _Judge:
         self.found.disagreements.append(Disagreement(sort, text, lines, ns))
 
 
-def _places(wait: Wait, start_ns: int, end_ns: int) -> list[tuple[int, int, tuple[int, ...]]]:
+def _places(wait: Wait, start_ns: int, end_ns: int) -> list[Place]:
     """Whose CPU's time it was: where the timer's interrupt ran, then where the thread was queued."""
     steps: list[tuple[int, tuple[int, ...]]] = [(wait.start_ns, (wait.told_on,))]  # until then
     if wait.slept_ns is not None:

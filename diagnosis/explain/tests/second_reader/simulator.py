@@ -28,6 +28,8 @@ class Truth:
     start_ns: int
     end_ns: int
     cpu: int
+    expiry_ns: Optional[int] = None
+    """Of the timer that woke it, where the trace tells of timers."""
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Task:
     woken_ns: Optional[int] = None
     waits_for: str = ""
     timer: int = 0
+    expiry_ns: Optional[int] = None
     is_brief: bool = False
     """It runs once and ends."""
     is_back: bool = False
@@ -378,6 +381,7 @@ class Simulator:
         self._syscall(core, "sys_enter", calls.get(task.waits_for, "NR 0 (5, 7f00, 1000, 0, 0, 0)"))
         expiry_ns = core.now_ns + delay_ns
         if task.waits_for == "timer" and self.options.timers:
+            task.expiry_ns = expiry_ns
             self._tell(core, f"hrtimer_start: hrtimer=0x{task.timer:x} function=hrtimer_wakeup "
                              f"expires={expiry_ns} softexpires={expiry_ns} mode=ABS")
             self._step(core)
@@ -465,7 +469,8 @@ class Simulator:
             self._enter_idle(core, core.now_ns)
             return
         if to.woken_ns is not None:
-            self.truths.append(Truth(to.pid, to.woken_ns, stamp, core.number))
+            self.truths.append(Truth(to.pid, to.woken_ns, stamp, core.number, to.expiry_ns))
+            to.expiry_ns = None
             self._syscall(core, "sys_exit", "NR 230 = 0" if to.waits_for == "timer" else "NR 202 = 0")
             to.woken_ns = None
         elif to.is_back:

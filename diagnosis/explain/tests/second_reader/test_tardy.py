@@ -46,8 +46,14 @@ def agree(found: Comparison) -> None:
 @pytest.mark.parametrize("name", MACHINES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_simulated(tardy: Path, tmp_path: Path, seed: int, name: str) -> None:
-    text = Simulator(seed, MACHINES[name]).text()
-    agree(compare(read(text), explain(tardy, tmp_path, text)))
+    simulator = Simulator(seed, MACHINES[name])
+    text = simulator.text()
+    document = explain(tardy, tmp_path, text)
+    agree(compare(read(text), document))
+    expiries = {(one.pid, one.end_ns): one.expiry_ns for one in simulator.truths}
+    for claim in document["wakeups"]:
+        expiry_ns = expiries.get((claim["pid"], claim["expiry_ns"] + claim["lateness_ns"]))
+        assert expiry_ns is None or (claim["kind"], claim["expiry_ns"]) == ("timer", expiry_ns), claim
 
 
 @pytest.mark.parametrize("seed", SEEDS)
