@@ -75,5 +75,5 @@ PATH=$environment/bin:$PATH TARDY_TEST_DUCKDB=must \
 # TARDY_TEST_TRACES names more traces, with colons between.
 cargo build --quiet --locked --manifest-path "$root/Cargo.toml" --target-dir "$target" -p tardy
 cd "$root/diagnosis/explain/tests/second_reader"
-"$python" -m mypy --strict --cache-dir "$target/mypy" check.py test_reader.py test_tardy.py
+"$python" -m mypy --strict --cache-dir "$target/mypy" check.py test_*.py
 TARDY_BIN=$target/debug/tardy "$python" -m pytest -p no:cacheprovider -c "$here/pyproject.toml" --rootdir . .
