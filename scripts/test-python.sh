@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the Python package, installs it in a virtual environment under target/, and tests it there;
-# then has that environment's DuckDB read what `tardy export` writes, and Perfetto's own classes check the
-# traces that the exporter writes.
+# then has that environment's DuckDB read what `tardy export` writes, Perfetto's own classes check the
+# traces that the exporter writes, and a second reader of traces check what `tardy explain` says of them.
 #
 #   scripts/test-python.sh [arguments for pytest]
 #
@@ -70,3 +70,10 @@ export TARDY_WHEELS
 # Elsewhere that test is skipped where there is no DuckDB; here it must be.
 PATH=$environment/bin:$PATH TARDY_TEST_DUCKDB=must \
     cargo test --quiet --locked --manifest-path "$root/Cargo.toml" -p tardy --test export duckdb
+
+# The second reader first holds itself against traces whose truth is known, then tardy against itself.
+# TARDY_TEST_TRACES names more traces, with colons between.
+cargo build --quiet --locked --manifest-path "$root/Cargo.toml" --target-dir "$target" -p tardy
+cd "$root/diagnosis/explain/tests/second_reader"
+"$python" -m mypy --strict --cache-dir "$target/mypy" check.py test_*.py
+TARDY_BIN=$target/debug/tardy "$python" -m pytest -p no:cacheprovider -c "$here/pyproject.toml" --rootdir . .
