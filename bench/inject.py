@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Is who really delayed a thread the one that tardy names? Culprits and victims that both know.
 
-    bench/inject.py [--seconds 10] [--only spin,munmap] [--failures 0] [--json] [--keep DIR] [--tardy FILE]
+    bench/inject.py [--seconds 10] [--only spin,munmap] [--failures 0] [--truly 200] [--json]
+        [--keep DIR] [--tardy FILE]
 
 Each injection runs bench/inject/ under `tardy record`: victims that wait in five ways (clock_nanosleep,
 ppoll, timerfd, epoll_pwait2, a POSIX timer), one of each at SCHED_FIFO 40 and one ordinary, all on one CPU,
@@ -9,7 +10,7 @@ and a culprit that delays them at random phases and writes down when it ran, hel
 running. Injections of locks and of a deadline budget have victims of their own. Then `tardy explain` says of
 every wakeup who took most of it.
 
-    n          delays of 200 µs or more that are the culprit's by its own record, more than half of each
+    n          delays of --truly µs or more that are the culprit's by its own record, more than half of each
     named      of those, where the culprit is the one that tardy's balance gives most time to
     cause      of those, where the cause is the one that this injection has, too
     instead    who was named in place of it
@@ -34,15 +35,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from injected import INJECTIONS, Judge, Record
-from programs import ROOT, TARDY, build, need_root
+from injected import INJECTIONS, TRULY_NS, Judge, Record
+from programs import PATIENCE_SECONDS, ROOT, TARDY, build, need_root
 
 SOURCES = ROOT / "bench/inject"
 GROUP = "tardy-inject"
 QUOTA_US, PERIOD_US = 10_000, 40_000
 BUFFER_KIB = 32_768
-# What the injector exits with where the machine does not allow what it needs.
-CANNOT = 2
 
 
 class Skipped(Exception):
@@ -60,54 +59,53 @@ def compiled(folder):
 
 
 def hierarchies():
-    """Where control groups with a CPU quota are, and how each writes one: v2, then v1."""
+    """Where control groups can have a CPU quota, and how it is written there, in v2 and in v1."""
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, at, kind, options, *_ = line.split()
         at = Path(at)
         if kind == "cgroup2" and "cpu" in (at / "cgroup.controllers").read_text().split():
-            yield at, {"cpu.max": f"{QUOTA_US} {PERIOD_US}"}, "cgroup.threads"
+            yield at, {"cpu.max": f"{QUOTA_US} {PERIOD_US}"}
         if kind == "cgroup" and "cpu" in options.split(","):
-            quota = {"cpu.cfs_period_us": PERIOD_US, "cpu.cfs_quota_us": QUOTA_US}
-            yield at, quota, "tasks"
+            yield at, {"cpu.cfs_period_us": PERIOD_US, "cpu.cfs_quota_us": QUOTA_US}
 
 
 def remove_group(at):
-    # Who was in it has ended; the kernel may need a moment to notice.
-    for _ in range(100):
+    """Who was in it has ended; the kernel may need a moment to notice."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while at.exists():
         try:
             at.rmdir()
-            return
-        except FileNotFoundError:
-            return
-        except OSError:
+        except OSError as error:
+            if time.monotonic() > give_up:
+                raise SystemExit(f"{at} is left behind: {error}") from None
             time.sleep(0.05)
 
 
 @contextlib.contextmanager
 def control_group():
-    """A control group with a quota: the file by which a thread enters it. It is gone afterwards."""
-    for root, quota, members in hierarchies():
-        at = root / f"{GROUP}-{os.getpid()}"
-        threaded, before = None, ""
+    """A control group with a quota: the file by which a process enters it. It is gone afterwards."""
+    for root, quota in hierarchies():
+        for stale in root.glob(f"{GROUP}-*"):
+            if not Path("/proc", stale.name.removeprefix(f"{GROUP}-")).exists():
+                remove_group(stale)
+        at, enabled = root / f"{GROUP}-{os.getpid()}", root / "cgroup.subtree_control"
+        enables = enabled.exists() and "cpu" not in enabled.read_text().split()
         try:
-            if members == "cgroup.threads":
-                threaded = root / "cgroup.subtree_control"
-                before = threaded.read_text()
-                threaded.write_text("+cpu")
-            at.mkdir()
-            if threaded:
-                (at / "cgroup.type").write_text("threaded")
-            for name, value in quota.items():
-                (at / name).write_text(str(value))
-            yield at / members
+            try:
+                if enables:
+                    enabled.write_text("+cpu")
+                at.mkdir()
+                for name, value in quota.items():
+                    (at / name).write_text(str(value))
+            except OSError as error:
+                raise Skipped(f"no control group with a CPU quota: {error}") from None
+            yield at / "cgroup.procs"
             return
-        except OSError as error:
-            raise Skipped(f"no control group with a CPU quota: {error}") from None
         finally:
             remove_group(at)
-            if threaded and "cpu" not in before.split():
+            if enables:
                 with contextlib.suppress(OSError):
-                    threaded.write_text("-cpu")
+                    enabled.write_text("-cpu")
     raise Skipped("no control group with a CPU quota is mounted")
 
 
@@ -125,7 +123,7 @@ def injected(injection, program, folder, args):
         raise Skipped(done.stderr.strip().splitlines()[-1])
     if done.returncode or not record.exists():
         raise SystemExit(f"{' '.join(words)}\nfailed:\n{done.stderr.strip()}")
-    seen = Record(record.read_text().splitlines(), injection)
+    seen = Record(record.read_text().splitlines(), injection, args.truly * 1000)
     victims = sorted({delay.name for delay in seen.delays})
     comms = [word for name in victims for word in ("--comm", name)]
     command = [args.tardy, "explain", recording, *comms, "--json", "--worst", "all", "--no-write", "--quiet"]
@@ -153,7 +151,6 @@ class Row:
         return {
             "injection": self.injection.name,
             "victims": self.policy,
-            "rare": self.injection.rare,
             "n": self.n,
             "named": self.named,
             "cause": self.cause,
@@ -209,11 +206,25 @@ def judge(injection, program, folder, args):
         for verdict in failures[: args.failures]:
             tell_failure(verdict)
     return {
+        "rare": injection.rare,
         "rows": [row.document() for row in rows],
         "ways": [{"victim": name, "n": row.n, "named": row.named} for name, row in ways],
         "left_out": dict(judge.left_out),
         "lost": explained["lost"],
     }
+
+
+def tell_ways(document):
+    """The same by way to wait, over all injections that delay by what they do on the CPU."""
+    n, named = Counter(), Counter()
+    for found in document["injections"].values():
+        if not found["rare"]:
+            for way in found["ways"]:
+                n[way["victim"]] += way["n"]
+                named[way["victim"]] += way["named"]
+    print("\nvictim                n  named   named %")
+    for name in sorted(n):
+        print(f"{name:16} {n[name]:6} {named[name]:6} {100 * named[name] / n[name]:9.2f}")
 
 
 def main():
@@ -224,6 +235,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10, help="of each injection")
     parser.add_argument("--only", type=lambda text: text.split(","), help="these injections")
     parser.add_argument("--cpu", type=int, default=cpus[-1], help="where the victims are")
+    parser.add_argument("--truly", type=int, default=TRULY_NS // 1000, help="µs that count as a delay")
     parser.add_argument("--failures", type=int, default=0, help="tell so many of each injection in full")
     parser.add_argument("--tardy", type=Path, help="this program [default: built in release]")
     parser.add_argument("--keep", type=Path, help="keep recordings and records in this folder")
@@ -259,6 +271,7 @@ def main():
     if args.json:
         print(json.dumps(document))
         return
+    tell_ways(document)
     print("\nleft out")
     for name, found in document["injections"].items():
         words = [f"{count} {why}" for why, count in found["left_out"].items()]

@@ -9,6 +9,7 @@ import bisect
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+# What counts as a delay where nothing else is asked for.
 TRULY_NS = 200_000
 # A culprit that began so near to the victim's call may have kept it from waiting at all.
 NEAR_CALL_NS = 30_000
@@ -102,7 +103,8 @@ class Delay:
 class Record:
     """An injector's record: threads, victims' delays, culprits' stretches by CPU."""
 
-    def __init__(self, lines, injection):
+    def __init__(self, lines, injection, truly_ns):
+        self.truly_ns = truly_ns
         self.names, self.missed = {}, 0
         self.delays = []
         stretches, gaps = defaultdict(list), []
@@ -145,7 +147,7 @@ class Record:
             stretches = self.of_cpu(delay.cpu)
             delay.covered = stretches.within(delay.due_ns, delay.back_ns)
             covered_ns = length_ns(delay.covered)
-            if covered_ns < TRULY_NS:
+            if covered_ns < self.truly_ns:
                 continue
             near = (delay.called_ns - NEAR_CALL_NS, delay.called_ns + NEAR_CALL_NS)
             if delay.called_ns >= delay.due_ns and not self.anywhere:
@@ -207,7 +209,7 @@ class Judge:
             if wakeup is not None and wakeup["touched_by_loss"]:
                 self.left_out["touched by loss"] += 1
                 continue
-            if wakeup is None or 2 * ns < min(length_ns(delay.covered), 2 * TRULY_NS):
+            if wakeup is None or 2 * ns < length_ns(delay.covered):
                 yield Verdict(delay, wakeup, "no wakeup there", "none", False)
                 continue
             first, cause = first_of(wakeup)

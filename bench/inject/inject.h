@@ -74,7 +74,7 @@ bool over(void);
 void run_for(struct log *log, const char *what, long long ns);
 
 /* The victims, and the culprits by name. */
-void start_victims(bool in_group);
+void start_victims(bool real_time);
 struct culprit {
 	const char *name, *summary;
 	void (*start)(void);

@@ -54,7 +54,7 @@ static void unmapper(struct log *log)
 
 static void start_unmap(void)
 {
-	start_victims(false);
+	start_victims(true);
 	start("inj-munmap", LEAST_PRIO, plan.cpu, unmapper);
 }
 const struct culprit unmap = { "munmap", "munmap of 256 MB", start_unmap };
@@ -96,13 +96,12 @@ static void barrier_call(void)
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-static void start_barriers(int cpu, int target_cpu)
+static void start_barriers(int target_cpu)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0))
 		die("membarrier");
-	start_victims(false);
+	start_victims(true);
 	start("inj-target", ORDINARY, target_cpu, target);
-	(void)cpu;
 }
 
 static void barriers_here(struct log *log) { storms(log, plan.cpu, barrier_call); }
@@ -110,7 +109,7 @@ static void barriers_there(struct log *log) { storms(log, plan.other_cpu, barrie
 
 static void start_membarriers(void)
 {
-	start_barriers(plan.cpu, plan.other_cpu);
+	start_barriers(plan.other_cpu);
 	start("inj-membarrier", LEAST_PRIO, plan.cpu, barriers_here);
 }
 const struct culprit membarriers = { "membarrier", "a storm of membarrier on the victims' CPU",
@@ -118,7 +117,7 @@ const struct culprit membarriers = { "membarrier", "a storm of membarrier on the
 
 static void start_remote_membarriers(void)
 {
-	start_barriers(plan.other_cpu, plan.cpu);
+	start_barriers(plan.cpu);
 	start("inj-membarrier", LEAST_PRIO, plan.other_cpu, barriers_there);
 }
 const struct culprit remote_membarriers = { "membarrier-remote", "the same on another CPU",
@@ -146,7 +145,7 @@ static void start_flushes(int target_cpu)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (flushed == MAP_FAILED)
 		die("memory");
-	start_victims(false);
+	start_victims(true);
 	start("inj-target", ORDINARY, target_cpu, target);
 }
 

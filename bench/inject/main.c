@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- *	inject INJECTION CPU OTHER_CPU SECONDS OUT [TASKS]
+ *	inject INJECTION CPU OTHER_CPU SECONDS OUT [PROCS]
  *
- * Runs one injection on a CPU and writes what its threads saw to OUT (see log.c). TASKS is the file by
- * which a thread enters a control group. Without arguments it lists the injections.
+ * Runs one injection on a CPU and writes what its threads saw to OUT (see log.c). PROCS is the file by
+ * which a process enters a control group. Without arguments it lists the injections.
  */
 #include "inject.h"
 

@@ -42,7 +42,7 @@ static void busy_at_random_phases(struct log *log)
 
 static void start_spin(void)
 {
-	start_victims(false);
+	start_victims(true);
 	start("inj-spin", 60, plan.cpu, busy_at_random_phases);
 }
 const struct culprit spin = { "spin", "a spinner at SCHED_FIFO 60", start_spin };
@@ -56,7 +56,7 @@ static void deadline_thread(struct log *log)
 
 static void start_deadline(void)
 {
-	start_victims(false);
+	start_victims(true);
 	start("inj-deadline", ORDINARY, -1, deadline_thread);
 }
 const struct culprit deadline = { "deadline", "a hog at SCHED_DEADLINE", start_deadline };
@@ -90,7 +90,7 @@ static void contender(struct log *log)
 
 static void start_contend(void)
 {
-	start_victims(false);
+	start_victims(true);
 	start("inj-contend", ORDINARY, plan.cpu, contender);
 }
 const struct culprit contend = { "contend", "an ordinary thread that is busy", start_contend };
@@ -98,13 +98,13 @@ const struct culprit contend = { "contend", "an ordinary thread that is busy", s
 /* In the victims' control group, whose quota it uses up: it is away until the next period. */
 static void group_hog(struct log *log)
 {
-	enter_group();
 	run_for(log, "ran", plan.end_ns - now_ns());
 }
 
 static void start_quota(void)
 {
-	start_victims(true);
+	enter_group();
+	start_victims(false);
 	start("inj-hog", ORDINARY, plan.cpu, group_hog);
 }
 const struct culprit quota = { "quota", "a control group's cpu.max", start_quota };

@@ -77,13 +77,14 @@ void be_deadline(long long runtime_ns, long long period_ns)
 		die("SCHED_DEADLINE");
 }
 
+/* The whole process, before it has threads: a single thread may not go everywhere in cgroup v2. */
 void enter_group(void)
 {
-	char tid[16];
-	int length = snprintf(tid, sizeof(tid), "%d", gettid());
-	int file = open(plan.group, O_WRONLY);
+	char pid[16];
+	int length = snprintf(pid, sizeof(pid), "%d", getpid());
+	int file = plan.group ? open(plan.group, O_WRONLY) : -1;
 
-	if (file < 0 || write(file, tid, length) != length)
+	if (file < 0 || write(file, pid, length) != length)
 		die("its control group");
 	close(file);
 }

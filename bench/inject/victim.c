@@ -114,7 +114,7 @@ static void by_timer(struct way *way, long long due)
 		;
 }
 
-static void wait_in(struct log *log, bool in_group, void (*open)(struct way *),
+static void wait_in(struct log *log, void (*open)(struct way *),
 		    void (*wait)(struct way *, long long))
 {
 	struct way way;
@@ -122,8 +122,6 @@ static void wait_in(struct log *log, bool in_group, void (*open)(struct way *),
 	memset(&way, 0, sizeof(way));
 	if (open)
 		open(&way);
-	if (in_group)
-		enter_group();
 	while (!over()) {
 		long long due = now_ns() + between(log, NS_PER_MS, 4 * NS_PER_MS);
 
@@ -132,14 +130,13 @@ static void wait_in(struct log *log, bool in_group, void (*open)(struct way *),
 	}
 }
 
-static bool grouped;
-static void sleeper(struct log *log) { wait_in(log, grouped, NULL, by_sleep); }
-static void poller(struct log *log) { wait_in(log, grouped, NULL, by_ppoll); }
-static void timerfd(struct log *log) { wait_in(log, grouped, open_timerfd, by_timerfd); }
-static void epoller(struct log *log) { wait_in(log, grouped, open_epoll, by_epoll); }
-static void timer(struct log *log) { wait_in(log, grouped, open_timer, by_timer); }
+static void sleeper(struct log *log) { wait_in(log, NULL, by_sleep); }
+static void poller(struct log *log) { wait_in(log, NULL, by_ppoll); }
+static void timerfd(struct log *log) { wait_in(log, open_timerfd, by_timerfd); }
+static void epoller(struct log *log) { wait_in(log, open_epoll, by_epoll); }
+static void timer(struct log *log) { wait_in(log, open_timer, by_timer); }
 
-void start_victims(bool in_group)
+void start_victims(bool real_time)
 {
 	sigset_t set;
 
@@ -147,8 +144,7 @@ void start_victims(bool in_group)
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	grouped = in_group;
-	if (!in_group) {
+	if (real_time) {
 		start("v-sleep-40", VICTIM_PRIO, plan.cpu, sleeper);
 		start("v-ppoll-40", VICTIM_PRIO, plan.cpu, poller);
 		start("v-timerfd-40", VICTIM_PRIO, plan.cpu, timerfd);
