@@ -2,7 +2,7 @@
 """Is who really delayed a thread the one that tardy names? Culprits and victims that both know.
 
     bench/inject.py [--seconds 10] [--only spin,munmap] [--failures 0] [--truly 200] [--json]
-        [--keep DIR] [--tardy FILE]
+        [--source ebpf] [--keep DIR] [--tardy FILE]
 
 Each injection runs bench/inject/ under `tardy record`: victims that wait in five ways (clock_nanosleep,
 ppoll, timerfd, epoll_pwait2, a POSIX timer), one of each at SCHED_FIFO 40 and one ordinary, all on one CPU,
@@ -59,14 +59,16 @@ def compiled(folder):
 
 
 def hierarchies():
-    """Where control groups can have a CPU quota, and how it is written there, in v2 and in v1."""
+    """Where control groups can have a CPU quota, and how it is written there, in v2 and in v1. With the
+    highest weight, so that who is in it waits for its quota and not for others' turns."""
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, at, kind, options, *_ = line.split()
         at = Path(at)
         if kind == "cgroup2" and "cpu" in (at / "cgroup.controllers").read_text().split():
-            yield at, {"cpu.max": f"{QUOTA_US} {PERIOD_US}"}
+            yield at, {"cpu.max": f"{QUOTA_US} {PERIOD_US}", "cpu.weight": 10_000}
         if kind == "cgroup" and "cpu" in options.split(","):
-            yield at, {"cpu.cfs_period_us": PERIOD_US, "cpu.cfs_quota_us": QUOTA_US}
+            quota = {"cpu.cfs_period_us": PERIOD_US, "cpu.cfs_quota_us": QUOTA_US}
+            yield at, {**quota, "cpu.shares": 262_144}
 
 
 def remove_group(at):
@@ -117,6 +119,7 @@ def injected(injection, program, folder, args):
         if injection.name == "quota":
             command.append(stack.enter_context(control_group()))
         recorder = [args.tardy, "record", "--quiet", "--json", "--buffer", BUFFER_KIB]
+        recorder += ["--source", args.source] if args.source else []
         words = [str(word) for word in [*recorder, "-o", recording, "--", *command]]
         done = subprocess.run(words, capture_output=True, text=True)
     if "cannot have" in done.stderr:
@@ -192,7 +195,8 @@ def judge(injection, program, folder, args):
     rows, ways = [], []
     for policy in ("fifo", "ordinary"):
         of_policy = [verdict for verdict in verdicts if verdict.delay.policy == policy]
-        if of_policy or any(delay.policy == policy for delay in seen.delays):
+        there = any(delay.policy == policy for delay in seen.delays)
+        if there and not (seen.remote and policy == "ordinary"):
             rows.append(Row(injection, policy, of_policy))
     for name in sorted({verdict.delay.name for verdict in verdicts}):
         of_name = [verdict for verdict in verdicts if verdict.delay.name == name]
@@ -205,9 +209,14 @@ def judge(injection, program, folder, args):
             print(row.line(), flush=True)
         for verdict in failures[: args.failures]:
             tell_failure(verdict)
+    interrupts = judge.interrupts().most_common(5) if injection.rare else []
+    if interrupts and not args.json:
+        total = sum(ns for _, ns in interrupts)
+        print("    interrupts told: " + ", ".join(f"{100 * ns / total:.0f} % {name}" for name, ns in interrupts))
     return {
         "rare": injection.rare,
         "rows": [row.document() for row in rows],
+        "interrupts": dict(interrupts),
         "ways": [{"victim": name, "n": row.n, "named": row.named} for name, row in ways],
         "left_out": dict(judge.left_out),
         "lost": explained["lost"],
@@ -237,6 +246,7 @@ def main():
     parser.add_argument("--cpu", type=int, default=cpus[-1], help="where the victims are")
     parser.add_argument("--truly", type=int, default=TRULY_NS // 1000, help="µs that count as a delay")
     parser.add_argument("--failures", type=int, default=0, help="tell so many of each injection in full")
+    parser.add_argument("--source", choices=["ebpf", "tracefs"], help="[default: the best]")
     parser.add_argument("--tardy", type=Path, help="this program [default: built in release]")
     parser.add_argument("--keep", type=Path, help="keep recordings and records in this folder")
     parser.add_argument("--json", action="store_true")

@@ -50,6 +50,7 @@ INJECTIONS = [
     # Away for so long of a period of 40 ms: no other thread's turn is that long.
     Injection("quota", ("away",), ("{group}",), both("throttled"), 15_000_000),
     Injection("munmap", ("munmap", "populate"), ("inj-munmap",), KERNEL),
+    Injection("call", ("call",), ("inj-call",), KERNEL),
     Injection("membarrier", ("storm",), ("inj-membarrier",), KERNEL),
     Injection("tlb", ("storm",), ("inj-tlb",), KERNEL),
     Injection("membarrier-remote", ("storm",), ("inj-membarrier",), INTERRUPTS, rare=True),
@@ -144,6 +145,9 @@ class Record:
     def truly_delayed(self, injection, left_out):
         """Delays of which the culprit had most and enough; why others are left out is counted."""
         for delay in self.delays:
+            if self.remote and delay.policy == "ordinary":
+                # Who contends for the CPU meanwhile is no matter of the storm's.
+                continue
             stretches = self.of_cpu(delay.cpu)
             delay.covered = stretches.within(delay.due_ns, delay.back_ns)
             covered_ns = length_ns(delay.covered)
@@ -215,6 +219,20 @@ class Judge:
             first, cause = first_of(wakeup)
             named = all(word in first for word in self.words)
             yield Verdict(delay, wakeup, first, cause, named)
+
+    def interrupts(self):
+        """Who is told to have interrupted victims during stretches of the culprit's, ns by name."""
+        told = Counter()
+        for wakeups in self.by_tid.values():
+            for wakeup in wakeups:
+                end_ns = wakeup["expiry_ns"] + wakeup["lateness_ns"]
+                if not self.record.everywhere.within(wakeup["expiry_ns"], end_ns):
+                    continue
+                for segment in wakeup["segments"]:
+                    if segment["cause"] in ("interrupts", "irq_delay"):
+                        for culprit in segment["culprits"]:
+                            told[culprit["name"]] += culprit["ns"]
+        return told
 
     def wakeup_of(self, delay):
         """The wakeup that is over most of what the culprit had of the delay, and how much that is."""

@@ -79,7 +79,7 @@ struct culprit {
 	const char *name, *summary;
 	void (*start)(void);
 };
-extern const struct culprit spin, deadline, budget, contend, unmap, membarriers, tlb, remote_membarriers,
+extern const struct culprit spin, deadline, budget, contend, unmap, call, membarriers, tlb, remote_membarriers,
 	remote_tlb, quota, pi_chain, plain_chain;
 
 #endif

@@ -59,6 +59,39 @@ static void start_unmap(void)
 }
 const struct culprit unmap = { "munmap", "munmap of 256 MB", start_unmap };
 
+/*
+ * A system call that is long and nowhere lets others run: the kernel sorts as many groups as there can
+ * be. The raw call is for this thread alone.
+ */
+#define GROUPS 65536
+
+static void sorter(struct log *log)
+{
+	static gid_t groups[GROUPS];
+
+	/* One that a heap sort has much to do with; the group of root is among them. */
+	for (long i = 0; i < GROUPS; i++)
+		groups[i] = (gid_t)(i * 40503 % GROUPS);
+	while (!over()) {
+		long long begin, begin_cpu, end;
+
+		sleep_until(now_ns() + between(log, 10 * NS_PER_MS, 30 * NS_PER_MS));
+		begin = now_ns();
+		begin_cpu = cpu_time_ns();
+		if (syscall(SYS_setgroups, GROUPS, groups))
+			die("so many groups");
+		end = now_ns();
+		log_add(log, "call", plan.cpu, begin, end, end - begin - (cpu_time_ns() - begin_cpu));
+	}
+}
+
+static void start_call(void)
+{
+	start_victims(true);
+	start("inj-call", LEAST_PRIO, plan.cpu, sorter);
+}
+const struct culprit call = { "call", "a long system call that lets nobody run", start_call };
+
 /* Calls in a row, which are one run as long as none of them waits for its turn in between. */
 static void storm(struct log *log, int cpu, void (*call)(void))
 {

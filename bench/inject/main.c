@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 static const struct culprit *const culprits[] = {
-	&spin, &deadline, &budget, &contend, &unmap, &membarriers, &tlb, &remote_membarriers,
+	&spin, &deadline, &budget, &contend, &unmap, &call, &membarriers, &tlb, &remote_membarriers,
 	&remote_tlb, &quota, &pi_chain, &plain_chain,
 };
 #define CULPRITS (sizeof(culprits) / sizeof(culprits[0]))

@@ -62,15 +62,15 @@ static void start_deadline(void)
 const struct culprit deadline = { "deadline", "a hog at SCHED_DEADLINE", start_deadline };
 
 /* A thread whose own budget keeps it from running: the culprit is its budget, the record its clock. */
-#define BUDGET_NS (2 * NS_PER_MS)
-#define BUDGET_PERIOD_NS (8 * NS_PER_MS)
+#define BUDGET_NS NS_PER_MS
+#define BUDGET_PERIOD_NS (4 * NS_PER_MS)
 
 static void budget_thread(struct log *log)
 {
 	be_deadline(BUDGET_NS, BUDGET_PERIOD_NS);
 	while (!over()) {
-		sleep_until(now_ns() + between(log, NS_PER_MS, 20 * NS_PER_MS));
-		run_for(log, "ran", BUDGET_PERIOD_NS);
+		sleep_until(now_ns() + between(log, NS_PER_MS, 8 * NS_PER_MS));
+		run_for(log, "ran", 2 * BUDGET_PERIOD_NS);
 	}
 }
 
