@@ -13,7 +13,11 @@ every wakeup who took most of it.
     n          delays of --truly µs or more that are the culprit's by its own record, more than half of each
     named      of those, where the culprit is the one that tardy's balance gives most time to
     cause      of those, where the cause is the one that this injection has, too
+    ratio      the median of what the balance gives the culprit by what it truly had
     instead    who was named in place of it
+
+The other way round, "innocent" are wakeups as late as that whose balance gives most to the culprit although it
+truly had less than half of that time.
 
 Left out and counted below: delays of which others had more, or the hypervisor (seen as a gap in a busy
 loop); those whose victim was perhaps not waiting yet; and those that lost events touch. Storms of interrupts
@@ -36,7 +40,7 @@ from collections import Counter
 from pathlib import Path
 
 from injected import INJECTIONS, TRULY_NS, Judge, Record
-from programs import PATIENCE_SECONDS, ROOT, TARDY, build, need_root
+from programs import PATIENCE_SECONDS, ROOT, TARDY, build, median, need_root, shown
 
 SOURCES = ROOT / "bench/inject"
 GROUP = "tardy-inject"
@@ -149,6 +153,7 @@ class Row:
         instead = (f"{v.first} ({v.cause})" for v in verdicts if not v.named)
         self.instead = Counter(instead)
         self.causes = Counter(verdict.cause for verdict in verdicts if verdict.named)
+        self.ratio = median([verdict.ratio for verdict in verdicts if verdict.named])
 
     def document(self):
         return {
@@ -157,6 +162,7 @@ class Row:
             "n": self.n,
             "named": self.named,
             "cause": self.cause,
+            "ratio": self.ratio,
             "instead": dict(self.instead.most_common()),
             "causes": dict(self.causes.most_common()),
         }
@@ -168,7 +174,8 @@ class Row:
         others = {name: n for name, n in self.causes.items() if name not in self.injection.causes[self.policy]}
         if others:
             instead += "; causes " + ", ".join(f"{n} {name}" for name, n in others.items())
-        return f"{self.injection.name:18} {self.policy:8} {self.n:6} {self.named:6} {share} {cause}  {instead}"
+        counts = f"{self.injection.name:18} {self.policy:8} {self.n:6} {self.named:6}"
+        return f"{counts} {share} {cause} {shown(self.ratio, '6.3f')}  {instead}"
 
 
 def tell_failure(verdict):
@@ -180,10 +187,14 @@ def tell_failure(verdict):
     if wakeup is None:
         print("    tardy has no wakeup of it over that time")
         return
-    print(f"    tardy: {wakeup['kind']} at {wakeup['expiry_ns'] - delay.due_ns:+} {wakeup['lateness_ns']} ns")
+    tell_wakeup(wakeup, delay.due_ns)
+
+
+def tell_wakeup(wakeup, from_ns):
+    print(f"    tardy: {wakeup['kind']} at {wakeup['expiry_ns'] - from_ns:+} {wakeup['lateness_ns']} ns")
     for segment in wakeup["segments"]:
         names = ", ".join(f"{culprit['name']} {culprit['ns']}" for culprit in segment["culprits"])
-        begin = segment["start_ns"] - delay.due_ns
+        begin = segment["start_ns"] - from_ns
         print(f"    {segment['cause']:18} {begin:+12} {segment['ns']:10}  {names}")
 
 
@@ -204,9 +215,15 @@ def judge(injection, program, folder, args):
     if seen.missed:
         judge.left_out["no room in the record"] += seen.missed
     failures = [verdict for verdict in verdicts if not verdict.named]
+    blamed, innocent = judge.innocent()
     if not args.json:
         for row in rows:
             print(row.line(), flush=True)
+        if innocent:
+            print(f"    innocent: {len(innocent)} of {blamed} wakeups where it is named first")
+        for wakeup in innocent[: args.failures]:
+            print(f"    innocent of {wakeup['task']} at {wakeup['expiry_ns']}:")
+            tell_wakeup(wakeup, wakeup["expiry_ns"])
         for verdict in failures[: args.failures]:
             tell_failure(verdict)
     interrupts = judge.interrupts().most_common(5) if injection.rare else []
@@ -217,6 +234,8 @@ def judge(injection, program, folder, args):
         "rare": injection.rare,
         "rows": [row.document() for row in rows],
         "interrupts": dict(interrupts),
+        "blamed": blamed,
+        "innocent": len(innocent),
         "ways": [{"victim": name, "n": row.n, "named": row.named} for name, row in ways],
         "left_out": dict(judge.left_out),
         "lost": explained["lost"],
@@ -266,8 +285,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tardy-inject-") as temporary:
         folder = args.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            parser.error(f"{folder} is not empty: name a new folder")
         if not args.json:
-            print("injection          victims       n  named   named %  cause %  instead")
+            print("injection          victims       n  named   named %  cause %  ratio  instead")
         try:
             program = compiled(temporary)
         except Skipped as why:

@@ -108,7 +108,7 @@ class Record:
         self.truly_ns = truly_ns
         self.names, self.missed = {}, 0
         self.delays = []
-        stretches, gaps = defaultdict(list), []
+        stretches, gaps, all_stretches = defaultdict(list), [], []
         own = injection.name == "budget"
         for line in lines:
             word, tid, *rest = line.split()
@@ -122,16 +122,21 @@ class Record:
             cpu, one, two, three = map(int, rest)
             if word in ("wait", "lock"):
                 self.delays.append(Delay(tid, self.names[tid], cpu, one, two, three))
-            elif word in injection.stretches and two - one >= injection.stretch_min_ns:
+            elif word in injection.stretches:
+                all_stretches.append((one, two))
+                if two - one < injection.stretch_min_ns:
+                    continue
                 stretches[cpu].append((one, two))
                 if own:
                     # It is the victim as well.
                     self.delays.append(Delay(tid, self.names[tid], cpu, one, one, two))
-            if word == "away" and two - one >= STOLEN_NS:
+            elif word == "away" and two - one >= STOLEN_NS:
                 gaps.append((one, two))
         # A lock is held wherever its owner is, and a group is throttled as a whole.
         self.anywhere = injection.name in ("pi", "plain", "quota", "budget")
         self.gaps = Stretches(gaps)
+        # Short ones too, and wherever.
+        self.ever = Stretches(all_stretches)
         everywhere = [pair for pairs in stretches.values() for pair in pairs]
         self.everywhere = Stretches(everywhere)
         self.by_cpu = {cpu: Stretches(pairs) for cpu, pairs in stretches.items()}
@@ -175,10 +180,12 @@ class Verdict:
     first: str
     cause: str
     named: bool
+    # What it says the culprit took, by what the culprit truly had of the delay.
+    ratio: float | None = None
 
 
 def first_of(wakeup):
-    """Who took most of a wakeup, and the cause that says so."""
+    """Who took most of a wakeup, for how long, and the cause that says so."""
     by_culprit = Counter()
     by_cause = defaultdict(Counter)
     for segment in wakeup["segments"]:
@@ -186,9 +193,9 @@ def first_of(wakeup):
             by_culprit[culprit["name"]] += culprit["ns"]
             by_cause[culprit["name"]][segment["cause"]] += culprit["ns"]
     if not by_culprit:
-        return "nobody", "none"
-    first = by_culprit.most_common(1)[0][0]
-    return first, by_cause[first].most_common(1)[0][0]
+        return "nobody", 0, "none"
+    first, ns = by_culprit.most_common(1)[0]
+    return first, ns, by_cause[first].most_common(1)[0][0]
 
 
 class Judge:
@@ -216,9 +223,30 @@ class Judge:
             if wakeup is None or 2 * ns < length_ns(delay.covered):
                 yield Verdict(delay, wakeup, "no wakeup there", "none", False)
                 continue
-            first, cause = first_of(wakeup)
-            named = all(word in first for word in self.words)
-            yield Verdict(delay, wakeup, first, cause, named)
+            first, told_ns, cause = first_of(wakeup)
+            ratio = told_ns / length_ns(delay.covered)
+            yield Verdict(delay, wakeup, first, cause, self.is_named(first), ratio)
+
+    def is_named(self, name):
+        return all(word in name for word in self.words)
+
+    def innocent(self):
+        """Wakeups as late as what counts whose balance gives most to the culprit, and those of them in
+        which it truly had less than half of that: (number, the wakeups)."""
+        named, innocent = 0, []
+        for wakeups in self.by_tid.values():
+            for wakeup in wakeups:
+                if wakeup["touched_by_loss"] or wakeup["lateness_ns"] < self.record.truly_ns:
+                    continue
+                first, told_ns, _ = first_of(wakeup)
+                if not self.is_named(first):
+                    continue
+                named += 1
+                end_ns = wakeup["expiry_ns"] + wakeup["lateness_ns"]
+                had = self.record.ever.within(wakeup["expiry_ns"], end_ns)
+                if 2 * length_ns(had) < told_ns:
+                    innocent.append(wakeup)
+        return named, innocent
 
     def interrupts(self):
         """Who is told to have interrupted victims during stretches of the culprit's, ns by name."""
