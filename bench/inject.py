@@ -2,7 +2,7 @@
 """Is who really delayed a thread the one that tardy names? Culprits and victims that both know.
 
     bench/inject.py [--seconds 10] [--only spin,munmap] [--failures 0] [--truly 200] [--json]
-        [--source ebpf] [--keep DIR] [--tardy FILE]
+        [--source ebpf] [--unwatched] [--keep DIR] [--tardy FILE]
 
 Each injection runs bench/inject/ under `tardy record`: victims that wait in five ways (clock_nanosleep,
 ppoll, timerfd, epoll_pwait2, a POSIX timer), one of each at SCHED_FIFO 40 and one ordinary, all on one CPU,
@@ -40,7 +40,7 @@ from collections import Counter
 from pathlib import Path
 
 from injected import INJECTIONS, TRULY_NS, Judge, Record
-from programs import PATIENCE_SECONDS, ROOT, TARDY, build, median, need_root, shown
+from programs import PATIENCE_SECONDS, ROOT, TARDY, beside, build, median, need_root, shown
 
 SOURCES = ROOT / "bench/inject"
 GROUP = "tardy-inject"
@@ -124,7 +124,12 @@ def injected(injection, program, folder, args):
             command.append(stack.enter_context(control_group()))
         recorder = [args.tardy, "record", "--quiet", "--json", "--buffer", BUFFER_KIB]
         recorder += ["--source", args.source] if args.source else []
-        words = [str(word) for word in [*recorder, "-o", recording, "--", *command]]
+        recorder += ["-o", recording]
+        if args.unwatched:
+            stack.enter_context(beside(recorder, (recording / "manifest.json").exists))
+        else:
+            command = [*recorder, "--", *command]
+        words = [str(word) for word in command]
         done = subprocess.run(words, capture_output=True, text=True)
     if "cannot have" in done.stderr:
         raise Skipped(done.stderr.strip().splitlines()[-1])
@@ -265,6 +270,7 @@ def main():
     parser.add_argument("--cpu", type=int, default=cpus[-1], help="where the victims are")
     parser.add_argument("--truly", type=int, default=TRULY_NS // 1000, help="µs that count as a delay")
     parser.add_argument("--failures", type=int, default=0, help="tell so many of each injection in full")
+    parser.add_argument("--unwatched", action="store_true", help="record no system calls of theirs")
     parser.add_argument("--source", choices=["ebpf", "tracefs"], help="[default: the best]")
     parser.add_argument("--tardy", type=Path, help="this program [default: built in release]")
     parser.add_argument("--keep", type=Path, help="keep recordings and records in this folder")

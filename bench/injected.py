@@ -243,7 +243,10 @@ class Judge:
                     continue
                 named += 1
                 end_ns = wakeup["expiry_ns"] + wakeup["lateness_ns"]
-                had = self.record.ever.within(wakeup["expiry_ns"], end_ns)
+                over = (wakeup["expiry_ns"], end_ns)
+                if self.injection.gaps_are_stolen and self.record.gaps.within(*over):
+                    continue
+                had = self.record.ever.within(*over)
                 if 2 * length_ns(had) < told_ns:
                     innocent.append(wakeup)
         return named, innocent

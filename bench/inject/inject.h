@@ -44,7 +44,7 @@ struct log {
 /* What all threads go by; set before they start. */
 struct plan {
 	int cpu, other_cpu;
-	long long end_ns;
+	long long begin_ns, end_ns;
 	const char *group;
 	volatile bool stop;
 };

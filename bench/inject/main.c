@@ -39,7 +39,8 @@ int main(int argc, char **argv)
 	culprit = named(argv[1]);
 	plan.cpu = atoi(argv[2]);
 	plan.other_cpu = atoi(argv[3]);
-	plan.end_ns = now_ns() + (long long)(atof(argv[4]) * NS_PER_SEC);
+	plan.begin_ns = now_ns();
+	plan.end_ns = plan.begin_ns + (long long)(atof(argv[4]) * NS_PER_SEC);
 	plan.group = argc > 6 ? argv[6] : NULL;
 	out = fopen(argv[5], "w");
 	if (!out)

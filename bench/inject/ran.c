@@ -47,17 +47,33 @@ static void start_spin(void)
 }
 const struct culprit spin = { "spin", "a spinner at SCHED_FIFO 60", start_spin };
 
-/* The kernel lets a deadline thread have no fewer CPUs than there are; it writes down where it ran. */
+/*
+ * A deadline thread has to be allowed on all CPUs. There are two, busy at the same times, so that
+ * one of them is on the victims' where there are two CPUs; each writes down where it ran.
+ */
+#define DEADLINES 2
+
 static void deadline_thread(struct log *log)
 {
+	long long next = plan.begin_ns;
+
 	be_deadline(4 * NS_PER_MS, 16 * NS_PER_MS);
-	busy_at_random_phases(log);
+	/* The same phases in each. */
+	log->random = (uint64_t)plan.begin_ns | 1;
+	while (!over()) {
+		long long busy = between(log, BUSY_MIN_NS, BUSY_MAX_NS);
+
+		next += between(log, 3 * NS_PER_MS, 8 * NS_PER_MS) + busy;
+		sleep_until(next);
+		run_for(log, "ran", busy);
+	}
 }
 
 static void start_deadline(void)
 {
 	start_victims(true);
-	start("inj-deadline", ORDINARY, -1, deadline_thread);
+	for (int i = 0; i < DEADLINES; i++)
+		start("inj-deadline", ORDINARY, -1, deadline_thread);
 }
 const struct culprit deadline = { "deadline", "a hog at SCHED_DEADLINE", start_deadline };
 
