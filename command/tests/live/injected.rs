@@ -27,6 +27,10 @@ struct Judged {
 struct Injection {
     /// Whether what it does delays nobody for that long by itself.
     rare: bool,
+    /// Wakeups late enough whose balance gives most to the culprit, and those of them in which it ran
+    /// for less than half of that.
+    blamed: u64,
+    innocent: u64,
     rows: Vec<Row>,
 }
 
@@ -71,6 +75,11 @@ fn assert_named_first(injection: &str) {
     let Some(_machine) = Machine::that_records() else { return };
     let Some(judged) = judged(injection) else { return };
     for (name, found) in &judged.injections {
+        let Injection { blamed, innocent, .. } = found;
+        if *blamed >= DELAYS_MIN {
+            let told = format!("{name}: named in {blamed} wakeups, innocent of {innocent}");
+            assert!(*innocent as f64 <= (1.0 - NAMED_SHARE_MIN) * *blamed as f64, "{told}");
+        }
         for Row { victims, n, named, instead } in &found.rows {
             let told =
                 format!("{name}, {victims}: {named} of {n} named first, instead {instead:?}");
