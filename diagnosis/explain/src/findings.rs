@@ -1,9 +1,13 @@
 //! What an explanation yields: numbers and names, ready to be shown, with nothing of how they are
 //! shown.
 
+use crate::label::Label;
+use crate::machine::Reason;
 use crate::pattern::{PatternFinding, Patterns};
+use crate::sleep::WaitFinding;
 use crate::step::Step;
 use std::collections::BTreeMap;
+use tardy_followers::Skew;
 use tardy_model::{Cause, CpuId, Culprit, Wakeup};
 use tardy_stats::Latencies;
 
@@ -38,7 +42,39 @@ pub struct Explanation {
     /// Stories that are known, most lateness first.
     pub patterns: Vec<PatternFinding>,
     /// The worst wakeups, latest first.
-    pub worst: Vec<Told>,
+    pub worst: Vec<WorstWakeup>,
+    /// What watched threads waited for, by kind: none of it is lateness.
+    pub waits: Vec<WaitFinding>,
+    /// Stories that ended as no wakeup, by reason; those with any.
+    pub discarded: Vec<(Reason, u64)>,
+    /// How far the clocks of CPUs are apart, as far as it shows.
+    pub skew: Skew,
+    /// When `CLOCK_REALTIME` was set, as far as expiries show it.
+    pub clocks_set: Vec<ClockFinding>,
+    /// Limits that were reached.
+    pub bounds: Vec<Bound>,
+}
+
+/// `CLOCK_REALTIME` was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockFinding {
+    /// By how much; forward is positive.
+    pub by_ns: i64,
+    /// Not before.
+    pub since_ns: u64,
+    /// Not later.
+    pub until_ns: u64,
+}
+
+/// A limit that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// What happened at it, for after a number.
+    pub what: &'static str,
+    /// The limit.
+    pub limit: u64,
+    /// How often it was reached.
+    pub count: u64,
 }
 
 /// Stretches in which a CPU recorded nothing although it worked: the event after one has another
@@ -109,21 +145,9 @@ pub struct CulpritFinding {
     pub wakeups: u64,
 }
 
-/// A name for a culprit or a victim. Names come from traces: they are data, whatever they hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Label {
-    /// `task`, `kernel_task`, `timer`, `irq`, `softirq`, `idle_state`, `function`, `setting`,
-    /// `cpu`, or `unknown`.
-    pub kind: &'static str,
-    /// Its name.
-    pub name: String,
-    /// Its thread id; for a timer that of the thread that armed it.
-    pub pid: Option<u32>,
-}
-
 /// A wakeup with everything needed to tell its story.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct WorstWakeup {
     /// The wakeup.
     pub wakeup: Wakeup,
     /// The victim's name.
@@ -158,7 +182,7 @@ pub struct LaneSpan {
     pub label: Label,
 }
 
-impl Told {
+impl WorstWakeup {
     /// A culprit's name.
     pub fn label(&self, culprit: Culprit) -> Label {
         self.labels.get(&culprit).cloned().unwrap_or_default()

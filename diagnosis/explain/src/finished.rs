@@ -1,12 +1,11 @@
 //! A wakeup that has ended, and its names.
 
-use crate::findings::Label;
-use crate::label::{LabelId, Labels};
+use crate::label::{Label, LabelId, Labels};
 use crate::pattern::Patterns;
 use tardy_model::{Culprit, Segment, Wakeup};
 
 /// A wakeup whose balance is made; a loss that is told of later may still touch it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Finished {
     /// When that was, by the stream; never before the one that finished before it.
     pub(crate) at_ns: u64,
@@ -30,6 +29,17 @@ impl Finished {
     pub(crate) fn named<'a>(&'a self, labels: &'a Labels) -> Named<'a> {
         Named { finished: self, labels }
     }
+}
+
+/// Where wakeups go as they are explained, in the order in which they end.
+pub trait Sink {
+    /// One wakeup, with the names of its victim and culprits as they were when it ended.
+    fn wakeup(&mut self, wakeup: &Named<'_>);
+}
+
+/// For who needs only the explanation of all.
+impl Sink for () {
+    fn wakeup(&mut self, _: &Named<'_>) {}
 }
 
 /// A wakeup with names.

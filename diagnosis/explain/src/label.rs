@@ -1,10 +1,9 @@
 //! Names for culprits and victims, as they were at the time.
 
-use crate::findings::Label;
-use crate::piece::Activity;
 use rustc_hash::FxHashMap;
+use tardy_followers::Activity;
 use tardy_model::event::{Comm, Irq, TaskInfo, softirq};
-use tardy_model::{Culprit, Setting, Tables, TaskId};
+use tardy_model::{Culprit, NameId, Setting, Tables, TaskId};
 
 /// Threads remembered at most; Linux has at most 2^22 thread ids.
 const PEOPLE_MAX: usize = 1 << 22;
@@ -12,8 +11,20 @@ const PEOPLE_MAX: usize = 1 << 22;
 /// The name of a CPU's idling where it is in no state that could be another.
 pub(crate) const IDLE_LOOP: &str = "idle loop";
 
+/// A name for a culprit or a victim. Names come from traces: they are data, whatever they hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label {
+    /// `task`, `kernel_task`, `tardy`, `timer`, `irq`, `softirq`, `idle_state`, `function`, `setting`,
+    /// `bandwidth`, `task_or_interrupt`, `cpu`, or `unknown`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Its thread id; for a timer that of the thread that armed it.
+    pub pid: Option<u32>,
+}
+
 /// A label by number: the same label always has the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct LabelId(pub(crate) u32);
 
 /// What is known of a thread.
@@ -23,6 +34,8 @@ struct Person {
     /// Grows with every new name, so that labels made from the old one are not used again.
     version: u32,
     info: TaskInfo,
+    /// The path of its control group.
+    group: NameId,
 }
 
 /// Everything needed to name a culprit.
@@ -62,6 +75,16 @@ impl Labels {
         if let Some(person) = self.person(task) {
             person.info = info;
         }
+    }
+
+    pub(crate) fn groups_as(&mut self, task: TaskId, path: NameId) {
+        if let Some(person) = self.person(task) {
+            person.group = path;
+        }
+    }
+
+    pub(crate) fn is_kernel(&self, task: TaskId) -> bool {
+        self.info(task).has(TaskInfo::KERNEL)
     }
 
     fn person(&mut self, task: TaskId) -> Option<&mut Person> {
@@ -119,7 +142,9 @@ impl Labels {
 
     fn version(&self, culprit: Culprit) -> u32 {
         let task = match culprit {
-            Culprit::Task(task) => task,
+            Culprit::Task(task) | Culprit::TaskOrInterrupt(task) | Culprit::SoftirqIn(_, task) => {
+                task
+            }
             Culprit::Timer(timer, armed_by) => self.timer_owner(timer, armed_by),
             _ => return 0,
         };
@@ -136,6 +161,11 @@ impl Labels {
         match culprit {
             Culprit::Nobody => plain("unknown", String::new()),
             Culprit::Task(task) => self.task_label(task),
+            Culprit::TaskOrInterrupt(task) => Label {
+                kind: "task_or_interrupt",
+                name: format!("{}, or an interrupt in it", self.task_name(task)),
+                pid: Some(task.0),
+            },
             Culprit::Timer(timer, armed_by) => {
                 let function = match self.tables.function(timer) {
                     "" => "unknown timer",
@@ -152,13 +182,52 @@ impl Labels {
                 plain("irq", format!("{} (irq {number})", self.tables.name(name)))
             }
             Culprit::Irq(Irq::Vector(vector)) => plain("irq", vector.name().to_owned()),
+            Culprit::Ipi(vector, by, function) => {
+                let what = match self.tables.name(function) {
+                    "" => String::new(),
+                    function => format!(" for {function}"),
+                };
+                let name = format!("{} from {}{what}", vector.name(), self.task_name(by));
+                Label { kind: "irq", name, pid: (by != TaskId::IDLE).then_some(by.0) }
+            }
+            Culprit::Nmi(handler) => {
+                let name = match self.tables.name(handler) {
+                    "" => "NMI".to_owned(),
+                    handler => format!("NMI ({handler})"),
+                };
+                plain("irq", name)
+            }
+            Culprit::SoftirqIn(vector, task) => {
+                let label = self.task_label(task);
+                Label { name: format!("{} ({})", label.name, softirq::name(vector)), ..label }
+            }
             Culprit::Softirq(vector) => plain("softirq", softirq::name(vector).to_owned()),
             Culprit::IdleState(u32::MAX) => plain("idle_state", IDLE_LOOP.to_owned()),
             Culprit::IdleState(state) => plain("idle_state", format!("state {state}")),
             Culprit::Polling(state) => plain("idle_state", format!("state {state} (polling)")),
             Culprit::Function(name) => plain("function", self.tables.name(name).to_owned()),
             Culprit::Setting(Setting::TimerSlack(ns)) => {
-                plain("setting", format!("timer slack {} µs", f64::from(ns) / 1e3))
+                let ns = f64::from(two_digits(ns));
+                plain("setting", format!("timer slack {} µs", ns / 1e3))
+            }
+            Culprit::Setting(Setting::PollSlack) => {
+                plain("setting", "select/poll slack".to_owned())
+            }
+            Culprit::Setting(Setting::CfsBandwidth(task)) => {
+                let path = self.people.get(&task).map_or(NameId::NONE, |person| person.group);
+                let of = match self.tables.name(path) {
+                    "" => format!("{}'s control group", self.task_name(task)),
+                    path => path.to_owned(),
+                };
+                plain("bandwidth", format!("CFS bandwidth of {of}"))
+            }
+            Culprit::Setting(Setting::DeadlineBudget(task)) => Label {
+                kind: "bandwidth",
+                name: format!("deadline budget of {}", self.task_name(task)),
+                pid: Some(task.0),
+            },
+            Culprit::Setting(Setting::RtBandwidth) => {
+                plain("bandwidth", "real-time bandwidth".to_owned())
             }
             Culprit::Cpu(cpu) => plain("cpu", format!("CPU {cpu}")),
         }
@@ -187,4 +256,11 @@ impl Labels {
         };
         Label { kind, name: self.task_name(task), pid: Some(task.0) }
     }
+}
+
+/// A slack rounded down to two digits: of select and poll there may be as many values as timeouts, and
+/// each label is kept.
+fn two_digits(ns: u32) -> u32 {
+    let unit = 10u32.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    ns / unit * unit
 }

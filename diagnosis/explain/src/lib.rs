@@ -11,40 +11,45 @@
 //! any file under `cause/`.
 #![forbid(unsafe_code)]
 
+mod balance;
+mod calls;
 pub mod cause;
-mod cpu;
 pub mod device;
+mod ending;
 mod explainer;
 mod findings;
 mod finished;
 mod label;
-mod locks;
-mod missing;
-mod passed_over;
+mod machine;
 pub mod pattern;
 pub mod piece;
-mod prios;
+mod refusal;
+mod sleep;
+mod slots;
 mod step;
 mod story;
 mod summary;
 mod threads;
 pub mod timers;
-mod victim;
+mod victims;
 mod wait;
 mod watch;
 mod why;
 mod worst;
 
 pub use cause::causes;
-pub use cpu::SPANS_MAX;
-pub use explainer::{Explainer, Options, Sink};
+pub use explainer::{Explainer, Options};
 pub use findings::{
-    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Lane, LaneSpan, Told,
-    VictimFinding, WorstGroup,
+    Bound, CauseFinding, ClockFinding, CulpritFinding, Explanation, GapFinding, Lane, LaneSpan,
+    VictimFinding, WorstGroup, WorstWakeup,
 };
-pub use finished::Named;
+pub use finished::{Named, Sink};
+pub use label::Label;
+pub use machine::Reason;
 pub use pattern::{Found, Instance, PatternFinding, Patterns};
+pub use sleep::{LongestWait, WaitFinding, WaitKind};
 pub use step::{Happened, Step};
+pub use tardy_followers::{Activity, SPANS_MAX, Skew};
 pub use threads::CHAIN_MAX;
 pub use watch::Watch;
 pub use why::{Sentence, why};

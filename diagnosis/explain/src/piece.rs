@@ -1,47 +1,7 @@
 //! The smallest part of a lateness: one phase of the wakeup while the CPU did one thing.
 
-use tardy_model::event::Irq;
+use tardy_followers::Activity;
 use tardy_model::{CpuId, Culprit, Prio, TaskId, TimerId, WakeupKind};
-
-/// What a CPU does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activity {
-    /// Not known: before its first event, or events were lost.
-    Unknown,
-    /// It sleeps, or is on the way into or out of sleep. `u32::MAX` before a state was chosen,
-    /// and where there is none to choose.
-    Idle(u32),
-    /// It has nothing to do, is awake, and polls in this idle state.
-    Polling(u32),
-    /// A task, at its priority; [`Prio::UNKNOWN`] before an event told it.
-    Task(TaskId, Prio),
-    /// An interrupt handler.
-    Irq(Irq),
-    /// A softirq's action.
-    Softirq(u32),
-    /// A timer's callback, and the expiry loop's work that led to it; with the thread that armed it.
-    Expiry(TimerId, TaskId),
-}
-
-impl Activity {
-    /// Whether the CPU has nothing to do.
-    pub fn is_idle(self) -> bool {
-        matches!(self, Self::Idle(_) | Self::Polling(_))
-    }
-
-    /// The one to name for it.
-    pub fn culprit(self) -> Culprit {
-        match self {
-            Self::Unknown => Culprit::Nobody,
-            Self::Idle(state) => Culprit::IdleState(state),
-            Self::Polling(state) => Culprit::Polling(state),
-            Self::Task(task, _) => Culprit::Task(task),
-            Self::Irq(irq) => Culprit::Irq(irq),
-            Self::Softirq(vector) => Culprit::Softirq(vector),
-            Self::Expiry(timer, owner) => Culprit::Timer(timer, owner),
-        }
-    }
-}
 
 /// Where a wakeup stands. Phases follow each other in this order, as far as a wakeup has them; those
 /// from [`Phase::Runnable`] on may repeat.
@@ -63,7 +23,7 @@ pub enum Phase {
     SoftirqRun,
     /// From the callback's begin to waking.
     Callback,
-    /// From waking to the move to another CPU, where the waker chose one.
+    /// From waking until the victim is on a CPU's queue, where the waker chose another one.
     Placing,
     /// The victim may run and does not.
     Runnable,
@@ -78,6 +38,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Phases there are.
+    pub(crate) const COUNT: usize = Self::BlockedOnPage as usize + 1;
+
     /// Whether the victim waits for something, after it has run.
     pub fn is_blocked(self) -> bool {
         matches!(self, Self::Blocked | Self::BlockedOnPage)
@@ -100,8 +63,21 @@ pub struct Case {
     pub kind: WakeupKind,
     /// The timer that woke it.
     pub timer: TimerId,
+    /// The callback in which that was: the CPU, and the number of the callback there.
+    pub callback: Option<(CpuId, u32)>,
     /// Hard minus soft expiry.
     pub slack_ns: u32,
+    /// The slack is a share of the timeout of select, poll or epoll, not the thread's timer slack.
+    pub is_poll_slack: bool,
+}
+
+/// Why a CPU did not run the victim although nothing that may run first did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A bandwidth was used up.
+    Throttled(Culprit),
+    /// It idled by choice, and no event tells whose.
+    ForcedIdle,
 }
 
 /// A stretch of a wakeup's lateness in one phase, while the CPU did one thing.
@@ -113,12 +89,18 @@ pub struct Piece<'a> {
     pub phase: Phase,
     /// What the CPU did that mattered in this phase.
     pub activity: Activity,
-    /// Which CPU that was.
+    /// Which CPU that was; [`CpuId::UNKNOWN`] where no event tells.
     pub cpu: CpuId,
     /// The CPU that woke the victim.
     pub waker_cpu: CpuId,
-    /// The CPU chose others although the victim was first in line, see `passed_over.rs`.
-    pub passed_over: bool,
+    /// The scheduler did not let the victim run, see `refusal.rs`.
+    pub refusal: Option<Refusal>,
+    /// The stream shows that interrupts were off all the time.
+    pub irqs_off: bool,
+    /// Interrupts and softirqs are recorded: none can run unseen in what looks like a task.
+    pub sees_interrupts: bool,
+    /// The idle state's exit latency is over, by its driver's table: the CPU should be awake.
+    pub is_past_exit: bool,
     /// Where it waits again: who had to do something for it, or kept that one from doing it.
     pub held_by: Culprit,
 }

@@ -1,10 +1,10 @@
 //! What happened on a wakeup's way, in order: made only of the few wakeups that are kept whole.
 
-use crate::cpu::{Cpu, Expiry};
-use crate::piece::{Activity, Phase};
-use crate::story::{Stage, Story};
+use crate::piece::Phase;
+use crate::story::{Fired, Stage, Story};
 use crate::threads::{Change, Doing, Threads};
 use crate::wait::Wait;
+use tardy_followers::{Activity, Cpu, Expiry};
 use tardy_model::event::{Irq, TaskState, softirq};
 use tardy_model::{
     BlockedOn, Boost, Cause, CpuId, Culprit, Link, NameId, StretchKind, Tables, TaskId, Wakeup,
@@ -477,15 +477,6 @@ fn leave_out(steps: &mut Vec<Step>) {
         let middle = STEPS_MAX / 2..STEPS_MAX / 2 + out;
         steps.splice(middle, [Step { time_ns, cpu, what: Happened::LeftOut(out) }]);
     }
-}
-
-/// How a timer came to wake a victim.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fired {
-    pub(crate) expiry: Expiry,
-    /// When it was armed, and by whom, where that was seen.
-    pub(crate) armed: Option<(u64, TaskId)>,
-    pub(crate) cpu: CpuId,
 }
 
 #[cfg(test)]

@@ -1,20 +1,18 @@
-//! A wakeup while it happens: its phases, from the expiry to the return to user space.
+//! A wakeup while it happens: its phases, from the expiry to where it ends.
 
-use crate::cause;
-use crate::cpu::{Cpu, Expiry};
-use crate::passed_over::{Waiting, gaps};
-use crate::piece::{Activity, Case, Phase, Piece};
-use crate::step::Fired;
+use crate::piece::{Case, Phase};
+use crate::sleep::blocked_on;
 use crate::threads::Threads;
-use crate::wait::{Held, Wait};
-use tardy_model::event::{SyscallEnter, TaskState};
+use crate::wait::Wait;
+use tardy_followers::{Expiry, Life};
+use tardy_model::event::{Call, SyscallEnter, TaskState};
 use tardy_model::{
-    BlockedOn, Boost, CpuId, Culprit, Link, LockCall, Prio, Segment, Stretch, StretchKind, TaskId,
-    TimerId, Wakeup, WakeupKind,
+    BlockedOn, Boost, CpuId, Culprit, Link, LockCall, Prio, TaskId, TimerId, WakeupKind,
 };
 
 /// Phases of one wakeup that are kept: a thread that is preempted and blocked more often than that
 /// before it is back has the rest in one.
+/// The report says how many wakeups had more.
 const STAGES_MAX: usize = 4096;
 
 /// Signals of one wakeup that are kept.
@@ -33,22 +31,41 @@ pub(crate) struct Stage {
     pub(crate) waker_cpu: CpuId,
 }
 
-/// A wakeup on its way.
+/// A wakeup on its way. Its vectors are used again for the next one.
 #[derive(Debug)]
 pub(crate) struct Story {
-    case: Case,
-    expiry_ns: u64,
+    pub(crate) case: Case,
+    pub(crate) expiry_ns: u64,
     pub(crate) stages: Vec<Stage>,
     /// What it waited for in each of its blocked stages, in order.
     pub(crate) waits: Vec<Wait>,
-    boosts: Vec<Boost>,
-    lock: Option<LockCall>,
+    pub(crate) boosts: Vec<Boost>,
+    pub(crate) lock: Option<LockCall>,
     /// How its timer came to fire.
     pub(crate) fired: Option<Fired>,
     /// When others entered the calls in which they ended its waits, and by which futex operation.
     pub(crate) unlocks: Vec<(u64, TaskId, u16)>,
     /// Signals that it handles on its way: when, where, and which.
     pub(crate) signals: Vec<(u64, CpuId, u32)>,
+    /// It had more phases than are kept.
+    pub(crate) is_cut: bool,
+}
+
+/// How a timer came to wake a victim.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fired {
+    pub(crate) expiry: Expiry,
+    /// When it was armed, and by whom, where that was seen.
+    pub(crate) armed: Option<(u64, TaskId)>,
+    pub(crate) cpu: CpuId,
+}
+
+/// Which thread, at which priority, is put where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) task: TaskId,
+    pub(crate) prio: Prio,
+    pub(crate) cpu: CpuId,
 }
 
 /// Who woke whom, and how.
@@ -59,60 +76,79 @@ pub(crate) struct WokenBy {
     pub(crate) task: TaskId,
 }
 
-impl Story {
-    fn begun(case: Case, expiry_ns: u64, stages: usize) -> Self {
+impl Default for Story {
+    fn default() -> Self {
+        let case = Case {
+            task: TaskId::IDLE,
+            prio: Prio::UNKNOWN,
+            kind: WakeupKind::New,
+            timer: TimerId::UNKNOWN,
+            callback: None,
+            slack_ns: 0,
+            is_poll_slack: false,
+        };
         Self {
             case,
-            expiry_ns,
-            stages: Vec::with_capacity(stages),
+            expiry_ns: 0,
+            stages: Vec::new(),
             waits: Vec::new(),
             boosts: Vec::new(),
             lock: None,
             fired: None,
             unlocks: Vec::new(),
             signals: Vec::new(),
+            is_cut: false,
         }
+    }
+}
+
+impl Story {
+    fn begin(&mut self, target: Target, kind: WakeupKind, expiry_ns: u64) {
+        self.case = Case {
+            task: target.task,
+            prio: target.prio,
+            kind,
+            timer: TimerId::UNKNOWN,
+            callback: None,
+            slack_ns: 0,
+            is_poll_slack: false,
+        };
+        self.expiry_ns = expiry_ns;
+        self.stages.clear();
+        self.waits.clear();
+        self.boosts.clear();
+        self.unlocks.clear();
+        self.signals.clear();
+        (self.lock, self.fired, self.is_cut) = (None, None, false);
     }
 
     /// A thread enters a call for a lock; it is a story if it waits there.
-    pub(crate) fn of_lock(
-        time_ns: u64,
-        task: TaskId,
-        prio: Prio,
-        cpu: CpuId,
-        call: SyscallEnter,
-    ) -> Self {
-        let case =
-            Case { task, prio, kind: WakeupKind::Lock, timer: TimerId::UNKNOWN, slack_ns: 0 };
-        let mut story = Self::begun(case, time_ns, 8);
-        story.lock = Some(LockCall { op: call.op, address: call.argument });
-        let by = WokenBy { kind: WakeupKind::Lock, cpu, task: TaskId::IDLE };
-        story.stage(time_ns, Phase::Running, cpu, by);
-        story
+    pub(crate) fn begin_lock(&mut self, time_ns: u64, target: Target, call: SyscallEnter) {
+        self.begin(target, WakeupKind::Lock, time_ns);
+        self.lock = Some(LockCall { op: call.op, address: call.argument });
+        let by = WokenBy { kind: WakeupKind::Lock, cpu: target.cpu, task: TaskId::IDLE };
+        self.stage(time_ns, Phase::Running, target.cpu, by);
     }
 
-    /// A thread is woken by a timer's callback. `armed` is when the timer was armed for this
-    /// expiry, and by whom, where that was seen.
-    pub(crate) fn of_timer(
+    /// A thread is woken by a timer's callback; `life` is that timer's.
+    pub(crate) fn begin_timer(
+        &mut self,
         time_ns: u64,
-        task: TaskId,
-        prio: Prio,
-        target_cpu: CpuId,
+        target: Target,
         by: WokenBy,
         expiry: &Expiry,
-        armed: Option<(u64, TaskId)>,
-    ) -> Self {
+        life: Option<&Life>,
+    ) {
         // An expiry after the waking is an estimate's error (jiffies), never a negative lateness.
         let soft_ns = expiry.soft_ns.min(time_ns);
-        let case = Case {
-            task,
-            prio,
-            kind: WakeupKind::Timer,
-            timer: expiry.timer,
-            slack_ns: expiry.slack_ns,
-        };
-        let mut story = Self::begun(case, soft_ns, 10);
-        story.fired = Some(Fired { expiry: *expiry, armed, cpu: by.cpu });
+        self.begin(target, WakeupKind::Timer, soft_ns);
+        let life = life.filter(|life| life.armed_ns > 0 && life.soft_ns == expiry.soft_ns);
+        let armed = life.map(|life| (life.armed_ns, life.by));
+        self.case.timer = expiry.timer;
+        self.case.callback = Some((by.cpu, expiry.callback));
+        self.case.slack_ns = expiry.slack_ns;
+        self.case.is_poll_slack = life.is_some_and(is_poll_slack);
+        self.fired = Some(Fired { expiry: *expiry, armed, cpu: by.cpu });
         let hard_ns = soft_ns + u64::from(expiry.slack_ns);
         let interrupt_ns = expiry.interrupt_ns;
         let softirq = expiry.softirq;
@@ -120,7 +156,7 @@ impl Story {
         // The first sign that the timer fires.
         let fires_ns = interrupt_ns.or(raised_ns).unwrap_or(expiry.begin_ns);
 
-        let mut stage = |start_ns: u64, phase: Phase| story.stage(start_ns, phase, by.cpu, by);
+        let mut stage = |start_ns: u64, phase: Phase| self.stage(start_ns, phase, by.cpu, by);
         stage(soft_ns, Phase::Unarmed);
         let armed_ns = armed.map_or(soft_ns, |(armed_ns, _)| armed_ns.max(soft_ns));
         if expiry.of_wheel {
@@ -140,31 +176,13 @@ impl Story {
             stage(begin_ns, Phase::SoftirqRun);
         }
         stage(expiry.begin_ns, Phase::Callback);
-        story.stage(time_ns, Phase::Runnable, target_cpu, by);
-        story
+        self.stage(time_ns, Phase::Runnable, target.cpu, by);
     }
 
-    /// A thread is woken by anything else: its latency counts from now.
-    pub(crate) fn of_other(
-        time_ns: u64,
-        task: TaskId,
-        prio: Prio,
-        target_cpu: CpuId,
-        by: WokenBy,
-    ) -> Self {
-        let case = Case { task, prio, kind: by.kind, timer: TimerId::UNKNOWN, slack_ns: 0 };
-        let mut story = Self::begun(case, time_ns, 4);
-        story.stage(time_ns, Phase::Runnable, target_cpu, by);
-        story
-    }
-
-    /// The time that a timed wakeup was asked for.
-    pub(crate) fn expiry_ns(&self) -> u64 {
-        self.expiry_ns
-    }
-
-    pub(crate) fn kind(&self) -> WakeupKind {
-        self.case.kind
+    /// A thread is woken by anything else, or loses its CPU: its latency counts from now.
+    pub(crate) fn begin_other(&mut self, time_ns: u64, target: Target, by: WokenBy) {
+        self.begin(target, by.kind, time_ns);
+        self.stage(time_ns, Phase::Runnable, target.cpu, by);
     }
 
     /// The phase it is in.
@@ -172,12 +190,20 @@ impl Story {
         self.last().phase
     }
 
-    /// When the phase it is in began.
-    pub(crate) fn since_ns(&self) -> u64 {
-        self.last().start_ns
+    /// When it first ran.
+    pub(crate) fn first_ran_ns(&self) -> Option<u64> {
+        let ran = self.stages.iter().find(|stage| stage.phase.is_on_cpu());
+        ran.map(|stage| stage.start_ns)
     }
 
-    fn last(&self) -> Stage {
+    /// It ends at a time: what was later is not its any more.
+    pub(crate) fn cut_at(&mut self, ns: u64) {
+        self.stages.retain(|stage| stage.start_ns <= ns);
+        let blocked = self.stages.iter().filter(|stage| stage.phase.is_blocked()).count();
+        self.waits.truncate(blocked);
+    }
+
+    pub(crate) fn last(&self) -> Stage {
         *self.stages.last().expect("a story begins with a stage")
     }
 
@@ -189,6 +215,7 @@ impl Story {
         if self.stages.last().is_some_and(|last| last.start_ns == start_ns) {
             self.stages.pop();
         } else if self.stages.len() == STAGES_MAX {
+            self.is_cut = true;
             return;
         }
         self.stages.push(Stage { start_ns, phase, cpu, waker_cpu: by.cpu });
@@ -212,6 +239,30 @@ impl Story {
             last.cpu = last.waker_cpu;
         }
         self.step(time_ns, Phase::Runnable, to);
+    }
+
+    /// The victim is on a CPU's queue, the source says: the truth, whatever the waking said. `by` is the CPU
+    /// that put it there.
+    pub(crate) fn queued(&mut self, time_ns: u64, on: CpuId, by: CpuId) {
+        let last = self.last();
+        if last.phase != Phase::Runnable || last.cpu == on {
+            return;
+        }
+        let last = self.stages.last_mut().expect("a story begins with a stage");
+        last.phase = Phase::Placing;
+        last.cpu = if by == on { on } else { last.waker_cpu };
+        self.step(time_ns, Phase::Runnable, on);
+    }
+
+    /// The victim turns out to run on a CPU on whose queue no event had put it: since when it was there
+    /// is not known.
+    pub(crate) fn ran_elsewhere(&mut self, cpu: CpuId) {
+        if let Some(last) = self.stages.last_mut()
+            && last.phase == Phase::Runnable
+            && last.cpu != cpu
+        {
+            last.cpu = CpuId::UNKNOWN;
+        }
     }
 
     /// The victim runs.
@@ -240,16 +291,9 @@ impl Story {
         state: TaskState,
         holders: &[TaskId],
     ) {
-        let on = match (self.phase(), state, self.lock) {
-            (Phase::Faulting, ..) => BlockedOn::Page,
-            // A sleeping spinlock, or a mutex of the kernel's: user space waits in state S.
-            (_, TaskState::RtLock, _) => BlockedOn::KernelLock,
-            (_, TaskState::Uninterruptible, lock) if lock.is_some() || !holders.is_empty() => {
-                BlockedOn::KernelLock
-            }
-            (_, TaskState::Interruptible, Some(lock)) => BlockedOn::Futex(lock.address),
-            _ => BlockedOn::Unknown,
-        };
+        let lock = self.lock.map(|lock| lock.address);
+        let faults = self.phase() == Phase::Faulting;
+        let on = blocked_on(state, faults, lock, !holders.is_empty());
         self.block(time_ns, cpu, Wait::new(state, on, holders));
     }
 
@@ -311,24 +355,30 @@ impl Story {
         !self.waits.is_empty()
     }
 
-    /// Whoever ends the victim's wait does so in a call that began at a time.
-    pub(crate) fn unlocked(&mut self, time_ns: u64, by: TaskId, op: u16) {
-        let unlock = (time_ns, by, op);
-        if self.unlocks.len() < BOOSTS_MAX && !self.unlocks.contains(&unlock) {
-            self.unlocks.push(unlock);
+    /// Somebody ends the victim's wait; `call` is the futex call in which it does, and since when.
+    pub(crate) fn woken_again(
+        &mut self,
+        time_ns: u64,
+        target_cpu: CpuId,
+        by: WokenBy,
+        call: Option<(u64, u16)>,
+        chain: &[Link],
+    ) {
+        if let Some((since_ns, op)) = call {
+            let unlock = (since_ns, by.task, op);
+            if self.unlocks.len() < BOOSTS_MAX && !self.unlocks.contains(&unlock) {
+                self.unlocks.push(unlock);
+            }
         }
-    }
-
-    /// Somebody ends the victim's wait.
-    pub(crate) fn woken_again(&mut self, time_ns: u64, target_cpu: CpuId, by: WokenBy) {
+        let since_ns = self.last().start_ns;
         if let Some(wait) = self.waits.last_mut() {
-            wait.ended_by(by.task);
+            wait.ends(since_ns, if by.task == TaskId::IDLE { &[] } else { chain });
         }
         self.stage(time_ns, Phase::Runnable, target_cpu, by);
     }
 
     /// Who led to it; of a timer's or an interrupt's wakeup there is nothing to tell.
-    fn chain<'a>(&self, threads: &'a Threads) -> &'a [Link] {
+    pub(crate) fn chain<'a>(&self, threads: &'a Threads) -> &'a [Link] {
         match self.case.kind {
             WakeupKind::Task | WakeupKind::New => threads.chain(self.case.task),
             // Where a task ended the wait.
@@ -339,169 +389,31 @@ impl Story {
             _ => &[],
         }
     }
-
-    /// The whole wakeup, ended at `end_ns`, with its balance. The place of each segment's cause in
-    /// the registry goes to `causes`.
-    pub(crate) fn close(
-        &self,
-        end_ns: u64,
-        to_user: bool,
-        cpus: &[Cpu],
-        threads: &Threads,
-        causes: &mut Vec<usize>,
-    ) -> Wakeup {
-        let last = self.last();
-        let end_ns = end_ns.max(last.start_ns);
-        let mut balance = Balance {
-            case: &self.case,
-            cpus,
-            stretch: 0,
-            passed_over: false,
-            segments: Vec::with_capacity(16),
-            causes,
-        };
-        let mut stretches = Stretches::new(self, end_ns);
-        let mut waits = self.waits.iter();
-        for (at, stage) in self.stages.iter().enumerate() {
-            let until_ns = self.stages.get(at + 1).map_or(end_ns, |next| next.start_ns);
-            let wait = if stage.phase.is_blocked() { waits.next() } else { None };
-            balance.stretch = stretches.stage(stage, wait);
-            match wait {
-                Some(wait) => {
-                    wait.between(
-                        stage.start_ns,
-                        until_ns,
-                        threads,
-                        cpus,
-                        |start_ns, stop_ns, held| {
-                            balance.piece(stage, start_ns, stop_ns, held);
-                        },
-                    );
-                }
-                None => balance.stage(stage, until_ns),
-            }
-        }
-        let segments = balance.segments;
-        Wakeup {
-            task: self.case.task,
-            cpu: last.cpu,
-            prio: self.case.prio,
-            kind: self.case.kind,
-            timer: self.case.timer,
-            expiry_ns: self.expiry_ns,
-            lateness_ns: end_ns - self.expiry_ns,
-            to_user,
-            touched_by_loss: false,
-            segments,
-            stretches: stretches.found,
-            boosts: self.boosts.clone(),
-            lock: self.lock,
-            chain: self.chain(threads).to_vec(),
-        }
-    }
 }
 
-/// Segments as they are found.
-struct Balance<'a> {
-    case: &'a Case,
-    cpus: &'a [Cpu],
-    stretch: u16,
-    /// Of the piece that is made now, see [`Piece::passed_over`].
-    passed_over: bool,
-    segments: Vec<Segment>,
-    causes: &'a mut Vec<usize>,
+/// Whether a timer's slack is that of select, poll or epoll: a thousandth of the timeout, five for who is
+/// nice, at most 100 ms. Where no event tells the call, the figure alone does.
+fn is_poll_slack(life: &Life) -> bool {
+    let polls = match life.call {
+        Call::Poll | Call::Select | Call::Epoll => true,
+        Call::Unknown | Call::Other => false,
+        _ => return false,
+    };
+    let slack_ns = u64::from(life.slack_ns);
+    let timeout_ns = life.soft_ns.saturating_sub(life.armed_ns);
+    // From the call's entry, where the kernel works it out, to the arming it may take a while.
+    let is_share = |of: u64| {
+        let (share, margin) = (timeout_ns / of, timeout_ns / of / 50 + 1_000);
+        slack_ns.abs_diff(share) <= margin
+    };
+    let proportional = is_share(1000) || is_share(200) || slack_ns == POLL_SLACK_NS_MAX;
+    // Below this the thread's own slack is the larger, and it is that.
+    let above_default = slack_ns > DEFAULT_SLACK_NS;
+    above_default && proportional && (polls || timeout_ns >= 1000 * DEFAULT_SLACK_NS)
 }
 
-impl Balance<'_> {
-    fn stage(&mut self, stage: &Stage, until_ns: u64) {
-        match self.cpus.get(usize::from(stage.cpu.0)) {
-            Some(cpu) => {
-                let mut passed_over = Vec::new();
-                if stage.phase == Phase::Runnable {
-                    let Case { task, prio, .. } = *self.case;
-                    let woken_here = stage.waker_cpu == stage.cpu;
-                    let waiting = Waiting { task, prio, woken_here };
-                    passed_over = gaps(cpu, stage.start_ns, until_ns, waiting);
-                }
-                cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
-                    let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
-                    let in_gap = |gap: &(u64, u64)| (gap.0..gap.1).contains(&start_ns);
-                    self.passed_over = passed_over.iter().any(in_gap);
-                    self.piece(stage, start_ns, stop_ns, held);
-                });
-                self.passed_over = false;
-            }
-            // A CPU that no event has come from.
-            None if until_ns > stage.start_ns => {
-                let activity = Activity::Unknown;
-                let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
-                self.piece(stage, stage.start_ns, until_ns, held);
-            }
-            None => {}
-        }
-    }
+/// What select and poll allow themselves at most (`MAX_SLACK` in `fs/select.c`).
+const POLL_SLACK_NS_MAX: u64 = 100_000_000;
 
-    fn piece(&mut self, stage: &Stage, start_ns: u64, stop_ns: u64, held: Held) {
-        let piece = Piece {
-            case: self.case,
-            phase: stage.phase,
-            activity: held.activity,
-            cpu: held.cpu,
-            waker_cpu: stage.waker_cpu,
-            passed_over: self.passed_over,
-            held_by: held.by,
-        };
-        let (at, culprit) = cause::judge(&piece);
-        let (ns, stretch) = (stop_ns - start_ns, self.stretch);
-        match self.segments.last_mut() {
-            Some(last)
-                if self.causes.last() == Some(&at)
-                    && last.culprit == culprit
-                    && last.stretch == stretch =>
-            {
-                last.ns += ns;
-            }
-            _ => {
-                let cause = cause::cause_at(at);
-                self.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
-                self.causes.push(at);
-            }
-        }
-    }
-}
-
-/// Stretches as they are found; none where the victim never waited again.
-struct Stretches {
-    found: Vec<Stretch>,
-    wanted: bool,
-    end_ns: u64,
-}
-
-impl Stretches {
-    fn new(story: &Story, end_ns: u64) -> Self {
-        Self { found: Vec::new(), wanted: story.has_waited(), end_ns }
-    }
-
-    /// The place of the stretch that a stage is part of. A wait lasts until the victim runs.
-    fn stage(&mut self, stage: &Stage, wait: Option<&Wait>) -> u16 {
-        if !self.wanted {
-            return 0;
-        }
-        let last = self.found.last().map(|stretch| stretch.kind);
-        let kind = match (wait, last) {
-            (Some(wait), _) => Some(wait.kind()),
-            (None, None) if stage.phase.is_on_cpu() => Some(StretchKind::Kernel),
-            (None, None) => Some(StretchKind::Wakeup),
-            (None, Some(StretchKind::Kernel)) => None,
-            (None, Some(_)) => stage.phase.is_on_cpu().then_some(StretchKind::Kernel),
-        };
-        if let Some(kind) = kind {
-            if let Some(last) = self.found.last_mut() {
-                last.ns = stage.start_ns - last.start_ns;
-            }
-            let (start_ns, ns) = (stage.start_ns, self.end_ns - stage.start_ns);
-            self.found.push(Stretch { kind, start_ns, ns });
-        }
-        (self.found.len() - 1) as u16
-    }
-}
+/// The timer slack of a thread that nobody changed (`init_task`'s).
+const DEFAULT_SLACK_NS: u64 = 50_000;

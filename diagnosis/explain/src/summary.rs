@@ -2,10 +2,10 @@
 
 use crate::cause::{self, REGISTRY, UNEXPLAINED_AT, Weight};
 use crate::findings::{
-    CauseFinding, CulpritFinding, Explanation, GapFinding, Label, Told, VictimFinding, WorstGroup,
+    CauseFinding, CulpritFinding, Explanation, GapFinding, VictimFinding, WorstGroup, WorstWakeup,
 };
 use crate::finished::{Blame, Finished};
-use crate::label::{LabelId, Labels};
+use crate::label::{Label, LabelId, Labels};
 use rustc_hash::FxHashMap;
 use tardy_model::event::Loss;
 use tardy_stats::Latencies;
@@ -157,7 +157,7 @@ impl Summary {
         }
     }
 
-    pub(crate) fn into_explanation(self, labels: &Labels, worst: Vec<Told>) -> Explanation {
+    pub(crate) fn into_explanation(self, labels: &Labels, worst: Vec<WorstWakeup>) -> Explanation {
         let (worst_group, worst_by_cause) = self.worst_group();
         let total_ns = self.all.sum_ns().max(1) as f64;
         let mut causes: Vec<CauseFinding> = (0..CAUSES)
@@ -221,6 +221,7 @@ impl Summary {
             worst_group,
             patterns: Vec::new(),
             worst,
+            ..Explanation::default()
         }
     }
 
@@ -261,8 +262,8 @@ impl Summary {
             .map(|(label, sum)| (sum.by_cause[at], label))
             .collect();
         culprits.sort_by_key(|(ns, label)| (std::cmp::Reverse(*ns), label.0));
-        let named: Vec<Label> =
-            culprits.iter().take(3).map(|(_, label)| labels.get(*label).clone()).collect();
+        let named: Vec<(Label, u64)> =
+            culprits.iter().take(3).map(|(ns, label)| (labels.get(*label).clone(), *ns)).collect();
         rule.advice(&Weight {
             mean_ns: self.causes[at].ns / self.causes[at].wakeups.max(1),
             culprits: &named,

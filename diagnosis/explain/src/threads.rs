@@ -1,12 +1,13 @@
 //! What every thread did lately: where it ran, in which call it is, whom it boosted, who woke it.
 
-use rustc_hash::FxHashMap;
+use crate::slots::Slots;
+use std::collections::VecDeque;
 use tardy_model::event::{Call, SyscallEnter, TaskState, futex};
 use tardy_model::{CpuId, Culprit, Link, NameId, TaskId};
 
 /// Threads of which this is kept, each below a kilobyte. Of those beyond nothing is known: who holds
 /// a lock is then told by whom it wakes alone.
-const THREADS_MAX: usize = 1 << 15;
+pub(crate) const THREADS_MAX: usize = 1 << 15;
 
 /// Comings and goings kept of each thread: a wait in which its holder was switched more often is
 /// known for its last part.
@@ -14,6 +15,9 @@ const DOINGS_MAX: usize = 16;
 
 /// Boosts kept that each thread gave since it last ran in user space or blocked.
 const BOOSTED_MAX: usize = 8;
+
+/// Threads that have ended and are still known, at most.
+const GONE_MAX: usize = 1 << 10;
 
 /// How far a chain of wakers is followed back.
 pub const CHAIN_MAX: usize = 8;
@@ -105,33 +109,37 @@ struct Thread {
 
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
-    places: FxHashMap<TaskId, u32>,
+    places: Slots,
     threads: Vec<Thread>,
     /// Where threads that are gone were.
-    free: Vec<u32>,
+    free: Vec<usize>,
+    /// Threads that have ended and are still known, oldest first.
+    gone: VecDeque<TaskId>,
+    /// Events of threads of which nothing is kept, see [`THREADS_MAX`].
+    pub(crate) left_out: u64,
 }
 
 impl Threads {
     fn get(&self, task: TaskId) -> Option<&Thread> {
-        self.places.get(&task).map(|at| &self.threads[*at as usize])
+        self.places.get(task).map(|at| &self.threads[at])
     }
 
     fn get_mut(&mut self, task: TaskId) -> Option<&mut Thread> {
-        self.places.get(&task).map(|at| &mut self.threads[*at as usize])
+        self.places.get(task).map(|at| &mut self.threads[at])
     }
 
     fn of(&mut self, task: TaskId) -> Option<&mut Thread> {
         let place = self.place(task)?;
-        Some(&mut self.threads[place as usize])
+        Some(&mut self.threads[place])
     }
 
     /// Where a thread is kept; a new one gets a place, if there is any.
-    fn place(&mut self, task: TaskId) -> Option<u32> {
+    fn place(&mut self, task: TaskId) -> Option<usize> {
         if task == TaskId::IDLE {
             return None;
         }
-        if let Some(place) = self.places.get(&task) {
-            return Some(*place);
+        if let Some(place) = self.places.get(task) {
+            return Some(place);
         }
         let nowhere = Change { since_ns: 0, doing: Doing::Waits, cpu: CpuId(0) };
         let fresh = Thread {
@@ -142,21 +150,40 @@ impl Threads {
             work: NameId::NONE,
         };
         let place = if let Some(place) = self.free.pop() {
-            self.threads[place as usize] = fresh;
+            self.threads[place] = fresh;
             place
         } else if self.threads.len() < THREADS_MAX {
             self.threads.push(fresh);
-            self.threads.len() as u32 - 1
+            self.threads.len() - 1
         } else {
+            self.left_out += 1;
             return None;
         };
-        self.places.insert(task, place);
+        self.places.set(task, place);
         Some(place)
     }
 
+    /// It has ended. What it did is known for a while: somebody may have waited for it.
     pub(crate) fn gone(&mut self, task: TaskId) {
-        if let Some(place) = self.places.remove(&task) {
+        if self.places.get(task).is_none() || self.gone.back() == Some(&task) {
+            return;
+        }
+        self.gone.push_back(task);
+        if self.gone.len() > GONE_MAX
+            && let Some(oldest) = self.gone.pop_front()
+            && let Some(place) = self.places.remove(oldest)
+        {
             self.free.push(place);
+        }
+    }
+
+    /// A new thread begins, perhaps with the id of one that is gone.
+    pub(crate) fn begins(&mut self, task: TaskId) {
+        if let Some(at) = self.gone.iter().rposition(|gone| *gone == task) {
+            self.gone.remove(at);
+            if let Some(place) = self.places.remove(task) {
+                self.free.push(place);
+            }
         }
     }
 
@@ -188,16 +215,16 @@ impl Threads {
     /// A task is woken. `led_by` is the waker whose own waking led to this one.
     pub(crate) fn woken(&mut self, task: TaskId, cpu: CpuId, link: Link, led_by: TaskId) {
         let Some(place) = self.place(task) else { return };
-        let waker = self.places.get(&led_by).copied().filter(|waker| *waker != place);
+        let waker = self.places.get(led_by).filter(|waker| *waker != place);
         if let Some(waker) = waker {
-            let pair = [place as usize, waker as usize];
-            let pair = self.threads.get_disjoint_mut(pair).expect("two places in the table");
+            let pair =
+                self.threads.get_disjoint_mut([place, waker]).expect("two places in the table");
             let [thread, waker] = pair;
             thread.chain.begin(Link { work: waker.work, ..link }, Some(&waker.chain));
         } else {
-            self.threads[place as usize].chain.begin(link, None);
+            self.threads[place].chain.begin(link, None);
         }
-        let thread = &mut self.threads[place as usize];
+        let thread = &mut self.threads[place];
         if thread.recent.last().is_none_or(|last| last.doing != Doing::Runs) {
             thread.recent.push(Change { since_ns: link.time_ns, doing: Doing::Waits, cpu });
         }
@@ -239,6 +266,11 @@ impl Threads {
     pub(crate) fn futex_call(&self, task: TaskId) -> Option<(u64, u16)> {
         let (since_ns, call) = self.get(task)?.call?;
         (call.call == Call::Futex).then_some((since_ns, call.op))
+    }
+
+    /// The call that it is in, and since when.
+    pub(crate) fn call(&self, task: TaskId) -> Option<(u64, SyscallEnter)> {
+        self.get(task)?.call
     }
 
     /// Whether it is in a call that gives up a PI futex.

@@ -1,10 +1,9 @@
 //! A wait before the victim is back: for what, who has it, and what that one did meanwhile.
 
-use crate::cpu::Cpu;
-use crate::piece::Activity;
 use crate::threads::{Change, Doing, Threads};
+use tardy_followers::{Activity, Cpu};
 use tardy_model::event::TaskState;
-use tardy_model::{BlockedOn, CpuId, Culprit, StretchKind, TaskId};
+use tardy_model::{BlockedOn, CpuId, Culprit, Link, StretchKind, TaskId};
 
 /// How deep a chain of holders, each waiting for the next, is followed.
 const HOLDERS_MAX: usize = 16;
@@ -16,8 +15,8 @@ pub(crate) struct Wait {
     pub(crate) on: BlockedOn,
     /// Who has what it waits for, who has what that one waits for, and so on.
     holders: Vec<TaskId>,
-    /// Who ended the wait, where a task did.
-    ended_by: TaskId,
+    /// Who ended the wait, where a task did; who had ended that one's own wait within this one, and so on.
+    ended_by: Vec<TaskId>,
 }
 
 /// A part of a wait.
@@ -33,7 +32,7 @@ pub(crate) struct Held {
 impl Wait {
     pub(crate) fn new(state: TaskState, on: BlockedOn, holders: &[TaskId]) -> Self {
         let kept = holders.len().min(HOLDERS_MAX);
-        Self { state, on, holders: holders[..kept].to_vec(), ended_by: TaskId::IDLE }
+        Self { state, on, holders: holders[..kept].to_vec(), ended_by: Vec::new() }
     }
 
     pub(crate) fn holders(&self) -> &[TaskId] {
@@ -49,12 +48,20 @@ impl Wait {
         }
     }
 
-    pub(crate) fn ended_by(&mut self, task: TaskId) {
-        self.ended_by = task;
+    /// It ends, by `chain`: who woke the victim, who had woken that one, and so on. Of those only who did
+    /// so since `since_ns`, when the wait began, has to do with it: the one before waited for them.
+    pub(crate) fn ends(&mut self, since_ns: u64, chain: &[Link]) {
+        self.ended_by.clear();
+        for link in chain.iter().take_while(|link| link.time_ns >= since_ns) {
+            match link.by {
+                Culprit::Task(task) if !link.started => self.ended_by.push(task),
+                _ => return,
+            }
+        }
     }
 
     pub(crate) fn ended_by_whom(&self) -> TaskId {
-        self.ended_by
+        self.ended_by.first().copied().unwrap_or(TaskId::IDLE)
     }
 
     /// All who have something that the victim, or one of them, waits for.
@@ -64,7 +71,7 @@ impl Wait {
 
     /// Who has what the victim waits for: whoever is lent a priority for it, else who ended the wait.
     fn first_holder(&self) -> TaskId {
-        self.holders.first().copied().unwrap_or(self.ended_by)
+        self.holders.first().copied().unwrap_or_else(|| self.ended_by_whom())
     }
 
     pub(crate) fn kind(&self) -> StretchKind {
@@ -80,8 +87,11 @@ impl Wait {
         cpus: &[Cpu],
         mut piece: impl FnMut(u64, u64, Held),
     ) {
-        let ended_by = [self.ended_by];
-        let holders = if self.holders.is_empty() { &ended_by[..] } else { &self.holders[..] };
+        let holders = match (&self.holders[..], &self.ended_by[..]) {
+            ([], []) => &[TaskId::IDLE],
+            ([], ended_by) => ended_by,
+            (holders, _) => holders,
+        };
         follow(holders, from_ns, to_ns, threads, cpus, &mut piece);
     }
 }

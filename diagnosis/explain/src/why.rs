@@ -1,6 +1,6 @@
 //! One wakeup as a story: what happened, in order, a sentence each.
 
-use crate::findings::Told;
+use crate::findings::WorstWakeup;
 use crate::pattern::{PatternFinding, us};
 use crate::step::{Happened, Step};
 use tardy_model::event::{Irq, futex, softirq};
@@ -25,7 +25,7 @@ pub struct Sentence {
 
 /// Tells a wakeup: from who woke whom, or the timer's arm, to the return to user space; then what took
 /// most of it, and the stories that it is an instance of, as `patterns` tell them.
-pub fn why(told: &Told, patterns: &[PatternFinding]) -> Vec<Sentence> {
+pub fn why(told: &WorstWakeup, patterns: &[PatternFinding]) -> Vec<Sentence> {
     let mut story: Vec<Sentence> = told.steps.iter().map(|step| sentence(told, step)).collect();
     let wakeup = &told.wakeup;
     let (time_ns, cpu) = (wakeup.expiry_ns + wakeup.lateness_ns, Some(wakeup.cpu));
@@ -40,7 +40,7 @@ pub fn why(told: &Told, patterns: &[PatternFinding]) -> Vec<Sentence> {
     story
 }
 
-fn sentence(told: &Told, step: &Step) -> Sentence {
+fn sentence(told: &WorstWakeup, step: &Step) -> Sentence {
     let (event, text) = match &step.what {
         Happened::Armed { .. }
         | Happened::Expiry { .. }
@@ -65,7 +65,7 @@ fn sentence(told: &Told, step: &Step) -> Sentence {
 }
 
 /// What the timer did.
-fn of_timer(told: &Told, step: &Step) -> (&'static str, String) {
+fn of_timer(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
     let victim = &told.victim.name;
     let expiry_ns = told.wakeup.expiry_ns;
     match step.what {
@@ -114,7 +114,7 @@ fn of_timer(told: &Told, step: &Step) -> (&'static str, String) {
 }
 
 /// What the victim did, and what was done with it.
-fn of_victim(told: &Told, step: &Step) -> (&'static str, String) {
+fn of_victim(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
     let victim = &told.victim.name;
     let here = step.cpu.map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
     match &step.what {
@@ -196,7 +196,7 @@ fn of_victim(told: &Told, step: &Step) -> (&'static str, String) {
 }
 
 /// What those did for whom the victim waited.
-fn of_lock(told: &Told, step: &Step) -> (&'static str, String) {
+fn of_lock(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
     let here = step.cpu.map_or("its CPU".to_owned(), |cpu| format!("CPU {cpu}"));
     match &step.what {
         Happened::Boosted { boost, count, on } if !boost.released => {
@@ -239,7 +239,7 @@ fn of_lock(told: &Told, step: &Step) -> (&'static str, String) {
     }
 }
 
-fn lent(told: &Told, boost: &Boost, count: usize, on: Option<BlockedOn>) -> String {
+fn lent(told: &WorstWakeup, boost: &Boost, count: usize, on: Option<BlockedOn>) -> String {
     let (by, target) = (task(told, boost.by), task(told, boost.target));
     let again = match count {
         0 | 1 => "",
@@ -269,7 +269,7 @@ fn lent(told: &Told, boost: &Boost, count: usize, on: Option<BlockedOn>) -> Stri
 
 /// What a part of the lateness went to.
 fn of_part(
-    told: &Told,
+    told: &WorstWakeup,
     cause: Cause,
     parts: &[(Culprit, u64)],
     ns: u64,
@@ -306,16 +306,28 @@ fn of_part(
             (event, format!("interrupts take {ns}: {names}."))
         }
         "higher_priority" => {
-            ("sched_switch", format!("{names} may run first, and {has} the CPU for {ns}."))
+            ("sched_switch", format!("{names} {has} a higher priority, and the CPU for {ns}."))
         }
         "not_preemptible" => {
             ("sched_switch", format!("{names} cannot be preempted, and {runs} on for {ns}."))
         }
-        "throttled" => {
-            let text =
-                format!("the CPU is for others, for {ns}, though the thread is first: {names}.");
-            ("sched_switch", text)
+        "switch_delay" => {
+            ("sched_switch", format!("{names} {has} the CPU for {ns}; which is not recorded."))
         }
+        "cpu_contention" => {
+            ("sched_switch", format!("{names} {has} the CPU for {ns}: it is shared."))
+        }
+        "throttled" => {
+            ("sched_switch", format!("the thread may not run for {ns}: {names} is used up."))
+        }
+        "forced_idle" => (
+            "sched_switch",
+            format!(
+                "the CPU idles for {ns} although the thread could run: core scheduling, sched_ext, or a \
+                 group's bandwidth."
+            ),
+        ),
+        "irqs_off" => ("irq_disable", format!("{names} keeps interrupts off for {ns}.")),
         "wrong_cpu" => ("reschedule_entry", format!("{names} must be told, which takes {ns}.")),
         "unexplained" => ("unexplained", format!("of the next {ns} no event tells.")),
         _ => (cause.0, format!("this takes {ns}: {names}.")),
@@ -323,7 +335,7 @@ fn of_part(
 }
 
 /// What took the time, most first.
-fn sum(told: &Told) -> String {
+fn sum(told: &WorstWakeup) -> String {
     let mut parts: Vec<(Cause, Culprit, u64)> = Vec::new();
     for segment in &told.wakeup.segments {
         let same = |part: &&mut (Cause, Culprit, u64)| {
@@ -376,32 +388,32 @@ fn waited_for(on: BlockedOn) -> String {
     }
 }
 
-fn in_place_of(told: &Told, other: Option<TaskId>, own: TaskId) -> String {
+fn in_place_of(told: &WorstWakeup, other: Option<TaskId>, own: TaskId) -> String {
     match other {
         Some(other) if other != own => format!(" in place of {}", task(told, other)),
         _ => String::new(),
     }
 }
 
-fn function_of(told: &Told, function: NameId) -> String {
+fn function_of(told: &WorstWakeup, function: NameId) -> String {
     match told.label(Culprit::Function(function)).name {
         name if name.is_empty() => name,
         name => format!(" ({name})"),
     }
 }
 
-fn work_of(told: &Told, work: NameId) -> String {
+fn work_of(told: &WorstWakeup, work: NameId) -> String {
     match told.label(Culprit::Function(work)).name {
         name if name.is_empty() => name,
         name => format!(" while it works on {name}"),
     }
 }
 
-fn task(told: &Told, task: TaskId) -> String {
+fn task(told: &WorstWakeup, task: TaskId) -> String {
     who(told, Culprit::Task(task))
 }
 
-fn who(told: &Told, culprit: Culprit) -> String {
+fn who(told: &WorstWakeup, culprit: Culprit) -> String {
     let name = name(told, culprit);
     match culprit {
         Culprit::Irq(_) => format!("the interrupt {name}"),
@@ -410,7 +422,7 @@ fn who(told: &Told, culprit: Culprit) -> String {
     }
 }
 
-fn name(told: &Told, culprit: Culprit) -> String {
+fn name(told: &WorstWakeup, culprit: Culprit) -> String {
     match (told.label(culprit).name, culprit) {
         (name, Culprit::Task(task)) if name.is_empty() => format!("thread {task}"),
         (name, _) if name.is_empty() => "somebody".to_owned(),
@@ -419,7 +431,7 @@ fn name(told: &Told, culprit: Culprit) -> String {
 }
 
 /// Culprits, most first, each with its time where they are several.
-fn names(told: &Told, parts: &[(Culprit, u64)]) -> String {
+fn names(told: &WorstWakeup, parts: &[(Culprit, u64)]) -> String {
     if let [(culprit, _)] = parts {
         return name(told, *culprit);
     }

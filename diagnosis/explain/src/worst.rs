@@ -1,11 +1,11 @@
 //! The worst wakeups, kept whole: names and what every CPU did are copied while they are known.
 
-use crate::findings::{Label, Lane, LaneSpan, Told};
-use crate::label::Labels;
+use crate::findings::{Lane, LaneSpan, WorstWakeup};
+use crate::label::{Label, Labels};
 use crate::pattern::Patterns;
-use crate::piece::Activity;
 use crate::step::{Step, Teller};
 use rustc_hash::FxHashMap;
+use tardy_followers::Activity;
 use tardy_model::{CpuId, Culprit, Wakeup};
 
 /// Spans copied per CPU and wakeup at most; of more, the last ones.
@@ -18,28 +18,29 @@ const BEFORE: f64 = 0.15;
 pub(crate) struct Worst {
     max: usize,
     /// Not sorted; at most `max`.
-    told: Vec<Told>,
+    told: Vec<WorstWakeup>,
+    /// The lateness of the least of them.
+    least_ns: u64,
 }
 
 impl Worst {
     pub(crate) fn new(max: usize) -> Self {
-        Self { max, told: Vec::new() }
+        Self { max, told: Vec::new(), least_ns: 0 }
     }
 
-    /// Keeps the wakeup if it is one of the worst so far.
-    pub(crate) fn offer(&mut self, teller: &Teller<'_>, patterns: Patterns, labels: &Labels) {
-        let wakeup = teller.wakeup;
-        if self.max == 0 {
-            return;
-        }
+    /// Whether the wakeup is one of the worst so far.
+    pub(crate) fn wants(&self, wakeup: &Wakeup) -> bool {
+        self.told.len() < self.max || self.max > 0 && wakeup.lateness_ns > self.least_ns
+    }
+
+    /// Keeps it, in the place of the least of those that are kept.
+    pub(crate) fn keep(&mut self, teller: &Teller<'_>, patterns: Patterns, labels: &Labels) {
         if self.told.len() == self.max {
-            let (at, least_ns) = self.least();
-            if wakeup.lateness_ns <= least_ns {
-                return;
-            }
+            let at = self.least();
             self.told.swap_remove(at);
         }
-        self.told.push(Told { patterns, ..tell(teller, labels) });
+        self.told.push(WorstWakeup { patterns, ..tell(teller, labels) });
+        self.least_ns = self.told[self.least()].wakeup.lateness_ns;
     }
 
     /// A wakeup is final: whether a loss touched it may have become known since it was offered.
@@ -56,24 +57,20 @@ impl Worst {
     }
 
     /// The latest first.
-    pub(crate) fn into_told(mut self) -> Vec<Told> {
+    pub(crate) fn into_kept(mut self) -> Vec<WorstWakeup> {
         self.told.sort_by_key(|told| {
             (std::cmp::Reverse(told.wakeup.lateness_ns), told.wakeup.expiry_ns)
         });
         self.told
     }
 
-    fn least(&self) -> (usize, u64) {
-        self.told
-            .iter()
-            .enumerate()
-            .map(|(at, told)| (at, told.wakeup.lateness_ns))
-            .min_by_key(|(_, ns)| *ns)
-            .unwrap_or((0, 0))
+    fn least(&self) -> usize {
+        let lateness = |at: &usize| self.told[*at].wakeup.lateness_ns;
+        (0..self.told.len()).min_by_key(lateness).unwrap_or(0)
     }
 }
 
-fn tell(teller: &Teller<'_>, labels: &Labels) -> Told {
+fn tell(teller: &Teller<'_>, labels: &Labels) -> WorstWakeup {
     let (wakeup, cpus) = (teller.wakeup, teller.cpus);
     let before_ns = (wakeup.lateness_ns as f64 * BEFORE) as u64;
     let from_ns = wakeup.expiry_ns.saturating_sub(before_ns);
@@ -108,7 +105,7 @@ fn tell(teller: &Teller<'_>, labels: &Labels) -> Told {
     }
     let steps = teller.steps();
     let people = wakeup.people().chain(steps.iter().flat_map(Step::people));
-    Told {
+    WorstWakeup {
         victim: labels.label(Culprit::Task(wakeup.task)),
         labels: people.map(|culprit| (culprit, labels.label(culprit))).collect(),
         steps,

@@ -79,7 +79,9 @@ macro_rules! stories {
 }
 
 stories! {
-    a_second_boost_within_one_lock_call: trace::DOUBLE_BOOST => "high lock 141000: | kernel 37000: own_kernel_work 37000 high, \
+    a_second_boost_within_one_lock_call: trace::DOUBLE_BOOST => "high task 6000: <- low at 295000\n\
+          high task 4000: <- low at 352000\n\
+          high lock 141000: | kernel 37000: own_kernel_work 37000 high, \
           | blocked S on futex 11524 of low 35000: lock 2000 trace-cmd, lock 27000 low, not_preemptible 6000 busy, \
           | kernel 36000: own_kernel_work 36000 high, \
           | blocked D on kernel of low 19000: lock 3000 trace-cmd, lock 12000 low, not_preemptible 4000 busy, \
@@ -108,8 +110,9 @@ stories! {
         125 1 0 switch R 12 40
         130 1 12 return
     " => "high new 3: <- low at 2\n\
+          high task 5: <- low at 120\n\
           high lock 30: | kernel 10: own_kernel_work 10 high, \
-          | blocked S on futex 4096 of low 15: lock 10 low, wrong_cpu 5 CPU 1, \
+          | blocked S on futex 4096 of low 15: lock 10 low, idle_exit 5 idle loop, \
           | kernel 5: own_kernel_work 5 high, @101 boosts low 120>40 <- low at 120";
 
     // 12 waits for 11, which waits for 10; 10 is kept from its CPU by 8.
@@ -130,11 +133,12 @@ stories! {
         150 0 10 waking 11 on 1 prio 40
         155 1 0 switch R 11 40
         160 1 11 waking 12 on 1 prio 40
-        163 1 11 switch R 12 40
+        163 1 11 switch R 12 40 40
         170 1 12 return
-    " => "high lock 70: | kernel 10: own_kernel_work 10 high, \
+    " => "high task 3: <- middle at 160 <- low at 150\n\
+          high lock 70: | kernel 10: own_kernel_work 10 high, \
           | blocked S on futex 4096 of middle 53: lock 20 hog, lock 20 low, lock 10 middle, \
-          higher_priority 3 middle, | kernel 7: own_kernel_work 7 high, \
+          cpu_contention 3 middle, | kernel 7: own_kernel_work 7 high, \
           @101 boosts middle 110>40 @102 boosts low 110>40 while hog runs <- middle at 160 <- low at 150";
 
     // The same, but the middle one comes to wait only after the first does.
@@ -152,11 +156,12 @@ stories! {
         140 1 10 waking 11 on 0 prio 40
         145 0 0 switch R 11 40
         150 0 11 waking 12 on 1 prio 40
-        152 1 10 switch R 12 40
+        152 1 10 switch R 12 40 40
         160 1 12 return
-    " => "high lock 60: | kernel 10: own_kernel_work 10 high, \
+    " => "high task 2: <- middle at 150 <- low at 140\n\
+          high lock 60: | kernel 10: own_kernel_work 10 high, \
           | blocked S on futex 4096 of middle 42: lock 11 middle, lock 19 low, lock 10 middle, \
-          higher_priority 2 low, | kernel 8: own_kernel_work 8 high, \
+          cpu_contention 2 low, | kernel 8: own_kernel_work 8 high, \
           @101 boosts middle 120>40 @120 boosts low 120>40 <- middle at 150 <- low at 140";
 
     // No inheritance: the holder is who ends the wait, and somebody of lower priority than the waiter ran instead.
@@ -174,8 +179,10 @@ stories! {
         145 0 11 waking 12 on 1 prio 40
         150 1 0 switch R 12 40
         155 1 12 return
-    " => "high lock 145: | kernel 2: own_kernel_work 2 high, \
-          | blocked S on futex 4096 of low 138: lock 8 low, lock 100 medium, lock 25 low, wrong_cpu 5 CPU 1, \
+    " => "high task 5: <- low at 145\n\
+          high lock 145: | kernel 2: own_kernel_work 2 high, \
+          | blocked S on futex 4096 of low 138: lock 8 low, lock 100 medium, lock 25 low, \
+          idle_exit 5 idle loop, \
           | kernel 5: own_kernel_work 5 high, <- low at 145";
 
     // Waiting for a condition is nobody's fault; waiting for its lock is.
@@ -192,7 +199,8 @@ stories! {
         945 0 11 waking 12 on 1 prio 40
         950 1 0 switch R 12 40
         955 1 12 return
-    " => "high lock 55: | blocked S on futex 4096 of low 50: lock 45 low, wrong_cpu 5 CPU 1, \
+    " => "high task 5: <- low at 945\n\
+          high lock 55: | blocked S on futex 4096 of low 50: lock 45 low, idle_exit 5 idle loop, \
           | kernel 5: own_kernel_work 5 high, <- low at 945";
 
     a_timer_wakes_a_kworker_that_wakes_the_victim: "
@@ -215,7 +223,7 @@ stories! {
     " => "reader task 5: <- kworker/0:1 at 20 for flush_to_ldisc <- delayed_work_timer_fn at 4";
 
     a_page_that_was_not_there: "
-        task 7 cyclic syscalls
+        task 7 cyclic marks
         timer 1 hrtimer_wakeup owner 7
            1 0 7 switch S 0 120
         1000 0 0 irq+ local_timer
@@ -230,7 +238,7 @@ stories! {
         1101 0 0 waking 7 on 0 prio 19
         1102 0 0 irq- 26
         1105 0 0 switch R 7 19
-        1107 0 7 return
+        1107 0 7 mark 1000
     " => "cyclic timer 107: | kernel 10: own_kernel_work 4 cyclic, page_fault 6 cyclic, \
           | blocked D on page of the idle task 95: page_fault 91 , interrupts 1  (irq 26), idle_exit 3 idle loop, \
           | kernel 2: own_kernel_work 2 cyclic,";

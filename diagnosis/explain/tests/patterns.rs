@@ -28,7 +28,7 @@ fn words(trace: &str) -> String {
 fn double_boost() {
     assert_eq!(
         words(DOUBLE_BOOST),
-        "55000 ns: 1 of 1 wakeups: the owner of a PI lock was put back to its own priority before it \
+        "55000 ns: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority before it \
          had finished its unlock, so high got the user's lock, ran into one inside the kernel that the \
          owner still held, and boosted it a second time; that cost 55.0 µs of 141 µs in the worst lock \
          call. It is the kernel's doing, not the program's: use a kernel that wakes before it deboosts, \
@@ -104,7 +104,7 @@ fn inversion() {
     ";
     assert_eq!(
         words(trace),
-        "100 ns: medium ran while high waited for a lock whose holder could not run: 69 % of \
+        "100 ns: medium ran while high waited for a lock whose holder could not run: 67 % of \
          all lateness, 0.10 µs of 0.14 µs in the worst call. Make it a mutex with PTHREAD_PRIO_INHERIT, \
          or hold it only where nobody of lower priority than the waiters can interrupt."
     );
@@ -194,10 +194,9 @@ const THROTTLED: &str = "
 fn rt_throttling() {
     assert_eq!(
         words(THROTTLED),
-        "39999996 ns: In 1 of 1 wakeups a CPU chose others although a real-time thread waited on it, \
-         100 % of all lateness and up to 40.0 ms at once, when cyclic (real-time priority 80) had to let \
-         make and cc1 run: the real-time tasks of that CPU had used up what they are allowed, 950 of \
-         every 1000 ms unless set otherwise. Find the real-time task that hardly ever sleeps and make \
+        "39999998 ns: In 1 of 1 wakeups a CPU chose others although a real-time thread waited on it, \
+         100 % of all lateness and up to 40.0 ms at once, when cyclic (real-time priority 80) had to wait: \
+         the real-time tasks of that CPU had used up what they are allowed, 950 of every 1000 ms unless set otherwise. Find the real-time task that hardly ever sleeps and make \
          it; where that is meant, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since Linux 6.12, 0 \
          to the file runtime of each CPU's fair_server in /sys/kernel/debug/sched)."
     );
@@ -284,7 +283,7 @@ fn jiffy_timers() {
         "kthread timer 1000+3999100: coarse_clock 3999000 process_timeout, irq_delay 10 thread 20, \
          interrupts 10 local_timer, stacked_timers 10 tick_nohz_handler, softirq_wait 10 tick_nohz_handler, \
          softirq_wait 10 local_timer, softirq_work 10 TIMER, callback 20 process_timeout, \
-         interrupts 10 TIMER, higher_priority 10 thread 20"
+         interrupts 10 TIMER, cpu_contention 10 thread 20"
     );
     // Its tick is the one after its expiry: that is as good as a tick can be, and the tick was late.
     let late_tick = WHEEL.replace("soft 4000000", "soft 1000");

@@ -61,7 +61,7 @@ stories! {
         3006 0 20 switch R 7 120
     " => "sleeper timer 1000+2006: slack 2000 timer slack 50 µs, interrupts 1 local_timer, \
           callback 2 sleeper (hrtimer_wakeup), interrupts 1 local_timer, \
-          higher_priority 2 thread 20";
+          cpu_contention 2 thread 20";
 
     stacked_timers_with_every_owner: "
         task 7 cyclic marks
@@ -143,11 +143,12 @@ stories! {
         1112 0 15 waking 7 on 0 prio 120
         1113 0 15 expire- 1
         1114 0 15 softirq- 8
-        1116 0 15 switch S 7 120
+        1116 0 15 switch S 7 120 98
     " => "sleeper timer 1000+116: interrupts 1 local_timer, softirq_wait 1 local_timer, \
-          softirq_wait 100 busy, softirq_wait 1 ktimers/0, softirq_work 1 HRTIMER, \
-          softirq_work 6 thread 21 (hrtimer_wakeup), callback 3 sleeper (hrtimer_wakeup), \
-          interrupts 1 HRTIMER, higher_priority 2 ktimers/0";
+          softirq_wait 100 busy, softirq_wait 1 ktimers/0, \
+          softirq_work 1 ktimers/0 (HRTIMER), softirq_work 6 thread 21 (hrtimer_wakeup), \
+          callback 3 sleeper (hrtimer_wakeup), higher_priority 1 ktimers/0 (HRTIMER), \
+          higher_priority 2 ktimers/0";
 
     a_softirq_thread_that_is_preempted: "
         task 7 sleeper watched
@@ -157,16 +158,17 @@ stories! {
            1 0 7 switch S 15 98
         1000 0 15 raise 8
         1001 0 15 softirq+ 8
-        1003 0 15 switch R 20 50
-        1053 0 20 switch S 15 98
+        1003 0 15 switch R 20 50 98
+        1053 0 20 switch S 15 98 50
         1055 0 15 expire+ 1 soft 1000 slack 0
         1056 0 15 waking 7 on 0 prio 120
         1057 0 15 expire- 1
         1058 0 15 softirq- 8
-        1059 0 15 switch S 7 120
-    " => "sleeper timer 1000+59: softirq_wait 1 ktimers/0, softirq_work 2 HRTIMER, \
-          softirq_work 50 busy, softirq_work 2 HRTIMER, callback 2 sleeper (hrtimer_wakeup), \
-          interrupts 1 HRTIMER, higher_priority 1 ktimers/0";
+        1059 0 15 switch S 7 120 98
+    " => "sleeper timer 1000+59: softirq_wait 1 ktimers/0, \
+          softirq_work 2 ktimers/0 (HRTIMER), softirq_work 50 busy, softirq_work 2 ktimers/0 (HRTIMER), \
+          callback 2 sleeper (hrtimer_wakeup), higher_priority 1 ktimers/0 (HRTIMER), \
+          higher_priority 1 ktimers/0";
 
     a_jiffy_timer: "
         task 7 kworker watched
@@ -183,7 +185,7 @@ stories! {
         1010 0 20 switch R 7 120
     " => "kworker timer 1000+10: interrupts 1 local_timer, softirq_wait 2 local_timer, \
           softirq_work 2 TIMER, callback 2 process_timeout, interrupts 1 TIMER, \
-          higher_priority 2 thread 20";
+          cpu_contention 2 thread 20";
 
     a_spinner_above: "
         task 7 cyclic marks
@@ -197,7 +199,7 @@ stories! {
         1001 0 20 irq- local_timer
         1100 0 20 irq+ 26
         1120 0 20 irq- 26
-        1301 0 20 switch S 7 19
+        1301 0 20 switch S 7 19 9
         1302 0 7 mark 1000
     " => "cyclic timer 1000+302 to user: callback 1 cyclic (hrtimer_wakeup), \
           higher_priority 99 spinner, interrupts 20  (irq 26), higher_priority 181 spinner, \
@@ -213,10 +215,10 @@ stories! {
         1000 0 20 expire- 1
         1000 0 20 irq- local_timer
         1010 1 30 boost 20 120 9
-        1030 0 20 switch S 7 19
+        1030 0 20 switch S 7 19 9
     " => "cyclic timer 1000+30: not_preemptible 10 thread 20, higher_priority 20 thread 20";
 
-    // A control group has used up its bandwidth: nothing runs, although the thread could.
+    // Nothing runs, although the thread could, and no timer of a bandwidth tells why.
     nothing_is_chosen_although_a_thread_waits: "
         task 7 worker watched
         task 20 sibling
@@ -228,8 +230,7 @@ stories! {
        50000010 0 0 irq- local_timer
        50000020 0 0 awake
        50001000 0 0 switch R 7 120
-    " => "worker task 1000+50000000: higher_priority 1000 sibling, throttled 500 idle loop, \
-          throttled 49997500 state 1, interrupts 10 local_timer, throttled 990 state 1";
+    " => "worker task 1000+50000000: cpu_contention 1000 sibling, forced_idle 49999000";
 
     // The waker's CPU is another, and nothing says that this one had heard of it before it switched.
     a_switch_before_the_cpu_knew: "
@@ -253,8 +254,8 @@ stories! {
         2000000 0 30 switch R 21 120 19
         9000000 0 21 switch R 30 19
        10000000 0 30 switch S 7 19 19
-    " => "cyclic task 1000000+9000000: higher_priority 1000000 peer, throttled 7000000 thread 21, \
-          higher_priority 1000000 peer";
+    " => "cyclic task 1000000+9000000: cpu_contention 1000000 peer, \
+          throttled 7000000 real-time bandwidth, cpu_contention 1000000 peer";
 
     woken_for_another_cpu: "
         task 7 cyclic marks
@@ -274,7 +275,7 @@ stories! {
         1025 1 0 switch R 7 120
         1027 1 7 mark 1000
     " => "cyclic timer 1000+27 to user: callback 3 cyclic (hrtimer_wakeup), \
-          wrong_cpu 17 CPU 1, interrupts 1 reschedule, wrong_cpu 4 CPU 1, \
+          idle_exit 17 state 2, interrupts 1 reschedule, idle_exit 4 state 2, \
           own_kernel_work 2 cyclic";
 
     moved_while_it_waited: "
@@ -284,7 +285,7 @@ stories! {
         1000 0 21 waking 7 on 0 prio 120
         1050 1 31 migrate 7 0 1
         1070 1 31 switch R 7 120
-    " => "worker task 1000+70: higher_priority 50 thread 21, higher_priority 20 thread 31";
+    " => "worker task 1000+70: cpu_contention 50 thread 21, cpu_contention 20 thread 31";
 
     preempted_before_it_is_back: "
         task 7 cyclic marks
@@ -297,13 +298,13 @@ stories! {
         1000 0 0 irq- local_timer
         1000 0 0 switch R 7 19
         1003 0 7 switch R 20 9
-        1053 0 20 switch S 7 19
+        1053 0 20 switch S 7 19 9
         1055 0 7 mark 1000
     " => "cyclic timer 1000+55 to user: own_kernel_work 3 cyclic, higher_priority 50 thread 20, \
           own_kernel_work 2 cyclic";
 
     blocked_again_before_it_is_back: "
-        task 7 cyclic syscalls
+        task 7 cyclic marks
         task 20 holder
         timer 1 hrtimer_wakeup owner 7
            1 0 7 switch S 0 120
@@ -317,9 +318,9 @@ stories! {
         1010 0 7 switch D 0 120
         1040 1 20 waking 7 on 0 prio 19
         1045 0 0 switch R 7 19
-        1050 0 7 return
+        1050 0 7 mark 1000
     " => "cyclic timer 1000+50 to user: own_kernel_work 10 cyclic, lock 30 holder, \
-          wrong_cpu 5 CPU 0, own_kernel_work 5 cyclic";
+          idle_exit 5 idle loop, own_kernel_work 5 cyclic";
 
     woken_before_it_slept: "
         task 7 cyclic marks
@@ -380,16 +381,16 @@ stories! {
          210 0 7 switch S 20 120
          300 0 20 waking 7 on 0 prio 120
          307 0 20 switch S 7 120
-    " => "worker irq 101+3: interrupts 1  (irq 26), higher_priority 2 thread 20\n\
-          worker softirq 201+3: interrupts 2 NET_RX, higher_priority 1 thread 20\n\
-          worker task 300+7: higher_priority 7 thread 20";
+    " => "worker irq 101+3: interrupts 1  (irq 26), cpu_contention 2 thread 20\n\
+          worker softirq 201+3: interrupts 2 NET_RX, cpu_contention 1 thread 20\n\
+          worker task 300+7: cpu_contention 7 thread 20";
 
     a_new_task_waits_for_its_first_run: "
            1 0 30 switch S 20 120
         task 7 child watched
          100 0 20 new 7 on 0 prio 120
          130 0 20 switch S 7 120
-    " => "child new 100+30: higher_priority 30 thread 20";
+    " => "child new 100+30: cpu_contention 30 thread 20";
 
     woken_while_it_runs_is_no_wait: "
         task 7 worker watched
@@ -398,7 +399,7 @@ stories! {
          200 0 7 switch S 20 120
          300 0 20 waking 7 on 0 prio 120
          310 0 20 switch S 7 120
-    " => "worker task 300+10: higher_priority 10 thread 20";
+    " => "worker task 300+10: cpu_contention 10 thread 20";
 
     events_lost_before_the_switch: "
         task 7 cyclic marks
@@ -415,7 +416,7 @@ stories! {
     a_loss_on_another_cpu_that_is_told_of_later: "
         task 7 cyclic marks
         timer 1 hrtimer_wakeup owner 7
-           1 0 7 switch S 7 19
+           1 0 20 switch S 7 19
         1000 0 7 irq+ local_timer
         1000 0 7 expire+ 1 soft 1000 slack 0
         1002 0 7 waking 7 on 0 prio 19
@@ -510,8 +511,8 @@ stories! {
          130 0 7 switch S 20 120
          200 0 20 waking 7 on 0 prio 120
          220 0 20 switch S 7 120
-    " => "cyclic task 100+10: higher_priority 10 first\n\
-          cyclic task 200+20: higher_priority 20 second";
+    " => "cyclic task 100+10: cpu_contention 10 first\n\
+          cyclic task 200+20: cpu_contention 20 second";
 }
 
 /// Whatever comes: no panic, every wakeup balanced, and the causes sum to all lateness.

@@ -325,7 +325,7 @@ fn a_process_is_the_sum_of_its_threads() {
         .collect();
     assert_eq!(told, [("leader".to_owned(), 2, 2), ("other".to_owned(), 1, 1)]);
     assert_eq!(processes[0].counts.slacks.range_ns(), Some((0, 50)));
-    assert_eq!((table.span_ns(), table.events()), (12, 9));
+    assert_eq!((table.span_ns(), table.events()), (12, 10));
 }
 
 #[test]

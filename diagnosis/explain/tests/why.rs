@@ -46,7 +46,7 @@ stories! {
         +127000 1 sched_switch: high runs on CPU 1 in place of busy, 4.00 µs after it was woken.
         +141000 1 sys_exit: high is back in user space, 141 µs after it asked.
         +141000 1 sum: 141 µs together: 87.0 µs own_kernel_work by high, 39.0 µs lock by low, 10.0 µs not_preemptible by busy and 5.00 µs lock by trace-cmd.
-        +141000 1 pattern: the owner of a PI lock had to be boosted twice: 1 of 1 wakeups: the owner of a PI lock was put back to its own priority before it had finished its unlock, so high got the user's lock, ran into one inside the kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141 µs in the worst lock call. It is the kernel's doing, not the program's: use a kernel that wakes before it deboosts, or keep the owner from being preempted in its unlock (a CPU of its own, or a real-time priority).
+        +141000 1 pattern: the owner of a PI lock had to be boosted twice: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority before it had finished its unlock, so high got the user's lock, ran into one inside the kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141 µs in the worst lock call. It is the kernel's doing, not the program's: use a kernel that wakes before it deboosts, or keep the owner from being preempted in its unlock (a CPU of its own, or a real-time priority).
     ";
 
     timers_stacked_in_one_interrupt: "
@@ -106,9 +106,9 @@ stories! {
     " => "
         -16 - sched_waking: delayed_work_timer_fn wakes kworker/0:1.
         +0 0 sched_waking: kworker/0:1 wakes reader while it works on flush_to_ldisc.
-        +0 0 sched_switch: kworker/0:1 may run first, and has the CPU for 5 ns.
+        +0 0 sched_switch: kworker/0:1 has the CPU for 5 ns: it is shared.
         +5 0 sched_switch: reader runs on CPU 0 in place of kworker/0:1, 5 ns after it was woken.
-        +5 0 sum: 5 ns together: 5 ns higher_priority by kworker/0:1.
+        +5 0 sum: 5 ns together: 5 ns cpu_contention by kworker/0:1.
     ";
 
     a_plain_cyclic_wakeup: "
@@ -142,7 +142,7 @@ stories! {
     ";
 
     a_softirq_a_migration_a_preemption_and_a_page: "
-        task 7 sleeper syscalls
+        task 7 sleeper marks
         task 20 busy
         task 15 ktimers/0 kernel
         timer 1 hrtimer_wakeup owner 7
@@ -168,7 +168,7 @@ stories! {
         1402 1 0 irq- 26
         1405 1 0 switch R 7 120
         1406 1 7 signal 34
-        1407 1 7 return
+        1407 1 7 mark 1000
     " => "
         +0 0 expiry: sleeper asked to be woken now.
         +0 0 local_timer_entry: the interrupt local_timer begins, on time.
@@ -177,18 +177,18 @@ stories! {
         +103 0 softirq_entry: the softirq HRTIMER begins.
         +111 0 hrtimer_expire_entry: the callback of sleeper's timer (hrtimer_wakeup) begins.
         +112 0 sched_waking: the callback makes sleeper runnable.
-        +114 0 sched_switch: busy 50 ns and ktimers/0 36 ns may run first, and have the CPU for 86 ns.
+        +113 0 sched_switch: busy 50 ns, ktimers/0 36 ns and ktimers/0 (HRTIMER) 1 ns have a higher priority, and the CPU for 87 ns.
         +150 1 sched_migrate_task: sleeper is moved to CPU 1.
         +200 1 sched_switch: sleeper runs on CPU 1 in place of busy, 88 ns after it was woken.
         +210 1 sched_switch: busy takes CPU 1 from sleeper, which is not back yet.
-        +210 1 sched_switch: busy may run first, and has the CPU for 90 ns.
+        +210 1 sched_switch: busy has a higher priority, and the CPU for 90 ns.
         +300 1 sched_switch: sleeper runs on CPU 1 in place of busy, 90 ns after it lost the CPU.
         +310 1 page_fault_user: sleeper touches memory that is not there.
         +320 1 sched_switch: sleeper waits (D) for the page; CPU 1 has nothing else to do.
         +401 1 sched_waking: an interrupt wakes sleeper.
         +405 1 sched_switch: sleeper runs on CPU 1, 4 ns after it was woken.
         +406 1 signal_deliver: sleeper is about to handle signal 34 before it is back.
-        +407 1 sys_exit: sleeper is back in user space, 407 ns after the expiry.
+        +407 1 mark: sleeper is back in user space, 407 ns after the expiry.
         +407 1 sum: 407 ns together: 140 ns higher_priority by busy, 100 ns softirq_wait by busy, 81 ns page_fault, 36 ns higher_priority by ktimers/0, 22 ns own_kernel_work by sleeper and 28 ns of 9 others.
     ";
 }

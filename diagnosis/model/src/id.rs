@@ -6,6 +6,11 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuId(pub u16);
 
+impl CpuId {
+    /// No event tells which.
+    pub const UNKNOWN: Self = Self(u16::MAX);
+}
+
 /// A thread, by the kernel's thread id (`pid` in traces). 0 is the idle task of whichever CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub u32);

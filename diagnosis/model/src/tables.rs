@@ -61,6 +61,11 @@ impl Tables {
         }
     }
 
+    /// Whether the most timers or the most names are defined: what came later is not among them.
+    pub fn is_full(&self) -> bool {
+        self.names.len().max(self.timers.len()) >= Self::ENTRIES_MAX as usize
+    }
+
     /// A name; the empty one where it is not known.
     pub fn name(&self, id: NameId) -> &str {
         self.names.get(id.0 as usize).map_or("", String::as_str)

@@ -1,6 +1,6 @@
 //! What the explanation yields: a wakeup, its lateness cut into segments, each with one cause.
 
-use crate::event::{Irq, TaskState};
+use crate::event::{Irq, TaskState, Vector};
 use crate::{CpuId, NameId, Prio, TaskId, TimerId};
 
 /// A class of cause, by its name in reports and JSON. Causes are registered where they are found
@@ -20,12 +20,20 @@ pub enum Culprit {
     Nobody,
     /// A thread.
     Task(TaskId),
+    /// A thread, or an interrupt or softirq that ran in it unseen.
+    TaskOrInterrupt(TaskId),
     /// A timer: its function, and the thread that armed it (0 where the kernel itself did).
     Timer(TimerId, TaskId),
     /// An interrupt.
     Irq(Irq),
-    /// A softirq vector.
+    /// An interrupt that another CPU sent: by which task, and for which function.
+    Ipi(Vector, TaskId, NameId),
+    /// A non-maskable interrupt, by its handler's function.
+    Nmi(NameId),
+    /// A softirq vector, at the end of an interrupt or where a task had softirqs disabled.
     Softirq(u32),
+    /// A softirq vector in the thread that runs it.
+    SoftirqIn(u32, TaskId),
     /// An idle state of the CPU.
     IdleState(u32),
     /// An idle state in which the CPU is awake and polls.
@@ -43,6 +51,15 @@ pub enum Culprit {
 pub enum Setting {
     /// The thread's timer slack (`PR_SET_TIMERSLACK`), in nanoseconds.
     TimerSlack(u32),
+    /// The slack that select, poll and epoll give their timeouts: 0.1 % of the timeout, 0.5 % for who is
+    /// nice, at most 100 ms (`select_estimate_accuracy` in `fs/select.c`). No setting changes it.
+    PollSlack,
+    /// The CPU bandwidth of a control group, by the thread that waited for it.
+    CfsBandwidth(TaskId),
+    /// The budget of a `SCHED_DEADLINE` thread.
+    DeadlineBudget(TaskId),
+    /// The bandwidth of all real-time tasks of a CPU.
+    RtBandwidth,
 }
 
 /// What made a thread runnable.
@@ -60,6 +77,8 @@ pub enum WakeupKind {
     New,
     /// A call that waited for a lock, from its entry to its return; see [`Wakeup::lock`].
     Lock,
+    /// It lost the CPU in the middle of a run; the latency counts from then.
+    Preempted,
     /// The thread's own mark tells of a wakeup whose events are missing.
     MarkOnly,
 }
@@ -74,6 +93,7 @@ impl WakeupKind {
             Self::Softirq => "softirq",
             Self::New => "new",
             Self::Lock => "lock",
+            Self::Preempted => "preempted",
             Self::MarkOnly => "mark_only",
         }
     }
@@ -226,7 +246,41 @@ pub struct Wakeup {
     pub chain: Vec<Link>,
 }
 
+impl Default for Wakeup {
+    /// One about which nothing is known.
+    fn default() -> Self {
+        Self {
+            task: TaskId::IDLE,
+            cpu: CpuId::default(),
+            prio: Prio::default(),
+            kind: WakeupKind::MarkOnly,
+            timer: TimerId::UNKNOWN,
+            expiry_ns: 0,
+            lateness_ns: 0,
+            to_user: false,
+            touched_by_loss: false,
+            segments: Vec::new(),
+            stretches: Vec::new(),
+            boosts: Vec::new(),
+            lock: None,
+            chain: Vec::new(),
+        }
+    }
+}
+
 impl Wakeup {
+    /// Becomes one of which only the thread and the CPU are known, and keeps its memory.
+    pub fn clear(&mut self, task: TaskId, cpu: CpuId) {
+        (self.task, self.cpu, self.prio) = (task, cpu, Prio::default());
+        (self.kind, self.timer, self.lock) = (WakeupKind::MarkOnly, TimerId::UNKNOWN, None);
+        (self.expiry_ns, self.lateness_ns) = (0, 0);
+        (self.to_user, self.touched_by_loss) = (false, false);
+        self.segments.clear();
+        self.stretches.clear();
+        self.boosts.clear();
+        self.chain.clear();
+    }
+
     /// Everybody who has a part in it, some of them more than once.
     pub fn people(&self) -> impl Iterator<Item = Culprit> {
         let segments = self.segments.iter().map(|segment| segment.culprit);

@@ -5,7 +5,7 @@ use crate::shares::apportion;
 use std::collections::BTreeMap;
 use tardy_explain::{
     CauseFinding, CulpritFinding, Explainer, Explanation, Found, GapFinding, Instance, Label, Lane,
-    LaneSpan, Options, PatternFinding, Patterns, Told, VictimFinding, WorstGroup,
+    LaneSpan, Options, PatternFinding, Patterns, VictimFinding, WorstGroup, WorstWakeup,
 };
 use tardy_lab::cyclic::OwnCost;
 use tardy_lab::{Measurement, Policy, ThreadMeasurement, ThreadUsage};
@@ -211,6 +211,7 @@ pub(crate) fn explanation() -> Explanation {
         worst_group: WorstGroup { wakeups: 101, from_ns: 61_215, ns: worst_ns },
         patterns: vec![stacking()],
         worst: vec![stacked(), preempted(), touched(), boosted().worst.remove(0)],
+        ..Explanation::default()
     }
 }
 
@@ -327,7 +328,7 @@ fn label(kind: &'static str, name: &str, pid: Option<u32>) -> Label {
 /// Cause, culprit, its name, nanoseconds.
 type Part = (&'static str, Culprit, Label, u64);
 
-fn told(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> Told {
+fn told(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> WorstWakeup {
     let cpu = CpuId(number as u16);
     let expiry_ns = START_NS + at_ns;
     let victim = victim(number);
@@ -373,7 +374,7 @@ fn told(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> Tol
     assert!(wakeup.is_balanced());
     let mut lanes = vec![lane, other];
     lanes.sort_by_key(|lane| lane.cpu);
-    Told { wakeup, victim, patterns: Patterns::default(), steps: Vec::new(), labels, lanes }
+    WorstWakeup { wakeup, victim, patterns: Patterns::default(), steps: Vec::new(), labels, lanes }
 }
 
 fn span(start_ns: u64, end_ns: u64, label: Label) -> LaneSpan {
@@ -404,7 +405,7 @@ fn task(cause: &'static str, pid: u32, name: &str, ns: u64) -> Part {
     (cause, Culprit::Task(TaskId(pid)), label("task", name, Some(pid)), ns)
 }
 
-fn stacked() -> Told {
+fn stacked() -> WorstWakeup {
     let mut parts = vec![idle(31_207), late_irq(2_100)];
     parts.extend((0..40).map(|number| storm(number % 20, 8_500 + u64::from(number) * 20)));
     parts.push(callback(5_400));
@@ -413,7 +414,7 @@ fn stacked() -> Told {
     told(1, 3_214_567_000, parts, false)
 }
 
-fn preempted() -> Told {
+fn preempted() -> WorstWakeup {
     let parts = vec![
         late_irq(1_310),
         callback(2_000),
@@ -431,7 +432,7 @@ fn preempted() -> Told {
     told(0, 7_000_120_000, parts, false)
 }
 
-fn touched() -> Told {
+fn touched() -> WorstWakeup {
     let parts = vec![
         idle(50_044),
         late_irq(10_000),

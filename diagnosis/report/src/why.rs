@@ -5,7 +5,7 @@ use crate::section::headline;
 use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
 use crate::units::duration;
 use std::io::{self, Write};
-use tardy_explain::{Explanation, Sentence, Told, why};
+use tardy_explain::{Explanation, Sentence, WorstWakeup, why};
 
 /// Tells one of the explanation's worst wakeups in order: a sentence for each thing that happened, with
 /// its time in seconds, as an offset from the expiry, its CPU where that is known, and the event that
@@ -15,7 +15,7 @@ use tardy_explain::{Explanation, Sentence, Told, why};
 /// Where `out` cannot be written.
 pub fn why_text(
     explanation: &Explanation,
-    told: &Told,
+    told: &WorstWakeup,
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -35,7 +35,7 @@ pub fn why_text(
 }
 
 /// `12165.412248000 (+19.0 µs) CPU 1 sched_pi_setprio:`; what is told of the whole has no time.
-fn stamp(told: &Told, sentence: &Sentence) -> String {
+fn stamp(told: &WorstWakeup, sentence: &Sentence) -> String {
     if is_of_the_whole(sentence) {
         return format!("{}:", sentence.event);
     }
@@ -51,7 +51,7 @@ pub(crate) fn is_of_the_whole(sentence: &Sentence) -> bool {
 }
 
 /// "+19.0 µs" after the expiry, or "-1.00 ms" before it.
-pub(crate) fn offset(told: &Told, time_ns: u64) -> String {
+pub(crate) fn offset(told: &WorstWakeup, time_ns: u64) -> String {
     match time_ns.checked_sub(told.wakeup.expiry_ns) {
         Some(after_ns) => format!("+{}", duration(after_ns)),
         None => format!("-{}", duration(told.wakeup.expiry_ns - time_ns)),

@@ -17,8 +17,12 @@ impl Rule for ArmedLate {
         "the thread armed its timer after the time it asked for"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Unarmed]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        (piece.phase == Phase::Unarmed).then_some(Culprit::Task(piece.case.task))
+        Some(Culprit::Task(piece.case.task))
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {

@@ -1,8 +1,9 @@
 //! The victim's own timer callback.
 
 use super::Rule;
-use crate::piece::{Activity, Piece};
-use tardy_model::{Cause, Culprit, TaskId, TimerId};
+use crate::piece::{Phase, Piece};
+use tardy_followers::Activity;
+use tardy_model::{Cause, Culprit, TaskId};
 
 /// The expiry loop's work for this timer, and its callback, which sets the victim runnable; the rest
 /// of the callback counts as well where the victim waits for it.
@@ -17,12 +18,22 @@ impl Rule for Callback {
         "the thread's own timer callback, which makes it runnable"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[
+            Phase::Pending,
+            Phase::Interrupt,
+            Phase::SoftirqWait,
+            Phase::SoftirqRun,
+            Phase::Callback,
+            Phase::Placing,
+            Phase::Runnable,
+        ]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let timer = piece.case.timer;
-        let own = matches!(piece.activity, Activity::Expiry(id, _) if id == timer)
-            && timer != TimerId::UNKNOWN;
-        let here = own && !piece.phase.is_blocked();
+        let (cpu, number) = piece.case.callback?;
+        let own = matches!(piece.activity, Activity::Expiry(_, _, n) if n == number);
         // No owner: this is about the function, not about who armed it.
-        here.then_some(Culprit::Timer(timer, TaskId::IDLE))
+        (own && piece.cpu == cpu).then_some(Culprit::Timer(piece.case.timer, TaskId::IDLE))
     }
 }

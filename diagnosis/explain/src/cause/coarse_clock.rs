@@ -18,9 +18,12 @@ impl Rule for CoarseClock {
         "the timer is one of the timer wheel, which fires with a tick only"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Coarse]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let timer = Culprit::Timer(piece.case.timer, TaskId::IDLE);
-        (piece.phase == Phase::Coarse).then_some(timer)
+        Some(Culprit::Timer(piece.case.timer, TaskId::IDLE))
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {

@@ -1,11 +1,11 @@
-//! Others ran that may run first.
+//! Others ran that have a higher priority.
 
 use super::{Rule, Weight};
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
-/// Runnable → runs, time of tasks that may run first: a higher priority, the same one, or any of the
-/// fair class where the victim is of it too.
+/// Runnable → runs, time of tasks of a higher priority, which real-time and deadline tasks have; with the
+/// softirqs that they run in their own context. Equals are [`CpuContention`](super::cpu_contention::CpuContention).
 pub(super) struct HigherPriority;
 
 impl Rule for HigherPriority {
@@ -14,21 +14,22 @@ impl Rule for HigherPriority {
     }
 
     fn meaning(&self) -> &'static str {
-        "tasks ran that may run first"
+        "tasks of higher priority ran"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Runnable]
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        match (piece.phase, piece.activity) {
-            (Phase::Runnable, Activity::Task(task, prio)) => {
-                let known = prio.is_known() && piece.case.prio.is_known();
-                (known && prio.may_run_before(piece.case.prio)).then_some(Culprit::Task(task))
-            }
-            _ => None,
-        }
+        let (_, prio) = piece.activity.thread()?;
+        let known = prio.is_known() && piece.case.prio.is_known();
+        let above = prio.is_realtime() && prio < piece.case.prio;
+        (known && above).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let first = weight.culprits.first()?;
+        let (first, _) = weight.culprits.first()?;
         Some(format!(
             "{} runs first: raise the thread's priority above it, or bind one of them elsewhere",
             first.name

@@ -2,10 +2,13 @@
 
 use super::{Rule, Weight};
 use crate::label::IDLE_LOOP;
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece};
+use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
-/// Expiry → the CPU is awake, and the idle loop's way out after the interrupt. Users see it as "my
+/// Expiry → the CPU is awake, and the idle loop's way out after the interrupt; for a victim woken from
+/// another CPU, until its own is awake. No longer than the state's exit latency explains, where that is
+/// known: what is more is a late device's, or a hypervisor's. Users see it as "my
 /// program runs better while cyclictest runs", which holds `/dev/cpu_dma_latency`.
 pub(super) struct IdleExit;
 
@@ -18,19 +21,22 @@ impl Rule for IdleExit {
         "the CPU slept and had to wake up"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Pending, Phase::Interrupt, Phase::Placing, Phase::Runnable]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let here = match piece.phase {
             // A CPU that polls is awake: its interrupt is late for another reason.
-            Phase::Pending => matches!(piece.activity, Activity::Idle(_)),
-            Phase::Interrupt | Phase::Runnable => piece.activity.is_idle(),
-            _ => false,
+            Phase::Pending => matches!(piece.activity, Activity::Idle(_)) && !piece.is_past_exit,
+            _ => piece.activity.is_idle(),
         };
         here.then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
         // Where there is no state to choose, nothing can be limited.
-        let has_choice = weight.culprits.iter().any(|culprit| culprit.name != IDLE_LOOP);
+        let has_choice = weight.culprits.iter().any(|(culprit, _)| culprit.name != IDLE_LOOP);
         (has_choice && weight.mean_ns >= 5_000).then(|| {
             "hold /dev/cpu_dma_latency at 0 while it matters, or limit idle states \
              (cpuidle.off=1, or disable deep ones under /sys/devices/system/cpu/cpu*/cpuidle)"

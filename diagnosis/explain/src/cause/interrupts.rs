@@ -1,7 +1,7 @@
 //! Interrupts and softirqs took the CPU.
 
 use super::Rule;
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// Interrupt and softirq time after the timer interrupt's entry: its own way in and out, and
@@ -17,12 +17,19 @@ impl Rule for Interrupts {
         "interrupt and softirq time, the timer interrupt's own included"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[
+            Phase::Interrupt,
+            Phase::SoftirqRun,
+            Phase::Callback,
+            Phase::Placing,
+            Phase::Runnable,
+            Phase::Running,
+            Phase::Faulting,
+        ]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let interrupt = matches!(
-            piece.activity,
-            Activity::Irq(_) | Activity::Softirq(_) | Activity::Expiry(..)
-        );
-        let here = piece.phase != Phase::Pending && !piece.phase.is_blocked();
-        (here && interrupt).then(|| piece.activity.culprit())
+        piece.activity.is_interrupt().then(|| piece.activity.culprit())
     }
 }

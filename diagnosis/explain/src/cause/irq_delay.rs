@@ -1,11 +1,13 @@
 //! The timer interrupt came late.
 
 use super::{Rule, Weight};
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece};
+use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
 /// Expiry → timer interrupt entry, while the CPU was awake: whoever ran kept interrupts off, or the
-/// clock-event device was late, or the hypervisor did not run the virtual CPU.
+/// clock-event device was late, or the hypervisor did not run the virtual CPU. Where events prove the
+/// first, it is [`IrqsOff`](super::irqs_off::IrqsOff)'s.
 pub(super) struct IrqDelay;
 
 impl Rule for IrqDelay {
@@ -14,12 +16,20 @@ impl Rule for IrqDelay {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer interrupt came late: interrupts off, a late device, or a hypervisor"
+        "the timer interrupt came late: interrupts off, a late device, or a hypervisor; no event proves which"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Pending]
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let known = piece.activity != Activity::Unknown;
-        (piece.phase == Phase::Pending && known).then(|| piece.activity.culprit())
+        match piece.activity {
+            Activity::Unknown => None,
+            // It should have been awake: whoever was late, the idle state was not.
+            Activity::Idle(_) => Some(Culprit::Nobody),
+            activity => Some(activity.culprit()),
+        }
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {

@@ -18,7 +18,11 @@ impl Rule for Lock {
         "the thread had to wait again before it was back in user space"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Blocked]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        (piece.phase == Phase::Blocked).then_some(piece.held_by)
+        Some(piece.held_by)
     }
 }

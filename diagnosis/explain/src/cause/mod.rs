@@ -6,8 +6,9 @@
 //!
 //! A new cause is one file here and one line in the registry, which also declares the file.
 
-use crate::findings::Label;
-use crate::piece::Piece;
+use crate::label::Label;
+use crate::piece::{Phase, Piece};
+use std::sync::LazyLock;
 use tardy_model::{Cause, Culprit};
 
 /// One cause of lateness.
@@ -17,6 +18,9 @@ pub trait Rule: Sync {
 
     /// One clause that says what it is.
     fn meaning(&self) -> &'static str;
+
+    /// The phases of which it can be: it is shown no others.
+    fn phases(&self) -> &'static [Phase];
 
     /// Who it was, where this piece is this cause's.
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit>;
@@ -32,8 +36,8 @@ pub trait Rule: Sync {
 pub struct Weight<'a> {
     /// Mean nanoseconds in the wakeups where it appears.
     pub mean_ns: u64,
-    /// The culprits that took most, at most three.
-    pub culprits: &'a [Label],
+    /// The culprits that took most, at most three, with what each took.
+    pub culprits: &'a [(Label, u64)],
     /// How many culprits there are.
     pub culprits_count: usize,
 }
@@ -51,20 +55,24 @@ registry![
     armed_late::ArmedLate,
     slack::Slack,
     coarse_clock::CoarseClock,
+    throttled::Throttled,
+    forced_idle::ForcedIdle,
     callback::Callback,
     softirq_wait::SoftirqWait,
     softirq_work::SoftirqWork,
     stacked_timers::StackedTimers,
     lock::Lock,
     page_fault::PageFault,
-    throttled::Throttled,
     wrong_cpu::WrongCpu,
     idle_exit::IdleExit,
+    irqs_off::IrqsOff,
     irq_delay::IrqDelay,
     interrupts::Interrupts,
     own_kernel_work::OwnKernelWork,
     higher_priority::HigherPriority,
+    cpu_contention::CpuContention,
     not_preemptible::NotPreemptible,
+    switch_delay::SwitchDelay,
 ];
 
 /// The place of [`Cause::UNEXPLAINED`] behind the registry's causes.
@@ -85,13 +93,23 @@ pub(crate) fn meaning_at(at: usize) -> &'static str {
 
 /// Which cause has a piece, by its place in the registry, and who it was.
 pub(crate) fn judge(piece: &Piece<'_>) -> (usize, Culprit) {
-    for (at, rule) in REGISTRY.iter().enumerate() {
-        if let Some(culprit) = rule.claim(piece) {
-            return (at, culprit);
+    for &at in &BY_PHASE[piece.phase as usize] {
+        if let Some(culprit) = REGISTRY[usize::from(at)].claim(piece) {
+            return (at.into(), culprit);
         }
     }
     (UNEXPLAINED_AT, Culprit::Nobody)
 }
+
+/// The causes that are asked in each phase, in the registry's order.
+static BY_PHASE: LazyLock<[Vec<u8>; Phase::COUNT]> = LazyLock::new(|| {
+    std::array::from_fn(|phase| {
+        let asked = |(_, rule): &(usize, &&dyn Rule)| {
+            rule.phases().iter().any(|known| *known as usize == phase)
+        };
+        REGISTRY.iter().enumerate().filter(asked).map(|(at, _)| at as u8).collect()
+    })
+});
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,12 @@
 //! A task ran on that should have been preempted.
 
 use super::{Rule, Weight};
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of a task of lower priority: it could not be preempted where it was. The
-/// scheduler's own work for the switch is in it.
+/// scheduler's own work for the switch is in it. Only where the stream records interrupts and softirqs: else
+/// one of those may have run, and the task is not to blame.
 pub(super) struct NotPreemptible;
 
 impl Rule for NotPreemptible {
@@ -17,14 +18,16 @@ impl Rule for NotPreemptible {
         "a task of lower priority ran on, in a stretch where it could not be preempted"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Runnable]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        match (piece.phase, piece.activity) {
-            // Of a priority that is not known yet nothing can be said.
-            (Phase::Runnable, Activity::Task(task, prio)) => {
-                (prio.is_known() && piece.case.prio.is_known()).then_some(Culprit::Task(task))
-            }
-            _ => None,
-        }
+        let (task, prio) = piece.activity.thread()?;
+        // Of a priority that is not known yet nothing can be said; nor of a task in which an interrupt or a
+        // softirq may have run unseen.
+        let known = prio.is_known() && piece.case.prio.is_known() && piece.sees_interrupts;
+        (known && task != piece.case.task).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {

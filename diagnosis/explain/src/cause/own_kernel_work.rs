@@ -1,7 +1,7 @@
 //! The victim itself, in the kernel.
 
 use super::Rule;
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// The victim runs but is not back in user space: the way out of the switch and of the system call;
@@ -17,9 +17,18 @@ impl Rule for OwnKernelWork {
         "the thread itself in the kernel, on its way back to user space"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[
+            Phase::Interrupt,
+            Phase::Callback,
+            Phase::Placing,
+            Phase::Runnable,
+            Phase::Running,
+        ]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let own = matches!(piece.activity, Activity::Task(task, _) if task == piece.case.task);
-        let here = piece.phase != Phase::Pending && !piece.phase.is_blocked();
-        (here && own).then(|| piece.activity.culprit())
+        let own = piece.activity.thread().is_some_and(|(task, _)| task == piece.case.task);
+        own.then(|| piece.activity.culprit())
     }
 }

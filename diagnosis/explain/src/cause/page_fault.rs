@@ -1,7 +1,8 @@
 //! The victim touched a page that was not there.
 
 use super::{Rule, Weight};
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece};
+use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
 /// From a page fault of the victim's to when it runs on: its own work in the kernel, and any wait for
@@ -15,6 +16,10 @@ impl Rule for PageFault {
 
     fn meaning(&self) -> &'static str {
         "the thread touched memory that was not there"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Faulting, Phase::BlockedOnPage]
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {

@@ -5,7 +5,8 @@ use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit, Setting};
 
 /// Soft expiry → hard expiry, or the interrupt that came before it. 50 µs by default for threads
-/// that are not real-time (`PR_SET_TIMERSLACK`).
+/// that are not real-time (`PR_SET_TIMERSLACK`); of select, poll and epoll a share of the timeout, which no
+/// setting changes.
 pub(super) struct Slack;
 
 impl Rule for Slack {
@@ -17,16 +18,32 @@ impl Rule for Slack {
         "the timer was allowed to fire that much later"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Slack]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let setting = Setting::TimerSlack(piece.case.slack_ns);
-        (piece.phase == Phase::Slack).then_some(Culprit::Setting(setting))
+        Some(Culprit::Setting(if piece.case.is_poll_slack {
+            Setting::PollSlack
+        } else {
+            Setting::TimerSlack(piece.case.slack_ns)
+        }))
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        Some(format!(
-            "timer slack costs {:.1} µs a wakeup: prctl(PR_SET_TIMERSLACK, 1) in the thread, or a \
-             real-time policy, which has none",
-            weight.mean_ns as f64 / 1e3
-        ))
+        let mean_us = weight.mean_ns as f64 / 1e3;
+        let (first, _) = weight.culprits.first()?;
+        Some(if first.name.starts_with("select/poll") {
+            format!(
+                "select, poll and epoll allow themselves {mean_us:.1} µs a wakeup, 0.1 % of the timeout, \
+                 and the timer slack setting does not change that: wait on a timerfd instead of a timeout, \
+                 or give the thread a real-time policy, which has no slack"
+            )
+        } else {
+            format!(
+                "timer slack costs {mean_us:.1} µs a wakeup: prctl(PR_SET_TIMERSLACK, 1) in the thread, or \
+                 a real-time policy, which has none"
+            )
+        })
     }
 }

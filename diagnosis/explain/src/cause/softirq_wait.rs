@@ -16,8 +16,12 @@ impl Rule for SoftirqWait {
         "the softirq that runs the timer waited for its turn"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::SoftirqWait]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        (piece.phase == Phase::SoftirqWait).then(|| piece.activity.culprit())
+        Some(piece.activity.culprit())
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {

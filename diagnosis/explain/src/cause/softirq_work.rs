@@ -1,7 +1,8 @@
 //! Other work came first in the same softirq.
 
 use super::Rule;
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece};
+use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
 /// Softirq begins → this callback, spent in other vectors or other timers. Interrupts that break
@@ -17,8 +18,15 @@ impl Rule for SoftirqWork {
         "other work came first in the same softirq"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::SoftirqRun]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let broken_into = matches!(piece.activity, Activity::Irq(_) | Activity::Unknown);
-        (piece.phase == Phase::SoftirqRun && !broken_into).then(|| piece.activity.culprit())
+        let broken_into = matches!(
+            piece.activity,
+            Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Unknown
+        );
+        (!broken_into).then(|| piece.activity.culprit())
     }
 }

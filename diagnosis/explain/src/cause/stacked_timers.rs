@@ -1,7 +1,8 @@
 //! Other timers' callbacks ran in the same expiry loop.
 
 use super::{Rule, Weight};
-use crate::piece::{Activity, Piece};
+use crate::piece::{Phase, Piece};
+use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
 /// Other callbacks of the expiry loop, each with the loop's work that led to it: those before this
@@ -17,14 +18,25 @@ impl Rule for StackedTimers {
         "other timers' callbacks ran in the same interrupt"
     }
 
+    fn phases(&self) -> &'static [Phase] {
+        &[
+            Phase::Pending,
+            Phase::Interrupt,
+            Phase::SoftirqWait,
+            Phase::SoftirqRun,
+            Phase::Callback,
+            Phase::Placing,
+            Phase::Runnable,
+        ]
+    }
+
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let waits = !piece.phase.is_on_cpu() && !piece.phase.is_blocked();
         let expiry = matches!(piece.activity, Activity::Expiry(..));
-        (waits && expiry).then(|| piece.activity.culprit())
+        expiry.then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let names: Vec<&str> = weight.culprits.iter().map(|label| label.name.as_str()).collect();
+        let names: Vec<&str> = weight.culprits.iter().map(|(label, _)| label.name.as_str()).collect();
         Some(format!(
             "{} timers expire in this thread's interrupt, most by {}: let them arm fewer, move them \
              to other CPUs, or use PREEMPT_RT, which defers timers of threads that are not real-time",

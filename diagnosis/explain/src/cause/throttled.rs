@@ -1,12 +1,12 @@
-//! The scheduler did not let the victim run although it was first in line.
+//! A bandwidth was used up.
 
 use super::{Rule, Weight};
-use crate::piece::{Activity, Phase, Piece};
+use crate::piece::{Phase, Piece, Refusal};
 use tardy_model::{Cause, Culprit};
 
-/// Runnable → runs, time in which the CPU had switched to a task that may not run first, or to nothing:
-/// real-time throttling, the fair server, or a control group's bandwidth. The culprit is what ran
-/// instead.
+/// Runnable → a bandwidth is given back: a control group's (`cpu.max`), a deadline task's budget, or that of
+/// all real-time tasks. `refusal.rs` tells them apart. Whatever the CPU did meanwhile, the victim could not
+/// have run.
 pub(super) struct Throttled;
 
 impl Rule for Throttled {
@@ -15,20 +15,30 @@ impl Rule for Throttled {
     }
 
     fn meaning(&self) -> &'static str {
-        "the scheduler chose others although the thread was first in line: a bandwidth was used up"
+        "the thread, its control group or its class had used up its CPU bandwidth"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Runnable]
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let runs = matches!(piece.activity, Activity::Task(..)) || piece.activity.is_idle();
-        let here = piece.phase == Phase::Runnable && piece.passed_over && runs;
-        here.then(|| piece.activity.culprit())
+        match piece.refusal {
+            Some(Refusal::Throttled(culprit)) => Some(culprit),
+            _ => None,
+        }
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<String> {
-        Some(
-            "a bandwidth is used up: of real-time tasks (kernel.sched_rt_runtime_us, or the fair server's \
-             since Linux 6.12), or of the thread's control group (cpu.max, cpu.rt_runtime_us)"
-                .to_owned(),
-        )
+    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
+        let (first, _) = weight.culprits.first()?;
+        let what = if first.name.starts_with("CFS") {
+            "raise cpu.max of its control group (or its parents'), or use less CPU time in it"
+        } else if first.name.starts_with("deadline") {
+            "give the thread a longer SCHED_DEADLINE runtime, or find why it runs longer than it asked for"
+        } else {
+            "real-time tasks use up kernel.sched_rt_runtime_us (since Linux 6.12 the fair server's share): \
+             find the one that hardly ever sleeps"
+        };
+        Some(format!("{}: {what}", first.name))
     }
 }

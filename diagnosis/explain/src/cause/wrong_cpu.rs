@@ -1,11 +1,11 @@
-//! The victim was woken for another CPU, which had to be told or had to wake up.
+//! The victim was woken for another CPU, which had to be chosen and told.
 
 use super::{Rule, Weight};
 use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
-/// The choice of another CPU and the move there; then, where the waker was elsewhere, the time until
-/// a sleeping target heard of it.
+/// The choice of another CPU and the move there, up to where the victim is in its queue. What a CPU that
+/// slept takes to wake up is [`IdleExit`](super::idle_exit::IdleExit)'s.
 pub(super) struct WrongCpu;
 
 impl Rule for WrongCpu {
@@ -14,17 +14,15 @@ impl Rule for WrongCpu {
     }
 
     fn meaning(&self) -> &'static str {
-        "another CPU had to be chosen, told or woken"
+        "another CPU had to be chosen and told"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Placing]
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let remote = piece.waker_cpu != piece.cpu;
-        let idle = piece.activity.is_idle();
-        match piece.phase {
-            Phase::Placing => Some(Culprit::Cpu(piece.cpu)),
-            Phase::Runnable if remote && idle => Some(Culprit::Cpu(piece.cpu)),
-            _ => None,
-        }
+        (!piece.activity.is_idle()).then_some(Culprit::Cpu(piece.cpu))
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {

@@ -7,10 +7,9 @@
 //! A new pattern is one file here and one line in the registry, which also declares the file.
 
 use crate::cause::{UNEXPLAINED_AT, causes};
-use crate::findings::Label;
-use crate::label::{LabelId, Labels};
-use crate::prios::Prios;
+use crate::label::{Label, LabelId, Labels};
 use rustc_hash::FxHashMap;
+use tardy_followers::Prios;
 use tardy_model::event::{Comm, TaskInfo};
 use tardy_model::{Culprit, Event, Prio, Segment, Tables, TaskId, Wakeup};
 

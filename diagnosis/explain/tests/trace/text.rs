@@ -2,18 +2,22 @@
 //!
 //! A line is `TIME CPU TASK EVENT…`, or a definition: `task ID NAME [flag…]`,
 //! `timer ID FUNCTION [owner TASK] [list]`. A flag of a task may be its process, as a number. Times are
-//! nanoseconds; `#` begins a remark.
+//! nanoseconds; `#` begins a remark. Every kind of event counts as recorded, unless a line `learn` says that
+//! this is to be learnt from what comes.
 
 use tardy_model::event::*;
 use tardy_model::*;
 
 pub(crate) fn parse(trace: &str) -> Batch {
     let mut batch = Batch::default();
+    if !trace.lines().any(|line| line.trim() == "learn") {
+        batch.events.push(Event::new(0, CpuId(0), TaskId::IDLE, Recorded::all().into()));
+    }
     for line in trace.lines() {
         let line = line.split('#').next().unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
-            [] => {}
+            [] | ["learn"] => {}
             ["task", id, name, flags @ ..] => define_task(&mut batch, number(id), name, flags),
             ["timer", id, function, rest @ ..] => {
                 define_timer(&mut batch, number(id), function, rest);
@@ -130,6 +134,9 @@ fn kind(event: &[&str]) -> Option<Kind> {
         ["waking", task, "on", on, "prio", p] => {
             Kind::Waking(Waking { target: id(task), target_cpu: cpu(on), prio: prio(p) })
         }
+        ["woken", task, "on", on, "prio", p] => {
+            Kind::Woken(Woken { target: id(task), target_cpu: cpu(on), prio: prio(p) })
+        }
         ["new", task, "on", on, "prio", p] => {
             Kind::WokenNew(WokenNew { target: id(task), target_cpu: cpu(on), prio: prio(p) })
         }
@@ -175,6 +182,15 @@ fn kind(event: &[&str]) -> Option<Kind> {
         ["sleep"] => Kind::IdleEnter(IdleEnter { state: 1, polls: false, only: true }),
         ["sleep", state] => idle(state, false),
         ["poll", state] => idle(state, true),
+        ["latency", state, ns] => Kind::IdleState(IdleState {
+            state: number(state) as u32,
+            exit_latency_ns: number(ns),
+            name: NameId::NONE,
+        }),
+        ["nmi", ns] => Kind::Nmi(Nmi { ns: number(ns), handler: NameId::NONE }),
+        ["ipi", to] => Kind::IpiSend(IpiSend::to(cpu(to), NameId::NONE)),
+        ["irqs-off"] => section_begin(),
+        ["irqs-on"] => section_end(),
         ["awake"] => Kind::IdleExit(IdleExit),
         ["mark", expiry] => Kind::Mark(Mark { expiry_ns: number(expiry), sequence: 0 }),
         ["return"] => Kind::SyscallExit(SyscallExit { number: 230, result: 0 }),
@@ -184,4 +200,12 @@ fn kind(event: &[&str]) -> Option<Kind> {
         ["gone"] => Kind::TaskExit(TaskExit),
         _ => return None,
     })
+}
+
+fn section_begin() -> Kind {
+    Kind::SectionBegin(SectionBegin { section: Section::IrqsOff, caller: NameId::NONE })
+}
+
+fn section_end() -> Kind {
+    Kind::SectionEnd(SectionEnd { section: Section::IrqsOff, caller: NameId::NONE })
 }

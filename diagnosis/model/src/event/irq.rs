@@ -37,6 +37,11 @@ impl Vector {
         "spurious_apic",
     ];
 
+    /// Whether CPUs send it to each other.
+    pub const fn is_sent(self) -> bool {
+        matches!(self.0, 1..=5)
+    }
+
     /// The kernel's name for it.
     pub fn name(self) -> &'static str {
         Self::NAMES.get(self.0 as usize).copied().unwrap_or("unknown vector")

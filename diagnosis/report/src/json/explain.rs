@@ -6,11 +6,12 @@ use super::kind::kind_of;
 use super::merge::{MergedSegment, merge_segments};
 use super::patterns::PatternDocument;
 use super::timers::TimerDocument;
+use super::waits::BesideDocument;
 use serde::Serialize;
 use std::io::{self, Write};
 use tardy_explain::timers::TimerFindings;
 use tardy_explain::{
-    CauseFinding, CulpritFinding, Explanation, Label, Patterns, Told, VictimFinding,
+    CauseFinding, CulpritFinding, Explanation, Label, Patterns, VictimFinding, WorstWakeup,
 };
 use tardy_model::{Culprit, Wakeup};
 use tardy_stats::Latencies;
@@ -49,6 +50,8 @@ pub struct ExplainTotals<'a> {
     causes: Vec<CauseDocument<'a>>,
     culprits: Vec<CulpritTotalDocument<'a>>,
     patterns: Vec<PatternDocument<'a>>,
+    #[serde(flatten)]
+    beside: BesideDocument<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timers: Option<Vec<TimerDocument>>,
 }
@@ -251,8 +254,8 @@ impl WakeupDocument {
     }
 }
 
-impl From<&Told> for WakeupDocument {
-    fn from(told: &Told) -> Self {
+impl From<&WorstWakeup> for WakeupDocument {
+    fn from(told: &WorstWakeup) -> Self {
         Self::new(&told.wakeup, &told.victim, told.patterns, |culprit| told.label(culprit))
     }
 }
@@ -294,6 +297,7 @@ impl<'a> From<&'a Explanation> for ExplainTotals<'a> {
             causes: explanation.causes.iter().map(CauseDocument::from).collect(),
             culprits: explanation.culprits.iter().map(CulpritTotalDocument::from).collect(),
             patterns: explanation.patterns.iter().map(PatternDocument::from).collect(),
+            beside: BesideDocument::from(explanation),
             timers: None,
         }
     }

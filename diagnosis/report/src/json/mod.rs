@@ -19,6 +19,7 @@ mod sleep;
 mod staircase;
 mod tail;
 mod timers;
+mod waits;
 mod why;
 
 pub use crate::compare::CompareDocument;

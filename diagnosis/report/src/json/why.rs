@@ -2,7 +2,7 @@
 
 use super::explain::WakeupDocument;
 use serde::Serialize;
-use tardy_explain::{Explanation, Sentence, Told, why};
+use tardy_explain::{Explanation, Sentence, WorstWakeup, why};
 
 /// A wakeup and its story: `explain --why N --json`.
 #[derive(Debug, Serialize)]
@@ -22,7 +22,7 @@ struct SentenceDocument {
 
 impl WhyDocument {
     /// One of the explanation's worst wakeups.
-    pub fn new(explanation: &Explanation, told: &Told) -> Self {
+    pub fn new(explanation: &Explanation, told: &WorstWakeup) -> Self {
         let story = why(told, &explanation.patterns).into_iter().map(SentenceDocument::from);
         Self { schema: "tardy.why/1", wakeup: WakeupDocument::from(told), story: story.collect() }
     }

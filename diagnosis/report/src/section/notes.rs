@@ -4,9 +4,10 @@ use super::Section;
 use crate::clean::clean;
 use crate::data::Data;
 use crate::text::Terminal;
-use crate::units::{count, counted};
+use crate::units::{count, counted, duration};
 use maud::{Markup, html};
 use std::io::{self, Write};
+use tardy_explain::{Explanation, WaitKind};
 
 pub(super) struct Notes;
 
@@ -41,6 +42,56 @@ impl Section for Notes {
     }
 }
 
+/// What is no wakeup, and what limits the rest.
+fn beside(explanation: &Explanation, notes: &mut Vec<String>) {
+    for wait in explanation.waits.iter().filter(|wait| wait.kind != WaitKind::Timer) {
+        let longest = &wait.longest;
+        let by = match clean(&longest.ended_by.name) {
+            name if name.is_empty() => String::new(),
+            name => format!(", ended by {name}"),
+        };
+        notes.push(format!(
+            "{} {}, {} together; the longest {} by {}{by}. A wait is no lateness.",
+            counted(wait.count, "wait"),
+            wait.kind.words(),
+            duration(wait.ns),
+            duration(longest.ns),
+            clean(&longest.victim.name),
+        ));
+    }
+    for (reason, n) in &explanation.discarded {
+        let are = if *n == 1 { "is" } else { "are" };
+        notes.push(format!("{} {are} left out: {}.", counted(*n, "wakeup"), reason.words()));
+    }
+    let skew = explanation.skew;
+    if skew.ns > 0 {
+        notes.push(format!(
+            "The clocks of CPU {} and CPU {} are at least {} apart: {} ran before the event that woke it. \
+             Segments that cross CPUs are wrong by as much.",
+            skew.cpus.0,
+            skew.cpus.1,
+            duration(skew.ns),
+            counted(skew.times, "thread"),
+        ));
+    }
+    for set in &explanation.clocks_set {
+        let (direction, ns) = (if set.by_ns < 0 { "back" } else { "forward" }, set.by_ns.unsigned_abs());
+        notes.push(format!(
+            "CLOCK_REALTIME was set {direction} by {}, within {}: what was due by that is late from then on.",
+            duration(ns),
+            duration(set.until_ns.saturating_sub(set.since_ns)),
+        ));
+    }
+    for bound in &explanation.bounds {
+        notes.push(format!(
+            "A limit was reached ({}): {} {}.",
+            count(bound.limit),
+            count(bound.count),
+            bound.what,
+        ));
+    }
+}
+
 /// Clean sentences.
 fn notes(data: &Data<'_>) -> Vec<String> {
     let mut notes = Vec::new();
@@ -57,6 +108,9 @@ fn notes(data: &Data<'_>) -> Vec<String> {
                 counted(touched, "wakeup"),
             ));
         }
+    }
+    if let Some(explanation) = data.explanation {
+        beside(explanation, &mut notes);
     }
     if let Some(recording) = &data.context.recording {
         notes.push(format!("The recording is {}.", clean(&recording.to_string_lossy())));

@@ -112,6 +112,7 @@ impl Tracks {
         let name = match wakeup.kind {
             WakeupKind::Timer => "wakeup by a timer",
             WakeupKind::Task => "wakeup by a task",
+            WakeupKind::Preempted => "wait after losing the CPU",
             WakeupKind::Irq => "wakeup by an interrupt",
             WakeupKind::Softirq => "wakeup by a softirq",
             WakeupKind::New => "first run",

@@ -4,7 +4,7 @@ use super::UNBROKEN;
 use crate::names::full_name;
 use crate::units::duration;
 use crate::why::offset;
-use tardy_explain::Told;
+use tardy_explain::WorstWakeup;
 use tardy_model::event::futex;
 use tardy_model::{BlockedOn, Boost, Culprit, Link, Prio, Stretch, StretchKind, TaskId};
 
@@ -13,7 +13,7 @@ const PARTS_MAX: usize = 12;
 
 /// Lines about a wakeup's stretches, boosts and wakers: a heading and what it is, each only where there
 /// is anything. Clean.
-pub(super) fn lines(told: &Told) -> Vec<(&'static str, String)> {
+pub(super) fn lines(told: &WorstWakeup) -> Vec<(&'static str, String)> {
     let wakeup = &told.wakeup;
     let stretches = wakeup.stretches.iter().map(|stretch| stretch_words(told, stretch));
     let boosts = wakeup.boosts.iter().map(|boost| boost_words(told, boost));
@@ -32,7 +32,7 @@ pub(super) fn lines(told: &Told) -> Vec<(&'static str, String)> {
 }
 
 /// What the victim did in a stretch: "blocked (S) on futex 0x2d04, held by low".
-pub(super) fn label(told: &Told, stretch: &Stretch) -> String {
+pub(super) fn label(told: &WorstWakeup, stretch: &Stretch) -> String {
     match stretch.kind {
         StretchKind::Wakeup => "woken".to_owned(),
         StretchKind::Kernel => "in the kernel".to_owned(),
@@ -53,12 +53,12 @@ pub(super) fn label(told: &Told, stretch: &Stretch) -> String {
     }
 }
 
-fn stretch_words(told: &Told, stretch: &Stretch) -> String {
+fn stretch_words(told: &WorstWakeup, stretch: &Stretch) -> String {
     format!("{} {}", duration(stretch.ns), label(told, stretch))
 }
 
 /// "+19.0 µs high lends low 59 (had 120) while trace-cmd runs".
-pub(super) fn boost_words(told: &Told, boost: &Boost) -> String {
+pub(super) fn boost_words(told: &WorstWakeup, boost: &Boost) -> String {
     let (at, target) = (offset(told, boost.time_ns), task(told, boost.target));
     let unlock = if boost.in_unlock { " in its unlock" } else { "" };
     if boost.released {
@@ -76,7 +76,7 @@ pub(super) fn boost_words(told: &Told, boost: &Boost) -> String {
     format!("{at} {by} lends {target} {to} (had {from}){unlock}{instead}")
 }
 
-fn link_words(told: &Told, link: &Link) -> String {
+fn link_words(told: &WorstWakeup, link: &Link) -> String {
     let how = if link.started { "started by " } else { "" };
     let work = told.label(Culprit::Function(link.work));
     let work =
@@ -84,7 +84,7 @@ fn link_words(told: &Told, link: &Link) -> String {
     format!("{how}{}{work} ({})", full_name(&told.label(link.by)), offset(told, link.time_ns))
 }
 
-fn task(told: &Told, task: TaskId) -> String {
+fn task(told: &WorstWakeup, task: TaskId) -> String {
     full_name(&told.label(Culprit::Task(task)))
 }
 

@@ -18,7 +18,7 @@ use crate::why::{is_of_the_whole, offset};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use tardy_explain::{Explanation, Label, Told, why};
+use tardy_explain::{Explanation, Label, WorstWakeup, why};
 use tardy_model::Cause;
 
 pub(super) struct Worst;
@@ -100,22 +100,22 @@ impl Section for Worst {
     }
 }
 
-fn with_worst<'a>(data: &Data<'a>) -> Option<(&'a Explanation, &'a [Told])> {
+fn with_worst<'a>(data: &Data<'a>) -> Option<(&'a Explanation, &'a [WorstWakeup])> {
     let explanation = data.explanation?;
     let worst = &explanation.worst[..data.limits.worst.min(explanation.worst.len())];
     (!worst.is_empty()).then_some((explanation, worst))
 }
 
-fn merged(told: &Told) -> Vec<MergedSegment<Label>> {
+fn merged(told: &WorstWakeup) -> Vec<MergedSegment<Label>> {
     merge_segments(&told.wakeup.segments, |culprit| told.label(culprit))
 }
 
-fn causes_of(worst: &[Told]) -> BTreeSet<Cause> {
+fn causes_of(worst: &[WorstWakeup]) -> BTreeSet<Cause> {
     worst.iter().flat_map(|told| &told.wakeup.segments).map(|segment| segment.cause).collect()
 }
 
 /// The causes that colour the victims' rows, and the kinds of what the CPUs did.
-fn legend(worst: &[Told]) -> Markup {
+fn legend(worst: &[WorstWakeup]) -> Markup {
     let kinds = [
         ("span victim", "the thread itself"),
         ("span task", "task"),
@@ -169,7 +169,7 @@ fn culprits_text(segment: &MergedSegment<Label>, max: usize) -> String {
 }
 
 /// The wakeup's story, a row each.
-fn sentences(explanation: &Explanation, told: &Told) -> Markup {
+fn sentences(explanation: &Explanation, told: &WorstWakeup) -> Markup {
     html! {
         div.scroll {
             table {
@@ -195,7 +195,7 @@ fn sentences(explanation: &Explanation, told: &Told) -> Markup {
     }
 }
 
-fn table(told: &Told, segments: &[MergedSegment<Label>]) -> Markup {
+fn table(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
     /// Culprits named in a row of the table.
     const NAMED: usize = 12;
     html! {

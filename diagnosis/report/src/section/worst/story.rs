@@ -5,10 +5,10 @@ use crate::json::MergedSegment;
 use crate::names::full_name;
 use crate::palette::look;
 use crate::units::duration;
-use tardy_explain::{Explanation, Label, Told};
+use tardy_explain::{Explanation, Label, WorstWakeup};
 
 /// "412.3 µs: cyclic-1 (4102) on CPU 1, 3.214567 s after the start".
-pub(crate) fn headline(explanation: &Explanation, told: &Told) -> String {
+pub(crate) fn headline(explanation: &Explanation, told: &WorstWakeup) -> String {
     let wakeup = &told.wakeup;
     let after_ns = wakeup.expiry_ns.saturating_sub(explanation.start_ns);
     let seconds = format!("{}.{:06}", after_ns / 1_000_000_000, after_ns / 1_000 % 1_000_000);

@@ -8,7 +8,7 @@ use crate::page::{Axis, tick_label, two};
 use crate::palette::look;
 use crate::units::{counted, duration};
 use maud::{Markup, html};
-use tardy_explain::{Label, Lane, LaneSpan, Told};
+use tardy_explain::{Label, Lane, LaneSpan, WorstWakeup};
 use tardy_model::{Stretch, StretchKind};
 
 const WIDTH: f64 = 1000.0;
@@ -41,7 +41,7 @@ struct Drawn<'a> {
     spans: u64,
 }
 
-pub(super) fn timeline(told: &Told, segments: &[MergedSegment<Label>]) -> Markup {
+pub(super) fn timeline(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
     let wakeup = &told.wakeup;
     let end_ns = wakeup.expiry_ns.saturating_add(wakeup.lateness_ns);
     let (from_ns, to_ns) = range(told, end_ns);
@@ -115,7 +115,7 @@ pub(super) fn timeline(told: &Told, segments: &[MergedSegment<Label>]) -> Markup
 
 /// What is shown: the lateness, and of what the lanes know before and after at most a quarter more
 /// on each side, so that the lateness keeps most of the width.
-fn range(told: &Told, end_ns: u64) -> (u64, u64) {
+fn range(told: &WorstWakeup, end_ns: u64) -> (u64, u64) {
     let expiry_ns = told.wakeup.expiry_ns;
     let spans = || told.lanes.iter().flat_map(|lane| &lane.spans);
     let margin_ns = (told.wakeup.lateness_ns / 4).max(1);
@@ -128,7 +128,7 @@ fn range(told: &Told, end_ns: u64) -> (u64, u64) {
 }
 
 /// The victim's own CPU first, then the others by number.
-fn lanes(told: &Told) -> Vec<&Lane> {
+fn lanes(told: &WorstWakeup) -> Vec<&Lane> {
     let mut lanes: Vec<&Lane> = told.lanes.iter().collect();
     lanes.sort_by_key(|lane| (lane.cpu != told.wakeup.cpu, lane.cpu));
     lanes.truncate(LANES_MAX);
@@ -162,7 +162,7 @@ fn joined<'a>(
     drawn
 }
 
-fn segment_box(segment: &MergedSegment<Label>, x: f64, width: f64, told: &Told) -> Markup {
+fn segment_box(segment: &MergedSegment<Label>, x: f64, width: f64, told: &WorstWakeup) -> Markup {
     /// Culprits named where there is room for a few lines.
     const NAMED: usize = 6;
     let look = look(segment.cause);
@@ -193,7 +193,7 @@ fn row(is_there: bool) -> usize {
     if is_there { STRETCH_HEIGHT + ROW_GAP } else { 0 }
 }
 
-fn stretch_box(stretch: &Stretch, x: f64, width: f64, y: usize, told: &Told) -> Markup {
+fn stretch_box(stretch: &Stretch, x: f64, width: f64, y: usize, told: &WorstWakeup) -> Markup {
     let label = deep::label(told, stretch);
     let class = match stretch.kind {
         StretchKind::Blocked { .. } => "stretch blocked",
@@ -213,7 +213,7 @@ fn stretch_box(stretch: &Stretch, x: f64, width: f64, y: usize, told: &Told) -> 
     }
 }
 
-fn span_box(drawn: &Drawn<'_>, x: f64, width: f64, y: usize, told: &Told) -> Markup {
+fn span_box(drawn: &Drawn<'_>, x: f64, width: f64, y: usize, told: &WorstWakeup) -> Markup {
     let (class, name) = match drawn.label {
         Some(label) if label.kind == "task" && *label == told.victim => {
             ("victim", full_name(label))

@@ -1,0 +1,267 @@
+//! The balance of a story that has ended: every stretch of its lateness shown to the causes.
+
+use crate::cause;
+use crate::piece::{Phase, Piece, Refusal};
+use crate::refusal::{Firings, Refused, Waiting, refusals};
+use crate::story::{Stage, Story};
+use crate::threads::Threads;
+use crate::wait::{Held, Wait};
+use tardy_followers::{Activity, Cpu, Followers};
+use tardy_model::{CpuId, Culprit, Segment, Stretch, StretchKind, Wakeup, WakeupKind};
+
+/// A CPU needs up to this many times its idle state's exit latency to be awake; what is longer is something
+/// else's. Drivers' tables have a typical figure, which firmware and clocks stretch.
+const EXIT_LATENCIES: u64 = 2;
+
+/// What CPUs, threads and timers did, for who makes a balance.
+pub(crate) struct Past<'a> {
+    pub(crate) followers: &'a Followers,
+    pub(crate) threads: &'a Threads,
+    pub(crate) firings: &'a Firings,
+    /// Exit latency by idle state; 0 where it is not known.
+    pub(crate) exit_latencies_ns: &'a [u64],
+}
+
+/// Room that is used again for every balance.
+#[derive(Debug, Default)]
+pub(crate) struct Balancer {
+    refused: Vec<Refused>,
+    /// Of the balance that was made last: the place of each segment's cause in the registry.
+    pub(crate) causes: Vec<usize>,
+    /// Part of it lies further back than CPUs remember.
+    pub(crate) is_cut: bool,
+}
+
+impl Balancer {
+    /// The whole wakeup, ended at `end_ns`, with its balance, into `wakeup`.
+    pub(crate) fn close(
+        &mut self,
+        story: &Story,
+        end_ns: u64,
+        to_user: bool,
+        past: &Past<'_>,
+        wakeup: &mut Wakeup,
+    ) {
+        let last = story.last();
+        let end_ns = end_ns.max(last.start_ns);
+        self.causes.clear();
+        self.is_cut = story.is_cut;
+        wakeup.segments.clear();
+        wakeup.stretches.clear();
+        let mut balance = Balance {
+            story,
+            past,
+            stretch: 0,
+            sees_interrupts: past.followers.visible.interrupts(),
+            segments: &mut wakeup.segments,
+            room: self,
+        };
+        let mut stretches = Stretches::new(story, end_ns, &mut wakeup.stretches);
+        let mut waits = story.waits.iter();
+        for (at, stage) in story.stages.iter().enumerate() {
+            let until_ns = story.stages.get(at + 1).map_or(end_ns, |next| next.start_ns);
+            let wait = if stage.phase.is_blocked() { waits.next() } else { None };
+            balance.stretch = stretches.stage(stage, wait);
+            match wait {
+                Some(wait) => balance.wait(stage, until_ns, wait),
+                None => balance.stage(stage, until_ns),
+            }
+        }
+        wakeup.task = story.case.task;
+        wakeup.cpu = last.cpu;
+        wakeup.prio = story.case.prio;
+        wakeup.kind = story.case.kind;
+        wakeup.timer = story.case.timer;
+        wakeup.expiry_ns = story.expiry_ns;
+        wakeup.lateness_ns = end_ns - story.expiry_ns;
+        wakeup.to_user = to_user;
+        wakeup.touched_by_loss = false;
+        wakeup.boosts.clear();
+        wakeup.boosts.extend_from_slice(&story.boosts);
+        wakeup.lock = story.lock;
+        wakeup.chain.clear();
+        wakeup.chain.extend_from_slice(story.chain(past.threads));
+    }
+}
+
+/// Segments as they are found.
+struct Balance<'a> {
+    story: &'a Story,
+    past: &'a Past<'a>,
+    stretch: u16,
+    sees_interrupts: bool,
+    segments: &'a mut Vec<Segment>,
+    room: &'a mut Balancer,
+}
+
+impl<'a> Balance<'a> {
+    fn cpu(&self, cpu: CpuId) -> Option<&'a Cpu> {
+        self.past.followers.cpu(cpu).filter(|_| cpu != CpuId::UNKNOWN)
+    }
+
+    fn wait(&mut self, stage: &Stage, until_ns: u64, wait: &Wait) {
+        let (threads, cpus) = (self.past.threads, &self.past.followers.cpus);
+        wait.between(stage.start_ns, until_ns, threads, cpus, |start_ns, stop_ns, held| {
+            self.piece(stage, start_ns, stop_ns, held, None, false);
+        });
+    }
+
+    fn stage(&mut self, stage: &Stage, until_ns: u64) {
+        if until_ns <= stage.start_ns {
+            return;
+        }
+        let Some(cpu) = self.cpu(stage.cpu) else {
+            // Where it was queued is not known, or no event has come from there.
+            let (activity, by) = (Activity::Unknown, Culprit::Nobody);
+            let held = Held { activity, cpu: stage.cpu, by };
+            return self.piece(stage, stage.start_ns, until_ns, held, None, false);
+        };
+        self.room.is_cut |= cpu.has_forgotten(stage.start_ns);
+        match stage.phase {
+            Phase::Runnable => self.runnable(cpu, stage, until_ns),
+            Phase::Pending => self.pending(cpu, stage, until_ns),
+            _ => cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
+                self.plain(stage, start_ns, stop_ns, activity, None, false);
+            }),
+        }
+    }
+
+    fn runnable(&mut self, cpu: &Cpu, stage: &Stage, until_ns: u64) {
+        let case = &self.story.case;
+        let waiting = Waiting {
+            task: case.task,
+            prio: case.prio,
+            queued_here: stage.waker_cpu == stage.cpu,
+            lost_it: case.kind == WakeupKind::Preempted && stage.start_ns == self.story.expiry_ns,
+        };
+        let mut refused = std::mem::take(&mut self.room.refused);
+        let firings = self.past.firings;
+        refusals(cpu, firings, stage.start_ns, until_ns, waiting, &mut refused);
+        cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
+            let mut at_ns = start_ns;
+            // A refusal may end within what this CPU did, by a timer of another one.
+            for &(from_ns, to_ns, refusal) in &refused {
+                let (from_ns, to_ns) = (from_ns.max(at_ns), to_ns.min(stop_ns));
+                if from_ns < to_ns {
+                    self.plain(stage, at_ns, from_ns, activity, None, false);
+                    self.plain(stage, from_ns, to_ns, activity, Some(refusal), false);
+                    at_ns = to_ns;
+                }
+            }
+            self.plain(stage, at_ns, stop_ns, activity, None, false);
+        });
+        self.room.refused = refused;
+    }
+
+    /// The CPU needs its idle state's exit latency from when its timer was due; what is longer is no exit.
+    fn pending(&mut self, cpu: &Cpu, stage: &Stage, until_ns: u64) {
+        cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
+            let latency_ns = match activity {
+                Activity::Idle(state) => self.exit_latency_ns(state),
+                _ => None,
+            };
+            let awake_ns = latency_ns.map_or(stop_ns, |ns| {
+                start_ns.saturating_add(ns.saturating_mul(EXIT_LATENCIES)).min(stop_ns)
+            });
+            self.plain(stage, start_ns, awake_ns, activity, None, false);
+            self.plain(stage, awake_ns, stop_ns, activity, None, true);
+        });
+    }
+
+    fn exit_latency_ns(&self, state: u32) -> Option<u64> {
+        let known = self.past.exit_latencies_ns.get(state as usize).copied();
+        known.filter(|ns| *ns > 0)
+    }
+
+    fn plain(
+        &mut self,
+        stage: &Stage,
+        start_ns: u64,
+        stop_ns: u64,
+        activity: Activity,
+        refusal: Option<Refusal>,
+        is_past_exit: bool,
+    ) {
+        if stop_ns > start_ns {
+            let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
+            self.piece(stage, start_ns, stop_ns, held, refusal, is_past_exit);
+        }
+    }
+
+    fn piece(
+        &mut self,
+        stage: &Stage,
+        start_ns: u64,
+        stop_ns: u64,
+        held: Held,
+        refusal: Option<Refusal>,
+        is_past_exit: bool,
+    ) {
+        let irqs_off = stage.phase == Phase::Pending
+            && self.cpu(stage.cpu).is_some_and(|cpu| cpu.irqs_were_off(start_ns, stop_ns));
+        let piece = Piece {
+            case: &self.story.case,
+            phase: stage.phase,
+            activity: held.activity,
+            cpu: held.cpu,
+            waker_cpu: stage.waker_cpu,
+            refusal,
+            irqs_off,
+            sees_interrupts: self.sees_interrupts,
+            is_past_exit,
+            held_by: held.by,
+        };
+        let (at, culprit) = cause::judge(&piece);
+        let (ns, stretch) = (stop_ns - start_ns, self.stretch);
+        match self.segments.last_mut() {
+            Some(last)
+                if self.room.causes.last() == Some(&at)
+                    && last.culprit == culprit
+                    && last.stretch == stretch =>
+            {
+                last.ns += ns;
+            }
+            _ => {
+                let cause = cause::cause_at(at);
+                self.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
+                self.room.causes.push(at);
+            }
+        }
+    }
+}
+
+/// Stretches as they are found; none where the victim never waited again.
+struct Stretches<'a> {
+    found: &'a mut Vec<Stretch>,
+    wanted: bool,
+    end_ns: u64,
+}
+
+impl<'a> Stretches<'a> {
+    fn new(story: &Story, end_ns: u64, found: &'a mut Vec<Stretch>) -> Self {
+        Self { found, wanted: story.has_waited(), end_ns }
+    }
+
+    /// The place of the stretch that a stage is part of. A wait lasts until the victim runs.
+    fn stage(&mut self, stage: &Stage, wait: Option<&Wait>) -> u16 {
+        if !self.wanted {
+            return 0;
+        }
+        let last = self.found.last().map(|stretch| stretch.kind);
+        let kind = match (wait, last) {
+            (Some(wait), _) => Some(wait.kind()),
+            (None, None) if stage.phase.is_on_cpu() => Some(StretchKind::Kernel),
+            (None, None) => Some(StretchKind::Wakeup),
+            (None, Some(StretchKind::Kernel)) => None,
+            (None, Some(_)) => stage.phase.is_on_cpu().then_some(StretchKind::Kernel),
+        };
+        if let Some(kind) = kind {
+            if let Some(last) = self.found.last_mut() {
+                last.ns = stage.start_ns - last.start_ns;
+            }
+            let (start_ns, ns) = (stage.start_ns, self.end_ns - stage.start_ns);
+            self.found.push(Stretch { kind, start_ns, ns });
+        }
+        (self.found.len() - 1) as u16
+    }
+}

@@ -1,0 +1,39 @@
+//! Others ran that are the victim's equals.
+
+use super::{Rule, Weight};
+use crate::piece::{Phase, Piece};
+use tardy_model::{Cause, Culprit};
+
+/// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
+/// values weigh but do not rank, or of the same real-time priority, which run in the order of coming.
+pub(super) struct CpuContention;
+
+impl Rule for CpuContention {
+    fn cause(&self) -> Cause {
+        Cause("cpu_contention")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "tasks of the same standing had the CPU: it is shared"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Runnable]
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        let (task, prio) = piece.activity.thread()?;
+        let own = piece.case.prio;
+        let equal = prio.is_known() && own.is_known() && prio.may_run_before(own);
+        (equal && task != piece.case.task).then(|| piece.activity.culprit())
+    }
+
+    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
+        let (first, _) = weight.culprits.first()?;
+        Some(format!(
+            "it shares the CPU with {}: give it a real-time priority or a lower nice value, or bind one of \
+             them elsewhere",
+            first.name
+        ))
+    }
+}

@@ -1,0 +1,36 @@
+//! The CPU idled by choice.
+
+use super::{Rule, Weight};
+use crate::piece::{Phase, Piece, Refusal};
+use tardy_model::{Cause, Culprit};
+
+/// Runnable → runs, where the CPU went to sleep although the victim was in its queue, and no timer of a
+/// bandwidth ended it.
+pub(super) struct ForcedIdle;
+
+impl Rule for ForcedIdle {
+    fn cause(&self) -> Cause {
+        Cause("forced_idle")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "the CPU idled by choice although the thread could run: core scheduling or sched_ext, or a group's \
+         bandwidth whose timer is not recorded"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Runnable]
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        (piece.refusal == Some(Refusal::ForcedIdle)).then_some(Culprit::Nobody)
+    }
+
+    fn advice(&self, _: &Weight<'_>) -> Option<String> {
+        Some(
+            "look whether the thread has a core scheduling cookie (PR_SCHED_CORE), a sched_ext scheduler is \
+             loaded (/sys/kernel/sched_ext/state), or its control group is throttled (cpu.stat)"
+                .to_owned(),
+        )
+    }
+}

@@ -1,0 +1,34 @@
+//! Interrupts were off, and the trace shows it.
+
+use super::{Rule, Weight};
+use crate::piece::{Phase, Piece};
+use tardy_followers::Activity;
+use tardy_model::{Cause, Culprit};
+
+/// Expiry → timer interrupt entry, where the stream records sections with interrupts off (`irq_disable`,
+/// `irq_enable`) and the whole stretch lies in one.
+pub(super) struct IrqsOff;
+
+impl Rule for IrqsOff {
+    fn cause(&self) -> Cause {
+        Cause("irqs_off")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "whoever ran kept interrupts off, as the trace shows"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Pending]
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        let ran = piece.activity != Activity::Unknown && !piece.activity.is_idle();
+        (piece.irqs_off && ran).then(|| piece.activity.culprit())
+    }
+
+    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
+        let (first, _) = weight.culprits.first()?;
+        Some(format!("{} keeps interrupts off: the irqsoff tracer names the function", first.name))
+    }
+}

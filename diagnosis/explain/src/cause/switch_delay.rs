@@ -1,0 +1,32 @@
+//! The CPU did not switch to the victim at once, and the trace does not record why.
+
+use super::Rule;
+use crate::piece::{Phase, Piece};
+use tardy_model::{Cause, Culprit};
+
+/// Runnable → runs, while a task of lower priority was current, in a stream without events of interrupts or
+/// softirqs: the task could not be preempted, or one of those ran in it. Where they are recorded, it is
+/// [`NotPreemptible`](super::not_preemptible::NotPreemptible)'s or
+/// [`Interrupts`](super::interrupts::Interrupts)'.
+pub(super) struct SwitchDelay;
+
+impl Rule for SwitchDelay {
+    fn cause(&self) -> Cause {
+        Cause("switch_delay")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "a task of lower priority was current: it could not be preempted, or an interrupt or softirq ran in \
+         it, which the trace does not record"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[Phase::Runnable]
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        let (task, prio) = piece.activity.thread()?;
+        let known = prio.is_known() && piece.case.prio.is_known() && !piece.sees_interrupts;
+        (known && task != piece.case.task).then_some(Culprit::TaskOrInterrupt(task))
+    }
+}

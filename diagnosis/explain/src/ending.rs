@@ -1,0 +1,275 @@
+//! What has ended: a story becomes a balance, is shown to the patterns, is kept if it is among the worst,
+//! waits for late news of a loss, and goes into the sums and to the sink.
+
+use crate::balance::{Balancer, Past};
+use crate::cause::UNEXPLAINED_AT;
+use crate::findings::{Bound, ClockFinding, Explanation};
+use crate::finished::{Blame, Finished, Sink};
+use crate::label::Labels;
+use crate::machine::Reason;
+use crate::pattern::Recogniser;
+use crate::sleep::{Waited, Waits};
+use crate::step::Teller;
+use crate::story::Story;
+use crate::summary::Summary;
+use crate::threads::{THREADS_MAX, Threads};
+use crate::victims::{Ended, Victim};
+use crate::worst::Worst;
+use std::collections::VecDeque;
+use tardy_followers::{Followers, SPANS_MAX, Skew};
+use tardy_model::event::{ClockSet, Loss, TaskInfo};
+use tardy_model::{Cause, Culprit, Event, Segment, Tables, TaskId, TimerId, Wakeup, WakeupKind};
+
+/// A loss is told of by the first event that its CPU writes again. Finished wakeups wait this long
+/// for such news before they are final.
+const LOSS_NEWS_NS: u64 = 1_000_000_000;
+
+/// Finished wakeups that wait for it at most.
+const PENDING_MAX: usize = 8192;
+
+/// Settings of the clock that are told one by one.
+const CLOCKS_SET_MAX: usize = 64;
+
+/// What followers and victims know in the end.
+#[derive(Debug)]
+pub(crate) struct Recent {
+    pub(crate) skew: Skew,
+    pub(crate) discarded: [u64; Reason::ALL.len()],
+    pub(crate) threads_left_out: u64,
+    pub(crate) tables_full: bool,
+}
+
+/// Everything that comes after a story.
+#[derive(Debug)]
+pub(crate) struct Endings {
+    balancer: Balancer,
+    recogniser: Recogniser,
+    worst: Worst,
+    summary: Summary,
+    waits: Waits,
+    clocks_set: Vec<ClockFinding>,
+    pending: VecDeque<Finished>,
+    /// Wakeups that have gone, whose room is used again.
+    spare: Vec<Finished>,
+    now_ns: u64,
+    /// The first of `pending` is not final before; `u64::MAX` where there is none.
+    settle_from_ns: u64,
+    /// Wakeups that reach back further than CPUs remember, or had more phases than are kept.
+    cut: u64,
+}
+
+impl Endings {
+    pub(crate) fn new(worst: usize) -> Self {
+        Self {
+            balancer: Balancer::default(),
+            recogniser: Recogniser::default(),
+            worst: Worst::new(worst),
+            summary: Summary::default(),
+            waits: Waits::default(),
+            clocks_set: Vec::new(),
+            pending: VecDeque::new(),
+            spare: Vec::new(),
+            now_ns: 0,
+            settle_from_ns: u64::MAX,
+            cut: 0,
+        }
+    }
+
+    /// An event comes.
+    #[inline]
+    pub(crate) fn sees(&mut self, event: &Event, labels: &Labels) {
+        self.now_ns = event.time_ns;
+        self.summary.event(event.time_ns);
+        self.recogniser.event(event, &labels.tables);
+    }
+
+    pub(crate) fn waited(&mut self, waited: &Waited, labels: &Labels) {
+        self.waits.add(waited, |culprit| labels.label(culprit));
+    }
+
+    pub(crate) fn clock_set(&mut self, set: &ClockSet) {
+        if self.clocks_set.len() < CLOCKS_SET_MAX {
+            let (since_ns, until_ns) = (set.since_ns, self.now_ns);
+            self.clocks_set.push(ClockFinding { by_ns: set.by_ns, since_ns, until_ns });
+        }
+    }
+
+    /// A story has ended, which lies with its victim.
+    pub(crate) fn ends(
+        &mut self,
+        ended: &Ended,
+        victim: &Victim,
+        past: &Past<'_>,
+        labels: &mut Labels,
+    ) {
+        let story = match &victim.ended_call {
+            Some(call) if ended.is_call => call,
+            _ => &victim.ended,
+        };
+        let mut finished = self.spare.pop().unwrap_or_default();
+        let wakeup = &mut finished.wakeup;
+        self.balancer.close(story, ended.end_ns, ended.to_user, past, wakeup);
+        debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
+        self.cut += u64::from(self.balancer.is_cut);
+        wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
+        let by_mark = victim.info.has(TaskInfo::MARKS);
+        let recent = (past.followers, past.threads);
+        self.finished(finished, Some(story), by_mark, recent, labels);
+    }
+
+    /// A thread counted a wakeup whose events are missing: it is there, and unexplained.
+    pub(crate) fn mark_alone(
+        &mut self,
+        event: &Event,
+        expiry_ns: u64,
+        timer: TimerId,
+        recent: (&Followers, &Threads),
+        labels: &mut Labels,
+    ) {
+        let known = timer != TimerId::UNKNOWN;
+        let lateness_ns = event.time_ns.saturating_sub(expiry_ns);
+        let mut finished = self.spare.pop().unwrap_or_default();
+        finished.wakeup.clear(event.task, event.cpu);
+        let wakeup = &mut finished.wakeup;
+        wakeup.kind = if known { WakeupKind::Timer } else { WakeupKind::MarkOnly };
+        (wakeup.timer, wakeup.expiry_ns, wakeup.lateness_ns) = (timer, expiry_ns, lateness_ns);
+        wakeup.to_user = true;
+        wakeup.touched_by_loss = self.summary.was_lost_since(expiry_ns);
+        self.balancer.causes.clear();
+        if lateness_ns > 0 {
+            let (cause, culprit) = (Cause::UNEXPLAINED, Culprit::Nobody);
+            let (start_ns, ns, stretch) = (expiry_ns, lateness_ns, 0);
+            wakeup.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
+            self.balancer.causes.push(UNEXPLAINED_AT);
+        }
+        self.finished(finished, None, true, recent, labels);
+    }
+
+    /// Names everybody as they are called now, and waits for late news of losses.
+    fn finished(
+        &mut self,
+        mut finished: Finished,
+        story: Option<&Story>,
+        by_mark: bool,
+        (followers, threads): (&Followers, &Threads),
+        labels: &mut Labels,
+    ) {
+        let causes = &self.balancer.causes[..];
+        let wakeup = &finished.wakeup;
+        let patterns = self.recogniser.wakeup(wakeup, causes, &followers.prios, labels);
+        if self.worst.wants(wakeup) {
+            let tables = &labels.tables;
+            let cpus = &followers.cpus[..];
+            let teller = Teller { story, wakeup, by_mark, cpus, threads, tables };
+            self.worst.keep(&teller, patterns, labels);
+        }
+        finished.victim = labels.id(Culprit::Task(wakeup.task));
+        finished.blames.clear();
+        for (segment, cause) in wakeup.segments.iter().zip(causes) {
+            finished.blames.push(Blame { cause: *cause, culprit: labels.id(segment.culprit) });
+        }
+        if self.pending.is_empty() {
+            self.settle_from_ns = final_from_ns(wakeup);
+        }
+        finished.at_ns = self.pending.back().map_or(0, |last| last.at_ns).max(self.now_ns);
+        finished.patterns = patterns;
+        self.pending.push_back(finished);
+    }
+
+    /// Makes final what no late news of a loss can touch any more.
+    #[inline]
+    pub(crate) fn settle<S: Sink>(&mut self, labels: &Labels, sink: &mut S) {
+        if self.now_ns >= self.settle_from_ns || self.pending.len() > PENDING_MAX {
+            self.settle_all(labels, sink);
+        }
+    }
+
+    fn settle_all<S: Sink>(&mut self, labels: &Labels, sink: &mut S) {
+        while let Some(Finished { wakeup, .. }) = self.pending.front() {
+            self.settle_from_ns = final_from_ns(wakeup);
+            if self.now_ns < self.settle_from_ns && self.pending.len() <= PENDING_MAX {
+                return;
+            }
+            let finished = self.pending.pop_front().expect("there is a first");
+            self.summary.wakeup(&finished);
+            self.worst.settle(&finished.wakeup);
+            sink.wakeup(&finished.named(labels));
+            self.spare.push(finished);
+        }
+        self.settle_from_ns = u64::MAX;
+    }
+
+    pub(crate) fn loss(&mut self, loss: &Loss, time_ns: u64) {
+        self.summary.loss(loss);
+        self.touch(loss.since_ns, time_ns);
+    }
+
+    /// Events are missing on a CPU without a loss told of: `task` was current when that began.
+    pub(crate) fn gap(&mut self, since_ns: u64, time_ns: u64, task: TaskId, labels: &mut Labels) {
+        let label = labels.id(Culprit::Task(task));
+        self.summary.gap(time_ns.saturating_sub(since_ns), label);
+        self.touch(since_ns, time_ns);
+    }
+
+    /// What lies between these times may not be all that there was.
+    fn touch(&mut self, since_ns: u64, time_ns: u64) {
+        // Those that wait are many and a gap is short: only they matter that were still on their way.
+        let lately = self.pending.iter_mut().rev().take_while(|last| last.at_ns >= since_ns);
+        for Finished { wakeup, .. } in lately {
+            let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
+            // A wakeup begins with its arm, which may be long before the expiry and be lost; that
+            // changes nothing of its balance, which begins at the expiry.
+            if wakeup.expiry_ns <= time_ns && end_ns >= since_ns {
+                wakeup.touched_by_loss = true;
+            }
+        }
+        self.summary.lost_until(time_ns);
+    }
+
+    /// The stream is over.
+    pub(crate) fn finish<S: Sink>(
+        mut self,
+        recent: Recent,
+        labels: &mut Labels,
+        sink: &mut S,
+    ) -> Explanation {
+        self.now_ns = u64::MAX;
+        self.settle_all(labels, sink);
+        let worst = self.worst.into_kept();
+        let mut explanation = self.summary.into_explanation(labels, worst);
+        explanation.patterns = self.recogniser.into_findings(explanation.span_ns, labels);
+        explanation.waits = self.waits.into_findings();
+        explanation.clocks_set = self.clocks_set;
+        explanation.skew = recent.skew;
+        let reasons = Reason::ALL.into_iter().zip(recent.discarded);
+        explanation.discarded = reasons.filter(|(_, count)| *count > 0).collect();
+        let mut bound = |count: u64, limit: usize, what: &'static str| {
+            if count > 0 {
+                explanation.bounds.push(Bound { what, limit: limit as u64, count });
+            }
+        };
+        bound(
+            self.cut,
+            SPANS_MAX,
+            "wakeups reach back further than a CPU's changes of activity are kept, or have more phases \
+             than are kept: that part of them is unexplained",
+        );
+        bound(
+            recent.threads_left_out,
+            THREADS_MAX,
+            "events are of threads beyond the number that is followed: who holds what they wait for is \
+             known by whom it wakes alone",
+        );
+        bound(
+            u64::from(recent.tables_full),
+            Tables::ENTRIES_MAX as usize,
+            "timers or names are as many as a stream may define: the rest are not told apart",
+        );
+        explanation
+    }
+}
+
+/// When no late news of a loss can touch a wakeup any more.
+fn final_from_ns(wakeup: &Wakeup) -> u64 {
+    (wakeup.expiry_ns + wakeup.lateness_ns).saturating_add(LOSS_NEWS_NS + 1)
+}

@@ -1,0 +1,276 @@
+//! A thread's states, and what each event makes of them: one table for every watched thread.
+//!
+//! A story begins when a thread could run and does not, or when its timer was to run it; it ends as a
+//! wakeup that is *closed*, or is *discarded* with a [`Reason`]. Nothing else ends one.
+
+/// Where a thread stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    /// No event has told.
+    #[default]
+    Unknown,
+    /// It is on a CPU, and no story is open.
+    Running,
+    /// It is on a CPU, came there from sleep, and nobody was seen to wake it.
+    RanUnwoken,
+    /// It sleeps.
+    Asleep,
+    /// It was woken and has not run yet. A story is open.
+    Woken,
+    /// It lost the CPU and could run. A story is open.
+    Preempted,
+    /// Its timer woke it, it has run, and its own mark has not come yet: on a CPU. A story is open, in
+    /// this state and the next two.
+    Returning,
+    /// The same, but it does not run although it could.
+    ReturningRunnable,
+    /// The same, but it sleeps.
+    ReturningAsleep,
+}
+
+/// What happens to a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// A timer's callback wakes it.
+    TimerWakes,
+    /// Anything else wakes it.
+    OtherWakes,
+    /// A CPU begins to run it.
+    SwitchIn,
+    /// It leaves the CPU and could run on.
+    LosesCpu,
+    /// It leaves the CPU and sleeps.
+    Sleeps,
+    /// It tells that it is back from the wakeup that its story is about.
+    Marks,
+    /// It tells that it is back from another one.
+    MarksAnother,
+    /// It is gone.
+    Ends,
+}
+
+/// Why a story did not end as a wakeup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The stream ended first.
+    StreamEnded,
+    /// The thread left a CPU on which it was not seen to begin.
+    SwitchInMissing,
+    /// The thread ran, and no event tells who had woken it.
+    WakingMissing,
+    /// The thread was on its way to sleep when it lost the CPU, and its timer came meanwhile: that is the
+    /// wakeup.
+    TimerCame,
+    /// The thread is gone.
+    TaskEnded,
+    /// A call for a lock whose return is not recorded.
+    ReturnMissing,
+}
+
+impl Reason {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::StreamEnded,
+        Self::SwitchInMissing,
+        Self::WakingMissing,
+        Self::TimerCame,
+        Self::TaskEnded,
+        Self::ReturnMissing,
+    ];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StreamEnded => "stream_ended",
+            Self::SwitchInMissing => "switch_in_missing",
+            Self::WakingMissing => "waking_missing",
+            Self::TimerCame => "timer_came",
+            Self::TaskEnded => "task_ended",
+            Self::ReturnMissing => "return_missing",
+        }
+    }
+
+    /// For a note, after "N wakeups are left out: ".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::StreamEnded => "the recording ended before the thread ran",
+            Self::SwitchInMissing => "no event tells when the thread began to run",
+            Self::WakingMissing => "the thread ran, and no event tells who woke it",
+            Self::TimerCame => "the thread was about to sleep, and its timer came first",
+            Self::TaskEnded => "the thread ended before it ran",
+            Self::ReturnMissing => "no event tells when the call for a lock returned",
+        }
+    }
+}
+
+/// What becomes of the story that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It goes on, or there is none.
+    Keep,
+    /// It ends now, as the thread runs.
+    Close,
+    /// It ends now, as the thread is back in user space.
+    CloseToUser,
+    /// Its mark is missing: it ended when the thread first ran.
+    CloseAtFirstRun,
+    /// It does not end as a wakeup.
+    Discard(Reason),
+}
+
+/// What begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    Nothing,
+    /// A story of a waking.
+    Story,
+    /// A story of losing the CPU.
+    Preemption,
+    /// The story that is open has a new phase.
+    Phase,
+    /// A sleep.
+    Sleep,
+    /// A waking after the fact, by the clocks of two CPUs: a wakeup without any lateness.
+    Skewed,
+    /// A mark whose wakeup is missing.
+    MarkAlone,
+}
+
+/// The table. `marks` is whether the thread tells when it is back.
+pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begin) {
+    use Input::*;
+    use Reason::*;
+    use State::*;
+    let keep = |state, begin| (state, End::Keep, begin);
+    let discard = |state, reason, begin| (state, End::Discard(reason), begin);
+    match (state, input) {
+        // Woken: a story begins, unless the thread runs or is already on its way.
+        (Unknown | Asleep, TimerWakes | OtherWakes) => keep(Woken, Begin::Story),
+        // It had not gone to sleep yet. Its own mark will tell when it is back; of others nobody knows,
+        // and it did not wait.
+        (Running, TimerWakes) if marks => keep(Returning, Begin::Story),
+        (Running, TimerWakes | OtherWakes) => keep(Running, Begin::Nothing),
+        (RanUnwoken, TimerWakes | OtherWakes) => keep(Running, Begin::Skewed),
+        (Woken, TimerWakes | OtherWakes) => keep(Woken, Begin::Nothing),
+        (Preempted, TimerWakes) => discard(Woken, TimerCame, Begin::Story),
+        (Preempted, OtherWakes) => keep(Preempted, Begin::Nothing),
+        (Returning, TimerWakes) => (Returning, End::CloseAtFirstRun, Begin::Story),
+        (Returning, OtherWakes) => keep(Returning, Begin::Nothing),
+        (ReturningRunnable, TimerWakes | OtherWakes) => keep(ReturningRunnable, Begin::Nothing),
+        (ReturningAsleep, TimerWakes) => (Woken, End::CloseAtFirstRun, Begin::Story),
+        (ReturningAsleep, OtherWakes) => keep(ReturningRunnable, Begin::Phase),
+
+        // It runs.
+        (Unknown | Running, SwitchIn) => keep(Running, Begin::Nothing),
+        (RanUnwoken | Asleep, SwitchIn) => keep(RanUnwoken, Begin::Nothing),
+        (Woken, SwitchIn) if marks => keep(Returning, Begin::Phase),
+        (Woken | Preempted, SwitchIn) => (Running, End::Close, Begin::Nothing),
+        (Returning | ReturningRunnable | ReturningAsleep, SwitchIn) => {
+            keep(Returning, Begin::Phase)
+        }
+
+        // It leaves the CPU.
+        (Unknown | Running | Asleep, LosesCpu) => keep(Preempted, Begin::Preemption),
+        (Unknown | Running | Asleep, Sleeps) => keep(Asleep, Begin::Sleep),
+        (RanUnwoken, LosesCpu) => discard(Preempted, WakingMissing, Begin::Preemption),
+        (RanUnwoken, Sleeps) => discard(Asleep, WakingMissing, Begin::Sleep),
+        (Woken | Preempted, LosesCpu) => discard(Preempted, SwitchInMissing, Begin::Preemption),
+        (Woken | Preempted, Sleeps) => discard(Asleep, SwitchInMissing, Begin::Sleep),
+        (Returning | ReturningRunnable | ReturningAsleep, LosesCpu) => {
+            keep(ReturningRunnable, Begin::Phase)
+        }
+        (Returning | ReturningRunnable | ReturningAsleep, Sleeps) => {
+            keep(ReturningAsleep, Begin::Phase)
+        }
+
+        // It tells that it is back.
+        (Woken | Returning | ReturningRunnable | ReturningAsleep, Marks) => {
+            (Running, End::CloseToUser, Begin::Nothing)
+        }
+        (Returning | ReturningRunnable | ReturningAsleep, MarksAnother) => {
+            (Running, End::CloseAtFirstRun, Begin::MarkAlone)
+        }
+        (Woken | Preempted, MarksAnother) => discard(Running, SwitchInMissing, Begin::MarkAlone),
+        (Preempted, Marks) => discard(Running, SwitchInMissing, Begin::MarkAlone),
+        (Unknown | Running | RanUnwoken | Asleep, Marks | MarksAnother) => {
+            keep(Running, Begin::MarkAlone)
+        }
+
+        // It is gone.
+        (Unknown | Running | RanUnwoken | Asleep, Ends) => keep(Unknown, Begin::Nothing),
+        (Woken | Preempted, Ends) => discard(Unknown, TaskEnded, Begin::Nothing),
+        (Returning | ReturningRunnable | ReturningAsleep, Ends) => {
+            (Unknown, End::CloseAtFirstRun, Begin::Nothing)
+        }
+    }
+}
+
+impl State {
+    /// Whether a story is open.
+    pub(crate) fn has_story(self) -> bool {
+        matches!(
+            self,
+            Self::Woken
+                | Self::Preempted
+                | Self::Returning
+                | Self::ReturningRunnable
+                | Self::ReturningAsleep
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATES: [State; 9] = [
+        State::Unknown,
+        State::Running,
+        State::RanUnwoken,
+        State::Asleep,
+        State::Woken,
+        State::Preempted,
+        State::Returning,
+        State::ReturningRunnable,
+        State::ReturningAsleep,
+    ];
+    const INPUTS: [Input; 8] = [
+        Input::TimerWakes,
+        Input::OtherWakes,
+        Input::SwitchIn,
+        Input::LosesCpu,
+        Input::Sleeps,
+        Input::Marks,
+        Input::MarksAnother,
+        Input::Ends,
+    ];
+
+    /// A story is open exactly where the state says so, whatever comes: none is forgotten, none is made
+    /// of nothing.
+    #[test]
+    fn stories_begin_and_end_with_their_states() {
+        for state in STATES {
+            for input in INPUTS {
+                for marks in [false, true] {
+                    let (after, end, begin) = next(state, input, marks);
+                    let ends = !matches!(end, End::Keep) && state.has_story();
+                    let begins = matches!(begin, Begin::Story | Begin::Preemption);
+                    let open = begins || state.has_story() && !ends;
+                    assert_eq!(open, after.has_story(), "{state:?} {input:?} {marks}");
+                    let over = begins && state.has_story() && !ends;
+                    assert!(!over, "{state:?} {input:?}: two stories");
+                    let phase = matches!(begin, Begin::Phase);
+                    assert!(!phase || state.has_story(), "{state:?} {input:?}: of no story");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_reason_has_a_name_of_its_own() {
+        let mut names = Reason::ALL.map(Reason::name).to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Reason::ALL.len());
+    }
+}

@@ -1,0 +1,200 @@
+//! Where the scheduler does not let a victim run although nothing that may run first does.
+//!
+//! A task that runs on may be one that cannot be preempted where it is. A *choice* is another thing: a
+//! switch to a task that may not run first, or the CPU going to sleep, while the victim is in its queue. A
+//! bandwidth was used up, or the CPU has to idle for another one's sake. What ends it tells which:
+//!
+//! | the victim | what is seen | it was |
+//! |---|---|---|
+//! | `SCHED_DEADLINE` | its budget's timer fires before it runs | its budget |
+//! | fair | the CPU idles by choice, or the victim runs at once after the timer; a group's bandwidth timer fires | that bandwidth |
+//! | fair | the CPU idles by choice, and no such timer fires | forced idle: core scheduling, `sched_ext`, or a bandwidth whose timer is not recorded |
+//! | real-time | the CPU chooses a task of lower priority, or to idle, for a millisecond | the bandwidth of real-time tasks |
+
+use crate::piece::Refusal;
+use std::collections::VecDeque;
+use tardy_followers::{Activity, Cpu, Purpose};
+use tardy_model::{Culprit, Prio, Setting, TaskId};
+
+/// A wait shorter than this is not looked into: no bandwidth of the kernel's is given back so soon.
+const WAIT_NS_MIN: u64 = 20_000;
+
+/// A real-time victim must be refused for at least this long: the kernel's own periods are of 10 ms and
+/// more; a victim that is moved, or whose waking CPU has not put it into the queue yet, is passed over for
+/// microseconds.
+const REALTIME_NS_MIN: u64 = 1_000_000;
+
+/// A fair victim that had waited for at least [`GROUP_NS_MIN`] and runs this soon after a group's timer ran
+/// because of it: such timers fire some times a second, so that chance is one in thousands.
+const AT_ONCE_NS: u64 = 100_000;
+const GROUP_NS_MIN: u64 = 200_000;
+
+/// Refusals of one phase that are told.
+const REFUSALS_MAX: usize = 64;
+
+/// Firings of bandwidth timers that are remembered; the kernel's periods are milliseconds long.
+const FIRINGS_MAX: usize = 256;
+
+/// A bandwidth's timer fired.
+#[derive(Clone, Copy, Debug)]
+struct Firing {
+    time_ns: u64,
+    purpose: Purpose,
+    owner: TaskId,
+}
+
+/// The last firings of bandwidth timers.
+#[derive(Debug, Default)]
+pub(crate) struct Firings(VecDeque<Firing>);
+
+impl Firings {
+    pub(crate) fn saw(&mut self, time_ns: u64, purpose: Purpose, owner: TaskId) {
+        if self.0.len() == FIRINGS_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(Firing { time_ns, purpose, owner });
+    }
+
+    /// The last one of a purpose after `from_ns` and up to `to_ns`.
+    fn last(
+        &self,
+        from_ns: u64,
+        to_ns: u64,
+        purpose: Purpose,
+        is_it: impl Fn(TaskId) -> bool,
+    ) -> Option<u64> {
+        let lately = self.0.iter().rev().take_while(|firing| firing.time_ns > from_ns);
+        let mut those = lately.filter(|firing| firing.time_ns <= to_ns);
+        let found = those.find(|firing| firing.purpose == purpose && is_it(firing.owner));
+        found.map(|firing| firing.time_ns)
+    }
+}
+
+/// Whom a CPU may have refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) task: TaskId,
+    pub(crate) prio: Prio,
+    /// The CPU itself woke it or took it off, so that it was in the queue from the beginning.
+    pub(crate) queued_here: bool,
+    /// It lost the CPU when the wait began: what came next was chosen.
+    pub(crate) lost_it: bool,
+}
+
+/// A refusal, from when to when.
+pub(crate) type Refused = (u64, u64, Refusal);
+
+/// The refusals between two times, in order.
+pub(crate) fn refusals(
+    cpu: &Cpu,
+    firings: &Firings,
+    from_ns: u64,
+    to_ns: u64,
+    waiting: Waiting,
+    found: &mut Vec<Refused>,
+) {
+    found.clear();
+    if to_ns - from_ns < WAIT_NS_MIN || !waiting.prio.is_known() {
+        return;
+    }
+    let Waiting { task, prio, .. } = waiting;
+    if prio.0 < 0 {
+        let own = |owner| owner == task || owner == TaskId::IDLE;
+        if let Some(at_ns) = firings.last(from_ns, to_ns, Purpose::DeadlineBudget, own) {
+            let budget = Refusal::Throttled(Culprit::Setting(Setting::DeadlineBudget(task)));
+            found.push((from_ns, at_ns, budget));
+        }
+        return;
+    }
+    let choices = Choices::of(cpu, from_ns, to_ns, waiting);
+    if prio.is_realtime() {
+        let bandwidth = Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth));
+        let long = |(start_ns, end_ns): &(u64, u64)| end_ns - start_ns >= REALTIME_NS_MIN;
+        found.extend(choices.gaps.into_iter().filter(long).map(|(from, to)| (from, to, bandwidth)));
+        return;
+    }
+    let group = Refusal::Throttled(Culprit::Setting(Setting::CfsBandwidth(task)));
+    let fired_ns = firings.last(from_ns, to_ns, Purpose::CfsBandwidth, |_| true);
+    match (choices.gaps.first(), fired_ns) {
+        (Some(&(start_ns, _)), Some(at_ns)) if at_ns > start_ns => {
+            found.push((start_ns, at_ns, group));
+        }
+        (None, Some(at_ns)) if to_ns - at_ns <= AT_ONCE_NS && at_ns - from_ns >= GROUP_NS_MIN => {
+            found.push((from_ns, at_ns, group));
+        }
+        (Some(_), _) => {
+            let forced = |(from, to)| (from, to, Refusal::ForcedIdle);
+            found.extend(choices.gaps.into_iter().map(forced));
+        }
+        (None, _) => {}
+    }
+}
+
+/// Stretches in which a CPU had chosen others, or nothing.
+struct Choices {
+    gaps: Vec<(u64, u64)>,
+}
+
+impl Choices {
+    fn of(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting) -> Self {
+        let mut gaps = Vec::new();
+        // A fair task has nobody above or below it but those of other classes: only idling is a choice.
+        let fair = !waiting.prio.is_realtime();
+        let may_run = |prio: Prio| fair || !prio.is_known() || prio.may_run_before(waiting.prio);
+        let mut base = cpu.base_before(from_ns);
+        let mut queued =
+            waiting.queued_here || base.thread().is_some_and(|(task, _)| task == waiting.task);
+        let mut start_ns = from_ns;
+        let mut chosen = false;
+        let begins = |ns: u64| ns == from_ns && !waiting.lost_it;
+        let mut in_interrupt = false;
+        let mut end = |start_ns: u64, chosen: bool, at_ns: u64| {
+            if chosen && at_ns > start_ns && gaps.len() < REFUSALS_MAX {
+                gaps.push((start_ns, at_ns));
+            }
+        };
+        cpu.between(from_ns, to_ns, |piece_ns, stop_ns, activity| {
+            if activity.is_interrupt() {
+                // Whoever told this CPU of the victim has been heard by now.
+                queued |= piece_ns > from_ns;
+                in_interrupt = true;
+                return;
+            }
+            let was_interrupted = std::mem::take(&mut in_interrupt);
+            match activity.thread() {
+                _ if activity == Activity::Unknown => {
+                    end(start_ns, chosen, piece_ns);
+                    (start_ns, chosen) = (stop_ns, false);
+                }
+                Some((_, prio)) if may_run(prio) => {
+                    end(start_ns, chosen, piece_ns);
+                    (start_ns, chosen) = (stop_ns, false);
+                    queued |= is_switch(base, activity);
+                }
+                // It goes to sleep, once more: an entry makes a span of its own.
+                None if activity.is_idle() && base.is_idle() => {
+                    let enters = piece_ns > from_ns && !was_interrupted;
+                    chosen |= enters && queued;
+                }
+                _ if is_switch(base, activity) => {
+                    chosen |= queued && !begins(piece_ns);
+                    queued = true;
+                }
+                _ => {}
+            }
+            base = activity;
+        });
+        end(start_ns, chosen, to_ns);
+        Self { gaps }
+    }
+}
+
+fn is_switch(from: Activity, to: Activity) -> bool {
+    match (from, to) {
+        (Activity::Unknown, _) | (_, Activity::Unknown) => false,
+        _ => match (from.thread(), to.thread()) {
+            (Some((from, _)), Some((to, _))) => from != to,
+            _ => from.is_idle() != to.is_idle(),
+        },
+    }
+}

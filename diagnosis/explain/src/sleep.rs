@@ -1,0 +1,171 @@
+//! Waits: what a thread slept for, and for how long. A wait is what it asked for, never a lateness.
+
+use crate::label::Label;
+use tardy_model::event::{Call, SyscallEnter, TaskState, futex};
+use tardy_model::{BlockedOn, Culprit, TaskId, WakeupKind};
+
+/// What a thread waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitKind {
+    /// For its own timer: the time that it had asked for.
+    Timer,
+    /// For a lock.
+    Lock,
+    /// For a condition of another thread's (futex).
+    Condition,
+    /// For a device: state D, ended by an interrupt, a softirq or a thread of the kernel's.
+    Io,
+    /// It was woken, what its call waits for was not true yet, and it slept again in the same call.
+    NotYet,
+    /// For an event: a message, a signal, another thread.
+    Event,
+}
+
+impl WaitKind {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 6] =
+        [Self::Timer, Self::Lock, Self::Condition, Self::Io, Self::NotYet, Self::Event];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timer => "timer",
+            Self::Lock => "lock",
+            Self::Condition => "condition",
+            Self::Io => "io",
+            Self::NotYet => "not_true_yet",
+            Self::Event => "event",
+        }
+    }
+
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Timer => "for its own timer",
+            Self::Lock => "for a lock",
+            Self::Condition => "for a condition",
+            Self::Io => "for a device (I/O)",
+            Self::NotYet => "again in the same call: what it waits for was not true yet",
+            Self::Event => "for an event",
+        }
+    }
+}
+
+/// A sleep while it lasts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sleep {
+    pub(crate) since_ns: u64,
+    pub(crate) state: TaskState,
+    /// The call it is in, where that is known.
+    pub(crate) call: Option<SyscallEnter>,
+    /// It slept in this call before.
+    pub(crate) again: bool,
+    /// It had lent its priority to whoever has what it waits for.
+    pub(crate) boosts: bool,
+}
+
+impl Sleep {
+    /// What it was for, now that it is known what ended it; `own_timer` where that was its timer, and
+    /// `by_kernel` where a thread of the kernel's did.
+    pub(crate) fn kind(&self, by: WakeupKind, own_timer: bool, by_kernel: bool) -> WaitKind {
+        let futex_op = self.call.filter(|call| call.call == Call::Futex).map(|call| call.op);
+        let is_lock = futex_op
+            .is_some_and(|op| matches!(futex::operation(op), futex::LOCK_PI | futex::LOCK_PI2));
+        if own_timer {
+            WaitKind::Timer
+        } else if is_lock || self.boosts || self.state == TaskState::RtLock {
+            WaitKind::Lock
+        } else if self.state == TaskState::Uninterruptible {
+            match by {
+                WakeupKind::Task if !by_kernel => WaitKind::Lock,
+                _ => WaitKind::Io,
+            }
+        } else if self.again {
+            WaitKind::NotYet
+        } else if futex_op.is_some() {
+            WaitKind::Condition
+        } else {
+            WaitKind::Event
+        }
+    }
+}
+
+/// A wait that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waited {
+    pub(crate) task: TaskId,
+    pub(crate) kind: WaitKind,
+    pub(crate) since_ns: u64,
+    pub(crate) ns: u64,
+    pub(crate) ended_by: Culprit,
+}
+
+/// All waits of a kind.
+#[derive(Clone, Debug)]
+pub struct WaitFinding {
+    /// Which kind.
+    pub kind: WaitKind,
+    /// How many.
+    pub count: u64,
+    /// How long, together.
+    pub ns: u64,
+    /// The longest of them.
+    pub longest: LongestWait,
+}
+
+/// The longest wait of a kind.
+#[derive(Clone, Debug, Default)]
+pub struct LongestWait {
+    /// Who waited.
+    pub victim: Label,
+    /// Since when.
+    pub since_ns: u64,
+    /// How long.
+    pub ns: u64,
+    /// What ended it.
+    pub ended_by: Label,
+}
+
+/// Sums over waits.
+#[derive(Debug, Default)]
+pub(crate) struct Waits([Option<WaitFinding>; WaitKind::ALL.len()]);
+
+impl Waits {
+    /// `label` is asked only for the longest.
+    pub(crate) fn add(&mut self, waited: &Waited, mut label: impl FnMut(Culprit) -> Label) {
+        let Waited { kind, ns, since_ns, .. } = *waited;
+        let sum = self.0[kind as usize].get_or_insert_with(|| WaitFinding {
+            kind,
+            count: 0,
+            ns: 0,
+            longest: LongestWait::default(),
+        });
+        sum.count += 1;
+        sum.ns = sum.ns.saturating_add(ns);
+        if ns > sum.longest.ns {
+            let victim = label(Culprit::Task(waited.task));
+            sum.longest = LongestWait { victim, since_ns, ns, ended_by: label(waited.ended_by) };
+        }
+    }
+
+    pub(crate) fn into_findings(self) -> Vec<WaitFinding> {
+        self.0.into_iter().flatten().collect()
+    }
+}
+
+/// What a victim waits for, by the state in which it left and what it is known to ask for.
+pub(crate) fn blocked_on(
+    state: TaskState,
+    faults: bool,
+    lock: Option<u64>,
+    boosts: bool,
+) -> BlockedOn {
+    match (state, lock) {
+        _ if faults => BlockedOn::Page,
+        // A sleeping spinlock, or a mutex of the kernel's: user space waits in state S.
+        (TaskState::RtLock, _) => BlockedOn::KernelLock,
+        (TaskState::Uninterruptible, lock) if lock.is_some() || boosts => BlockedOn::KernelLock,
+        (TaskState::Interruptible, Some(address)) => BlockedOn::Futex(address),
+        _ => BlockedOn::Unknown,
+    }
+}

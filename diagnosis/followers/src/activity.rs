@@ -1,0 +1,71 @@
+//! What a CPU does.
+
+use tardy_model::event::{Irq, Vector};
+use tardy_model::{Culprit, NameId, Prio, TaskId, TimerId};
+
+/// What a CPU does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Not known: before its first event, or events were lost.
+    Unknown,
+    /// It sleeps, or is on the way into or out of sleep. `u32::MAX` before a state was chosen,
+    /// and where there is none to choose.
+    Idle(u32),
+    /// It has nothing to do, is awake, and polls in this idle state.
+    Polling(u32),
+    /// A task, at its priority; [`Prio::UNKNOWN`] before an event told it.
+    Task(TaskId, Prio),
+    /// An interrupt handler.
+    Irq(Irq),
+    /// An interrupt that another CPU sent: by whom, and what for.
+    Ipi(Vector, TaskId, NameId),
+    /// A non-maskable interrupt's handler.
+    Nmi(NameId),
+    /// A softirq's action at the end of an interrupt, or where a task had them disabled.
+    Softirq(u32),
+    /// A softirq's action in a thread, which the scheduler may preempt or prefer: `ktimers`, `ksoftirqd`,
+    /// a threaded interrupt; on `PREEMPT_RT` any.
+    ThreadedSoftirq(u8, TaskId, Prio),
+    /// A timer's callback, and the expiry loop's work that led to it; with the thread that armed it, and
+    /// the number of the callback on its CPU.
+    Expiry(TimerId, TaskId, u32),
+}
+
+impl Activity {
+    /// Whether the CPU has nothing to do.
+    pub const fn is_idle(self) -> bool {
+        matches!(self, Self::Idle(_) | Self::Polling(_))
+    }
+
+    /// Whether it is in an interrupt or in a softirq that no thread runs: nobody is scheduled meanwhile.
+    pub const fn is_interrupt(self) -> bool {
+        matches!(
+            self,
+            Self::Irq(_) | Self::Ipi(..) | Self::Nmi(_) | Self::Softirq(_) | Self::Expiry(..)
+        )
+    }
+
+    /// The task that the scheduler has chosen for what is done, with its priority.
+    pub const fn thread(self) -> Option<(TaskId, Prio)> {
+        match self {
+            Self::Task(task, prio) | Self::ThreadedSoftirq(_, task, prio) => Some((task, prio)),
+            _ => None,
+        }
+    }
+
+    /// The one to name for it.
+    pub fn culprit(self) -> Culprit {
+        match self {
+            Self::Unknown => Culprit::Nobody,
+            Self::Idle(state) => Culprit::IdleState(state),
+            Self::Polling(state) => Culprit::Polling(state),
+            Self::Task(task, _) => Culprit::Task(task),
+            Self::Irq(irq) => Culprit::Irq(irq),
+            Self::Ipi(vector, by, function) => Culprit::Ipi(vector, by, function),
+            Self::Nmi(handler) => Culprit::Nmi(handler),
+            Self::Softirq(vector) => Culprit::Softirq(vector),
+            Self::ThreadedSoftirq(vector, task, _) => Culprit::SoftirqIn(vector.into(), task),
+            Self::Expiry(timer, owner, _) => Culprit::Timer(timer, owner),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What a CPU did in the recent past.
+
+use crate::Activity;
+use std::collections::VecDeque;
+use tardy_model::{Prio, TaskId};
+
+/// Changes of activity remembered per CPU: 32 ms at a million a second. A lateness that reaches back
+/// further has its first part unexplained, and the report says so.
+pub const SPANS_MAX: usize = 1 << 15;
+
+/// From when to what; it holds until the next one begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) start_ns: u64,
+    pub(super) activity: Activity,
+}
+
+/// Spans in time order.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    spans: VecDeque<Span>,
+    max: usize,
+    /// Up to when spans have been dropped for want of room.
+    dropped_ns: u64,
+}
+
+impl History {
+    pub(super) fn new(max: usize) -> Self {
+        Self { spans: VecDeque::new(), max, dropped_ns: 0 }
+    }
+
+    #[inline]
+    pub(super) fn note(&mut self, time_ns: u64, activity: Activity) {
+        if let Some(last) = self.spans.back_mut() {
+            if last.activity == activity {
+                return;
+            }
+            if last.start_ns == time_ns {
+                last.activity = activity;
+                return;
+            }
+        }
+        if self.spans.len() >= self.max {
+            if self.max == 0 {
+                return;
+            }
+            self.spans.pop_front();
+            self.dropped_ns = self.spans.front().map_or(time_ns, |first| first.start_ns);
+        }
+        self.spans.push_back(Span { start_ns: time_ns, activity });
+    }
+
+    /// As [`History::note`], and a span of its own even where it does the same as before.
+    pub(super) fn note_anew(&mut self, time_ns: u64, activity: Activity) {
+        self.note(time_ns, activity);
+        let last = self.spans.back().map(|last| last.start_ns);
+        if self.spans.len() < self.max && last.is_some_and(|last_ns| last_ns < time_ns) {
+            self.spans.push_back(Span { start_ns: time_ns, activity });
+        }
+    }
+
+    /// What was noted last becomes something else.
+    pub(super) fn last_was(&mut self, activity: Activity) {
+        if let Some(last) = self.spans.back_mut() {
+            last.activity = activity;
+        }
+    }
+
+    /// From `from_ns` to `to_ns` it was this: of what is known only the last span can be cut.
+    pub(super) fn insert(&mut self, from_ns: u64, to_ns: u64, activity: Activity) {
+        let Some(last) = self.spans.back().copied() else { return };
+        let from_ns = from_ns.max(last.start_ns);
+        if from_ns < to_ns {
+            self.note(from_ns, activity);
+            self.note(to_ns, last.activity);
+        }
+    }
+
+    /// A task had another priority than was thought, as far back as it ran without an event that told one.
+    pub(super) fn had_prio(&mut self, task: TaskId, thought: Prio, prio: Prio) {
+        for span in self.spans.iter_mut().rev() {
+            match &mut span.activity {
+                Activity::Task(other, was) | Activity::ThreadedSoftirq(_, other, was) => {
+                    if *other != task || *was != thought {
+                        return;
+                    }
+                    *was = prio;
+                }
+                other if other.is_interrupt() => {}
+                _ => return,
+            }
+        }
+    }
+
+    /// Nothing is known of what was from `since_ns` on.
+    pub(super) fn forget(&mut self, since_ns: u64) {
+        while self.spans.back().is_some_and(|span| span.start_ns >= since_ns) {
+            self.spans.pop_back();
+        }
+    }
+
+    /// Whether what was at `ns` has been dropped for want of room.
+    pub(super) fn is_dropped(&self, ns: u64) -> bool {
+        ns < self.dropped_ns
+    }
+
+    /// Calls `piece` for each change of activity in `from_ns..to_ns`, in order, without a gap.
+    #[inline]
+    pub(super) fn between(
+        &self,
+        from_ns: u64,
+        to_ns: u64,
+        mut piece: impl FnMut(u64, u64, Activity),
+    ) {
+        let mut at = self.first_after(from_ns);
+        let mut start_ns = from_ns;
+        let mut activity =
+            at.checked_sub(1).map_or(Activity::Unknown, |before| self.spans[before].activity);
+        while start_ns < to_ns {
+            let next = self.spans.get(at);
+            let end_ns = next.map_or(to_ns, |span| span.start_ns.min(to_ns));
+            if end_ns > start_ns {
+                piece(start_ns, end_ns, activity);
+                start_ns = end_ns;
+            }
+            match next {
+                Some(span) => activity = span.activity,
+                None => break,
+            }
+            at += 1;
+        }
+    }
+
+    /// What it did right before a time, interrupts aside.
+    pub(super) fn base_before(&self, ns: u64) -> Activity {
+        let before = self.spans.range(..self.first_after(ns));
+        let mut bases = before.rev().filter(|span| span.start_ns < ns).map(|span| span.activity);
+        bases.find(|activity| !activity.is_interrupt()).unwrap_or(Activity::Unknown)
+    }
+
+    /// The place of the first span that begins after `ns`. What is asked for is recent: going back
+    /// in steps that double finds it among the newest, where a search over all reaches far.
+    fn first_after(&self, ns: u64) -> usize {
+        let len = self.spans.len();
+        let (mut step, mut low, mut high) = (4, len, len);
+        while low > 0 && self.spans[low - 1].start_ns > ns {
+            high = low - 1;
+            low = high.saturating_sub(step);
+            step *= 2;
+        }
+        // All before `low` begin by then, none from `high` on.
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.spans[middle].start_ns <= ns {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_span_after_a_time_is_found_wherever_it_lies() {
+        for count in [0, 1, 5, 100] {
+            let mut history = History::new(SPANS_MAX);
+            for at in 0..count {
+                history.note(10 + 3 * at, Activity::Task(TaskId(at as u32), Prio(120)));
+            }
+            for ns in 0..320 {
+                let begun = history.spans.iter().filter(|span| span.start_ns <= ns).count();
+                assert_eq!(history.first_after(ns), begun, "{ns} of {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_priority_is_corrected_as_far_back_as_nothing_else_was_told() {
+        let (task, was, is) = (TaskId(7), Prio(120), Prio(0));
+        let mut history = History::new(SPANS_MAX);
+        history.note(10, Activity::Task(task, Prio(50)));
+        history.note(20, Activity::Task(task, was));
+        history.note(30, Activity::Softirq(3));
+        history.note(40, Activity::Task(task, was));
+        history.had_prio(task, was, is);
+        let mut told = Vec::new();
+        history.between(0, 50, |from_ns, _, activity| told.push((from_ns, activity)));
+        assert_eq!(
+            told,
+            [
+                (0, Activity::Unknown),
+                (10, Activity::Task(task, Prio(50))),
+                (20, Activity::Task(task, is)),
+                (30, Activity::Softirq(3)),
+                (40, Activity::Task(task, is)),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_dropped_is_said() {
+        let mut history = History::new(2);
+        for at in 0..3 {
+            history.note(at * 10, Activity::Idle(at as u32));
+        }
+        assert!(history.is_dropped(9) && !history.is_dropped(10));
+    }
+}

@@ -1,0 +1,483 @@
+//! The contexts of one CPU: a task, an interrupt in it, a softirq, a timer's callback, nested and left by
+//! switches at any depth.
+//!
+//! | event | the stack |
+//! |---|---|
+//! | interrupt, softirq or callback begins | one more on top |
+//! | its end | all above it go with it: their ends were not seen |
+//! | a switch in a softirq | the softirq and what is above it are kept for the task that is left, and come back with it |
+//! | any other switch, idle | empty: nothing switches in a hard interrupt |
+//! | a loss | empty, and nothing is known of the past since then |
+
+mod history;
+
+pub use history::SPANS_MAX;
+
+use crate::Activity;
+use crate::prios::Prios;
+use crate::timers::Place;
+use history::History;
+use tardy_model::event::{
+    ExpireBegin, IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector, softirq,
+};
+use tardy_model::{NameId, Prio, TaskId, TimerClass, TimerId};
+
+/// Interrupts within softirqs within interrupts: deeper than any kernel nests them.
+const NESTING_MAX: usize = 16;
+
+/// Tasks that were left in the middle of a softirq, of which that is kept.
+const LEFT_MAX: usize = 64;
+
+/// Sections with interrupts off that are remembered; of more, the last.
+const SECTIONS_MAX: usize = 256;
+
+/// An interrupt that was sent longer ago than this is another.
+const SENT_NS_MAX: u64 = 10_000_000;
+
+/// One CPU.
+#[derive(Debug)]
+pub struct Cpu {
+    /// What runs where no interrupt does.
+    base: Activity,
+    /// The task that must be current, by the last switch or event.
+    current: Option<TaskId>,
+    /// The time of the last event.
+    last_ns: u64,
+    /// Events seen.
+    events: u64,
+    /// Contexts above the task, innermost last.
+    contexts: Vec<Context>,
+    /// What was left by a switch in the middle of a softirq (`PREEMPT_RT` runs them in threads), by thread.
+    left: Vec<(TaskId, Vec<Context>)>,
+    history: History,
+    /// Softirqs that are raised and have not begun since, by vector.
+    raises: [Option<Raise>; 10],
+    /// The last interrupt that another CPU sent here and that has not come.
+    sent: Option<Sent>,
+    /// Callbacks begun.
+    callbacks: u32,
+    /// Since when interrupts are off, where the stream tells.
+    irqs_off_ns: Option<u64>,
+    /// When they were, oldest first.
+    irqs_off: Vec<(u64, u64)>,
+}
+
+/// A context above the task.
+#[derive(Clone, Copy, Debug)]
+struct Context {
+    activity: Activity,
+    begin_ns: u64,
+    /// For a callback: how it came to run.
+    expiry: Option<Expiry>,
+    /// For a softirq: its raise.
+    raise: Option<Raise>,
+    /// For an interrupt or softirq: a callback has ended in it, so what follows up to the next
+    /// callback is the expiry loop's work for that one.
+    after_callback: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Raise {
+    time_ns: u64,
+    /// The expiry of the timer whose callback raised it: of the timer wheel's softirq, the tick's.
+    tick_ns: Option<u64>,
+    /// The entry of the interrupt in which it was raised.
+    interrupt_ns: Option<u64>,
+}
+
+/// An interrupt sent by another CPU.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) time_ns: u64,
+    pub(crate) by: TaskId,
+    pub(crate) function: NameId,
+}
+
+/// How a timer's callback came to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Expiry {
+    /// Which timer.
+    pub timer: TimerId,
+    /// The earliest time it was allowed to fire.
+    pub soft_ns: u64,
+    /// Hard minus soft expiry.
+    pub slack_ns: u32,
+    /// The number of the callback on its CPU.
+    pub callback: u32,
+    /// The entry of the interrupt that runs it, or that raised the softirq which does.
+    pub interrupt_ns: Option<u64>,
+    /// For a callback in softirq context: the raise, where known, and the softirq's begin.
+    pub softirq: Option<(Option<u64>, u64)>,
+    /// It is a timer of the timer wheel.
+    pub of_wheel: bool,
+    /// When the tick was due with which that fired, where known.
+    pub tick_ns: Option<u64>,
+    /// When the callback began.
+    pub begin_ns: u64,
+}
+
+impl Cpu {
+    /// Nothing seen yet; `spans_max` changes of activity are remembered.
+    pub fn new(spans_max: usize) -> Self {
+        Self {
+            base: Activity::Unknown,
+            current: None,
+            last_ns: 0,
+            events: 0,
+            contexts: Vec::with_capacity(NESTING_MAX),
+            left: Vec::new(),
+            history: History::new(spans_max),
+            raises: [None; 10],
+            sent: None,
+            callbacks: 0,
+            irqs_off_ns: None,
+            irqs_off: Vec::new(),
+        }
+    }
+
+    /// What it does now.
+    #[inline]
+    pub fn activity(&self) -> Activity {
+        self.contexts.last().map_or(self.base, |context| context.activity)
+    }
+
+    /// Whether it is in no interrupt, softirq or callback.
+    pub fn in_task_context(&self) -> bool {
+        self.contexts.is_empty()
+    }
+
+    /// The callback that runs now, where one does.
+    pub fn expiry(&self) -> Option<Expiry> {
+        self.contexts.last().and_then(|context| context.expiry)
+    }
+
+    /// Calls `piece` for each change of activity in `from_ns..to_ns`, in order, without a gap.
+    #[inline]
+    pub fn between(&self, from_ns: u64, to_ns: u64, piece: impl FnMut(u64, u64, Activity)) {
+        self.history.between(from_ns, to_ns, piece);
+    }
+
+    /// What ran, interrupts aside, right before a time; [`Activity::Unknown`] where that is not known.
+    pub fn base_before(&self, ns: u64) -> Activity {
+        self.history.base_before(ns)
+    }
+
+    /// Whether what it did at a time is forgotten for want of room ([`SPANS_MAX`]).
+    pub fn has_forgotten(&self, ns: u64) -> bool {
+        self.history.is_dropped(ns)
+    }
+
+    /// Whether the stream shows that interrupts were off all the time between the two.
+    pub fn irqs_were_off(&self, from_ns: u64, to_ns: u64) -> bool {
+        let now_off = self.irqs_off_ns.is_some_and(|since_ns| since_ns <= from_ns);
+        let before = self.irqs_off.iter().rev().any(|(off, on)| *off <= from_ns && *on >= to_ns);
+        now_off || before
+    }
+
+    pub(crate) fn place(&self, cpu: usize) -> Place {
+        Place { cpu: cpu as u16, number: self.events }
+    }
+
+    /// An event comes that has `task` as the current one. Where another should be, a switch is
+    /// missing, and perhaps much else with it, although no loss was told of: who ran since the last
+    /// event is not known, and must not be blamed. Returns since when, and the task that ran then.
+    #[inline]
+    pub fn witness(&mut self, time_ns: u64, task: TaskId, prios: &Prios) -> Option<(u64, TaskId)> {
+        self.events += 1;
+        let since_ns = std::mem::replace(&mut self.last_ns, time_ns);
+        let expected = self.current.replace(task);
+        if expected == Some(task) {
+            return None;
+        }
+        if expected.is_some() {
+            self.forget(since_ns);
+            self.current = Some(task);
+        }
+        self.base = match task {
+            TaskId::IDLE => Activity::Idle(u32::MAX),
+            task => Activity::Task(task, prios.of(task).unwrap_or(Prio::UNKNOWN)),
+        };
+        self.note(time_ns);
+        expected.map(|expected| (since_ns, expected))
+    }
+
+    #[inline]
+    fn note(&mut self, time_ns: u64) {
+        self.history.note(time_ns, self.activity());
+    }
+
+    #[inline]
+    fn enter(&mut self, activity: Activity, begin_ns: u64) -> &mut Context {
+        if self.contexts.len() == NESTING_MAX {
+            // Begins without ends: what is below cannot be true any more.
+            self.contexts.clear();
+        }
+        let (expiry, raise, after_callback) = (None, None, false);
+        self.contexts.push(Context { activity, begin_ns, expiry, raise, after_callback });
+        self.note(begin_ns);
+        self.contexts.last_mut().expect("one was pushed")
+    }
+
+    /// Leaves the innermost context that `is_it`, and all above it, whose ends were not seen.
+    #[inline]
+    fn leave(&mut self, time_ns: u64, is_it: impl Fn(Activity) -> bool) {
+        if let Some(at) = self.contexts.iter().rposition(|context| is_it(context.activity)) {
+            self.contexts.truncate(at);
+            self.note(time_ns);
+        }
+    }
+
+    pub(crate) fn irq_begin(&mut self, time_ns: u64, irq: Irq) {
+        let activity = match irq {
+            Irq::Vector(vector) => self.sent_as(time_ns, vector).unwrap_or(Activity::Irq(irq)),
+            Irq::Line(..) => Activity::Irq(irq),
+        };
+        self.enter(activity, time_ns);
+    }
+
+    /// What another CPU sent, if this vector is one that CPUs send.
+    fn sent_as(&mut self, time_ns: u64, vector: Vector) -> Option<Activity> {
+        if !vector.is_sent() {
+            return None;
+        }
+        let sent = self.sent.take()?;
+        let is_it = time_ns.saturating_sub(sent.time_ns) <= SENT_NS_MAX;
+        is_it.then_some(Activity::Ipi(vector, sent.by, sent.function))
+    }
+
+    pub(crate) fn is_sent(&mut self, sent: Sent) {
+        // Of several that have not come, the first is the one whose interrupt comes.
+        match self.sent {
+            Some(waits) if sent.time_ns.saturating_sub(waits.time_ns) <= SENT_NS_MAX => {}
+            _ => self.sent = Some(sent),
+        }
+    }
+
+    pub(crate) fn irq_end(&mut self, time_ns: u64, irq: Irq) {
+        self.leave(time_ns, |activity| match (activity, irq) {
+            (Activity::Irq(inner), _) => inner.is_same(irq),
+            (Activity::Ipi(inner, ..), Irq::Vector(vector)) => inner == vector,
+            _ => false,
+        });
+    }
+
+    pub(crate) fn nmi(&mut self, time_ns: u64, nmi: Nmi) {
+        let from_ns = time_ns.saturating_sub(nmi.ns);
+        self.history.insert(from_ns, time_ns, Activity::Nmi(nmi.handler));
+    }
+
+    pub(crate) fn softirq_raise(&mut self, time_ns: u64, vector: u32) {
+        let interrupt_ns = self.interrupt_entry_ns();
+        let tick_ns = self.expiry().map(|expiry| expiry.soft_ns);
+        if let Some(raise) = self.raises.get_mut(vector as usize) {
+            // A raise while one is pending changes nothing: the first counts.
+            raise.get_or_insert(Raise { time_ns, tick_ns, interrupt_ns });
+        }
+    }
+
+    /// The kernel clears what is pending before the action runs: a raise from here on is for the next run.
+    pub(crate) fn softirq_begin(
+        &mut self,
+        time_ns: u64,
+        vector: u32,
+        in_thread: bool,
+        prios: &Prios,
+    ) {
+        let raise = self.raises.get_mut(vector as usize).and_then(Option::take);
+        let activity = match self.activity() {
+            Activity::Task(task, prio) if in_thread => {
+                let prio = if prio.is_known() { Some(prio) } else { prios.of(task) };
+                Activity::ThreadedSoftirq(vector as u8, task, prio.unwrap_or(Prio::UNKNOWN))
+            }
+            _ => Activity::Softirq(vector),
+        };
+        self.enter(activity, time_ns).raise = raise;
+    }
+
+    pub(crate) fn softirq_end(&mut self, time_ns: u64, vector: u32) {
+        self.leave(time_ns, |activity| match activity {
+            Activity::Softirq(inner) => inner == vector,
+            Activity::ThreadedSoftirq(inner, ..) => u32::from(inner) == vector,
+            _ => false,
+        });
+    }
+
+    /// The entry of the innermost interrupt that runs.
+    pub fn interrupt_entry_ns(&self) -> Option<u64> {
+        let is_irq =
+            |context: &&Context| matches!(context.activity, Activity::Irq(_) | Activity::Ipi(..));
+        self.contexts.iter().rev().find(is_irq).map(|context| context.begin_ns)
+    }
+
+    pub(crate) fn expire_begin(
+        &mut self,
+        time_ns: u64,
+        begin: ExpireBegin,
+        owner: TaskId,
+        class: TimerClass,
+    ) {
+        self.callbacks = self.callbacks.wrapping_add(1);
+        let mut expiry = Expiry {
+            timer: begin.timer,
+            soft_ns: begin.soft_ns,
+            slack_ns: begin.slack_ns,
+            callback: self.callbacks,
+            interrupt_ns: None,
+            softirq: None,
+            of_wheel: class == TimerClass::TimerList,
+            tick_ns: None,
+            begin_ns: time_ns,
+        };
+        let activity = Activity::Expiry(begin.timer, owner, self.callbacks);
+        if let Some(around) = self.contexts.last_mut() {
+            let begin_ns = around.begin_ns;
+            let vector = match around.activity {
+                Activity::Softirq(vector) => Some(vector),
+                Activity::ThreadedSoftirq(vector, ..) => Some(vector.into()),
+                _ => None,
+            };
+            if let Some(vector) = vector {
+                let expected = match class {
+                    TimerClass::Hrtimer => softirq::HRTIMER,
+                    TimerClass::TimerList => softirq::TIMER,
+                };
+                let raise = around.raise.filter(|_| vector == expected);
+                expiry.interrupt_ns = raise.and_then(|raise| raise.interrupt_ns);
+                expiry.tick_ns = raise.and_then(|raise| raise.tick_ns);
+                expiry.softirq = Some((raise.map(|raise| raise.time_ns), begin_ns));
+            } else if matches!(around.activity, Activity::Irq(_) | Activity::Ipi(..)) {
+                expiry.interrupt_ns = Some(begin_ns);
+            }
+            // The loop's work since the last callback was for this one: taking it off the queue.
+            if std::mem::take(&mut around.after_callback) {
+                self.history.last_was(activity);
+            }
+        }
+        self.enter(activity, time_ns).expiry = Some(expiry);
+    }
+
+    pub(crate) fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
+        self.leave(time_ns, |activity| matches!(activity, Activity::Expiry(id, ..) if id == timer));
+        if let Some(around) = self.contexts.last_mut() {
+            around.after_callback = true;
+        }
+    }
+
+    /// Another task runs. Says whether a softirq was left in the middle.
+    pub(crate) fn switch(
+        &mut self,
+        time_ns: u64,
+        prev: TaskId,
+        next: TaskId,
+        next_prio: Prio,
+    ) -> bool {
+        let is_softirq = |context: &Context| {
+            matches!(context.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
+        };
+        // Nothing switches inside a hard interrupt: what is from one on was not seen to end.
+        let hard = |context: &Context| {
+            matches!(context.activity, Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_))
+        };
+        let seen = self.contexts.iter().position(hard).unwrap_or(self.contexts.len());
+        self.contexts.truncate(seen);
+        let leaves = self.contexts.first().is_some_and(is_softirq);
+        if leaves {
+            if self.left.len() == LEFT_MAX {
+                self.left.remove(0);
+            }
+            self.left.push((prev, std::mem::take(&mut self.contexts)));
+        }
+        self.contexts.clear();
+        self.current = Some(next);
+        self.base = match next {
+            TaskId::IDLE => Activity::Idle(u32::MAX),
+            task => Activity::Task(task, next_prio),
+        };
+        if !self.left.is_empty()
+            && let Some(at) = self.left.iter().position(|(task, _)| *task == next)
+        {
+            (_, self.contexts) = self.left.remove(at);
+            for context in &mut self.contexts {
+                // In a thread, as the switch showed; it may have another priority now.
+                match context.activity {
+                    Activity::Softirq(vector) => {
+                        context.activity = Activity::ThreadedSoftirq(vector as u8, next, next_prio);
+                    }
+                    Activity::ThreadedSoftirq(_, _, ref mut prio) => *prio = next_prio,
+                    _ => {}
+                }
+            }
+        }
+        self.note(time_ns);
+        leaves
+    }
+
+    pub(crate) fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
+        self.base = if enter.polls {
+            Activity::Polling(enter.state)
+        } else {
+            Activity::Idle(if enter.only { u32::MAX } else { enter.state })
+        };
+        self.contexts.clear();
+        // Going to sleep once more is a choice: who looks at the past must see it.
+        self.history.note_anew(time_ns, self.base);
+    }
+
+    pub(crate) fn idle_exit(&mut self, time_ns: u64) {
+        if !self.base.is_idle() {
+            self.base = Activity::Idle(u32::MAX);
+            self.note(time_ns);
+        }
+    }
+
+    pub(crate) fn section_begin(&mut self, time_ns: u64, begin: SectionBegin) {
+        if begin.section == Section::IrqsOff {
+            self.irqs_off_ns = Some(time_ns);
+        }
+    }
+
+    pub(crate) fn section_end(&mut self, time_ns: u64, end: SectionEnd) {
+        if end.section == Section::IrqsOff
+            && let Some(since_ns) = self.irqs_off_ns.take()
+        {
+            if self.irqs_off.len() == SECTIONS_MAX {
+                self.irqs_off.remove(0);
+            }
+            self.irqs_off.push((since_ns, time_ns));
+        }
+    }
+
+    /// The task that runs here is now at `prio`.
+    pub(crate) fn reprioritise(&mut self, time_ns: u64, task: TaskId, prio: Prio) {
+        if matches!(self.base, Activity::Task(running, _) if running == task) {
+            self.base = Activity::Task(task, prio);
+            self.note(time_ns);
+        }
+    }
+
+    /// The task that runs here turns out to have been at `prio` since an event last told another.
+    pub(crate) fn had_prio(&mut self, task: TaskId, prio: Prio) {
+        if let Activity::Task(running, thought) = self.base
+            && running == task
+            && thought != prio
+        {
+            self.history.had_prio(task, thought, prio);
+        }
+    }
+
+    /// Events were lost from `since_ns` on: nothing is known until the next switch or interrupt.
+    pub(crate) fn forget(&mut self, since_ns: u64) {
+        self.history.forget(since_ns);
+        self.base = Activity::Unknown;
+        self.current = None;
+        self.contexts.clear();
+        self.left.clear();
+        self.raises = [None; 10];
+        self.sent = None;
+        self.irqs_off_ns = None;
+        self.note(since_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests;

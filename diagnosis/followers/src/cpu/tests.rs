@@ -1,0 +1,126 @@
+//! Each test is a few events of one CPU, and what it did by them.
+
+use super::*;
+use tardy_model::event::TimerMode;
+
+const KTIMERS: TaskId = TaskId(20);
+const SPINNER: TaskId = TaskId(30);
+const TIMER_IRQ: Irq = Irq::Vector(Vector::LOCAL_TIMER);
+
+fn cpu() -> Cpu {
+    Cpu::new(SPANS_MAX)
+}
+
+fn begin(timer: u32, soft_ns: u64) -> ExpireBegin {
+    ExpireBegin { timer: TimerId(timer), soft_ns, slack_ns: 0, mode: TimerMode::default() }
+}
+
+fn told(cpu: &Cpu, from_ns: u64, to_ns: u64) -> Vec<(u64, Activity)> {
+    let mut told = Vec::new();
+    cpu.between(from_ns, to_ns, |start_ns, _, activity| told.push((start_ns, activity)));
+    told
+}
+
+#[test]
+fn a_callback_that_is_preempted_comes_back_with_its_softirq() {
+    let mut cpu = cpu();
+    let prios = Prios::default();
+    cpu.switch(0, TaskId::IDLE, KTIMERS, Prio(98));
+    cpu.irq_begin(1, TIMER_IRQ);
+    cpu.softirq_raise(2, softirq::HRTIMER);
+    cpu.irq_end(3, TIMER_IRQ);
+    cpu.softirq_begin(10, softirq::HRTIMER, true, &prios);
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer);
+    assert!(cpu.switch(14, KTIMERS, SPINNER, Prio(19)), "a softirq is left");
+    assert!(cpu.in_task_context());
+    cpu.switch(114, SPINNER, KTIMERS, Prio(98));
+    assert_eq!(cpu.activity(), Activity::Expiry(TimerId(1), TaskId(7), 1));
+    cpu.expire_end(116, TimerId(1));
+    cpu.expire_begin(117, begin(2, 6), TaskId(8), TimerClass::Hrtimer);
+    let expiry = cpu.expiry().expect("a callback runs");
+    assert_eq!(expiry.interrupt_ns, Some(1));
+    assert_eq!(expiry.softirq, Some((Some(2), 10)));
+    assert_eq!(
+        told(&cpu, 10, 118),
+        [
+            (10, Activity::ThreadedSoftirq(8, KTIMERS, Prio(98))),
+            (12, Activity::Expiry(TimerId(1), TaskId(7), 1)),
+            (14, Activity::Task(SPINNER, Prio(19))),
+            (114, Activity::Expiry(TimerId(1), TaskId(7), 1)),
+            (116, Activity::Expiry(TimerId(2), TaskId(8), 2)),
+        ],
+        "the loop's work between two callbacks is the second's"
+    );
+}
+
+#[test]
+fn a_softirq_raised_again_while_it_runs_runs_again() {
+    let mut cpu = cpu();
+    let prios = Prios::default();
+    cpu.switch(0, TaskId::IDLE, KTIMERS, Prio(98));
+    cpu.softirq_raise(1, softirq::TIMER);
+    cpu.softirq_begin(10, softirq::TIMER, true, &prios);
+    cpu.softirq_raise(20, softirq::TIMER);
+    cpu.softirq_end(30, softirq::TIMER);
+    cpu.softirq_begin(99, softirq::TIMER, true, &prios);
+    cpu.expire_begin(100, begin(1, 5), TaskId::IDLE, TimerClass::TimerList);
+    assert_eq!(cpu.expiry().and_then(|expiry| expiry.softirq), Some((Some(20), 99)));
+}
+
+#[test]
+fn interrupts_nest_and_an_end_takes_what_is_above_with_it() {
+    let mut cpu = cpu();
+    let device = Irq::Line(45, NameId::NONE);
+    cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
+    cpu.irq_begin(10, device);
+    cpu.irq_begin(12, TIMER_IRQ);
+    cpu.irq_end(14, TIMER_IRQ);
+    assert_eq!(cpu.activity(), Activity::Irq(device));
+    cpu.irq_begin(15, TIMER_IRQ);
+    cpu.irq_end(20, device);
+    assert!(cpu.in_task_context(), "the inner one's end was not seen");
+}
+
+#[test]
+fn who_sent_an_interrupt_is_told_where_it_comes() {
+    let mut cpu = cpu();
+    let (call, by, function) = (Vector(3), TaskId(77), NameId(5));
+    cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
+    cpu.is_sent(Sent { time_ns: 10, by, function });
+    cpu.irq_begin(12, TIMER_IRQ);
+    cpu.irq_end(13, TIMER_IRQ);
+    cpu.irq_begin(14, Irq::Vector(call));
+    assert_eq!(cpu.activity(), Activity::Ipi(call, by, function));
+    cpu.irq_end(15, Irq::Vector(call));
+    cpu.irq_begin(20, Irq::Vector(call));
+    assert_eq!(cpu.activity(), Activity::Irq(Irq::Vector(call)), "nobody was seen to send it");
+}
+
+#[test]
+fn a_non_maskable_interrupt_is_told_at_its_end() {
+    let mut cpu = cpu();
+    cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
+    cpu.nmi(50, Nmi { ns: 20, handler: NameId(3) });
+    let task = Activity::Task(SPINNER, Prio(120));
+    assert_eq!(told(&cpu, 0, 60), [(0, task), (30, Activity::Nmi(NameId(3))), (50, task)]);
+}
+
+#[test]
+fn sections_with_interrupts_off_are_proof() {
+    let mut cpu = cpu();
+    let (section, caller) = (Section::IrqsOff, NameId::NONE);
+    cpu.section_begin(10, SectionBegin { section, caller });
+    assert!(cpu.irqs_were_off(12, 20), "they still are");
+    cpu.section_end(30, SectionEnd { section, caller });
+    assert!(cpu.irqs_were_off(10, 30) && !cpu.irqs_were_off(9, 20) && !cpu.irqs_were_off(20, 31));
+}
+
+#[test]
+fn a_loss_leaves_nothing() {
+    let mut cpu = cpu();
+    cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
+    cpu.irq_begin(10, TIMER_IRQ);
+    cpu.forget(5);
+    assert_eq!(told(&cpu, 0, 20)[1], (5, Activity::Unknown));
+    assert!(cpu.in_task_context());
+}

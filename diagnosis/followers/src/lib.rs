@@ -1,0 +1,209 @@
+//! Followers: each keeps one thing through a stream of events, and is written once for all who need it.
+//!
+//! | follower | what it keeps |
+//! |---|---|
+//! | [`Cpu`] | the contexts of one CPU, nested and preempted at any depth, and what it did lately |
+//! | [`Timers`] | each timer's life: armed, moved, cancelled, handed on, fired; by whom, in which call |
+//! | [`Prios`] | the priority at which each task was last seen |
+//! | [`Skew`] | how far the clocks of CPUs are apart, by wakings that come after what they wake |
+//! | [`Visible`] | which kinds of events the stream records |
+//! | [`Names`] | which tasks run softirqs in a thread |
+//!
+//! [`Followers`] holds one of each and hands every event to all of them. It says nothing about lateness and
+//! knows no thread that waits: that is who uses it. No clock, no I/O; memory is bounded by constants beside
+//! what they bound. Start reading at `cpu/mod.rs`.
+#![forbid(unsafe_code)]
+
+mod activity;
+mod cpu;
+mod names;
+mod prios;
+mod skew;
+mod timers;
+mod visible;
+
+pub use activity::Activity;
+pub use cpu::{Cpu, Expiry, SPANS_MAX};
+pub use names::Names;
+pub use prios::Prios;
+pub use skew::Skew;
+pub use timers::{Ended, Life, MOVE_NS_MAX, Purpose, TICKS, Timers};
+pub use visible::Visible;
+
+use cpu::Sent;
+use tardy_model::event::{IpiSend, Priority, Switch};
+use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerId};
+
+/// CPUs that can be told apart; what is above is read as the last one (the format allows 65,536).
+pub const CPUS_MAX: usize = 8192;
+
+/// All followers of one stream.
+#[derive(Debug)]
+pub struct Followers {
+    /// By [`place_of`].
+    pub cpus: Vec<Cpu>,
+    /// Timers.
+    pub timers: Timers,
+    /// Priorities.
+    pub prios: Prios,
+    /// Clocks of CPUs.
+    pub skew: Skew,
+    /// What the stream records.
+    pub visible: Visible,
+    names: Names,
+    /// Spans that each CPU keeps.
+    spans_max: usize,
+}
+
+/// What an event told beside what the followers keep.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Followed {
+    /// Events are missing on this CPU: since when, and the task that was current then.
+    pub gap: Option<(u64, TaskId)>,
+    /// The current task did it itself, in no interrupt or softirq.
+    pub in_task: bool,
+    /// What became of the arming before, of a timer's event.
+    pub ended: Ended,
+    /// Whose timer it is; [`TaskId::IDLE`] where no thread's, or not known.
+    pub owner: TaskId,
+}
+
+impl Followers {
+    /// Nothing seen yet. CPUs remember their last `spans_max` changes of activity; 0 for who asks for the
+    /// present alone.
+    pub fn new(spans_max: usize) -> Self {
+        Self {
+            cpus: Vec::new(),
+            timers: Timers::default(),
+            prios: Prios::default(),
+            skew: Skew::default(),
+            visible: Visible::default(),
+            names: Names::default(),
+            spans_max,
+        }
+    }
+
+    /// The CPU of an event.
+    pub fn cpu(&self, cpu: CpuId) -> Option<&Cpu> {
+        self.cpus.get(place_of(cpu))
+    }
+
+    /// Takes an event; `tables` has the definitions so far.
+    #[inline]
+    pub fn event(&mut self, event: &Event, kind: &Kind, tables: &Tables) -> Followed {
+        let at = place_of(event.cpu);
+        if at >= self.cpus.len() {
+            let spans_max = self.spans_max;
+            self.cpus.resize_with(at + 1, || Cpu::new(spans_max));
+        }
+        let mut followed = Followed::default();
+        self.visible.saw(event.tag());
+        let time_ns = event.time_ns;
+        let cpu = &mut self.cpus[at];
+        if Kind::speaks_of_current(event.tag()) {
+            followed.gap = cpu.witness(time_ns, event.task, &self.prios);
+        }
+        match *kind {
+            Kind::TimerArm(arm) => {
+                followed.in_task = cpu.in_task_context() && event.task != TaskId::IDLE;
+                let place = cpu.place(at);
+                let by = if followed.in_task { event.task } else { TaskId::IDLE };
+                followed.ended = self.timers.arm(event, &arm, by, place, tables);
+                followed.owner = self.timers.owner(arm.timer, tables);
+            }
+            Kind::TimerCancel(cancel) => {
+                followed.in_task = cpu.in_task_context();
+                let place = cpu.place(at);
+                self.timers.cancel(event, cancel.timer, place);
+            }
+            Kind::ExpireBegin(begin) => {
+                followed.ended = self.timers.expire(event, begin.timer, tables);
+                followed.owner = self.timers.owner(begin.timer, tables);
+                cpu.expire_begin(time_ns, begin, followed.owner, tables.timer(begin.timer).class);
+            }
+            Kind::ExpireEnd(end) => cpu.expire_end(time_ns, end.timer),
+            Kind::IrqBegin(begin) => cpu.irq_begin(time_ns, begin.irq),
+            Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
+            Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),
+            Kind::IpiSend(send) => self.ipi_sent(event, &send),
+            Kind::SoftirqRaise(raise) => cpu.softirq_raise(time_ns, raise.vector),
+            Kind::SoftirqBegin(begin) => {
+                let in_thread = self.names.runs_softirqs(event.task);
+                cpu.softirq_begin(time_ns, begin.vector, in_thread, &self.prios);
+            }
+            Kind::SoftirqEnd(end) => cpu.softirq_end(time_ns, end.vector),
+            Kind::IdleEnter(enter) => cpu.idle_enter(time_ns, enter),
+            Kind::IdleExit(_) => cpu.idle_exit(time_ns),
+            Kind::SectionBegin(begin) => cpu.section_begin(time_ns, begin),
+            Kind::SectionEnd(end) => cpu.section_end(time_ns, end),
+            Kind::Waking(waking) => self.prios.set(waking.target, waking.prio),
+            Kind::WokenNew(new) => self.prios.set(new.target, new.prio),
+            Kind::Woken(woken) => self.prios.set(woken.target, woken.prio),
+            Kind::Switch(switch) => self.switch(event, at, &switch),
+            Kind::Priority(priority) => self.priority(event, &priority),
+            Kind::TaskName(name) => self.names.see(event.task, name.comm),
+            Kind::TaskExit(_) => self.names.gone(event.task),
+            Kind::Recorded(recorded) => self.visible.told(recorded),
+            Kind::Loss(loss) => {
+                cpu.forget(loss.since_ns);
+                self.timers.lost();
+            }
+            _ => {}
+        }
+        followed
+    }
+
+    /// A timer that is due wakes its thread, and its begin was not recorded: it begins here.
+    pub fn expires_unseen(&mut self, event: &Event, timer: TimerId, tables: &Tables) {
+        let Some(begin) = self.timers.begin_of(timer) else { return };
+        self.timers.expire(event, timer, tables);
+        let owner = self.timers.owner(timer, tables);
+        let class = tables.timer(timer).class;
+        self.cpus[place_of(event.cpu)].expire_begin(event.time_ns, begin, owner, class);
+    }
+
+    fn switch(&mut self, event: &Event, at: usize, switch: &Switch) {
+        let cpu = &mut self.cpus[at];
+        // The task may have changed its policy while it ran: what was taken for its priority is corrected
+        // as far back as no event said another.
+        cpu.had_prio(event.task, switch.prev_prio);
+        self.prios.set(event.task, switch.prev_prio);
+        self.prios.set(switch.next, switch.next_prio);
+        if cpu.switch(event.time_ns, event.task, switch.next, switch.next_prio) {
+            // Only PREEMPT_RT leaves a softirq by a switch.
+            self.names.softirqs_are_preempted();
+        }
+    }
+
+    /// A boost, or its end.
+    fn priority(&mut self, event: &Event, priority: &Priority) {
+        let Priority { target, old, new, released } = *priority;
+        // Of a release a source may not know the new priority; the next switch tells it.
+        let prio = if released && new == old { Prio::UNKNOWN } else { new };
+        self.prios.set(target, prio);
+        for cpu in &mut self.cpus {
+            cpu.reprioritise(event.time_ns, target, prio);
+        }
+    }
+
+    fn ipi_sent(&mut self, event: &Event, send: &IpiSend) {
+        let sent = Sent { time_ns: event.time_ns, by: event.task, function: send.function };
+        let first = usize::from(send.first.0);
+        for (at, cpu) in self.cpus.iter_mut().enumerate().skip(first).take(64) {
+            if send.reaches(CpuId(at as u16)) {
+                cpu.is_sent(sent);
+            }
+        }
+    }
+
+    /// The priority at which a task runs, for who asks of the present.
+    pub fn prio(&self, task: TaskId) -> Prio {
+        self.prios.of(task).unwrap_or(Prio::UNKNOWN)
+    }
+}
+
+/// Where a CPU is kept.
+#[inline]
+pub fn place_of(cpu: CpuId) -> usize {
+    usize::from(cpu.0).min(CPUS_MAX - 1)
+}

@@ -1,0 +1,46 @@
+//! Which tasks run softirqs in a context of their own, which the scheduler may preempt.
+
+use rustc_hash::FxHashSet;
+use tardy_model::TaskId;
+use tardy_model::event::Comm;
+
+/// Threads that run softirqs and are remembered; a machine has two for each CPU and one for each interrupt.
+const THREADS_MAX: usize = 1 << 16;
+
+/// The kernel's threads that run softirqs, by the names that it gives them (`kernel/softirq.c`,
+/// `kernel/irq/manage.c`); `ktimersoftd` was a patch of `PREEMPT_RT` before 5.0.
+const PREFIXES: [&str; 4] = ["ksoftirqd/", "ktimers/", "ktimersoftd/", "irq/"];
+
+/// Who runs softirqs in a thread.
+#[derive(Debug, Default)]
+pub struct Names {
+    threads: FxHashSet<TaskId>,
+    /// On `PREEMPT_RT` every softirq runs in some task's context.
+    all: bool,
+}
+
+impl Names {
+    pub(crate) fn see(&mut self, task: TaskId, name: Comm) {
+        let is_one = PREFIXES.iter().any(|prefix| name.0.starts_with(prefix.as_bytes()));
+        if !is_one {
+            self.threads.remove(&task);
+        } else if self.threads.len() < THREADS_MAX {
+            self.threads.insert(task);
+            self.all |= name.0.starts_with(b"ktimers");
+        }
+    }
+
+    pub(crate) fn gone(&mut self, task: TaskId) {
+        self.threads.remove(&task);
+    }
+
+    /// A switch came in the middle of a softirq.
+    pub(crate) fn softirqs_are_preempted(&mut self) {
+        self.all = true;
+    }
+
+    /// Whether a softirq that begins while `task` is current runs in its context.
+    pub(crate) fn runs_softirqs(&self, task: TaskId) -> bool {
+        task != TaskId::IDLE && (self.all || self.threads.contains(&task))
+    }
+}

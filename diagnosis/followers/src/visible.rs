@@ -1,0 +1,36 @@
+//! Which kinds of events a stream records.
+
+use tardy_model::event::{IrqBegin, Migrate, Recorded, SoftirqBegin, SoftirqEnd};
+
+/// What a stream can tell. A source that knows says it once ([`Recorded`]); of any other it is learnt: what
+/// has come once may come again, and what has never come may be happening unseen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Visible {
+    seen: u64,
+}
+
+impl Visible {
+    #[inline]
+    pub(crate) fn saw(&mut self, tag: u8) {
+        self.seen |= 1u64.checked_shl(tag.into()).unwrap_or(0);
+    }
+
+    pub(crate) fn told(&mut self, recorded: Recorded) {
+        self.seen |= recorded.kinds;
+    }
+
+    fn has(self, tag: u8) -> bool {
+        self.seen >> tag & 1 == 1
+    }
+
+    /// Whether no interrupt and no softirq can run unseen inside what looks like a task.
+    pub fn interrupts(self) -> bool {
+        let vectors = self.has(IrqBegin::TAG);
+        vectors && (self.has(SoftirqBegin::TAG) || self.has(SoftirqEnd::TAG))
+    }
+
+    /// Whether a task that waits cannot be moved to another CPU unseen.
+    pub fn migrations(self) -> bool {
+        self.has(Migrate::TAG)
+    }
+}
