@@ -10,6 +10,7 @@ mod deferred;
 mod experiment;
 mod explained;
 mod flight;
+mod injected;
 mod killed;
 mod left_behind;
 mod load;

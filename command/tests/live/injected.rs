@@ -1,0 +1,138 @@
+//! Is whoever really delayed a thread the one that is named first?
+//!
+//! bench/inject.py runs the culprits and their victims and holds what tardy says against what both saw
+//! themselves. Here it runs for some seconds each; nothing is asserted of how late anybody was.
+
+use crate::machine::Machine;
+use crate::program::{PATH, Said};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const SECONDS: &str = "3";
+/// Fewer delays than this say nothing of a share of 99 %: two wrong ones are allowed in as many.
+const DELAYS_MIN: u64 = 200;
+const NAMED_SHARE_MIN: f64 = 0.99;
+
+/// `tardy.bench.inject/1`.
+#[derive(Debug, Deserialize)]
+struct Judged {
+    injections: BTreeMap<String, Injection>,
+    /// By name: why.
+    skipped: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Injection {
+    /// Whether what it does delays nobody for that long by itself.
+    rare: bool,
+    /// Wakeups late enough whose balance gives most to the culprit, and those of them in which it ran
+    /// for less than half of that.
+    blamed: u64,
+    innocent: u64,
+    rows: Vec<Row>,
+}
+
+/// What came of victims of one policy.
+#[derive(Debug, Deserialize)]
+struct Row {
+    victims: String,
+    n: u64,
+    named: u64,
+    instead: BTreeMap<String, u64>,
+}
+
+/// Injects, and says where that cannot be.
+fn judged(injection: &str) -> Option<Judged> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/inject.py");
+    if !has("python3") || !has("cc") {
+        eprintln!("skipped: this needs python3 and a C compiler");
+        return None;
+    }
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
+        eprintln!("skipped: this needs two CPUs");
+        return None;
+    }
+    let mut command = Command::new("python3");
+    command.arg("-B").arg(script).args(["--json", "--seconds", SECONDS, "--only", injection]);
+    let said = Said::by(command.args(["--tardy", PATH]).stdin(Stdio::null())).expect(0);
+    let judged: Judged = serde_json::from_value(said.json()).expect("tardy.bench.inject/1");
+    for (name, why) in &judged.skipped {
+        eprintln!("skipped: {name}: {why}");
+    }
+    Some(judged)
+}
+
+fn has(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+#[track_caller]
+fn assert_named_first(injection: &str) {
+    let Some(_machine) = Machine::that_records() else { return };
+    let Some(judged) = judged(injection) else { return };
+    for (name, found) in &judged.injections {
+        let Injection { blamed, innocent, .. } = found;
+        if *blamed >= DELAYS_MIN {
+            let told = format!("{name}: named in {blamed} wakeups, innocent of {innocent}");
+            assert!(*innocent as f64 <= (1.0 - NAMED_SHARE_MIN) * *blamed as f64, "{told}");
+        }
+        for Row { victims, n, named, instead } in &found.rows {
+            let told =
+                format!("{name}, {victims}: {named} of {n} named first, instead {instead:?}");
+            eprintln!("{told}");
+            if found.rare || *n < DELAYS_MIN {
+                continue;
+            }
+            assert!(*named as f64 >= NAMED_SHARE_MIN * *n as f64, "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_spinner_of_a_higher_priority_is() {
+    assert_named_first("spin");
+}
+
+#[test]
+fn a_deadline_hog_is() {
+    assert_named_first("deadline");
+}
+
+#[test]
+fn an_ordinary_thread_that_contends_is() {
+    assert_named_first("contend");
+}
+
+#[test]
+fn a_deadline_budget_that_is_used_up_is() {
+    assert_named_first("budget");
+}
+
+#[test]
+fn a_control_group_whose_quota_is_used_up_is() {
+    assert_named_first("quota");
+}
+
+#[test]
+fn an_unmapping_of_much_memory_is() {
+    assert_named_first("munmap");
+}
+
+#[test]
+fn storms_of_barriers_and_of_tlb_flushes_are() {
+    assert_named_first("membarrier,tlb,membarrier-remote,tlb-remote");
+}
+
+#[test]
+fn the_owner_at_the_end_of_a_chain_of_pi_mutexes_is() {
+    assert_named_first("pi");
+}
+
+#[test]
+fn the_owner_at_the_end_of_a_chain_of_plain_mutexes_is() {
+    assert_named_first("plain");
+}
