@@ -7,11 +7,20 @@ use crate::story::{Stage, Story};
 use crate::threads::Threads;
 use crate::wait::{Held, Wait};
 use tardy_followers::{Activity, Cpu, Followers};
+use tardy_model::event::Section;
 use tardy_model::{CpuId, Culprit, Segment, Stretch, StretchKind, Wakeup, WakeupKind};
 
 /// A CPU needs up to this many times its idle state's exit latency to be awake; what is longer is something
 /// else's. Drivers' tables have a typical figure, which firmware and clocks stretch.
 const EXIT_LATENCIES: u64 = 2;
+
+/// What is known of a piece beside its phase and what the CPU did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    refusal: Option<Refusal>,
+    in_section: bool,
+    is_past_exit: bool,
+}
 
 /// What CPUs, threads and timers did, for who makes a balance.
 pub(crate) struct Past<'a> {
@@ -102,7 +111,7 @@ impl<'a> Balance<'a> {
     fn wait(&mut self, stage: &Stage, until_ns: u64, wait: &Wait) {
         let (threads, cpus) = (self.past.threads, &self.past.followers.cpus);
         wait.between(stage.start_ns, until_ns, threads, cpus, |start_ns, stop_ns, held| {
-            self.piece(stage, start_ns, stop_ns, held, None, false);
+            self.piece(stage, start_ns, stop_ns, held, Known::default());
         });
     }
 
@@ -114,14 +123,14 @@ impl<'a> Balance<'a> {
             // Where it was queued is not known, or no event has come from there.
             let (activity, by) = (Activity::Unknown, Culprit::Nobody);
             let held = Held { activity, cpu: stage.cpu, by };
-            return self.piece(stage, stage.start_ns, until_ns, held, None, false);
+            return self.piece(stage, stage.start_ns, until_ns, held, Known::default());
         };
         self.room.is_cut |= cpu.has_forgotten(stage.start_ns);
         match stage.phase {
             Phase::Runnable => self.runnable(cpu, stage, until_ns),
             Phase::Pending => self.pending(cpu, stage, until_ns),
             _ => cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
-                self.plain(stage, start_ns, stop_ns, activity, None, false);
+                self.plain(stage, start_ns, stop_ns, activity, Known::default());
             }),
         }
     }
@@ -143,12 +152,13 @@ impl<'a> Balance<'a> {
             for &(from_ns, to_ns, refusal) in &refused {
                 let (from_ns, to_ns) = (from_ns.max(at_ns), to_ns.min(stop_ns));
                 if from_ns < to_ns {
-                    self.plain(stage, at_ns, from_ns, activity, None, false);
-                    self.plain(stage, from_ns, to_ns, activity, Some(refusal), false);
+                    self.by_section(cpu, Section::PreemptOff, stage, (at_ns, from_ns), activity);
+                    let known = Known { refusal: Some(refusal), ..Known::default() };
+                    self.plain(stage, from_ns, to_ns, activity, known);
                     at_ns = to_ns;
                 }
             }
-            self.plain(stage, at_ns, stop_ns, activity, None, false);
+            self.by_section(cpu, Section::PreemptOff, stage, (at_ns, stop_ns), activity);
         });
         self.room.refused = refused;
     }
@@ -163,8 +173,24 @@ impl<'a> Balance<'a> {
             let awake_ns = latency_ns.map_or(stop_ns, |ns| {
                 start_ns.saturating_add(ns.saturating_mul(EXIT_LATENCIES)).min(stop_ns)
             });
-            self.plain(stage, start_ns, awake_ns, activity, None, false);
-            self.plain(stage, awake_ns, stop_ns, activity, None, true);
+            self.by_section(cpu, Section::IrqsOff, stage, (start_ns, awake_ns), activity);
+            let known = Known { is_past_exit: true, ..Known::default() };
+            self.plain(stage, awake_ns, stop_ns, activity, known);
+        });
+    }
+
+    /// What lies in a section that the stream tells of, and what does not.
+    fn by_section(
+        &mut self,
+        cpu: &Cpu,
+        section: Section,
+        stage: &Stage,
+        (from_ns, to_ns): (u64, u64),
+        activity: Activity,
+    ) {
+        cpu.sections(section, from_ns, to_ns, |start_ns, stop_ns, in_section| {
+            let known = Known { in_section, ..Known::default() };
+            self.plain(stage, start_ns, stop_ns, activity, known);
         });
     }
 
@@ -179,12 +205,11 @@ impl<'a> Balance<'a> {
         start_ns: u64,
         stop_ns: u64,
         activity: Activity,
-        refusal: Option<Refusal>,
-        is_past_exit: bool,
+        known: Known,
     ) {
         if stop_ns > start_ns {
             let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
-            self.piece(stage, start_ns, stop_ns, held, refusal, is_past_exit);
+            self.piece(stage, start_ns, stop_ns, held, known);
         }
     }
 
@@ -194,21 +219,18 @@ impl<'a> Balance<'a> {
         start_ns: u64,
         stop_ns: u64,
         held: Held,
-        refusal: Option<Refusal>,
-        is_past_exit: bool,
+        known: Known,
     ) {
-        let irqs_off = stage.phase == Phase::Pending
-            && self.cpu(stage.cpu).is_some_and(|cpu| cpu.irqs_were_off(start_ns, stop_ns));
         let piece = Piece {
             case: &self.story.case,
             phase: stage.phase,
             activity: held.activity,
             cpu: held.cpu,
             waker_cpu: stage.waker_cpu,
-            refusal,
-            irqs_off,
+            refusal: known.refusal,
+            in_section: known.in_section,
             sees_interrupts: self.sees_interrupts,
-            is_past_exit,
+            is_past_exit: known.is_past_exit,
             held_by: held.by,
         };
         let (at, culprit) = cause::judge(&piece);

@@ -207,8 +207,10 @@ impl Labels {
             Culprit::Polling(state) => plain("idle_state", format!("state {state} (polling)")),
             Culprit::Function(name) => plain("function", self.tables.name(name).to_owned()),
             Culprit::Setting(Setting::TimerSlack(ns)) => {
-                let ns = f64::from(two_digits(ns));
-                plain("setting", format!("timer slack {} µs", ns / 1e3))
+                let rounded = one_digit(ns);
+                let about = if rounded == ns { "" } else { "about " };
+                let us = f64::from(rounded) / 1e3;
+                plain("setting", format!("timer slack {about}{us} µs"))
             }
             Culprit::Setting(Setting::PollSlack) => {
                 plain("setting", "select/poll slack".to_owned())
@@ -258,9 +260,8 @@ impl Labels {
     }
 }
 
-/// A slack rounded down to two digits: of select and poll there may be as many values as timeouts, and
-/// each label is kept.
-fn two_digits(ns: u32) -> u32 {
-    let unit = 10u32.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(1));
+/// A slack rounded down to one digit: there may be as many values as timeouts, and each label is kept.
+fn one_digit(ns: u32) -> u32 {
+    let unit = 10u32.pow(ns.checked_ilog10().unwrap_or(0));
     ns / unit * unit
 }

@@ -95,8 +95,9 @@ pub struct Piece<'a> {
     pub waker_cpu: CpuId,
     /// The scheduler did not let the victim run, see `refusal.rs`.
     pub refusal: Option<Refusal>,
-    /// The stream shows that interrupts were off all the time.
-    pub irqs_off: bool,
+    /// The stream shows that interrupts were off, while the timer's was awaited, or preemption, while the
+    /// victim could run.
+    pub in_section: bool,
     /// Interrupts and softirqs are recorded: none can run unseen in what looks like a task.
     pub sees_interrupts: bool,
     /// The idle state's exit latency is over, by its driver's table: the CPU should be awake.

@@ -103,90 +103,131 @@ pub(crate) fn refusals(
         if let Some(at_ns) = firings.last(from_ns, to_ns, Purpose::DeadlineBudget, own) {
             let budget = Refusal::Throttled(Culprit::Setting(Setting::DeadlineBudget(task)));
             found.push((from_ns, at_ns, budget));
+            return;
         }
-        return;
     }
-    let choices = Choices::of(cpu, from_ns, to_ns, waiting);
+    let mut gaps = Vec::new();
+    choices(cpu, from_ns, to_ns, waiting, |gap| gaps.push(gap));
     if prio.is_realtime() {
+        let fired = firings.last(from_ns, to_ns, Purpose::RtBandwidth, |_| true).is_some();
         let bandwidth = Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth));
-        let long = |(start_ns, end_ns): &(u64, u64)| end_ns - start_ns >= REALTIME_NS_MIN;
-        found.extend(choices.gaps.into_iter().filter(long).map(|(from, to)| (from, to, bandwidth)));
+        let refused = gaps.into_iter().filter_map(|gap| match gap.chosen {
+            Chosen::Idle if !fired => Some((gap.idle_ns, gap.end_ns, Refusal::ForcedIdle)),
+            _ if gap.end_ns - gap.start_ns < REALTIME_NS_MIN => None,
+            _ => Some((gap.start_ns, gap.end_ns, bandwidth)),
+        });
+        found.extend(refused.take(REFUSALS_MAX));
         return;
     }
     let group = Refusal::Throttled(Culprit::Setting(Setting::CfsBandwidth(task)));
     let fired_ns = firings.last(from_ns, to_ns, Purpose::CfsBandwidth, |_| true);
-    match (choices.gaps.first(), fired_ns) {
-        (Some(&(start_ns, _)), Some(at_ns)) if at_ns > start_ns => {
-            found.push((start_ns, at_ns, group));
+    match (gaps.first(), fired_ns) {
+        (Some(gap), Some(at_ns)) if at_ns > gap.start_ns => {
+            found.push((gap.start_ns, at_ns, group));
         }
         (None, Some(at_ns)) if to_ns - at_ns <= AT_ONCE_NS && at_ns - from_ns >= GROUP_NS_MIN => {
             found.push((from_ns, at_ns, group));
         }
-        (Some(_), _) => {
-            let forced = |(from, to)| (from, to, Refusal::ForcedIdle);
-            found.extend(choices.gaps.into_iter().map(forced));
+        _ => {
+            let forced = |gap: &Gap| (gap.start_ns, gap.end_ns, Refusal::ForcedIdle);
+            found.extend(gaps.iter().take(REFUSALS_MAX).map(forced));
         }
-        (None, _) => {}
     }
 }
 
-/// Stretches in which a CPU had chosen others, or nothing.
-struct Choices {
-    gaps: Vec<(u64, u64)>,
+/// What a CPU chose rather than the victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chosen {
+    /// A task that may not run first.
+    Task,
+    /// Nothing.
+    Idle,
 }
 
-impl Choices {
-    fn of(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting) -> Self {
-        let mut gaps = Vec::new();
-        // A fair task has nobody above or below it but those of other classes: only idling is a choice.
-        let fair = !waiting.prio.is_realtime();
-        let may_run = |prio: Prio| fair || !prio.is_known() || prio.may_run_before(waiting.prio);
-        let mut base = cpu.base_before(from_ns);
-        let mut queued =
-            waiting.queued_here || base.thread().is_some_and(|(task, _)| task == waiting.task);
-        let mut start_ns = from_ns;
-        let mut chosen = false;
-        let begins = |ns: u64| ns == from_ns && !waiting.lost_it;
-        let mut in_interrupt = false;
-        let mut end = |start_ns: u64, chosen: bool, at_ns: u64| {
-            if chosen && at_ns > start_ns && gaps.len() < REFUSALS_MAX {
-                gaps.push((start_ns, at_ns));
-            }
-        };
-        cpu.between(from_ns, to_ns, |piece_ns, stop_ns, activity| {
-            if activity.is_interrupt() {
-                // Whoever told this CPU of the victim has been heard by now.
-                queued |= piece_ns > from_ns;
-                in_interrupt = true;
-                return;
-            }
-            let was_interrupted = std::mem::take(&mut in_interrupt);
-            match activity.thread() {
-                _ if activity == Activity::Unknown => {
-                    end(start_ns, chosen, piece_ns);
-                    (start_ns, chosen) = (stop_ns, false);
-                }
-                Some((_, prio)) if may_run(prio) => {
-                    end(start_ns, chosen, piece_ns);
-                    (start_ns, chosen) = (stop_ns, false);
-                    queued |= is_switch(base, activity);
-                }
-                // It goes to sleep, once more: an entry makes a span of its own.
-                None if activity.is_idle() && base.is_idle() => {
-                    let enters = piece_ns > from_ns && !was_interrupted;
-                    chosen |= enters && queued;
-                }
-                _ if is_switch(base, activity) => {
-                    chosen |= queued && !begins(piece_ns);
-                    queued = true;
-                }
-                _ => {}
-            }
-            base = activity;
-        });
-        end(start_ns, chosen, to_ns);
-        Self { gaps }
+/// A stretch in which a CPU had chosen others, or nothing.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    /// Since when nothing ran that may run first.
+    start_ns: u64,
+    /// Since when it idled, if it did.
+    idle_ns: u64,
+    end_ns: u64,
+    chosen: Chosen,
+}
+
+/// A gap as it grows.
+struct Growing {
+    start_ns: u64,
+    idle_ns: Option<u64>,
+    chosen: Option<Chosen>,
+}
+
+impl Growing {
+    fn since(start_ns: u64) -> Self {
+        Self { start_ns, idle_ns: None, chosen: None }
     }
+
+    fn ended(&self, end_ns: u64) -> Option<Gap> {
+        let Self { start_ns, idle_ns, chosen } = *self;
+        let idle_ns = idle_ns.unwrap_or(start_ns);
+        let chosen = chosen.filter(|_| end_ns > start_ns)?;
+        Some(Gap { start_ns, idle_ns, end_ns, chosen })
+    }
+
+    fn chooses(&mut self, chosen: Chosen) {
+        if self.chosen != Some(Chosen::Task) {
+            self.chosen = Some(chosen);
+        }
+    }
+}
+
+/// Finds where a CPU chose others than the victim, or nothing.
+fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: impl FnMut(Gap)) {
+    // A fair task has nobody above or below it but those of other classes: only idling is a choice.
+    let fair = !waiting.prio.is_realtime();
+    let may_run = |prio: Prio| fair || !prio.is_known() || prio.may_run_before(waiting.prio);
+    let mut base = cpu.base_before(from_ns);
+    let of_victim = |base: Activity| base.thread().is_some_and(|(task, _)| task == waiting.task);
+    let mut queued = waiting.queued_here || of_victim(base);
+    let mut gap = Growing::since(from_ns);
+    let begins = |ns: u64| ns == from_ns && !waiting.lost_it;
+    let mut in_interrupt = false;
+    cpu.between(from_ns, to_ns, |start_ns, stop_ns, activity| {
+        if activity.is_interrupt() {
+            // Whoever told this CPU of the victim has been heard by now.
+            queued |= start_ns > from_ns;
+            in_interrupt = true;
+            return;
+        }
+        let was_interrupted = std::mem::take(&mut in_interrupt);
+        let may_run = activity.thread().is_some_and(|(_, prio)| may_run(prio));
+        if activity == Activity::Unknown || may_run {
+            gap.ended(start_ns).into_iter().for_each(&mut found);
+            gap = Growing::since(stop_ns);
+            queued |= is_switch(base, activity);
+        } else if activity.is_idle() {
+            gap.idle_ns.get_or_insert(start_ns);
+            // It goes to sleep, perhaps once more: an entry makes a span of its own.
+            let enters = match base.is_idle() {
+                true => start_ns > from_ns && !was_interrupted,
+                false => is_switch(base, activity) && !begins(start_ns),
+            };
+            if enters && queued {
+                gap.chooses(Chosen::Idle);
+            }
+            queued |= is_switch(base, activity);
+        } else {
+            gap.idle_ns = None;
+            if is_switch(base, activity) {
+                if queued && !begins(start_ns) {
+                    gap.chooses(Chosen::Task);
+                }
+                queued = true;
+            }
+        }
+        base = activity;
+    });
+    gap.ended(to_ns).into_iter().for_each(&mut found);
 }
 
 fn is_switch(from: Activity, to: Activity) -> bool {

@@ -24,7 +24,7 @@ impl Rule for IrqsOff {
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let ran = piece.activity != Activity::Unknown && !piece.activity.is_idle();
-        (piece.irqs_off && ran).then(|| piece.activity.culprit())
+        (piece.in_section && ran).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {

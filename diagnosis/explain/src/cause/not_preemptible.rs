@@ -5,8 +5,8 @@ use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of a task of lower priority: it could not be preempted where it was. The
-/// scheduler's own work for the switch is in it. Only where the stream records interrupts and softirqs: else
-/// one of those may have run, and the task is not to blame.
+/// scheduler's own work for the switch is in it. Only where the stream records interrupts and softirqs, or
+/// the section without preemption itself: else one of those may have run, and the task is not to blame.
 pub(super) struct NotPreemptible;
 
 impl Rule for NotPreemptible {
@@ -26,7 +26,8 @@ impl Rule for NotPreemptible {
         let (task, prio) = piece.activity.thread()?;
         // Of a priority that is not known yet nothing can be said; nor of a task in which an interrupt or a
         // softirq may have run unseen.
-        let known = prio.is_known() && piece.case.prio.is_known() && piece.sees_interrupts;
+        let sure = piece.sees_interrupts || piece.in_section;
+        let known = prio.is_known() && piece.case.prio.is_known() && sure;
         (known && task != piece.case.task).then(|| piece.activity.culprit())
     }
 

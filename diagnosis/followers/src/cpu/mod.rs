@@ -10,6 +10,7 @@
 //! | a loss | empty, and nothing is known of the past since then |
 
 mod history;
+mod sections;
 
 pub use history::SPANS_MAX;
 
@@ -17,6 +18,7 @@ use crate::Activity;
 use crate::prios::Prios;
 use crate::timers::Place;
 use history::History;
+use sections::Sections;
 use tardy_model::event::{
     ExpireBegin, IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector, softirq,
 };
@@ -27,9 +29,6 @@ const NESTING_MAX: usize = 16;
 
 /// Tasks that were left in the middle of a softirq, of which that is kept.
 const LEFT_MAX: usize = 64;
-
-/// Sections with interrupts off that are remembered; of more, the last.
-const SECTIONS_MAX: usize = 256;
 
 /// An interrupt that was sent longer ago than this is another.
 const SENT_NS_MAX: u64 = 10_000_000;
@@ -56,10 +55,8 @@ pub struct Cpu {
     sent: Option<Sent>,
     /// Callbacks begun.
     callbacks: u32,
-    /// Since when interrupts are off, where the stream tells.
-    irqs_off_ns: Option<u64>,
-    /// When they were, oldest first.
-    irqs_off: Vec<(u64, u64)>,
+    irqs_off: Sections,
+    preempt_off: Sections,
 }
 
 /// A context above the task.
@@ -130,8 +127,8 @@ impl Cpu {
             raises: [None; 10],
             sent: None,
             callbacks: 0,
-            irqs_off_ns: None,
-            irqs_off: Vec::new(),
+            irqs_off: Sections::default(),
+            preempt_off: Sections::default(),
         }
     }
 
@@ -167,11 +164,19 @@ impl Cpu {
         self.history.is_dropped(ns)
     }
 
-    /// Whether the stream shows that interrupts were off all the time between the two.
-    pub fn irqs_were_off(&self, from_ns: u64, to_ns: u64) -> bool {
-        let now_off = self.irqs_off_ns.is_some_and(|since_ns| since_ns <= from_ns);
-        let before = self.irqs_off.iter().rev().any(|(off, on)| *off <= from_ns && *on >= to_ns);
-        now_off || before
+    /// Calls `piece` for what of a time lies in a section with interrupts off, or without preemption, and
+    /// what does not, as far as the stream tells; in order, without a gap.
+    pub fn sections(
+        &self,
+        section: Section,
+        from_ns: u64,
+        to_ns: u64,
+        piece: impl FnMut(u64, u64, bool),
+    ) {
+        match section {
+            Section::IrqsOff => self.irqs_off.between(from_ns, to_ns, piece),
+            Section::PreemptOff => self.preempt_off.between(from_ns, to_ns, piece),
+        }
     }
 
     pub(crate) fn place(&self, cpu: usize) -> Place {
@@ -431,19 +436,16 @@ impl Cpu {
     }
 
     pub(crate) fn section_begin(&mut self, time_ns: u64, begin: SectionBegin) {
-        if begin.section == Section::IrqsOff {
-            self.irqs_off_ns = Some(time_ns);
+        match begin.section {
+            Section::IrqsOff => self.irqs_off.begin(time_ns),
+            Section::PreemptOff => self.preempt_off.begin(time_ns),
         }
     }
 
     pub(crate) fn section_end(&mut self, time_ns: u64, end: SectionEnd) {
-        if end.section == Section::IrqsOff
-            && let Some(since_ns) = self.irqs_off_ns.take()
-        {
-            if self.irqs_off.len() == SECTIONS_MAX {
-                self.irqs_off.remove(0);
-            }
-            self.irqs_off.push((since_ns, time_ns));
+        match end.section {
+            Section::IrqsOff => self.irqs_off.end(time_ns),
+            Section::PreemptOff => self.preempt_off.end(time_ns),
         }
     }
 
@@ -474,7 +476,8 @@ impl Cpu {
         self.left.clear();
         self.raises = [None; 10];
         self.sent = None;
-        self.irqs_off_ns = None;
+        self.irqs_off.forget();
+        self.preempt_off.forget();
         self.note(since_ns);
     }
 }

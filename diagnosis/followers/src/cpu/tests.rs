@@ -109,10 +109,20 @@ fn a_non_maskable_interrupt_is_told_at_its_end() {
 fn sections_with_interrupts_off_are_proof() {
     let mut cpu = cpu();
     let (section, caller) = (Section::IrqsOff, NameId::NONE);
+    let off = |cpu: &Cpu, from_ns, to_ns| {
+        let mut found = Vec::new();
+        cpu.sections(section, from_ns, to_ns, |from, to, off| found.push((from, to, off)));
+        found
+    };
     cpu.section_begin(10, SectionBegin { section, caller });
-    assert!(cpu.irqs_were_off(12, 20), "they still are");
+    assert_eq!(off(&cpu, 12, 20), [(12, 20, true)], "they still are");
     cpu.section_end(30, SectionEnd { section, caller });
-    assert!(cpu.irqs_were_off(10, 30) && !cpu.irqs_were_off(9, 20) && !cpu.irqs_were_off(20, 31));
+    cpu.section_begin(40, SectionBegin { section, caller });
+    assert_eq!(
+        off(&cpu, 5, 50),
+        [(5, 10, false), (10, 30, true), (30, 40, false), (40, 50, true)]
+    );
+    assert_eq!(off(&cpu, 30, 40), [(30, 40, false)]);
 }
 
 #[test]
