@@ -40,6 +40,7 @@ pub(crate) const NOT_YET: &[(&str, &str)] = &[
         "interrupt_while_it_wakes_from_idle",
         "1 wakeup, most of it wrong_cpu 59 µs, interrupts 31 µs",
     ),
+    ("interrupts_off", "1 wakeup, most of it irq_delay 2 ms, interrupts 3 µs"),
     ("interrupts_on_and_late", "1 wakeup, most of it irq_delay 2 ms, interrupts 3 µs"),
     ("interrupts_unseen", "1 wakeup, most of it not_preemptible 803 µs"),
     ("ipi_storm", "1 wakeup, most of it interrupts 600 µs, higher_priority 300 µs"),
