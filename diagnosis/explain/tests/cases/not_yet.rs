@@ -8,6 +8,7 @@ pub(crate) const NOT_YET: &[(&str, &str)] = &[
     ("cfs_bandwidth_mid_run", "0 wakeups"),
     ("cfs_bandwidth_of_named_group", "1 wakeup, most of it wrong_cpu 20 ms, interrupts 1 µs"),
     ("cfs_bandwidth_two_periods", "1 wakeup, most of it wrong_cpu 80 ms, throttled 60 ms"),
+    ("cfs_bandwidth_without_idling", "0 wakeups"),
     ("clock_set_back", "9 wakeups, most of it armed_late 10.4 ms, idle_exit 4.56 ms"),
     ("clock_set_forward", "10 wakeups, most of it unexplained 2.99e+04 ms, irq_delay 86.6 ms"),
     ("clock_set_forward_a_little", "7 wakeups, most of it idle_exit 6.03 ms, interrupts 21 µs"),
@@ -74,6 +75,7 @@ pub(crate) const NOT_YET: &[(&str, &str)] = &[
     ),
     ("priority_known_from_the_end", "1 wakeup, most of it unexplained 996 µs, interrupts 4 µs"),
     ("pulled_to_another_cpu", "1 wakeup, most of it higher_priority 1 ms, wrong_cpu 8 µs"),
+    ("read_woken_by_kworker", "1 wakeup, most of it higher_priority 200 µs"),
     ("real_time_bandwidth", "0 wakeups"),
     ("remote_wake_busy", "1 wakeup, most of it higher_priority 2.8 ms, interrupts 3 µs"),
     ("remote_wake_deep_idle", "1 wakeup, most of it wrong_cpu 304 µs, interrupts 1 µs"),
@@ -116,6 +118,7 @@ pub(crate) const NOT_YET: &[(&str, &str)] = &[
     ("two_threads_before_it", "1 wakeup, most of it higher_priority 3 ms"),
     ("two_threads_of_one_name", "2 wakeups, most of it higher_priority 600 µs, wrong_cpu 4 µs"),
     ("two_timers", "1 wakeup, most of it idle_exit 5 µs, own_kernel_work 4 µs"),
+    ("victim_wakes_the_one_that_delays_it", "1 wakeup, most of it higher_priority 50 µs"),
     (
         "wheel_softirq_raised_while_it_runs",
         "1 wakeup, most of it coarse_clock 3.01 ms, higher_priority 3 µs",
@@ -127,4 +130,5 @@ pub(crate) const NOT_YET: &[(&str, &str)] = &[
     ("woken_and_never_seen_to_run", "1 wakeup, most of it wrong_cpu 5 µs"),
     ("woken_before_it_sleeps", "1 wakeup, most of it wrong_cpu 4 µs"),
     ("woken_by_unseen_idle_state", "1 wakeup, most of it wrong_cpu 304 µs, interrupts 1 µs"),
+    ("woken_on_two_cpus_in_turn", "3 wakeups, most of it higher_priority 500 µs, wrong_cpu 6 µs"),
 ];
