@@ -225,7 +225,7 @@ fn as_many_slacks_as_sleeps() {
     assert_eq!(sum(&explained, "slack", ""), slack_ns);
     // Nobody reads a table of 60,000 rows.
     let settings = explained.culprits.iter().filter(|(kind, ..)| kind == "setting");
-    assert!(settings.clone().count() <= 64, "{} settings", settings.count());
+    assert!(settings.clone().count() <= 256, "{} settings", settings.count());
     let (told, all) = (explained.culprits.iter().map(|(.., ns)| ns).sum::<u64>(), count * 75_000);
     assert_eq!(told, all);
 }

@@ -141,3 +141,18 @@ fn without_system_calls_the_same_is_told() {
     }
     assert!(report.is_empty(), "\n{report}");
 }
+
+/// That a thread is in its queue is no news where nobody moves.
+#[test]
+fn with_wakeups_beside_wakings_the_same_is_told() {
+    let mut report = String::new();
+    for (name, text) in cases() {
+        let Some(more) = moved::with_wakeups(&text) else { continue };
+        let (as_is, more) = (Explained::of(&text).balances(), Explained::of(&more).balances());
+        // Without wakeups a thread may have moved unseen, and less can be said.
+        if as_is != more && name != "migration_unseen" {
+            let _ = writeln!(report, "{name} with wakeups:\n{more}\nwithout:\n{as_is}");
+        }
+    }
+    assert!(report.is_empty(), "\n{report}");
+}

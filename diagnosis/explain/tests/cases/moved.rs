@@ -85,6 +85,23 @@ pub(crate) fn without_calls(text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
+/// With the second half of every waking told as well: the thread is in its CPU's queue. `None` where
+/// wakings have one, or a thread moves, so that another queue would have to be told.
+pub(crate) fn with_wakeups(text: &str) -> Option<String> {
+    if ["sched_wakeup: ", "sched_migrate_task: "].iter().any(|event| text.contains(event)) {
+        return None;
+    }
+    let lines = text.lines().map(|line| {
+        let second = line.replace(" sched_waking: ", " sched_wakeup: ");
+        if second == line || line.starts_with('#') {
+            line.to_owned()
+        } else {
+            format!("{line}\n{second}")
+        }
+    });
+    Some(lines.collect::<Vec<String>>().join("\n") + "\n")
+}
+
 /// The number behind each `key`, changed.
 fn with_numbers(text: &str, key: &str, change: impl Fn(u64) -> String) -> String {
     let mut out = String::new();
