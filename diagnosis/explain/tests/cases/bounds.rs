@@ -100,7 +100,7 @@ fn sum(explained: &Explained, cause: &str, culprit: &str) -> u64 {
 
 /// Whether a note says that something was too much.
 fn tells_of_a_bound(explained: &Explained) -> bool {
-    explained.notes.iter().any(|note| note.contains("at most"))
+    explained.notes.iter().any(|note| note.contains("at most") || note.contains("the limit"))
 }
 
 /// A sleep of the victim's on CPU 1, which begins at `us`: another timer's callback comes first in its

@@ -104,8 +104,7 @@ impl Explained {
         self.discarded =
             discarded.map(|(reason, count)| (reason.name().to_owned(), *count)).collect();
         let waits = explanation.waits.iter();
-        self.waits =
-            waits.map(|wait| (wait.kind.name().to_owned(), wait.count, wait.ns)).collect();
+        self.waits = waits.map(|wait| (wait.kind.name().to_owned(), wait.count, wait.ns)).collect();
         if explanation.skew.ns > 0 {
             self.notes.push(format!("clocks of CPUs are {} ns apart", explanation.skew.ns));
         }
