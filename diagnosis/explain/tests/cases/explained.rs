@@ -100,20 +100,22 @@ impl Explained {
         let culprits =
             culprits.map(|found| (found.label.kind.to_owned(), found.label.name.clone(), found.ns));
         self.culprits = culprits.collect();
-        let discarded = explanation.discarded.iter();
-        self.discarded =
-            discarded.map(|(reason, count)| (reason.name().to_owned(), *count)).collect();
-        let waits = explanation.waits.iter();
-        self.waits = waits.map(|wait| (wait.kind.name().to_owned(), wait.count, wait.ns)).collect();
-        if explanation.skew.ns > 0 {
-            self.notes.push(format!("clocks of CPUs are {} ns apart", explanation.skew.ns));
-        }
-        for set in &explanation.clocks_set {
-            self.notes.push(format!("CLOCK_REALTIME was set by {} ns", set.by_ns));
-        }
-        for bound in &explanation.bounds {
-            self.notes.push(format!("the limit {} was reached: {}", bound.limit, bound.what));
-        }
+        self.discarded = explanation
+            .discarded
+            .iter()
+            .map(|(reason, count)| (reason.words().to_owned(), *count))
+            .collect();
+        self.waits = explanation
+            .waits
+            .iter()
+            .map(|wait| (wait.kind.name().to_owned(), wait.count, wait.ns))
+            .collect();
+        self.notes = explanation
+            .bounds
+            .iter()
+            .map(|bound| format!("at most {}: {} {}", bound.limit, bound.count, bound.what))
+            .chain(explanation.clocks_set.iter().map(|_| "CLOCK_REALTIME was set".to_owned()))
+            .collect();
     }
 }
 
