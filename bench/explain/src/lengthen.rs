@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
-use tardy_model::event::{ExpireBegin, Loss, Mark, TimerArm};
+use tardy_model::event::{ClockSet, ExpireBegin, Loss, Mark, TimerArm};
 use tardy_model::{Batch, Event, Kind};
 use tardy_recording::{ManifestEnd, Recording, Writer};
 
@@ -68,6 +68,7 @@ fn later(event: &Event, by_ns: u64) -> Event {
             ExpireBegin { soft_ns: begin.soft_ns.saturating_add(by_ns), ..begin }.into()
         }
         Kind::Mark(mark) => Mark { expiry_ns: mark.expiry_ns + by_ns, ..mark }.into(),
+        Kind::ClockSet(set) => ClockSet { since_ns: set.since_ns + by_ns, ..set }.into(),
         Kind::Loss(loss) => Loss { since_ns: loss.since_ns + by_ns, ..loss }.into(),
         // No other kind holds a time; and one that is not known here stays as it is.
         _ => {

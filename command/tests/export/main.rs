@@ -8,6 +8,7 @@ mod duckdb;
 mod program;
 #[path = "../../../diagnosis/export/tests/synthetic/mod.rs"]
 mod synthetic;
+mod tables;
 
 use program::{Said, tardy};
 use serde_json::Value;

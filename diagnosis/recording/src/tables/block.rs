@@ -66,14 +66,11 @@ impl Wakeups {
     }
 
     pub(super) fn push(&mut self, row: &WakeupRow<'_>, seen: &mut Seen) {
-        let name = match seen.place(row.victim) {
-            Some(place) => place,
-            None => {
-                let name = seen.names.number(row.task_name, &mut self.names);
-                seen.keep(row.victim, name);
-                name
-            }
-        };
+        let name = seen.place(row.victim).unwrap_or_else(|| {
+            let name = seen.names.number(row.task_name, &mut self.names);
+            seen.keep(row.victim, name);
+            name
+        });
         // Parquet's unsigned numbers are the same bits.
         self.id.push(row.id as i64);
         self.task.push(row.task as i32);
@@ -114,10 +111,7 @@ impl Segments {
     }
 
     pub(super) fn push(&mut self, row: &SegmentRow<'_>, seen: &mut Seen) {
-        let culprit = match seen.place(row.culprit) {
-            Some(place) => place,
-            None => self.label(row, seen),
-        };
+        let culprit = seen.place(row.culprit).unwrap_or_else(|| self.label(row, seen));
         self.wakeup_id.push(row.wakeup_id as i64);
         self.position.push(row.position as i32);
         self.cause.push(seen.words.number(row.cause, &mut self.causes));

@@ -13,7 +13,7 @@ use crate::json::{MergedSegment, merge_segments};
 use crate::names::full_name;
 use crate::palette::look;
 use crate::text::{Terminal, segment_bar};
-use crate::units::{duration, unbroken};
+use crate::units::{counted, duration, unbroken};
 use crate::why::{is_of_the_whole, offset};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -25,6 +25,12 @@ pub(super) struct Worst;
 
 /// A space at which no line is broken; it is written as a common one.
 const UNBROKEN: char = '\u{a0}';
+
+/// Parts told one by one in the terminal; of more, the longest.
+const PARTS_TOLD: usize = 40;
+
+/// The same in a page's table.
+const PARTS_LISTED: usize = 400;
 
 /// Culprits named of one segment.
 const CULPRITS_NAMED: usize = 3;
@@ -108,6 +114,22 @@ fn with_worst<'a>(data: &Data<'a>) -> Option<(&'a Explanation, &'a [WorstWakeup]
 
 fn merged(told: &WorstWakeup) -> Vec<MergedSegment<Label>> {
     merge_segments(&told.wakeup.segments, |culprit| told.label(culprit))
+}
+
+/// The longest parts, in order of time; how many the others are, and how long together.
+fn longest(
+    segments: &[MergedSegment<Label>],
+    max: usize,
+) -> (Vec<&MergedSegment<Label>>, Option<(u64, u64)>) {
+    let mut all: Vec<_> = segments.iter().collect();
+    if all.len() <= max {
+        return (all, None);
+    }
+    all.sort_by_key(|segment| std::cmp::Reverse(segment.ns));
+    let others = all.split_off(max);
+    all.sort_by_key(|segment| segment.start_ns);
+    let ns = others.iter().map(|segment| segment.ns).sum();
+    (all, Some((others.len() as u64, ns)))
 }
 
 fn causes_of(worst: &[WorstWakeup]) -> BTreeSet<Cause> {
@@ -198,6 +220,7 @@ fn sentences(explanation: &Explanation, told: &WorstWakeup) -> Markup {
 fn table(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
     /// Culprits named in a row of the table.
     const NAMED: usize = 12;
+    let (listed, others) = longest(segments, PARTS_LISTED);
     html! {
         div.scroll {
             table {
@@ -205,7 +228,7 @@ fn table(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
                     th.number { "after expiry" } th.number { "for" } th { "cause" } th { "culprit" }
                 } }
                 tbody {
-                    @for segment in segments {
+                    @for segment in listed {
                         tr {
                             td.number {
                                 (duration(segment.start_ns.saturating_sub(told.wakeup.expiry_ns)))
@@ -214,6 +237,12 @@ fn table(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
                             td { (segment.cause.0) }
                             td { bdi { (culprits_text(segment, NAMED)) } }
                         }
+                    }
+                }
+                @if let Some((count, ns)) = others {
+                    tr {
+                        td {} td.number { (duration(ns)) }
+                        td { (counted(count, "shorter part")) } td {}
                     }
                 }
                 tfoot { tr {

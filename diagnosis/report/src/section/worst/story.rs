@@ -1,10 +1,10 @@
 //! A wakeup in words.
 
-use super::{CULPRITS_NAMED, UNBROKEN, culprits_text};
+use super::{CULPRITS_NAMED, PARTS_TOLD, UNBROKEN, culprits_text, longest};
 use crate::json::MergedSegment;
 use crate::names::full_name;
 use crate::palette::look;
-use crate::units::duration;
+use crate::units::{counted, duration};
 use tardy_explain::{Explanation, Label, WorstWakeup};
 
 /// "412.3 µs: cyclic-1 (4102) on CPU 1, 3.214567 s after the start".
@@ -22,12 +22,17 @@ pub(crate) fn headline(explanation: &Explanation, told: &WorstWakeup) -> String 
     )
 }
 
-/// Every part with its letter, length and culprits, in order of time.
+/// The parts with their letters, lengths and culprits, in order of time.
 pub(super) fn parts(segments: &[MergedSegment<Label>]) -> String {
     let part = |segment: &MergedSegment<Label>| {
         let letter = look(segment.cause).letter;
         let who = culprits_text(segment, CULPRITS_NAMED);
         format!("{letter} {} {who}", duration(segment.ns)).replacen(' ', &UNBROKEN.to_string(), 3)
     };
-    segments.iter().map(part).collect::<Vec<_>>().join(" · ")
+    let (longest, others) = longest(segments, PARTS_TOLD);
+    let mut parts: Vec<String> = longest.into_iter().map(part).collect();
+    if let Some((count, ns)) = others {
+        parts.push(format!("{}, {} together", counted(count, "shorter part"), duration(ns)));
+    }
+    parts.join(" · ")
 }

@@ -41,6 +41,15 @@ struct Drawn<'a> {
     spans: u64,
 }
 
+/// Parts of the victim's lateness drawn as one rectangle.
+struct Part<'a> {
+    start_ns: u64,
+    ns: u64,
+    /// The longest of them.
+    segment: &'a MergedSegment<Label>,
+    segments: u64,
+}
+
 pub(super) fn timeline(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
     let wakeup = &told.wakeup;
     let end_ns = wakeup.expiry_ns.saturating_add(wakeup.lateness_ns);
@@ -66,9 +75,9 @@ pub(super) fn timeline(told: &WorstWakeup, segments: &[MergedSegment<Label>]) ->
                 text.tick x=(x) y=(bottom + 15) text-anchor="middle" { (label) }
             }
             text x="0" y=(TOP + VICTIM_HEIGHT / 2 + 4) { (cut(&name, 13)) title { (name) } }
-            @for segment in segments {
-                @let (x, end) = (at(segment.start_ns), at(segment.start_ns.saturating_add(segment.ns)));
-                (segment_box(segment, x, end - x, told))
+            @for part in parts(segments, &at) {
+                @let (x, end) = (at(part.start_ns), at(part.start_ns.saturating_add(part.ns)));
+                (part_box(&part, x, end - x, told))
             }
             @if !stretches.is_empty() {
                 text x="0" y=(stretches_top + STRETCH_HEIGHT / 2 + 4) { "in turn" }
@@ -162,11 +171,37 @@ fn joined<'a>(
     drawn
 }
 
-fn segment_box(segment: &MergedSegment<Label>, x: f64, width: f64, told: &WorstWakeup) -> Markup {
+/// The victim's parts, those too narrow to be seen joined.
+fn parts<'a>(
+    segments: &'a [MergedSegment<Label>],
+    at: &impl Fn(u64) -> f64,
+) -> Vec<Part<'a>> {
+    let mut parts: Vec<Part<'a>> = Vec::new();
+    let is_narrow = |start_ns: u64, ns| at(start_ns.saturating_add(ns)) - at(start_ns) < NARROW;
+    for segment in segments {
+        if let Some(last) = parts.last_mut()
+            && is_narrow(last.start_ns, last.ns)
+            && is_narrow(segment.start_ns, segment.ns)
+        {
+            last.ns += segment.ns;
+            last.segments += 1;
+            if segment.ns > last.segment.ns {
+                last.segment = segment;
+            }
+            continue;
+        }
+        let (start_ns, ns) = (segment.start_ns, segment.ns);
+        parts.push(Part { start_ns, ns, segment, segments: 1 });
+    }
+    parts
+}
+
+fn part_box(part: &Part<'_>, x: f64, width: f64, told: &WorstWakeup) -> Markup {
     /// Culprits named where there is room for a few lines.
     const NAMED: usize = 6;
+    let segment = part.segment;
     let look = look(segment.cause);
-    let after_ns = segment.start_ns.saturating_sub(told.wakeup.expiry_ns);
+    let after_ns = part.start_ns.saturating_sub(told.wakeup.expiry_ns);
     let letter = look.letter.to_string();
     let label = [segment.cause.0, &letter]
         .into_iter()
@@ -175,8 +210,13 @@ fn segment_box(segment: &MergedSegment<Label>, x: f64, width: f64, told: &WorstW
     html! {
         g.tip {
             title {
-                (segment.cause.0) ", " (duration(segment.ns)) ", from +" (duration(after_ns)) ": "
-                (culprits_text(segment, NAMED))
+                @if part.segments > 1 {
+                    (counted(part.segments, "part")) " too short to draw, " (duration(part.ns))
+                    ", from +" (duration(after_ns)) "; the longest: "
+                }
+                (segment.cause.0) ", " (duration(segment.ns))
+                @if part.segments == 1 { ", from +" (duration(after_ns)) }
+                ": " (culprits_text(segment, NAMED))
             }
             rect.part x=(two(x)) y=(TOP) width=(two(width.max(0.5))) height=(VICTIM_HEIGHT)
                 fill=(look.hex()) {}
@@ -269,6 +309,27 @@ mod tests {
         let drawn = joined(&told.lanes[0], from_ns, to_ns, &at);
         assert!(drawn.len() as f64 <= (WIDTH - LEFT - RIGHT) / NARROW + 1.0, "{}", drawn.len());
         assert_eq!(drawn.iter().map(|drawn| drawn.spans).sum::<u64>(), 200_000);
+    }
+
+    #[test]
+    fn a_wakeup_of_many_parts_is_told_by_its_longest() {
+        let told = fixture::explanation().worst.remove(0);
+        let one = &super::super::merged(&told)[0];
+        let start_ns = told.wakeup.expiry_ns;
+        let segments: Vec<_> = (0..100_000u64)
+            .map(|n| {
+                let ns = if n % 1_000 == 500 { 4 } else { 1 };
+                MergedSegment { start_ns: start_ns + n * 4, ns, ..one.clone() }
+            })
+            .collect();
+        let at = |ns: u64| LEFT + (ns - start_ns) as f64 / 400_000.0 * (WIDTH - LEFT - RIGHT);
+        let drawn = parts(&segments, &at);
+        assert!(drawn.len() as f64 <= 2.0 * (WIDTH - LEFT - RIGHT) / NARROW + 1.0, "{}", drawn.len());
+        assert_eq!(drawn.iter().map(|part| part.segments).sum::<u64>(), 100_000);
+        let (longest, others) = super::super::longest(&segments, 100);
+        assert!(longest.iter().all(|segment| segment.ns == 4));
+        assert!(longest.is_sorted_by_key(|segment| segment.start_ns));
+        assert_eq!(others, Some((99_900, 99_900)));
     }
 
     #[test]
