@@ -69,6 +69,10 @@ pub(super) struct Told {
     /// Events that two data sources have.
     pub(super) duplicates: u64,
     pub(super) events: u64,
+    /// Events of kinds that tell nothing.
+    pub(super) silent: u64,
+    /// The clock of the times, where the trace itself says that it is another than its stamps'.
+    pub(super) clock: Option<String>,
 }
 
 /// One CPU.
@@ -354,8 +358,16 @@ impl Merge {
                     decoder.decode_values(time_ns, id, current, event, &values, batch);
                     batch.events.truncate(before);
                 }
+                Said::Clock(name) => {
+                    told.clock = Some(String::from_utf8_lossy(name).into_owned());
+                    told.events -= 1;
+                }
                 Said::Polls(state) if state < IDLE_STATES => *polls |= 1 << state,
-                Said::Polls(_) | Said::Nothing => {}
+                Said::Polls(_) => {}
+                Said::Nothing => {
+                    told.silent += 1;
+                    told.events -= 1;
+                }
             },
             EntryWhat::CompactSwitch => {
                 let values = Self::compact_switch(&self.switch_places, bundle, entry, running);
@@ -448,6 +460,7 @@ impl Merge {
             lane.bundle.scope = at.scope;
             lane.bundle.parse(&self.plans);
             self.told.damaged += lane.bundle.damaged;
+            self.told.silent += lane.bundle.silent;
             lane.lost |= at.after_loss;
             to_monotonic(&mut lane.bundle, &self.clocks);
             if let Some(first) = lane.bundle.entries.first() {
