@@ -13,7 +13,7 @@ const SEED: u64 = 0x7a2d;
 
 /// How many changed inputs each target gets: together they take some ten seconds where code is not
 /// optimised. What takes long gets fewer.
-const EXECUTIONS: [(&str, u32); 9] = [
+const EXECUTIONS: [(&str, u32); 10] = [
     ("event-format", 4000),
     ("ftrace-page", 2000),
     ("ftrace-text", 3000),
@@ -23,6 +23,7 @@ const EXECUTIONS: [(&str, u32); 9] = [
     ("perfetto", 4000),
     ("segment", 4000),
     ("trace-dat", 2000),
+    ("wrapped", 2000),
 ];
 
 /// How names of inputs begin in which there is nothing to be found.

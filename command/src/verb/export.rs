@@ -124,8 +124,10 @@ impl Export {
 
 /// Where what is exported comes from.
 fn about(input: &Input) -> About {
-    let host = input.manifest().host;
+    let manifest = input.manifest();
+    let host = manifest.host;
     About {
+        clock: manifest.clock,
         host: host.name,
         kernel_release: host.kernel_release,
         machine: host.arch,

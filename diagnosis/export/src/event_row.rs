@@ -121,7 +121,7 @@ macro_rules! columns {
 }
 
 columns! {
-    time_ns: u64, "when, on CLOCK_MONOTONIC";
+    time_ns: u64, "when, on the recording's clock: CLOCK_MONOTONIC, or what an imported trace had";
     cpu: u32, "where";
     task: u32, "the thread that was current; for task_name, task_info and task_exit the one spoken of";
     task_name: text, "its name; empty where it is not known";

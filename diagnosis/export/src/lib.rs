@@ -35,10 +35,23 @@ pub struct About {
     pub machine: String,
     /// Its CPUs.
     pub cpus: u32,
+    /// The clock of all times, as manifests name it; empty where it is not known.
+    pub clock: String,
     /// Its ticks per second, where they are known.
     pub hz: Option<u32>,
     /// The program that exports, with its version.
     pub written_by: String,
+}
+
+impl About {
+    /// The clock of all times as the kernel's `trace_clock` names it, or `unknown`.
+    pub(crate) fn clock_name(&self) -> &str {
+        match self.clock.as_str() {
+            "CLOCK_MONOTONIC" => "mono",
+            "" => "unknown",
+            other => other,
+        }
+    }
 }
 
 /// A file, or a folder, that is being written.

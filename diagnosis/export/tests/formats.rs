@@ -22,6 +22,7 @@ impl Sink for ToExport {
 
 fn about() -> About {
     About {
+        clock: "mono".to_owned(),
         host: "host".to_owned(),
         kernel_release: "6.1.0-rt".to_owned(),
         machine: "x86_64".to_owned(),

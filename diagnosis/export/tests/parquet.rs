@@ -14,7 +14,10 @@ fn events_come_back_in_bounded_row_groups() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tables");
     let batches = synthetic::stream(7_000);
-    let mut export = named("parquet").unwrap().create(&path, &About::default()).unwrap();
+    let mut export = named("parquet")
+        .unwrap()
+        .create(&path, &About { clock: "mono".to_owned(), ..About::default() })
+        .unwrap();
     for batch in &batches {
         export.batch(batch).unwrap();
     }

@@ -18,7 +18,12 @@ const TICK_NS: u64 = 4_000_000;
 fn written(batches: &[Batch]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.txt");
-    let about = About { host: "two\nlines".to_owned(), hz: Some(250), ..About::default() };
+    let about = About {
+        clock: "mono".to_owned(),
+        host: "two\nlines".to_owned(),
+        hz: Some(250),
+        ..About::default()
+    };
     let mut export = named("text").unwrap().create(&path, &about).unwrap();
     for batch in batches {
         export.batch(batch).unwrap();

@@ -63,3 +63,28 @@ fn events_come_back() {
         assert_eq!(infos.get(&thread), Some(&info), "what is known of thread {thread}");
     }
 }
+
+#[test]
+fn a_clock_that_is_not_known_stays_unknown_and_so_do_others() {
+    use tardy_export::{About, named};
+    let batches = sample::batches(20);
+    let folder = tempfile::tempdir().unwrap();
+    for (clock, expected) in [("", "unknown"), ("local", "local"), ("CLOCK_MONOTONIC", "mono")] {
+        for format in ["text", "perfetto"] {
+            let path = folder.path().join(format);
+            let about = About { clock: clock.to_owned(), hz: Some(250), ..About::default() };
+            let mut export = named(format).unwrap().create(&path, &about).unwrap();
+            for batch in &batches {
+                export.batch(batch).unwrap();
+            }
+            export.finish(&tardy_explain::Explanation::default()).unwrap();
+            let (_, back, origin, _) = import(&path);
+            assert_eq!(origin.clock, expected, "{format}");
+            let soft = |batches| {
+                let line = told(batches).into_iter().find(|line| line.contains("TimerArm"));
+                line.filter(|line| line.contains("Hrtimer")).map(|line| line.replace("Unknown", ""))
+            };
+            assert!(soft(&batches).is_some() && soft(&batches) == soft(&back), "{format} {clock}");
+        }
+    }
+}

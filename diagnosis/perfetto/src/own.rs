@@ -39,6 +39,10 @@ pub const RECORDED: &str = "tardy_recorded";
 /// a nanosecond, and the count is ahead of the clock by this, so that it is nobody's 32-bit number.
 pub const TICKS_AHEAD: u64 = 1 << 33;
 
+/// The clock of all times of the trace, where it is not `CLOCK_MONOTONIC`: [`FUNCTION`] (its name, or
+/// `unknown`).
+pub const CLOCK: &str = "tardy_clock";
+
 /// Nanoseconds of `CLOCK_MONOTONIC`.
 pub const EXPIRY: &str = "expiry_ns";
 /// Counts a thread's marks.

@@ -42,6 +42,7 @@ registry![
     perfetto::Perfetto,
     segment::Segment,
     trace_dat::TraceDat,
+    wrapped::Wrapped,
 ];
 
 /// Every target.

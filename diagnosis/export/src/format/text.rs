@@ -1,7 +1,7 @@
 //! All events as the text of the kernel's `trace` file, which trace tools read and people grep.
 //!
-//! Each event is a line as the kernel prints it, with nanoseconds; times are of `CLOCK_MONOTONIC`, as
-//! the header's `# clock: mono` says. What the kernel has no event for:
+//! Each event is a line as the kernel prints it, with nanoseconds; times are of the clock that the
+//! header names (`# clock: mono`), and so are expiries. What the kernel has no event for:
 //!
 //! | here | is |
 //! |---|---|
@@ -77,7 +77,11 @@ impl Export for File {
 }
 
 fn header(out: &mut dyn Write, about: &About) -> io::Result<()> {
-    writeln!(out, "# tracer: nop\n#\n# clock: mono")?;
+    let clock = one_line(about.clock_name());
+    writeln!(out, "# tracer: nop\n#\n# clock: {clock}")?;
+    if clock != "mono" {
+        writeln!(out, "# tardy: expiries are of this clock")?;
+    }
     let hz = about.hz.map(|hz| hz.to_string()).unwrap_or_default();
     for (title, value) in [
         ("host", &about.host),

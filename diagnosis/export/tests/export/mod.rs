@@ -25,6 +25,7 @@ pub(crate) fn export(
     batches: &[Batch],
 ) -> Result<Explanation, ExportError> {
     let about = About {
+        clock: "mono".to_owned(),
         host: "sample".to_owned(),
         kernel_release: "6.12.1".to_owned(),
         machine: "x86_64".to_owned(),

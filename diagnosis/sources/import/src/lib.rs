@@ -58,9 +58,27 @@ pub struct Origin {
     pub written_by: String,
 }
 
+impl Closing {
+    /// A sentence on how many events of the file tell nothing; `kinds` are the names of some, with how many
+    /// there were.
+    pub(crate) fn of_silent(&self, kinds: &[(String, u64)]) -> Option<String> {
+        let (events, silent) = (self.events, self.silent);
+        let some: Vec<String> =
+            kinds.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let some = if some.is_empty() { String::new() } else { format!(" ({})", some.join(", ")) };
+        let are = if silent == 1 { "is of a kind that tells" } else { "are of kinds that tell" };
+        (silent > 0)
+            .then(|| format!("{silent} of the file's {events} events {are} nothing here{some}"))
+    }
+}
+
 /// What is known of a trace when all of it has been read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Closing {
+    /// How many events the file holds, whatever they tell.
+    pub events: u64,
+    /// How many of them are of kinds that tell nothing here, or could not be read.
+    pub silent: u64,
     /// What it cannot show, a sentence each.
     pub missing: Vec<String>,
     /// What a reader should know besides, a sentence each: where the file was cut short, how times

@@ -101,8 +101,8 @@ fn what_cyclictest_shows_while_it_runs() {
 fn a_table_that_a_mail_quotes() {
     for name in ["rtla-timerlat-6.1.txt", "rtla-osnoise-6.1.txt", "cyclictest-2.40.hist"] {
         let text = fs::read_to_string(data(name)).unwrap();
-        let quoted: String = text.lines().map(|line| format!("> > {line}\n")).collect();
-        let mail = format!("On Monday somebody wrote:\n{quoted}");
+        let quoted: Vec<String> = text.lines().map(|line| format!("> > {line}")).collect();
+        let mail = format!("On Monday somebody wrote:\n{}\n", quoted.join("\n"));
         assert_eq!(read_bytes(mail.as_bytes()).unwrap(), read(name), "{name}");
     }
 }

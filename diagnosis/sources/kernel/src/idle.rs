@@ -5,9 +5,19 @@ use std::path::Path;
 /// The idle states of the running system, by number.
 #[derive(Clone, Debug, Default)]
 pub struct IdleStates {
-    polls: Vec<bool>,
+    states: Vec<State>,
     no_driver: bool,
 }
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    name: String,
+    /// How long the CPU takes to wake from it, by the driver's table.
+    exit_latency_ns: u64,
+}
+
+/// The name of a state in which the CPU stays awake.
+const POLL: &str = "POLL";
 
 impl IdleStates {
     /// Reads them from the first CPU's cpuidle folder; without a cpuidle driver none polls.
@@ -16,19 +26,31 @@ impl IdleStates {
     }
 
     fn read_in(cpus: &Path) -> Self {
-        let name = |state: usize| {
-            std::fs::read_to_string(cpus.join(format!("cpu0/cpuidle/state{state}/name"))).ok()
+        let told = |state: usize, what: &str| {
+            std::fs::read_to_string(cpus.join(format!("cpu0/cpuidle/state{state}/{what}"))).ok()
+        };
+        let state = |number: usize| {
+            let name = told(number, "name")?.trim().to_owned();
+            let us = told(number, "latency").and_then(|us| us.trim().parse::<u64>().ok());
+            Some(State { name, exit_latency_ns: us.unwrap_or(0).saturating_mul(1000) })
         };
         // The kernel has ten at most (CPUIDLE_STATE_MAX).
-        let polls: Vec<bool> = (0..10).map_while(name).map(|name| name.trim() == "POLL").collect();
+        let states: Vec<State> = (0..10).map_while(state).collect();
         // Where nothing can be read of CPUs, nothing is known of their states.
-        let no_driver = polls.is_empty() && cpus.join("online").exists();
-        Self { polls, no_driver }
+        let no_driver = states.is_empty() && cpus.join("online").exists();
+        Self { states, no_driver }
     }
 
     /// Whether the CPU stays awake in it.
     pub fn polls(&self, state: u32) -> bool {
-        self.polls.get(state as usize).copied().unwrap_or(false)
+        self.states.get(state as usize).is_some_and(|state| state.name == POLL)
+    }
+
+    /// Every state: its number, name and exit latency in nanoseconds.
+    pub fn all(&self) -> impl Iterator<Item = (u32, &str, u64)> {
+        (0..)
+            .zip(&self.states)
+            .map(|(number, state)| (number, state.name.as_str(), state.exit_latency_ns))
     }
 
     /// Whether there are none to choose from.
@@ -55,9 +77,11 @@ mod tests {
             let state = folder.path().join(format!("cpu0/cpuidle/state{state}"));
             fs::create_dir_all(&state).unwrap();
             fs::write(state.join("name"), name).unwrap();
+            fs::write(state.join("latency"), "2\n").unwrap();
         }
         let states = IdleStates::read_in(folder.path());
         assert!(!states.is_without_choice());
         assert!(states.polls(0) && !states.polls(1) && !states.polls(2));
+        assert_eq!(states.all().collect::<Vec<_>>(), [(0, "POLL", 2000), (1, "C1", 2000)]);
     }
 }

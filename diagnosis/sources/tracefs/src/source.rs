@@ -4,17 +4,17 @@ use crate::Error;
 use crate::instance::Instance;
 use crate::merge::{Item, Merge};
 use crate::root::Root;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use tardy_ftrace::decode::{Decoder, wanted};
+use tardy_ftrace::decode::{Decoder, recorded, wanted};
 use tardy_ftrace::format::{Endian, EventFormat};
 use tardy_ftrace::page::PageLayout;
 use tardy_kernel::{
     Abi, Clocks, IdleStates, LiveSource, Options, Roles, Symbols, monotonic_ns, own_thread_is,
     tasks_now, tick_ns,
 };
-use tardy_model::event::{Loss, TaskInfo};
+use tardy_model::event::{ClockSet, IdleState, Loss, Mark, Recorded, TaskInfo};
 use tardy_model::{Batch, CpuId, Event, MarkReader, Source, SourceError, TaskId};
 
 /// The kernel's buffer per CPU where nobody asks for more or less. A busy CPU writes a few MB a
@@ -43,6 +43,8 @@ pub struct Tracefs {
     /// When it was told to stop.
     stopped_ns: Option<u64>,
     missing: Vec<String>,
+    /// What is to be told before anything else.
+    first: Batch,
     bytes_per_cpu: u64,
     instance: Instance,
 }
@@ -92,13 +94,17 @@ impl Tracefs {
         // Before any call says it: a system may make no other call for long.
         decoder.set_abi(Abi::of_this_machine());
         decoder.set_idle_states(IdleStates::read());
-        let missing = enable(&instance, &mut decoder)?;
+        let (missing, recorded) = enable(&instance, &mut decoder)?;
 
         let (cpus, pipes): (Vec<_>, Vec<_>) =
             instance.pipes()?.into_iter().map(|(cpu, pipe)| (CpuId(cpu), pipe)).unzip();
         let start_ns = monotonic_ns();
         let mut merge = Merge::new(layout, &cpus, start_ns);
         let told_lane = merge.add_event_lane();
+        let mut first = Batch::default();
+        let recorded = Event::new(start_ns, CpuId(0), TaskId::IDLE, recorded.into());
+        first.events.push(recorded);
+        decoder.tell_idle_states(start_ns, &mut first);
         instance.set_tracing(true)?;
         // Read while tracing already, so that no thread falls between; told as of the start.
         let tasks = tasks_now(start_ns, &roles(options));
@@ -121,6 +127,7 @@ impl Tracefs {
             look_every_ns: look_every_ns(bytes_per_cpu),
             stopped_ns: None,
             missing,
+            first,
             bytes_per_cpu,
             instance,
         })
@@ -221,6 +228,10 @@ impl Tracefs {
 
 impl Source for Tracefs {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, SourceError> {
+        if !self.first.is_empty() {
+            *batch = std::mem::take(&mut self.first);
+            return Ok(true);
+        }
         self.release(batch);
         if !batch.is_empty() {
             return Ok(true);
@@ -293,10 +304,11 @@ impl LiveSource for Tracefs {
     }
 }
 
-/// Enables every event that the decoder can read. Returns those that are not there.
-fn enable(instance: &Instance, decoder: &mut Decoder) -> Result<Vec<String>, Error> {
+/// Enables every event that the decoder can read. Returns those that are not there, and what the others
+/// tell.
+fn enable(instance: &Instance, decoder: &mut Decoder) -> Result<(Vec<String>, Recorded), Error> {
     let root = instance.root();
-    let mut missing = BTreeSet::new();
+    let (mut missing, mut enabled) = (BTreeSet::new(), HashSet::new());
     let mut found = 0;
     for (group, event) in wanted() {
         if !root.has(format!("events/{group}")) {
@@ -309,12 +321,21 @@ fn enable(instance: &Instance, decoder: &mut Decoder) -> Result<Vec<String>, Err
                 .is_ok_and(|format| decoder.learn(group, &format))
             && instance.enable(group, event)?;
         if is_there {
+            enabled.insert(event);
             found += usize::from(matches!(event, "sched_switch" | "sched_waking"));
         } else {
             missing.insert(format!("{group}/{event}"));
         }
     }
-    if found < 2 { Err(Error::NoEvents) } else { Ok(missing.into_iter().collect()) }
+    if found < 2 {
+        return Err(Error::NoEvents);
+    }
+    let mut kinds = recorded(|event| enabled.contains(event));
+    // Threads mark their return themselves; the rest is told of this machine.
+    for tag in [Mark::TAG, IdleState::TAG, ClockSet::TAG, Recorded::TAG] {
+        kinds.kinds |= 1 << tag;
+    }
+    Ok((missing.into_iter().collect(), kinds))
 }
 
 /// How long a buffer of that size can be left alone.

@@ -8,7 +8,7 @@ use tardy_model::event::{
 };
 use tardy_model::{CpuId, Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId};
 use tardy_perfetto::{
-    CpuIdle, FtraceEvent, GenericEvent, GenericField, HrtimerCancel, HrtimerExpireEntry,
+    CpuIdle, FtraceEvent, FtraceEventBundle, TracePacket, GenericEvent, GenericField, HrtimerCancel, HrtimerExpireEntry,
     HrtimerExpireExit, HrtimerStart, IrqHandlerEntry, IrqHandlerExit, LocalTimerEntry,
     LocalTimerExit, SchedMigrateTask, SchedPiSetprio, SchedProcessExit, SchedSwitch, SchedWakeup,
     SchedWakeupNew, SchedWaking, SignalDeliver, SoftirqEntry, SoftirqExit, SoftirqRaise, SysEnter,
@@ -91,6 +91,21 @@ fn named(event: &Event, what: &str, name: &str, fields: &[(&str, u64)]) -> Ftrac
     };
     told.generic.get_or_insert_default().field.push(name);
     told
+}
+
+/// A packet that says of which clock all times are.
+pub(super) fn of_clock(time_ns: u64, clock: &str, sequence_id: u32) -> TracePacket {
+    let event = Event::new(time_ns, CpuId(0), TaskId::IDLE, Kind::Unknown(0));
+    let bundle = FtraceEventBundle {
+        cpu: Some(0),
+        event: vec![named(&event, own::CLOCK, clock, &[])],
+        ..FtraceEventBundle::default()
+    };
+    TracePacket {
+        ftrace_events: Some(bundle),
+        trusted_packet_sequence_id: Some(sequence_id),
+        ..TracePacket::default()
+    }
 }
 
 /// A CPU's number; −1 where it is not known.

@@ -113,7 +113,7 @@ impl Trace {
             primary_trace_clock: Some(clock::MONOTONIC as i32),
         };
         let text = |text: &str| (!text.is_empty()).then(|| text.as_bytes().to_vec());
-        let About { host, kernel_release, machine, cpus, written_by, hz: _ } = &self.about;
+        let About { host, kernel_release, machine, cpus, written_by, hz: _, clock: _ } = &self.about;
         let system = SystemInfo {
             utsname: Some(Utsname {
                 sysname: text("Linux"),
@@ -138,6 +138,9 @@ impl Trace {
             trusted_packet_sequence_id: Some(EVENTS),
             ..TracePacket::default()
         })?;
+        if self.about.clock_name() != "mono" {
+            self.file.packet(&event::of_clock(time_ns, self.about.clock_name(), EVENTS))?;
+        }
         let defaults = TracePacketDefaults { timestamp_clock_id: Some(clock::MONOTONIC) };
         self.file.packet(&begins(TRACKS, Some(defaults)))
     }

@@ -15,6 +15,7 @@ mod ipi;
 mod irq;
 mod missing;
 mod nmi;
+mod recorded;
 mod sched;
 mod section;
 mod syscall;
@@ -25,10 +26,12 @@ mod value;
 mod work;
 
 pub use clock::TraceClock;
+pub use recorded::recorded;
 pub use value::Value;
 
 use crate::format::{Endian, EventFormat, Field};
 use tardy_kernel::{Abi, ClockOffsets, Definitions, IdleStates, Symbols};
+use tardy_model::event::IdleState;
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId};
 use value::Values;
 
@@ -448,6 +451,16 @@ impl Decoder {
         notes
     }
 
+    /// Tells what idle states there are, as they were set.
+    pub fn tell_idle_states(&mut self, time_ns: u64, batch: &mut Batch) {
+        let State { idle_states, definitions, .. } = &mut self.state;
+        for (number, name, exit_latency_ns) in idle_states.all() {
+            let name = definitions.name(name, batch);
+            let state = IdleState { state: number, exit_latency_ns, name };
+            batch.events.push(Event::new(time_ns, CpuId(0), TaskId::IDLE, state.into()));
+        }
+    }
+
     /// Idle states are as these; before, none is taken to poll.
     pub fn set_idle_states(&mut self, states: IdleStates) {
         self.state.idle_states = states;
@@ -467,6 +480,11 @@ impl Decoder {
     /// it (seen on guests), and a thread that is woken there begins to run unseen.
     pub fn silent_idle_cpus(&self) -> Vec<CpuId> {
         self.state.idle_switches.silent()
+    }
+
+    /// How many events there were, those of kinds that tell nothing too; and how many of these.
+    pub fn events(&self) -> (u64, u64) {
+        (self.seen.iter().sum::<u64>() + self.unknown, self.unknown)
     }
 
     /// Records that were of no known event, or too short for what they should hold.

@@ -204,10 +204,9 @@ fn escaped(rest: &[u8]) -> (Option<u8>, usize) {
         [] => (None, 0),
         [b'n', ..] => (Some(b'\n'), 1),
         [b't', ..] => (Some(b'\t'), 1),
-        [b'r', ..] => (None, 1),
-        // A line goes on.
+        // A line goes on; its end by two letters is one.
         [b'\r', b'\n', ..] => (None, 2),
-        [b'\n' | b'\r', ..] => (None, 1),
+        [b'\n' | b'\r' | b'r', ..] => (None, 1),
         [letter, ..] => (Some(*letter), 1),
     }
 }

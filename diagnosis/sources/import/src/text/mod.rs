@@ -73,6 +73,8 @@ pub(crate) struct Text<R> {
     reader: LineReader,
     decoder: Decoder,
     origin: Origin,
+    /// Expiries are of the clock of the events, whatever that is.
+    has_own_expiries: bool,
     /// The decoder has been told where the trace's clock stands.
     knows_clock: bool,
     /// The end of the text has been dealt with.
@@ -93,6 +95,7 @@ impl<R: Input> Text<R> {
             reader: LineReader::new(style),
             decoder,
             origin: Origin::default(),
+            has_own_expiries: false,
             knows_clock: false,
             is_closed: false,
         }
@@ -105,6 +108,7 @@ impl<R: Input> Text<R> {
         if matches!(text.first(), Some(b'#' | b'c' | b'C'))
             && self.reader.is_heading(text, &mut self.origin)
         {
+            self.has_own_expiries |= text == own::EXPIRIES;
             return Ok(true);
         }
         self.reader.read(text, next, line.number, line.is_whole);
@@ -125,7 +129,7 @@ impl<R: Input> Text<R> {
         if self.origin.clock.is_empty() && agree_with_monotonic(&readings) {
             "mono".clone_into(&mut self.origin.clock);
         }
-        let is_monotonic = self.origin.clock == "mono";
+        let is_monotonic = self.origin.clock == "mono" || self.has_own_expiries;
         self.decoder.set_trace_clock(if is_monotonic {
             TraceClock::Monotonic
         } else {
@@ -191,7 +195,10 @@ impl<R: Input> Import for Text<R> {
         let mut notes = reader.notes.sentences(reader.style(), reader.unit(), &reader.window);
         notes.extend(notes::of_lines(self.lines.too_long()));
         notes.extend(self.decoder.notes());
-        Closing { missing: self.decoder.missing(), notes }
+        let (events, silent, kinds) = reader.notes.events();
+        let mut closing = Closing { events, silent, missing: self.decoder.missing(), notes };
+        closing.notes.extend(closing.of_silent(&kinds));
+        closing
     }
 }
 

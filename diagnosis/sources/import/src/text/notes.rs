@@ -3,9 +3,16 @@
 use super::head::{Style, Unit};
 use super::lines::LINE_BYTES_MAX;
 use super::window::Window;
+use std::collections::BTreeMap;
 
 /// How many events that could not be read are shown.
 const EXAMPLES_MAX: usize = 3;
+
+/// Kinds of events that tell nothing, of which the names are kept; a kernel has some thousand.
+const SILENT_KINDS_MAX: usize = 1 << 12;
+
+/// How many of them a note shows.
+const SILENT_KINDS_SHOWN: usize = 5;
 
 /// How much of each.
 const EXAMPLE_BYTES_MAX: usize = 100;
@@ -16,6 +23,10 @@ pub(crate) struct Notes {
     unreadable: u64,
     examples: Vec<String>,
     without_event: u64,
+    events: u64,
+    silent: u64,
+    /// Of kinds that tell nothing, how many there were. At most [`SILENT_KINDS_MAX`] are told apart.
+    silent_kinds: BTreeMap<String, u64>,
     other_clock: u64,
     is_cut: bool,
     others: Vec<String>,
@@ -33,6 +44,32 @@ impl Notes {
                 .collect();
             self.examples.push(format!("line {line_number}: `{}`", text.trim()));
         }
+    }
+
+    /// An event, whatever it tells.
+    #[inline]
+    pub(crate) fn event(&mut self) {
+        self.events += 1;
+    }
+
+    /// One of them is of a kind that tells nothing.
+    pub(crate) fn silent(&mut self, event: &[u8]) {
+        self.silent += 1;
+        let name = String::from_utf8_lossy(&event[..event.len().min(EXAMPLE_BYTES_MAX)]);
+        if let Some(count) = self.silent_kinds.get_mut(name.as_ref()) {
+            *count += 1;
+        } else if self.silent_kinds.len() < SILENT_KINDS_MAX {
+            self.silent_kinds.insert(name.into_owned(), 1);
+        }
+    }
+
+    /// How many events there are, how many of them tell nothing, and of which kinds most of these are.
+    pub(crate) fn events(&self) -> (u64, u64, Vec<(String, u64)>) {
+        let mut kinds: Vec<(String, u64)> =
+            self.silent_kinds.iter().map(|(name, count)| (name.clone(), *count)).collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        kinds.truncate(SILENT_KINDS_SHOWN);
+        (self.events, self.silent + self.unreadable, kinds)
     }
 
     /// A line in which there is no event.

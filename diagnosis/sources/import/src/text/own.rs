@@ -5,6 +5,9 @@ use memchr::memmem;
 use tardy_model::event::{ClockSet, IdleState, Mark, Recorded, TaskGroup, TaskInfo};
 use tardy_model::{Kind, NameId, TaskId};
 
+/// The line that says that expiries are of the clock of the events, whatever that is.
+pub(crate) const EXPIRIES: &[u8] = b"# tardy: expiries are of this clock";
+
 /// The event in which programs write into a trace.
 pub(crate) const MARK_EVENT: &[u8] = b"tracing_mark_write";
 

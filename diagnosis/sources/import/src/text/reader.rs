@@ -236,7 +236,14 @@ impl LineReader {
         if own::armed(head.event, body).is_some() {
             return Some(Reader::Armed(self.events.armed()));
         }
-        self.events.reader(head.event, body)
+        if !is_loss {
+            self.notes.event();
+        }
+        let reader = self.events.reader(head.event, body);
+        if reader.is_none() && !is_loss {
+            self.notes.silent(head.event);
+        }
+        reader
     }
 
     /// Takes an event of which all has been read that there is.

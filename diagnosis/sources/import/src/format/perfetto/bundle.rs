@@ -145,6 +145,8 @@ pub(super) struct Bundle {
     pub(super) previous_end: u64,
     /// Events in it that are damaged.
     pub(super) damaged: u64,
+    /// Events of kinds that tell nothing.
+    pub(super) silent: u64,
     pub(super) scope: u32,
 }
 
@@ -174,7 +176,7 @@ impl Bundle {
     pub(super) fn parse(&mut self, plans: &Plans) {
         self.entries.clear();
         self.compact.clear();
-        (self.lost, self.previous_end, self.damaged) = (false, 0, 0);
+        (self.lost, self.previous_end, self.damaged, self.silent) = (false, 0, 0, 0);
         (self.clock, self.to_boot_ns) = (BundleClock::Boot, 0);
         let (mut ftrace_ns, mut boot_ns, mut last_read) = (0, 0, 0);
         let mut fields = Fields::of(&self.bytes);
@@ -184,7 +186,8 @@ impl Bundle {
                     let bytes = value.bytes();
                     let at = self.bytes.len() - fields.rest().len() - bytes.len();
                     match entry(bytes, at, plans) {
-                        Ok(entry) => self.entries.extend(entry),
+                        Ok(Some(entry)) => self.entries.push(entry),
+                        Ok(None) => self.silent += 1,
                         Err(Malformed) => self.damaged += 1,
                     }
                 }

@@ -69,6 +69,10 @@ pub(super) struct Told {
     /// Events that two data sources have.
     pub(super) duplicates: u64,
     pub(super) events: u64,
+    /// Events of kinds that tell nothing.
+    pub(super) silent: u64,
+    /// The clock of the times, where the trace itself says that it is another than its stamps'.
+    pub(super) clock: Option<String>,
 }
 
 /// One CPU.
@@ -336,27 +340,10 @@ impl Merge {
                     running.is_now(values[places[4]], values[places[6]], values[places[5]]);
                 }
             }
-            EntryWhat::Generic => match own::read(bundle.message(entry), plans) {
-                Said::Kernel(event, values) => {
-                    decoder.decode_values(time_ns, id, current, event, &values, batch);
-                }
-                Said::Event(kind) => {
-                    let event = Event::new(time_ns, id, current, kind);
-                    decoder.introduce(&[event]);
-                    batch.events.push(event);
-                }
-                Said::Named(kind, name) => {
-                    let name = decoder.define_name(&String::from_utf8_lossy(name), batch);
-                    let kind = own::with_name(kind, name);
-                    batch.events.push(Event::new(time_ns, id, current, kind));
-                }
-                Said::Armed(event, values) => {
-                    decoder.decode_values(time_ns, id, current, event, &values, batch);
-                    batch.events.truncate(before);
-                }
-                Said::Polls(state) if state < IDLE_STATES => *polls |= 1 << state,
-                Said::Polls(_) | Said::Nothing => {}
-            },
+            EntryWhat::Generic => {
+                let said = own::read(bundle.message(entry), plans);
+                *polls |= tell_own(&said, (time_ns, id, current), decoder, told, batch);
+            }
             EntryWhat::CompactSwitch => {
                 let values = Self::compact_switch(&self.switch_places, bundle, entry, running);
                 match values {
@@ -448,6 +435,7 @@ impl Merge {
             lane.bundle.scope = at.scope;
             lane.bundle.parse(&self.plans);
             self.told.damaged += lane.bundle.damaged;
+            self.told.silent += lane.bundle.silent;
             lane.lost |= at.after_loss;
             to_monotonic(&mut lane.bundle, &self.clocks);
             if let Some(first) = lane.bundle.entries.first() {
@@ -459,6 +447,47 @@ impl Merge {
         lane.bundle = Bundle::default();
         Ok(None)
     }
+}
+
+/// Tells what an event says that tells its own name; yields the idle states that poll, a bit each.
+fn tell_own(
+    said: &Said<'_>,
+    (time_ns, id, current): (u64, CpuId, TaskId),
+    decoder: &mut Decoder,
+    told: &mut Told,
+    batch: &mut Batch,
+) -> u64 {
+    let before = batch.events.len();
+    match *said {
+        Said::Kernel(event, ref values) => {
+            decoder.decode_values(time_ns, id, current, event, values, batch);
+        }
+        Said::Event(kind) => {
+            let event = Event::new(time_ns, id, current, kind);
+            decoder.introduce(&[event]);
+            batch.events.push(event);
+        }
+        Said::Named(kind, name) => {
+            let name = decoder.define_name(&String::from_utf8_lossy(name), batch);
+            let kind = own::with_name(kind, name);
+            batch.events.push(Event::new(time_ns, id, current, kind));
+        }
+        Said::Armed(event, ref values) => {
+            decoder.decode_values(time_ns, id, current, event, values, batch);
+            batch.events.truncate(before);
+        }
+        Said::Clock(name) => {
+            told.clock = Some(String::from_utf8_lossy(name).into_owned());
+            told.events -= 1;
+        }
+        Said::Polls(state) if state < IDLE_STATES => return 1 << state,
+        Said::Polls(_) => {}
+        Said::Nothing => {
+            told.silent += 1;
+            told.events -= 1;
+        }
+    }
+    0
 }
 
 fn to_monotonic(bundle: &mut Bundle, clocks: &Clocks) {

@@ -22,6 +22,8 @@ pub(super) enum Said<'a> {
     Armed(EventId, [Value<'a>; VALUES_MAX]),
     /// An idle state only polls.
     Polls(u32),
+    /// The clock of the times, by name.
+    Clock(&'a [u8]),
     /// Nothing that is of use.
     Nothing,
 }
@@ -165,6 +167,10 @@ fn own_event<'a>(name: &[u8], named: &Named<'a>) -> Option<Said<'a>> {
         }
         own::GROUP => {
             return Some(named.with_name(TaskGroup { path: NameId::NONE }.into()));
+        }
+        own::CLOCK => {
+            let Value::Text(name) = named.get(own::FUNCTION) else { return None };
+            return Some(Said::Clock(name));
         }
         own::POLLS => return Some(Said::Polls(named.number(own::STATE)? as u32)),
         own::ARMED => return armed(named),

@@ -102,7 +102,11 @@ impl Source for Trace {
 
 impl Import for Trace {
     fn origin(&self) -> Origin {
-        self.origin.clone()
+        let mut origin = self.origin.clone();
+        if let Some(clock) = &self.merge.told.clock {
+            clock.clone_into(&mut origin.clock);
+        }
+        origin
     }
 
     #[expect(clippy::too_many_lines, reason = "a sentence for each thing that may be wrong")]
@@ -208,7 +212,10 @@ impl Import for Trace {
         } else {
             vec!["no kernel events at all: the trace was taken without linux.ftrace".to_owned()]
         };
-        Closing { missing, notes }
+        let (events, silent) = (told.events + told.silent + told.duplicates, told.silent);
+        let mut closing = Closing { events, silent, missing, notes };
+        closing.notes.extend(closing.of_silent(&[]));
+        closing
     }
 }
 

@@ -283,6 +283,9 @@ impl Import for Reader {
             ));
         }
         notes.extend(self.decoder.notes());
-        Closing { missing: self.decoder.missing(), notes }
+        let (events, silent) = self.decoder.events();
+        let mut closing = Closing { events, silent, missing: self.decoder.missing(), notes };
+        closing.notes.extend(closing.of_silent(&[]));
+        closing
     }
 }
