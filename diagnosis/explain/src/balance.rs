@@ -213,7 +213,14 @@ impl<'a> Balance<'a> {
         }
     }
 
-    fn piece(&mut self, stage: &Stage, start_ns: u64, stop_ns: u64, held: Held, known: Known) {
+    fn piece(
+        &mut self,
+        stage: &Stage,
+        start_ns: u64,
+        stop_ns: u64,
+        held: Held,
+        known: Known,
+    ) {
         let piece = Piece {
             case: &self.story.case,
             phase: stage.phase,

@@ -118,7 +118,10 @@ fn sections_with_interrupts_off_are_proof() {
     assert_eq!(off(&cpu, 12, 20), [(12, 20, true)], "they still are");
     cpu.section_end(30, SectionEnd { section, caller });
     cpu.section_begin(40, SectionBegin { section, caller });
-    assert_eq!(off(&cpu, 5, 50), [(5, 10, false), (10, 30, true), (30, 40, false), (40, 50, true)]);
+    assert_eq!(
+        off(&cpu, 5, 50),
+        [(5, 10, false), (10, 30, true), (30, 40, false), (40, 50, true)]
+    );
     assert_eq!(off(&cpu, 30, 40), [(30, 40, false)]);
 }
 
