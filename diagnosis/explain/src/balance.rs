@@ -62,6 +62,7 @@ impl Balancer {
             past,
             stretch: 0,
             sees_interrupts: past.followers.visible.interrupts(),
+            sees_sections: past.followers.visible.section_events(),
             segments: &mut wakeup.segments,
             room: self,
         };
@@ -99,6 +100,7 @@ struct Balance<'a> {
     past: &'a Past<'a>,
     stretch: u16,
     sees_interrupts: bool,
+    sees_sections: bool,
     segments: &'a mut Vec<Segment>,
     room: &'a mut Balancer,
 }
@@ -213,14 +215,7 @@ impl<'a> Balance<'a> {
         }
     }
 
-    fn piece(
-        &mut self,
-        stage: &Stage,
-        start_ns: u64,
-        stop_ns: u64,
-        held: Held,
-        known: Known,
-    ) {
+    fn piece(&mut self, stage: &Stage, start_ns: u64, stop_ns: u64, held: Held, known: Known) {
         let piece = Piece {
             case: &self.story.case,
             phase: stage.phase,
@@ -229,6 +224,7 @@ impl<'a> Balance<'a> {
             waker_cpu: stage.waker_cpu,
             refusal: known.refusal,
             in_section: known.in_section,
+            irqs_on: self.sees_sections && !known.in_section,
             sees_interrupts: self.sees_interrupts,
             is_past_exit: known.is_past_exit,
             held_by: held.by,

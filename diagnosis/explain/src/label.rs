@@ -84,7 +84,9 @@ impl Labels {
     }
 
     pub(crate) fn is_kernel(&self, task: TaskId) -> bool {
-        self.info(task).has(TaskInfo::KERNEL)
+        let name = self.comm(task).0;
+        let named = || KERNEL_THREADS.iter().any(|known| name.starts_with(known.as_bytes()));
+        self.info(task).has(TaskInfo::KERNEL) || named()
     }
 
     fn person(&mut self, task: TaskId) -> Option<&mut Person> {
@@ -259,6 +261,11 @@ impl Labels {
         Label { kind, name: self.task_name(task), pid: Some(task.0) }
     }
 }
+
+/// How the names of threads begin that the kernel starts to do others' work: an imported trace does not
+/// say which are its own.
+const KERNEL_THREADS: [&str; 8] =
+    ["kworker/", "ksoftirqd/", "ktimers/", "irq/", "jbd2/", "kswapd", "migration/", "rcu"];
 
 /// A slack rounded down to one digit: there may be as many values as timeouts, and each label is kept.
 fn one_digit(ns: u32) -> u32 {

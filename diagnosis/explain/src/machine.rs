@@ -151,7 +151,8 @@ pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begi
         (Running, TimerWakes) if marks => keep(Returning, Begin::Story),
         (Running, TimerWakes | OtherWakes) => keep(Running, Begin::Nothing),
         (RanUnwoken, TimerWakes | OtherWakes) => keep(Running, Begin::Skewed),
-        (Woken, TimerWakes | OtherWakes) => keep(Woken, Begin::Nothing),
+        // A task that was woken is not woken again before it has slept: its run is missing.
+        (Woken, TimerWakes | OtherWakes) => discard(Woken, SwitchInMissing, Begin::Story),
         (Preempted, TimerWakes) => discard(Woken, TimerCame, Begin::Story),
         (Preempted, OtherWakes) => keep(Preempted, Begin::Nothing),
         (Returning, TimerWakes) => (Returning, End::CloseAtFirstRun, Begin::Story),

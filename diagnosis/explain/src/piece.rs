@@ -98,6 +98,8 @@ pub struct Piece<'a> {
     /// The stream shows that interrupts were off, while the timer's was awaited, or preemption, while the
     /// victim could run.
     pub in_section: bool,
+    /// The stream shows that interrupts were on, while the timer's was awaited.
+    pub irqs_on: bool,
     /// Interrupts and softirqs are recorded: none can run unseen in what looks like a task.
     pub sees_interrupts: bool,
     /// The idle state's exit latency is over, by its driver's table: the CPU should be awake.

@@ -122,17 +122,22 @@ pub(crate) fn refusals(
     let group = Refusal::Throttled(Culprit::Setting(Setting::CfsBandwidth(task)));
     let fired_ns = firings.last(from_ns, to_ns, Purpose::CfsBandwidth, |_| true);
     match (gaps.first(), fired_ns) {
-        (Some(gap), Some(at_ns)) if at_ns > gap.start_ns => {
-            found.push((gap.start_ns, at_ns, group));
+        (Some(first), Some(at_ns)) if gaps.last().is_some_and(|last| ends(last, at_ns)) => {
+            found.push((first.idle_ns, at_ns, group));
         }
         (None, Some(at_ns)) if to_ns - at_ns <= AT_ONCE_NS && at_ns - from_ns >= GROUP_NS_MIN => {
             found.push((from_ns, at_ns, group));
         }
         _ => {
-            let forced = |gap: &Gap| (gap.start_ns, gap.end_ns, Refusal::ForcedIdle);
+            let forced = |gap: &Gap| (gap.idle_ns, gap.end_ns, Refusal::ForcedIdle);
             found.extend(gaps.iter().take(REFUSALS_MAX).map(forced));
         }
     }
+}
+
+/// Whether a bandwidth that is given back at a time ends a gap: the CPU does not go on idling.
+fn ends(gap: &Gap, at_ns: u64) -> bool {
+    at_ns > gap.idle_ns && gap.end_ns <= at_ns.saturating_add(AT_ONCE_NS)
 }
 
 /// What a CPU chose rather than the victim.
@@ -159,19 +164,24 @@ struct Gap {
 struct Growing {
     start_ns: u64,
     idle_ns: Option<u64>,
+    /// It idles by choice, and has not been interrupted since.
+    idles: bool,
+    /// The end of the last stretch in which it did.
+    idled_ns: u64,
     chosen: Option<Chosen>,
 }
 
 impl Growing {
     fn since(start_ns: u64) -> Self {
-        Self { start_ns, idle_ns: None, chosen: None }
+        Self { start_ns, idle_ns: None, idles: false, idled_ns: start_ns, chosen: None }
     }
 
     fn ended(&self, end_ns: u64) -> Option<Gap> {
-        let Self { start_ns, idle_ns, chosen } = *self;
+        let Self { start_ns, idle_ns, idled_ns, chosen, .. } = *self;
+        let chosen = chosen?;
         let idle_ns = idle_ns.unwrap_or(start_ns);
-        let chosen = chosen.filter(|_| end_ns > start_ns)?;
-        Some(Gap { start_ns, idle_ns, end_ns, chosen })
+        let end_ns = if chosen == Chosen::Idle { idled_ns } else { end_ns };
+        (end_ns > start_ns).then_some(Gap { start_ns, idle_ns, end_ns, chosen })
     }
 
     fn chooses(&mut self, chosen: Chosen) {
@@ -197,6 +207,7 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
             // Whoever told this CPU of the victim has been heard by now.
             queued |= start_ns > from_ns;
             in_interrupt = true;
+            gap.idles = false;
             return;
         }
         let was_interrupted = std::mem::take(&mut in_interrupt);
@@ -214,6 +225,10 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
             };
             if enters && queued {
                 gap.chooses(Chosen::Idle);
+                gap.idles = true;
+            }
+            if gap.idles {
+                gap.idled_ns = stop_ns;
             }
             queued |= is_switch(base, activity);
         } else {

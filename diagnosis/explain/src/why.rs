@@ -314,6 +314,10 @@ fn of_part(
         "switch_delay" => {
             ("sched_switch", format!("{names} {has} the CPU for {ns}; which is not recorded."))
         }
+        "unseen_migration" => (
+            "sched_migrate_task",
+            format!("of the next {ns} no event tells in which queue the thread waits."),
+        ),
         "cpu_contention" => {
             ("sched_switch", format!("{names} {has} the CPU for {ns}: it is shared."))
         }

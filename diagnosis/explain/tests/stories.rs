@@ -230,7 +230,8 @@ stories! {
        50000010 0 0 irq- local_timer
        50000020 0 0 awake
        50001000 0 0 switch R 7 120
-    " => "worker task 1000+50000000: cpu_contention 1000 sibling, forced_idle 49999000";
+    " => "worker task 1000+50000000: cpu_contention 1000 sibling, forced_idle 49998000, \
+          interrupts 10 local_timer, idle_exit 990 state 1";
 
     // The waker's CPU is another, and nothing says that this one had heard of it before it switched.
     a_switch_before_the_cpu_knew: "

@@ -1,8 +1,8 @@
 //! An event as a row of a table: a column for each thing that any kind of event tells.
 
 use crate::names::Names;
-use tardy_model::event::{Irq, TimerMode, softirq};
-use tardy_model::{Event, Kind, NameId, Tables, TaskId, TimerClass, TimerId};
+use tardy_model::event::{Irq, Section, TimerMode, softirq};
+use tardy_model::{CpuId, Event, Kind, NameId, Tables, TaskId, TimerClass, TimerId};
 use tardy_recording::parquet_file::Value;
 
 /// A column of the table of events.
@@ -128,7 +128,7 @@ columns! {
     kind: text, "what happened: switch, waking, timer_arm, …";
     timer: optional_u32, "which timer, by a number of this recording";
     timer_class: optional_text, "hrtimer or timer_list";
-    function: optional_text, "the timer's or the work's function";
+    function: optional_text, "the timer's or the work's function, an NMI's handler, what an interrupt is sent for, who begins a section";
     owner: optional_u32, "the thread that sleeps on the timer";
     soft_ns: optional_u64, "the timer's soft expiry";
     slack_ns: optional_u32, "its hard expiry less its soft one";
@@ -154,12 +154,18 @@ columns! {
     polls: optional_bool, "whether the idle state only polls";
     expiry_ns: optional_u64, "the expiry that a thread which marks its return had asked for";
     sequence: optional_u32, "how many marks it had made before";
-    since_ns: optional_u64, "when the loss began";
+    since_ns: optional_u64, "when the loss began; when a clock was last seen as before";
     lost: optional_u32, "how many events were lost; 4294967295 where that is not known";
     process: optional_u32, "the process of a thread";
     flags: optional_u32, "its flags: 1 kernel, 2 tardy's own, 4 watched, 8 marks, 16 calls recorded";
-    address: optional_u64, "the address of a page fault";
+    address: optional_u64, "the address of a page fault, and of a timer";
     signal: optional_u32, "the signal's number";
+    name: optional_text, "the name of an idle state, the path of a control group, irq or preempt of a section";
+    targets: optional_u64, "the CPUs to which an interrupt is sent, a bit each";
+    first_target: optional_u32, "the CPU of the lowest bit";
+    duration_ns: optional_u64, "how long an NMI took; the exit latency of an idle state";
+    by_ns: optional_i64, "by how much a clock was set forward";
+    kinds: optional_u64, "the kinds of events that are recorded, a bit for each tag";
 }
 
 /// Makes rows of events: knows names.
@@ -244,11 +250,11 @@ impl EventRows {
             Kind::SoftirqEnd(end) => softirq_row(end.vector, row),
             Kind::Waking(waking) => {
                 row.prio = Some(waking.prio.0.into());
-                row.to_cpu = Some(waking.target_cpu.0.into());
+                row.to_cpu = known(waking.target_cpu);
             }
             Kind::WokenNew(woken) => {
                 row.prio = Some(woken.prio.0.into());
-                row.to_cpu = Some(woken.target_cpu.0.into());
+                row.to_cpu = known(woken.target_cpu);
             }
             Kind::Switch(switch) => {
                 row.prev_state = Some(state_name(switch.prev_state));
@@ -306,20 +312,37 @@ impl EventRows {
             }
             Kind::Woken(woken) => {
                 row.prio = Some(woken.prio.0.into());
-                row.to_cpu = Some(woken.target_cpu.0.into());
+                row.to_cpu = known(woken.target_cpu);
             }
-            Kind::Nmi(nmi) => row.function = self.name(nmi.handler),
-            Kind::IpiSend(send) => row.function = self.name(send.function),
-            Kind::SectionBegin(begin) => row.function = self.name(begin.caller),
-            Kind::SectionEnd(end) => row.function = self.name(end.caller),
-            Kind::IdleState(state) => row.idle_state = Some(state.state),
-            Kind::ClockSet(_)
-            | Kind::TaskGroup(_)
-            | Kind::Recorded(_)
-            | Kind::IdleExit(_)
-            | Kind::TaskName(_)
-            | Kind::TaskExit(_)
-            | Kind::Unknown(_) => {}
+            Kind::Nmi(nmi) => {
+                row.function = self.name(nmi.handler);
+                row.duration_ns = Some(nmi.ns);
+            }
+            Kind::IpiSend(send) => {
+                row.function = self.name(send.function);
+                row.targets = Some(send.targets);
+                row.first_target = Some(send.first.0.into());
+            }
+            Kind::SectionBegin(begin) => {
+                row.function = self.name(begin.caller);
+                row.name = Some(section_name(begin.section));
+            }
+            Kind::SectionEnd(end) => {
+                row.function = self.name(end.caller);
+                row.name = Some(section_name(end.section));
+            }
+            Kind::IdleState(state) => {
+                row.idle_state = Some(state.state);
+                row.duration_ns = Some(state.exit_latency_ns);
+                row.name = self.name(state.name);
+            }
+            Kind::ClockSet(set) => {
+                row.by_ns = Some(set.by_ns);
+                row.since_ns = Some(set.since_ns);
+            }
+            Kind::TaskGroup(group) => row.name = self.name(group.path),
+            Kind::Recorded(recorded) => row.kinds = Some(recorded.kinds),
+            Kind::IdleExit(_) | Kind::TaskName(_) | Kind::TaskExit(_) | Kind::Unknown(_) => {}
         }
     }
 
@@ -334,6 +357,7 @@ impl EventRows {
         };
         row.timer = Some(id.0);
         row.timer_class = Some(class);
+        row.address = (def.address != 0).then_some(def.address);
         row.function = self.name(def.function);
         row.owner = (def.owner != TaskId::IDLE).then_some(def.owner.0);
     }
@@ -352,6 +376,17 @@ impl EventRows {
 
     fn name(&self, id: NameId) -> Option<&str> {
         text(self.tables.name(id))
+    }
+}
+
+fn known(cpu: CpuId) -> Option<u32> {
+    cpu.is_known().then_some(cpu.0.into())
+}
+
+fn section_name(section: Section) -> &'static str {
+    match section {
+        Section::IrqsOff => "irq",
+        Section::PreemptOff => "preempt",
     }
 }
 

@@ -18,16 +18,13 @@ fn held(line: &str) -> Option<String> {
     }
     let until = |words: &str| line.find(words).map(|at| line[..at + words.len()].to_owned());
     let address = || line.split(' ').find(|word| word.starts_with("0x")).unwrap_or_default();
-    // Of a timer that was armed before, or for another time than it then expires at (which happens in
-    // this sample alone), only that it expires.
-    for kind in ["ExpireBegin", " end "] {
-        if let Some(head) = until(kind) {
-            return Some(format!("{head} {}", address()));
-        }
+    // An end says no more than where the timer is.
+    if let Some(head) = until(" end ") {
+        return Some(format!("{head} {}", address()));
     }
     // Timers of the wheel are told in jiffies.
     if line.ends_with("TimerList")
-        && let Some(head) = until("TimerArm")
+        && let Some(head) = until("TimerArm").or_else(|| until("ExpireBegin"))
     {
         return Some(format!("{head} {}", address()));
     }

@@ -100,6 +100,7 @@ impl Followers {
         self.visible.saw(event.tag());
         let time_ns = event.time_ns;
         let cpu = &mut self.cpus[at];
+        let after_irq = cpu.left_irq();
         if Kind::speaks_of_current(event.tag()) {
             followed.gap = cpu.witness(time_ns, event.task, &self.prios);
         }
@@ -119,7 +120,13 @@ impl Followers {
             Kind::ExpireBegin(begin) => {
                 followed.ended = self.timers.expire(event, begin.timer, tables);
                 followed.owner = self.timers.owner(begin.timer, tables);
-                cpu.expire_begin(time_ns, begin, followed.owner, tables.timer(begin.timer).class);
+                let class = tables.timer(begin.timer).class;
+                let is_tick = self.timers.purpose(begin.timer, tables) == Purpose::Tick;
+                let in_thread = self.names.runs_softirqs(event.task, false);
+                cpu.expire_begin(time_ns, begin, followed.owner, class, in_thread);
+                if is_tick {
+                    cpu.ticks(begin.soft_ns);
+                }
             }
             Kind::ExpireEnd(end) => cpu.expire_end(time_ns, end.timer),
             Kind::IrqBegin(begin) => cpu.irq_begin(time_ns, begin.irq),
@@ -128,7 +135,7 @@ impl Followers {
             Kind::IpiSend(send) => self.ipi_sent(event, &send),
             Kind::SoftirqRaise(raise) => cpu.softirq_raise(time_ns, raise.vector),
             Kind::SoftirqBegin(begin) => {
-                let in_thread = self.names.runs_softirqs(event.task);
+                let in_thread = self.names.runs_softirqs(event.task, after_irq);
                 cpu.softirq_begin(time_ns, begin.vector, in_thread, &self.prios);
             }
             Kind::SoftirqEnd(end) => cpu.softirq_end(time_ns, end.vector),
@@ -159,7 +166,7 @@ impl Followers {
         self.timers.expire(event, timer, tables);
         let owner = self.timers.owner(timer, tables);
         let class = tables.timer(timer).class;
-        self.cpus[place_of(event.cpu)].expire_begin(event.time_ns, begin, owner, class);
+        self.cpus[place_of(event.cpu)].expire_begin(event.time_ns, begin, owner, class, false);
     }
 
     fn switch(&mut self, event: &Event, at: usize, switch: &Switch) {

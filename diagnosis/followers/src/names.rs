@@ -39,8 +39,9 @@ impl Names {
         self.all = true;
     }
 
-    /// Whether a softirq that begins while `task` is current runs in its context.
-    pub(crate) fn runs_softirqs(&self, task: TaskId) -> bool {
-        task != TaskId::IDLE && (self.all || self.threads.contains(&task))
+    /// Whether a softirq that begins while `task` is current runs in its context; `after_irq` where it begins
+    /// right after an interrupt has ended, which else runs them itself.
+    pub(crate) fn runs_softirqs(&self, task: TaskId, after_irq: bool) -> bool {
+        task != TaskId::IDLE && (self.all || !after_irq && self.threads.contains(&task))
     }
 }

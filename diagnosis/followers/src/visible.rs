@@ -1,6 +1,6 @@
 //! Which kinds of events a stream records.
 
-use tardy_model::event::{IrqBegin, Migrate, Recorded, SoftirqBegin, SoftirqEnd};
+use tardy_model::event::{IrqBegin, Migrate, Recorded, SectionBegin, SoftirqBegin, SoftirqEnd};
 
 /// What a stream can tell. A source that knows says it once ([`Recorded`]); of any other it is learnt: what
 /// has come once may come again, and what has never come may be happening unseen.
@@ -27,6 +27,11 @@ impl Visible {
     pub fn interrupts(self) -> bool {
         let vectors = self.has(IrqBegin::TAG);
         vectors && (self.has(SoftirqBegin::TAG) || self.has(SoftirqEnd::TAG))
+    }
+
+    /// Whether sections with interrupts off are recorded, so that elsewhere they are on.
+    pub fn section_events(self) -> bool {
+        self.has(SectionBegin::TAG)
     }
 
     /// Whether a task that waits cannot be moved to another CPU unseen.

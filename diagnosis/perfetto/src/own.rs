@@ -18,6 +18,22 @@ pub const ARMED: &str = "tardy_armed";
 pub const PRIORITY: &str = "tardy_priority";
 /// An idle state only polls: [`STATE`].
 pub const POLLS: &str = "tardy_polls";
+/// A non-maskable interrupt has been handled: [`FUNCTION`], [`DURATION`].
+pub const NMI: &str = "tardy_nmi";
+/// An interrupt is sent to other CPUs: [`TARGETS`], [`FIRST`], [`FUNCTION`].
+pub const IPI: &str = "tardy_ipi";
+/// Interrupts or preemption are off from here on, or on again: [`SECTION`], [`FUNCTION`].
+pub const SECTION_BEGIN: &str = "tardy_section_begin";
+/// See [`SECTION_BEGIN`].
+pub const SECTION_END: &str = "tardy_section_end";
+/// `CLOCK_REALTIME` was set: [`BY`], [`SINCE`].
+pub const CLOCK_SET: &str = "tardy_clock_set";
+/// What an idle state is: [`STATE`], [`DURATION`] (its exit latency), [`FUNCTION`] (its name).
+pub const IDLE_STATE: &str = "tardy_idle_state";
+/// The control group in which the task is counted: [`FUNCTION`] (its path).
+pub const GROUP: &str = "tardy_group";
+/// The kinds of events that were recorded: [`KINDS`].
+pub const RECORDED: &str = "tardy_recorded";
 
 /// Timers of the wheel count ticks, and recordings nanoseconds: in the traces that tardy writes a tick is
 /// a nanosecond, and the count is ahead of the clock by this, so that it is nobody's 32-bit number.
@@ -37,7 +53,7 @@ pub const SINCE: &str = "since_ns";
 pub const COUNT: &str = "count";
 /// The timer's address.
 pub const TIMER: &str = "hrtimer";
-/// The name of its function.
+/// The name of a function, or another name.
 pub const FUNCTION: &str = "function";
 /// In nanoseconds.
 pub const SLACK: &str = "slack_ns";
@@ -53,3 +69,15 @@ pub const NEW_PRIO: &str = "newprio";
 pub const RELEASED: &str = "released";
 /// The idle state's number.
 pub const STATE: &str = "state";
+/// In nanoseconds.
+pub const DURATION: &str = "duration_ns";
+/// CPUs, a bit each.
+pub const TARGETS: &str = "targets";
+/// The CPU of the lowest bit.
+pub const FIRST: &str = "first";
+/// 0 interrupts, 1 preemption.
+pub const SECTION: &str = "section";
+/// Nanoseconds; forward is positive.
+pub const BY: &str = "by_ns";
+/// A bit for each tag of the event model.
+pub const KINDS: &str = "kinds";

@@ -15,7 +15,7 @@ pub struct Look {
 /// Colours after Okabe and Ito, and Tol's "bright" and "muted" schemes, both made for readers who
 /// confuse red and green; the causes that most often stand beside each other got the pairs that
 /// differ most. All of them hold on white and on near-black.
-const LOOKS: [(&str, char, u32); 23] = [
+const LOOKS: [(&str, char, u32); 24] = [
     ("slack", 'S', 0x44_AA_99),
     ("coarse_clock", 'C', 0x11_77_33),
     ("idle_exit", 'I', 0x56_B4_E9),
@@ -28,6 +28,7 @@ const LOOKS: [(&str, char, u32); 23] = [
     ("higher_priority", 'P', 0x1F_77_C4),
     ("not_preemptible", 'N', 0xCC_79_A7),
     ("switch_delay", 'O', 0xB3_8A_C0),
+    ("unseen_migration", 'V', 0x9A_6F_8F),
     ("cpu_contention", 'E', 0x33_22_88),
     ("forced_idle", 'J', 0x66_CC_BB),
     ("irqs_off", 'X', 0xC4_6A_00),

@@ -28,11 +28,23 @@ impl Rule for IrqDelay {
             Activity::Unknown => None,
             // It should have been awake: whoever was late, the idle state was not.
             Activity::Idle(_) => Some(Culprit::Nobody),
+            // No task keeps off what is on.
+            Activity::Task(..) | Activity::ThreadedSoftirq(..) if piece.irqs_on => {
+                Some(Culprit::Nobody)
+            }
             activity => Some(activity.culprit()),
         }
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
+        let (first, _) = weight.culprits.first()?;
+        if first.kind == "unknown" {
+            return Some(
+                "no event shows who: the clock-event device was late, or a hypervisor did not run the CPU \
+                 (in a guest, give the virtual CPUs cores of their own)"
+                    .to_owned(),
+            );
+        }
         (weight.mean_ns >= 10_000).then(|| {
             "find who keeps interrupts off (the irqsoff tracer), or, in a guest, give the virtual \
              CPUs cores of their own"

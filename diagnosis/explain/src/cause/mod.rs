@@ -73,6 +73,7 @@ registry![
     cpu_contention::CpuContention,
     not_preemptible::NotPreemptible,
     switch_delay::SwitchDelay,
+    unseen_migration::UnseenMigration,
 ];
 
 /// The place of [`Cause::UNEXPLAINED`] behind the registry's causes.

@@ -100,9 +100,22 @@ impl Explained {
         let culprits =
             culprits.map(|found| (found.label.kind.to_owned(), found.label.name.clone(), found.ns));
         self.culprits = culprits.collect();
-        // Stories that end without a wakeup, and waits: nothing in `Explanation` tells of them yet.
-        self.discarded = Vec::new();
-        self.waits = Vec::new();
+        self.discarded = explanation
+            .discarded
+            .iter()
+            .map(|(reason, count)| (reason.words().to_owned(), *count))
+            .collect();
+        self.waits = explanation
+            .waits
+            .iter()
+            .map(|wait| (wait.kind.name().to_owned(), wait.count, wait.ns))
+            .collect();
+        self.notes = explanation
+            .bounds
+            .iter()
+            .map(|bound| format!("at most {}: {} {}", bound.limit, bound.count, bound.what))
+            .chain(explanation.clocks_set.iter().map(|_| "CLOCK_REALTIME was set".to_owned()))
+            .collect();
     }
 }
 

@@ -129,7 +129,6 @@ const TOLD_BY_CALLS: &[&str] =
 
 /// System calls tell more of a wakeup; they make none, and end none.
 #[test]
-#[ignore = "a call's return ends a timer's lateness, and without returns there are no wakeups"]
 fn without_system_calls_the_same_is_told() {
     let mut report = String::new();
     for (name, text) in cases() {

@@ -11,7 +11,7 @@ use tardy_model::*;
 pub(crate) fn parse(trace: &str) -> Batch {
     let mut batch = Batch::default();
     if !trace.lines().any(|line| line.trim() == "learn") {
-        batch.events.push(Event::new(0, CpuId(0), TaskId::IDLE, Recorded::all().into()));
+        batch.events.push(Event::new(0, CpuId(0), TaskId::IDLE, recorded().into()));
     }
     for line in trace.lines() {
         let line = line.split('#').next().unwrap_or_default();
@@ -208,4 +208,10 @@ fn section_begin() -> Kind {
 
 fn section_end() -> Kind {
     Kind::SectionEnd(SectionEnd { section: Section::IrqsOff, caller: NameId::NONE })
+}
+
+/// What a recording of tardy's own tells: no sections.
+fn recorded() -> Recorded {
+    let sections = 1 << SectionBegin::TAG | 1 << SectionEnd::TAG;
+    Recorded { kinds: Recorded::all().kinds & !sections }
 }

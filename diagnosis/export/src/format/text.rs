@@ -7,6 +7,8 @@
 //! |---|---|
 //! | `# tardy: task pid=… process=… flags=…` | what is known of a thread (`TaskInfo`) |
 //! | `tracing_mark_write: tardy: mark expiry_ns=… sequence=…` | a thread's own reading (`Mark`) |
+//! | `tracing_mark_write: tardy: armed hrtimer=… …` | as `hrtimer_start`, of the line's task: what is to be known of a timer that is about to expire, where its arming does not tell it |
+//! | `tracing_mark_write: tardy: clock_set …`, `idle_state …`, `task_group …`, `recorded …` | `ClockSet`, `IdleState`, `TaskGroup`, `Recorded` |
 //! | `CPU:0 [LOST 7 EVENTS]` | a loss, before the CPU's next event, as the kernel writes it |
 //! | `task_rename: pid=… oldcomm=… newcomm=…` | a thread's name, at the beginning too |
 //!
@@ -18,9 +20,6 @@
 //!   arguments that the recording has not kept; slack above 4.29 s;
 //! - for timers of the wheel what is finer than a tick, because jiffies are what the kernel prints;
 //! - control characters in names, which become `?`.
-//!
-//! `hrtimer_expire_entry` of a timer whose arming is not in the recording has that timer's expiry as
-//! `now`, which would be lost otherwise; its slack, its mode and whose it is are lost.
 
 use crate::event_row::mode_into;
 use crate::names::Names;
@@ -31,9 +30,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use tardy_explain::Explanation;
 use tardy_model::event::{
-    Call, Comm, ExpireBegin, Irq, Loss, SyscallEnter, TaskState, TimerArm, TimerMode, softirq,
+    Call, ClockSet, Comm, ExpireBegin, IdleState, IpiSend, Irq, Loss, Section, SectionBegin,
+    SectionEnd, SyscallEnter, TaskState, TimerArm, TimerMode, Waking, Woken, WokenNew, softirq,
 };
-use tardy_model::{Batch, Event, Kind, NameId, Tables, TaskId, TimerClass, TimerDef, TimerId};
+use tardy_model::{
+    Batch, CpuId, Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId,
+};
 
 pub(super) struct Text;
 
@@ -101,6 +103,9 @@ fn header(out: &mut dyn Write, about: &About) -> io::Result<()> {
     )
 }
 
+/// What the kernel has no event for is written as a program writes into a trace.
+const OWN: &str = "tracing_mark_write: tardy:";
+
 /// Timers of which it is known that they are armed, at most; as many as whoever reads it keeps.
 const ARMED_MAX: usize = 1 << 18;
 
@@ -114,11 +119,20 @@ const TICK: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
 struct Lines {
     tables: Tables,
     names: Names,
-    /// The soft expiry for which a timer was armed last, by its address.
-    armed: FxHashMap<u64, u64>,
+    /// What a reader knows of each timer that is armed, by its address.
+    armed: FxHashMap<u64, Arming>,
     tick_ns: u64,
     tick_phase_ns: u64,
     mode: String,
+}
+
+/// What was said when a timer was armed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Arming {
+    timer: TimerId,
+    soft_ns: u64,
+    slack_ns: u32,
+    mode: TimerMode,
 }
 
 impl Lines {
@@ -143,7 +157,12 @@ impl Lines {
                 return writeln!(out, "# tardy: task pid={pid} process={process} flags={flags}");
             }
             Kind::Unknown(tag) => return writeln!(out, "# tardy: an event of unknown kind {tag}"),
-            Kind::Loss(loss) => return lost(out, event, loss),
+            Kind::Loss(loss) => {
+                // A reader takes what should have expired meanwhile for armed again, unseen.
+                self.armed.clear();
+                return lost(out, event, loss);
+            }
+            Kind::ExpireBegin(begin) => self.armed_before(out, event, begin)?,
             _ => {}
         }
         self.begin(out, event)?;
@@ -182,18 +201,14 @@ impl Lines {
             Kind::SoftirqRaise(raise) => softirq_event(out, "raise", raise.vector),
             Kind::SoftirqBegin(begin) => softirq_event(out, "entry", begin.vector),
             Kind::SoftirqEnd(end) => softirq_event(out, "exit", end.vector),
-            Kind::Waking(waking) => {
-                let (pid, prio, cpu) = (waking.target, waking.prio, waking.target_cpu.0);
-                let comm = self.name(pid, "swapper");
-                write!(out, "sched_waking: comm={comm} pid={pid} prio={prio} target_cpu={cpu:03}")
+            Kind::Waking(Waking { target, target_cpu, prio }) => {
+                self.woken(out, "waking", target, target_cpu, prio)
             }
-            Kind::WokenNew(new) => {
-                let (pid, prio, cpu) = (new.target, new.prio, new.target_cpu.0);
-                let comm = self.name(pid, "swapper");
-                write!(
-                    out,
-                    "sched_wakeup_new: comm={comm} pid={pid} prio={prio} target_cpu={cpu:03}"
-                )
+            Kind::Woken(Woken { target, target_cpu, prio }) => {
+                self.woken(out, "wakeup", target, target_cpu, prio)
+            }
+            Kind::WokenNew(WokenNew { target, target_cpu, prio }) => {
+                self.woken(out, "wakeup_new", target, target_cpu, prio)
             }
             Kind::Switch(switch) => {
                 let idle = format!("swapper/{}", event.cpu);
@@ -235,7 +250,7 @@ impl Lines {
             Kind::IdleExit(_) => write!(out, "cpu_idle: state={} cpu_id={}", u32::MAX, event.cpu),
             Kind::Mark(mark) => write!(
                 out,
-                "tracing_mark_write: tardy: mark expiry_ns={} sequence={}",
+                "{OWN} mark expiry_ns={} sequence={}",
                 mark.expiry_ns, mark.sequence
             ),
             Kind::TaskName(name) => {
@@ -257,6 +272,33 @@ impl Lines {
             ),
             Kind::WorkBegin(work) => self.work(out, "start", work.function),
             Kind::WorkEnd(work) => self.work(out, "end", work.function),
+            Kind::Nmi(nmi) => {
+                let handler = self.function_of(nmi.handler);
+                write!(out, "nmi_handler: {handler}() delta_ns: {} handled: 1", nmi.ns)
+            }
+            Kind::IpiSend(send) => self.ipi(out, send),
+            Kind::SectionBegin(SectionBegin { section, caller }) => {
+                self.section(out, section, "disable", caller)
+            }
+            Kind::SectionEnd(SectionEnd { section, caller }) => {
+                self.section(out, section, "enable", caller)
+            }
+            Kind::ClockSet(ClockSet { by_ns, since_ns }) => {
+                write!(out, "{OWN} clock_set by_ns={by_ns} since_ns={since_ns}")
+            }
+            Kind::IdleState(IdleState { state, exit_latency_ns, name }) => {
+                let name = one_line(self.tables.name(name));
+                write!(
+                    out,
+                    "{OWN} idle_state state={state} exit_latency_ns={exit_latency_ns} name={name}"
+                )
+            }
+            Kind::TaskGroup(group) => {
+                write!(out, "{OWN} task_group path={}", one_line(self.tables.name(group.path)))
+            }
+            Kind::Recorded(recorded) => {
+                write!(out, "{OWN} recorded kinds={:#x}", recorded.kinds)
+            }
             // Written before.
             _ => Ok(()),
         }
@@ -269,6 +311,67 @@ impl Lines {
         }
         let name = self.names.get(task).map(|name| one_line(&name.to_string()));
         name.filter(|name| !name.is_empty()).unwrap_or_else(|| "<...>".to_owned())
+    }
+
+    /// A task is woken; `-1` stands for a CPU that is not known.
+    fn woken(
+        &self,
+        out: &mut dyn Write,
+        what: &str,
+        pid: TaskId,
+        cpu: CpuId,
+        prio: Prio,
+    ) -> io::Result<()> {
+        let comm = self.name(pid, "swapper");
+        write!(out, "sched_{what}: comm={comm} pid={pid} prio={prio} target_cpu=")?;
+        if cpu.is_known() { write!(out, "{:03}", cpu.0) } else { write!(out, "-1") }
+    }
+
+    /// A function's name; of one that has none, the address 0.
+    fn function_of(&self, name: NameId) -> String {
+        match self.tables.name(name) {
+            "" => "0x0".to_owned(),
+            name => one_line(name),
+        }
+    }
+
+    /// What it is for is a function's name, or a reason in words.
+    fn ipi(&self, out: &mut dyn Write, send: IpiSend) -> io::Result<()> {
+        let what_for = self.function_of(send.function);
+        let is_reason = what_for.contains(' ');
+        if send.targets == 1 && !is_reason {
+            return write!(
+                out,
+                "ipi_send_cpu: cpu={} callsite=0x0 callback={what_for}",
+                send.first
+            );
+        }
+        let (word, bit) = (send.first.0 / 32, u32::from(send.first.0 % 32));
+        let mask = u128::from(send.targets) << bit;
+        let words = (0..3).rev().map(|at| (mask >> (32 * at)) as u32);
+        let mut words: Vec<u32> = words.skip_while(|word| *word == 0).collect();
+        words.resize(words.len() + usize::from(word), 0);
+        let words: Vec<String> = words.iter().map(|word| format!("{word:08x}")).collect();
+        let mask = words.join(",");
+        if is_reason {
+            write!(out, "ipi_raise: target_mask={mask} ({what_for})")
+        } else {
+            write!(out, "ipi_send_cpumask: cpumask={mask} callsite=0x0 callback={what_for}")
+        }
+    }
+
+    fn section(
+        &self,
+        out: &mut dyn Write,
+        section: Section,
+        what: &str,
+        caller: NameId,
+    ) -> io::Result<()> {
+        let of = match section {
+            Section::IrqsOff => "irq",
+            Section::PreemptOff => "preempt",
+        };
+        write!(out, "{of}_{what}: caller={} parent=0x0", self.function_of(caller))
     }
 
     fn work(&self, out: &mut dyn Write, what: &str, function: NameId) -> io::Result<()> {
@@ -286,18 +389,12 @@ impl Lines {
         write!(out, "{class}_{what}: {class}=0x{address:016x}")
     }
 
-    fn function(&self, def: TimerDef) -> String {
-        match self.tables.name(def.function) {
-            "" => "0x0".to_owned(),
-            name => one_line(name),
-        }
-    }
-
     fn arm(&mut self, out: &mut dyn Write, event: &Event, arm: TimerArm) -> io::Result<()> {
         let def = self.tables.timer(arm.timer);
-        let (address, function) = (address(def, arm.timer), self.function(def));
+        let (address, function) = (address(def, arm.timer), self.function_of(def.function));
         if self.armed.len() < ARMED_MAX || self.armed.contains_key(&address) {
-            self.armed.insert(address, arm.soft_ns);
+            let TimerArm { timer, soft_ns, slack_ns, mode, .. } = arm;
+            self.armed.insert(address, Arming { timer, soft_ns, slack_ns, mode });
         }
         if def.class == TimerClass::TimerList {
             return self.arm_wheel(out, event, arm, (address, &function));
@@ -305,15 +402,47 @@ impl Lines {
         if TICK.contains(&function.as_str()) {
             self.tick_phase_ns = arm.soft_ns % self.tick_ns;
         }
-        mode_into(&mut self.mode, arm.mode);
+        write!(out, "hrtimer_start:")?;
+        self.armed_fields(out, address, &function, (arm.soft_ns, arm.slack_ns, arm.mode))
+    }
+
+    fn armed_fields(
+        &mut self,
+        out: &mut dyn Write,
+        address: u64,
+        function: &str,
+        (soft_ns, slack_ns, mode): (u64, u32, TimerMode),
+    ) -> io::Result<()> {
+        mode_into(&mut self.mode, mode);
+        let (expires, mode) = (soft_ns.saturating_add(slack_ns.into()), &self.mode);
         write!(
             out,
-            "hrtimer_start: hrtimer=0x{address:016x} function={function} expires={} softexpires={} \
-             mode={}",
-            arm.soft_ns.saturating_add(arm.slack_ns.into()),
-            arm.soft_ns,
-            self.mode
+            " hrtimer=0x{address:016x} function={function} expires={expires} \
+             softexpires={soft_ns} mode={mode}"
         )
+    }
+
+    /// What is to be known of a timer that expires, where its arming has not told it.
+    fn armed_before(
+        &mut self,
+        out: &mut dyn Write,
+        event: &Event,
+        begin: ExpireBegin,
+    ) -> io::Result<()> {
+        let ExpireBegin { timer, soft_ns, slack_ns, mode } = begin;
+        let def = self.tables.timer(timer);
+        if def.class != TimerClass::Hrtimer {
+            return Ok(());
+        }
+        let address = address(def, timer);
+        if self.armed.remove(&address) == Some(Arming { timer, soft_ns, slack_ns, mode }) {
+            return Ok(());
+        }
+        let function = self.function_of(def.function);
+        self.begin(out, &Event::new(event.time_ns, event.cpu, def.owner, event.kind()))?;
+        write!(out, "{OWN} armed")?;
+        self.armed_fields(out, address, &function, (soft_ns, slack_ns, mode))?;
+        writeln!(out)
     }
 
     /// In jiffies, counted from 0 at time 0.
@@ -344,8 +473,7 @@ impl Lines {
 
     fn expire(&mut self, out: &mut dyn Write, event: &Event, begin: ExpireBegin) -> io::Result<()> {
         let def = self.tables.timer(begin.timer);
-        let (address, function) = (address(def, begin.timer), self.function(def));
-        let armed = self.armed.remove(&address);
+        let (address, function) = (address(def, begin.timer), self.function_of(def.function));
         if def.class == TimerClass::TimerList {
             let now = event.time_ns / self.tick_ns;
             return write!(
@@ -354,8 +482,7 @@ impl Lines {
                  baseclk={now}"
             );
         }
-        let is_known = armed == Some(begin.soft_ns);
-        let now_ns = if is_known { event.time_ns } else { begin.soft_ns };
+        let now_ns = event.time_ns;
         write!(
             out,
             "hrtimer_expire_entry: hrtimer=0x{address:016x} function={function} now={now_ns}"

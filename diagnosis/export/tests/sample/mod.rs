@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use tardy_model::event::{
-    Call, Comm, ExpireBegin, ExpireEnd, IdleEnter, IdleExit, Irq, IrqBegin, IrqEnd, Loss, Mark,
-    Migrate, PageFault, Priority, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Switch,
-    SyscallEnter, SyscallExit, TaskExit, TaskInfo, TaskName, TaskState, TimerArm, TimerCancel,
-    TimerMode, Vector, Waking, WokenNew, WorkBegin, WorkEnd, futex,
+    Call, ClockSet, Comm, ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IpiSend, Irq,
+    IrqBegin, IrqEnd, Loss, Mark, Migrate, Nmi, PageFault, Priority, Recorded, Section,
+    SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Switch, SyscallEnter,
+    SyscallExit, TaskExit, TaskGroup, TaskInfo, TaskName, TaskState, TimerArm, TimerCancel,
+    TimerMode, Vector, Waking, Woken, WokenNew, WorkBegin, WorkEnd, futex,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, Prio, TaskId, TimerClass, TimerDef, TimerId};
 
@@ -20,6 +21,8 @@ const TICK: NameId = NameId(2);
 const WHEEL: NameId = NameId(3);
 const ETH0: NameId = NameId(4);
 const WORK: NameId = NameId(5);
+const REASON: NameId = NameId(6);
+const GROUP: NameId = NameId(7);
 
 /// A timer of the wheel, and the tick.
 const WHEEL_TIMER: TimerId = TimerId(1000);
@@ -76,6 +79,8 @@ impl Storm {
             (WHEEL, "delayed_work_timer_fn"),
             (ETH0, "eth0"),
             (WORK, "vmstat_update"),
+            (REASON, "Function call interrupts"),
+            (GROUP, "/user.slice/a b"),
         ] {
             batch.names.push((name, text.to_owned()));
         }
@@ -177,7 +182,7 @@ impl Storm {
             next,
             next_prio: SLEEPER_PRIO,
         };
-        let told: [(TaskId, Kind); 48] = [
+        let told: [(TaskId, Kind); 64] = [
             (idle, IdleExit.into()),
             (idle, switch(TaskState::Running, false, task).into()),
             (task, TaskInfo { process: thread(cpu, 0), flags: TaskInfo::SYSCALLS }.into()),
@@ -220,6 +225,25 @@ impl Storm {
             (task, SyscallExit { number: 202, result: -4 }.into()),
             (task, PageFault { address: 0x7fff_dead_beef }.into()),
             (task, Signal { number: 15 }.into()),
+            (task, Waking { target: other, target_cpu: CpuId::UNKNOWN, prio: SLEEPER_PRIO }.into()),
+            (task, Woken { target: other, target_cpu: CpuId(2), prio: SLEEPER_PRIO }.into()),
+            (task, Nmi { ns: 2345, handler: WORK }.into()),
+            (task, Nmi { ns: 2346, handler: NameId::NONE }.into()),
+            (task, IpiSend::to(CpuId(70), WORK).into()),
+            (task, IpiSend::to(CpuId(2), NameId::NONE).into()),
+            (
+                task,
+                IpiSend { targets: 0x8000_0001_0000_0003, first: CpuId(64), function: WORK }.into(),
+            ),
+            (task, IpiSend { targets: 6, first: CpuId(0), function: REASON }.into()),
+            (task, SectionBegin { section: Section::IrqsOff, caller: WORK }.into()),
+            (task, SectionEnd { section: Section::IrqsOff, caller: NameId::NONE }.into()),
+            (task, SectionBegin { section: Section::PreemptOff, caller: WORK }.into()),
+            (task, SectionEnd { section: Section::PreemptOff, caller: WORK }.into()),
+            (task, ClockSet { by_ns: -3_000_000, since_ns: 77 }.into()),
+            (task, IdleState { state: 2, exit_latency_ns: 170_000, name: REASON }.into()),
+            (task, TaskGroup { path: GROUP }.into()),
+            (task, Recorded { kinds: 0x1f_ffff_ffff }.into()),
             (task, switch(TaskState::Running, true, other).into()),
             (other, switch(TaskState::Uninterruptible, false, task).into()),
             (task, switch(TaskState::Stopped, false, other).into()),

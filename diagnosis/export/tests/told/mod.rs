@@ -58,6 +58,20 @@ pub(crate) fn told_event(event: &Event, tables: &Tables) -> String {
         Kind::IrqEnd(end) => format!("irq- {}", irq(end.irq)),
         Kind::WorkBegin(work) => format!("work+ {}", tables.name(work.function)),
         Kind::WorkEnd(work) => format!("work- {}", tables.name(work.function)),
+        Kind::Nmi(nmi) => format!("nmi {} {}", nmi.ns, tables.name(nmi.handler)),
+        Kind::IpiSend(mut send) => {
+            let name = std::mem::take(&mut send.function);
+            let low = send.targets.trailing_zeros().min(63) as u16;
+            // The same CPUs from another place on are the same.
+            let targets = u128::from(send.targets) >> low;
+            format!("ipi {targets:x} from {} {}", send.first.0.wrapping_add(low), tables.name(name))
+        }
+        Kind::SectionBegin(it) => format!("{:?}+ {}", it.section, tables.name(it.caller)),
+        Kind::SectionEnd(it) => format!("{:?}- {}", it.section, tables.name(it.caller)),
+        Kind::IdleState(it) => {
+            format!("state {} {} {}", it.state, it.exit_latency_ns, tables.name(it.name))
+        }
+        Kind::TaskGroup(group) => format!("group {}", tables.name(group.path)),
         // Names may be in no encoding.
         Kind::TaskName(name) => format!("name {:x?}", name.comm.0),
         kind => format!("{kind:?}"),

@@ -19,6 +19,7 @@ use crate::prios::Prios;
 use crate::timers::Place;
 use history::History;
 use sections::Sections;
+use std::collections::VecDeque;
 use tardy_model::event::{
     ExpireBegin, IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector, softirq,
 };
@@ -29,6 +30,9 @@ const NESTING_MAX: usize = 16;
 
 /// Tasks that were left in the middle of a softirq, of which that is kept.
 const LEFT_MAX: usize = 64;
+
+/// Ticks that are remembered: a softirq that waits for longer has its timer's tick unknown.
+const TICKS_MAX: usize = 64;
 
 /// An interrupt that was sent longer ago than this is another.
 const SENT_NS_MAX: u64 = 10_000_000;
@@ -55,6 +59,10 @@ pub struct Cpu {
     sent: Option<Sent>,
     /// Callbacks begun.
     callbacks: u32,
+    /// The last event was the end of an interrupt.
+    left_irq: bool,
+    /// The last ticks: when each was due, and the entry of its interrupt; oldest first.
+    ticks: VecDeque<(u64, u64)>,
     irqs_off: Sections,
     preempt_off: Sections,
 }
@@ -127,6 +135,8 @@ impl Cpu {
             raises: [None; 10],
             sent: None,
             callbacks: 0,
+            left_irq: false,
+            ticks: VecDeque::new(),
             irqs_off: Sections::default(),
             preempt_off: Sections::default(),
         }
@@ -206,6 +216,21 @@ impl Cpu {
         expected.map(|expected| (since_ns, expected))
     }
 
+    /// Whether the last event was the end of an interrupt; another one comes now.
+    #[inline]
+    pub(crate) fn left_irq(&mut self) -> bool {
+        std::mem::take(&mut self.left_irq)
+    }
+
+    /// The callback that has just begun is the tick's, which was due at a time.
+    pub(crate) fn ticks(&mut self, due_ns: u64) {
+        let Some(entry_ns) = self.interrupt_entry_ns() else { return };
+        if self.ticks.len() == TICKS_MAX {
+            self.ticks.pop_front();
+        }
+        self.ticks.push_back((due_ns, entry_ns));
+    }
+
     #[inline]
     fn note(&mut self, time_ns: u64) {
         self.history.note(time_ns, self.activity());
@@ -259,6 +284,7 @@ impl Cpu {
     }
 
     pub(crate) fn irq_end(&mut self, time_ns: u64, irq: Irq) {
+        self.left_irq = true;
         self.leave(time_ns, |activity| match (activity, irq) {
             (Activity::Irq(inner), _) => inner.is_same(irq),
             (Activity::Ipi(inner, ..), Irq::Vector(vector)) => inner == vector,
@@ -320,6 +346,7 @@ impl Cpu {
         begin: ExpireBegin,
         owner: TaskId,
         class: TimerClass,
+        in_thread: bool,
     ) {
         self.callbacks = self.callbacks.wrapping_add(1);
         let mut expiry = Expiry {
@@ -334,6 +361,11 @@ impl Cpu {
             begin_ns: time_ns,
         };
         let activity = Activity::Expiry(begin.timer, owner, self.callbacks);
+        if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
+            // In a softirq whose events are not recorded: what it waited for is known, not since when.
+            let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
+            expiry.softirq = Some((Some(hard_ns.min(time_ns)), time_ns));
+        }
         if let Some(around) = self.contexts.last_mut() {
             let begin_ns = around.begin_ns;
             let vector = match around.activity {
@@ -350,6 +382,15 @@ impl Cpu {
                 expiry.interrupt_ns = raise.and_then(|raise| raise.interrupt_ns);
                 expiry.tick_ns = raise.and_then(|raise| raise.tick_ns);
                 expiry.softirq = Some((raise.map(|raise| raise.time_ns), begin_ns));
+                if raise.is_none() && expiry.of_wheel {
+                    // Raises are not recorded: it was the first tick from its expiry on.
+                    let tick = self.ticks.iter().find(|(due_ns, _)| *due_ns >= begin.soft_ns);
+                    let tick = tick.filter(|(_, entry_ns)| *entry_ns <= begin_ns);
+                    expiry.tick_ns = tick.map(|(due_ns, _)| *due_ns);
+                    expiry.interrupt_ns = tick.map(|(_, entry_ns)| *entry_ns);
+                    let raised_ns = expiry.interrupt_ns;
+                    expiry.softirq = Some((raised_ns, begin_ns));
+                }
             } else if matches!(around.activity, Activity::Irq(_) | Activity::Ipi(..)) {
                 expiry.interrupt_ns = Some(begin_ns);
             }

@@ -30,13 +30,13 @@ fn a_callback_that_is_preempted_comes_back_with_its_softirq() {
     cpu.softirq_raise(2, softirq::HRTIMER);
     cpu.irq_end(3, TIMER_IRQ);
     cpu.softirq_begin(10, softirq::HRTIMER, true, &prios);
-    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer);
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false);
     assert!(cpu.switch(14, KTIMERS, SPINNER, Prio(19)), "a softirq is left");
     assert!(cpu.in_task_context());
     cpu.switch(114, SPINNER, KTIMERS, Prio(98));
     assert_eq!(cpu.activity(), Activity::Expiry(TimerId(1), TaskId(7), 1));
     cpu.expire_end(116, TimerId(1));
-    cpu.expire_begin(117, begin(2, 6), TaskId(8), TimerClass::Hrtimer);
+    cpu.expire_begin(117, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false);
     let expiry = cpu.expiry().expect("a callback runs");
     assert_eq!(expiry.interrupt_ns, Some(1));
     assert_eq!(expiry.softirq, Some((Some(2), 10)));
@@ -63,7 +63,7 @@ fn a_softirq_raised_again_while_it_runs_runs_again() {
     cpu.softirq_raise(20, softirq::TIMER);
     cpu.softirq_end(30, softirq::TIMER);
     cpu.softirq_begin(99, softirq::TIMER, true, &prios);
-    cpu.expire_begin(100, begin(1, 5), TaskId::IDLE, TimerClass::TimerList);
+    cpu.expire_begin(100, begin(1, 5), TaskId::IDLE, TimerClass::TimerList, false);
     assert_eq!(cpu.expiry().and_then(|expiry| expiry.softirq), Some((Some(20), 99)));
 }
 
@@ -118,10 +118,7 @@ fn sections_with_interrupts_off_are_proof() {
     assert_eq!(off(&cpu, 12, 20), [(12, 20, true)], "they still are");
     cpu.section_end(30, SectionEnd { section, caller });
     cpu.section_begin(40, SectionBegin { section, caller });
-    assert_eq!(
-        off(&cpu, 5, 50),
-        [(5, 10, false), (10, 30, true), (30, 40, false), (40, 50, true)]
-    );
+    assert_eq!(off(&cpu, 5, 50), [(5, 10, false), (10, 30, true), (30, 40, false), (40, 50, true)]);
     assert_eq!(off(&cpu, 30, 40), [(30, 40, false)]);
 }
 

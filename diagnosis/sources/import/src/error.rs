@@ -23,6 +23,15 @@ pub enum ImportError {
         /// The formats' names.
         formats: String,
     },
+    /// It is a page in which there is no trace.
+    #[error(
+        "{path} is a page (HTML) without a trace of the kernel's: it has neither \
+         `<script class=\"trace-data\">` with events nor `linuxPerfData`"
+    )]
+    PageWithoutTrace {
+        /// Which.
+        path: PathBuf,
+    },
     /// It holds no histograms that are known.
     #[error("{path} holds no histograms that tardy can read: it is none of {formats}")]
     UnknownHistogram {

@@ -14,7 +14,7 @@ use tardy_stats::Counted;
 
 pub(super) fn read(given: &str, path: &Path, thread: Option<&str>) -> Result<Opened, Failure> {
     let histograms = histogram::open(path)?;
-    let is_binned = |row: &Row| !row.bins.is_empty() || row.binned() == 0;
+    let is_binned = |row: &Row| !row.bins.is_empty() || (row.binned() == 0 && row.count == 0);
     if !histograms.rows.iter().all(is_binned) {
         return Err(Failure::new(format!(
             "{given} counts samples and has no bins, so nothing can be tested: let {} write a \

@@ -4,13 +4,13 @@ use super::bundles::Symbols;
 use super::people::People;
 use rustc_hash::FxHashMap;
 use tardy_model::event::{
-    Call, ExpireBegin, Irq, Priority, Switch, SyscallEnter, TaskState, TimerArm, TimerMode, Vector,
+    Call, ExpireBegin, Irq, Priority, Section, Switch, SyscallEnter, TaskState, TimerArm, TimerMode, Vector,
 };
-use tardy_model::{Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId};
+use tardy_model::{CpuId, Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId};
 use tardy_perfetto::{
     CpuIdle, FtraceEvent, GenericEvent, GenericField, HrtimerCancel, HrtimerExpireEntry,
     HrtimerExpireExit, HrtimerStart, IrqHandlerEntry, IrqHandlerExit, LocalTimerEntry,
-    LocalTimerExit, SchedMigrateTask, SchedPiSetprio, SchedProcessExit, SchedSwitch,
+    LocalTimerExit, SchedMigrateTask, SchedPiSetprio, SchedProcessExit, SchedSwitch, SchedWakeup,
     SchedWakeupNew, SchedWaking, SignalDeliver, SoftirqEntry, SoftirqExit, SoftirqRaise, SysEnter,
     SysExit, TaskRename, TimerCancel, TimerExpireEntry, TimerExpireExit, TimerStart,
     WorkqueueExecuteEnd, WorkqueueExecuteStart, own,
@@ -81,6 +81,23 @@ fn generic(event: &Event, name: &str, fields: &[(&str, u64)]) -> FtraceEvent {
     FtraceEvent { generic: Some(generic), ..blank(event) }
 }
 
+/// The same with a name; empty where there is none.
+fn named(event: &Event, what: &str, name: &str, fields: &[(&str, u64)]) -> FtraceEvent {
+    let mut told = generic(event, what, fields);
+    let name = GenericField {
+        name: Some(own::FUNCTION.as_bytes().to_vec()),
+        str_value: Some(name.as_bytes().to_vec()),
+        ..GenericField::default()
+    };
+    told.generic.get_or_insert_default().field.push(name);
+    told
+}
+
+/// A CPU's number; −1 where it is not known.
+fn cpu_number(cpu: CpuId) -> i32 {
+    if cpu.is_known() { cpu.0.into() } else { -1 }
+}
+
 /// Puts what `event` is in the trace behind `out`: one event, or one and what must be known for it.
 #[expect(clippy::too_many_lines, reason = "a line or two for each kind")]
 pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<FtraceEvent>) {
@@ -143,7 +160,17 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
                 pid: Some(waking.target.0 as i32),
                 prio: Some(waking.prio.0.into()),
                 success: Some(1),
-                target_cpu: Some(waking.target_cpu.0.into()),
+                target_cpu: Some(cpu_number(waking.target_cpu)),
+            }),
+            ..blank(event)
+        },
+        Kind::Woken(woken) => FtraceEvent {
+            sched_wakeup: Some(SchedWakeup {
+                comm: context.comm(woken.target, None),
+                pid: Some(woken.target.0 as i32),
+                prio: Some(woken.prio.0.into()),
+                success: Some(1),
+                target_cpu: Some(cpu_number(woken.target_cpu)),
             }),
             ..blank(event)
         },
@@ -153,7 +180,7 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
                 pid: Some(new.target.0 as i32),
                 prio: Some(new.prio.0.into()),
                 success: Some(1),
-                target_cpu: Some(new.target_cpu.0.into()),
+                target_cpu: Some(cpu_number(new.target_cpu)),
             }),
             ..blank(event)
         },
@@ -236,9 +263,43 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
                 ..blank(event)
             }
         }
-        _ => return,
+        kind => match of_own(event, kind, tables) {
+            Some(told) => told,
+            None => return,
+        },
     };
     out.push(told);
+}
+
+/// What Perfetto has no message for.
+fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
+    let name = |id: NameId| tables.name(id);
+    let section = |what, section: Section, caller| {
+        named(event, what, name(caller), &[(own::SECTION, section as u64)])
+    };
+    Some(match kind {
+        Kind::Nmi(nmi) => named(event, own::NMI, name(nmi.handler), &[(own::DURATION, nmi.ns)]),
+        Kind::IpiSend(send) => {
+            let fields = [(own::TARGETS, send.targets), (own::FIRST, send.first.0.into())];
+            named(event, own::IPI, name(send.function), &fields)
+        }
+        Kind::SectionBegin(begin) => section(own::SECTION_BEGIN, begin.section, begin.caller),
+        Kind::SectionEnd(end) => section(own::SECTION_END, end.section, end.caller),
+        Kind::ClockSet(set) => {
+            let fields = [(own::BY, set.by_ns as u64), (own::SINCE, set.since_ns)];
+            generic(event, own::CLOCK_SET, &fields)
+        }
+        Kind::IdleState(state) => {
+            let fields =
+                [(own::STATE, state.state.into()), (own::DURATION, state.exit_latency_ns)];
+            named(event, own::IDLE_STATE, name(state.name), &fields)
+        }
+        Kind::TaskGroup(group) => named(event, own::GROUP, name(group.path), &[]),
+        Kind::Recorded(recorded) => {
+            generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)])
+        }
+        _ => return None,
+    })
 }
 
 /// The arguments of a call in their places.

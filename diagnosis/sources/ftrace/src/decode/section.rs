@@ -34,6 +34,9 @@ fn told(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Eve
 /// Texts show its name; records have its distance from where the kernel begins.
 fn caller(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> NameId {
     if let Some(function) = state.function(record, 0, batch) {
+        if function == 0 {
+            return NameId::NONE;
+        }
         return state.definitions.caller(function, batch);
     }
     let (Some(offset), Some(begin)) = (record.number(1), state.definitions.symbols().text_begin())

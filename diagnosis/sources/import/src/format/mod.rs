@@ -79,6 +79,9 @@ pub fn read(
             .find(|format| format.name() == name)
             .ok_or_else(|| ImportError::NoSuchFormat { name: name.clone(), formats: names() })?,
         None => formats().find(|format| format.recognises(input.head())).ok_or_else(|| {
+            if input.head().is_empty() && input.is_page() {
+                return ImportError::PageWithoutTrace { path: input.path().to_owned() };
+            }
             ImportError::UnknownFormat { path: input.path().to_owned(), formats: names() }
         })?,
     };

@@ -2,9 +2,10 @@
 //!
 //! One line per unit of time (µs, or ns with `-N`), one column per thread, with `-H` one more with
 //! the sum; after them totals, minima, means, maxima and overflows, in lines that begin with `#`. The
-//! file does not say whether `-N` was given; its times are taken as µs.
+//! file does not say whether `-N` was given; its times are taken as µs. Its means are cut to whole units,
+//! and those of the bins are not: they count where no sample lies above the bins.
 
-use super::lines::Lines;
+use super::lines::{Lines, unquoted};
 use super::row::{Filled, Histograms, Row};
 use super::{Format, ROWS_MAX};
 use crate::{ImportError, Input};
@@ -30,7 +31,7 @@ impl Format for Cyclictest {
     }
 
     fn recognises(&self, head: &[u8]) -> bool {
-        let mut lines = head.split(|byte| *byte == b'\n');
+        let mut lines = head.split(|byte| *byte == b'\n').map(unquoted);
         // A program that is not quiet writes other lines first.
         lines.any(|line| line.trim_ascii() == b"# Histogram")
             && lines.next().is_some_and(|line| line.first().is_some_and(u8::is_ascii_digit))
@@ -164,7 +165,7 @@ impl File {
             return Err(lines.broken(what));
         }
         self.columns.truncate(threads);
-        let mut notes = Vec::new();
+        let (mut notes, mut above) = (Vec::new(), 0u64);
         for (number, row) in self.columns.iter_mut().enumerate() {
             let shown = self.shown.get(number).copied().unwrap_or_default();
             let in_bins: u128 = row.bins.values().map(|count| u128::from(*count)).sum();
@@ -174,7 +175,13 @@ impl File {
             row.count = u64::try_from(in_bins + u128::from(row.over)).unwrap_or(u64::MAX);
             if row.count > 0 {
                 row.min_ns = Some(lines.time_ns(min[number], UNIT_NS)?);
-                row.mean_ns = Some((avg[number] as f64) * UNIT_NS as f64);
+                // The file's own mean is cut to a whole unit.
+                row.mean_ns = Some(if row.over == 0 && in_bins > 0 {
+                    mean_of_bins(row)
+                } else {
+                    (avg[number] as f64) * UNIT_NS as f64
+                });
+                above = above.saturating_add(row.over);
                 row.max_ns = Some(lines.time_ns(max[number], UNIT_NS)?);
             }
             let total = self.total.as_ref().and_then(|total| total.get(number));
@@ -184,6 +191,13 @@ impl File {
                     row.name
                 ));
             }
+        }
+        if above > 0 {
+            notes.push(
+                "means of threads with samples above the bins are cut to whole µs, as the file tells \
+                 them"
+                    .to_owned(),
+            );
         }
         if self.lines > MICROSECONDS_MAX {
             notes.push(
@@ -200,4 +214,14 @@ impl File {
             ..Histograms::default()
         })
     }
+}
+
+/// The mean of samples as cyclictest takes them, in whole units.
+fn mean_of_bins(row: &Row) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (from_ns, of_bin) in &row.bins {
+        sum += *from_ns as f64 * *of_bin as f64;
+        count += *of_bin as f64;
+    }
+    sum / count
 }

@@ -39,7 +39,7 @@ impl Lines {
         if read > LINE_MAX_BYTES {
             return Err(self.broken(format!("it is longer than {LINE_MAX_BYTES} bytes")));
         }
-        let text = std::str::from_utf8(&self.bytes)
+        let text = std::str::from_utf8(unquoted(&self.bytes))
             .map_err(|_| self.broken("it is no text".to_owned()))?;
         line.clear();
         line.push_str(text.trim_end_matches(['\n', '\r']));
@@ -93,6 +93,15 @@ impl Lines {
             _ => Err(self.broken(format!("`{}` is not a mean", shown(word)))),
         }
     }
+}
+
+/// A line without the marks of a mail that quotes it; none of the formats has such lines of its own.
+pub(super) fn unquoted(line: &[u8]) -> &[u8] {
+    let mut line = line;
+    while let Some(rest) = line.strip_prefix(b">") {
+        line = rest.strip_prefix(b" ").unwrap_or(rest);
+    }
+    line
 }
 
 /// How the tools write that there is no such number.

@@ -59,6 +59,7 @@ registry![
     oslat::Oslat,
     hwlatdetect::Hwlatdetect,
     cyclictest::Cyclictest,
+    cyclictest_summary::CyclictestSummary,
 ];
 
 /// Every format.

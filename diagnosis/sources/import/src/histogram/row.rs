@@ -105,7 +105,9 @@ impl Row {
         let mut found = Vec::new();
         let name = &self.name;
         let binned = self.binned();
-        if binned != self.count {
+        // A tool that tells no bins contradicts nothing.
+        let has_bins = !self.bins.is_empty() || self.over > 0;
+        if has_bins && binned != self.count {
             found.push(format!(
                 "{name}: the tool counts {} samples, its bins hold {binned}; percentiles are of those \
                  in the bins",

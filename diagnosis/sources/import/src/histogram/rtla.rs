@@ -5,7 +5,7 @@
 //! are left out unless asked for, and the width of the bins is not told: it divides every index.
 
 use super::ROWS_MAX;
-use super::lines::{Lines, is_nothing};
+use super::lines::{Lines, is_nothing, unquoted};
 use super::row::{Filled, Histograms, Row};
 use crate::{ImportError, Input};
 
@@ -186,5 +186,5 @@ fn common_divisor(mut a: u64, mut b: u64) -> u64 {
 /// Whether `head` begins such a table of this title.
 pub(super) fn recognises(head: &[u8], title: &str) -> bool {
     // What the tool says of its beginning may stand before it.
-    head.split(|byte| *byte == b'\n').any(|line| line.trim_ascii() == title.as_bytes())
+    head.split(|byte| *byte == b'\n').any(|line| unquoted(line).trim_ascii() == title.as_bytes())
 }

@@ -287,12 +287,15 @@ pub(crate) struct Events {
     by_name: FxHashMap<&'static [u8], u16>,
     enter: EventId,
     exit: EventId,
+    armed: usize,
 }
 
 /// How to read what stands behind an event's name.
 #[derive(Clone, Copy)]
 pub(crate) enum Reader<'e, 'n> {
     Event(&'e Event),
+    /// What an arming would say that is not in the trace.
+    Armed(&'e Event),
     /// A single call's own event: its name.
     Enter(EventId, &'n [u8]),
     Exit(EventId, &'n [u8]),
@@ -303,7 +306,14 @@ impl Events {
         let events: Vec<Event> = EventId::all().map(Event::new).collect();
         let by_name = (0..).zip(&events).map(|(at, event)| (event.id.name().as_bytes(), at));
         let id = |name| EventId::of(name).expect("calls are events of the decoder");
-        Self { by_name: by_name.collect(), enter: id("sys_enter"), exit: id("sys_exit"), events }
+        let (enter, exit) = (id("sys_enter"), id("sys_exit"));
+        let armed = events.iter().position(|event| event.id == id("hrtimer_start")).unwrap_or(0);
+        Self { by_name: by_name.collect(), enter, exit, armed, events }
+    }
+
+    /// How to read what a timer was armed for.
+    pub(crate) fn armed(&self) -> &Event {
+        &self.events[self.armed]
     }
 
     /// The event of this name, if it is one that the model has a place for. What is behind the name
@@ -339,7 +349,11 @@ impl Reader<'_, '_> {
 
     /// Whether it is a single call's own event.
     pub(crate) fn is_single_call(self) -> bool {
-        !matches!(self, Self::Event(_))
+        matches!(self, Self::Enter(..) | Self::Exit(..))
+    }
+
+    pub(crate) fn is_armed(self) -> bool {
+        matches!(self, Self::Armed(_))
     }
 }
 
@@ -350,7 +364,7 @@ impl<'n> Reader<'_, 'n> {
         'n: 'a,
     {
         match self {
-            Self::Event(event) => event.parse(body),
+            Self::Event(event) | Self::Armed(event) => event.parse(body),
             Self::Enter(id, call) => {
                 Parsed { id, fields: forms::single_enter(call, body), is_whole: true }
             }

@@ -59,6 +59,12 @@ pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
     }
 }
 
+/// `armed hrtimer=… …` there: what `hrtimer_start` of the line's task would say, were it in the trace.
+pub(crate) fn armed<'a>(event: &[u8], body: &'a [u8]) -> Option<&'a [u8]> {
+    let is_mark = event == MARK_EVENT;
+    is_mark.then(|| body.trim_ascii_start().strip_prefix(b"tardy: armed ")).flatten()
+}
+
 /// The event with its name.
 pub(crate) fn named(kind: Kind, name: NameId) -> Kind {
     match kind {

@@ -233,6 +233,9 @@ impl LineReader {
             self.window.push_own(place, kind, name);
             return None;
         }
+        if own::armed(head.event, body).is_some() {
+            return Some(Reader::Armed(self.events.armed()));
+        }
         self.events.reader(head.event, body)
     }
 
@@ -263,6 +266,10 @@ impl LineReader {
         let may_name = task != 0 && name != b"<...>";
         let cpu = if may_name { self.cpu(place.cpu.0) } else { None };
         let is_new = cpu.is_some_and(|cpu| std::mem::replace(&mut cpu.named, task) != task);
+        if reader.is_armed() {
+            self.window.push_armed(place, parsed.id, &parsed.fields);
+            return;
+        }
         self.window.push(place, parsed.id, if is_new { name } else { b"" }, &parsed.fields);
     }
 

@@ -47,6 +47,8 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Event(EventId),
+    /// What an event of this id would tell; it is taken note of, and told to nobody.
+    Armed(EventId),
     Lost {
         since_ns: u64,
         count: u32,
@@ -96,6 +98,17 @@ impl Window {
     #[inline]
     pub(crate) fn push(&mut self, place: Place, id: EventId, name: &[u8], fields: &Fields<'_>) {
         let at = self.take(place, What::Event(id));
+        self.fill(at, name, fields);
+    }
+
+    /// Takes what an event would say of an arming that is not in the trace.
+    pub(crate) fn push_armed(&mut self, place: Place, id: EventId, fields: &Fields<'_>) {
+        let at = self.take(place, What::Armed(id));
+        self.fill(at, b"", fields);
+    }
+
+    #[inline]
+    fn fill(&mut self, at: u32, name: &[u8], fields: &Fields<'_>) {
         let slot = &mut self.slots[at as usize];
         let name = &name[..name.len().min(TEXT_BYTES_MAX)];
         slot.texts.extend_from_slice(name);
@@ -243,7 +256,7 @@ impl Slot {
     fn tell(&self, decoder: &mut Decoder, batch: &mut Batch) {
         let Self { time_ns, cpu, task, .. } = *self;
         let id = match self.what {
-            What::Event(id) => id,
+            What::Event(id) | What::Armed(id) => id,
             What::Lost { since_ns, count } => {
                 let loss = Loss { since_ns: since_ns.min(time_ns), count };
                 batch.events.push(Event::new(time_ns, cpu, task, loss.into()));
@@ -276,7 +289,11 @@ impl Slot {
                 Value::Text(text)
             }
         });
+        let before = batch.events.len();
         decoder.decode_values(time_ns, cpu, task, id, &values, batch);
+        if matches!(self.what, What::Armed(_)) {
+            batch.events.truncate(before);
+        }
     }
 }
 

@@ -28,11 +28,11 @@ fn where_a_task_is_queued_is_told_by_its_wakeup() {
 /// Who arms the timer last of `lines`, and in which call, by its events.
 fn last_arming(lines: &[&str]) -> (TaskId, TimerArm) {
     let read = read(format!("# trace_clock: mono\n{}\n", lines.join("\n")));
-    let arms = read.events.iter().filter_map(|event| match event.kind() {
+    let mut arms = read.events.iter().filter_map(|event| match event.kind() {
         Kind::TimerArm(arm) => Some((read.tables.timer(arm.timer).owner, arm)),
         _ => None,
     });
-    arms.last().unwrap()
+    arms.next_back().unwrap()
 }
 
 #[test]

@@ -345,6 +345,11 @@ impl Merge {
                     decoder.introduce(&[event]);
                     batch.events.push(event);
                 }
+                Said::Named(kind, name) => {
+                    let name = decoder.define_name(&String::from_utf8_lossy(name), batch);
+                    let kind = own::with_name(kind, name);
+                    batch.events.push(Event::new(time_ns, id, current, kind));
+                }
                 Said::Armed(event, values) => {
                     decoder.decode_values(time_ns, id, current, event, &values, batch);
                     batch.events.truncate(before);

@@ -2,8 +2,11 @@
 
 use super::plan::{Plans, VALUES_MAX, places};
 use tardy_ftrace::decode::{EventId, Value};
-use tardy_model::event::{Loss, Mark, Priority, TaskInfo};
-use tardy_model::{Kind, Prio, TaskId};
+use tardy_model::event::{
+    ClockSet, IdleState, IpiSend, Loss, Mark, Nmi, Priority, Recorded, Section, SectionBegin,
+    SectionEnd, TaskGroup, TaskInfo,
+};
+use tardy_model::{CpuId, Kind, NameId, Prio, TaskId};
 use tardy_perfetto::own;
 use tardy_perfetto::wire::{self, Fields};
 
@@ -13,6 +16,8 @@ pub(super) enum Said<'a> {
     Kernel(EventId, [Value<'a>; VALUES_MAX]),
     /// An event that is the model's own.
     Event(Kind),
+    /// One that has a name, which is still to be put into it.
+    Named(Kind, &'a [u8]),
     /// What an arming would say that is not in the trace.
     Armed(EventId, [Value<'a>; VALUES_MAX]),
     /// An idle state only polls.
@@ -40,6 +45,18 @@ impl<'a> Named<'a> {
         match self.get(name) {
             Value::Number(number) => Some(number),
             _ => None,
+        }
+    }
+
+    fn section(&self) -> Option<Section> {
+        let number = self.number(own::SECTION)?;
+        Some(if number == 0 { Section::IrqsOff } else { Section::PreemptOff })
+    }
+
+    fn with_name(&self, kind: Kind) -> Said<'a> {
+        match self.get(own::FUNCTION) {
+            Value::Text(name) if !name.is_empty() => Said::Named(kind, name),
+            _ => Said::Event(kind),
         }
     }
 
@@ -113,11 +130,60 @@ fn own_event<'a>(name: &[u8], named: &Named<'a>) -> Option<Said<'a>> {
             released: named.number(own::RELEASED)? != 0,
         }
         .into(),
+        own::CLOCK_SET => {
+            ClockSet { by_ns: named.number(own::BY)? as i64, since_ns: named.number(own::SINCE)? }
+                .into()
+        }
+        own::RECORDED => Recorded { kinds: named.number(own::KINDS)? }.into(),
+        own::NMI => {
+            let nmi = Nmi { ns: named.number(own::DURATION)?, handler: NameId::NONE };
+            return Some(named.with_name(nmi.into()));
+        }
+        own::IPI => {
+            let send = IpiSend {
+                targets: named.number(own::TARGETS)?,
+                first: CpuId(named.number(own::FIRST)? as u16),
+                function: NameId::NONE,
+            };
+            return Some(named.with_name(send.into()));
+        }
+        own::SECTION_BEGIN => {
+            let begin = SectionBegin { section: named.section()?, caller: NameId::NONE };
+            return Some(named.with_name(begin.into()));
+        }
+        own::SECTION_END => {
+            let end = SectionEnd { section: named.section()?, caller: NameId::NONE };
+            return Some(named.with_name(end.into()));
+        }
+        own::IDLE_STATE => {
+            let state = IdleState {
+                state: named.number(own::STATE)? as u32,
+                exit_latency_ns: named.number(own::DURATION)?,
+                name: NameId::NONE,
+            };
+            return Some(named.with_name(state.into()));
+        }
+        own::GROUP => {
+            return Some(named.with_name(TaskGroup { path: NameId::NONE }.into()));
+        }
         own::POLLS => return Some(Said::Polls(named.number(own::STATE)? as u32)),
         own::ARMED => return armed(named),
         _ => return None,
     };
     Some(Said::Event(event))
+}
+
+/// The event with its name.
+pub(super) fn with_name(kind: Kind, name: NameId) -> Kind {
+    match kind {
+        Kind::Nmi(nmi) => Nmi { handler: name, ..nmi }.into(),
+        Kind::IpiSend(send) => IpiSend { function: name, ..send }.into(),
+        Kind::SectionBegin(begin) => SectionBegin { caller: name, ..begin }.into(),
+        Kind::SectionEnd(end) => SectionEnd { caller: name, ..end }.into(),
+        Kind::IdleState(state) => IdleState { name, ..state }.into(),
+        Kind::TaskGroup(_) => TaskGroup { path: name }.into(),
+        kind => kind,
+    }
 }
 
 fn armed<'a>(named: &Named<'a>) -> Option<Said<'a>> {

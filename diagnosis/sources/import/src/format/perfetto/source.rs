@@ -105,6 +105,7 @@ impl Import for Trace {
         self.origin.clone()
     }
 
+    #[expect(clippy::too_many_lines, reason = "a sentence for each thing that may be wrong")]
     fn closing(&mut self) -> Closing {
         let mut notes = Vec::new();
         let flaws = &self.flaws;

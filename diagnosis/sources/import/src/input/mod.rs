@@ -1,10 +1,16 @@
-//! A file, a pipe or bytes in memory, of which the beginning has been read.
+//! A file, a pipe or bytes in memory, of which the beginning has been read; taken out of what it is
+//! wrapped in ([`wrapping`]).
+
+mod page;
+mod wrapping;
 
 use crate::ImportError;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use wrapping::Wrapping;
 
 /// How much of a file is looked at to find its format.
 pub const HEAD_BYTES: usize = 64 << 10;
@@ -20,14 +26,34 @@ pub struct Input {
     head: Vec<u8>,
     /// How much of `head` has been read by the format.
     at: usize,
+    /// What it was taken out of, the outermost first.
+    wrapped_in: Vec<&'static str>,
 }
 
+/// A page may be compressed, and no more.
+const WRAPPINGS_MAX: usize = 3;
+
+/// What is compressed and must be read back and forth is held in memory up to this; what is longer is to be
+/// decompressed first.
+const CONTENTS_BYTES_MAX: u64 = 1 << 30;
+
 /// Where what is behind the head comes from.
-#[derive(Debug)]
 enum Rest {
     File(File),
     /// All bytes, the head's too; the next to be read behind the head is where the cursor is.
     Bytes(Cursor<Vec<u8>>),
+    /// Of something that it is wrapped in.
+    Unwrapped(Box<dyn Read + Send>),
+}
+
+impl fmt::Debug for Rest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File(_) => "File",
+            Self::Bytes(_) => "Bytes",
+            Self::Unwrapped(_) => "Unwrapped",
+        })
+    }
 }
 
 /// All bytes of a file that is no pipe, for formats that go back and forth.
@@ -51,7 +77,40 @@ impl Input {
         let file = File::open(path_to_open).map_err(wrong)?;
         let mut head = Vec::new();
         (&file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(wrong)?;
-        Ok(Self { path: path.to_owned(), rest: Rest::File(file), head, at: 0 })
+        let wrapped_in = Vec::new();
+        Self { path: path.to_owned(), rest: Rest::File(file), head, at: 0, wrapped_in }.unwrapped()
+    }
+
+    /// What is in it, where it is compressed, or a page in which there is a trace.
+    ///
+    /// # Errors
+    /// Where that is damaged before anything can be read of it.
+    pub fn unwrapped(self) -> Result<Self, ImportError> {
+        let path = self.path.clone();
+        let wrong = |source| ImportError::Io { path: path.clone(), source };
+        let mut input = self;
+        while input.wrapped_in.len() < WRAPPINGS_MAX
+            && let Some(wrapping) = Wrapping::of(&input.head)
+        {
+            let mut wrapped_in = std::mem::take(&mut input.wrapped_in);
+            wrapped_in.push(wrapping.name());
+            let mut rest = wrapping.unwrap(Box::new(input)).map_err(wrong)?;
+            let mut head = Vec::new();
+            rest.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(wrong)?;
+            let rest = Rest::Unwrapped(rest);
+            input = Self { path: path.clone(), rest, head, at: 0, wrapped_in };
+        }
+        Ok(input)
+    }
+
+    /// Whether it was taken out of a page.
+    pub(crate) fn is_page(&self) -> bool {
+        self.wrapped_in.last() == Some(&Wrapping::Page.name())
+    }
+
+    /// What it was taken out of, in words; `None` where it is as it lies there.
+    pub fn wrapped_in(&self) -> Option<String> {
+        (!self.wrapped_in.is_empty()).then(|| self.wrapped_in.join(", "))
     }
 
     /// What is in memory already; `path` is what messages call it.
@@ -59,7 +118,8 @@ impl Input {
         let head = bytes[..bytes.len().min(HEAD_BYTES)].to_vec();
         let mut rest = Cursor::new(bytes);
         rest.set_position(head.len() as u64);
-        Self { path: path.to_owned(), rest: Rest::Bytes(rest), head, at: 0 }
+        let wrapped_in = Vec::new();
+        Self { path: path.to_owned(), rest: Rest::Bytes(rest), head, at: 0, wrapped_in }
     }
 
     /// Its name, for messages.
@@ -75,10 +135,21 @@ impl Input {
     /// All of it, to be read at any place.
     ///
     /// # Errors
-    /// Where it is a pipe.
-    pub fn into_contents(self) -> Result<Contents, ImportError> {
+    /// Where it is a pipe, or compressed and longer than is held in memory.
+    pub fn into_contents(mut self) -> Result<Contents, ImportError> {
         let mut file = match self.rest {
             Rest::File(file) => file,
+            Rest::Unwrapped(rest) => {
+                let mut bytes = std::mem::take(&mut self.head);
+                let wrong = |source| ImportError::Io { path: self.path.clone(), source };
+                rest.take(CONTENTS_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(wrong)?;
+                if bytes.len() as u64 > CONTENTS_BYTES_MAX {
+                    let gib = CONTENTS_BYTES_MAX >> 30;
+                    let why = format!("it is longer than {gib} GiB: decompress it to a file first");
+                    return Err(wrong(io::Error::new(io::ErrorKind::OutOfMemory, why)));
+                }
+                return Ok(Contents(Held::Bytes(bytes)));
+            }
             Rest::Bytes(bytes) => return Ok(Contents(Held::Bytes(bytes.into_inner()))),
         };
         match file.seek(SeekFrom::Start(0)) {
@@ -168,6 +239,7 @@ impl Read for Input {
         match &mut self.rest {
             Rest::File(file) => file.read(buffer),
             Rest::Bytes(bytes) => bytes.read(buffer),
+            Rest::Unwrapped(rest) => rest.read(buffer),
         }
     }
 }
@@ -175,6 +247,53 @@ impl Read for Input {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_wrapped_reads_as_what_is_not() {
+        use std::io::Write as _;
+        let gzip = |bytes: &[u8]| {
+            let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            out.write_all(bytes).unwrap();
+            out.finish().unwrap()
+        };
+        let zlib = |bytes: &[u8]| {
+            let mut out =
+                flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+            out.write_all(bytes).unwrap();
+            out.finish().unwrap()
+        };
+        let text = b"# tracer: nop\n".repeat(20_000);
+        let page = [
+            b"<html><script class=\"trace-data\">".as_slice(),
+            &text,
+            b"</script></html>".as_slice(),
+        ]
+        .concat();
+        let atrace = [b"TRACE:\n".as_slice(), &zlib(&text)].concat();
+        for (bytes, wrapped_in) in [
+            (text.clone(), None),
+            (gzip(&text), Some("gzip")),
+            (page.clone(), Some("a page (HTML)")),
+            (gzip(&page), Some("gzip, a page (HTML)")),
+            (atrace, Some("atrace -z")),
+        ] {
+            let open = || Input::from_bytes(Path::new("x"), bytes.clone()).unwrapped().unwrap();
+            let mut all = Vec::new();
+            let mut input = open();
+            assert_eq!(input.wrapped_in().as_deref(), wrapped_in);
+            assert!(text.starts_with(input.head()) && !input.head().is_empty());
+            input.read_to_end(&mut all).unwrap();
+            assert!(all == text);
+            assert_eq!(open().into_contents().unwrap().bytes().unwrap(), text.len() as u64);
+        }
+        let mut cut = gzip(&text);
+        cut.truncate(cut.len() - 20);
+        let error = match Input::from_bytes(Path::new("x"), cut).unwrapped() {
+            Ok(mut input) => input.read_to_end(&mut Vec::new()).unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains("(gzip) are cut short"), "{error}");
+    }
 
     #[test]
     fn memory_reads_as_a_file_does() {
