@@ -56,6 +56,8 @@ declare! {
         13 cpu_idle: (message, optional) Option<CpuIdle>,
         17 sched_wakeup: (message, optional) Option<SchedWakeup>,
         20 sched_waking: (message, optional) Option<SchedWaking>,
+        21 ipi_entry: (message, optional) Option<IpiEntry>,
+        22 ipi_exit: (message, optional) Option<IpiExit>,
         23 ipi_raise: (message, optional) Option<IpiRaise>,
         24 softirq_entry: (message, optional) Option<SoftirqEntry>,
         25 softirq_exit: (message, optional) Option<SoftirqExit>,
@@ -64,6 +66,7 @@ declare! {
         37 irq_handler_exit: (message, optional) Option<IrqHandlerExit>,
         57 workqueue_execute_end: (message, optional) Option<WorkqueueExecuteEnd>,
         58 workqueue_execute_start: (message, optional) Option<WorkqueueExecuteStart>,
+        67 cgroup_attach_task: (message, optional) Option<CgroupAttachTask>,
         114 sched_wakeup_new: (message, optional) Option<SchedWakeupNew>,
         235 task_newtask: (message, optional) Option<TaskNewtask>,
         236 task_rename: (message, optional) Option<TaskRename>,
@@ -210,6 +213,22 @@ declare! {
     /// It is asked for.
     SoftirqRaise = "SoftirqRaiseFtraceEvent" {
         1 vec: (uint32, optional) Option<u32>,
+    }
+
+    /// An interrupt that a CPU sent begins.
+    IpiEntry = "IpiEntryFtraceEvent" {
+        1 reason: (bytes = "vec", optional) Option<Vec<u8>>,
+    }
+
+    /// It ends.
+    IpiExit = "IpiExitFtraceEvent" {
+        1 reason: (bytes = "vec", optional) Option<Vec<u8>>,
+    }
+
+    /// A task is put into a control group.
+    CgroupAttachTask = "CgroupAttachTaskFtraceEvent" {
+        3 pid: (int32, optional) Option<i32>,
+        7 dst_path: (bytes = "vec", optional) Option<Vec<u8>>,
     }
 
     /// An interrupt is sent to other CPUs.

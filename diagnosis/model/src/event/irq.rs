@@ -21,6 +21,12 @@ impl Vector {
     pub const LOCAL_TIMER: Self = Self(0);
     /// Another CPU asks this one to schedule.
     pub const RESCHEDULE: Self = Self(1);
+    /// Another CPU has this one call a function.
+    pub const CALL_FUNCTION: Self = Self(2);
+    /// Work that was put off to an interrupt.
+    pub const IRQ_WORK: Self = Self(4);
+    /// An inter-processor interrupt of the platform's, or of a reason without a vector here.
+    pub const PLATFORM_IPI: Self = Self(5);
 
     /// Every vector's name, in the order of its number here.
     pub const NAMES: &'static [&'static str] = &[

@@ -62,6 +62,28 @@ vectors! {
     10 "spurious_apic",
 }
 
+/// ARM tells of inter-processor interrupts by a reason (`arch/arm64/kernel/smp.c`); the variant says whether it
+/// ends.
+pub(super) const IMPORTED_EVENTS: &[Known] = &[
+    Known { group: "ipi", event: "ipi_entry", variant: 0, fields: &["reason"], decode: ipi },
+    Known { group: "ipi", event: "ipi_exit", variant: 1, fields: &["reason"], decode: ipi },
+];
+
+/// The reasons that x86 has a vector of its own for; all others count as one.
+const REASONS: [(&[u8], Vector); 3] = [
+    (b"Rescheduling interrupts", Vector::RESCHEDULE),
+    (b"Function call interrupts", Vector::CALL_FUNCTION),
+    (b"IRQ work interrupts", Vector::IRQ_WORK),
+];
+
+fn ipi(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let reason = record.text(0)?;
+    let known = REASONS.iter().find(|(known, _)| *known == reason);
+    let irq = Irq::Vector(known.map_or(Vector::PLATFORM_IPI, |(_, vector)| *vector));
+    let ends = record.variant != 0;
+    Some(record.event(if ends { Kind::from(IrqEnd { irq }) } else { IrqBegin { irq }.into() }))
+}
+
 fn handler_entry(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let number = record.number(0)? as u32;
     let text = record.text(1)?;

@@ -132,7 +132,7 @@ impl EventId {
 }
 
 /// The families. A recording through tracefs switches on the first [`LIVE_TABLES`].
-const TABLES: [&[Known]; 13] = [
+const TABLES: [&[Known]; 15] = [
     timer::EVENTS,
     irq::EVENTS,
     irq::VECTOR_EVENTS,
@@ -143,6 +143,8 @@ const TABLES: [&[Known]; 13] = [
     work::IMPORTED_EVENTS,
     sched::IMPORTED_EVENTS,
     ipi::IMPORTED_EVENTS,
+    irq::IMPORTED_EVENTS,
+    task::IMPORTED_EVENTS,
     nmi::IMPORTED_EVENTS,
     section::IMPORTED_EVENTS,
     syscall::EVENTS,

@@ -3,7 +3,7 @@
 use super::{Known, Record, State};
 use rustc_hash::FxHashMap;
 use std::collections::HashSet;
-use tardy_model::event::{Comm, TaskExit, TaskInfo, TaskName};
+use tardy_model::event::{Comm, TaskExit, TaskGroup, TaskInfo, TaskName};
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId};
 
 pub(super) const EVENTS: &[Known] = &[
@@ -36,6 +36,24 @@ pub(super) const EVENTS: &[Known] = &[
         decode: rename,
     },
 ];
+
+/// Where a recording of tardy's own asks procfs.
+pub(super) const IMPORTED_EVENTS: &[Known] = &[Known {
+    group: "cgroup",
+    event: "cgroup_attach_task",
+    variant: 0,
+    fields: &["pid", "dst_path"],
+    decode: attach,
+}];
+
+/// A task is put into a control group. With more hierarchies than one it may be that of another
+/// controller than the CPU's, which no field tells.
+fn attach(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let task = record.task(0)?;
+    let path = String::from_utf8_lossy(record.text(1)?).into_owned();
+    let path = state.definitions.name(&path, batch);
+    Some(record.event_of(task, TaskGroup { path }))
+}
 
 /// Tasks of which something has been told. At most [`TASKS_MAX`]; beyond, names are told each time.
 #[derive(Default)]

@@ -204,6 +204,18 @@ const ROWS: &[Row] = &[
         needed: &["cpumask"],
         form: None,
     },
+    Row {
+        events: &["ipi_entry", "ipi_exit"],
+        keys: &[],
+        needed: &["reason"],
+        form: Some(forms::reason),
+    },
+    Row {
+        events: &["cgroup_attach_task"],
+        keys: &[("dst_path=", Kind::Path(b" pid=")), PID],
+        needed: &["pid", "dst_path"],
+        form: None,
+    },
     Row { events: &["ipi_raise"], keys: &[], needed: &["target_cpus"], form: Some(forms::ipi) },
     Row {
         events: &["nmi_handler"],

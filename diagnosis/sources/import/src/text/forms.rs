@@ -106,6 +106,16 @@ pub(crate) fn work(body: &[u8]) -> Fields<'_> {
     fields
 }
 
+/// `(Rescheduling interrupts)`.
+pub(crate) fn reason(body: &[u8]) -> Fields<'_> {
+    let mut fields = Fields::default();
+    let body = body.trim_ascii();
+    if let Some(reason) = body.strip_prefix(b"(").and_then(|rest| rest.strip_suffix(b")")) {
+        fields.set(0, Value::Text(reason));
+    }
+    fields
+}
+
 /// `target_mask=00000000,00000080 (Function call interrupts)`.
 pub(crate) fn ipi(body: &[u8]) -> Fields<'_> {
     let mut fields = Fields::default();
