@@ -71,6 +71,8 @@ pub const OLD_PRIO: &str = "oldprio";
 pub const NEW_PRIO: &str = "newprio";
 /// 1 where it was taken back.
 pub const RELEASED: &str = "released";
+/// 1 where the group keeps the task from running from its next switch on.
+pub const THROTTLED: &str = "throttled";
 /// The idle state's number.
 pub const STATE: &str = "state";
 /// In nanoseconds.

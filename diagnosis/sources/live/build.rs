@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 use tardy_model::Kind;
-use tardy_model::event::{Priority, Switch, TaskInfo, TimerMode, Vector};
+use tardy_model::event::{Priority, Switch, TaskGroup, TaskInfo, TimerMode, Vector};
 
 /// The record that follows a timer's event; never leaves this crate.
 const TAG_TIMER_DEFINITION: u8 = 0xf0;
@@ -71,6 +71,7 @@ fn model_header() -> String {
     define("SWITCH_PREEMPTED", Switch::PREEMPTED.into());
     define("PRIORITY_RELEASED", Priority::RELEASED.into());
     define("INFO_KERNEL", TaskInfo::KERNEL.into());
+    define("GROUP_THROTTLED", TaskGroup::THROTTLED.into());
     define("INFO_WATCHED", TaskInfo::WATCHED.into());
     define("INFO_SYSCALLS", TaskInfo::SYSCALLS.into());
     header.push_str("#define VECTORS(hook)");

@@ -298,7 +298,9 @@ impl Lines {
                 )
             }
             Kind::TaskGroup(group) => {
-                write!(out, "{OWN} task_group path={}", one_line(self.tables.name(group.path)))
+                let throttled = u8::from(group.throttled);
+                let path = one_line(self.tables.name(group.path));
+                write!(out, "{OWN} task_group throttled={throttled} path={path}")
             }
             Kind::Recorded(recorded) => {
                 write!(out, "{OWN} recorded kinds={:#x}", recorded.kinds)

@@ -242,7 +242,7 @@ impl Storm {
             (task, SectionEnd { section: Section::PreemptOff, caller: WORK }.into()),
             (task, ClockSet { by_ns: -3_000_000, since_ns: 77 }.into()),
             (task, IdleState { state: 2, exit_latency_ns: 170_000, name: REASON }.into()),
-            (task, TaskGroup { path: GROUP }.into()),
+            (task, TaskGroup { path: GROUP, throttled: true }.into()),
             (task, Recorded { kinds: 0x1f_ffff_ffff }.into()),
             (task, switch(TaskState::Running, true, other).into()),
             (other, switch(TaskState::Uninterruptible, false, task).into()),

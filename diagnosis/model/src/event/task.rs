@@ -69,21 +69,31 @@ impl TaskInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskExit;
 
-/// The control group in which a task's CPU time is counted, from now on. `c` its path.
+/// The control group in which a task's CPU time is counted, from now on. `flags` bit 0 throttled, `c` its
+/// path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskGroup {
     /// The path, from the hierarchy's root.
     pub path: NameId,
+    /// The group's bandwidth (or that of one above it) is used up: when the task leaves the CPU next,
+    /// which it does now, it may not run again until there is some.
+    pub throttled: bool,
+}
+
+impl TaskGroup {
+    /// In `flags`.
+    pub const THROTTLED: u8 = 1;
 }
 
 impl Pack for TaskGroup {
     fn pack(&self) -> Payload {
-        Payload { c: self.path.0, ..Payload::default() }
+        let flags = if self.throttled { Self::THROTTLED } else { 0 };
+        Payload { flags, c: self.path.0, ..Payload::default() }
     }
 
     #[inline]
     fn unpack(p: Payload) -> Self {
-        Self { path: NameId(p.c) }
+        Self { path: NameId(p.c), throttled: p.flags & Self::THROTTLED != 0 }
     }
 }
 

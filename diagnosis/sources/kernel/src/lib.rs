@@ -3,8 +3,8 @@
 //! [`LiveSource`] is what a recorder sees of them, with the same [`Options`] for all; a new way to
 //! record is a crate that implements it, and a line where the command lists its sources.
 //! [`Definitions`] gives timers and names their ids, [`tasks_now`] tells of the tasks that are there
-//! already, [`Clocks`] says how far other clocks are from that of the events, and [`Symbols`] and
-//! [`Interrupts`] turn addresses and numbers into names.
+//! already, [`Clocks`] says how far other clocks are from that of the events, and [`Symbols`],
+//! [`Interrupts`] and [`Groups`] turn addresses and numbers into names.
 //!
 //! [`Merge`] puts events of all CPUs and the marks of this process into one order, for sources that
 //! have events in their hands as soon as they read; tracefs yields pages whose records can only be
@@ -16,6 +16,7 @@
 mod abi;
 mod clock;
 mod definitions;
+mod groups;
 mod idle;
 mod interrupts;
 mod live_source;
@@ -26,6 +27,7 @@ mod tasks;
 pub use abi::Abi;
 pub use clock::{ClockOffsets, Clocks, monotonic_ns, tick_ns};
 pub use definitions::Definitions;
+pub use groups::Groups;
 pub use idle::IdleStates;
 pub use interrupts::Interrupts;
 pub use live_source::{Exceeded, LiveSource, Options};

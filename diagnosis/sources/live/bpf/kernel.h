@@ -48,6 +48,41 @@ struct task_struct___before_5_14 {
 	volatile long state;
 };
 
+/* Control groups whose CPU time is bounded: in kernels that are built with them. */
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+};
+
+struct cfs_rq {
+	int throttle_count;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct task_struct___groups {
+	struct task_group *sched_task_group;
+	struct sched_entity se;
+};
+
+/* Since Linux 6.18 it is each task that is throttled, where it returns to user space. */
+struct task_struct___throttled {
+	bool throttled;
+};
+
 struct timespec64 {
 	__s64 tv_sec;
 };

@@ -5,10 +5,10 @@ use crate::ring::Record;
 use crate::state;
 use crate::unhooked::Unhooked;
 use std::collections::HashMap;
-use tardy_kernel::{Abi, Clocks, Definitions, IdleStates, Interrupts, Symbols, tick_ns};
+use tardy_kernel::{Abi, Clocks, Definitions, Groups, IdleStates, Interrupts, Symbols, tick_ns};
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Switch, SyscallEnter,
-    TimerArm, TimerCancel, Waking, WorkBegin, WorkEnd,
+    TaskGroup, TimerArm, TimerCancel, Waking, WorkBegin, WorkEnd,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId, TimerClass};
 
@@ -35,6 +35,7 @@ pub(crate) struct Translator {
     abi: Abi,
     unhooked: Unhooked,
     flown: Flown,
+    groups: Groups,
 }
 
 /// What is known in the middle of a flight recorder's records.
@@ -92,6 +93,7 @@ impl Translator {
             abi: Abi::of_this_machine(),
             unhooked: Unhooked::default(),
             flown: Flown::default(),
+            groups: Groups::default(),
         }
     }
 
@@ -142,6 +144,10 @@ impl Translator {
                 if record.flags & Switch::PREEMPTED == 0 {
                     payload.flags |= state::of_bits(record.a) as u8;
                 }
+                payload.a = 0;
+            }
+            TaskGroup::TAG => {
+                payload.c = self.groups.path(record.a, record.task, &mut self.definitions, batch).0;
                 payload.a = 0;
             }
             SyscallEnter::TAG => payload.flags = self.abi.call(record.b) as u8,

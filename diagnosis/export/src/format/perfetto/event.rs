@@ -309,7 +309,10 @@ fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
                 [(own::STATE, state.state.into()), (own::DURATION, state.exit_latency_ns)];
             named(event, own::IDLE_STATE, name(state.name), &fields)
         }
-        Kind::TaskGroup(group) => named(event, own::GROUP, name(group.path), &[]),
+        Kind::TaskGroup(group) => {
+            let fields = [(own::THROTTLED, group.throttled.into())];
+            named(event, own::GROUP, name(group.path), &fields)
+        }
         Kind::Recorded(recorded) => {
             generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)])
         }

@@ -52,7 +52,7 @@ fn attach(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
     let task = record.task(0)?;
     let path = String::from_utf8_lossy(record.text(1)?).into_owned();
     let path = state.definitions.name(&path, batch);
-    Some(record.event_of(task, TaskGroup { path }))
+    Some(record.event_of(task, TaskGroup { path, throttled: false }))
 }
 
 /// Tasks of which something has been told. At most [`TASKS_MAX`]; beyond, names are told each time.

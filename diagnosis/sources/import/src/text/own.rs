@@ -28,7 +28,8 @@ pub(crate) fn task(line: &[u8]) -> Option<(TaskId, TaskInfo)> {
 /// - `mark expiry_ns=1000 sequence=3`: a thread's own reading;
 /// - `clock_set by_ns=-3000 since_ns=1000`: somebody set `CLOCK_REALTIME`;
 /// - `idle_state state=1 exit_latency_ns=2000 name=C1`: what an idle state is;
-/// - `task_group path=/user.slice`: the group in which the line's task is counted;
+/// - `task_group throttled=1 path=/user.slice`: the group in which the line's task is counted, and whether
+///   that keeps it from running from its next switch on;
 /// - `recorded kinds=0x1fff`: the kinds that the recording tells of.
 pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
     let rest = body.trim_ascii().strip_prefix(b"tardy: ")?;
@@ -51,7 +52,11 @@ pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
             let state = IdleState { state, exit_latency_ns, name: NameId::NONE };
             Some((state.into(), name(b" name=")?))
         }
-        b"task_group" => Some((TaskGroup { path: NameId::NONE }.into(), name(b" path=")?)),
+        b"task_group" => {
+            let (before, path) = rest.split_at(memmem::find(rest, b" path=")?);
+            let throttled = value(before, b"throttled=") == Some(1);
+            Some((TaskGroup { path: NameId::NONE, throttled }.into(), &path[b" path=".len()..]))
+        }
         b"recorded" => nameless(Recorded { kinds: number(b"kinds=")? }.into()),
         _ => None,
     }
@@ -67,7 +72,7 @@ pub(crate) fn armed<'a>(event: &[u8], body: &'a [u8]) -> Option<&'a [u8]> {
 pub(crate) fn named(kind: Kind, name: NameId) -> Kind {
     match kind {
         Kind::IdleState(state) => IdleState { name, ..state }.into(),
-        Kind::TaskGroup(_) => TaskGroup { path: name }.into(),
+        Kind::TaskGroup(group) => TaskGroup { path: name, ..group }.into(),
         kind => kind,
     }
 }
@@ -90,7 +95,7 @@ mod tests {
         let mark = Mark { expiry_ns: 18_446_744_073_709_551_615, sequence: 4 };
         let set = ClockSet { by_ns: -3000, since_ns: 7 };
         let state = IdleState { state: 1, exit_latency_ns: 2000, name: NameId::NONE };
-        let group = TaskGroup { path: NameId::NONE };
+        let group = TaskGroup { path: NameId::NONE, throttled: false };
         for (text, expected) in [
             (
                 " tardy: mark expiry_ns=18446744073709551615 sequence=4",
@@ -103,6 +108,10 @@ mod tests {
                 Some((state.into(), "C1 of a kind")),
             ),
             ("tardy: task_group path=/a b/c.slice", Some((group.into(), "/a b/c.slice"))),
+            (
+                "tardy: task_group throttled=1 path=/x throttled=0",
+                Some((TaskGroup { throttled: true, ..group }.into(), "/x throttled=0")),
+            ),
             ("tardy: recorded kinds=0x1ff", Some((Recorded { kinds: 0x1ff }.into(), ""))),
             ("anything at all", None),
         ] {

@@ -48,12 +48,42 @@ static __always_inline void put_switch(const struct claim *claim, __u64 *ctx,
 	publish(record, claim->time_ns);
 }
 
+/* Whether a task that is about to lose the CPU may not run again until its group has bandwidth. */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	struct task_struct___throttled *itself = (void *)task;
+	struct task_struct___groups *there = (void *)task;
+
+	if (bpf_core_field_exists(itself->throttled))
+		return itself->throttled;
+	if (bpf_core_field_exists(there->se.cfs_rq) &&
+	    bpf_core_field_exists(there->se.cfs_rq->throttle_count))
+		return there->se.cfs_rq->throttle_count > 0;
+	return false;
+}
+
+/* Tells of the group, by its number: its path is the recorder's to find. */
+static __always_inline void put_group(struct task_struct *task)
+{
+	struct task_struct___groups *there = (void *)task;
+	__u64 id = 0;
+
+	if (bpf_core_field_exists(there->sched_task_group))
+		id = there->sched_task_group->css.cgroup->kn->id;
+	emit_of(task->pid, TAG_TASK_GROUP, GROUP_THROTTLED, id, 0);
+}
+
+#define PRIO_FAIR_MIN 100
+
 SEC("tp_btf/sched_switch")
 int on_sched_switch(__u64 *ctx)
 {
+	struct task_struct *prev = (void *)ARGUMENT(1);
 	struct task_struct *next = (void *)ARGUMENT(2);
 	struct claim claim;
 
+	if (prev->prio >= PRIO_FAIR_MIN && prev->pid && is_throttled(prev))
+		put_group(prev);
 	if (claim_slots(&claim, 1))
 		put_switch(&claim, ctx, (void *)ARGUMENT(1), next, next->pid);
 	return 0;

@@ -166,7 +166,9 @@ fn own_event<'a>(name: &[u8], named: &Named<'a>) -> Option<Said<'a>> {
             return Some(named.with_name(state.into()));
         }
         own::GROUP => {
-            return Some(named.with_name(TaskGroup { path: NameId::NONE }.into()));
+            // Not in files of before it was told.
+            let throttled = named.number(own::THROTTLED) == Some(1);
+            return Some(named.with_name(TaskGroup { path: NameId::NONE, throttled }.into()));
         }
         own::CLOCK => {
             let Value::Text(name) = named.get(own::FUNCTION) else { return None };
@@ -187,7 +189,7 @@ pub(super) fn with_name(kind: Kind, name: NameId) -> Kind {
         Kind::SectionBegin(begin) => SectionBegin { caller: name, ..begin }.into(),
         Kind::SectionEnd(end) => SectionEnd { caller: name, ..end }.into(),
         Kind::IdleState(state) => IdleState { name, ..state }.into(),
-        Kind::TaskGroup(_) => TaskGroup { path: name }.into(),
+        Kind::TaskGroup(group) => TaskGroup { path: name, ..group }.into(),
         kind => kind,
     }
 }
