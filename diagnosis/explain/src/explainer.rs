@@ -132,7 +132,10 @@ impl<S: Sink> Explainer<S> {
                 self.victims.queued(time_ns, woken, event.cpu);
             }
             Kind::WokenNew(new) => self.woken_new(event, new.target, new.target_cpu),
-            Kind::Switch(switch) => self.switch(event, switch),
+            Kind::Switch(switch) => {
+                self.firings.leaves(time_ns, event.task);
+                self.switch(event, switch);
+            }
             Kind::Migrate(migrate) => {
                 self.threads.migrate(time_ns, migrate.target, migrate.to);
                 self.victims.moved(time_ns, migrate, just_woken == migrate.target);
@@ -162,7 +165,12 @@ impl<S: Sink> Explainer<S> {
             Kind::Loss(loss) => self.endings.loss(&loss, time_ns),
             Kind::ClockSet(set) => self.endings.clock_set(&set),
             Kind::IdleState(state) => self.idle_state(state),
-            Kind::TaskGroup(group) => self.labels.groups_as(event.task, group.path),
+            Kind::TaskGroup(group) => {
+                self.labels.groups_as(event.task, group.path);
+                if group.throttled {
+                    self.firings.throttles(event.task);
+                }
+            }
             Kind::TaskName(name) => {
                 self.labels.rename(event.task, name.comm);
                 self.consider(event.task);

@@ -43,16 +43,50 @@ struct Firing {
     owner: TaskId,
 }
 
-/// The last firings of bandwidth timers.
+/// Tasks that are to leave their CPUs at the same time; more are not noticed.
+const LEAVING_MAX: usize = 1024;
+
+/// Tasks of throttled groups that lost the CPU for it, which are remembered.
+const THROTTLED_MAX: usize = 4096;
+
+/// The last firings of bandwidth timers, and whom the kernel itself said to throttle.
 #[derive(Debug, Default)]
-pub(crate) struct Firings(VecDeque<Firing>);
+pub(crate) struct Firings {
+    fired: VecDeque<Firing>,
+    /// To leave the CPU at its next switch.
+    leaving: Vec<TaskId>,
+    /// Who left it then, and when.
+    throttled: VecDeque<(u64, TaskId)>,
+}
 
 impl Firings {
     pub(crate) fn saw(&mut self, time_ns: u64, purpose: Purpose, owner: TaskId) {
-        if self.0.len() == FIRINGS_MAX {
-            self.0.pop_front();
+        if self.fired.len() == FIRINGS_MAX {
+            self.fired.pop_front();
         }
-        self.0.push_back(Firing { time_ns, purpose, owner });
+        self.fired.push_back(Firing { time_ns, purpose, owner });
+    }
+
+    /// A task's group has no bandwidth left: at its next switch it is taken off.
+    pub(crate) fn throttles(&mut self, task: TaskId) {
+        if !self.leaving.contains(&task) && self.leaving.len() < LEAVING_MAX {
+            self.leaving.push(task);
+        }
+    }
+
+    /// A task leaves the CPU.
+    pub(crate) fn leaves(&mut self, time_ns: u64, task: TaskId) {
+        let Some(at) = self.leaving.iter().position(|leaving| *leaving == task) else { return };
+        self.leaving.swap_remove(at);
+        if self.throttled.len() == THROTTLED_MAX {
+            self.throttled.pop_front();
+        }
+        self.throttled.push_back((time_ns, task));
+    }
+
+    fn was_throttled(&self, time_ns: u64, task: TaskId) -> bool {
+        let mut since = self.throttled.iter().rev().take_while(|(at_ns, _)| *at_ns >= time_ns);
+        since.any(|throttled| *throttled == (time_ns, task))
     }
 
     /// The last one of a purpose after `from_ns` and up to `to_ns`.
@@ -63,7 +97,7 @@ impl Firings {
         purpose: Purpose,
         is_it: impl Fn(TaskId) -> bool,
     ) -> Option<u64> {
-        let lately = self.0.iter().rev().take_while(|firing| firing.time_ns > from_ns);
+        let lately = self.fired.iter().rev().take_while(|firing| firing.time_ns > from_ns);
         let mut those = lately.filter(|firing| firing.time_ns <= to_ns);
         let found = those.find(|firing| firing.purpose == purpose && is_it(firing.owner));
         found.map(|firing| firing.time_ns)
@@ -121,6 +155,10 @@ pub(crate) fn refusals(
     }
     let group = Refusal::Throttled(Culprit::Setting(Setting::CfsBandwidth(task)));
     let fired_ns = firings.last(from_ns, to_ns, Purpose::CfsBandwidth, |_| true);
+    if firings.was_throttled(from_ns, task) {
+        found.push((from_ns, fired_ns.unwrap_or(to_ns), group));
+        return;
+    }
     match (gaps.first(), fired_ns) {
         (Some(first), Some(at_ns)) if gaps.last().is_some_and(|last| ends(last, at_ns)) => {
             found.push((first.idle_ns, at_ns, group));
