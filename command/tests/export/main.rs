@@ -126,7 +126,9 @@ fn sixteen_hours_of_another_board() {
     let thread = &document["threads"][1];
     assert_eq!(thread["samples"], 243_037_770);
     assert_eq!((&thread["min_ns"], &thread["max_ns"]), (&11_000.into(), &154_000.into()));
-    assert_eq!(thread["mean_ns"], 29_000.0);
+    // By its bins; the file's own mean is cut to 29.
+    let mean_ns = thread["mean_ns"].as_f64().unwrap();
+    assert!((mean_ns - 29_122.075).abs() < 0.001, "{mean_ns}");
     assert_eq!((&thread["p99_ns"], &thread["policy"]), (&53_000.into(), &Value::Null));
 }
 

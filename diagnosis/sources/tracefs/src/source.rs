@@ -291,6 +291,7 @@ impl LiveSource for Tracefs {
                  idle states: when a thread begins to run there out of idleness is not known"
             )
         }));
+        notes.extend(self.decoder.bounds_reached());
         if self.late() > 0 {
             notes.push(format!(
                 "{} events came after their place in time; they count as lost",

@@ -434,11 +434,8 @@ impl Decoder {
     pub fn notes(&self) -> Vec<String> {
         let state = &self.state;
         let mut notes: Vec<String> =
-            [state.clocks.note(), state.timers.tick.note(), state.timers.note()]
-                .into_iter()
-                .chain([state.definitions.note()])
-                .flatten()
-                .collect();
+            [state.clocks.note(), state.timers.tick.note()].into_iter().flatten().collect();
+        notes.extend(self.bounds_reached());
         notes.extend(self.silent_idle_cpus().into_iter().map(|cpu| {
             format!(
                 "the traced kernel does not tell of switches from the idle task of CPU {cpu}: when a \
@@ -459,6 +456,12 @@ impl Decoder {
             let state = IdleState { state: number, exit_latency_ns, name };
             batch.events.push(Event::new(time_ns, CpuId(0), TaskId::IDLE, state.into()));
         }
+    }
+
+    /// Which bounds were reached, and what is not known for it: a sentence each.
+    pub fn bounds_reached(&self) -> impl Iterator<Item = String> {
+        let state = &self.state;
+        [state.timers.note(), state.definitions.note()].into_iter().flatten()
     }
 
     /// Idle states are as these; before, none is taken to poll.
