@@ -169,7 +169,7 @@ impl<'a> Balance<'a> {
     fn pending(&mut self, cpu: &Cpu, stage: &Stage, until_ns: u64) {
         cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
             let latency_ns = match activity {
-                Activity::Idle(state) => self.exit_latency_ns(state),
+                Activity::Idle(idle_state) => self.exit_latency_ns(idle_state),
                 _ => None,
             };
             let awake_ns = latency_ns.map_or(stop_ns, |ns| {

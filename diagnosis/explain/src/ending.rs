@@ -31,7 +31,7 @@ const PENDING_MAX: usize = 8192;
 const CLOCKS_SET_MAX: usize = 64;
 
 /// What followers and victims know in the end.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Recent {
     pub(crate) skew: Skew,
     pub(crate) discarded: [u64; Reason::ALL.len()],

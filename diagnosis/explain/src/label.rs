@@ -78,7 +78,9 @@ impl Labels {
     }
 
     pub(crate) fn groups_as(&mut self, task: TaskId, path: NameId) {
-        if let Some(person) = self.person(task) {
+        if path != NameId::NONE
+            && let Some(person) = self.person(task)
+        {
             person.group = path;
         }
     }

@@ -137,10 +137,14 @@ pub(crate) enum Begin {
 }
 
 /// The table. `marks` is whether the thread tells when it is back.
+#[expect(clippy::match_same_arms, reason = "a row for each thing that happens, in its order")]
 pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begin) {
-    use Input::*;
-    use Reason::*;
-    use State::*;
+    use Input::{Ends, LosesCpu, Marks, MarksAnother, OtherWakes, Sleeps, SwitchIn, TimerWakes};
+    use Reason::{SwitchInMissing, TaskEnded, TimerCame, WakingMissing};
+    use State::{
+        Asleep, Preempted, RanUnwoken, Returning, ReturningAsleep, ReturningRunnable, Running,
+        Unknown, Woken,
+    };
     let keep = |state, begin| (state, End::Keep, begin);
     let discard = |state, reason, begin| (state, End::Discard(reason), begin);
     match (state, input) {

@@ -82,6 +82,7 @@ pub enum Refusal {
 
 /// A stretch of a wakeup's lateness in one phase, while the CPU did one thing.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Piece<'a> {
     /// The wakeup.
     pub case: &'a Case,

@@ -257,9 +257,10 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
         } else if activity.is_idle() {
             gap.idle_ns.get_or_insert(start_ns);
             // It goes to sleep, perhaps once more: an entry makes a span of its own.
-            let enters = match base.is_idle() {
-                true => start_ns > from_ns && !was_interrupted,
-                false => is_switch(base, activity) && !begins(start_ns),
+            let enters = if base.is_idle() {
+                start_ns > from_ns && !was_interrupted
+            } else {
+                is_switch(base, activity) && !begins(start_ns)
             };
             if enters && queued {
                 gap.chooses(Chosen::Idle);

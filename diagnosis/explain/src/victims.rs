@@ -135,15 +135,12 @@ impl Victims {
             ran: (0, CpuId::UNKNOWN),
             early: None,
         };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.victims[at] = victim;
-                at
-            }
-            None => {
-                self.victims.push(victim);
-                self.victims.len() - 1
-            }
+        let at = if let Some(at) = self.free.pop() {
+            self.victims[at] = victim;
+            at
+        } else {
+            self.victims.push(victim);
+            self.victims.len() - 1
         };
         self.slots.set(task, at);
     }
@@ -185,17 +182,17 @@ impl Victims {
             End::Keep => None,
             End::Close => ended(time_ns, false),
             End::CloseToUser => ended(time_ns, true),
-            End::CloseAtFirstRun => match victim.story.first_ran_ns() {
-                Some(ran_ns) => {
+            End::CloseAtFirstRun => {
+                let ran_ns = victim.story.first_ran_ns();
+                if let Some(ran_ns) = ran_ns {
                     victim.story.cut_at(ran_ns);
                     std::mem::swap(&mut victim.story, &mut victim.ended);
-                    Some(Ended { task, end_ns: ran_ns, to_user: false, is_call: false })
-                }
-                None => {
+                } else {
                     self.discarded[Reason::SwitchInMissing as usize] += 1;
-                    None
                 }
-            },
+                let (to_user, is_call) = (false, false);
+                ran_ns.map(|end_ns| Ended { task, end_ns, to_user, is_call })
+            }
             End::Discard(reason) => {
                 self.discarded[reason as usize] += 1;
                 None

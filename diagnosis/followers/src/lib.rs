@@ -194,11 +194,11 @@ impl Followers {
     }
 
     fn ipi_sent(&mut self, event: &Event, send: &IpiSend) {
-        let sent = Sent { time_ns: event.time_ns, by: event.task, function: send.function };
+        let ipi = Sent { time_ns: event.time_ns, by: event.task, function: send.function };
         let first = usize::from(send.first.0);
         for (at, cpu) in self.cpus.iter_mut().enumerate().skip(first).take(64) {
             if send.reaches(CpuId(at as u16)) {
-                cpu.is_sent(sent);
+                cpu.is_sent(ipi);
             }
         }
     }
