@@ -2,7 +2,8 @@
 
 use crate::label::{Label, LabelId, Labels};
 use crate::pattern::Patterns;
-use tardy_model::{Culprit, Segment, Wakeup};
+use crate::seen::Seen;
+use tardy_model::{Culprit, Segment, Tables, TimerDef, Wakeup};
 
 /// A wakeup whose balance is made; a loss that is told of later may still touch it.
 #[derive(Debug, Default)]
@@ -35,6 +36,14 @@ impl Finished {
 pub trait Sink {
     /// One wakeup, with the names of its victim and culprits as they were when it ended.
     fn wakeup(&mut self, wakeup: &Named<'_>);
+
+    /// Timers are defined, before the events that use them: what had their ids before was other timers. For
+    /// who keeps something of each timer.
+    fn define(&mut self, _: &[TimerDef]) {}
+
+    /// An event, for who has use for more than wakeups and would else have to follow the stream once more.
+    /// Wakeups that it ends come after it.
+    fn event(&mut self, _: &Seen<'_>) {}
 }
 
 /// For who needs only the explanation of all.
@@ -53,6 +62,11 @@ impl Named<'_> {
     /// The wakeup.
     pub fn wakeup(&self) -> &Wakeup {
         &self.finished.wakeup
+    }
+
+    /// The definitions so far, of what its ids stand for.
+    pub fn tables(&self) -> &Tables {
+        &self.labels.tables
     }
 
     /// The stories that are known which it is an instance of.

@@ -340,6 +340,14 @@ impl Cpu {
         self.contexts.iter().rev().find(is_irq).map(|context| context.begin_ns)
     }
 
+    /// Whether the interrupt that was entered at a time still runs.
+    pub fn runs_interrupt(&self, entry_ns: u64) -> bool {
+        self.contexts.iter().any(|context| {
+            context.begin_ns == entry_ns
+                && matches!(context.activity, Activity::Irq(_) | Activity::Ipi(..))
+        })
+    }
+
     pub(crate) fn expire_begin(
         &mut self,
         time_ns: u64,
