@@ -131,3 +131,17 @@ fn a_loss_leaves_nothing() {
     assert_eq!(told(&cpu, 0, 20)[1], (5, Activity::Unknown));
     assert!(cpu.in_task_context());
 }
+
+#[test]
+fn an_interrupt_runs_from_its_entry_to_its_end_whatever_nests_in_it() {
+    let mut cpu = cpu();
+    let device = Irq::Line(45, NameId::NONE);
+    cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
+    cpu.irq_begin(10, TIMER_IRQ);
+    cpu.irq_begin(12, device);
+    assert!(cpu.runs_interrupt(10) && cpu.runs_interrupt(12) && !cpu.runs_interrupt(11));
+    cpu.irq_end(14, device);
+    assert!(cpu.runs_interrupt(10) && !cpu.runs_interrupt(12));
+    cpu.switch(20, SPINNER, KTIMERS, Prio(98));
+    assert!(!cpu.runs_interrupt(10), "its end was not seen");
+}
