@@ -6,7 +6,7 @@
 mod text;
 
 use std::fmt::Write as _;
-use tardy_followers::{Ended, Followers};
+use tardy_followers::{Ended, Followers, Life};
 use tardy_model::event::Call;
 use tardy_model::{Kind, Tables, TaskId, TimerId};
 
@@ -171,10 +171,7 @@ fn a_life_tells_how_the_timer_was_armed() {
     assert!(timers.get(TimerId(2)).is_none());
     for (event, armed) in [("20 1 7 cancel 1", false), ("21 1 7 arm 1 soft 9 slack 0", true)] {
         stream.told(event);
-        assert_eq!(
-            stream.followers.timers.get(TimerId(1)).map(|life| life.is_armed()),
-            Some(armed)
-        );
+        assert_eq!(stream.followers.timers.get(TimerId(1)).map(Life::is_armed), Some(armed));
     }
 }
 
@@ -199,7 +196,7 @@ fn an_expiry_that_was_not_told_is_as_it_would_have_been() {
     followers.expires_unseen(&event, TimerId(1), tables);
     let expiry = followers.cpus[0].expiry().expect("a callback runs");
     assert_eq!((expiry.timer, expiry.soft_ns, expiry.interrupt_ns), (TimerId(1), 100, Some(160)));
-    assert_eq!(followers.timers.get(TimerId(1)).map(|life| life.is_armed()), Some(false));
+    assert_eq!(followers.timers.get(TimerId(1)).map(Life::is_armed), Some(false));
     followers.expires_unseen(&event, TimerId(1), tables);
     assert_eq!(followers.cpus[0].expiry().map(|expiry| expiry.callback), Some(1), "only once");
 }
