@@ -161,7 +161,7 @@ mod tests {
 
     fn armed(time_ns: u64, task: u32) -> Event {
         let (mode, call) = (TimerMode::default(), Call::Poll);
-        at(time_ns, task, TimerArm { timer: TIMER, soft_ns: 9, slack_ns: 50, mode, call })
+        at(time_ns, task, TimerArm { timer: TIMER, soft_ns: time_ns + 9, slack_ns: 50, mode, call })
     }
 
     fn batch(events: Vec<Event>) -> Batch {
