@@ -156,9 +156,7 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             let by = described(worst, *by);
             ("sched_switch", format!("{by} takes {here} from {victim}, which is not back yet."))
         }
-        Happened::Faults => {
-            ("page_fault_user", format!("{victim} touches memory that is not there."))
-        }
+        Happened::Faults => ("page_fault_user", format!("{victim} takes a page fault.")),
         Happened::Signalled(number) => {
             let text = format!("{victim} is about to handle signal {number} before it is back.");
             ("signal_deliver", text)
@@ -284,7 +282,13 @@ fn of_part(
             ("cpu_idle", format!("the way out of the idle loop takes {ns} ({names})."))
         }
         "idle_exit" => ("cpu_idle", format!("the CPU slept ({names}) and needs {ns} to wake up.")),
-        "irq_delay" => ("expiry", format!("for {ns} no interrupt comes: {names} {runs} on.")),
+        "irq_delay" => (
+            "expiry",
+            match first {
+                Culprit::Nobody => format!("for {ns} no interrupt comes, and no event shows why."),
+                _ => format!("for {ns} no interrupt comes: {names} {runs} on."),
+            },
+        ),
         "stacked_timers" => {
             let others = match parts.len() {
                 1 => "another timer".to_owned(),
@@ -293,7 +297,7 @@ fn of_part(
             ("hrtimer_expire_entry", format!("callbacks of {others} take {ns}: {names}."))
         }
         "softirq_wait" => {
-            ("softirq_raise", format!("for {ns} the softirq waits for its turn: {names} {runs}."))
+            ("softirq_raise", format!("for {ns} the softirq waits to run: {names} {runs}."))
         }
         "softirq_work" => {
             ("softirq_entry", format!("other work comes first in the softirq, for {ns}: {names}."))
@@ -306,20 +310,21 @@ fn of_part(
             (event, format!("interrupts take {ns}: {names}."))
         }
         "higher_priority" => {
-            ("sched_switch", format!("{names} {has} a higher priority, and the CPU for {ns}."))
+            ("sched_switch", format!("{names} {runs} for {ns} at a higher priority."))
         }
         "not_preemptible" => {
-            ("sched_switch", format!("{names} cannot be preempted, and {runs} on for {ns}."))
+            ("sched_switch", format!("{names} {runs} on for {ns} and cannot be preempted."))
         }
-        "switch_delay" => {
-            ("sched_switch", format!("{names} {has} the CPU for {ns}; which is not recorded."))
-        }
+        "switch_delay" => (
+            "sched_switch",
+            format!("{names} {has} the CPU for {ns}: the trace does not record which."),
+        ),
         "unseen_migration" => (
             "sched_migrate_task",
-            format!("of the next {ns} no event tells in which queue the thread waits."),
+            format!("for the next {ns} no event tells on which CPU's queue the thread waits."),
         ),
         "cpu_contention" => {
-            ("sched_switch", format!("{names} {has} the CPU for {ns}: it is shared."))
+            ("sched_switch", format!("{names} {runs} for {ns}: the CPU is shared."))
         }
         "throttled" => {
             ("sched_switch", format!("the thread may not run for {ns}: {names} is used up."))
@@ -332,8 +337,11 @@ fn of_part(
             ),
         ),
         "irqs_off" => ("irq_disable", format!("{names} keeps interrupts off for {ns}.")),
-        "wrong_cpu" => ("reschedule_entry", format!("{names} must be told, which takes {ns}.")),
-        "unexplained" => ("unexplained", format!("of the next {ns} no event tells.")),
+        "wrong_cpu" => (
+            "reschedule_entry",
+            format!("queueing the thread on another CPU ({names}) takes {ns}."),
+        ),
+        "unexplained" => ("unexplained", format!("no event explains the next {ns}.")),
         _ => (cause.0, format!("this takes {ns}: {names}.")),
     }
 }
@@ -385,7 +393,7 @@ fn entry_of(irq: Irq) -> &'static str {
 
 fn waited_for(on: BlockedOn) -> String {
     match on {
-        BlockedOn::Unknown => "again, for what is not told".to_owned(),
+        BlockedOn::Unknown => "again; no event tells for what".to_owned(),
         BlockedOn::Futex(address) => format!("for the lock at {address:#x}"),
         BlockedOn::KernelLock => "for a lock inside the kernel".to_owned(),
         BlockedOn::Page => "for the page".to_owned(),

@@ -134,7 +134,7 @@ fn doubt(explanation: &Explanation) -> Option<String> {
     (explanation.lost > 0 && touched > 0 && is_weighty).then(|| {
         let wakeups = counted(touched, "wakeup");
         let were = if explanation.lost == 1 { "event was" } else { "events were" };
-        format!("{} {were} lost; what {wakeups} say may lack a culprit.", count(explanation.lost))
+        format!("{} {were} lost; {wakeups} may lack a culprit.", count(explanation.lost))
     })
 }
 
@@ -199,7 +199,7 @@ mod tests {
         let data = Data { explanation: Some(&explanation), ..Data::new(&context) };
         assert_eq!(
             top_sentences(&data)[2],
-            "212 events were lost; what 500 wakeups say may lack a culprit."
+            "212 events were lost; 500 wakeups may lack a culprit."
         );
     }
 

@@ -26,6 +26,6 @@ impl Rule for ArmedLate {
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {
-        Some("its work does not fit into its period: shorten it, or lengthen the period".to_owned())
+        Some("the thread's work does not fit into its period: shorten the work or lengthen the period".to_owned())
     }
 }
