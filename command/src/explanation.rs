@@ -167,6 +167,10 @@ struct Sinks {
 }
 
 impl Sink for Sinks {
+    fn takes_wakeups(&self) -> bool {
+        self.tables.is_some() || self.json.is_some() || self.timers.is_some()
+    }
+
     fn wakeup(&mut self, named: &Named<'_>) {
         if let Some(timers) = &mut self.timers {
             timers.wakeup(named.wakeup());

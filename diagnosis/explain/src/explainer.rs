@@ -64,7 +64,7 @@ impl<S: Sink> Explainer<S> {
             exit_latencies_ns: Vec::new(),
             just_woken: Vec::new(),
             victims: Victims::default(),
-            endings: Endings::new(options.worst),
+            endings: Endings::new(options.worst, sink.takes_wakeups()),
             sink,
         }
     }

@@ -6,7 +6,7 @@ use crate::pattern::Patterns;
 use crate::step::{Step, Teller};
 use rustc_hash::FxHashMap;
 use tardy_followers::Activity;
-use tardy_model::{CpuId, Culprit, Wakeup};
+use tardy_model::{CpuId, Culprit, TaskId, Wakeup};
 
 /// Spans copied per CPU and wakeup at most; of more, the last ones.
 const LANE_SPANS_MAX: usize = 2000;
@@ -43,16 +43,12 @@ impl Worst {
         self.least_ns = self.told[self.least()].wakeup.lateness_ns;
     }
 
-    /// A wakeup is final: whether a loss touched it may have become known since it was offered.
-    pub(crate) fn settle(&mut self, wakeup: &Wakeup) {
-        if !wakeup.touched_by_loss {
-            return;
-        }
+    /// A loss that is told of later touched a wakeup.
+    pub(crate) fn touched(&mut self, task: TaskId, expiry_ns: u64, lateness_ns: u64) {
         for told in &mut self.told {
-            let same = told.wakeup.task == wakeup.task
-                && told.wakeup.expiry_ns == wakeup.expiry_ns
-                && told.wakeup.lateness_ns == wakeup.lateness_ns;
-            told.wakeup.touched_by_loss |= same;
+            let wakeup = &mut told.wakeup;
+            let same = (wakeup.task, wakeup.expiry_ns, wakeup.lateness_ns);
+            wakeup.touched_by_loss |= same == (task, expiry_ns, lateness_ns);
         }
     }
 

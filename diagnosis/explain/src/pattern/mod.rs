@@ -52,6 +52,9 @@ const WORST_SHARE_MIN: f64 = 0.25;
 /// Culprits of a pattern that are told by name.
 const NAMED_MAX: usize = 5;
 
+/// Culprits of one wakeup that are looked through for one that is blamed again.
+const LOOKED_THROUGH: usize = 64;
+
 /// Culprits that are told apart; what others took is in the sums only.
 const CULPRITS_MAX: usize = 1 << 16;
 
@@ -118,7 +121,10 @@ impl Evidence {
     /// A culprit took `ns` of the lateness.
     pub fn blame(&mut self, culprit: Culprit, ns: u64) {
         self.ns += ns;
-        match self.culprits.iter_mut().find(|(known, _)| *known == culprit) {
+        // Of many the last ones are looked through: one that comes again later stands twice, and is summed
+        // with the rest.
+        let from = self.culprits.len().saturating_sub(LOOKED_THROUGH);
+        match self.culprits[from..].iter_mut().find(|(known, _)| *known == culprit) {
             Some((_, sum)) => *sum += ns,
             None => self.culprits.push((culprit, ns)),
         }
