@@ -138,7 +138,7 @@ stories! {
         +7000 0 sched_switch: cyclic runs on CPU 0, 2.00 µs after it was woken.
         +8500 0 mark: cyclic is back in user space, 8.50 µs after the expiry.
         +8500 0 sum: 8.50 µs together: 5.00 µs idle_exit by state 2, 1.50 µs own_kernel_work by cyclic, 1.30 µs interrupts by local_timer and 700 ns callback by cyclic (hrtimer_wakeup).
-        +8500 0 pattern: CPUs sleep so deeply that waking up takes long: In 1 of 1 wakeups the CPU first had to come out of idle state 2, which took 5.00 µs on average and at most 5.00 µs: 59 % of all lateness. A program runs better while cyclictest runs because that keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while it matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle.
+        +8500 0 pattern: CPUs sleep so deeply that waking up takes long: In 1 of 1 wakeups the CPU first had to come out of idle state 2, which took 5.00 µs on average and at most 5.00 µs: 59 % of all lateness. A program runs better while cyclictest runs because that keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while latency matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle.
     ";
 
     a_softirq_a_migration_a_preemption_and_a_page: "
