@@ -141,7 +141,7 @@ impl<'a> Balance<'a> {
         let case = &self.story.case;
         let waiting = Waiting {
             task: case.task,
-            prio: case.prio,
+            prio: stage.prio,
             queued_here: stage.waker_cpu == stage.cpu,
             lost_it: case.kind == WakeupKind::Preempted && stage.start_ns == self.story.expiry_ns,
         };
@@ -220,6 +220,8 @@ impl<'a> Balance<'a> {
             case: &self.story.case,
             phase: stage.phase,
             activity: held.activity,
+            prio: stage.prio,
+            prio_after: stage.prio_after,
             cpu: held.cpu,
             waker_cpu: stage.waker_cpu,
             refusal: known.refusal,

@@ -144,6 +144,10 @@ impl<S: Sink> Explainer<S> {
                 if !priority.released {
                     self.threads.boosts(event.task, priority.target);
                 }
+                let prio = self.followers.prio(priority.target);
+                self.victims.each_story(priority.target, |story| {
+                    story.reprioritised(time_ns, prio);
+                });
                 self.victims.boosted(event, priority, &self.followers, &self.threads);
             }
             Kind::SyscallEnter(call) => {
@@ -338,7 +342,8 @@ impl<S: Sink> Explainer<S> {
         };
         self.ends(ended);
         self.threads.switch_in(time_ns, switch.next, cpu);
-        let ended = self.victims.switch_in(time_ns, switch.next, cpu);
+        let target = Target { task: switch.next, prio: switch.next_prio, cpu };
+        let ended = self.victims.switch_in(time_ns, target);
         self.ends(ended);
     }
 

@@ -328,17 +328,23 @@ impl Victims {
     }
 
     /// A CPU begins to run it.
-    pub(crate) fn switch_in(&mut self, time_ns: u64, task: TaskId, cpu: CpuId) -> Option<Ended> {
+    pub(crate) fn switch_in(
+        &mut self,
+        time_ns: u64,
+        Target { task, prio, cpu }: Target,
+    ) -> Option<Ended> {
         if self.get(task)?.state == State::Asleep {
             self.takes_early(task);
         }
         let victim = self.get_mut(task)?;
         if victim.state.has_story() {
             victim.story.ran_elsewhere(cpu);
+            victim.story.runs_at(prio);
             victim.story.switch_in(time_ns, cpu);
         }
         if let Some(call) = &mut victim.call {
             call.ran_elsewhere(cpu);
+            call.runs_at(prio);
             call.switch_in(time_ns, cpu);
         }
         victim.ran = (time_ns, cpu);

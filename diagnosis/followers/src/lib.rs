@@ -129,7 +129,10 @@ impl Followers {
                 }
             }
             Kind::ExpireEnd(end) => cpu.expire_end(time_ns, end.timer),
-            Kind::IrqBegin(begin) => cpu.irq_begin(time_ns, begin.irq),
+            Kind::IrqBegin(begin) => {
+                self.visible.saw_irq(begin.irq);
+                cpu.irq_begin(time_ns, begin.irq);
+            }
             Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
             Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),
             Kind::IpiSend(send) => self.ipi_sent(event, &send),
@@ -139,6 +142,8 @@ impl Followers {
                 cpu.softirq_begin(time_ns, begin.vector, in_thread, &self.prios);
             }
             Kind::SoftirqEnd(end) => cpu.softirq_end(time_ns, end.vector),
+            // A task that has the CPU idle for a while (`play_idle`) has it all the same.
+            Kind::IdleEnter(_) if event.task != TaskId::IDLE => {}
             Kind::IdleEnter(enter) => cpu.idle_enter(time_ns, enter),
             Kind::IdleExit(_) => cpu.idle_exit(time_ns),
             Kind::SectionBegin(begin) => cpu.section_begin(time_ns, begin),
@@ -173,10 +178,12 @@ impl Followers {
         let cpu = &mut self.cpus[at];
         // The task may have changed its policy while it ran: what was taken for its priority is corrected
         // as far back as no event said another.
-        cpu.had_prio(event.task, switch.prev_prio);
-        self.prios.set(event.task, switch.prev_prio);
-        self.prios.set(switch.next, switch.next_prio);
-        if cpu.switch(event.time_ns, event.task, switch.next, switch.next_prio) {
+        let prev_prio = self.names.prio(event.task, switch.prev_prio);
+        let next_prio = self.names.prio(switch.next, switch.next_prio);
+        cpu.had_prio(event.task, prev_prio);
+        self.prios.set(event.task, prev_prio);
+        self.prios.set(switch.next, next_prio);
+        if cpu.switch(event.time_ns, event.task, switch.next, next_prio) {
             // Only PREEMPT_RT leaves a softirq by a switch.
             self.names.softirqs_are_preempted();
         }

@@ -457,6 +457,7 @@ pub(crate) fn us(ns: u64) -> String {
 /// A priority as people set it.
 pub(crate) fn prio_words(prio: Prio) -> String {
     match prio.0 {
+        -2 => "the stop class".to_owned(),
         ..0 => "SCHED_DEADLINE".to_owned(),
         realtime @ 0..100 => format!("real-time priority {}", 99 - realtime),
         fair => format!("nice {}", fair - 120),

@@ -470,7 +470,7 @@ impl Cpu {
     }
 
     pub(crate) fn idle_exit(&mut self, time_ns: u64) {
-        if !self.base.is_idle() {
+        if self.base == Activity::Unknown {
             self.base = Activity::Idle(u32::MAX);
             self.note(time_ns);
         }
