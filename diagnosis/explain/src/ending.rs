@@ -76,6 +76,7 @@ pub(crate) struct Endings {
     /// Whether the sink takes wakeups.
     keeps: bool,
     /// Wakeups that have gone, whose room is used again.
+    #[expect(clippy::vec_box, reason = "they move to and from `pending` as they are")]
     spare: Vec<Box<Finished>>,
     now_ns: u64,
     /// The first of `pending` is not final before; `u64::MAX` where there is none.

@@ -120,7 +120,10 @@ impl<S: Sink> Explainer<S> {
             Kind::ExpireBegin(begin) => {
                 let purpose = self.followers.timers.purpose(begin.timer, &self.labels.tables);
                 if purpose.replenishes() {
-                    self.firings.saw(time_ns, purpose, followed.owner);
+                    let life = self.followers.timers.get(begin.timer);
+                    let seen = life.is_some_and(|life| life.armed_ns > 0);
+                    let owner = seen.then_some(followed.owner);
+                    self.firings.saw(time_ns, purpose, owner, event.cpu);
                 }
             }
             Kind::Waking(waking) => {
@@ -255,11 +258,15 @@ impl<S: Sink> Explainer<S> {
             _ if expiry.is_some() => WakeupKind::Timer,
             Activity::Irq(_) | Activity::Ipi(..) => WakeupKind::Irq,
             Activity::Softirq(_) | Activity::ThreadedSoftirq(..) => WakeupKind::Softirq,
+            // The idle task wakes nobody: it is an interrupt that is not recorded.
+            _ if event.task == TaskId::IDLE => WakeupKind::Irq,
             _ => WakeupKind::Task,
         };
+        let unseen = kind == WakeupKind::Irq && activity.is_idle();
         let by_task = if kind == WakeupKind::Task { event.task } else { TaskId::IDLE };
         let culprit = match kind {
             WakeupKind::Task => Culprit::Task(by_task),
+            _ if unseen => Culprit::Nobody,
             _ => activity.culprit(),
         };
         let link = Link { time_ns: event.time_ns, by: culprit, started: false, work: NameId::NONE };

@@ -105,6 +105,8 @@ pub enum Refusal {
     Throttled(Culprit),
     /// It idled by choice, and no event tells whose.
     ForcedIdle,
+    /// It chose a task of lower priority, and nothing tells why.
+    Unknown,
 }
 
 /// A stretch of a wakeup's lateness in one phase, while the CPU did one thing.
