@@ -6,13 +6,14 @@ use crate::ending::{Endings, Recent};
 use crate::findings::Explanation;
 use crate::finished::Sink;
 use crate::label::Labels;
+use crate::machine::State;
 use crate::refusal::Firings;
 use crate::story::{Target, WokenBy};
 use crate::threads::Threads;
 use crate::victims::{Ended, Victims, Waker};
 use crate::watch::Watch;
 use tardy_followers::{Activity, Followed, Followers, SPANS_MAX, place_of};
-use tardy_model::event::{IdleState, Mark, Switch, TaskState, TimerArm, Vector, Waking};
+use tardy_model::event::{IdleState, Mark, Switch, TaskState, TimerArm, Vector, Waking, Woken};
 use tardy_model::{
     Batch, CpuId, Culprit, Event, Kind, Link, NameId, Tables, TaskId, TimerId, WakeupKind,
 };
@@ -133,6 +134,11 @@ impl<S: Sink> Explainer<S> {
             Kind::Woken(woken) => {
                 self.threads.migrate(time_ns, woken.target, woken.target_cpu);
                 self.victims.queued(time_ns, woken, event.cpu);
+                if self.victims.get(woken.target).is_some_and(|it| it.state == State::Asleep) {
+                    // Its waking is missing, or is of a kind that this stream has of others only.
+                    let Woken { target, target_cpu, prio } = woken;
+                    self.waking(event, Waking { target, target_cpu, prio });
+                }
             }
             Kind::WokenNew(new) => self.woken_new(event, new.target, new.target_cpu),
             Kind::Switch(switch) => {

@@ -15,6 +15,9 @@ use tardy_model::{
 /// The report says how many wakeups had more.
 const STAGES_MAX: usize = 4096;
 
+/// From the waking until the victim is in a queue, where nothing holds the waker up.
+const QUEUED_NS_MAX: u64 = 50_000;
+
 /// Signals of one wakeup that are kept.
 const SIGNALS_MAX: usize = 64;
 
@@ -258,7 +261,9 @@ impl Story {
     /// that put it there.
     pub(crate) fn queued(&mut self, time_ns: u64, on: CpuId, by: CpuId) {
         let last = self.last();
-        if last.phase != Phase::Runnable || last.cpu == on {
+        // What it takes to put it into its own CPU's queue is part of waking it, unless that is held up.
+        let at_once = last.cpu == on && time_ns.saturating_sub(last.start_ns) <= QUEUED_NS_MAX;
+        if last.phase != Phase::Runnable || at_once {
             return;
         }
         let last = self.stages.last_mut().expect("a story begins with a stage");

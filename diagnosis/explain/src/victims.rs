@@ -15,7 +15,7 @@ use tardy_model::{CpuId, Culprit, Prio, TaskId, TimerId, WakeupKind};
 
 /// Clocks of two CPUs are not further apart than this: a waking that comes later than that after its
 /// thread ran is another one.
-const SKEW_NS_MAX: u64 = 50_000;
+const SKEW_NS_MAX: u64 = 1_000_000;
 
 /// A thread that is woken on its way to sleep is there within this time; what sleeps later sleeps for
 /// another reason.
