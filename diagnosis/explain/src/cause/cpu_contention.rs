@@ -14,7 +14,7 @@ impl Rule for CpuContention {
     }
 
     fn meaning(&self) -> &'static str {
-        "tasks of the same standing had the CPU: it is shared"
+        "tasks that share the CPU with the thread had their turn"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -29,8 +29,8 @@ impl Rule for CpuContention {
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
         let (first, _) = weight.culprits.first()?;
         Some(format!(
-            "it shares the CPU with {}: give it a real-time priority or a lower nice value, or bind one of \
-             them elsewhere",
+            "the thread shares the CPU with {}: give the thread a real-time priority or a lower nice value, or \
+             bind one of them to another CPU",
             first.name
         ))
     }

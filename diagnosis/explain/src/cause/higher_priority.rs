@@ -29,7 +29,7 @@ impl Rule for HigherPriority {
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
         let (first, _) = weight.culprits.first()?;
         Some(format!(
-            "{} runs first: raise the thread's priority above it, or bind one of them elsewhere",
+            "{} runs first: raise the thread's priority above it, or bind one of them to another CPU",
             first.name
         ))
     }

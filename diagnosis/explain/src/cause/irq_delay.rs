@@ -16,7 +16,8 @@ impl Rule for IrqDelay {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer interrupt came late: interrupts off, a late device, or a hypervisor; no event proves which"
+        "the timer interrupt came late: interrupts disabled, a late timer device, or a hypervisor; no event \
+         proves which"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -40,13 +41,13 @@ impl Rule for IrqDelay {
         let (first, _) = weight.culprits.first()?;
         if first.kind == "unknown" {
             return Some(
-                "no event shows who: the clock-event device was late, or a hypervisor did not run the CPU \
+                "no event shows why: the clock-event device was late, or a hypervisor did not run the CPU \
                  (in a guest, give the virtual CPUs cores of their own)"
                     .to_owned(),
             );
         }
         (weight.mean_ns >= 10_000).then(|| {
-            "find who keeps interrupts off (the irqsoff tracer), or, in a guest, give the virtual \
+            "find who disables interrupts (the irqsoff tracer), or, in a guest, give the virtual \
              CPUs cores of their own"
                 .to_owned()
         })

@@ -15,7 +15,7 @@ impl Rule for NotPreemptible {
     }
 
     fn meaning(&self) -> &'static str {
-        "a task of lower priority ran on, in a stretch where it could not be preempted"
+        "a task of lower priority ran on and could not be preempted"
     }
 
     fn phases(&self) -> &'static [Phase] {

@@ -16,8 +16,8 @@ impl Rule for SwitchDelay {
     }
 
     fn meaning(&self) -> &'static str {
-        "a task of lower priority was current: it could not be preempted, or an interrupt or softirq ran in \
-         it, which the trace does not record"
+        "a task of lower priority was current: it could not be preempted, or an interrupt ran that the trace \
+         does not record"
     }
 
     fn phases(&self) -> &'static [Phase] {

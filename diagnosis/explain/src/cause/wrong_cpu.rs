@@ -14,7 +14,7 @@ impl Rule for WrongCpu {
     }
 
     fn meaning(&self) -> &'static str {
-        "another CPU had to be chosen and told"
+        "the waker had to choose another CPU and put the thread on its queue"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -30,7 +30,7 @@ impl Rule for WrongCpu {
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {
         Some(
-            "it is woken from another CPU: bind the thread, and what wakes it, to the same CPU"
+            "the thread is woken from another CPU: bind the thread and what wakes it to the same CPU"
                 .to_owned(),
         )
     }

@@ -14,7 +14,7 @@
 mod attach;
 mod error;
 mod flight;
-mod passed_over;
+mod recursion_misses;
 mod ring;
 mod state;
 mod translate;
@@ -66,7 +66,7 @@ pub struct Live {
     landed: Option<Landed>,
     stopped: bool,
     /// Runs of programs that the kernel has left out; known once it is stopped.
-    passed_over: BTreeMap<String, u64>,
+    recursion_misses: BTreeMap<String, u64>,
 }
 
 /// What a flight recorder held.
@@ -132,7 +132,7 @@ impl Live {
             flight,
             landed: None,
             stopped: false,
-            passed_over: BTreeMap::new(),
+            recursion_misses: BTreeMap::new(),
         })
     }
 
@@ -149,11 +149,11 @@ impl Live {
             }
         });
         for (cpu, task) in first {
-            translator.flew_first(cpu, task);
+            translator.first_current(cpu, task);
         }
         let overwritten = self.rings.recover(|record, definition| {
             let from = held.len();
-            translator.flown(record, definition, batch, &mut held);
+            translator.flight_record(record, definition, batch, &mut held);
             let cpu = usize::from(record.cpu);
             spans.resize(spans.len().max(cpu + 1), None);
             for event in &held[from..] {
@@ -209,11 +209,11 @@ impl Live {
             seconds(spans_ns.iter().min()),
             seconds(spans_ns.iter().max()),
         );
-        if flight.crowded_out() > 0 {
+        if flight.unwatched() > 0 {
             let _ = write!(
                 note,
                 "; {} threads were not watched for their lateness: others' ids end alike",
-                flight.crowded_out()
+                flight.unwatched()
             );
         }
         note
@@ -261,7 +261,7 @@ impl LiveSource for Live {
 
     fn stop(&mut self) -> Result<(), SourceError> {
         if !self.stopped {
-            self.passed_over = passed_over::passed_over(&self.links);
+            self.recursion_misses = recursion_misses::recursion_misses(&self.links);
         }
         // Detaches the programs.
         self.links.clear();
@@ -281,9 +281,9 @@ impl LiveSource for Live {
             )),
         };
         let flight = self.flight.as_ref().map(|flight| self.flight_note(flight));
-        let passed_over = passed_over::note(&self.passed_over);
+        let recursion_misses = recursion_misses::note(&self.recursion_misses);
         let symbols = self.translator.symbols().note();
-        symbols.into_iter().chain(late).chain(passed_over).chain(flight).collect()
+        symbols.into_iter().chain(late).chain(recursion_misses).chain(flight).collect()
     }
 }
 
