@@ -8,6 +8,7 @@ use crate::finished::{Blame, Finished, Sink};
 use crate::label::Labels;
 use crate::machine::Reason;
 use crate::pattern::Recogniser;
+use crate::seen::Seen;
 use crate::sleep::{Waited, Waits};
 use crate::step::Teller;
 use crate::story::Story;
@@ -105,10 +106,10 @@ impl Endings {
 
     /// An event comes.
     #[inline]
-    pub(crate) fn sees(&mut self, event: &Event, labels: &Labels) {
-        self.now_ns = event.time_ns;
-        self.summary.event(event.time_ns);
-        self.recogniser.event(event, &labels.tables);
+    pub(crate) fn sees(&mut self, seen: &Seen<'_>) {
+        self.now_ns = seen.event.time_ns;
+        self.summary.event(self.now_ns);
+        self.recogniser.event(seen);
     }
 
     pub(crate) fn waited(&mut self, waited: &Waited, labels: &Labels) {

@@ -8,6 +8,7 @@ use crate::finished::Sink;
 use crate::label::Labels;
 use crate::machine::State;
 use crate::refusal::Firings;
+use crate::seen::Seen;
 use crate::story::{Target, WokenBy};
 use crate::threads::Threads;
 use crate::victims::{Ended, Victims, Waker};
@@ -74,6 +75,7 @@ impl<S: Sink> Explainer<S> {
     pub fn batch(&mut self, batch: &Batch) {
         batch.define(&mut self.labels.tables);
         self.followers.timers.define(&batch.timers);
+        self.sink.define(&batch.timers);
         for event in &batch.events {
             self.event(event);
         }
@@ -99,8 +101,11 @@ impl<S: Sink> Explainer<S> {
     pub fn event(&mut self, event: &Event) {
         let time_ns = event.time_ns;
         let kind = event.kind();
-        self.endings.sees(event, &self.labels);
         let followed = self.followers.event(event, &kind, &self.labels.tables);
+        let (followers, tables) = (&self.followers, &self.labels.tables);
+        let seen = Seen { event, kind: &kind, followed: &followed, followers, tables };
+        self.endings.sees(&seen);
+        self.sink.event(&seen);
         if let Some((since_ns, task)) = followed.gap {
             self.endings.gap(since_ns, time_ns, task, &mut self.labels);
         }

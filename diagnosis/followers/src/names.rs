@@ -65,3 +65,50 @@ impl Names {
         task != TaskId::IDLE && (self.all || !after_irq && self.threads.contains(&task))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREAD: TaskId = TaskId(7);
+
+    fn named(name: &str) -> Names {
+        let mut names = Names::default();
+        names.see(THREAD, Comm::new(name));
+        names
+    }
+
+    #[test]
+    fn the_kernels_threads_for_softirqs_run_them_themselves() {
+        for (name, by_itself, after_irq) in [
+            ("ksoftirqd/3", true, false),
+            ("irq/45-eth0", true, false),
+            ("ktimers/0", true, true),
+            ("ktimersoftd/0", true, true),
+            ("kworker/0:1", false, false),
+            ("irqbalance", false, false),
+        ] {
+            let names = named(name);
+            assert_eq!(names.runs_softirqs(THREAD, false), by_itself, "{name}");
+            assert_eq!(names.runs_softirqs(THREAD, true), after_irq, "{name} after an interrupt");
+        }
+    }
+
+    #[test]
+    fn where_a_softirq_was_preempted_all_run_in_threads() {
+        let mut names = named("worker");
+        names.softirqs_are_preempted();
+        assert!(names.runs_softirqs(THREAD, true));
+        assert!(!names.runs_softirqs(TaskId::IDLE, true), "the idle task runs none");
+    }
+
+    #[test]
+    fn who_has_another_name_or_has_gone_is_another() {
+        let mut names = named("ksoftirqd/0");
+        names.see(THREAD, Comm::new("bash"));
+        assert!(!names.runs_softirqs(THREAD, false));
+        let mut names = named("ksoftirqd/0");
+        names.gone(THREAD);
+        assert!(!names.runs_softirqs(THREAD, false));
+    }
+}

@@ -144,10 +144,32 @@ pub enum Ended {
     MovedNotCancelled,
     /// The kernel handed it on to another CPU; it is the same arming.
     HandedOn,
+    /// As before, and what looked like a cancel was the first half of that.
+    HandedOnNotCancelled,
     /// It expired.
     Expired,
     /// It expired, and what looked like a cancel belongs to that.
     ExpiredNotCancelled,
+}
+
+impl Ended {
+    /// Whether it was moved: armed for another time before it had fired.
+    pub const fn is_move(self) -> bool {
+        matches!(self, Self::Moved | Self::MovedNotCancelled)
+    }
+
+    /// Whether the kernel only handed it on.
+    pub const fn is_handed_on(self) -> bool {
+        matches!(self, Self::HandedOn | Self::HandedOnNotCancelled)
+    }
+
+    /// Whether what looked like a cancel before was none.
+    pub const fn was_not_cancelled(self) -> bool {
+        matches!(
+            self,
+            Self::MovedNotCancelled | Self::HandedOnNotCancelled | Self::ExpiredNotCancelled
+        )
+    }
 }
 
 impl Life {
@@ -168,10 +190,9 @@ impl Life {
         }
     }
 
-    /// A sleep is never moved: what is armed there now is another.
-    fn arm(&mut self, time_ns: u64, place: Place, by: TaskId, is_sleep: bool) -> Ended {
+    /// It is armed: what of the arming before goes on in this one, whoever's it is.
+    fn arm(&mut self, time_ns: u64, place: Place, by: TaskId) -> Ended {
         match std::mem::replace(&mut self.state, State::Armed) {
-            _ if is_sleep => Ended::Nothing,
             State::Armed => Ended::Moved,
             State::Cancelled { time_ns: then_ns, place: there, by: canceller }
                 if place.is_next_after(there)
@@ -266,13 +287,21 @@ impl Timers {
         let Some(life) = self.life(arm.timer) else { return Ended::Nothing };
         life.forget_before(losses);
         let purpose = life.purpose(arm.timer, tables);
-        let waited = !matches!(life.state, State::Unseen | State::Expired);
-        let for_the_same = waited && life.soft_ns == arm.soft_ns && life.slack_ns == arm.slack_ns;
+        let ended = life.arm(event.time_ns, place, event.task);
+        let for_the_same = life.soft_ns == arm.soft_ns && life.slack_ns == arm.slack_ns;
         if for_the_same && by != TaskId::IDLE && by != life.by && life.by != TaskId::IDLE {
-            (life.state, life.cpu) = (State::Armed, event.cpu);
-            return Ended::HandedOn;
+            let handed_on = match ended {
+                Ended::Moved => Some(Ended::HandedOn),
+                Ended::MovedNotCancelled => Some(Ended::HandedOnNotCancelled),
+                _ => None,
+            };
+            if let Some(handed_on) = handed_on {
+                life.cpu = event.cpu;
+                return handed_on;
+            }
         }
-        let ended = life.arm(event.time_ns, place, event.task, purpose.is_sleep());
+        // A sleep is never moved: what is armed there now is another.
+        let ended = if purpose.is_sleep() { Ended::Nothing } else { ended };
         life.armed_ns = event.time_ns;
         (life.soft_ns, life.slack_ns, life.mode) = (arm.soft_ns, arm.slack_ns, arm.mode);
         life.cpu = event.cpu;

@@ -94,3 +94,31 @@ impl Visible {
         self.has(Migrate::TAG)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_come_once_may_come_again() {
+        let mut visible = Visible::default();
+        assert!(!visible.interrupts() && !visible.section_events() && !visible.migrations());
+        visible.saw(IrqBegin::TAG);
+        assert!(!visible.interrupts(), "softirqs may run unseen");
+        visible.saw(SoftirqEnd::TAG);
+        assert!(visible.interrupts());
+        visible.saw(Migrate::TAG);
+        visible.saw(SectionBegin::TAG);
+        assert!(visible.section_events() && visible.migrations());
+    }
+
+    #[test]
+    fn a_source_that_knows_says_it_once() {
+        let mut visible = Visible::default();
+        visible.told(Recorded { kinds: 1 << IrqBegin::TAG | 1 << SoftirqBegin::TAG });
+        assert!(visible.interrupts() && !visible.migrations());
+        visible.told(Recorded::all());
+        assert!(visible.migrations());
+        visible.saw(u8::MAX);
+    }
+}

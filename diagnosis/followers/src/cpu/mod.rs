@@ -112,6 +112,24 @@ pub(crate) struct Sent {
     pub(crate) function: NameId,
 }
 
+impl Context {
+    /// Whether it is a hard interrupt's.
+    const fn is_interrupt(&self) -> bool {
+        matches!(self.activity, Activity::Irq(_) | Activity::Ipi(..))
+    }
+}
+
+/// A timer's callback that has begun and not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Callback {
+    /// Which timer's.
+    pub timer: TimerId,
+    /// Whose timer that is; [`TaskId::IDLE`] where no thread's, or not known.
+    pub owner: TaskId,
+    /// An interrupt runs it, no softirq.
+    pub in_interrupt: bool,
+}
+
 /// How a timer's callback came to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Expiry {
@@ -167,6 +185,20 @@ impl Cpu {
     /// Whether it is in no interrupt, softirq or callback.
     pub fn in_task_context(&self) -> bool {
         self.contexts.is_empty()
+    }
+
+    /// The innermost callback, whatever has interrupted that.
+    pub fn callback(&self) -> Option<Callback> {
+        let is_callback = |context: &Context| context.expiry.is_some();
+        let at = self.contexts.iter().rposition(is_callback)?;
+        let Activity::Expiry(timer, owner, _) = self.contexts[at].activity else { return None };
+        let in_interrupt = self.contexts[..at].iter().any(Context::is_interrupt);
+        Some(Callback { timer, owner, in_interrupt })
+    }
+
+    /// Whether an interrupt runs.
+    pub fn in_interrupt(&self) -> bool {
+        self.contexts.iter().any(Context::is_interrupt)
     }
 
     /// The callback that runs now, where one does.
@@ -295,7 +327,8 @@ impl Cpu {
         }
     }
 
-    pub(crate) fn irq_begin(&mut self, time_ns: u64, irq: Irq) {
+    /// An interrupt begins.
+    pub fn irq_begin(&mut self, time_ns: u64, irq: Irq) {
         if irq == Irq::Vector(Vector::LOCAL_TIMER) {
             if self.timer_irqs.len() == TICKS_MAX {
                 self.timer_irqs.pop_front();
@@ -331,7 +364,8 @@ impl Cpu {
         }
     }
 
-    pub(crate) fn irq_end(&mut self, time_ns: u64, irq: Irq) {
+    /// An interrupt ends, and all above it.
+    pub fn irq_end(&mut self, time_ns: u64, irq: Irq) {
         self.left_irq = true;
         self.leave(time_ns, |activity| match (activity, irq) {
             (Activity::Irq(inner), _) => inner.is_same(irq),
@@ -355,13 +389,7 @@ impl Cpu {
     }
 
     /// The kernel clears what is pending before the action runs: a raise from here on is for the next run.
-    pub(crate) fn softirq_begin(
-        &mut self,
-        time_ns: u64,
-        vector: u32,
-        in_thread: bool,
-        prios: &Prios,
-    ) {
+    pub fn softirq_begin(&mut self, time_ns: u64, vector: u32, in_thread: bool, prios: &Prios) {
         let raise = self.raises.get_mut(vector as usize).and_then(Option::take);
         let activity = match self.activity() {
             Activity::Task(task, prio) if in_thread => {
@@ -373,7 +401,8 @@ impl Cpu {
         self.enter(activity, time_ns).raise = raise;
     }
 
-    pub(crate) fn softirq_end(&mut self, time_ns: u64, vector: u32) {
+    /// A softirq ends, and all above it.
+    pub fn softirq_end(&mut self, time_ns: u64, vector: u32) {
         self.leave(time_ns, |activity| match activity {
             Activity::Softirq(inner) => inner == vector,
             Activity::ThreadedSoftirq(inner, ..) => u32::from(inner) == vector,
@@ -388,12 +417,21 @@ impl Cpu {
 
     /// The entry of the innermost interrupt that runs.
     pub fn interrupt_entry_ns(&self) -> Option<u64> {
-        let is_irq =
-            |context: &&Context| matches!(context.activity, Activity::Irq(_) | Activity::Ipi(..));
-        self.contexts.iter().rev().find(is_irq).map(|context| context.begin_ns)
+        self.contexts
+            .iter()
+            .rev()
+            .find(|context| context.is_interrupt())
+            .map(|context| context.begin_ns)
     }
 
-    pub(crate) fn expire_begin(
+    /// Whether the interrupt that was entered at a time still runs.
+    pub fn runs_interrupt(&self, entry_ns: u64) -> bool {
+        self.contexts.iter().any(|context| context.begin_ns == entry_ns && context.is_interrupt())
+    }
+
+    /// A timer of a class expires, and its callback begins; `owner` is whose timer it is. `in_thread` where the
+    /// current task runs softirqs, whose begin need not have been told.
+    pub fn expire_begin(
         &mut self,
         time_ns: u64,
         begin: ExpireBegin,
@@ -462,7 +500,8 @@ impl Cpu {
         self.enter(activity, time_ns).expiry = Some(expiry);
     }
 
-    pub(crate) fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
+    /// A callback ends, and all above it.
+    pub fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
         self.leave(time_ns, |activity| matches!(activity, Activity::Expiry(id, ..) if id == timer));
         if let Some(around) = self.contexts.last_mut() {
             around.after_callback = true;
@@ -470,13 +509,7 @@ impl Cpu {
     }
 
     /// Another task runs. Says whether a softirq was left in the middle.
-    pub(crate) fn switch(
-        &mut self,
-        time_ns: u64,
-        prev: TaskId,
-        next: TaskId,
-        next_prio: Prio,
-    ) -> bool {
+    pub fn switch(&mut self, time_ns: u64, prev: TaskId, next: TaskId, next_prio: Prio) -> bool {
         let is_softirq = |context: &Context| {
             matches!(context.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
         };
@@ -523,7 +556,8 @@ impl Cpu {
         leaves
     }
 
-    pub(crate) fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
+    /// It goes to sleep, which it does in no interrupt.
+    pub fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
         self.base = if enter.polls {
             Activity::Polling(enter.state)
         } else {
@@ -576,7 +610,7 @@ impl Cpu {
     }
 
     /// Events were lost from `since_ns` on: nothing is known until the next switch or interrupt.
-    pub(crate) fn forget(&mut self, since_ns: u64) {
+    pub fn forget(&mut self, since_ns: u64) {
         self.history.forget(since_ns);
         self.base = Activity::Unknown;
         self.current = None;
