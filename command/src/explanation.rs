@@ -5,9 +5,9 @@ use crate::input::Input;
 use std::io::Write;
 use std::path::PathBuf;
 use tardy_explain::timers::{TimerFindings, TimerTable};
-use tardy_explain::{Explainer, Explanation, Named, Options, Sink};
+use tardy_explain::{Explainer, Explanation, Named, Options, Seen, Sink};
 use tardy_export::WakeupRows;
-use tardy_model::Batch;
+use tardy_model::{Batch, TimerDef};
 use tardy_recording::Manifest;
 use tardy_recording::tables::{TableError, TableWriter};
 use tardy_report::Context;
@@ -59,9 +59,6 @@ pub(crate) fn explain(
     let mut explainer = Explainer::new(options, sinks);
     let mut batch = Batch::default();
     while input.read(&mut batch)? {
-        if let Some(timers) = &mut explainer.sink_mut().timers {
-            timers.batch(&batch);
-        }
         explainer.batch(&batch);
         batch.clear();
     }
@@ -171,9 +168,22 @@ impl Sink for Sinks {
         self.tables.is_some() || self.json.is_some() || self.timers.is_some()
     }
 
+    fn define(&mut self, defined: &[TimerDef]) {
+        if let Some(timers) = &mut self.timers {
+            timers.define(defined);
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, seen: &Seen<'_>) {
+        if let Some(timers) = &mut self.timers {
+            timers.event(seen);
+        }
+    }
+
     fn wakeup(&mut self, named: &Named<'_>) {
         if let Some(timers) = &mut self.timers {
-            timers.wakeup(named.wakeup());
+            timers.wakeup(named);
         }
         if self.failure.is_some() {
             return;

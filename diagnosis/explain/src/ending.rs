@@ -8,6 +8,7 @@ use crate::finished::{Blame, Finished, Sink};
 use crate::label::Labels;
 use crate::machine::Reason;
 use crate::pattern::Recogniser;
+use crate::seen::Seen;
 use crate::sleep::{Waited, Waits};
 use crate::step::Teller;
 use crate::story::Story;
@@ -76,6 +77,7 @@ pub(crate) struct Endings {
     /// Whether the sink takes wakeups.
     keeps: bool,
     /// Wakeups that have gone, whose room is used again.
+    #[expect(clippy::vec_box, reason = "they move to and from `pending` as they are")]
     spare: Vec<Box<Finished>>,
     now_ns: u64,
     /// The first of `pending` is not final before; `u64::MAX` where there is none.
@@ -104,10 +106,10 @@ impl Endings {
 
     /// An event comes.
     #[inline]
-    pub(crate) fn sees(&mut self, event: &Event, labels: &Labels) {
-        self.now_ns = event.time_ns;
-        self.summary.event(event.time_ns);
-        self.recogniser.event(event, &labels.tables);
+    pub(crate) fn sees(&mut self, seen: &Seen<'_>) {
+        self.now_ns = seen.event.time_ns;
+        self.summary.event(self.now_ns);
+        self.recogniser.event(seen);
     }
 
     pub(crate) fn waited(&mut self, waited: &Waited, labels: &Labels) {

@@ -6,13 +6,15 @@ use crate::ending::{Endings, Recent};
 use crate::findings::Explanation;
 use crate::finished::Sink;
 use crate::label::Labels;
+use crate::machine::State;
 use crate::refusal::Firings;
+use crate::seen::Seen;
 use crate::story::{Target, WokenBy};
 use crate::threads::Threads;
 use crate::victims::{Ended, Victims, Waker};
 use crate::watch::Watch;
 use tardy_followers::{Activity, Followed, Followers, SPANS_MAX, place_of};
-use tardy_model::event::{IdleState, Mark, Switch, TaskState, TimerArm, Vector, Waking};
+use tardy_model::event::{IdleState, Mark, Switch, TaskState, TimerArm, Vector, Waking, Woken};
 use tardy_model::{
     Batch, CpuId, Culprit, Event, Kind, Link, NameId, Tables, TaskId, TimerId, WakeupKind,
 };
@@ -73,6 +75,7 @@ impl<S: Sink> Explainer<S> {
     pub fn batch(&mut self, batch: &Batch) {
         batch.define(&mut self.labels.tables);
         self.followers.timers.define(&batch.timers);
+        self.sink.define(&batch.timers);
         for event in &batch.events {
             self.event(event);
         }
@@ -98,8 +101,11 @@ impl<S: Sink> Explainer<S> {
     pub fn event(&mut self, event: &Event) {
         let time_ns = event.time_ns;
         let kind = event.kind();
-        self.endings.sees(event, &self.labels);
         let followed = self.followers.event(event, &kind, &self.labels.tables);
+        let (followers, tables) = (&self.followers, &self.labels.tables);
+        let seen = Seen { event, kind: &kind, followed: &followed, followers, tables };
+        self.endings.sees(&seen);
+        self.sink.event(&seen);
         if let Some((since_ns, task)) = followed.gap {
             self.endings.gap(since_ns, time_ns, task, &mut self.labels);
         }
@@ -120,7 +126,10 @@ impl<S: Sink> Explainer<S> {
             Kind::ExpireBegin(begin) => {
                 let purpose = self.followers.timers.purpose(begin.timer, &self.labels.tables);
                 if purpose.replenishes() {
-                    self.firings.saw(time_ns, purpose, followed.owner);
+                    let life = self.followers.timers.get(begin.timer);
+                    let seen = life.is_some_and(|life| life.armed_ns > 0);
+                    let owner = seen.then_some(followed.owner);
+                    self.firings.saw(time_ns, purpose, owner, event.cpu);
                 }
             }
             Kind::Waking(waking) => {
@@ -130,6 +139,11 @@ impl<S: Sink> Explainer<S> {
             Kind::Woken(woken) => {
                 self.threads.migrate(time_ns, woken.target, woken.target_cpu);
                 self.victims.queued(time_ns, woken, event.cpu);
+                if self.victims.get(woken.target).is_some_and(|it| it.state == State::Asleep) {
+                    // Its waking is missing, or is of a kind that this stream has of others only.
+                    let Woken { target, target_cpu, prio } = woken;
+                    self.waking(event, Waking { target, target_cpu, prio });
+                }
             }
             Kind::WokenNew(new) => self.woken_new(event, new.target, new.target_cpu),
             Kind::Switch(switch) => {
@@ -144,6 +158,10 @@ impl<S: Sink> Explainer<S> {
                 if !priority.released {
                     self.threads.boosts(event.task, priority.target);
                 }
+                let prio = self.followers.prio(priority.target);
+                self.victims.each_story(priority.target, |story| {
+                    story.reprioritised(time_ns, prio);
+                });
                 self.victims.boosted(event, priority, &self.followers, &self.threads);
             }
             Kind::SyscallEnter(call) => {
@@ -251,11 +269,15 @@ impl<S: Sink> Explainer<S> {
             _ if expiry.is_some() => WakeupKind::Timer,
             Activity::Irq(_) | Activity::Ipi(..) => WakeupKind::Irq,
             Activity::Softirq(_) | Activity::ThreadedSoftirq(..) => WakeupKind::Softirq,
+            // The idle task wakes nobody: it is an interrupt that is not recorded.
+            _ if event.task == TaskId::IDLE => WakeupKind::Irq,
             _ => WakeupKind::Task,
         };
+        let unseen = kind == WakeupKind::Irq && activity.is_idle();
         let by_task = if kind == WakeupKind::Task { event.task } else { TaskId::IDLE };
         let culprit = match kind {
             WakeupKind::Task => Culprit::Task(by_task),
+            _ if unseen => Culprit::Nobody,
             _ => activity.culprit(),
         };
         let link = Link { time_ns: event.time_ns, by: culprit, started: false, work: NameId::NONE };
@@ -338,7 +360,8 @@ impl<S: Sink> Explainer<S> {
         };
         self.ends(ended);
         self.threads.switch_in(time_ns, switch.next, cpu);
-        let ended = self.victims.switch_in(time_ns, switch.next, cpu);
+        let target = Target { task: switch.next, prio: switch.next_prio, cpu };
+        let ended = self.victims.switch_in(time_ns, target);
         self.ends(ended);
     }
 

@@ -2,7 +2,8 @@
 
 use crate::label::{Label, LabelId, Labels};
 use crate::pattern::Patterns;
-use tardy_model::{Culprit, Segment, Wakeup};
+use crate::seen::Seen;
+use tardy_model::{Culprit, Segment, Tables, TimerDef, Wakeup};
 
 /// A wakeup whose balance is made; a loss that is told of later may still touch it.
 #[derive(Debug, Default)]
@@ -38,6 +39,14 @@ pub trait Sink {
     fn takes_wakeups(&self) -> bool {
         true
     }
+
+    /// Timers are defined, before the events that use them: what had their ids before was other timers. For
+    /// who keeps something of each timer.
+    fn define(&mut self, _: &[TimerDef]) {}
+
+    /// An event, for who has use for more than wakeups and would else have to follow the stream once more.
+    /// Wakeups that it ends come after it.
+    fn event(&mut self, _: &Seen<'_>) {}
 }
 
 /// For who needs only the explanation of all.
@@ -60,6 +69,11 @@ impl Named<'_> {
     /// The wakeup.
     pub fn wakeup(&self) -> &Wakeup {
         &self.finished.wakeup
+    }
+
+    /// The definitions so far, of what its ids stand for.
+    pub fn tables(&self) -> &Tables {
+        &self.labels.tables
     }
 
     /// The stories that are known which it is an instance of.

@@ -287,7 +287,7 @@ impl Teller<'_> {
         let mut preempted = false;
         let mut ended_by = TaskId::IDLE;
         for stage in &story.stages {
-            let Stage { start_ns: time_ns, phase, cpu, waker_cpu } = *stage;
+            let Stage { start_ns: time_ns, phase, cpu, waker_cpu, .. } = *stage;
             let mut step = |cpu, what| steps.push(Step { time_ns, cpu: Some(cpu), what });
             let was = before.map(|before| before.phase);
             match (phase, was) {

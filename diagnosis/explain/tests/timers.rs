@@ -7,33 +7,36 @@ mod text;
 
 use std::fmt::Write as _;
 use tardy_explain::timers::{Counts, FUNCTIONS_MAX, ROWS_MAX, TimerRow, TimerTable, by_process};
-use tardy_explain::{Explainer, Named, Options, Sink};
+use tardy_explain::{Explainer, Options};
 use tardy_model::event::{Comm, TaskName};
-use tardy_model::{CpuId, Event, Kind, TaskId, Wakeup};
+use tardy_model::{CpuId, Event, Kind, TaskId};
 
-struct Wakeups(Vec<Wakeup>);
+/// Explains a stream for the table's sake.
+type Table = Explainer<TimerTable>;
 
-impl Sink for Wakeups {
-    fn wakeup(&mut self, wakeup: &Named<'_>) {
-        self.0.push(wakeup.wakeup().clone());
-    }
-}
-
-fn table(trace: &str) -> TimerTable {
-    let mut table = TimerTable::default();
+fn table(trace: &str) -> Table {
+    let mut table = Explainer::new(Options::default(), TimerTable::default());
     feed(&mut table, trace);
     table
 }
 
-/// A stream to its end, with the wakeups that it explains.
-fn feed(table: &mut TimerTable, trace: &str) {
-    let batch = text::parse(trace);
-    let mut explainer = Explainer::new(Options::default(), Wakeups(Vec::new()));
-    table.batch(&batch);
-    explainer.batch(&batch);
-    for wakeup in explainer.finish().1.0 {
-        table.wakeup(&wakeup);
-    }
+fn feed(table: &mut Table, trace: &str) {
+    table.batch(&text::parse(trace));
+}
+
+/// The source begins anew.
+fn begun_anew(table: Table) -> Table {
+    let mut table = table.finish().1;
+    table.begin_anew();
+    Explainer::new(Options::default(), table)
+}
+
+fn rows(table: &mut Table) -> Vec<TimerRow> {
+    table.sink_mut().rows()
+}
+
+fn lines(table: &mut Table) -> Vec<String> {
+    rows(table).iter().map(line).collect()
 }
 
 /// `NAME WHAT: N armed, N moved, …`, what is 0 left out.
@@ -67,7 +70,7 @@ fn counted(counts: &Counts) -> String {
 }
 
 fn told(trace: &str) -> String {
-    let rows = table(trace).rows();
+    let rows = rows(&mut table(trace));
     rows.iter().map(line).collect::<Vec<_>>().join("; ")
 }
 
@@ -177,6 +180,16 @@ streams! {
           11 0 7 arm 9 soft 4000 slack 0
     " => "kernel tick_nohz_handler: 1 armed 1 moved";
 
+    what_the_kernel_hands_on_is_no_arming: "
+        timer 1 tcp_write_timer list
+        timer 2 hrtimer_wakeup owner 7
+          10 0 7 arm 1 soft 9000 slack 0 softirq
+          11 0 7 arm 2 soft 9000 slack 50 call poll
+          20 1 9 arm 2 soft 9000 slack 50                  # CPU 0 goes offline
+          21 1 9 cancel 1
+          22 1 9 arm 1 soft 9000 slack 0 softirq
+    " => "sleeper tcp_write_timer: 1 armed; sleeper poll: 1 armed";
+
     a_timer_is_whose_who_armed_it_last: "
         timer 1 timerfd_tmrproc
           10 0 7 arm 1 soft 100 slack 0
@@ -235,9 +248,9 @@ streams! {
           10 0 7 arm 1 soft 1000 slack 0 softirq
           20 0 9 softirq+ 1
           21 0 9 switch R 8 120
-          22 0 8 arm 1 soft 1000 slack 0 softirq           # task context: 8 arms it
+          22 0 8 arm 1 soft 1010 slack 0 softirq           # task context: 8 arms it
           23 0 8 switch R 9 120
-          24 0 9 arm 1 soft 1000 slack 0 softirq           # the softirq: it stays with 8
+          24 0 9 arm 1 soft 1020 slack 0 softirq           # the softirq: it stays with 8
     " => "sleeper tcp_write_timer: 1 armed 1 moved; neighbour tcp_write_timer: 2 armed 1 moved";
 }
 
@@ -266,13 +279,8 @@ fn lateness_is_inflicted_by_the_timers_of_others() {
         1020 0 20 irq- local_timer
         1025 0 20 switch R 7 19
     ";
-    let batch = text::parse(trace);
-    let mut explainer = Explainer::new(Options::default(), Wakeups(Vec::new()));
-    explainer.batch(&batch);
-    let wakeups = explainer.finish().1.0;
-    assert_eq!(wakeups.len(), 1);
-    assert_eq!(wakeups[0].lateness_ns, 25);
-    let table = table(trace);
+    let (found, table) = table(trace).finish();
+    assert_eq!((found.latencies.count(), found.latencies.max_ns()), (1, 25));
     let inflicted: Vec<_> = table
         .rows()
         .iter()
@@ -303,7 +311,7 @@ fn shares_are_of_what_has_ended_and_of_what_was_followed() {
 
 #[test]
 fn a_process_is_the_sum_of_its_threads() {
-    let table = table(
+    let mut table = table(
         "
         task 7 leader
         task 8 worker 7
@@ -316,7 +324,7 @@ fn a_process_is_the_sum_of_its_threads() {
         12 0 7 arm 3 soft 1000 slack 0
     ",
     );
-    let rows = table.rows();
+    let rows = rows(&mut table);
     assert_eq!(rows[0].thread.unwrap().process_name, Comm::new("leader"));
     let processes = by_process(&rows);
     let told: Vec<_> = processes
@@ -325,6 +333,7 @@ fn a_process_is_the_sum_of_its_threads() {
         .collect();
     assert_eq!(told, [("leader".to_owned(), 2, 2), ("other".to_owned(), 1, 1)]);
     assert_eq!(processes[0].counts.slacks.range_ns(), Some((0, 50)));
+    let table = table.sink_mut();
     assert_eq!((table.span_ns(), table.events()), (12, 10));
 }
 
@@ -341,13 +350,12 @@ fn a_thread_with_the_id_of_one_that_ended_is_another() {
         20 0 7 arm 1 soft 2000 slack 50 call poll
     ",
     );
-    let lines = |table: &TimerTable| table.rows().iter().map(line).collect::<Vec<_>>();
-    assert_eq!(lines(&table), ["first poll: 2 armed", "second poll: 1 armed"]);
-    table.forget_ended();
-    assert_eq!(lines(&table), ["second poll: 1 armed", "others: 2 armed"]);
+    assert_eq!(lines(&mut table), ["first poll: 2 armed", "second poll: 1 armed"]);
+    table.sink_mut().forget_ended();
+    assert_eq!(lines(&mut table), ["second poll: 1 armed", "others: 2 armed"]);
     // What is forgotten makes room, and never comes back under the same id.
     feed(&mut table, "30 0 7 gone");
-    table.forget_ended();
+    table.sink_mut().forget_ended();
     feed(
         &mut table,
         "
@@ -356,7 +364,7 @@ fn a_thread_with_the_id_of_one_that_ended_is_another() {
         40 0 7 arm 2 soft 3000 slack 50 call poll
     ",
     );
-    assert_eq!(lines(&table), ["third poll: 1 armed", "others: 3 armed"]);
+    assert_eq!(lines(&mut table), ["third poll: 1 armed", "others: 3 armed"]);
 }
 
 #[test]
@@ -369,7 +377,7 @@ fn a_timer_of_a_row_that_was_forgotten_counts_with_all_others() {
         11 0 7 gone
     ",
     );
-    table.forget_ended();
+    table.sink_mut().forget_ended();
     feed(
         &mut table,
         "
@@ -380,8 +388,7 @@ fn a_timer_of_a_row_that_was_forgotten_counts_with_all_others() {
         1004 0 0 softirq- 1
     ",
     );
-    let rows = table.rows();
-    assert_eq!(rows.iter().map(line).collect::<Vec<_>>(), ["others: 2 armed 1 expired"]);
+    assert_eq!(lines(&mut table), ["others: 2 armed 1 expired"]);
 }
 
 #[test]
@@ -392,14 +399,14 @@ fn begun_anew_the_counts_go_on_with_other_ids() {
         10 0 7 arm 1 soft 1000 slack 50 call poll
     ";
     let mut table = table(trace);
-    table.begin_anew();
+    table = begun_anew(table);
     let anew = trace.replace("timer 1", "timer 5").replace("arm 1", "arm 5");
     feed(&mut table, &anew);
-    assert_eq!(table.rows().iter().map(line).collect::<Vec<_>>(), ["sleeper poll: 2 armed"]);
-    table.begin_anew();
+    assert_eq!(lines(&mut table), ["sleeper poll: 2 armed"]);
+    table = begun_anew(table);
     feed(&mut table, "task 20 another");
-    table.forget_ended();
-    assert_eq!(table.rows().iter().map(line).collect::<Vec<_>>(), ["others: 2 armed"]);
+    table.sink_mut().forget_ended();
+    assert_eq!(lines(&mut table), ["others: 2 armed"]);
 }
 
 #[test]
@@ -410,7 +417,7 @@ fn more_threads_than_rows_are_in_the_row_of_all_others() {
         let _ = writeln!(trace, "timer {id} hrtimer_wakeup owner {id}");
         let _ = writeln!(trace, "{id} 0 {id} arm {id} soft 900000 slack 0 call poll");
     }
-    let rows = table(&trace).rows();
+    let rows = rows(&mut table(&trace));
     assert_eq!(rows.len(), ROWS_MAX);
     let others = rows.last().unwrap();
     assert_eq!((others.thread, others.counts.armed), (None, 3));
@@ -423,7 +430,7 @@ fn more_functions_than_are_told_apart_are_in_the_row_of_all_others() {
         let _ = writeln!(trace, "timer {id} function_{id}");
         let _ = writeln!(trace, "{id} 0 7 arm {id} soft 900000 slack 0");
     }
-    let rows = table(&trace).rows();
+    let rows = rows(&mut table(&trace));
     assert_eq!(rows.len(), FUNCTIONS_MAX);
     assert_eq!(rows.last().unwrap().counts.armed, 2);
 }
@@ -443,5 +450,5 @@ fn the_latest_name_counts() {
         ..tardy_model::Batch::default()
     };
     table.batch(&batch);
-    assert_eq!(line(&table.rows()[0]), "child poll: 1 armed");
+    assert_eq!(line(&rows(&mut table)[0]), "child poll: 1 armed");
 }

@@ -29,3 +29,34 @@ impl Prios {
         self.0.get(task.0 as usize).copied().filter(|prio| prio.is_known())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_priority_that_was_told_counts() {
+        let mut prios = Prios::default();
+        assert_eq!(prios.of(TaskId(7)), None);
+        for prio in [Prio(120), Prio(19), Prio(-1)] {
+            prios.set(TaskId(7), prio);
+            assert_eq!(prios.of(TaskId(7)), Some(prio));
+        }
+        assert_eq!(prios.of(TaskId(6)), None, "nothing was told of it");
+    }
+
+    #[test]
+    fn one_that_is_not_known_any_more_is_none() {
+        let mut prios = Prios::default();
+        prios.set(TaskId(7), Prio(19));
+        prios.set(TaskId(7), Prio::UNKNOWN);
+        assert_eq!(prios.of(TaskId(7)), None);
+    }
+
+    #[test]
+    fn an_id_that_no_task_can_have_takes_no_memory() {
+        let mut prios = Prios::default();
+        prios.set(TaskId(u32::MAX), Prio(19));
+        assert_eq!((prios.of(TaskId(u32::MAX)), prios.0.len()), (None, 0));
+    }
+}

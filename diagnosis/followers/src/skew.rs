@@ -25,3 +25,17 @@ impl Skew {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_difference_counts_with_its_cpus() {
+        let mut skew = Skew::default();
+        for (waker, ns) in [(1, 300), (2, 500), (3, 400)] {
+            skew.saw(CpuId(waker), CpuId(0), ns);
+        }
+        assert_eq!(skew, Skew { ns: 500, cpus: (CpuId(2), CpuId(0)), times: 3 });
+    }
+}

@@ -16,6 +16,7 @@
 //!
 //! A sleep's timer is never moved: the thread's next sleep finds the same place on its stack.
 
+use rustc_hash::FxHashMap;
 use tardy_model::event::{Call, ExpireBegin, TimerArm, TimerMode};
 use tardy_model::{CpuId, Event, Tables, TaskId, TimerDef, TimerId};
 
@@ -25,6 +26,9 @@ pub const MOVE_NS_MAX: u64 = 10_000;
 
 /// The functions of the tick (`kernel/time/tick-sched.c`; the first since Linux 6.10).
 pub const TICKS: &[&str] = &["tick_nohz_handler", "tick_sched_timer"];
+
+/// Threads that have ended of which that is kept; of more, timers may be taken for another's of the same id.
+const ENDED_MAX: usize = 1 << 20;
 
 /// What the kernel's function alone tells of what a timer is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,6 +110,8 @@ pub struct Life {
     pub by: TaskId,
     /// Where it was armed.
     pub cpu: CpuId,
+    /// Of the threads that have had the id of `by`, which.
+    generation: u16,
     purpose: Option<Purpose>,
     state: State,
     /// The loss of events since which this holds.
@@ -138,10 +144,32 @@ pub enum Ended {
     MovedNotCancelled,
     /// The kernel handed it on to another CPU; it is the same arming.
     HandedOn,
+    /// As before, and what looked like a cancel was the first half of that.
+    HandedOnNotCancelled,
     /// It expired.
     Expired,
     /// It expired, and what looked like a cancel belongs to that.
     ExpiredNotCancelled,
+}
+
+impl Ended {
+    /// Whether it was moved: armed for another time before it had fired.
+    pub const fn is_move(self) -> bool {
+        matches!(self, Self::Moved | Self::MovedNotCancelled)
+    }
+
+    /// Whether the kernel only handed it on.
+    pub const fn is_handed_on(self) -> bool {
+        matches!(self, Self::HandedOn | Self::HandedOnNotCancelled)
+    }
+
+    /// Whether what looked like a cancel before was none.
+    pub const fn was_not_cancelled(self) -> bool {
+        matches!(
+            self,
+            Self::MovedNotCancelled | Self::HandedOnNotCancelled | Self::ExpiredNotCancelled
+        )
+    }
 }
 
 impl Life {
@@ -162,10 +190,9 @@ impl Life {
         }
     }
 
-    /// A sleep is never moved: what is armed there now is another.
-    fn arm(&mut self, time_ns: u64, place: Place, by: TaskId, is_sleep: bool) -> Ended {
+    /// It is armed: what of the arming before goes on in this one, whoever's it is.
+    fn arm(&mut self, time_ns: u64, place: Place, by: TaskId) -> Ended {
         match std::mem::replace(&mut self.state, State::Armed) {
-            _ if is_sleep => Ended::Nothing,
             State::Armed => Ended::Moved,
             State::Cancelled { time_ns: then_ns, place: there, by: canceller }
                 if place.is_next_after(there)
@@ -183,6 +210,8 @@ impl Life {
 #[derive(Debug, Default)]
 pub struct Timers {
     lives: Vec<Life>,
+    /// How many threads of an id have ended, by id; the same again after 65,536.
+    ended: FxHashMap<TaskId, u16>,
     losses: u32,
 }
 
@@ -220,8 +249,23 @@ impl Timers {
     /// Whose timer it is: the thread that sleeps on it, or the one that armed it.
     pub fn owner(&self, timer: TimerId, tables: &Tables) -> TaskId {
         match tables.timer(timer).owner {
-            TaskId::IDLE => self.get(timer).map_or(TaskId::IDLE, |life| life.by),
+            TaskId::IDLE => {
+                let alive = |life: &&Life| life.generation == self.generation(life.by);
+                self.get(timer).filter(alive).map_or(TaskId::IDLE, |life| life.by)
+            }
             owner => owner,
+        }
+    }
+
+    fn generation(&self, task: TaskId) -> u16 {
+        self.ended.get(&task).copied().unwrap_or(0)
+    }
+
+    /// A thread has ended: its id may come again as another's, and its timers are not that one's.
+    pub(crate) fn gone(&mut self, task: TaskId) {
+        if self.ended.len() < ENDED_MAX || self.ended.contains_key(&task) {
+            let ended = self.ended.entry(task).or_default();
+            *ended = ended.wrapping_add(1);
         }
     }
 
@@ -239,22 +283,37 @@ impl Timers {
         tables: &Tables,
     ) -> Ended {
         let losses = self.losses;
+        let (current, by_generation) = (self.generation(event.task), self.generation(by));
         let Some(life) = self.life(arm.timer) else { return Ended::Nothing };
         life.forget_before(losses);
         let purpose = life.purpose(arm.timer, tables);
-        let waited = !matches!(life.state, State::Unseen | State::Expired);
-        let for_the_same = waited && life.soft_ns == arm.soft_ns && life.slack_ns == arm.slack_ns;
+        let ended = life.arm(event.time_ns, place, event.task);
+        let for_the_same = life.soft_ns == arm.soft_ns && life.slack_ns == arm.slack_ns;
         if for_the_same && by != TaskId::IDLE && by != life.by && life.by != TaskId::IDLE {
-            (life.state, life.cpu) = (State::Armed, event.cpu);
-            return Ended::HandedOn;
+            let handed_on = match ended {
+                Ended::Moved => Some(Ended::HandedOn),
+                Ended::MovedNotCancelled => Some(Ended::HandedOnNotCancelled),
+                _ => None,
+            };
+            if let Some(handed_on) = handed_on {
+                life.cpu = event.cpu;
+                return handed_on;
+            }
         }
-        let ended = life.arm(event.time_ns, place, event.task, purpose.is_sleep());
+        // A sleep is never moved: what is armed there now is another.
+        let ended = if purpose.is_sleep() { Ended::Nothing } else { ended };
         life.armed_ns = event.time_ns;
         (life.soft_ns, life.slack_ns, life.mode) = (arm.soft_ns, arm.slack_ns, arm.mode);
         life.cpu = event.cpu;
         match purpose {
             Purpose::Tick => (life.by, life.call) = (TaskId::IDLE, Call::Unknown),
-            _ if by != TaskId::IDLE => (life.by, life.call) = (by, arm.call),
+            // The budget is of who runs, in whatever context it turns out to be used up.
+            Purpose::DeadlineBudget => {
+                (life.by, life.generation) = (event.task, current);
+            }
+            _ if by != TaskId::IDLE => {
+                (life.by, life.call, life.generation) = (by, arm.call, by_generation);
+            }
             _ => {}
         }
         ended

@@ -4,8 +4,8 @@ use crate::session::Consumer;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tardy_explain::timers::{Counts, TimerKind, TimerRow, TimerTable};
-use tardy_explain::{Explainer, Named, Options, Sink, Watch};
-use tardy_model::{Batch, Culprit, TaskId, Wakeup};
+use tardy_explain::{Explainer, Options, Watch};
+use tardy_model::{Batch, TaskId};
 use tardy_report::TimerUse;
 
 /// Timers that a source defines, and culprits that the explanation names, before both begin anew: some
@@ -22,58 +22,38 @@ const EVENTS_MAX: u64 = 1 << 30;
 pub(super) struct Watcher(Arc<Mutex<Watched>>);
 
 struct Watched {
-    table: TimerTable,
-    explainer: Explainer<Blamed>,
+    explainer: Explainer<TimerTable>,
     /// What the source has defined and told since it began.
     timers: usize,
     events: u64,
 }
 
-/// Wakeups in which a timer is to blame, until they are taken.
-#[derive(Default)]
-struct Blamed(Vec<Wakeup>);
-
-impl Sink for Blamed {
-    fn wakeup(&mut self, named: &Named<'_>) {
-        let wakeup = named.wakeup();
-        let is_timer = |culprit| matches!(culprit, Culprit::Timer(..));
-        if wakeup.segments.iter().any(|segment| is_timer(segment.culprit)) {
-            self.0.push(wakeup.clone());
-        }
-    }
-}
-
 /// Every thread's wakeups; none of them is kept.
-fn explainer() -> Explainer<Blamed> {
+fn explainer(table: TimerTable) -> Explainer<TimerTable> {
     let watch = Watch { all: true, ..Watch::default() };
-    Explainer::new(Options { watch, worst: 0 }, Blamed::default())
+    Explainer::new(Options { watch, worst: 0 }, table)
 }
 
 impl Watched {
     fn take(&mut self, batch: &Batch) {
         self.timers += batch.timers.len();
         self.events += batch.events.len() as u64;
-        self.table.batch(batch);
         self.explainer.batch(batch);
-        for wakeup in self.explainer.sink_mut().0.drain(..) {
-            self.table.wakeup(&wakeup);
-        }
     }
 
     fn begin_anew(&mut self) {
-        let (_, blamed) = std::mem::replace(&mut self.explainer, explainer()).finish();
-        for wakeup in &blamed.0 {
-            self.table.wakeup(wakeup);
-        }
-        self.table.begin_anew();
+        let explained = std::mem::replace(&mut self.explainer, explainer(TimerTable::default()));
+        let (_, mut table) = explained.finish();
+        table.begin_anew();
+        self.explainer = explainer(table);
         (self.timers, self.events) = (0, 0);
     }
 }
 
 impl Watcher {
     pub(super) fn new() -> Self {
-        let table = TimerTable::default();
-        Self(Arc::new(Mutex::new(Watched { table, explainer: explainer(), timers: 0, events: 0 })))
+        let explainer = explainer(TimerTable::default());
+        Self(Arc::new(Mutex::new(Watched { explainer, timers: 0, events: 0 })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Watched> {
@@ -132,7 +112,7 @@ impl Looks {
     /// from then on in the row of all others.
     pub(super) fn look(&mut self, watcher: &Watcher) -> Look {
         let mut now = watcher.lock();
-        let table = &mut now.table;
+        let table = now.explainer.sink_mut();
         let rows = table.rows();
         let (span_ns, events, lost) = (table.span_ns(), table.events(), table.lost());
         table.forget_ended();

@@ -1,7 +1,7 @@
 //! Others ran that are the victim's equals.
 
 use super::{Rule, Weight};
-use crate::piece::{Phase, Piece};
+use crate::piece::{Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
@@ -22,10 +22,8 @@ impl Rule for CpuContention {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (task, prio) = piece.activity.thread()?;
-        let own = piece.case.prio;
-        let equal = prio.is_known() && own.is_known() && prio.may_run_before(own);
-        (equal && task != piece.case.task).then(|| piece.activity.culprit())
+        let (_, standing) = piece.other()?;
+        (standing == Standing::Equal).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {

@@ -28,8 +28,11 @@ impl Rule for IdleExit {
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let here = match piece.phase {
             // A CPU that polls is awake: its interrupt is late for another reason.
-            Phase::Pending => matches!(piece.activity, Activity::Idle(_)) && !piece.is_past_exit,
-            _ => piece.activity.is_idle(),
+            Phase::Pending => {
+                let sleeps = matches!(piece.activity, Activity::Idle(_) | Activity::Awake(_));
+                sleeps && !piece.is_past_exit
+            }
+            _ => piece.activity.is_idle() && !piece.is_past_exit,
         };
         here.then(|| piece.activity.culprit())
     }

@@ -28,7 +28,7 @@ impl Rule for IrqDelay {
         match piece.activity {
             Activity::Unknown => None,
             // It should have been awake: whoever was late, the idle state was not.
-            Activity::Idle(_) => Some(Culprit::Nobody),
+            Activity::Idle(_) | Activity::Awake(_) => Some(Culprit::Nobody),
             // No task keeps off what is on.
             Activity::Task(..) | Activity::ThreadedSoftirq(..) if piece.irqs_on => {
                 Some(Culprit::Nobody)

@@ -18,11 +18,14 @@ impl Rule for WrongCpu {
     }
 
     fn phases(&self) -> &'static [Phase] {
-        &[Phase::Placing]
+        &[Phase::Placing, Phase::Runnable]
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        (!piece.activity.is_idle()).then_some(Culprit::Cpu(piece.cpu))
+        let placing = piece.phase == Phase::Placing && !piece.activity.is_idle();
+        // It should have been awake by then: it had not been told.
+        let told_late = piece.is_past_exit && piece.waker_cpu != piece.cpu;
+        (placing || told_late).then_some(Culprit::Cpu(piece.cpu))
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {

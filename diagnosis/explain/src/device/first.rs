@@ -1,6 +1,6 @@
 //! What one CPU's device is set for, and what it should be set for.
 
-use super::Held;
+use super::follower::Held;
 use std::collections::BTreeSet;
 use tardy_model::{TaskId, TimerId};
 
@@ -12,8 +12,6 @@ pub(super) struct Timer {
     pub(super) hard_ns: u64,
     /// It expires in softirq context.
     pub(super) soft: bool,
-    /// The thread that armed it.
-    pub(super) by: TaskId,
 }
 
 /// Later than all: the device is stopped.
@@ -28,29 +26,23 @@ pub(super) struct Cpu {
     /// What the device is set for, and for which timer (`expires_next` and `next_timer` in the kernel);
     /// `None` until it is known.
     set: Option<(u64, TimerId)>,
-    interrupt: Option<Interrupt>,
+    expiring: Option<Expiring>,
     /// Timers of the softirq are due: until it has run they are not looked at (`softirq_activated`).
     pub(super) softirq_due: bool,
-    pub(super) in_softirq: bool,
     pub(super) held: Option<Held>,
 }
 
-/// The interrupt that runs.
-#[derive(Clone, Copy, Debug, Default)]
-struct Interrupt {
-    begin_ns: u64,
-    is_timers: bool,
-    /// The first timer that expired in it, and who had armed that.
+/// The interrupt of timers that runs.
+#[derive(Clone, Copy, Debug)]
+struct Expiring {
+    entry_ns: u64,
+    /// The first timer that expired in it, and whose that was.
     expired: Option<(TimerId, TaskId)>,
 }
 
 impl Cpu {
     pub(super) fn is_known(&self) -> bool {
         self.set.is_some()
-    }
-
-    pub(super) fn in_task_context(&self) -> bool {
-        self.interrupt.is_none() && !self.in_softirq
     }
 
     pub(super) fn waits_for(&self, timer: TimerId) -> bool {
@@ -86,40 +78,41 @@ impl Cpu {
 
     /// A timer was armed (`hrtimer_reprogram`). Says whether the device was set for it.
     pub(super) fn armed(&mut self, id: TimerId, timer: &Timer) -> bool {
-        let in_timer_interrupt = self.interrupt.is_some_and(|interrupt| interrupt.is_timers);
         let earlier = self.set.is_some_and(|(set_ns, _)| timer.hard_ns < set_ns);
-        let programs = earlier && !in_timer_interrupt && !(timer.soft && self.softirq_due);
+        let programs = earlier && self.expiring.is_none() && !(timer.soft && self.softirq_due);
         if programs {
             self.set = Some((timer.hard_ns, id));
         }
         programs
     }
 
-    pub(super) fn begin_interrupt(&mut self, begin_ns: u64, is_timers: bool) {
-        self.interrupt = Some(Interrupt { begin_ns, is_timers, expired: None });
+    pub(super) fn begin_interrupt(&mut self, entry_ns: u64) {
+        self.expiring = Some(Expiring { entry_ns, expired: None });
+    }
+
+    /// When the interrupt of timers was entered, while it runs.
+    pub(super) fn expiring_since_ns(&self) -> Option<u64> {
+        self.expiring.map(|expiring| expiring.entry_ns)
     }
 
     /// A timer that the interrupt which now ends must have expired, but of which that was not told: it
     /// is not armed any more, and would else stay the first for ever.
     pub(super) fn overdue(&self) -> Option<TimerId> {
-        let interrupt = self.interrupt.filter(|interrupt| interrupt.is_timers)?;
         let &(hard_ns, timer) = self.hard.first()?;
-        (hard_ns <= interrupt.begin_ns).then_some(timer)
+        (hard_ns <= self.expiring?.entry_ns).then_some(timer)
     }
 
-    /// A timer expires; the interrupt in which it does is that of timers, whatever its name.
-    pub(super) fn expired(&mut self, id: TimerId, by: TaskId) {
-        if let Some(interrupt) = &mut self.interrupt {
-            interrupt.is_timers = true;
-            interrupt.expired.get_or_insert((id, by));
-        }
+    /// A timer expires in the interrupt that was entered at a time: it is that of timers, whatever its name.
+    pub(super) fn expired(&mut self, entry_ns: u64, id: TimerId, owner: TaskId) {
+        let expiring = self.expiring.get_or_insert(Expiring { entry_ns, expired: None });
+        expiring.expired.get_or_insert((id, owner));
     }
 
-    /// Yields, where the device was set at its end, for whom it had come.
-    pub(super) fn end_interrupt(&mut self) -> Option<(TimerId, TaskId)> {
-        let interrupt = self.interrupt.take().filter(|interrupt| interrupt.is_timers)?;
+    /// The interrupt of timers ends. Yields for whom it had come.
+    pub(super) fn end_interrupt(&mut self) -> (TimerId, TaskId) {
+        let expired = self.expiring.take().and_then(|expiring| expiring.expired);
         self.set = Some(self.first());
-        Some(interrupt.expired.unwrap_or((TimerId::UNKNOWN, TaskId::IDLE)))
+        expired.unwrap_or((TimerId::UNKNOWN, TaskId::IDLE))
     }
 
     /// Yields the timer that the device was set for at its end.

@@ -1,9 +1,11 @@
 //! A high-resolution timer that is moved thousands of times a second.
 
 use super::{Evidence, Found, Pattern, Scene, Watcher, percent};
-use crate::device::{Devices, Programming, TICKS, Why};
+use crate::device::{DeviceFollower, Programming, Why};
+use crate::seen::Seen;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tardy_model::{CpuId, Culprit, Event, Kind, Tables, TaskId, TimerClass, TimerId};
+use tardy_followers::TICKS;
+use tardy_model::{CpuId, Culprit, Kind, Tables, TaskId, TimerClass, TimerId};
 
 /// A timeout that is put off all the time and hardly ever fires, each time by the high-resolution
 /// timers, which program the clock-event device whenever the first of them changes.
@@ -65,14 +67,14 @@ const WINDOW_NS: u64 = 100_000_000;
 /// Timers of a storm that are told apart; of more, nothing is said.
 const STORMS_MAX: usize = 256;
 
-/// Counts how often each timer is armed without having fired. Only once one is a storm, what the
+/// Counts how often each timer is moved. Only once one is a storm, what the
 /// devices do is followed as well, because that costs ten times as much.
 #[derive(Debug, Default)]
 struct Moves {
     /// By timer.
     timers: Vec<Moved>,
     storms: FxHashMap<TimerId, Storm>,
-    devices: Option<Box<Devices>>,
+    devices: Option<Box<DeviceFollower>>,
     /// Where it is known what the device is set for: a timer interrupt has ended there.
     known: FxHashSet<CpuId>,
 }
@@ -81,7 +83,6 @@ struct Moves {
 struct Moved {
     since_ns: u64,
     moves: u32,
-    armed: bool,
     is_storm: bool,
 }
 
@@ -102,14 +103,14 @@ struct Storm {
 
 impl Watcher for Moves {
     #[inline]
-    fn event(&mut self, event: &Event, tables: &Tables) {
-        match event.kind() {
-            Kind::TimerArm(arm) => self.armed(event, arm.timer, tables),
+    fn event(&mut self, seen: &Seen<'_>) {
+        match *seen.kind {
+            Kind::TimerArm(arm) if seen.followed.ended.is_move() => self.moved(arm.timer, seen),
             Kind::ExpireBegin(begin) => self.expired(begin.timer),
             _ => {}
         }
         if self.devices.is_some() {
-            self.follow(event, tables);
+            self.follow(seen);
         }
     }
 
@@ -140,7 +141,8 @@ impl Watcher for Moves {
 }
 
 impl Moves {
-    fn armed(&mut self, event: &Event, timer: TimerId, tables: &Tables) {
+    fn moved(&mut self, timer: TimerId, seen: &Seen<'_>) {
+        let Seen { event, tables, .. } = *seen;
         let at = timer.0 as usize;
         if timer == TimerId::UNKNOWN || timer.0 >= Tables::ENTRIES_MAX {
             return;
@@ -149,9 +151,6 @@ impl Moves {
             self.timers.resize(at + 1, Moved::default());
         }
         let moved = &mut self.timers[at];
-        if !std::mem::replace(&mut moved.armed, true) {
-            return;
-        }
         if moved.is_storm {
             if let Some(storm) = self.storms.get_mut(&timer) {
                 storm.this_one = false;
@@ -165,7 +164,7 @@ impl Moves {
             return;
         }
         if event.time_ns.saturating_sub(moved.since_ns) > WINDOW_NS {
-            *moved = Moved { since_ns: event.time_ns, armed: true, ..Moved::default() };
+            *moved = Moved { since_ns: event.time_ns, ..Moved::default() };
         }
         moved.moves += 1;
         if moved.moves < MOVES_MIN || self.storms.len() >= STORMS_MAX {
@@ -184,25 +183,23 @@ impl Moves {
                 programmed: 0,
                 programmings: 0,
                 this_one: false,
-                by: event.task,
+                by: seen.followed.owner,
             };
             self.storms.insert(timer, storm);
         }
     }
 
     fn expired(&mut self, timer: TimerId) {
-        let Some(moved) = self.timers.get_mut(timer.0 as usize) else { return };
-        moved.armed = false;
-        if moved.is_storm
+        if !self.storms.is_empty()
             && let Some(storm) = self.storms.get_mut(&timer)
         {
             storm.expiries += 1;
         }
     }
 
-    fn follow(&mut self, event: &Event, tables: &Tables) {
+    fn follow(&mut self, seen: &Seen<'_>) {
         let Self { devices: Some(devices), storms, known, .. } = self else { return };
-        devices.event(event, tables, &mut |programming: &Programming| {
+        devices.event(seen, &mut |programming: &Programming| {
             if programming.why == Why::Interrupt {
                 known.insert(programming.cpu);
             } else if let Some(storm) = storms.get_mut(&programming.timer.id) {

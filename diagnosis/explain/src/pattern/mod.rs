@@ -8,10 +8,11 @@
 
 use crate::cause::{UNEXPLAINED_AT, causes};
 use crate::label::{Label, LabelId, Labels};
+use crate::seen::Seen;
 use rustc_hash::FxHashMap;
 use tardy_followers::Prios;
 use tardy_model::event::{Comm, TaskInfo};
-use tardy_model::{Culprit, Event, Prio, Segment, Tables, TaskId, Wakeup};
+use tardy_model::{Culprit, Prio, Segment, Tables, TaskId, Wakeup};
 
 /// A story that is known.
 pub trait Pattern: Sync {
@@ -61,7 +62,7 @@ const CULPRITS_MAX: usize = 1 << 16;
 /// Follows all events for a pattern.
 pub trait Watcher: std::fmt::Debug + Send {
     /// The next event.
-    fn event(&mut self, event: &Event, tables: &Tables);
+    fn event(&mut self, seen: &Seen<'_>);
 
     /// What it found, for [`Found::watched`]: figures whose meaning is the pattern's own, over the
     /// stream's `span_ns`. Empty for nothing.
@@ -312,9 +313,9 @@ impl Default for Recogniser {
 
 impl Recogniser {
     #[inline]
-    pub(crate) fn event(&mut self, event: &Event, tables: &Tables) {
+    pub(crate) fn event(&mut self, seen: &Seen<'_>) {
         for (_, watcher) in &mut self.watchers {
-            watcher.event(event, tables);
+            watcher.event(seen);
         }
     }
 
@@ -457,6 +458,7 @@ pub(crate) fn us(ns: u64) -> String {
 /// A priority as people set it.
 pub(crate) fn prio_words(prio: Prio) -> String {
     match prio.0 {
+        -2 => "the stop class".to_owned(),
         ..0 => "SCHED_DEADLINE".to_owned(),
         realtime @ 0..100 => format!("real-time priority {}", 99 - realtime),
         fair => format!("nice {}", fair - 120),

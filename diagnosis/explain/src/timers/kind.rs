@@ -1,5 +1,6 @@
 //! What timers are for: the system call that asked for one, or the kernel's function.
 
+use tardy_followers::Purpose;
 use tardy_model::event::Call;
 
 /// What a timer is for.
@@ -18,52 +19,18 @@ pub enum TimerKind {
     Function,
 }
 
-/// What the kernel's function alone tells of a timer's kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// A thread sleeps on a high-resolution timer on its stack (`kernel/time/hrtimer.c`).
-    Sleeper,
-    /// A thread sleeps on a timer of the wheel on its stack (`kernel/time/sleep_timeout.c`).
-    WheelSleeper,
-    /// Set by a call (`fs/timerfd.c`, `kernel/time/posix-timers.c`, `kernel/time/itimer.c`).
-    SetBy(Call),
-    /// The tick, which no thread asks for (`kernel/time/tick-sched.c`; the first since Linux 6.10).
-    Tick,
-    #[default]
-    Other,
-}
-
-impl Purpose {
-    pub(super) fn of(function: &str) -> Self {
-        match function {
-            "hrtimer_wakeup" => Self::Sleeper,
-            "process_timeout" => Self::WheelSleeper,
-            "timerfd_tmrproc" | "timerfd_alarmproc" => Self::SetBy(Call::Timerfd),
-            "posix_timer_fn" => Self::SetBy(Call::PosixTimer),
-            "it_real_fn" => Self::SetBy(Call::Itimer),
-            "tick_nohz_handler" | "tick_sched_timer" => Self::Tick,
-            _ => Self::Other,
-        }
-    }
-
-    /// Whether each sleep has a timer of its own, though it may be at the place of the last one.
-    pub(super) fn is_sleep(self) -> bool {
-        matches!(self, Self::Sleeper | Self::WheelSleeper)
-    }
-
-    /// With the call in which it was armed, and whether a kernel thread did.
-    pub(super) fn kind(self, call: Call, by_kernel_thread: bool) -> TimerKind {
-        match (self, call) {
-            (Self::Sleeper, Call::Unknown) if by_kernel_thread => TimerKind::KernelSleep,
-            (Self::Sleeper, Call::Unknown) => TimerKind::Sleep,
-            (Self::Sleeper, Call::Other) => TimerKind::OtherCall,
-            (Self::SetBy(call), _) | (Self::Sleeper, call) => TimerKind::Call(call),
-            (Self::WheelSleeper | Self::Tick | Self::Other, _) => TimerKind::Function,
-        }
-    }
-}
-
 impl TimerKind {
+    /// By what the kernel's function tells, the call in which it was armed, and whether a kernel thread did.
+    pub(super) fn of(purpose: Purpose, call: Call, by_kernel_thread: bool) -> Self {
+        match (purpose, call) {
+            (Purpose::Sleeper, Call::Unknown) if by_kernel_thread => Self::KernelSleep,
+            (Purpose::Sleeper, Call::Unknown) => Self::Sleep,
+            (Purpose::Sleeper, Call::Other) => Self::OtherCall,
+            (Purpose::SetBy(call), _) | (Purpose::Sleeper, call) => Self::Call(call),
+            _ => Self::Function,
+        }
+    }
+
     /// The call's name, where there is one.
     pub fn call(self) -> Option<&'static str> {
         match self {

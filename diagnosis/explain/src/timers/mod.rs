@@ -1,57 +1,43 @@
 //! Who arms timers, what becomes of them, and what they cost others.
 //!
-//! [`TimerTable`] takes the same batches as the [`Explainer`](crate::Explainer), and the wakeups that it
-//! explains. A row is one thread's timers of one [`TimerKind`] and one kernel function.
+//! [`TimerTable`] is a [`Sink`]: it takes the events that the [`Explainer`](crate::Explainer) has followed,
+//! and the wakeups that it explains. A row is one thread's timers of one [`TimerKind`] and one kernel
+//! function.
 //!
-//! **Whose** a timer is: of a sleep, the thread that sleeps; of any other, the thread that armed it last
-//! in its own context. Armed by an interrupt, or by its own callback, it stays whose it was. The tick is
-//! the kernel's, whoever runs when it is set again.
-//!
-//! **What becomes of an arming.** It ends once, in one of three ways, by the events of its timer:
-//!
-//! | the timer's next event is | the arming |
-//! |---|---|
-//! | an expiry | expired, whatever cancel came between: the kernel tells of one before the expiries of some |
-//! | an arming, with nothing between | was moved |
-//! | a cancel, and an arming as the next event of that CPU by the same task within [`MOVE_NS_MAX`] | was moved |
-//! | a cancel | was cancelled |
-//!
-//! A sleep's timer is never moved: the thread's next sleep finds the same place on its stack.
+//! **Whose** a timer is and **what becomes of an arming** are told by [`tardy_followers::Timers`]. What an
+//! interrupt arms stays in the row in which it was, and so does what the kernel hands on to another CPU,
+//! which is no arming of its own.
 //!
 //! **What it cost others** is their lateness in segments with [`Culprit::Timer`], where the timer's owner
 //! is another thread than the victim, and which did not wake it: callbacks that ran first. It is known of
 //! wakeups that are explained, so of watched threads; a wakeup is final a second after its end.
 //!
-//! **Which armings programmed the device** is told by [`Devices`].
+//! **Which armings programmed the device** is told by [`Devices`](crate::device::Devices).
 //!
 //! Time comes in as numbers. Memory is bounded by [`ROWS_MAX`], [`FUNCTIONS_MAX`], and the number of
 //! timers that a stream may define ([`Tables::ENTRIES_MAX`]), which a stream without an end exceeds: who
 //! follows one begins its source anew from time to time, and calls [`TimerTable::begin_anew`].
 
-mod context;
 mod counts;
 mod kind;
-mod life;
 mod people;
 mod row;
 mod slack;
 
 pub use counts::Counts;
 pub use kind::TimerKind;
-pub use life::MOVE_NS_MAX;
 pub use row::{TimerFindings, TimerProcess, TimerRow, TimerThread, by_process};
 pub use slack::Slacks;
+pub use tardy_followers::MOVE_NS_MAX;
 
-use crate::device::{Devices, Why};
-use context::{Contexts, Place};
-use kind::Purpose;
-use life::{Ended, Life};
+use crate::device::{DeviceFollower, Why};
+use crate::finished::{Named, Sink};
+use crate::seen::Seen;
 use people::{People, PersonId};
 use rustc_hash::FxHashMap;
+use tardy_followers::{Ended, Purpose};
 use tardy_model::event::{Call, Comm, TaskInfo, TimerArm};
-use tardy_model::{
-    Batch, Culprit, Event, Kind, NameId, Tables, TaskId, TimerClass, TimerDef, TimerId, Wakeup,
-};
+use tardy_model::{Culprit, Kind, NameId, Tables, TaskId, TimerClass, TimerDef, TimerId};
 
 /// Rows. One more goes into the row of all others.
 pub const ROWS_MAX: usize = 1 << 14;
@@ -85,15 +71,22 @@ struct Row {
     counts: Counts,
 }
 
-/// Follows all timers of a stream.
+/// Where a timer's events are counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Timer {
+    /// Its last arming's row; of one that was not seen to be armed, the row of the rest of its life.
+    row: Option<u32>,
+    purpose: Purpose,
+    function: u32,
+}
+
+/// Counts what becomes of all timers of a stream.
 #[derive(Debug)]
 pub struct TimerTable {
-    tables: Tables,
-    contexts: Contexts,
-    devices: Devices,
+    devices: DeviceFollower,
     people: People,
     /// By [`TimerId`].
-    lives: Vec<Life>,
+    timers: Vec<Timer>,
     /// The first is that of all others.
     rows: Vec<Row>,
     free: Vec<u32>,
@@ -102,7 +95,6 @@ pub struct TimerTable {
     by_function: FxHashMap<String, u32>,
     /// What a name is among `functions`.
     by_name: FxHashMap<NameId, u32>,
-    losses: u64,
     lost: u64,
     events: u64,
     unknown: u64,
@@ -113,18 +105,15 @@ pub struct TimerTable {
 impl Default for TimerTable {
     fn default() -> Self {
         Self {
-            tables: Tables::default(),
-            contexts: Contexts::default(),
-            devices: Devices::default(),
+            devices: DeviceFollower::default(),
             people: People::default(),
-            lives: Vec::new(),
+            timers: Vec::new(),
             rows: vec![Row::default()],
             free: Vec::new(),
             by_key: FxHashMap::default(),
             functions: vec![String::new()],
             by_function: FxHashMap::default(),
             by_name: FxHashMap::default(),
-            losses: 0,
             lost: 0,
             events: 0,
             unknown: 0,
@@ -134,47 +123,77 @@ impl Default for TimerTable {
     }
 }
 
-impl TimerTable {
-    /// Takes a batch: its definitions, then its events.
-    pub fn batch(&mut self, batch: &Batch) {
-        batch.define(&mut self.tables);
-        for timer in &batch.timers {
-            if let Some(life) = self.lives.get_mut(timer.id.0 as usize) {
-                *life = Life::default();
+impl Sink for TimerTable {
+    fn define(&mut self, timers: &[TimerDef]) {
+        for timer in timers {
+            if let Some(timer) = self.timers.get_mut(timer.id.0 as usize) {
+                *timer = Timer::default();
             }
-        }
-        for event in &batch.events {
-            self.event(event);
         }
     }
 
-    /// Takes a wakeup that was explained, of any thread.
-    pub fn wakeup(&mut self, wakeup: &Wakeup) {
+    fn event(&mut self, seen: &Seen<'_>) {
+        let (event, followed) = (seen.event, seen.followed);
+        self.events += 1;
+        self.first_ns.get_or_insert(event.time_ns);
+        self.last_ns = event.time_ns;
+        match *seen.kind {
+            Kind::TimerArm(arm) => self.arm(&arm, seen),
+            Kind::TimerCancel(cancel) => {
+                if let Some(row) = self.row_of(cancel.timer, seen.tables) {
+                    self.rows[row as usize].counts.cancelled += 1;
+                }
+            }
+            Kind::ExpireBegin(begin) => {
+                if let Some(row) = self.row_of(begin.timer, seen.tables) {
+                    self.ended(row, followed.ended);
+                }
+            }
+            Kind::TaskName(name) => self.people.rename(event.task, name.comm),
+            Kind::TaskInfo(info) => self.people.inform(event.task, info),
+            Kind::TaskExit(_) => self.people.exit(event.task),
+            Kind::Loss(loss) => self.lost += u64::from(loss.count.max(1)),
+            _ => {}
+        }
+        let (rows, timers) = (&mut self.rows, &self.timers);
+        self.devices.event(seen, &mut |programming| {
+            let timer = timers.get(programming.timer.id.0 as usize);
+            if let Some(row) = timer.and_then(|timer| timer.row) {
+                let counts = &mut rows[row as usize].counts;
+                counts.programmings += 1;
+                counts.programmed += u64::from(matches!(programming.why, Why::Armed | Why::Moved));
+            }
+        });
+    }
+
+    /// Of any thread.
+    fn wakeup(&mut self, named: &Named<'_>) {
+        let (wakeup, tables) = (named.wakeup(), named.tables());
         for segment in &wakeup.segments {
             let Culprit::Timer(timer, armed_by) = segment.culprit else { continue };
-            let def = self.tables.timer(timer);
+            let def = tables.timer(timer);
             let owner = if armed_by == TaskId::IDLE { def.owner } else { armed_by };
             // The timer that woke the victim is the victim's affair, whoever armed it.
             if owner == wakeup.task || timer == wakeup.timer {
                 continue;
             }
-            let row = self.life(timer, &def).and_then(|life| life.row);
+            let row = self.timer(timer, &def, tables).and_then(|timer| timer.row);
             let row = match row {
                 Some(row) => row,
-                None => self.row_of_unseen(timer, &def, owner),
+                None => self.row_of_unseen(timer, &def, owner, tables),
             };
             let inflicted_ns = &mut self.rows[row as usize].counts.inflicted_ns;
             *inflicted_ns = inflicted_ns.saturating_add(segment.ns);
         }
     }
+}
 
-    /// The source has begun anew, with ids of its own: from here on timers are new ones. What was counted
-    /// stays. The source must tell who is there.
+impl TimerTable {
+    /// The source has begun anew, with ids of its own, and so has who follows it: from here on timers are new
+    /// ones. What was counted stays. The source must tell who is there.
     pub fn begin_anew(&mut self) {
-        self.tables = Tables::default();
-        self.contexts = Contexts::default();
-        self.devices = Devices::default();
-        self.lives = Vec::new();
+        self.devices = DeviceFollower::default();
+        self.timers = Vec::new();
         self.by_name.clear();
         self.people.doubt();
     }
@@ -195,9 +214,9 @@ impl TimerTable {
             any = true;
         }
         if any {
-            for life in &mut self.lives {
-                if life.row.is_some_and(|row| forgotten[row as usize]) {
-                    life.row = Some(OTHERS);
+            for timer in &mut self.timers {
+                if timer.row.is_some_and(|row| forgotten[row as usize]) {
+                    timer.row = Some(OTHERS);
                 }
             }
         }
@@ -240,133 +259,97 @@ impl TimerTable {
         self.unknown
     }
 
-    fn event(&mut self, event: &Event) {
-        self.events += 1;
-        self.first_ns.get_or_insert(event.time_ns);
-        self.last_ns = event.time_ns;
-        let was_followed = self.devices.is_followed(event.cpu);
-        let (place, in_task) = self.contexts.event(event);
-        match event.kind() {
-            Kind::TimerArm(arm) => self.arm(event, &arm, place, in_task, was_followed),
-            Kind::TimerCancel(cancel) => {
-                if let Some(row) = self.row_of(cancel.timer) {
-                    let losses = self.losses;
-                    self.lives[cancel.timer.0 as usize].cancel(
-                        event.time_ns,
-                        place,
-                        event.task,
-                        losses,
-                    );
-                    self.rows[row as usize].counts.cancelled += 1;
-                }
-            }
-            Kind::ExpireBegin(begin) => {
-                if let Some(row) = self.row_of(begin.timer) {
-                    let ended = self.lives[begin.timer.0 as usize].expire(self.losses);
-                    self.ended(row, ended);
-                }
-            }
-            Kind::TaskName(name) => self.people.rename(event.task, name.comm),
-            Kind::TaskInfo(info) => self.people.inform(event.task, info),
-            Kind::TaskExit(_) => self.people.exit(event.task),
-            Kind::Loss(loss) => {
-                self.losses += 1;
-                self.lost += u64::from(loss.count.max(1));
-            }
-            _ => {}
+    fn arm(&mut self, arm: &TimerArm, seen: &Seen<'_>) {
+        let (task, followed, tables) = (seen.event.task, seen.followed, seen.tables);
+        let def = tables.timer(arm.timer);
+        let timer = self.timer(arm.timer, &def, tables).copied();
+        let before = timer.and_then(|timer| timer.row);
+        if let Some(row) = before
+            && followed.ended.is_handed_on()
+        {
+            return self.ended(row, followed.ended);
         }
-        let (rows, lives) = (&mut self.rows, &self.lives);
-        self.devices.event(event, &self.tables, &mut |programming| {
-            let life = lives.get(programming.timer.id.0 as usize);
-            if let Some(row) = life.and_then(|life| life.row) {
-                let counts = &mut rows[row as usize].counts;
-                counts.programmings += 1;
-                counts.programmed += u64::from(matches!(programming.why, Why::Armed | Why::Moved));
-            }
-        });
-    }
-
-    fn arm(&mut self, event: &Event, arm: &TimerArm, place: Place, in_task: bool, followed: bool) {
-        let def = self.tables.timer(arm.timer);
-        let life = self.life(arm.timer, &def).copied();
-        let is_tick = life.is_some_and(|life| life.purpose == Purpose::Tick);
-        let (owner, call) = match (def.owner, in_task) {
+        let is_tick = timer.is_some_and(|timer| timer.purpose == Purpose::Tick);
+        let (owner, call) = match (def.owner, followed.in_task) {
             _ if is_tick => (TaskId::IDLE, Call::Unknown),
-            (TaskId::IDLE, true) => (event.task, arm.call),
+            (TaskId::IDLE, true) => (task, arm.call),
             (TaskId::IDLE, false) => (TaskId::IDLE, Call::Unknown),
-            (owner, _) if owner == event.task => (owner, arm.call),
+            (owner, _) if owner == task => (owner, arm.call),
             (owner, _) => (owner, Call::Unknown),
         };
-        let before = life.and_then(|life| life.row);
         let row = if let (Some(row), TaskId::IDLE) = (before, owner) {
             row
         } else {
-            let unknown = (Purpose::Other, NO_FUNCTION);
-            let (purpose, function) = life.map_or(unknown, |life| (life.purpose, life.function));
+            let Timer { purpose, function, .. } = timer.unwrap_or_default();
             self.row(owner, purpose, call, function)
         };
-        if life.is_some() {
-            let losses = self.losses;
-            let life = &mut self.lives[arm.timer.0 as usize];
-            let ended = life.arm(event.time_ns, place, event.task, losses);
-            life.row = Some(row);
-            self.ended(before.unwrap_or(row), ended);
+        if timer.is_some() {
+            self.timers[arm.timer.0 as usize].row = Some(row);
+            self.ended(before.unwrap_or(row), followed.ended);
         }
+        let is_followed = timer.is_some()
+            && def.class == TimerClass::Hrtimer
+            && self.devices.is_followed(seen.event.cpu);
         let counts = &mut self.rows[row as usize].counts;
         counts.armed += 1;
-        counts.followed +=
-            u64::from(followed && life.is_some() && def.class == TimerClass::Hrtimer);
+        counts.followed += u64::from(is_followed);
         counts.slacks.add(arm.slack_ns);
     }
 
     fn ended(&mut self, row: u32, ended: Ended) {
         let counts = &mut self.rows[row as usize].counts;
-        if matches!(ended, Ended::MovedNotCancelled | Ended::ExpiredNotCancelled) {
+        if ended.was_not_cancelled() {
             counts.cancelled = counts.cancelled.saturating_sub(1);
         }
         match ended {
-            Ended::Nothing => {}
+            Ended::Nothing | Ended::HandedOn | Ended::HandedOnNotCancelled => {}
             Ended::Moved | Ended::MovedNotCancelled => counts.moved += 1,
             Ended::Expired | Ended::ExpiredNotCancelled => counts.expired += 1,
         }
     }
 
-    /// What is known of a timer; `None` of one that the stream does not define.
-    fn life(&mut self, timer: TimerId, def: &TimerDef) -> Option<&mut Life> {
-        if def.id != timer || timer == TimerId::UNKNOWN {
+    /// Where a timer counts; `None` of one that the stream does not define.
+    fn timer(&mut self, id: TimerId, def: &TimerDef, tables: &Tables) -> Option<&mut Timer> {
+        if def.id != id || id == TimerId::UNKNOWN {
             return None;
         }
-        let at = timer.0 as usize;
-        if at >= self.lives.len() {
-            self.lives.resize(at + 1, Life::default());
+        let at = id.0 as usize;
+        if at >= self.timers.len() {
+            self.timers.resize(at + 1, Timer::default());
         }
-        if self.lives[at].row.is_none() {
-            let function = self.function(def.function);
-            let purpose = Purpose::of(self.tables.name(def.function));
-            let life = &mut self.lives[at];
-            (life.function, life.purpose) = (function, purpose);
+        if self.timers[at].row.is_none() {
+            let text = tables.name(def.function);
+            let function = self.function(def.function, text);
+            let timer = &mut self.timers[at];
+            (timer.function, timer.purpose) = (function, Purpose::of(text));
         }
-        Some(&mut self.lives[at])
+        Some(&mut self.timers[at])
     }
 
     /// The row to which a timer's expiry or cancel belongs.
-    fn row_of(&mut self, timer: TimerId) -> Option<u32> {
-        let def = self.tables.timer(timer);
-        match self.life(timer, &def) {
+    fn row_of(&mut self, timer: TimerId, tables: &Tables) -> Option<u32> {
+        let def = tables.timer(timer);
+        match self.timer(timer, &def, tables) {
             None => {
                 self.unknown += 1;
                 None
             }
-            Some(Life { row: Some(row), .. }) => Some(*row),
-            Some(_) => Some(self.row_of_unseen(timer, &def, def.owner)),
+            Some(Timer { row: Some(row), .. }) => Some(*row),
+            Some(_) => Some(self.row_of_unseen(timer, &def, def.owner, tables)),
         }
     }
 
     /// The row of a timer that was not seen to be armed.
-    fn row_of_unseen(&mut self, timer: TimerId, def: &TimerDef, owner: TaskId) -> u32 {
-        let Some(life) = self.life(timer, def).copied() else { return OTHERS };
-        let row = self.row(owner, life.purpose, Call::Unknown, life.function);
-        self.lives[timer.0 as usize].row = Some(row);
+    fn row_of_unseen(
+        &mut self,
+        id: TimerId,
+        def: &TimerDef,
+        owner: TaskId,
+        tables: &Tables,
+    ) -> u32 {
+        let Some(timer) = self.timer(id, def, tables).copied() else { return OTHERS };
+        let row = self.row(owner, timer.purpose, Call::Unknown, timer.function);
+        self.timers[id.0 as usize].row = Some(row);
         row
     }
 
@@ -377,7 +360,7 @@ impl TimerTable {
         }
         let person = self.people.of(owner);
         let known = self.people.get(person).copied().unwrap_or_default();
-        let kind = purpose.kind(call, known.info.has(TaskInfo::KERNEL));
+        let kind = TimerKind::of(purpose, call, known.info.has(TaskInfo::KERNEL));
         let key = Key { person, kind, function };
         let at = match (self.by_key.get(&key), self.free.pop()) {
             (Some(at), free) => {
@@ -403,11 +386,10 @@ impl TimerTable {
     }
 
     /// What a name is among the functions.
-    fn function(&mut self, name: NameId) -> u32 {
+    fn function(&mut self, name: NameId, text: &str) -> u32 {
         if let Some(function) = self.by_name.get(&name) {
             return *function;
         }
-        let text = self.tables.name(name);
         let function = match self.by_function.get(text) {
             _ if text.is_empty() => return NO_FUNCTION,
             Some(function) => *function,

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::io::Write as _;
 use tardy_explain::timers::TimerTable;
-use tardy_explain::{Explainer, Explanation, Named, Options, Sink, Watch};
-use tardy_model::{Batch, Wakeup};
+use tardy_explain::{Explainer, Explanation, Named, Options, Seen, Sink, Watch};
+use tardy_model::{Batch, TimerDef, Wakeup};
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
@@ -31,15 +31,31 @@ pub(crate) struct Explained {
     pub(crate) arms: Vec<(String, u64)>,
 }
 
-impl Sink for Explained {
+/// With who armed timers.
+#[derive(Default)]
+struct Beside {
+    all: Explained,
+    table: TimerTable,
+}
+
+impl Sink for Beside {
+    fn define(&mut self, timers: &[TimerDef]) {
+        self.table.define(timers);
+    }
+
+    fn event(&mut self, seen: &Seen<'_>) {
+        self.table.event(seen);
+    }
+
     fn wakeup(&mut self, named: &Named<'_>) {
+        self.table.wakeup(named);
         let wakeup = named.wakeup().clone();
         assert!(wakeup.is_balanced(), "{wakeup:?}");
         let segments = named.segments().map(|(segment, culprit)| {
             (segment.cause.0.to_owned(), segment.ns, culprit.name.clone())
         });
         let segments = segments.collect();
-        self.wakeups.push(Shown { wakeup, segments });
+        self.all.wakeups.push(Shown { wakeup, segments });
     }
 }
 
@@ -69,16 +85,11 @@ impl Explained {
     pub(crate) fn of_batches(batches: &[Batch], victim: &str) -> Self {
         let watch = Watch { comms: vec![victim.to_owned()], ..Watch::default() };
         let options = Options { watch, ..Options::default() };
-        let mut explainer = Explainer::new(options, Self::default());
-        let mut table = TimerTable::default();
+        let mut explainer = Explainer::new(options, Beside::default());
         for batch in batches {
             explainer.batch(batch);
-            table.batch(batch);
         }
-        let (found, mut all) = explainer.finish();
-        for shown in &all.wakeups {
-            table.wakeup(&shown.wakeup);
-        }
+        let (found, Beside { mut all, table }) = explainer.finish();
         all.findings(&found);
         all.arms = table
             .rows()

@@ -34,8 +34,15 @@ const LEFT_MAX: usize = 64;
 /// Ticks that are remembered: a softirq that waits for longer has its timer's tick unknown.
 const TICKS_MAX: usize = 64;
 
+/// A context of a kind whose ends are not recorded lasts no longer than this after the last event in it.
+const UNENDED_NS_MAX: u64 = 50_000;
+
 /// An interrupt that was sent longer ago than this is another.
 const SENT_NS_MAX: u64 = 10_000_000;
+
+/// Places of interrupts that are sent.
+const SCHEDULE: usize = 0;
+const CALL: usize = 1;
 
 /// One CPU.
 #[derive(Debug)]
@@ -55,12 +62,17 @@ pub struct Cpu {
     history: History,
     /// Softirqs that are raised and have not begun since, by vector.
     raises: [Option<Raise>; 10],
-    /// The last interrupt that another CPU sent here and that has not come.
-    sent: Option<Sent>,
+    /// The last interrupt that another CPU sent here and that has not come: one that makes it schedule, and
+    /// one that has it call a function.
+    sent: [Option<Sent>; 2],
     /// Callbacks begun.
     callbacks: u32,
+    /// When a real-time task ran last.
+    realtime_ns: Option<u64>,
     /// The last event was the end of an interrupt.
     left_irq: bool,
+    /// When the last interrupts of the timer began, oldest first.
+    timer_irqs: VecDeque<u64>,
     /// The last ticks: when each was due, and the entry of its interrupt; oldest first.
     ticks: VecDeque<(u64, u64)>,
     irqs_off: Sections,
@@ -76,6 +88,8 @@ struct Context {
     expiry: Option<Expiry>,
     /// For a softirq: its raise.
     raise: Option<Raise>,
+    /// The last event in it.
+    last_ns: u64,
     /// For an interrupt or softirq: a callback has ended in it, so what follows up to the next
     /// callback is the expiry loop's work for that one.
     after_callback: bool,
@@ -96,6 +110,24 @@ pub(crate) struct Sent {
     pub(crate) time_ns: u64,
     pub(crate) by: TaskId,
     pub(crate) function: NameId,
+}
+
+impl Context {
+    /// Whether it is a hard interrupt's.
+    const fn is_interrupt(&self) -> bool {
+        matches!(self.activity, Activity::Irq(_) | Activity::Ipi(..))
+    }
+}
+
+/// A timer's callback that has begun and not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Callback {
+    /// Which timer's.
+    pub timer: TimerId,
+    /// Whose timer that is; [`TaskId::IDLE`] where no thread's, or not known.
+    pub owner: TaskId,
+    /// An interrupt runs it, no softirq.
+    pub in_interrupt: bool,
 }
 
 /// How a timer's callback came to run.
@@ -133,9 +165,11 @@ impl Cpu {
             left: Vec::new(),
             history: History::new(spans_max),
             raises: [None; 10],
-            sent: None,
+            sent: [None; 2],
             callbacks: 0,
+            realtime_ns: None,
             left_irq: false,
+            timer_irqs: VecDeque::new(),
             ticks: VecDeque::new(),
             irqs_off: Sections::default(),
             preempt_off: Sections::default(),
@@ -153,6 +187,20 @@ impl Cpu {
         self.contexts.is_empty()
     }
 
+    /// The innermost callback, whatever has interrupted that.
+    pub fn callback(&self) -> Option<Callback> {
+        let is_callback = |context: &Context| context.expiry.is_some();
+        let at = self.contexts.iter().rposition(is_callback)?;
+        let Activity::Expiry(timer, owner, _) = self.contexts[at].activity else { return None };
+        let in_interrupt = self.contexts[..at].iter().any(Context::is_interrupt);
+        Some(Callback { timer, owner, in_interrupt })
+    }
+
+    /// Whether an interrupt runs.
+    pub fn in_interrupt(&self) -> bool {
+        self.contexts.iter().any(Context::is_interrupt)
+    }
+
     /// The callback that runs now, where one does.
     pub fn expiry(&self) -> Option<Expiry> {
         self.contexts.last().and_then(|context| context.expiry)
@@ -167,6 +215,11 @@ impl Cpu {
     /// What ran, interrupts aside, right before a time; [`Activity::Unknown`] where that is not known.
     pub fn base_before(&self, ns: u64) -> Activity {
         self.history.base_before(ns)
+    }
+
+    /// When a real-time task last left it, as far as that was seen.
+    pub fn realtime_ns(&self) -> Option<u64> {
+        self.realtime_ns
     }
 
     /// Whether what it did at a time is forgotten for want of room ([`SPANS_MAX`]).
@@ -222,9 +275,26 @@ impl Cpu {
         std::mem::take(&mut self.left_irq)
     }
 
+    /// An event comes: a context whose ends are not recorded, as `ends` says, and of which nothing was told
+    /// for a while has ended when something was told of it last.
+    #[inline]
+    pub(crate) fn outlives(&mut self, time_ns: u64, ends: impl Fn(Activity) -> bool) {
+        while let Some(top) = self.contexts.last_mut() {
+            if time_ns.saturating_sub(top.last_ns) <= UNENDED_NS_MAX || ends(top.activity) {
+                top.last_ns = time_ns;
+                return;
+            }
+            let last_ns = top.last_ns;
+            self.contexts.pop();
+            self.note(last_ns);
+        }
+    }
+
     /// The callback that has just begun is the tick's, which was due at a time.
     pub(crate) fn ticks(&mut self, due_ns: u64) {
-        let Some(entry_ns) = self.interrupt_entry_ns() else { return };
+        // Without events of interrupts, its callback is the first that is seen of it.
+        let begin_ns = self.expiry().map_or(self.last_ns, |expiry| expiry.begin_ns);
+        let entry_ns = self.interrupt_entry_ns().unwrap_or(begin_ns);
         if self.ticks.len() == TICKS_MAX {
             self.ticks.pop_front();
         }
@@ -242,8 +312,8 @@ impl Cpu {
             // Begins without ends: what is below cannot be true any more.
             self.contexts.clear();
         }
-        let (expiry, raise, after_callback) = (None, None, false);
-        self.contexts.push(Context { activity, begin_ns, expiry, raise, after_callback });
+        let (expiry, raise, after_callback, last_ns) = (None, None, false, begin_ns);
+        self.contexts.push(Context { activity, begin_ns, expiry, raise, last_ns, after_callback });
         self.note(begin_ns);
         self.contexts.last_mut().expect("one was pushed")
     }
@@ -257,7 +327,14 @@ impl Cpu {
         }
     }
 
-    pub(crate) fn irq_begin(&mut self, time_ns: u64, irq: Irq) {
+    /// An interrupt begins.
+    pub fn irq_begin(&mut self, time_ns: u64, irq: Irq) {
+        if irq == Irq::Vector(Vector::LOCAL_TIMER) {
+            if self.timer_irqs.len() == TICKS_MAX {
+                self.timer_irqs.pop_front();
+            }
+            self.timer_irqs.push_back(time_ns);
+        }
         let activity = match irq {
             Irq::Vector(vector) => self.sent_as(time_ns, vector).unwrap_or(Activity::Irq(irq)),
             Irq::Line(..) => Activity::Irq(irq),
@@ -267,23 +344,28 @@ impl Cpu {
 
     /// What another CPU sent, if this vector is one that CPUs send.
     fn sent_as(&mut self, time_ns: u64, vector: Vector) -> Option<Activity> {
-        if !vector.is_sent() {
-            return None;
-        }
-        let sent = self.sent.take()?;
+        let which = match vector {
+            Vector::RESCHEDULE => SCHEDULE,
+            Vector::CALL_FUNCTION | Vector::CALL_FUNCTION_SINGLE => CALL,
+            _ => return None,
+        };
+        let sent = self.sent[which].take()?;
         let is_it = time_ns.saturating_sub(sent.time_ns) <= SENT_NS_MAX;
         is_it.then_some(Activity::Ipi(vector, sent.by, sent.function))
     }
 
-    pub(crate) fn is_sent(&mut self, sent: Sent) {
+    /// Another CPU sends an interrupt: one that `calls` a function, or makes this one schedule.
+    pub(crate) fn is_sent(&mut self, sent: Sent, calls: bool) {
+        let waiting = &mut self.sent[if calls { CALL } else { SCHEDULE }];
         // Of several that have not come, the first is the one whose interrupt comes.
-        match self.sent {
+        match waiting {
             Some(waits) if sent.time_ns.saturating_sub(waits.time_ns) <= SENT_NS_MAX => {}
-            _ => self.sent = Some(sent),
+            _ => *waiting = Some(sent),
         }
     }
 
-    pub(crate) fn irq_end(&mut self, time_ns: u64, irq: Irq) {
+    /// An interrupt ends, and all above it.
+    pub fn irq_end(&mut self, time_ns: u64, irq: Irq) {
         self.left_irq = true;
         self.leave(time_ns, |activity| match (activity, irq) {
             (Activity::Irq(inner), _) => inner.is_same(irq),
@@ -307,13 +389,7 @@ impl Cpu {
     }
 
     /// The kernel clears what is pending before the action runs: a raise from here on is for the next run.
-    pub(crate) fn softirq_begin(
-        &mut self,
-        time_ns: u64,
-        vector: u32,
-        in_thread: bool,
-        prios: &Prios,
-    ) {
+    pub fn softirq_begin(&mut self, time_ns: u64, vector: u32, in_thread: bool, prios: &Prios) {
         let raise = self.raises.get_mut(vector as usize).and_then(Option::take);
         let activity = match self.activity() {
             Activity::Task(task, prio) if in_thread => {
@@ -325,7 +401,8 @@ impl Cpu {
         self.enter(activity, time_ns).raise = raise;
     }
 
-    pub(crate) fn softirq_end(&mut self, time_ns: u64, vector: u32) {
+    /// A softirq ends, and all above it.
+    pub fn softirq_end(&mut self, time_ns: u64, vector: u32) {
         self.leave(time_ns, |activity| match activity {
             Activity::Softirq(inner) => inner == vector,
             Activity::ThreadedSoftirq(inner, ..) => u32::from(inner) == vector,
@@ -333,14 +410,28 @@ impl Cpu {
         });
     }
 
-    /// The entry of the innermost interrupt that runs.
-    pub fn interrupt_entry_ns(&self) -> Option<u64> {
-        let is_irq =
-            |context: &&Context| matches!(context.activity, Activity::Irq(_) | Activity::Ipi(..));
-        self.contexts.iter().rev().find(is_irq).map(|context| context.begin_ns)
+    /// The first interrupt of the timer from a time on, of those that are remembered.
+    fn timer_irq_since(&self, ns: u64) -> Option<u64> {
+        self.timer_irqs.iter().copied().find(|entry_ns| *entry_ns >= ns)
     }
 
-    pub(crate) fn expire_begin(
+    /// The entry of the innermost interrupt that runs.
+    pub fn interrupt_entry_ns(&self) -> Option<u64> {
+        self.contexts
+            .iter()
+            .rev()
+            .find(|context| context.is_interrupt())
+            .map(|context| context.begin_ns)
+    }
+
+    /// Whether the interrupt that was entered at a time still runs.
+    pub fn runs_interrupt(&self, entry_ns: u64) -> bool {
+        self.contexts.iter().any(|context| context.begin_ns == entry_ns && context.is_interrupt())
+    }
+
+    /// A timer of a class expires, and its callback begins; `owner` is whose timer it is. `in_thread` where the
+    /// current task runs softirqs, whose begin need not have been told.
+    pub fn expire_begin(
         &mut self,
         time_ns: u64,
         begin: ExpireBegin,
@@ -364,8 +455,11 @@ impl Cpu {
         if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
             let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
-            expiry.softirq = Some((Some(hard_ns.min(time_ns)), time_ns));
+            expiry.interrupt_ns = self.timer_irq_since(begin.soft_ns);
+            let raised_ns = expiry.interrupt_ns.unwrap_or(hard_ns.min(time_ns));
+            expiry.softirq = Some((Some(raised_ns), time_ns));
         }
+        let since = self.timer_irq_since(begin.soft_ns);
         if let Some(around) = self.contexts.last_mut() {
             let begin_ns = around.begin_ns;
             let vector = match around.activity {
@@ -382,6 +476,10 @@ impl Cpu {
                 expiry.interrupt_ns = raise.and_then(|raise| raise.interrupt_ns);
                 expiry.tick_ns = raise.and_then(|raise| raise.tick_ns);
                 expiry.softirq = Some((raise.map(|raise| raise.time_ns), begin_ns));
+                if raise.is_none() && !expiry.of_wheel {
+                    expiry.interrupt_ns = since.filter(|entry_ns| *entry_ns <= begin_ns);
+                    expiry.softirq = Some((expiry.interrupt_ns, begin_ns));
+                }
                 if raise.is_none() && expiry.of_wheel {
                     // Raises are not recorded: it was the first tick from its expiry on.
                     let tick = self.ticks.iter().find(|(due_ns, _)| *due_ns >= begin.soft_ns);
@@ -402,7 +500,8 @@ impl Cpu {
         self.enter(activity, time_ns).expiry = Some(expiry);
     }
 
-    pub(crate) fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
+    /// A callback ends, and all above it.
+    pub fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
         self.leave(time_ns, |activity| matches!(activity, Activity::Expiry(id, ..) if id == timer));
         if let Some(around) = self.contexts.last_mut() {
             around.after_callback = true;
@@ -410,13 +509,7 @@ impl Cpu {
     }
 
     /// Another task runs. Says whether a softirq was left in the middle.
-    pub(crate) fn switch(
-        &mut self,
-        time_ns: u64,
-        prev: TaskId,
-        next: TaskId,
-        next_prio: Prio,
-    ) -> bool {
+    pub fn switch(&mut self, time_ns: u64, prev: TaskId, next: TaskId, next_prio: Prio) -> bool {
         let is_softirq = |context: &Context| {
             matches!(context.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
         };
@@ -434,6 +527,11 @@ impl Cpu {
             self.left.push((prev, std::mem::take(&mut self.contexts)));
         }
         self.contexts.clear();
+        let was_realtime =
+            self.base.thread().is_some_and(|(_, prio)| prio.0 >= 0 && prio.is_realtime());
+        if was_realtime {
+            self.realtime_ns = Some(time_ns);
+        }
         self.current = Some(next);
         self.base = match next {
             TaskId::IDLE => Activity::Idle(u32::MAX),
@@ -458,7 +556,8 @@ impl Cpu {
         leaves
     }
 
-    pub(crate) fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
+    /// It goes to sleep, which it does in no interrupt.
+    pub fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
         self.base = if enter.polls {
             Activity::Polling(enter.state)
         } else {
@@ -470,10 +569,12 @@ impl Cpu {
     }
 
     pub(crate) fn idle_exit(&mut self, time_ns: u64) {
-        if !self.base.is_idle() {
-            self.base = Activity::Idle(u32::MAX);
-            self.note(time_ns);
-        }
+        self.base = match self.base {
+            Activity::Unknown => Activity::Awake(u32::MAX),
+            Activity::Idle(state) => Activity::Awake(state),
+            base => base,
+        };
+        self.note(time_ns);
     }
 
     pub(crate) fn section_begin(&mut self, time_ns: u64, begin: SectionBegin) {
@@ -509,14 +610,14 @@ impl Cpu {
     }
 
     /// Events were lost from `since_ns` on: nothing is known until the next switch or interrupt.
-    pub(crate) fn forget(&mut self, since_ns: u64) {
+    pub fn forget(&mut self, since_ns: u64) {
         self.history.forget(since_ns);
         self.base = Activity::Unknown;
         self.current = None;
         self.contexts.clear();
         self.left.clear();
         self.raises = [None; 10];
-        self.sent = None;
+        self.sent = [None; 2];
         self.irqs_off.forget();
         self.preempt_off.forget();
         self.note(since_ns);

@@ -86,7 +86,7 @@ fn who_sent_an_interrupt_is_told_where_it_comes() {
     let mut cpu = cpu();
     let (call, by, function) = (Vector(3), TaskId(77), NameId(5));
     cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
-    cpu.is_sent(Sent { time_ns: 10, by, function });
+    cpu.is_sent(Sent { time_ns: 10, by, function }, true);
     cpu.irq_begin(12, TIMER_IRQ);
     cpu.irq_end(13, TIMER_IRQ);
     cpu.irq_begin(14, Irq::Vector(call));
@@ -130,4 +130,43 @@ fn a_loss_leaves_nothing() {
     cpu.forget(5);
     assert_eq!(told(&cpu, 0, 20)[1], (5, Activity::Unknown));
     assert!(cpu.in_task_context());
+}
+
+#[test]
+fn an_interrupt_runs_from_its_entry_to_its_end_whatever_nests_in_it() {
+    let mut cpu = cpu();
+    let device = Irq::Line(45, NameId::NONE);
+    cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
+    cpu.irq_begin(10, TIMER_IRQ);
+    cpu.irq_begin(12, device);
+    assert!(cpu.runs_interrupt(10) && cpu.runs_interrupt(12) && !cpu.runs_interrupt(11));
+    cpu.irq_end(14, device);
+    assert!(cpu.runs_interrupt(10) && !cpu.runs_interrupt(12));
+    cpu.switch(20, SPINNER, KTIMERS, Prio(98));
+    assert!(!cpu.runs_interrupt(10), "its end was not seen");
+}
+
+#[test]
+fn the_innermost_callback_is_told_whatever_interrupts_it() {
+    let mut cpu = cpu();
+    let prios = Prios::default();
+    let callback = |timer, owner, in_interrupt| {
+        Some(Callback { timer: TimerId(timer), owner: TaskId(owner), in_interrupt })
+    };
+    cpu.switch(0, TaskId::IDLE, KTIMERS, Prio(98));
+    cpu.softirq_begin(10, softirq::HRTIMER, false, &prios);
+    assert_eq!((cpu.callback(), cpu.in_interrupt()), (None, false));
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false);
+    cpu.irq_begin(14, TIMER_IRQ);
+    assert_eq!((cpu.callback(), cpu.in_interrupt()), (callback(1, 7, false), true));
+    cpu.expire_begin(15, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false);
+    assert_eq!(cpu.callback(), callback(2, 8, true));
+    cpu.irq_end(16, TIMER_IRQ);
+    assert_eq!((cpu.callback(), cpu.in_interrupt()), (callback(1, 7, false), false));
+    cpu.switch(20, KTIMERS, SPINNER, Prio(19));
+    assert_eq!(cpu.callback(), None, "it waits with its thread");
+    cpu.switch(30, SPINNER, KTIMERS, Prio(98));
+    assert_eq!(cpu.callback(), callback(1, 7, false));
+    cpu.softirq_end(40, softirq::HRTIMER);
+    assert_eq!(cpu.callback(), None);
 }

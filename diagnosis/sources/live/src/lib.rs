@@ -29,9 +29,11 @@ use flight::Flight;
 use ring::Rings;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use tardy_kernel::{Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
-use tardy_model::event::{Loss, Switch, TaskInfo};
-use tardy_model::{Batch, CpuId, Event, Kind, MarkReader, Source, SourceError, TaskId};
+use tardy_kernel::{IdleStates, Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
+use tardy_model::event::{
+    IdleState, IpiSend, Loss, Nmi, Recorded, SectionBegin, SectionEnd, Switch, TaskInfo, Woken,
+};
+use tardy_model::{Batch, CpuId, Event, Kind, MarkReader, NameId, Source, SourceError, TaskId};
 use translate::Translator;
 
 /// Slots of a CPU's ring where nobody asks for more or less, as a power of two: 4 MB, a quarter of a
@@ -103,6 +105,13 @@ impl Live {
 
         let mut flight = attached.flight;
         let mut merge = Merge::default();
+        if flight.is_none() && attached.missing.is_empty() {
+            merge.push(Event::new(start_ns, CpuId(0), TaskId::IDLE, recorded().into()));
+        }
+        for (state, _, exit_latency_ns) in IdleStates::read().all() {
+            let state = IdleState { state, exit_latency_ns, name: NameId::NONE };
+            merge.push(Event::new(start_ns, CpuId(0), TaskId::IDLE, state.into()));
+        }
         for event in tasks_now(start_ns, &roles) {
             if let (Some(flight), Kind::TaskInfo(info)) = (&mut flight, event.kind())
                 && info.has(TaskInfo::WATCHED)
@@ -209,6 +218,13 @@ impl Live {
         }
         note
     }
+}
+
+/// What is told where every hook could be attached: all but what has none, and what migrations tell.
+fn recorded() -> Recorded {
+    let unhooked = [Woken::TAG, Nmi::TAG, IpiSend::TAG, SectionBegin::TAG, SectionEnd::TAG];
+    let unhooked = unhooked.iter().fold(0, |kinds, tag| kinds | 1 << tag);
+    Recorded { kinds: Recorded::all().kinds & !unhooked }
 }
 
 impl LiveSource for Live {
