@@ -375,7 +375,7 @@ impl<S: Sink> Explainer<S> {
             let Followers { cpus, prios, .. } = &mut self.followers;
             if let Some((since_ns, other)) = cpus
                 .get_mut(place_of(event.cpu))
-                .and_then(|cpu| cpu.witness(event.time_ns, task, prios))
+                .and_then(|cpu| cpu.check_current(event.time_ns, task, prios))
             {
                 self.endings.gap(since_ns, event.time_ns, other, &mut self.labels);
             }
