@@ -123,8 +123,8 @@ fn gaps(explanation: &Explanation, is_live: bool) -> Option<String> {
     let why =
         if is_live { "this kernel's events are silent there" } else { "events are missing there" };
     Some(format!(
-        "{times} ({:.1} ms together) a CPU told of nothing although it worked, {whose} a switch to {}: \
-         {why}, and what happened is unexplained",
+        "{times} ({:.1} ms in total) a CPU worked and recorded nothing, {whose} a switch to {}: {why}, and \
+         what happened is unexplained",
         gaps.ns as f64 / 1e6,
         after.name
     ))
@@ -164,6 +164,10 @@ struct Sinks {
 }
 
 impl Sink for Sinks {
+    fn takes_wakeups(&self) -> bool {
+        self.tables.is_some() || self.json.is_some() || self.timers.is_some()
+    }
+
     fn define(&mut self, defined: &[TimerDef]) {
         if let Some(timers) = &mut self.timers {
             timers.define(defined);

@@ -14,6 +14,13 @@ use tardy_model::{CpuId, Culprit, Segment, Stretch, StretchKind, Wakeup, WakeupK
 /// else's. Drivers' tables have a typical figure, which firmware and clocks stretch.
 const EXIT_LATENCIES: u64 = 2;
 
+/// No idle state of any driver takes longer to wake from: what is longer is something else's (`intel_idle.c`
+/// has 10 ms at most).
+const EXIT_NS_MAX: u64 = 20_000_000;
+
+/// From where a CPU is awake to where it takes interrupts again.
+const WAY_OUT_NS_MAX: u64 = 20_000;
+
 /// What is known of a piece beside its phase and what the CPU did.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
@@ -141,8 +148,9 @@ impl<'a> Balance<'a> {
         let case = &self.story.case;
         let waiting = Waiting {
             task: case.task,
-            prio: case.prio,
+            prio: stage.prio,
             queued_here: stage.waker_cpu == stage.cpu,
+            cpu: stage.cpu,
             lost_it: case.kind == WakeupKind::Preempted && stage.start_ns == self.story.expiry_ns,
         };
         let mut refused = std::mem::take(&mut self.room.refused);
@@ -156,9 +164,20 @@ impl<'a> Balance<'a> {
                 if from_ns < to_ns {
                     self.by_section(cpu, Section::PreemptOff, stage, (at_ns, from_ns), activity);
                     let known = Known { refusal: Some(refusal), ..Known::default() };
+                    let activity =
+                        if refusal == Refusal::Unknown { Activity::Unknown } else { activity };
                     self.plain(stage, from_ns, to_ns, activity, known);
                     at_ns = to_ns;
                 }
+            }
+            if matches!(activity, Activity::Idle(_)) {
+                // Until another CPU's waking has brought it out of its state, no longer than that takes.
+                let asleep = start_ns == stage.start_ns && stage.waker_cpu != stage.cpu;
+                let awake_ns = at_ns.saturating_add(self.exit_ns(activity, asleep)).min(stop_ns);
+                self.plain(stage, at_ns, awake_ns, activity, Known::default());
+                let known = Known { is_past_exit: true, ..Known::default() };
+                self.plain(stage, awake_ns, stop_ns, activity, known);
+                return;
             }
             self.by_section(cpu, Section::PreemptOff, stage, (at_ns, stop_ns), activity);
         });
@@ -168,13 +187,14 @@ impl<'a> Balance<'a> {
     /// The CPU needs its idle state's exit latency from when its timer was due; what is longer is no exit.
     fn pending(&mut self, cpu: &Cpu, stage: &Stage, until_ns: u64) {
         cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
-            let latency_ns = match activity {
-                Activity::Idle(idle_state) => self.exit_latency_ns(idle_state),
-                _ => None,
+            let exit_ns = match activity {
+                Activity::Idle(_) => self.exit_ns(activity, true),
+                // It came out of its state for this; had it been awake before, it would not be late by that.
+                Activity::Awake(_) if start_ns > stage.start_ns => WAY_OUT_NS_MAX,
+                Activity::Awake(_) => 0,
+                _ => u64::MAX,
             };
-            let awake_ns = latency_ns.map_or(stop_ns, |ns| {
-                start_ns.saturating_add(ns.saturating_mul(EXIT_LATENCIES)).min(stop_ns)
-            });
+            let awake_ns = start_ns.saturating_add(exit_ns).min(stop_ns);
             self.by_section(cpu, Section::IrqsOff, stage, (start_ns, awake_ns), activity);
             let known = Known { is_past_exit: true, ..Known::default() };
             self.plain(stage, awake_ns, stop_ns, activity, known);
@@ -196,9 +216,13 @@ impl<'a> Balance<'a> {
         });
     }
 
-    fn exit_latency_ns(&self, state: u32) -> Option<u64> {
+    /// How long a CPU can take to come out of idle: by its driver's table, where that is known and it
+    /// really sleeps.
+    fn exit_ns(&self, activity: Activity, asleep: bool) -> u64 {
+        let Activity::Idle(state) = activity else { return EXIT_NS_MAX };
         let known = self.past.exit_latencies_ns.get(state as usize).copied();
-        known.filter(|ns| *ns > 0)
+        let known = known.filter(|ns| *ns > 0 && asleep);
+        known.map_or(EXIT_NS_MAX, |ns| ns.saturating_mul(EXIT_LATENCIES))
     }
 
     fn plain(
@@ -220,6 +244,8 @@ impl<'a> Balance<'a> {
             case: &self.story.case,
             phase: stage.phase,
             activity: held.activity,
+            prio: stage.prio,
+            prio_after: stage.prio_after,
             cpu: held.cpu,
             waker_cpu: stage.waker_cpu,
             refusal: known.refusal,

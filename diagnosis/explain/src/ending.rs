@@ -1,5 +1,5 @@
 //! What has ended: a story becomes a balance, is shown to the patterns, is kept if it is among the worst,
-//! waits for late news of a loss, and goes into the sums and to the sink.
+//! waits for a late report of a loss, and goes into the sums and to the sink.
 
 use crate::balance::{Balancer, Past};
 use crate::cause::UNEXPLAINED_AT;
@@ -10,7 +10,7 @@ use crate::machine::Reason;
 use crate::pattern::Recogniser;
 use crate::seen::Seen;
 use crate::sleep::{Waited, Waits};
-use crate::step::Teller;
+use crate::step::StepMaker;
 use crate::story::Story;
 use crate::summary::Summary;
 use crate::threads::{THREADS_MAX, Threads};
@@ -19,17 +19,41 @@ use crate::worst::Worst;
 use std::collections::VecDeque;
 use tardy_followers::{Followers, SPANS_MAX, Skew};
 use tardy_model::event::{ClockSet, Loss, TaskInfo};
-use tardy_model::{Cause, Culprit, Event, Segment, Tables, TaskId, TimerId, Wakeup, WakeupKind};
+use tardy_model::{Cause, Culprit, Event, Segment, Tables, TaskId, TimerId, WakeupKind};
 
 /// A loss is told of by the first event that its CPU writes again. Finished wakeups wait this long
-/// for such news before they are final.
-const LOSS_NEWS_NS: u64 = 1_000_000_000;
+/// for such a report before they are final.
+const LOSS_REPORT_NS: u64 = 1_000_000_000;
 
 /// Finished wakeups that wait for it at most.
 const PENDING_MAX: usize = 8192;
 
 /// Settings of the clock that are told one by one.
 const CLOCKS_SET_MAX: usize = 64;
+
+/// A wakeup that a loss told of later may still touch.
+#[derive(Debug)]
+struct Pending {
+    task: TaskId,
+    expiry_ns: u64,
+    lateness_ns: u64,
+    /// When it ended, by the stream; never before the one that ended before it.
+    at_ns: u64,
+    touched: bool,
+    /// For the sink, if that takes wakeups.
+    finished: Option<Box<Finished>>,
+}
+
+impl Pending {
+    fn end_ns(&self) -> u64 {
+        self.expiry_ns + self.lateness_ns
+    }
+
+    /// When no a late report of a loss can touch it any more.
+    fn final_from_ns(&self) -> u64 {
+        self.end_ns().saturating_add(LOSS_REPORT_NS + 1)
+    }
+}
 
 /// What followers and victims know in the end.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +73,12 @@ pub(crate) struct Endings {
     summary: Summary,
     waits: Waits,
     clocks_set: Vec<ClockFinding>,
-    pending: VecDeque<Finished>,
+    pending: VecDeque<Pending>,
+    /// Whether the sink takes wakeups.
+    keeps: bool,
     /// Wakeups that have gone, whose room is used again.
-    spare: Vec<Finished>,
+    #[expect(clippy::vec_box, reason = "they move to and from `pending` as they are")]
+    spare: Vec<Box<Finished>>,
     now_ns: u64,
     /// The first of `pending` is not final before; `u64::MAX` where there is none.
     settle_from_ns: u64,
@@ -60,7 +87,7 @@ pub(crate) struct Endings {
 }
 
 impl Endings {
-    pub(crate) fn new(worst: usize) -> Self {
+    pub(crate) fn new(worst: usize, keeps: bool) -> Self {
         Self {
             balancer: Balancer::default(),
             recogniser: Recogniser::default(),
@@ -69,6 +96,7 @@ impl Endings {
             waits: Waits::default(),
             clocks_set: Vec::new(),
             pending: VecDeque::new(),
+            keeps,
             spare: Vec::new(),
             now_ns: 0,
             settle_from_ns: u64::MAX,
@@ -146,10 +174,10 @@ impl Endings {
         self.finished(finished, None, true, recent, labels);
     }
 
-    /// Names everybody as they are called now, and waits for late news of losses.
+    /// Names everybody as they are called now, and waits for a late report of losses.
     fn finished(
         &mut self,
-        mut finished: Finished,
+        mut finished: Box<Finished>,
         story: Option<&Story>,
         by_mark: bool,
         (followers, threads): (&Followers, &Threads),
@@ -161,23 +189,42 @@ impl Endings {
         if self.worst.wants(wakeup) {
             let tables = &labels.tables;
             let cpus = &followers.cpus[..];
-            let teller = Teller { story, wakeup, by_mark, cpus, threads, tables };
-            self.worst.keep(&teller, patterns, labels);
+            let maker = StepMaker { story, wakeup, by_mark, cpus, threads, tables };
+            self.worst.keep(&maker, patterns, labels);
         }
-        finished.victim = labels.id(Culprit::Task(wakeup.task));
+        let victim = labels.id(Culprit::Task(wakeup.task));
+        self.summary.wakeup(wakeup, victim);
         finished.blames.clear();
-        for (segment, cause) in wakeup.segments.iter().zip(causes) {
-            finished.blames.push(Blame { cause: *cause, culprit: labels.id(segment.culprit) });
+        for (segment, &cause) in finished.wakeup.segments.iter().zip(causes) {
+            let culprit = labels.id(segment.culprit);
+            self.summary.segment(cause, culprit, segment.ns);
+            if self.keeps {
+                finished.blames.push(Blame { cause, culprit });
+            }
         }
+        (finished.victim, finished.patterns) = (victim, patterns);
+        let wakeup = &finished.wakeup;
+        let pending = Pending {
+            task: wakeup.task,
+            expiry_ns: wakeup.expiry_ns,
+            lateness_ns: wakeup.lateness_ns,
+            at_ns: self.pending.back().map_or(0, |last| last.at_ns).max(self.now_ns),
+            touched: wakeup.touched_by_loss,
+            finished: None,
+        };
         if self.pending.is_empty() {
-            self.settle_from_ns = final_from_ns(wakeup);
+            self.settle_from_ns = pending.final_from_ns();
         }
-        finished.at_ns = self.pending.back().map_or(0, |last| last.at_ns).max(self.now_ns);
-        finished.patterns = patterns;
-        self.pending.push_back(finished);
+        let finished = if self.keeps {
+            Some(finished)
+        } else {
+            self.spare.push(finished);
+            None
+        };
+        self.pending.push_back(Pending { finished, ..pending });
     }
 
-    /// Makes final what no late news of a loss can touch any more.
+    /// Makes final what no a late report of a loss can touch any more.
     #[inline]
     pub(crate) fn settle<S: Sink>(&mut self, labels: &Labels, sink: &mut S) {
         if self.now_ns >= self.settle_from_ns || self.pending.len() > PENDING_MAX {
@@ -186,16 +233,16 @@ impl Endings {
     }
 
     fn settle_all<S: Sink>(&mut self, labels: &Labels, sink: &mut S) {
-        while let Some(Finished { wakeup, .. }) = self.pending.front() {
-            self.settle_from_ns = final_from_ns(wakeup);
+        while let Some(first) = self.pending.front() {
+            self.settle_from_ns = first.final_from_ns();
             if self.now_ns < self.settle_from_ns && self.pending.len() <= PENDING_MAX {
                 return;
             }
-            let finished = self.pending.pop_front().expect("there is a first");
-            self.summary.wakeup(&finished);
-            self.worst.settle(&finished.wakeup);
-            sink.wakeup(&finished.named(labels));
-            self.spare.push(finished);
+            let first = self.pending.pop_front().expect("there is a first");
+            if let Some(finished) = first.finished {
+                sink.wakeup(&finished.named(labels));
+                self.spare.push(finished);
+            }
         }
         self.settle_from_ns = u64::MAX;
     }
@@ -216,12 +263,17 @@ impl Endings {
     fn touch(&mut self, since_ns: u64, time_ns: u64) {
         // Those that wait are many and a gap is short: only they matter that were still on their way.
         let lately = self.pending.iter_mut().rev().take_while(|last| last.at_ns >= since_ns);
-        for Finished { wakeup, .. } in lately {
-            let end_ns = wakeup.expiry_ns + wakeup.lateness_ns;
+        for pending in lately {
             // A wakeup begins with its arm, which may be long before the expiry and be lost; that
             // changes nothing of its balance, which begins at the expiry.
-            if wakeup.expiry_ns <= time_ns && end_ns >= since_ns {
-                wakeup.touched_by_loss = true;
+            let overlaps = pending.expiry_ns <= time_ns && pending.end_ns() >= since_ns;
+            if !overlaps || std::mem::replace(&mut pending.touched, true) {
+                continue;
+            }
+            self.summary.one_more_touched();
+            self.worst.touched(pending.task, pending.expiry_ns, pending.lateness_ns);
+            if let Some(finished) = &mut pending.finished {
+                finished.wakeup.touched_by_loss = true;
             }
         }
         self.summary.lost_until(time_ns);
@@ -268,9 +320,4 @@ impl Endings {
         );
         explanation
     }
-}
-
-/// When no late news of a loss can touch a wakeup any more.
-fn final_from_ns(wakeup: &Wakeup) -> u64 {
-    (wakeup.expiry_ns + wakeup.lateness_ns).saturating_add(LOSS_NEWS_NS + 1)
 }

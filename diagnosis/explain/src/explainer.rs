@@ -6,6 +6,7 @@ use crate::ending::{Endings, Recent};
 use crate::findings::Explanation;
 use crate::finished::Sink;
 use crate::label::Labels;
+use crate::machine::State;
 use crate::refusal::Firings;
 use crate::seen::Seen;
 use crate::story::{Target, WokenBy};
@@ -13,7 +14,9 @@ use crate::threads::Threads;
 use crate::victims::{Ended, Victims, Waker};
 use crate::watch::Watch;
 use tardy_followers::{Activity, Followed, Followers, SPANS_MAX, place_of};
-use tardy_model::event::{IdleState, Mark, Switch, TaskState, TimerArm, Vector, Waking};
+use tardy_model::event::{
+    IdleState, Mark, Priority, Switch, TaskState, TimerArm, Vector, Waking, Woken,
+};
 use tardy_model::{
     Batch, CpuId, Culprit, Event, Kind, Link, NameId, Tables, TaskId, TimerId, WakeupKind,
 };
@@ -65,7 +68,7 @@ impl<S: Sink> Explainer<S> {
             exit_latencies_ns: Vec::new(),
             just_woken: Vec::new(),
             victims: Victims::default(),
-            endings: Endings::new(options.worst),
+            endings: Endings::new(options.worst, sink.takes_wakeups()),
             sink,
         }
     }
@@ -125,17 +128,17 @@ impl<S: Sink> Explainer<S> {
             Kind::ExpireBegin(begin) => {
                 let purpose = self.followers.timers.purpose(begin.timer, &self.labels.tables);
                 if purpose.replenishes() {
-                    self.firings.saw(time_ns, purpose, followed.owner);
+                    let life = self.followers.timers.get(begin.timer);
+                    let seen = life.is_some_and(|life| life.armed_ns > 0);
+                    let owner = seen.then_some(followed.owner);
+                    self.firings.saw(time_ns, purpose, owner, event.cpu);
                 }
             }
             Kind::Waking(waking) => {
                 self.just_woken[cpu] = waking.target;
                 self.waking(event, waking);
             }
-            Kind::Woken(woken) => {
-                self.threads.migrate(time_ns, woken.target, woken.target_cpu);
-                self.victims.queued(time_ns, woken, event.cpu);
-            }
+            Kind::Woken(woken) => self.woken(event, woken),
             Kind::WokenNew(new) => self.woken_new(event, new.target, new.target_cpu),
             Kind::Switch(switch) => {
                 self.firings.leaves(time_ns, event.task);
@@ -145,12 +148,7 @@ impl<S: Sink> Explainer<S> {
                 self.threads.migrate(time_ns, migrate.target, migrate.to);
                 self.victims.moved(time_ns, migrate, just_woken == migrate.target);
             }
-            Kind::Priority(priority) => {
-                if !priority.released {
-                    self.threads.boosts(event.task, priority.target);
-                }
-                self.victims.boosted(event, priority, &self.followers, &self.threads);
-            }
+            Kind::Priority(priority) => self.priority(event, priority),
             Kind::SyscallEnter(call) => {
                 self.threads.enter(time_ns, event.task, call);
                 self.victims.enters(event, call, &self.followers, &self.threads);
@@ -256,11 +254,15 @@ impl<S: Sink> Explainer<S> {
             _ if expiry.is_some() => WakeupKind::Timer,
             Activity::Irq(_) | Activity::Ipi(..) => WakeupKind::Irq,
             Activity::Softirq(_) | Activity::ThreadedSoftirq(..) => WakeupKind::Softirq,
+            // The idle task wakes nobody: it is an interrupt that is not recorded.
+            _ if event.task == TaskId::IDLE => WakeupKind::Irq,
             _ => WakeupKind::Task,
         };
+        let unseen = kind == WakeupKind::Irq && activity.is_idle();
         let by_task = if kind == WakeupKind::Task { event.task } else { TaskId::IDLE };
         let culprit = match kind {
             WakeupKind::Task => Culprit::Task(by_task),
+            _ if unseen => Culprit::Nobody,
             _ => activity.culprit(),
         };
         let link = Link { time_ns: event.time_ns, by: culprit, started: false, work: NameId::NONE };
@@ -310,6 +312,25 @@ impl<S: Sink> Explainer<S> {
         }
     }
 
+    fn woken(&mut self, event: &Event, woken: Woken) {
+        let Woken { target, target_cpu, prio } = woken;
+        self.threads.migrate(event.time_ns, target, target_cpu);
+        self.victims.queued(event.time_ns, woken, event.cpu);
+        if self.victims.get(target).is_some_and(|victim| victim.state == State::Asleep) {
+            // Its waking is missing, or is of a kind that this stream has of others only.
+            self.waking(event, Waking { target, target_cpu, prio });
+        }
+    }
+
+    fn priority(&mut self, event: &Event, priority: Priority) {
+        if !priority.released {
+            self.threads.boosts(event.task, priority.target);
+        }
+        let (time_ns, prio) = (event.time_ns, self.followers.prio(priority.target));
+        self.victims.each_story(priority.target, |story| story.reprioritised(time_ns, prio));
+        self.victims.boosted(event, priority, &self.followers, &self.threads);
+    }
+
     fn woken_new(&mut self, event: &Event, task: TaskId, on: CpuId) {
         let (time_ns, by) = (event.time_ns, Culprit::Task(event.task));
         let link = Link { time_ns, by, started: true, work: NameId::NONE };
@@ -343,7 +364,8 @@ impl<S: Sink> Explainer<S> {
         };
         self.ends(ended);
         self.threads.switch_in(time_ns, switch.next, cpu);
-        let ended = self.victims.switch_in(time_ns, switch.next, cpu);
+        let target = Target { task: switch.next, prio: switch.next_prio, cpu };
+        let ended = self.victims.switch_in(time_ns, target);
         self.ends(ended);
     }
 
@@ -357,7 +379,7 @@ impl<S: Sink> Explainer<S> {
             let Followers { cpus, prios, .. } = &mut self.followers;
             if let Some((since_ns, other)) = cpus
                 .get_mut(place_of(event.cpu))
-                .and_then(|cpu| cpu.witness(event.time_ns, task, prios))
+                .and_then(|cpu| cpu.check_current(event.time_ns, task, prios))
             {
                 self.endings.gap(since_ns, event.time_ns, other, &mut self.labels);
             }

@@ -8,8 +8,6 @@ use tardy_model::{Culprit, Segment, Tables, TimerDef, Wakeup};
 /// A wakeup whose balance is made; a loss that is told of later may still touch it.
 #[derive(Debug, Default)]
 pub(crate) struct Finished {
-    /// When that was, by the stream; never before the one that finished before it.
-    pub(crate) at_ns: u64,
     pub(crate) wakeup: Wakeup,
     pub(crate) victim: LabelId,
     /// One per segment.
@@ -37,6 +35,11 @@ pub trait Sink {
     /// One wakeup, with the names of its victim and culprits as they were when it ended.
     fn wakeup(&mut self, wakeup: &Named<'_>);
 
+    /// Whether it takes any: who does not saves the keeping of each until no news can change it.
+    fn takes_wakeups(&self) -> bool {
+        true
+    }
+
     /// Timers are defined, before the events that use them: what had their ids before was other timers. For
     /// who keeps something of each timer.
     fn define(&mut self, _: &[TimerDef]) {}
@@ -49,6 +52,10 @@ pub trait Sink {
 /// For who needs only the explanation of all.
 impl Sink for () {
     fn wakeup(&mut self, _: &Named<'_>) {}
+
+    fn takes_wakeups(&self) -> bool {
+        false
+    }
 }
 
 /// A wakeup with names.

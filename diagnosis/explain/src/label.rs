@@ -6,7 +6,7 @@ use tardy_model::event::{Comm, Irq, TaskInfo, softirq};
 use tardy_model::{Culprit, NameId, Setting, Tables, TaskId};
 
 /// Threads remembered at most; Linux has at most 2^22 thread ids.
-const PEOPLE_MAX: usize = 1 << 22;
+const TASKS_MAX: usize = 1 << 22;
 
 /// The name of a CPU's idling where it is in no state that could be another.
 pub(crate) const IDLE_LOOP: &str = "idle loop";
@@ -29,7 +29,7 @@ pub(crate) struct LabelId(pub(crate) u32);
 
 /// What is known of a thread.
 #[derive(Clone, Copy, Debug, Default)]
-struct Person {
+struct Task {
     name: Comm,
     /// Grows with every new name, so that labels made from the old one are not used again.
     version: u32,
@@ -42,19 +42,50 @@ struct Person {
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     pub(crate) tables: Tables,
-    people: FxHashMap<TaskId, Person>,
+    tasks: FxHashMap<TaskId, Task>,
     known: Vec<Label>,
     by_label: FxHashMap<Label, LabelId>,
     by_culprit: FxHashMap<Culprit, Labelled>,
     /// Grows with anybody's new name.
     renames: u32,
+    /// The labels asked for lately, by [`place_of`]: the same few come again and again.
+    recent: Vec<Option<Recent>>,
+}
+
+/// Places for labels asked for lately; a power of two.
+const RECENT: usize = 256;
+
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    culprit: Culprit,
+    renames: u32,
+    id: LabelId,
+}
+
+/// Where a culprit's label is among the recent ones.
+fn place_of(culprit: Culprit) -> usize {
+    let at = match culprit {
+        Culprit::Task(task) => task.0,
+        Culprit::Timer(timer, armed_by) => timer.0.wrapping_mul(7).wrapping_add(armed_by.0),
+        Culprit::SoftirqIn(vector, task) => task.0.wrapping_add(vector << 4),
+        Culprit::TaskOrInterrupt(task) => !task.0,
+        Culprit::Irq(Irq::Line(number, _)) => number.wrapping_mul(31),
+        Culprit::Irq(Irq::Vector(vector)) | Culprit::Ipi(vector, ..) => vector.0 + 900,
+        Culprit::Softirq(vector) => vector + 920,
+        Culprit::IdleState(state) => state.wrapping_add(940),
+        Culprit::Polling(state) => state.wrapping_add(960),
+        Culprit::Cpu(cpu) => u32::from(cpu.0).wrapping_mul(17),
+        Culprit::Nobody => 0,
+        Culprit::Nmi(_) | Culprit::Function(_) | Culprit::Setting(_) => 1,
+    };
+    at as usize % RECENT
 }
 
 /// A culprit's label, and when it was known to be right.
 #[derive(Clone, Copy, Debug)]
 struct Labelled {
     id: LabelId,
-    /// The version of the person that it names.
+    /// The version of the task that it names.
     version: u32,
     /// How many renames there had been.
     renames: u32,
@@ -62,26 +93,26 @@ struct Labelled {
 
 impl Labels {
     pub(crate) fn rename(&mut self, task: TaskId, name: Comm) {
-        if let Some(person) = self.person(task)
-            && person.name != name
+        if let Some(known) = self.task(task)
+            && known.name != name
         {
-            person.name = name;
-            person.version = person.version.wrapping_add(1);
+            known.name = name;
+            known.version = known.version.wrapping_add(1);
             self.renames = self.renames.wrapping_add(1);
         }
     }
 
     pub(crate) fn inform(&mut self, task: TaskId, info: TaskInfo) {
-        if let Some(person) = self.person(task) {
-            person.info = info;
+        if let Some(known) = self.task(task) {
+            known.info = info;
         }
     }
 
     pub(crate) fn groups_as(&mut self, task: TaskId, path: NameId) {
         if path != NameId::NONE
-            && let Some(person) = self.person(task)
+            && let Some(known) = self.task(task)
         {
-            person.group = path;
+            known.group = path;
         }
     }
 
@@ -91,24 +122,41 @@ impl Labels {
         self.info(task).has(TaskInfo::KERNEL) || named()
     }
 
-    fn person(&mut self, task: TaskId) -> Option<&mut Person> {
-        if self.people.len() >= PEOPLE_MAX && !self.people.contains_key(&task) {
+    fn task(&mut self, task: TaskId) -> Option<&mut Task> {
+        if self.tasks.len() >= TASKS_MAX && !self.tasks.contains_key(&task) {
             return None;
         }
-        Some(self.people.entry(task).or_default())
+        Some(self.tasks.entry(task).or_default())
     }
 
     pub(crate) fn info(&self, task: TaskId) -> TaskInfo {
-        self.people.get(&task).map_or_else(TaskInfo::default, |person| person.info)
+        self.tasks.get(&task).map_or_else(TaskInfo::default, |known| known.info)
     }
 
     /// A thread's name now; empty where it is not known.
     pub(crate) fn comm(&self, task: TaskId) -> Comm {
-        self.people.get(&task).map_or_else(Comm::default, |person| person.name)
+        self.tasks.get(&task).map_or_else(Comm::default, |known| known.name)
     }
 
     /// The number of a culprit's label, as it is named now.
+    #[inline]
     pub(crate) fn id(&mut self, culprit: Culprit) -> LabelId {
+        let at = place_of(culprit);
+        if let Some(Some(recent)) = self.recent.get(at)
+            && recent.culprit == culprit
+            && recent.renames == self.renames
+        {
+            return recent.id;
+        }
+        let id = self.look_up(culprit);
+        if self.recent.is_empty() {
+            self.recent.resize(RECENT, None);
+        }
+        self.recent[at] = Some(Recent { culprit, renames: self.renames, id });
+        id
+    }
+
+    fn look_up(&mut self, culprit: Culprit) -> LabelId {
         let renames = self.renames;
         if let Some(known) = self.by_culprit.get(&culprit)
             && known.renames == renames
@@ -152,7 +200,7 @@ impl Labels {
             Culprit::Timer(timer, armed_by) => self.timer_owner(timer, armed_by),
             _ => return 0,
         };
-        self.people.get(&task).map_or(0, |person| person.version)
+        self.tasks.get(&task).map_or(0, |known| known.version)
     }
 
     fn timer_owner(&self, timer: tardy_model::TimerId, armed_by: TaskId) -> TaskId {
@@ -220,7 +268,7 @@ impl Labels {
                 plain("setting", "select/poll slack".to_owned())
             }
             Culprit::Setting(Setting::CfsBandwidth(task)) => {
-                let path = self.people.get(&task).map_or(NameId::NONE, |person| person.group);
+                let path = self.tasks.get(&task).map_or(NameId::NONE, |known| known.group);
                 let of = match self.tables.name(path) {
                     "" => format!("{}'s control group", self.task_name(task)),
                     path => path.to_owned(),

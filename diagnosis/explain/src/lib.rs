@@ -7,8 +7,8 @@
 //! [`device`] answers another question of the same events: how often timers made the kernel program a
 //! clock-event device. [`timers`] tells who arms timers, what becomes of them, and what they cost others.
 //!
-//! Start reading at `explainer.rs` (events to stories), then `story.rs` (stories to balances), then
-//! any file under `cause/`.
+//! Start reading at `explainer.rs` (an event's way), then `machine.rs` (states of a thread), `story.rs` (the
+//! phases of a wakeup), `balance.rs` (a closed story cut into pieces), then any file under `cause/`.
 #![forbid(unsafe_code)]
 
 mod balance;

@@ -96,7 +96,9 @@ impl Reason {
             Self::StreamEnded => "the recording ended before the thread ran",
             Self::SwitchInMissing => "no event tells when the thread began to run",
             Self::WakingMissing => "the thread ran, and no event tells who woke it",
-            Self::TimerCame => "the thread was about to sleep, and its timer came first",
+            Self::TimerCame => {
+                "the thread was preempted on its way to sleep, and its timer fired before it slept"
+            }
             Self::TaskEnded => "the thread ended before it ran",
             Self::ReturnMissing => "no event tells when the call for a lock returned",
         }

@@ -65,10 +65,37 @@ pub struct Case {
     pub timer: TimerId,
     /// The callback in which that was: the CPU, and the number of the callback there.
     pub callback: Option<(CpuId, u32)>,
+    /// Who armed that, where a thread was seen to.
+    pub armed_by: TaskId,
     /// Hard minus soft expiry.
     pub slack_ns: u32,
     /// The slack is a share of the timeout of select, poll or epoll, not the thread's timer slack.
     pub is_poll_slack: bool,
+}
+
+/// How a task stands to the victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It has a higher priority.
+    Above,
+    /// They share the CPU.
+    Equal,
+    /// It should have been preempted.
+    Below,
+}
+
+impl Standing {
+    fn of(prio: Prio, victim: Prio) -> Option<Self> {
+        if !prio.is_known() || !victim.is_known() {
+            None
+        } else if prio.is_realtime() && prio < victim {
+            Some(Self::Above)
+        } else if prio.may_run_before(victim) {
+            Some(Self::Equal)
+        } else {
+            Some(Self::Below)
+        }
+    }
 }
 
 /// Why a CPU did not run the victim although nothing that may run first did.
@@ -78,6 +105,8 @@ pub enum Refusal {
     Throttled(Culprit),
     /// It idled by choice, and no event tells whose.
     ForcedIdle,
+    /// It chose a task of lower priority, and nothing tells why.
+    Unknown,
 }
 
 /// A stretch of a wakeup's lateness in one phase, while the CPU did one thing.
@@ -90,6 +119,10 @@ pub struct Piece<'a> {
     pub phase: Phase,
     /// What the CPU did that mattered in this phase.
     pub activity: Activity,
+    /// The victim's priority then.
+    pub prio: Prio,
+    /// The victim turned out to have another priority when it ran, and no event tells since when.
+    pub prio_after: Prio,
     /// Which CPU that was; [`CpuId::UNKNOWN`] where no event tells.
     pub cpu: CpuId,
     /// The CPU that woke the victim.
@@ -107,4 +140,14 @@ pub struct Piece<'a> {
     pub is_past_exit: bool,
     /// Where it waits again: who had to do something for it, or kept that one from doing it.
     pub held_by: Culprit,
+}
+
+impl Piece<'_> {
+    /// The task that the scheduler had chosen, and how it stands to the victim; `None` where no task ran, it
+    /// was the victim itself, or priorities are not known.
+    pub fn other(&self) -> Option<(TaskId, Standing)> {
+        let (task, prio) = self.activity.thread().filter(|(task, _)| *task != self.case.task)?;
+        let standing = Standing::of(prio, self.prio)?;
+        (Standing::of(prio, self.prio_after) == Some(standing)).then_some((task, standing))
+    }
 }

@@ -14,7 +14,7 @@
 use crate::piece::Refusal;
 use std::collections::VecDeque;
 use tardy_followers::{Activity, Cpu, Purpose};
-use tardy_model::{Culprit, Prio, Setting, TaskId};
+use tardy_model::{CpuId, Culprit, Prio, Setting, TaskId};
 
 /// A wait shorter than this is not looked into: no bandwidth of the kernel's is given back so soon.
 const WAIT_NS_MIN: u64 = 20_000;
@@ -29,6 +29,12 @@ const REALTIME_NS_MIN: u64 = 1_000_000;
 const AT_ONCE_NS: u64 = 100_000;
 const GROUP_NS_MIN: u64 = 200_000;
 
+/// The period of the bandwidth of real-time tasks (`sched_rt_period_us`), unless set otherwise.
+const REALTIME_PERIOD_NS: u64 = 1_000_000_000;
+
+/// Group's timers that may fire in that time for one of them to mean something.
+const FIRINGS_PER_S_MAX: usize = 100;
+
 /// Refusals of one phase that are told.
 const REFUSALS_MAX: usize = 64;
 
@@ -40,7 +46,9 @@ const FIRINGS_MAX: usize = 256;
 struct Firing {
     time_ns: u64,
     purpose: Purpose,
-    owner: TaskId,
+    /// Whose it is; `None` where its arming was not seen.
+    owner: Option<TaskId>,
+    cpu: CpuId,
 }
 
 /// Tasks that are to leave their CPUs at the same time; more are not noticed.
@@ -60,11 +68,18 @@ pub(crate) struct Firings {
 }
 
 impl Firings {
-    pub(crate) fn saw(&mut self, time_ns: u64, purpose: Purpose, owner: TaskId) {
+    /// `owner` is `None` where the arming was not seen.
+    pub(crate) fn saw(
+        &mut self,
+        time_ns: u64,
+        purpose: Purpose,
+        owner: Option<TaskId>,
+        cpu: CpuId,
+    ) {
         if self.fired.len() == FIRINGS_MAX {
             self.fired.pop_front();
         }
-        self.fired.push_back(Firing { time_ns, purpose, owner });
+        self.fired.push_back(Firing { time_ns, purpose, owner, cpu });
     }
 
     /// A task's group has no bandwidth left: at its next switch it is taken off.
@@ -89,17 +104,35 @@ impl Firings {
         since.any(|throttled| *throttled == (time_ns, task))
     }
 
+    /// Whether a group's timer that fired at a time can have been what let a task of `cpu` run: it fired
+    /// there, or an interrupt told that CPU of it; and such timers are few, so that it is no chance.
+    fn is_told(&self, cpu: &Cpu, on: CpuId, at_ns: u64, to_ns: u64) -> bool {
+        let groups = |firing: &&Firing| firing.purpose == Purpose::CfsBandwidth;
+        let lately = self
+            .fired
+            .iter()
+            .rev()
+            .take_while(|firing| at_ns.saturating_sub(firing.time_ns) <= REALTIME_PERIOD_NS);
+        let few = lately.filter(groups).count() <= FIRINGS_PER_S_MAX;
+        let mut told =
+            self.fired.iter().filter(groups).any(|it| it.time_ns == at_ns && it.cpu == on);
+        cpu.between(at_ns, to_ns, |_, _, activity| {
+            told |= matches!(activity, Activity::Irq(_) | Activity::Ipi(..));
+        });
+        few && told
+    }
+
     /// The last one of a purpose after `from_ns` and up to `to_ns`.
     fn last(
         &self,
         from_ns: u64,
         to_ns: u64,
         purpose: Purpose,
-        is_it: impl Fn(TaskId) -> bool,
+        is_it: impl Fn(&Firing) -> bool,
     ) -> Option<u64> {
         let lately = self.fired.iter().rev().take_while(|firing| firing.time_ns > from_ns);
         let mut those = lately.filter(|firing| firing.time_ns <= to_ns);
-        let found = those.find(|firing| firing.purpose == purpose && is_it(firing.owner));
+        let found = those.find(|firing| firing.purpose == purpose && is_it(firing));
         found.map(|firing| firing.time_ns)
     }
 }
@@ -111,6 +144,7 @@ pub(crate) struct Waiting {
     pub(crate) prio: Prio,
     /// The CPU itself woke it or took it off, so that it was in the queue from the beginning.
     pub(crate) queued_here: bool,
+    pub(crate) cpu: CpuId,
     /// It lost the CPU when the wait began: what came next was chosen.
     pub(crate) lost_it: bool,
 }
@@ -133,7 +167,10 @@ pub(crate) fn refusals(
     }
     let Waiting { task, prio, .. } = waiting;
     if prio.0 < 0 {
-        let own = |owner| owner == task || owner == TaskId::IDLE;
+        // Of one whose arming was not seen nobody knows whose it is: where no other deadline task had the
+        // CPU, nothing else kept the victim from it.
+        let alone = !ran_before(cpu, from_ns, to_ns, waiting);
+        let own = |firing: &Firing| firing.owner.map_or(alone, |owner| owner == task);
         if let Some(at_ns) = firings.last(from_ns, to_ns, Purpose::DeadlineBudget, own) {
             let budget = Refusal::Throttled(Culprit::Setting(Setting::DeadlineBudget(task)));
             found.push((from_ns, at_ns, budget));
@@ -145,10 +182,17 @@ pub(crate) fn refusals(
     if prio.is_realtime() {
         let fired = firings.last(from_ns, to_ns, Purpose::RtBandwidth, |_| true).is_some();
         let bandwidth = Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth));
+        // A bandwidth is used up by real-time tasks that run, and concerns them alone.
+        let since_ns = from_ns.saturating_sub(REALTIME_PERIOD_NS);
+        let used = cpu.realtime_ns().is_some_and(|ns| ns >= since_ns);
+        let may_be = prio.0 >= 0 && (fired || used);
         let refused = gaps.into_iter().filter_map(|gap| match gap.chosen {
-            Chosen::Idle if !fired => Some((gap.idle_ns, gap.end_ns, Refusal::ForcedIdle)),
+            Chosen::Idle if !fired || prio.0 < 0 => {
+                Some((gap.idle_ns, gap.end_ns, Refusal::ForcedIdle))
+            }
             _ if gap.end_ns - gap.start_ns < REALTIME_NS_MIN => None,
-            _ => Some((gap.start_ns, gap.end_ns, bandwidth)),
+            _ if may_be => Some((gap.start_ns, gap.end_ns, bandwidth)),
+            _ => Some((gap.start_ns, gap.end_ns, Refusal::Unknown)),
         });
         found.extend(refused.take(REFUSALS_MAX));
         return;
@@ -163,7 +207,11 @@ pub(crate) fn refusals(
         (Some(first), Some(at_ns)) if gaps.last().is_some_and(|last| ends(last, at_ns)) => {
             found.push((first.idle_ns, at_ns, group));
         }
-        (None, Some(at_ns)) if to_ns - at_ns <= AT_ONCE_NS && at_ns - from_ns >= GROUP_NS_MIN => {
+        (None, Some(at_ns))
+            if to_ns - at_ns <= AT_ONCE_NS
+                && at_ns - from_ns >= GROUP_NS_MIN
+                && firings.is_told(cpu, waiting.cpu, at_ns, to_ns) =>
+        {
             found.push((from_ns, at_ns, group));
         }
         _ => {
@@ -257,7 +305,9 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
         } else if activity.is_idle() {
             gap.idle_ns.get_or_insert(start_ns);
             // It goes to sleep, perhaps once more: an entry makes a span of its own.
-            let enters = if base.is_idle() {
+            let enters = if matches!(activity, Activity::Awake(_)) {
+                false
+            } else if base.is_idle() {
                 start_ns > from_ns && !was_interrupted
             } else {
                 is_switch(base, activity) && !begins(start_ns)
@@ -282,6 +332,18 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
         base = activity;
     });
     gap.ended(to_ns).into_iter().for_each(&mut found);
+}
+
+/// Whether a task that may run first had the CPU.
+fn ran_before(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting) -> bool {
+    let mut ran = false;
+    cpu.between(from_ns, to_ns, |_, _, activity| {
+        let first = |(task, prio): (TaskId, Prio)| {
+            task != waiting.task && prio.is_known() && prio.may_run_before(waiting.prio)
+        };
+        ran |= activity.thread().is_some_and(first);
+    });
+    ran
 }
 
 fn is_switch(from: Activity, to: Activity) -> bool {

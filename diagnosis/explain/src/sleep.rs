@@ -45,7 +45,7 @@ impl WaitKind {
             Self::Lock => "for a lock",
             Self::Condition => "for a condition",
             Self::Io => "for a device (I/O)",
-            Self::NotYet => "again in the same call: what it waits for was not true yet",
+            Self::NotYet => "again in the same call, because the condition was not true yet",
             Self::Event => "for an event",
         }
     }

@@ -15,6 +15,9 @@ use tardy_model::{
 /// The report says how many wakeups had more.
 const STAGES_MAX: usize = 4096;
 
+/// From the waking until the victim is in a queue, where nothing holds the waker up.
+const QUEUED_NS_MAX: u64 = 50_000;
+
 /// Signals of one wakeup that are kept.
 const SIGNALS_MAX: usize = 64;
 
@@ -29,6 +32,10 @@ pub(crate) struct Stage {
     /// Whose activity matters.
     pub(crate) cpu: CpuId,
     pub(crate) waker_cpu: CpuId,
+    /// The victim's priority.
+    pub(crate) prio: Prio,
+    /// The one it turned out to have in the end, where no event tells of a change.
+    pub(crate) prio_after: Prio,
 }
 
 /// A wakeup on its way. Its vectors are used again for the next one.
@@ -49,6 +56,8 @@ pub(crate) struct Story {
     pub(crate) signals: Vec<(u64, CpuId, u32)>,
     /// It had more phases than are kept.
     pub(crate) is_cut: bool,
+    /// The victim's priority now.
+    prio: Prio,
 }
 
 /// How a timer came to wake a victim.
@@ -84,6 +93,7 @@ impl Default for Story {
             kind: WakeupKind::New,
             timer: TimerId::UNKNOWN,
             callback: None,
+            armed_by: TaskId::IDLE,
             slack_ns: 0,
             is_poll_slack: false,
         };
@@ -98,6 +108,7 @@ impl Default for Story {
             unlocks: Vec::new(),
             signals: Vec::new(),
             is_cut: false,
+            prio: Prio::UNKNOWN,
         }
     }
 }
@@ -110,10 +121,12 @@ impl Story {
             kind,
             timer: TimerId::UNKNOWN,
             callback: None,
+            armed_by: TaskId::IDLE,
             slack_ns: 0,
             is_poll_slack: false,
         };
         self.expiry_ns = expiry_ns;
+        self.prio = target.prio;
         self.stages.clear();
         self.waits.clear();
         self.boosts.clear();
@@ -146,6 +159,7 @@ impl Story {
         let armed = life.map(|life| (life.armed_ns, life.by));
         self.case.timer = expiry.timer;
         self.case.callback = Some((by.cpu, expiry.callback));
+        self.case.armed_by = armed.map_or(TaskId::IDLE, |(_, by)| by);
         self.case.slack_ns = expiry.slack_ns;
         self.case.is_poll_slack = life.is_some_and(is_poll_slack);
         self.fired = Some(Fired { expiry: *expiry, armed, cpu: by.cpu });
@@ -218,7 +232,9 @@ impl Story {
             self.is_cut = true;
             return;
         }
-        self.stages.push(Stage { start_ns, phase, cpu, waker_cpu: by.cpu });
+        let prio = self.prio;
+        let waker_cpu = by.cpu;
+        self.stages.push(Stage { start_ns, phase, cpu, waker_cpu, prio, prio_after: prio });
     }
 
     fn step(&mut self, time_ns: u64, phase: Phase, cpu: CpuId) {
@@ -245,7 +261,9 @@ impl Story {
     /// that put it there.
     pub(crate) fn queued(&mut self, time_ns: u64, on: CpuId, by: CpuId) {
         let last = self.last();
-        if last.phase != Phase::Runnable || last.cpu == on {
+        // What it takes to put it into its own CPU's queue is part of waking it, unless that is held up.
+        let at_once = last.cpu == on && time_ns.saturating_sub(last.start_ns) <= QUEUED_NS_MAX;
+        if last.phase != Phase::Runnable || at_once {
             return;
         }
         let last = self.stages.last_mut().expect("a story begins with a stage");
@@ -270,10 +288,34 @@ impl Story {
         self.step(time_ns, Phase::Running, cpu);
     }
 
-    /// An event tells the victim's priority, which may not have been known.
+    /// An event tells the victim's priority, as it runs or leaves the CPU.
     pub(crate) fn has_prio(&mut self, prio: Prio) {
         if !self.case.prio.is_known() {
             self.case.prio = prio;
+            // It was not known; nothing says that it was another.
+            for stage in self.stages.iter_mut().filter(|stage| !stage.prio.is_known()) {
+                (stage.prio, stage.prio_after) = (prio, prio);
+            }
+        }
+        self.prio = prio;
+    }
+
+    /// It runs at a priority: where that is another than the last event told, since when is not known.
+    pub(crate) fn runs_at(&mut self, prio: Prio) {
+        self.has_prio(prio);
+        if let Some(last) = self.stages.last_mut()
+            && matches!(last.phase, Phase::Runnable | Phase::Placing)
+        {
+            last.prio_after = prio;
+        }
+    }
+
+    /// The victim is given another priority while it waits.
+    pub(crate) fn reprioritised(&mut self, time_ns: u64, prio: Prio) {
+        self.prio = prio;
+        let last = self.last();
+        if matches!(last.phase, Phase::Runnable | Phase::Placing) {
+            self.step(time_ns, last.phase, last.cpu);
         }
     }
 

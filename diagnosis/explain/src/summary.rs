@@ -4,9 +4,9 @@ use crate::cause::{self, REGISTRY, UNEXPLAINED_AT, Weight};
 use crate::findings::{
     CauseFinding, CulpritFinding, Explanation, GapFinding, VictimFinding, WorstGroup, WorstWakeup,
 };
-use crate::finished::{Blame, Finished};
 use crate::label::{Label, LabelId, Labels};
 use rustc_hash::FxHashMap;
+use tardy_model::Wakeup;
 use tardy_model::event::Loss;
 use tardy_stats::Latencies;
 
@@ -42,6 +42,10 @@ pub(crate) struct Summary {
     classes: Classes,
     /// The end of the latest stretch of loss; 0 before the first.
     lost_until_ns: u64,
+    /// Of the wakeup that ended last: its number, its class, and the causes seen in it.
+    number: u64,
+    class: usize,
+    seen_causes: u32,
     gaps: Sum,
     gaps_after: FxHashMap<LabelId, u64>,
 }
@@ -52,11 +56,45 @@ struct Sum {
     wakeups: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// Small, as there is one for each segment to be found in memory: most culprits have one cause.
+#[derive(Clone, Debug, Default)]
 struct CulpritSum {
     ns: u64,
     wakeups: u64,
-    by_cause: [u64; CAUSES],
+    /// The number of the wakeup in which it appeared last.
+    seen: u64,
+    /// The cause in which it appeared first, and what it took in that.
+    cause: usize,
+    cause_ns: u64,
+    /// What it took in others.
+    others: Option<Box<[u64; CAUSES]>>,
+}
+
+impl CulpritSum {
+    #[inline]
+    fn add(&mut self, cause: usize, ns: u64, number: u64) {
+        if self.wakeups == 0 {
+            self.cause = cause;
+        }
+        self.ns = self.ns.saturating_add(ns);
+        self.wakeups += u64::from(self.seen != number);
+        self.seen = number;
+        if self.cause == cause {
+            self.cause_ns = self.cause_ns.saturating_add(ns);
+        } else {
+            let others = self.others.get_or_insert_with(|| Box::new([0; CAUSES]));
+            others[cause] = others[cause].saturating_add(ns);
+        }
+    }
+
+    fn of_cause(&self, cause: usize) -> u64 {
+        let other = self.others.as_ref().map_or(0, |others| others[cause]);
+        if self.cause == cause { self.cause_ns } else { other }
+    }
+
+    fn main_cause(&self) -> usize {
+        (0..CAUSES).max_by_key(|at| self.of_cause(*at)).unwrap_or(UNEXPLAINED_AT)
+    }
 }
 
 /// Per class of lateness: wakeups, their sum, and what each cause took.
@@ -119,42 +157,41 @@ impl Summary {
         self.lost_until_ns > 0 && self.lost_until_ns >= ns
     }
 
-    pub(crate) fn wakeup(&mut self, finished: &Finished) {
-        let Finished { wakeup, victim, blames, .. } = finished;
+    /// A wakeup has ended. Its segments follow, each by [`Summary::segment`].
+    pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, victim: LabelId) {
         let lateness_ns = wakeup.lateness_ns;
         self.all.record(lateness_ns);
         self.touched += u64::from(wakeup.touched_by_loss);
-        if self.victims.len() < VICTIMS_MAX || self.victims.contains_key(victim) {
-            self.victims.entry(*victim).or_default().record(lateness_ns);
+        if self.victims.len() < VICTIMS_MAX || self.victims.contains_key(&victim) {
+            self.victims.entry(victim).or_default().record(lateness_ns);
         }
-
-        let mut by_cause = [0u64; CAUSES];
-        // A wakeup has few segments: looking back is cheaper than a set.
-        for (at, (segment, Blame { cause, culprit })) in
-            wakeup.segments.iter().zip(blames.iter().copied()).enumerate()
-        {
-            by_cause[cause] = by_cause[cause].saturating_add(segment.ns);
-            let place = culprit.0 as usize;
-            if place >= self.culprits.len() {
-                self.culprits.resize(place + 1, CulpritSum::default());
-            }
-            let sum = &mut self.culprits[place];
-            sum.ns = sum.ns.saturating_add(segment.ns);
-            sum.by_cause[cause] = sum.by_cause[cause].saturating_add(segment.ns);
-            let is_new = blames[..at].iter().all(|before| before.culprit != culprit);
-            sum.wakeups += u64::from(is_new);
-        }
-        let class = &mut self.classes.0[class_of(lateness_ns)];
+        self.class = class_of(lateness_ns);
+        self.number += 1;
+        self.seen_causes = 0;
+        let class = &mut self.classes.0[self.class];
         class.wakeups += 1;
         class.ns = class.ns.saturating_add(lateness_ns);
-        for (cause, ns) in by_cause.into_iter().enumerate() {
-            if ns == 0 {
-                continue;
-            }
-            class.by_cause[cause] = class.by_cause[cause].saturating_add(ns);
-            self.causes[cause].ns = self.causes[cause].ns.saturating_add(ns);
-            self.causes[cause].wakeups += 1;
+    }
+
+    /// A segment of the wakeup that ended last.
+    #[inline]
+    pub(crate) fn segment(&mut self, cause: usize, culprit: LabelId, ns: u64) {
+        let place = culprit.0 as usize;
+        if place >= self.culprits.len() {
+            self.culprits.resize_with(place + 1, CulpritSum::default);
         }
+        self.culprits[place].add(cause, ns, self.number);
+        let class = &mut self.classes.0[self.class].by_cause[cause];
+        *class = class.saturating_add(ns);
+        let sum = &mut self.causes[cause];
+        sum.ns = sum.ns.saturating_add(ns);
+        sum.wakeups += u64::from(self.seen_causes >> cause & 1 == 0);
+        self.seen_causes |= 1 << cause;
+    }
+
+    /// News of a loss that may have touched a wakeup which ended before.
+    pub(crate) fn one_more_touched(&mut self) {
+        self.touched += 1;
     }
 
     pub(crate) fn into_explanation(self, labels: &Labels, worst: Vec<WorstWakeup>) -> Explanation {
@@ -184,7 +221,7 @@ impl Summary {
             .culprits()
             .map(|(label, sum)| CulpritFinding {
                 label: labels.get(label).clone(),
-                main_cause: cause::cause_at(most(&sum.by_cause)),
+                main_cause: cause::cause_at(sum.main_cause()),
                 ns: sum.ns,
                 share: sum.ns as f64 / total_ns,
                 wakeups: sum.wakeups,
@@ -258,8 +295,8 @@ impl Summary {
         let rule = REGISTRY.get(at)?;
         let mut culprits: Vec<(u64, LabelId)> = self
             .culprits()
-            .filter(|(_, sum)| sum.by_cause[at] > 0)
-            .map(|(label, sum)| (sum.by_cause[at], label))
+            .filter(|(_, sum)| sum.of_cause(at) > 0)
+            .map(|(label, sum)| (sum.of_cause(at), label))
             .collect();
         culprits.sort_by_key(|(ns, label)| (std::cmp::Reverse(*ns), label.0));
         let named: Vec<(Label, u64)> =
@@ -270,10 +307,6 @@ impl Summary {
             culprits_count: culprits.len(),
         })
     }
-}
-
-fn most(by_cause: &[u64; CAUSES]) -> usize {
-    (0..CAUSES).max_by_key(|at| by_cause[*at]).unwrap_or(UNEXPLAINED_AT)
 }
 
 #[cfg(test)]

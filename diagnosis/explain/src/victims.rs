@@ -15,7 +15,7 @@ use tardy_model::{CpuId, Culprit, Prio, TaskId, TimerId, WakeupKind};
 
 /// Clocks of two CPUs are not further apart than this: a waking that comes later than that after its
 /// thread ran is another one.
-const SKEW_NS_MAX: u64 = 50_000;
+const SKEW_NS_MAX: u64 = 1_000_000;
 
 /// A thread that is woken on its way to sleep is there within this time; what sleeps later sleeps for
 /// another reason.
@@ -74,7 +74,7 @@ pub(crate) struct Ended {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waker<'a> {
     pub(crate) by: WokenBy,
-    /// Who that is for people.
+    /// The same, as a culprit to name.
     pub(crate) culprit: Culprit,
     /// It is a thread of the kernel's.
     pub(crate) is_kernel: bool,
@@ -328,17 +328,23 @@ impl Victims {
     }
 
     /// A CPU begins to run it.
-    pub(crate) fn switch_in(&mut self, time_ns: u64, task: TaskId, cpu: CpuId) -> Option<Ended> {
+    pub(crate) fn switch_in(
+        &mut self,
+        time_ns: u64,
+        Target { task, prio, cpu }: Target,
+    ) -> Option<Ended> {
         if self.get(task)?.state == State::Asleep {
             self.takes_early(task);
         }
         let victim = self.get_mut(task)?;
         if victim.state.has_story() {
             victim.story.ran_elsewhere(cpu);
+            victim.story.runs_at(prio);
             victim.story.switch_in(time_ns, cpu);
         }
         if let Some(call) = &mut victim.call {
             call.ran_elsewhere(cpu);
+            call.runs_at(prio);
             call.switch_in(time_ns, cpu);
         }
         victim.ran = (time_ns, cpu);

@@ -25,12 +25,12 @@ pub struct Sentence {
 
 /// Tells a wakeup: from who woke whom, or the timer's arm, to the return to user space; then what took
 /// most of it, and the stories that it is an instance of, as `patterns` tell them.
-pub fn why(told: &WorstWakeup, patterns: &[PatternFinding]) -> Vec<Sentence> {
-    let mut story: Vec<Sentence> = told.steps.iter().map(|step| sentence(told, step)).collect();
-    let wakeup = &told.wakeup;
+pub fn why(worst: &WorstWakeup, patterns: &[PatternFinding]) -> Vec<Sentence> {
+    let mut story: Vec<Sentence> = worst.steps.iter().map(|step| sentence(worst, step)).collect();
+    let wakeup = &worst.wakeup;
     let (time_ns, cpu) = (wakeup.expiry_ns + wakeup.lateness_ns, Some(wakeup.cpu));
-    story.push(Sentence { time_ns, cpu, event: "sum", text: sum(told) });
-    for name in told.patterns.names() {
+    story.push(Sentence { time_ns, cpu, event: "sum", text: sum(worst) });
+    for name in worst.patterns.names() {
         // One that is not worth a word among all wakeups is none in this one.
         if let Some(finding) = patterns.iter().find(|finding| finding.name == name) {
             let text = format!("{}: {}", finding.title, finding.words);
@@ -40,43 +40,43 @@ pub fn why(told: &WorstWakeup, patterns: &[PatternFinding]) -> Vec<Sentence> {
     story
 }
 
-fn sentence(told: &WorstWakeup, step: &Step) -> Sentence {
+fn sentence(worst: &WorstWakeup, step: &Step) -> Sentence {
     let (event, text) = match &step.what {
         Happened::Armed { .. }
         | Happened::Expiry { .. }
         | Happened::Interrupt(_)
         | Happened::Raised(_)
         | Happened::SoftirqBegins(_)
-        | Happened::Callback { .. } => of_timer(told, step),
+        | Happened::Callback { .. } => of_timer(worst, step),
         Happened::Boosted { .. }
         | Happened::HolderRuns { .. }
         | Happened::HolderPreempted { .. }
         | Happened::HolderSleeps { .. }
-        | Happened::Unlocks { .. } => of_lock(told, step),
+        | Happened::Unlocks { .. } => of_lock(worst, step),
         Happened::Spent { cause, parts, ns } => {
             let is_woken = |other: &Step| {
                 matches!(other.what, Happened::Woken { .. }) && other.time_ns <= step.time_ns
             };
-            of_part(told, *cause, parts, *ns, told.steps.iter().any(is_woken))
+            of_part(worst, *cause, parts, *ns, worst.steps.iter().any(is_woken))
         }
-        _ => of_victim(told, step),
+        _ => of_victim(worst, step),
     };
     Sentence { time_ns: step.time_ns, cpu: step.cpu, event, text }
 }
 
 /// What the timer did.
-fn of_timer(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
-    let victim = &told.victim.name;
-    let expiry_ns = told.wakeup.expiry_ns;
+fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
+    let victim = &worst.victim.name;
+    let expiry_ns = worst.wakeup.expiry_ns;
     match step.what {
         Happened::Armed { by, function, of_wheel } => {
-            let whose = if by == told.wakeup.task { "its" } else { "the" };
-            let by = if by == TaskId::IDLE { "the kernel".to_owned() } else { task(told, by) };
+            let whose = if by == worst.wakeup.task { "its" } else { "the" };
+            let by = if by == TaskId::IDLE { "the kernel".to_owned() } else { task(worst, by) };
             let ahead = match expiry_ns.checked_sub(step.time_ns) {
                 Some(ahead_ns) => format!("{} ahead", span(ahead_ns)),
                 None => format!("which is {} too late", span(step.time_ns - expiry_ns)),
             };
-            let function = function_of(told, function);
+            let function = function_of(worst, function);
             let event = if of_wheel { "timer_start" } else { "hrtimer_start" };
             (event, format!("{by} arms {whose} timer{function} for {}, {ahead}.", time(expiry_ns)))
         }
@@ -94,7 +94,7 @@ fn of_timer(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
                 Some(0) => "on time".to_owned(),
                 Some(late_ns) => format!("{} after the expiry", span(late_ns)),
             };
-            let name = told.label(Culprit::Irq(irq)).name;
+            let name = worst.label(Culprit::Irq(irq)).name;
             (entry_of(irq), format!("the interrupt {name} begins, {when}."))
         }
         Happened::Raised(vector) => {
@@ -106,7 +106,7 @@ fn of_timer(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
         }
         Happened::Callback { function, of_wheel } => {
             let event = if of_wheel { "timer_expire_entry" } else { "hrtimer_expire_entry" };
-            let function = function_of(told, function);
+            let function = function_of(worst, function);
             (event, format!("the callback of {victim}'s timer{function} begins."))
         }
         _ => ("", String::new()),
@@ -114,13 +114,13 @@ fn of_timer(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
 }
 
 /// What the victim did, and what was done with it.
-fn of_victim(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
-    let victim = &told.victim.name;
+fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
+    let victim = &worst.victim.name;
     let here = step.cpu.map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
     match &step.what {
         Happened::Led { link, woken } => {
-            let (by, woken) = (who(told, link.by), who(told, *woken));
-            led(&by, &woken, link.started, &work_of(told, link.work))
+            let (by, woken) = (described(worst, link.by), described(worst, *woken));
+            led(&by, &woken, link.started, &work_of(worst, link.work))
         }
         Happened::Woken { by, work, started, on } => {
             let (event, mut text) = match by {
@@ -129,7 +129,7 @@ fn of_victim(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
                 }
                 by => {
                     let (event, text) =
-                        led(&who(told, *by), victim, *started, &work_of(told, *work));
+                        led(&described(worst, *by), victim, *started, &work_of(worst, *work));
                     (event, text.trim_end_matches('.').to_owned())
                 }
             };
@@ -139,32 +139,30 @@ fn of_victim(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
             (event, text + ".")
         }
         Happened::WokenAgain { by, on } => {
-            let by = if *by == TaskId::IDLE { "an interrupt".to_owned() } else { task(told, *by) };
+            let by = if *by == TaskId::IDLE { "an interrupt".to_owned() } else { task(worst, *by) };
             let elsewhere =
                 if step.cpu == Some(*on) { String::new() } else { format!(", on CPU {on}") };
             ("sched_waking", format!("{by} wakes {victim}{elsewhere}."))
         }
         Happened::Moved(to) => ("sched_migrate_task", format!("{victim} is moved to CPU {to}.")),
         Happened::Runs { instead_of, waited_ns, preempted } => {
-            let instead = in_place_of(told, *instead_of, told.wakeup.task);
+            let instead = in_place_of(worst, *instead_of, worst.wakeup.task);
             let since = if *preempted { "lost the CPU" } else { "was woken" };
             let text =
                 format!("{victim} runs on {here}{instead}, {} after it {since}.", span(*waited_ns));
             ("sched_switch", text)
         }
         Happened::Preempted(by) => {
-            let by = who(told, *by);
+            let by = described(worst, *by);
             ("sched_switch", format!("{by} takes {here} from {victim}, which is not back yet."))
         }
-        Happened::Faults => {
-            ("page_fault_user", format!("{victim} touches memory that is not there."))
-        }
+        Happened::Faults => ("page_fault_user", format!("{victim} takes a page fault.")),
         Happened::Signalled(number) => {
             let text = format!("{victim} is about to handle signal {number} before it is back.");
             ("signal_deliver", text)
         }
         Happened::Asks => {
-            let what = told.wakeup.lock.map_or("a lock".to_owned(), |call| {
+            let what = worst.wakeup.lock.map_or("a lock".to_owned(), |call| {
                 format!("the lock at {:#x} (FUTEX_{})", call.address, futex::name(call.op))
             });
             ("sys_enter", format!("{victim} asks for {what}."))
@@ -172,11 +170,11 @@ fn of_victim(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
         Happened::Blocks { state, on, holder, next } => {
             let holds = match on {
                 _ if *holder == TaskId::IDLE => String::new(),
-                BlockedOn::Unknown => format!("; {} will end it", task(told, *holder)),
-                _ => format!(", which {} has", task(told, *holder)),
+                BlockedOn::Unknown => format!("; {} will end it", task(worst, *holder)),
+                _ => format!(", which {} has", task(worst, *holder)),
             };
             let next = match next {
-                Culprit::Task(next) => format!("; {} runs on {here}", task(told, *next)),
+                Culprit::Task(next) => format!("; {} runs on {here}", task(worst, *next)),
                 _ => format!("; {here} has nothing else to do"),
             };
             let (state, what) = (state.letter(), waited_for(*on));
@@ -184,8 +182,8 @@ fn of_victim(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
         }
         Happened::Back { by_mark } => {
             let event = if *by_mark { "mark" } else { "sys_exit" };
-            let since = if told.wakeup.lock.is_some() { "it asked" } else { "the expiry" };
-            let late = span(told.wakeup.lateness_ns);
+            let since = if worst.wakeup.lock.is_some() { "it asked" } else { "the expiry" };
+            let late = span(worst.wakeup.lateness_ns);
             (event, format!("{victim} is back in user space, {late} after {since}."))
         }
         Happened::LeftOut(count) => {
@@ -196,14 +194,14 @@ fn of_victim(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
 }
 
 /// What those did for whom the victim waited.
-fn of_lock(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
+fn of_lock(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
     let here = step.cpu.map_or("its CPU".to_owned(), |cpu| format!("CPU {cpu}"));
     match &step.what {
         Happened::Boosted { boost, count, on } if !boost.released => {
-            ("sched_pi_setprio", lent(told, boost, *count, *on))
+            ("sched_pi_setprio", lent(worst, boost, *count, *on))
         }
         Happened::Boosted { boost, .. } => {
-            let target = task(told, boost.target);
+            let target = task(worst, boost.target);
             let to = if boost.from == boost.to {
                 format!("{target} loses the priority that it was lent")
             } else {
@@ -213,22 +211,22 @@ fn of_lock(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
             ("sched_pi_setprio", format!("{to}{unlock}."))
         }
         Happened::HolderRuns { holder, instead_of } => {
-            let instead = in_place_of(told, *instead_of, *holder);
-            ("sched_switch", format!("{} runs on {here}{instead}.", task(told, *holder)))
+            let instead = in_place_of(worst, *instead_of, *holder);
+            ("sched_switch", format!("{} runs on {here}{instead}.", task(worst, *holder)))
         }
         Happened::HolderPreempted { holder, by, in_unlock } => {
             let unlock = if *in_unlock { ", which has not finished its unlock" } else { "" };
-            let (by, holder) = (who(told, *by), task(told, *holder));
+            let (by, holder) = (described(worst, *by), task(worst, *holder));
             ("sched_switch", format!("{by} takes {here} from {holder}{unlock}."))
         }
         Happened::HolderSleeps { holder, state } => {
-            let (holder, state) = (task(told, *holder), state.letter());
+            let (holder, state) = (task(worst, *holder), state.letter());
             ("sched_switch", format!("{holder} waits itself ({state})."))
         }
         Happened::Unlocks { holder, op } => {
-            let (holder, name) = (task(told, *holder), futex::name(*op));
+            let (holder, name) = (task(worst, *holder), futex::name(*op));
             let gives_up = matches!(futex::operation(*op), futex::UNLOCK_PI | futex::WAKE);
-            let text = if gives_up && told.wakeup.lock.is_some() {
+            let text = if gives_up && worst.wakeup.lock.is_some() {
                 format!("{holder} begins to give the lock up (FUTEX_{name}).")
             } else {
                 format!("{holder} calls FUTEX_{name}.")
@@ -239,8 +237,8 @@ fn of_lock(told: &WorstWakeup, step: &Step) -> (&'static str, String) {
     }
 }
 
-fn lent(told: &WorstWakeup, boost: &Boost, count: usize, on: Option<BlockedOn>) -> String {
-    let (by, target) = (task(told, boost.by), task(told, boost.target));
+fn lent(worst: &WorstWakeup, boost: &Boost, count: usize, on: Option<BlockedOn>) -> String {
+    let (by, target) = (task(worst, boost.by), task(worst, boost.target));
     let again = match count {
         0 | 1 => "",
         2 => " a second time",
@@ -252,14 +250,14 @@ fn lent(told: &WorstWakeup, boost: &Boost, count: usize, on: Option<BlockedOn>) 
         format!(" ({target} had {})", priority(boost.from))
     };
     let what = match on {
-        _ if boost.by != told.wakeup.task => format!("what {by} waits for"),
+        _ if boost.by != worst.wakeup.task => format!("what {by} waits for"),
         Some(BlockedOn::KernelLock) => "a lock inside the kernel".to_owned(),
         Some(BlockedOn::Futex(_)) => "the lock".to_owned(),
         _ => format!("what {by} needs"),
     };
     let unlock = if boost.in_unlock { ", still in its unlock," } else { "" };
     let instead = boost.instead.map_or_else(String::new, |instead| {
-        format!(", and {} runs in its place", task(told, instead))
+        format!(", and {} runs in its place", task(worst, instead))
     });
     format!(
         "{by} lends {target} its priority {}{again}{had}: {target}{unlock} holds {what}{instead}.",
@@ -269,14 +267,14 @@ fn lent(told: &WorstWakeup, boost: &Boost, count: usize, on: Option<BlockedOn>) 
 
 /// What a part of the lateness went to.
 fn of_part(
-    told: &WorstWakeup,
+    worst: &WorstWakeup,
     cause: Cause,
     parts: &[(Culprit, u64)],
     ns: u64,
     is_woken: bool,
 ) -> (&'static str, String) {
     let first = parts.first().map_or(Culprit::Nobody, |(culprit, _)| *culprit);
-    let names = names(told, parts);
+    let names = names(worst, parts);
     let ns = span(ns);
     let (runs, has) = if parts.len() == 1 { ("runs", "has") } else { ("run", "have") };
     match cause.0 {
@@ -284,7 +282,13 @@ fn of_part(
             ("cpu_idle", format!("the way out of the idle loop takes {ns} ({names})."))
         }
         "idle_exit" => ("cpu_idle", format!("the CPU slept ({names}) and needs {ns} to wake up.")),
-        "irq_delay" => ("expiry", format!("for {ns} no interrupt comes: {names} {runs} on.")),
+        "irq_delay" => (
+            "expiry",
+            match first {
+                Culprit::Nobody => format!("for {ns} no interrupt comes, and no event shows why."),
+                _ => format!("for {ns} no interrupt comes: {names} {runs} on."),
+            },
+        ),
         "stacked_timers" => {
             let others = match parts.len() {
                 1 => "another timer".to_owned(),
@@ -293,7 +297,7 @@ fn of_part(
             ("hrtimer_expire_entry", format!("callbacks of {others} take {ns}: {names}."))
         }
         "softirq_wait" => {
-            ("softirq_raise", format!("for {ns} the softirq waits for its turn: {names} {runs}."))
+            ("softirq_raise", format!("for {ns} the softirq waits to run: {names} {runs}."))
         }
         "softirq_work" => {
             ("softirq_entry", format!("other work comes first in the softirq, for {ns}: {names}."))
@@ -306,20 +310,21 @@ fn of_part(
             (event, format!("interrupts take {ns}: {names}."))
         }
         "higher_priority" => {
-            ("sched_switch", format!("{names} {has} a higher priority, and the CPU for {ns}."))
+            ("sched_switch", format!("{names} {runs} for {ns} at a higher priority."))
         }
         "not_preemptible" => {
-            ("sched_switch", format!("{names} cannot be preempted, and {runs} on for {ns}."))
+            ("sched_switch", format!("{names} {runs} on for {ns} and cannot be preempted."))
         }
-        "switch_delay" => {
-            ("sched_switch", format!("{names} {has} the CPU for {ns}; which is not recorded."))
-        }
+        "switch_delay" => (
+            "sched_switch",
+            format!("{names} {has} the CPU for {ns}: the trace does not record which."),
+        ),
         "unseen_migration" => (
             "sched_migrate_task",
-            format!("of the next {ns} no event tells in which queue the thread waits."),
+            format!("for the next {ns} no event tells on which CPU's queue the thread waits."),
         ),
         "cpu_contention" => {
-            ("sched_switch", format!("{names} {has} the CPU for {ns}: it is shared."))
+            ("sched_switch", format!("{names} {runs} for {ns}: the CPU is shared."))
         }
         "throttled" => {
             ("sched_switch", format!("the thread may not run for {ns}: {names} is used up."))
@@ -332,16 +337,19 @@ fn of_part(
             ),
         ),
         "irqs_off" => ("irq_disable", format!("{names} keeps interrupts off for {ns}.")),
-        "wrong_cpu" => ("reschedule_entry", format!("{names} must be told, which takes {ns}.")),
-        "unexplained" => ("unexplained", format!("of the next {ns} no event tells.")),
+        "wrong_cpu" => (
+            "reschedule_entry",
+            format!("queueing the thread on another CPU ({names}) takes {ns}."),
+        ),
+        "unexplained" => ("unexplained", format!("no event explains the next {ns}.")),
         _ => (cause.0, format!("this takes {ns}: {names}.")),
     }
 }
 
 /// What took the time, most first.
-fn sum(told: &WorstWakeup) -> String {
+fn sum(worst: &WorstWakeup) -> String {
     let mut parts: Vec<(Cause, Culprit, u64)> = Vec::new();
-    for segment in &told.wakeup.segments {
+    for segment in &worst.wakeup.segments {
         let same = |part: &&mut (Cause, Culprit, u64)| {
             part.0 == segment.cause && part.1 == segment.culprit
         };
@@ -354,14 +362,14 @@ fn sum(told: &WorstWakeup) -> String {
     parts.sort_by_key(|(.., ns)| std::cmp::Reverse(*ns));
     let named = parts.iter().take(NAMED_MAX).map(|(cause, culprit, ns)| match culprit {
         Culprit::Nobody => format!("{} {}", span(*ns), cause.0),
-        culprit => format!("{} {} by {}", span(*ns), cause.0, name(told, *culprit)),
+        culprit => format!("{} {} by {}", span(*ns), cause.0, name(worst, *culprit)),
     });
     let mut named: Vec<String> = named.collect();
     let rest: u64 = parts.iter().skip(NAMED_MAX).map(|(.., ns)| ns).sum();
     if rest > 0 {
         named.push(format!("{} of {} others", span(rest), parts.len() - NAMED_MAX));
     }
-    format!("{} together: {}.", span(told.wakeup.lateness_ns), listed(&named))
+    format!("{} together: {}.", span(worst.wakeup.lateness_ns), listed(&named))
 }
 
 fn led(by: &str, woken: &str, started: bool, work: &str) -> (&'static str, String) {
@@ -385,40 +393,40 @@ fn entry_of(irq: Irq) -> &'static str {
 
 fn waited_for(on: BlockedOn) -> String {
     match on {
-        BlockedOn::Unknown => "again, for what is not told".to_owned(),
+        BlockedOn::Unknown => "again; no event tells for what".to_owned(),
         BlockedOn::Futex(address) => format!("for the lock at {address:#x}"),
         BlockedOn::KernelLock => "for a lock inside the kernel".to_owned(),
         BlockedOn::Page => "for the page".to_owned(),
     }
 }
 
-fn in_place_of(told: &WorstWakeup, other: Option<TaskId>, own: TaskId) -> String {
+fn in_place_of(worst: &WorstWakeup, other: Option<TaskId>, own: TaskId) -> String {
     match other {
-        Some(other) if other != own => format!(" in place of {}", task(told, other)),
+        Some(other) if other != own => format!(" in place of {}", task(worst, other)),
         _ => String::new(),
     }
 }
 
-fn function_of(told: &WorstWakeup, function: NameId) -> String {
-    match told.label(Culprit::Function(function)).name {
+fn function_of(worst: &WorstWakeup, function: NameId) -> String {
+    match worst.label(Culprit::Function(function)).name {
         name if name.is_empty() => name,
         name => format!(" ({name})"),
     }
 }
 
-fn work_of(told: &WorstWakeup, work: NameId) -> String {
-    match told.label(Culprit::Function(work)).name {
+fn work_of(worst: &WorstWakeup, work: NameId) -> String {
+    match worst.label(Culprit::Function(work)).name {
         name if name.is_empty() => name,
         name => format!(" while it works on {name}"),
     }
 }
 
-fn task(told: &WorstWakeup, task: TaskId) -> String {
-    who(told, Culprit::Task(task))
+fn task(worst: &WorstWakeup, task: TaskId) -> String {
+    described(worst, Culprit::Task(task))
 }
 
-fn who(told: &WorstWakeup, culprit: Culprit) -> String {
-    let name = name(told, culprit);
+fn described(worst: &WorstWakeup, culprit: Culprit) -> String {
+    let name = name(worst, culprit);
     match culprit {
         Culprit::Irq(_) => format!("the interrupt {name}"),
         Culprit::Softirq(_) => format!("the softirq {name}"),
@@ -426,8 +434,8 @@ fn who(told: &WorstWakeup, culprit: Culprit) -> String {
     }
 }
 
-fn name(told: &WorstWakeup, culprit: Culprit) -> String {
-    match (told.label(culprit).name, culprit) {
+fn name(worst: &WorstWakeup, culprit: Culprit) -> String {
+    match (worst.label(culprit).name, culprit) {
         (name, Culprit::Task(task)) if name.is_empty() => format!("thread {task}"),
         (name, _) if name.is_empty() => "somebody".to_owned(),
         (name, _) => name,
@@ -435,15 +443,15 @@ fn name(told: &WorstWakeup, culprit: Culprit) -> String {
 }
 
 /// Culprits, most first, each with its time where they are several.
-fn names(told: &WorstWakeup, parts: &[(Culprit, u64)]) -> String {
+fn names(worst: &WorstWakeup, parts: &[(Culprit, u64)]) -> String {
     if let [(culprit, _)] = parts {
-        return name(told, *culprit);
+        return name(worst, *culprit);
     }
     let mut parts = parts.to_vec();
     parts.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     let named = parts.iter().take(NAMED_MAX);
     let mut named: Vec<String> =
-        named.map(|(culprit, ns)| format!("{} {}", name(told, *culprit), span(*ns))).collect();
+        named.map(|(culprit, ns)| format!("{} {}", name(worst, *culprit), span(*ns))).collect();
     if let Some(more @ 1..) = parts.len().checked_sub(NAMED_MAX) {
         named.push(format!("{more} more"));
     }
@@ -458,7 +466,7 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// A priority as people set it: 1–99, or the kernel's own number of a thread that is not real-time.
+/// A priority as users set it: 1–99, or the kernel's own number of a thread that is not real-time.
 fn priority(prio: Prio) -> String {
     match prio.0 {
         ..0 => "SCHED_DEADLINE".to_owned(),

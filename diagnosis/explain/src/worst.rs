@@ -3,10 +3,10 @@
 use crate::findings::{Lane, LaneSpan, WorstWakeup};
 use crate::label::{Label, Labels};
 use crate::pattern::Patterns;
-use crate::step::{Step, Teller};
+use crate::step::{Step, StepMaker};
 use rustc_hash::FxHashMap;
 use tardy_followers::Activity;
-use tardy_model::{CpuId, Culprit, Wakeup};
+use tardy_model::{CpuId, Culprit, TaskId, Wakeup};
 
 /// Spans copied per CPU and wakeup at most; of more, the last ones.
 const LANE_SPANS_MAX: usize = 2000;
@@ -34,25 +34,21 @@ impl Worst {
     }
 
     /// Keeps it, in the place of the least of those that are kept.
-    pub(crate) fn keep(&mut self, teller: &Teller<'_>, patterns: Patterns, labels: &Labels) {
+    pub(crate) fn keep(&mut self, maker: &StepMaker<'_>, patterns: Patterns, labels: &Labels) {
         if self.told.len() == self.max {
             let at = self.least();
             self.told.swap_remove(at);
         }
-        self.told.push(WorstWakeup { patterns, ..tell(teller, labels) });
+        self.told.push(WorstWakeup { patterns, ..tell(maker, labels) });
         self.least_ns = self.told[self.least()].wakeup.lateness_ns;
     }
 
-    /// A wakeup is final: whether a loss touched it may have become known since it was offered.
-    pub(crate) fn settle(&mut self, wakeup: &Wakeup) {
-        if !wakeup.touched_by_loss {
-            return;
-        }
+    /// A loss that is told of later touched a wakeup.
+    pub(crate) fn touched(&mut self, task: TaskId, expiry_ns: u64, lateness_ns: u64) {
         for told in &mut self.told {
-            let same = told.wakeup.task == wakeup.task
-                && told.wakeup.expiry_ns == wakeup.expiry_ns
-                && told.wakeup.lateness_ns == wakeup.lateness_ns;
-            told.wakeup.touched_by_loss |= same;
+            let wakeup = &mut told.wakeup;
+            let same = (wakeup.task, wakeup.expiry_ns, wakeup.lateness_ns);
+            wakeup.touched_by_loss |= same == (task, expiry_ns, lateness_ns);
         }
     }
 
@@ -70,8 +66,8 @@ impl Worst {
     }
 }
 
-fn tell(teller: &Teller<'_>, labels: &Labels) -> WorstWakeup {
-    let (wakeup, cpus) = (teller.wakeup, teller.cpus);
+fn tell(maker: &StepMaker<'_>, labels: &Labels) -> WorstWakeup {
+    let (wakeup, cpus) = (maker.wakeup, maker.cpus);
     let before_ns = (wakeup.lateness_ns as f64 * BEFORE) as u64;
     let from_ns = wakeup.expiry_ns.saturating_sub(before_ns);
     let to_ns = wakeup.expiry_ns + wakeup.lateness_ns;
@@ -103,11 +99,11 @@ fn tell(teller: &Teller<'_>, labels: &Labels) -> WorstWakeup {
             lanes.push(Lane { cpu: CpuId(at as u16), spans });
         }
     }
-    let steps = teller.steps();
-    let people = wakeup.people().chain(steps.iter().flat_map(Step::people));
+    let steps = maker.steps();
+    let participants = wakeup.participants().chain(steps.iter().flat_map(Step::participants));
     WorstWakeup {
         victim: labels.label(Culprit::Task(wakeup.task)),
-        labels: people.map(|culprit| (culprit, labels.label(culprit))).collect(),
+        labels: participants.map(|culprit| (culprit, labels.label(culprit))).collect(),
         steps,
         patterns: Patterns::default(),
         lanes,

@@ -128,7 +128,7 @@ stories! {
         100 1 12 futex LOCK_PI 4096
         101 1 12 boost 11 110 40
         102 1 12 boost 10 110 40
-        110 1 12 switch S 0 120
+        110 1 12 switch S 0 120 40
         130 0 8 switch R 10 40
         150 0 10 waking 11 on 1 prio 40
         155 1 0 switch R 11 40
@@ -150,7 +150,7 @@ stories! {
           2 1 0 switch R 12 40
         100 1 12 futex LOCK_PI 4096
         101 1 12 boost 11 120 40
-        110 1 12 switch S 10 120
+        110 1 12 switch S 10 120 40
         120 0 11 boost 10 120 40
         121 0 11 switch S 0 120
         140 1 10 waking 11 on 0 prio 40

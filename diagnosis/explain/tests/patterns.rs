@@ -105,8 +105,8 @@ fn inversion() {
     assert_eq!(
         words(trace),
         "100 ns: medium ran while high waited for a lock whose holder could not run: 67 % of \
-         all lateness, 0.10 µs of 0.14 µs in the worst call. Make it a mutex with PTHREAD_PRIO_INHERIT, \
-         or hold it only where nobody of lower priority than the waiters can interrupt."
+         all lateness, 0.10 µs of 0.14 µs in the worst call. Use a mutex with PTHREAD_PRIO_INHERIT, \
+         or make sure that no task below the waiters' priority can preempt the holder."
     );
     // A condition is waited for, not a lock.
     assert_eq!(found(&trace.replace("WAIT 4096 2", "WAIT 4096 7")), [] as [&str; 0]);
@@ -196,8 +196,8 @@ fn rt_throttling() {
         words(THROTTLED),
         "39999998 ns: In 1 of 1 wakeups a CPU chose others although a real-time thread waited on it, \
          100 % of all lateness and up to 40.0 ms at once, when cyclic (real-time priority 80) had to wait: \
-         the real-time tasks of that CPU had used up what they are allowed, 950 of every 1000 ms unless set otherwise. Find the real-time task that hardly ever sleeps and make \
-         it; where that is meant, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since Linux 6.12, 0 \
+         the real-time tasks of that CPU had used up what they are allowed, 950 of every 1000 ms unless set otherwise. Find the real-time task that hardly ever sleeps, and let \
+         it sleep; where it is meant to run on, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since Linux 6.12, 0 \
          to the file runtime of each CPU's fair_server in /sys/kernel/debug/sched)."
     );
     // One task runs on: it may be one that cannot be preempted where it is.
@@ -237,7 +237,7 @@ fn softirq_below() {
     assert_eq!(
         words(SOFTIRQ),
         "8000 ns: In 1 of 1 wakeups busy ran although poller outranks them: its timer expires in a \
-         softirq, whose thread (100 % of all lateness, up to 8.00 µs at once) had to wait for them. \
+         softirq, whose thread had to wait for them (100 % of all lateness, up to 8.00 µs at once). \
          Raise that thread above them (chrt -f -p PRIORITY of ktimers/N, or of ksoftirqd/N where there is \
          none), or sleep with clock_nanosleep under a real-time policy, whose timers need no softirq."
     );
@@ -272,9 +272,9 @@ const WHEEL: &str = "
 fn jiffy_timers() {
     assert_eq!(
         words(WHEEL),
-        "3999000 ns: In 1 of 1 wakeups the timer (process_timeout) is one of the timer wheel, which fires \
-         with a tick only: it waited 3999 µs for the right one on average and up to 3999 µs (kthread), \
-         100 % of all lateness. Wait by a high-resolution timer instead (clock_nanosleep, timerfd, or \
+        "3999000 ns: In 1 of 1 wakeups the timer (process_timeout) is a timer-wheel timer, which fires \
+         only with a tick: it waited 3999 µs for its tick on average and up to 3999 µs (kthread), \
+         100 % of all lateness. Use a high-resolution timer instead (clock_nanosleep, timerfd, or \
          usleep_range and schedule_hrtimeout in the kernel); a higher HZ makes the steps smaller."
     );
     let (told, _) = trace::explain(WHEEL, Watch::default());
@@ -314,7 +314,7 @@ fn deep_idle() {
         "100600 ns: In 1 of 1 wakeups the CPU first had to come out of idle state 3, which took 101 µs on \
          average and at most 101 µs: 100 % of all lateness. A program runs better while cyclictest runs \
          because that keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to \
-         it while it matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle."
+         it while latency matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle."
     );
     assert_eq!(
         found(&DEEP.replace("sleep 3", "poll 0")),
@@ -349,7 +349,7 @@ fn irq_affinity() {
         words(DEVICE),
         "400 ns: In 1 of 1 wakeups  (irq 26) and NET_RX took the CPU on which the thread was to run, 80 % \
          of all lateness and 0.40 µs of 0.50 µs in the worst wakeup, cyclic's. Keep devices' interrupts \
-         off that CPU: write a mask without it to /proc/irq/NUMBER/smp_affinity (and tell irqbalance, \
+         off that CPU: write a mask without it to /proc/irq/NUMBER/smp_affinity (and exclude them in irqbalance, \
          which may move them back); softirqs follow the interrupts that raise them."
     );
     // One in sixty wakeups, and short: that is how often a disk is written to.

@@ -79,7 +79,7 @@ stories! {
         +10 0 hrtimer_expire_entry: the callback of cyclic's timer (hrtimer_wakeup) begins.
         +12 0 sched_waking: the callback makes cyclic runnable.
         +13 0 local_timer_entry: interrupts take 5 ns: local_timer.
-        +18 0 sched_switch: thread 20 cannot be preempted, and runs on for 3 ns.
+        +18 0 sched_switch: thread 20 runs on for 3 ns and cannot be preempted.
         +21 0 sched_switch: cyclic runs on CPU 0 in place of thread 20, 9 ns after it was woken.
         +23 0 mark: cyclic is back in user space, 23 ns after the expiry.
         +23 0 sum: 23 ns together: 6 ns interrupts by local_timer, 5 ns stacked_timers by storm-1 (hrtimer_wakeup), 3 ns stacked_timers by storm-2 (hrtimer_wakeup), 3 ns callback by cyclic (hrtimer_wakeup), 3 ns not_preemptible by thread 20 and 3 ns of 2 others.
@@ -106,7 +106,7 @@ stories! {
     " => "
         -16 - sched_waking: delayed_work_timer_fn wakes kworker/0:1.
         +0 0 sched_waking: kworker/0:1 wakes reader while it works on flush_to_ldisc.
-        +0 0 sched_switch: kworker/0:1 has the CPU for 5 ns: it is shared.
+        +0 0 sched_switch: kworker/0:1 runs for 5 ns: the CPU is shared.
         +5 0 sched_switch: reader runs on CPU 0 in place of kworker/0:1, 5 ns after it was woken.
         +5 0 sum: 5 ns together: 5 ns cpu_contention by kworker/0:1.
     ";
@@ -138,7 +138,7 @@ stories! {
         +7000 0 sched_switch: cyclic runs on CPU 0, 2.00 µs after it was woken.
         +8500 0 mark: cyclic is back in user space, 8.50 µs after the expiry.
         +8500 0 sum: 8.50 µs together: 5.00 µs idle_exit by state 2, 1.50 µs own_kernel_work by cyclic, 1.30 µs interrupts by local_timer and 700 ns callback by cyclic (hrtimer_wakeup).
-        +8500 0 pattern: CPUs sleep so deeply that waking up takes long: In 1 of 1 wakeups the CPU first had to come out of idle state 2, which took 5.00 µs on average and at most 5.00 µs: 59 % of all lateness. A program runs better while cyclictest runs because that keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while it matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle.
+        +8500 0 pattern: CPUs sleep so deeply that waking up takes long: In 1 of 1 wakeups the CPU first had to come out of idle state 2, which took 5.00 µs on average and at most 5.00 µs: 59 % of all lateness. A program runs better while cyclictest runs because that keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while latency matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle.
     ";
 
     a_softirq_a_migration_a_preemption_and_a_page: "
@@ -173,17 +173,17 @@ stories! {
         +0 0 expiry: sleeper asked to be woken now.
         +0 0 local_timer_entry: the interrupt local_timer begins, on time.
         +1 0 softirq_raise: the softirq HRTIMER is raised, which is to run the timer.
-        +1 0 softirq_raise: for 102 ns the softirq waits for its turn: busy 100 ns, local_timer 1 ns and ktimers/0 1 ns run.
+        +1 0 softirq_raise: for 102 ns the softirq waits to run: busy 100 ns, local_timer 1 ns and ktimers/0 1 ns run.
         +103 0 softirq_entry: the softirq HRTIMER begins.
         +111 0 hrtimer_expire_entry: the callback of sleeper's timer (hrtimer_wakeup) begins.
         +112 0 sched_waking: the callback makes sleeper runnable.
-        +113 0 sched_switch: busy 50 ns, ktimers/0 36 ns and ktimers/0 (HRTIMER) 1 ns have a higher priority, and the CPU for 87 ns.
+        +113 0 sched_switch: busy 50 ns, ktimers/0 36 ns and ktimers/0 (HRTIMER) 1 ns run for 87 ns at a higher priority.
         +150 1 sched_migrate_task: sleeper is moved to CPU 1.
         +200 1 sched_switch: sleeper runs on CPU 1 in place of busy, 88 ns after it was woken.
         +210 1 sched_switch: busy takes CPU 1 from sleeper, which is not back yet.
-        +210 1 sched_switch: busy has a higher priority, and the CPU for 90 ns.
+        +210 1 sched_switch: busy runs for 90 ns at a higher priority.
         +300 1 sched_switch: sleeper runs on CPU 1 in place of busy, 90 ns after it lost the CPU.
-        +310 1 page_fault_user: sleeper touches memory that is not there.
+        +310 1 page_fault_user: sleeper takes a page fault.
         +320 1 sched_switch: sleeper waits (D) for the page; CPU 1 has nothing else to do.
         +401 1 sched_waking: an interrupt wakes sleeper.
         +405 1 sched_switch: sleeper runs on CPU 1, 4 ns after it was woken.

@@ -11,6 +11,8 @@ pub enum Activity {
     /// It sleeps, or is on the way into or out of sleep. `u32::MAX` before a state was chosen,
     /// and where there is none to choose.
     Idle(u32),
+    /// It has slept in this state, is awake again, and on its way out of the idle loop.
+    Awake(u32),
     /// It has nothing to do, is awake, and polls in this idle state.
     Polling(u32),
     /// A task, at its priority; [`Prio::UNKNOWN`] before an event told it.
@@ -34,7 +36,7 @@ pub enum Activity {
 impl Activity {
     /// Whether the CPU has nothing to do.
     pub const fn is_idle(self) -> bool {
-        matches!(self, Self::Idle(_) | Self::Polling(_))
+        matches!(self, Self::Idle(_) | Self::Awake(_) | Self::Polling(_))
     }
 
     /// Whether it is in an interrupt or in a softirq that no thread runs: nobody is scheduled meanwhile.
@@ -57,7 +59,7 @@ impl Activity {
     pub fn culprit(self) -> Culprit {
         match self {
             Self::Unknown => Culprit::Nobody,
-            Self::Idle(state) => Culprit::IdleState(state),
+            Self::Idle(state) | Self::Awake(state) => Culprit::IdleState(state),
             Self::Polling(state) => Culprit::Polling(state),
             Self::Task(task, _) => Culprit::Task(task),
             Self::Irq(irq) => Culprit::Irq(irq),

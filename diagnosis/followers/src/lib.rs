@@ -101,8 +101,10 @@ impl Followers {
         let time_ns = event.time_ns;
         let cpu = &mut self.cpus[at];
         let after_irq = cpu.left_irq();
+        let visible = self.visible;
+        cpu.outlives(time_ns, |activity| visible.ends(activity));
         if Kind::speaks_of_current(event.tag()) {
-            followed.gap = cpu.witness(time_ns, event.task, &self.prios);
+            followed.gap = cpu.check_current(time_ns, event.task, &self.prios);
         }
         match *kind {
             Kind::TimerArm(arm) => {
@@ -129,17 +131,34 @@ impl Followers {
                 }
             }
             Kind::ExpireEnd(end) => cpu.expire_end(time_ns, end.timer),
-            Kind::IrqBegin(begin) => cpu.irq_begin(time_ns, begin.irq),
+            Kind::IrqBegin(begin) => {
+                self.visible.saw_irq(begin.irq);
+                cpu.irq_begin(time_ns, begin.irq);
+            }
             Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
             Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),
-            Kind::IpiSend(send) => self.ipi_sent(event, &send),
+            Kind::IpiSend(send) => {
+                // ARM tells the reason in words; x86 a function, but for what makes a CPU schedule.
+                let calls = !matches!(
+                    tables.name(send.function),
+                    "" | "Rescheduling interrupts" | "IRQ work interrupts"
+                );
+                self.ipi_sent(event, &send, calls);
+            }
             Kind::SoftirqRaise(raise) => cpu.softirq_raise(time_ns, raise.vector),
             Kind::SoftirqBegin(begin) => {
                 let in_thread = self.names.runs_softirqs(event.task, after_irq);
                 cpu.softirq_begin(time_ns, begin.vector, in_thread, &self.prios);
             }
             Kind::SoftirqEnd(end) => cpu.softirq_end(time_ns, end.vector),
-            Kind::IdleEnter(enter) => cpu.idle_enter(time_ns, enter),
+            // A task that has the CPU idle for a while (`play_idle`) has it all the same.
+            Kind::IdleEnter(_) if event.task != TaskId::IDLE => {}
+            Kind::IdleEnter(mut enter) => {
+                // Of x86 state 0 is the one that polls (`cpuidle_poll_state_init`), where a source cannot
+                // ask the driver.
+                enter.polls |= enter.state == 0 && !enter.only && self.visible.is_x86_trace();
+                cpu.idle_enter(time_ns, enter);
+            }
             Kind::IdleExit(_) => cpu.idle_exit(time_ns),
             Kind::SectionBegin(begin) => cpu.section_begin(time_ns, begin),
             Kind::SectionEnd(end) => cpu.section_end(time_ns, end),
@@ -149,7 +168,10 @@ impl Followers {
             Kind::Switch(switch) => self.switch(event, at, &switch),
             Kind::Priority(priority) => self.priority(event, &priority),
             Kind::TaskName(name) => self.names.see(event.task, name.comm),
-            Kind::TaskExit(_) => self.names.gone(event.task),
+            Kind::TaskExit(_) => {
+                self.names.gone(event.task);
+                self.timers.gone(event.task);
+            }
             Kind::Recorded(recorded) => self.visible.told(recorded),
             Kind::Loss(loss) => {
                 cpu.forget(loss.since_ns);
@@ -173,10 +195,12 @@ impl Followers {
         let cpu = &mut self.cpus[at];
         // The task may have changed its policy while it ran: what was taken for its priority is corrected
         // as far back as no event said another.
-        cpu.had_prio(event.task, switch.prev_prio);
-        self.prios.set(event.task, switch.prev_prio);
-        self.prios.set(switch.next, switch.next_prio);
-        if cpu.switch(event.time_ns, event.task, switch.next, switch.next_prio) {
+        let prev_prio = self.names.prio(event.task, switch.prev_prio);
+        let next_prio = self.names.prio(switch.next, switch.next_prio);
+        cpu.had_prio(event.task, prev_prio);
+        self.prios.set(event.task, prev_prio);
+        self.prios.set(switch.next, next_prio);
+        if cpu.switch(event.time_ns, event.task, switch.next, next_prio) {
             // Only PREEMPT_RT leaves a softirq by a switch.
             self.names.softirqs_are_preempted();
         }
@@ -193,12 +217,12 @@ impl Followers {
         }
     }
 
-    fn ipi_sent(&mut self, event: &Event, send: &IpiSend) {
+    fn ipi_sent(&mut self, event: &Event, send: &IpiSend, calls: bool) {
         let ipi = Sent { time_ns: event.time_ns, by: event.task, function: send.function };
         let first = usize::from(send.first.0);
         for (at, cpu) in self.cpus.iter_mut().enumerate().skip(first).take(64) {
             if send.reaches(CpuId(at as u16)) {
-                cpu.is_sent(ipi);
+                cpu.is_sent(ipi, calls);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Which tasks run softirqs in a context of their own, which the scheduler may preempt.
 
 use rustc_hash::FxHashSet;
-use tardy_model::TaskId;
 use tardy_model::event::Comm;
+use tardy_model::{Prio, TaskId};
 
 /// Threads that run softirqs and are remembered; a machine has two for each CPU and one for each interrupt.
 const THREADS_MAX: usize = 1 << 16;
@@ -11,10 +11,15 @@ const THREADS_MAX: usize = 1 << 16;
 /// `kernel/irq/manage.c`); `ktimersoftd` was a patch of `PREEMPT_RT` before 5.0.
 const PREFIXES: [&str; 4] = ["ksoftirqd/", "ktimers/", "ktimersoftd/", "irq/"];
 
-/// Who runs softirqs in a thread.
+/// The thread that stops each CPU (`kernel/stop_machine.c`).
+const STOPPER: &[u8] = b"migration/";
+
+/// Who runs softirqs in a thread, and who stops CPUs.
 #[derive(Debug, Default)]
 pub struct Names {
     threads: FxHashSet<TaskId>,
+    /// The threads that stop a CPU for others' sake.
+    stoppers: FxHashSet<TaskId>,
     /// On `PREEMPT_RT` every softirq runs in some task's context.
     all: bool,
 }
@@ -22,6 +27,13 @@ pub struct Names {
 impl Names {
     pub(crate) fn see(&mut self, task: TaskId, name: Comm) {
         let is_one = PREFIXES.iter().any(|prefix| name.0.starts_with(prefix.as_bytes()));
+        if name.0.starts_with(STOPPER) {
+            if self.stoppers.len() < THREADS_MAX {
+                self.stoppers.insert(task);
+            }
+        } else {
+            self.stoppers.remove(&task);
+        }
         if !is_one {
             self.threads.remove(&task);
         } else if self.threads.len() < THREADS_MAX {
@@ -32,6 +44,14 @@ impl Names {
 
     pub(crate) fn gone(&mut self, task: TaskId) {
         self.threads.remove(&task);
+        self.stoppers.remove(&task);
+    }
+
+    /// The priority at which a task runs, by the one that events show: stoppers show that of FIFO 99, and
+    /// are above every class (`kernel/sched/stop_task.c`).
+    #[inline]
+    pub(crate) fn prio(&self, task: TaskId, shown: Prio) -> Prio {
+        if shown.0 == 0 && self.stoppers.contains(&task) { Prio::STOP } else { shown }
     }
 
     /// A switch came in the middle of a softirq.

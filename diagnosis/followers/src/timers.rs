@@ -16,6 +16,7 @@
 //!
 //! A sleep's timer is never moved: the thread's next sleep finds the same place on its stack.
 
+use rustc_hash::FxHashMap;
 use tardy_model::event::{Call, ExpireBegin, TimerArm, TimerMode};
 use tardy_model::{CpuId, Event, Tables, TaskId, TimerDef, TimerId};
 
@@ -25,6 +26,9 @@ pub const MOVE_NS_MAX: u64 = 10_000;
 
 /// The functions of the tick (`kernel/time/tick-sched.c`; the first since Linux 6.10).
 pub const TICKS: &[&str] = &["tick_nohz_handler", "tick_sched_timer"];
+
+/// Threads that have ended of which that is kept; of more, timers may be taken for another's of the same id.
+const ENDED_MAX: usize = 1 << 20;
 
 /// What the kernel's function alone tells of what a timer is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,6 +110,8 @@ pub struct Life {
     pub by: TaskId,
     /// Where it was armed.
     pub cpu: CpuId,
+    /// Of the threads that have had the id of `by`, which.
+    generation: u16,
     purpose: Option<Purpose>,
     state: State,
     /// The loss of events since which this holds.
@@ -204,6 +210,8 @@ impl Life {
 #[derive(Debug, Default)]
 pub struct Timers {
     lives: Vec<Life>,
+    /// How many threads of an id have ended, by id; the same again after 65,536.
+    ended: FxHashMap<TaskId, u16>,
     losses: u32,
 }
 
@@ -241,8 +249,23 @@ impl Timers {
     /// Whose timer it is: the thread that sleeps on it, or the one that armed it.
     pub fn owner(&self, timer: TimerId, tables: &Tables) -> TaskId {
         match tables.timer(timer).owner {
-            TaskId::IDLE => self.get(timer).map_or(TaskId::IDLE, |life| life.by),
+            TaskId::IDLE => {
+                let alive = |life: &&Life| life.generation == self.generation(life.by);
+                self.get(timer).filter(alive).map_or(TaskId::IDLE, |life| life.by)
+            }
             owner => owner,
+        }
+    }
+
+    fn generation(&self, task: TaskId) -> u16 {
+        self.ended.get(&task).copied().unwrap_or(0)
+    }
+
+    /// A thread has ended: its id may come again as another's, and its timers are not that one's.
+    pub(crate) fn gone(&mut self, task: TaskId) {
+        if self.ended.len() < ENDED_MAX || self.ended.contains_key(&task) {
+            let ended = self.ended.entry(task).or_default();
+            *ended = ended.wrapping_add(1);
         }
     }
 
@@ -260,6 +283,7 @@ impl Timers {
         tables: &Tables,
     ) -> Ended {
         let losses = self.losses;
+        let (current, by_generation) = (self.generation(event.task), self.generation(by));
         let Some(life) = self.life(arm.timer) else { return Ended::Nothing };
         life.forget_before(losses);
         let purpose = life.purpose(arm.timer, tables);
@@ -283,7 +307,13 @@ impl Timers {
         life.cpu = event.cpu;
         match purpose {
             Purpose::Tick => (life.by, life.call) = (TaskId::IDLE, Call::Unknown),
-            _ if by != TaskId::IDLE => (life.by, life.call) = (by, arm.call),
+            // The budget is of who runs, in whatever context it turns out to be used up.
+            Purpose::DeadlineBudget => {
+                (life.by, life.generation) = (event.task, current);
+            }
+            _ if by != TaskId::IDLE => {
+                (life.by, life.call, life.generation) = (by, arm.call, by_generation);
+            }
             _ => {}
         }
         ended

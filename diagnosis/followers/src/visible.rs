@@ -1,32 +1,87 @@
 //! Which kinds of events a stream records.
 
-use tardy_model::event::{IrqBegin, Migrate, Recorded, SectionBegin, SoftirqBegin, SoftirqEnd};
+use crate::Activity;
+use tardy_model::event::{
+    ExpireBegin, ExpireEnd, Irq, IrqBegin, IrqEnd, Migrate, Recorded, SectionBegin, SoftirqBegin,
+    SoftirqEnd, Vector,
+};
+
+/// So many begins without any end, and ends are not recorded.
+const WITHOUT_END: u8 = 3;
 
 /// What a stream can tell. A source that knows says it once ([`Recorded`]); of any other it is learnt: what
 /// has come once may come again, and what has never come may be happening unseen.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]
 pub struct Visible {
     seen: u64,
+    /// Begins of interrupts, softirqs and callbacks.
+    begins: [u8; 3],
+    /// The source itself said what it records.
+    told: bool,
+    /// An interrupt of a device's line, and a call of another CPU's, have been seen: x86 has events of their
+    /// own for the two, and one kind says nothing of the other.
+    lines: bool,
+    calls: bool,
+    /// The local timer's, which is x86's.
+    vectors: bool,
 }
 
 impl Visible {
     #[inline]
     pub(crate) fn saw(&mut self, tag: u8) {
         self.seen |= 1u64.checked_shl(tag.into()).unwrap_or(0);
+        let kind = match tag {
+            IrqBegin::TAG => 0,
+            SoftirqBegin::TAG => 1,
+            ExpireBegin::TAG => 2,
+            _ => return,
+        };
+        self.begins[kind] = self.begins[kind].saturating_add(1);
     }
 
     pub(crate) fn told(&mut self, recorded: Recorded) {
         self.seen |= recorded.kinds;
+        self.told = true;
     }
 
     fn has(self, tag: u8) -> bool {
         self.seen >> tag & 1 == 1
     }
 
+    /// Whether it is an imported trace of x86, which alone has events of its own for vectors.
+    pub(crate) fn is_x86_trace(self) -> bool {
+        !self.told && self.vectors
+    }
+
+    /// Whether the ends of what a CPU does are recorded, as far as can be told: the first few have none yet.
+    #[inline]
+    pub(crate) fn ends(self, activity: Activity) -> bool {
+        match activity {
+            Activity::Irq(_) | Activity::Ipi(..) => {
+                self.has(IrqEnd::TAG) || self.begins[0] < WITHOUT_END
+            }
+            Activity::Softirq(_) | Activity::ThreadedSoftirq(..) => {
+                self.has(SoftirqEnd::TAG) || self.begins[1] < WITHOUT_END
+            }
+            Activity::Expiry(..) => self.has(ExpireEnd::TAG) || self.begins[2] < WITHOUT_END,
+            _ => true,
+        }
+    }
+
+    pub(crate) fn saw_irq(&mut self, irq: Irq) {
+        match irq {
+            Irq::Line(..) => self.lines = true,
+            Irq::Vector(Vector::CALL_FUNCTION | Vector::CALL_FUNCTION_SINGLE) => self.calls = true,
+            Irq::Vector(_) => {}
+        }
+        self.vectors |= irq == Irq::Vector(Vector::LOCAL_TIMER);
+    }
+
     /// Whether no interrupt and no softirq can run unseen inside what looks like a task.
     pub fn interrupts(self) -> bool {
-        let vectors = self.has(IrqBegin::TAG);
-        vectors && (self.has(SoftirqBegin::TAG) || self.has(SoftirqEnd::TAG))
+        let irqs = if self.told { self.has(IrqBegin::TAG) } else { self.lines && self.calls };
+        irqs && (self.has(SoftirqBegin::TAG) || self.has(SoftirqEnd::TAG))
     }
 
     /// Whether sections with interrupts off are recorded, so that elsewhere they are on.
@@ -43,6 +98,7 @@ impl Visible {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tardy_model::NameId;
 
     #[test]
     fn what_has_come_once_may_come_again() {
@@ -51,6 +107,9 @@ mod tests {
         visible.saw(IrqBegin::TAG);
         assert!(!visible.interrupts(), "softirqs may run unseen");
         visible.saw(SoftirqEnd::TAG);
+        visible.saw_irq(Irq::Vector(Vector::CALL_FUNCTION));
+        assert!(!visible.interrupts(), "a device's may run unseen");
+        visible.saw_irq(Irq::Line(45, NameId::NONE));
         assert!(visible.interrupts());
         visible.saw(Migrate::TAG);
         visible.saw(SectionBegin::TAG);

@@ -53,6 +53,9 @@ impl Prio {
     /// The first priority of the fair class (`MAX_RT_PRIO` in the kernel).
     pub const FAIR_FIRST: Self = Self(100);
 
+    /// The class above all others, of the threads that stop a CPU: no priority that the kernel shows.
+    pub const STOP: Self = Self(-2);
+
     /// No event has told it yet.
     pub const UNKNOWN: Self = Self(i16::MIN);
 

@@ -135,8 +135,8 @@ fn latencies(seed: u64) -> Latencies {
         state ^= state << 17;
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
-    let told: &[u64] = if seed == 0 { &[287_310] } else { &[412_307, 190_044] };
-    for &ns in told {
+    let tail: &[u64] = if seed == 0 { &[287_310] } else { &[412_307, 190_044] };
+    for &ns in tail {
         latencies.record(ns);
     }
     while latencies.count() < 4_999 {
@@ -328,7 +328,7 @@ fn label(kind: &'static str, name: &str, pid: Option<u32>) -> Label {
 /// Cause, culprit, its name, nanoseconds.
 type Part = (&'static str, Culprit, Label, u64);
 
-fn told(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> WorstWakeup {
+fn worst_wakeup(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool) -> WorstWakeup {
     let cpu = CpuId(number as u16);
     let expiry_ns = START_NS + at_ns;
     let victim = victim(number);
@@ -411,7 +411,7 @@ fn stacked() -> WorstWakeup {
     parts.push(callback(5_400));
     parts.push(task("higher_priority", 23, "migration/1", 12_000));
     parts.push(task("own_kernel_work", 4_102, "cyclic-1", 6_000));
-    told(1, 3_214_567_000, parts, false)
+    worst_wakeup(1, 3_214_567_000, parts, false)
 }
 
 fn preempted() -> WorstWakeup {
@@ -429,7 +429,7 @@ fn preempted() -> WorstWakeup {
         task("higher_priority", 23, "migration/1", 190_000),
         task("own_kernel_work", 4_101, "cyclic-0", 10_000),
     ];
-    told(0, 7_000_120_000, parts, false)
+    worst_wakeup(0, 7_000_120_000, parts, false)
 }
 
 fn touched() -> WorstWakeup {
@@ -440,5 +440,5 @@ fn touched() -> WorstWakeup {
         callback(4_000),
         task("own_kernel_work", 4_102, "cyclic-1", 6_000),
     ];
-    told(1, 9_100_000_000, parts, true)
+    worst_wakeup(1, 9_100_000_000, parts, true)
 }

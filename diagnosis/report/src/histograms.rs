@@ -1,7 +1,9 @@
 //! The figures of a file of histograms that another tool wrote.
 
 use crate::clean::clean_cut;
-use crate::sureness::{Distribution, QUANTILES, Sure, range, sentence as tail_sentence};
+use crate::confidence::{
+    Distribution, QUANTILES, QuantileInterval, range, sentence as tail_sentence,
+};
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use crate::units::{count, duration, duration_mean};
 use std::io::{self, Write};
@@ -57,7 +59,7 @@ pub fn histograms_text(
         sentence(out, terminal, &text)?;
     }
     if histograms.rows.iter().any(|row| row.binned() > 0) {
-        sureness(histograms, terminal, out)?;
+        confidence(histograms, terminal, out)?;
     }
     for note in &histograms.notes {
         sentence(out, terminal, &clean_cut(note, 400))?;
@@ -66,7 +68,7 @@ pub fn histograms_text(
 }
 
 /// Far quantiles with their intervals, and a sentence on each tail.
-fn sureness(histograms: &Histograms, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+fn confidence(histograms: &Histograms, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<&Row> = histograms.rows.iter().filter(|row| row.binned() > 0).collect();
     let mut table = Table::new(&[Align::Left; QUANTILES.len() + 1]).can_do_without(&[1]);
     let mut heads = vec!["name".to_owned()];
@@ -74,8 +76,8 @@ fn sureness(histograms: &Histograms, terminal: Terminal, out: &mut dyn Write) ->
     table.row(heads);
     for row in &rows {
         let mut cells = vec![clean_cut(&row.name, 16)];
-        let sure = Distribution::of_row(row, histograms.bin_ns).quantiles();
-        cells.extend(sure.iter().map(with_interval));
+        let interval = Distribution::of_row(row, histograms.bin_ns).quantiles();
+        cells.extend(interval.iter().map(with_interval));
         table.row(cells);
     }
     writeln!(out)?;
@@ -100,15 +102,15 @@ fn sureness(histograms: &Histograms, terminal: Terminal, out: &mut dyn Write) ->
 }
 
 /// `67.0 µs (66.0–67.0 µs)`.
-fn with_interval(sure: &Sure) -> String {
-    let ns = sure.ns.map_or_else(|| "above".to_owned(), duration);
-    let interval = match (sure.low_ns, sure.high_ns) {
+fn with_interval(interval: &QuantileInterval) -> String {
+    let ns = interval.ns.map_or_else(|| "above".to_owned(), duration);
+    let range = match (interval.low_ns, interval.high_ns) {
         (Some(low_ns), Some(high_ns)) => range(low_ns, high_ns),
         (Some(low_ns), None) => format!("{}–…", duration(low_ns)),
         (None, Some(high_ns)) => format!("…–{}", duration(high_ns)),
         (None, None) => "…".to_owned(),
     };
-    format!("{ns} ({interval})")
+    format!("{ns} ({range})")
 }
 
 fn sentence(out: &mut dyn Write, terminal: Terminal, text: &str) -> io::Result<()> {

@@ -11,6 +11,7 @@
 
 pub mod clean;
 mod compare;
+mod confidence;
 mod cyclictest;
 mod data;
 mod experiment;
@@ -27,7 +28,6 @@ mod sentences;
 mod shares;
 mod sleep;
 mod staircase;
-mod sureness;
 mod text;
 mod text_report;
 mod timers;

@@ -76,7 +76,7 @@ fn main_cause(explanation: &Explanation) -> Option<String> {
         })
         .unwrap_or_default();
     let often = often(cause.wakeups, explanation.latencies.count());
-    Some(format!("{}, in {often}{who}.", told(cause, cause.share, "all lateness")))
+    Some(format!("{}, in {often}{who}.", cause_clause(cause, cause.share, "all lateness")))
 }
 
 fn worst_group(explanation: &Explanation) -> Option<String> {
@@ -92,7 +92,7 @@ fn worst_group(explanation: &Explanation) -> Option<String> {
     let (wakeups, from) = (counted(group.wakeups, "wakeup"), duration(group.from_ns));
     let of = format!("the lateness of the worst 1 % ({wakeups}, {from} or more each)");
     if first.cause != main.cause {
-        return Some(format!("{}.", told(first, first.worst_share, &of)));
+        return Some(format!("{}.", cause_clause(first, first.worst_share, &of)));
     }
     // The same cause again: its share, and what comes next instead of what it is.
     let next = second
@@ -105,15 +105,15 @@ fn worst_group(explanation: &Explanation) -> Option<String> {
 }
 
 fn worst_wakeup(explanation: &Explanation) -> Option<String> {
-    let told = explanation.worst.first()?;
-    let segment = told.wakeup.segments.iter().max_by_key(|segment| segment.ns)?;
-    let label = told.label(segment.culprit);
+    let worst = explanation.worst.first()?;
+    let segment = worst.wakeup.segments.iter().max_by_key(|segment| segment.ns)?;
+    let label = worst.label(segment.culprit);
     let who =
         if label.name.is_empty() { String::new() } else { format!(" ({})", full_name(&label)) };
     Some(format!(
         "The latest wakeup, {} late, was {}'s; its longest part is {} of {}{who}.",
-        duration(told.wakeup.lateness_ns),
-        full_name(&told.victim),
+        duration(worst.wakeup.lateness_ns),
+        full_name(&worst.victim),
         duration(segment.ns),
         segment.cause.0
     ))
@@ -130,11 +130,11 @@ fn doubt(explanation: &Explanation) -> Option<String> {
     }
     let touched = explanation.touched_by_loss;
     let is_weighty = touched.saturating_mul(TOUCHED_PER) >= explanation.latencies.count()
-        || explanation.worst.first().is_some_and(|told| told.wakeup.touched_by_loss);
+        || explanation.worst.first().is_some_and(|worst| worst.wakeup.touched_by_loss);
     (explanation.lost > 0 && touched > 0 && is_weighty).then(|| {
         let wakeups = counted(touched, "wakeup");
         let were = if explanation.lost == 1 { "event was" } else { "events were" };
-        format!("{} {were} lost; what {wakeups} say may lack a culprit.", count(explanation.lost))
+        format!("{} {were} lost; {wakeups} may lack a culprit.", count(explanation.lost))
     })
 }
 
@@ -150,7 +150,7 @@ fn latest_thread(data: &Data<'_>) -> Option<String> {
     })
 }
 
-fn told(cause: &CauseFinding, share: f64, of: &str) -> String {
+fn cause_clause(cause: &CauseFinding, share: f64, of: &str) -> String {
     format!("{} of {of}: {} ({})", whole_percent(share), cause.meaning, cause.cause.0)
 }
 
@@ -199,7 +199,7 @@ mod tests {
         let data = Data { explanation: Some(&explanation), ..Data::new(&context) };
         assert_eq!(
             top_sentences(&data)[2],
-            "212 events were lost; what 500 wakeups say may lack a culprit."
+            "212 events were lost; 500 wakeups may lack a culprit."
         );
     }
 

@@ -15,17 +15,17 @@ use tardy_explain::{Explanation, Sentence, WorstWakeup, why};
 /// Where `out` cannot be written.
 pub fn why_text(
     explanation: &Explanation,
-    told: &WorstWakeup,
+    worst: &WorstWakeup,
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let width = terminal.width.clamp(WIDTH_MIN, WIDTH_MAX);
     let options = textwrap::Options::new(width).subsequent_indent("  ");
-    for line in textwrap::wrap(&headline(explanation, told), options) {
+    for line in textwrap::wrap(&headline(explanation, worst), options) {
         writeln!(out, "{}", terminal.bold(&line))?;
     }
-    for sentence in why(told, &explanation.patterns) {
-        let text = format!("{} {}", stamp(told, &sentence), clean(&sentence.text));
+    for sentence in why(worst, &explanation.patterns) {
+        let text = format!("{} {}", stamp(worst, &sentence), clean(&sentence.text));
         let options = textwrap::Options::new(width).subsequent_indent("    ");
         for line in textwrap::wrap(&text, options) {
             writeln!(out, "{line}")?;
@@ -35,14 +35,14 @@ pub fn why_text(
 }
 
 /// `12165.412248000 (+19.0 µs) CPU 1 sched_pi_setprio:`; what is told of the whole has no time.
-fn stamp(told: &WorstWakeup, sentence: &Sentence) -> String {
+fn stamp(worst: &WorstWakeup, sentence: &Sentence) -> String {
     if is_of_the_whole(sentence) {
         return format!("{}:", sentence.event);
     }
     let ns = sentence.time_ns;
     let cpu = sentence.cpu.map_or_else(String::new, |cpu| format!("CPU {cpu} "));
     let (seconds, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
-    format!("{seconds}.{rest:09} ({}) {cpu}{}:", offset(told, ns), sentence.event)
+    format!("{seconds}.{rest:09} ({}) {cpu}{}:", offset(worst, ns), sentence.event)
 }
 
 /// Whether a sentence is about all of the wakeup rather than about a moment.
@@ -51,10 +51,10 @@ pub(crate) fn is_of_the_whole(sentence: &Sentence) -> bool {
 }
 
 /// "+19.0 µs" after the expiry, or "-1.00 ms" before it.
-pub(crate) fn offset(told: &WorstWakeup, time_ns: u64) -> String {
-    match time_ns.checked_sub(told.wakeup.expiry_ns) {
+pub(crate) fn offset(worst: &WorstWakeup, time_ns: u64) -> String {
+    match time_ns.checked_sub(worst.wakeup.expiry_ns) {
         Some(after_ns) => format!("+{}", duration(after_ns)),
-        None => format!("-{}", duration(told.wakeup.expiry_ns - time_ns)),
+        None => format!("-{}", duration(worst.wakeup.expiry_ns - time_ns)),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Binned {
     /// How many lie above the bins.
     pub(super) over: u64,
     /// The least and the most, as the file tells them.
-    pub(super) told_ns: (Option<u64>, Option<u64>),
+    pub(super) reported_ns: (Option<u64>, Option<u64>),
 }
 
 impl Opened {
@@ -95,12 +95,12 @@ impl Opened {
                 let all = |told: fn(&Binned) -> Option<u64>| -> Option<Vec<u64>> {
                     rows.iter().map(|row| told(row)).collect()
                 };
-                let told_ns = (
-                    all(|row| row.told_ns.0).and_then(|told| told.into_iter().min()),
-                    all(|row| row.told_ns.1).and_then(|told| told.into_iter().max()),
+                let reported_ns = (
+                    all(|row| row.reported_ns.0).and_then(|told| told.into_iter().min()),
+                    all(|row| row.reported_ns.1).and_then(|told| told.into_iter().max()),
                 );
                 let sample = Sample::unordered(name, counted, *width_ns);
-                SideSample { sample, over_bins, told_ns, tail: None }
+                SideSample { sample, over_bins, reported_ns, tail: None }
             }
         }
     }
@@ -159,7 +159,7 @@ mod tests {
         let row = |over, told| Binned {
             counted: Counted::new([(0, 8), (10_000, 2)]),
             over,
-            told_ns: (Some(3_000), told),
+            reported_ns: (Some(3_000), told),
         };
         let rows = vec![row(3, Some(99_000)), row(0, None)];
         let side = opened(Data::Bins { width_ns: 10_000, rows }, 2);
@@ -169,6 +169,6 @@ mod tests {
         assert!(one.tells(0.7) && !one.tells(0.8));
         let both = side.sample(&[0, 1], "A".to_owned(), 32);
         assert_eq!((both.sample.count(), both.over_bins), (23, 3));
-        assert_eq!(both.told_ns, (Some(3_000), None), "what one does not tell is not made up");
+        assert_eq!(both.reported_ns, (Some(3_000), None), "what one does not tell is not made up");
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Rule, Weight};
 use crate::piece::{Phase, Piece};
-use tardy_model::{Cause, Culprit};
+use tardy_model::{Cause, Culprit, TaskId};
 
-/// Soft expiry → arm. The victim itself came too late to ask: it was still late from the time before,
+/// Soft expiry → arm. Who armed it, mostly the victim itself, came too late to ask: it was still late from the time before,
 /// or its work took longer than its period.
 pub(super) struct ArmedLate;
 
@@ -14,7 +14,7 @@ impl Rule for ArmedLate {
     }
 
     fn meaning(&self) -> &'static str {
-        "the thread armed its timer after the time it asked for"
+        "the timer was armed after the time it was asked for"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -22,10 +22,16 @@ impl Rule for ArmedLate {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        Some(Culprit::Task(piece.case.task))
+        let by = piece.case.armed_by;
+        Some(Culprit::Task(if by == TaskId::IDLE { piece.case.task } else { by }))
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<String> {
-        Some("its work does not fit into its period: shorten it, or lengthen the period".to_owned())
+    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
+        let (first, _) = weight.culprits.first()?;
+        Some(format!(
+            "{} arms the timer after the time that it asks for: where it does so for itself, its work does \
+             not fit into its period; shorten it, or lengthen the period",
+            first.name
+        ))
     }
 }

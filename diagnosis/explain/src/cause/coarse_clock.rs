@@ -15,7 +15,7 @@ impl Rule for CoarseClock {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer is one of the timer wheel, which fires with a tick only"
+        "the timer is a timer-wheel timer, which fires only with a tick"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -28,7 +28,7 @@ impl Rule for CoarseClock {
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {
         Some(
-            "wait by a high-resolution timer: clock_nanosleep or timerfd; usleep_range or \
+            "use a high-resolution timer: clock_nanosleep or timerfd; usleep_range or \
              schedule_hrtimeout in the kernel"
                 .to_owned(),
         )

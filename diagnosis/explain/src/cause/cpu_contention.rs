@@ -1,7 +1,7 @@
 //! Others ran that are the victim's equals.
 
 use super::{Rule, Weight};
-use crate::piece::{Phase, Piece};
+use crate::piece::{Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
@@ -14,7 +14,7 @@ impl Rule for CpuContention {
     }
 
     fn meaning(&self) -> &'static str {
-        "tasks of the same standing had the CPU: it is shared"
+        "tasks that share the CPU with the thread had their turn"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -22,17 +22,15 @@ impl Rule for CpuContention {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (task, prio) = piece.activity.thread()?;
-        let own = piece.case.prio;
-        let equal = prio.is_known() && own.is_known() && prio.may_run_before(own);
-        (equal && task != piece.case.task).then(|| piece.activity.culprit())
+        let (_, standing) = piece.other()?;
+        (standing == Standing::Equal).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
         let (first, _) = weight.culprits.first()?;
         Some(format!(
-            "it shares the CPU with {}: give it a real-time priority or a lower nice value, or bind one of \
-             them elsewhere",
+            "the thread shares the CPU with {}: give the thread a real-time priority or a lower nice value, or \
+             bind one of them to another CPU",
             first.name
         ))
     }

@@ -14,8 +14,8 @@ impl Rule for ForcedIdle {
     }
 
     fn meaning(&self) -> &'static str {
-        "the CPU idled by choice although the thread could run: core scheduling or sched_ext, or a group's \
-         bandwidth whose timer is not recorded"
+        "the CPU idled although the thread was runnable: core scheduling, sched_ext, or a bandwidth limit that \
+         the trace does not show"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -28,7 +28,7 @@ impl Rule for ForcedIdle {
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {
         Some(
-            "look whether the thread has a core scheduling cookie (PR_SCHED_CORE), a sched_ext scheduler is \
+            "check whether the thread has a core scheduling cookie (PR_SCHED_CORE), a sched_ext scheduler is \
              loaded (/sys/kernel/sched_ext/state), or its control group is throttled (cpu.stat)"
                 .to_owned(),
         )

@@ -1,7 +1,7 @@
 //! Others ran that have a higher priority.
 
 use super::{Rule, Weight};
-use crate::piece::{Phase, Piece};
+use crate::piece::{Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of tasks of a higher priority, which real-time and deadline tasks have; with the
@@ -22,16 +22,14 @@ impl Rule for HigherPriority {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (_, prio) = piece.activity.thread()?;
-        let known = prio.is_known() && piece.case.prio.is_known();
-        let above = prio.is_realtime() && prio < piece.case.prio;
-        (known && above).then(|| piece.activity.culprit())
+        let (_, standing) = piece.other()?;
+        (standing == Standing::Above).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
         let (first, _) = weight.culprits.first()?;
         Some(format!(
-            "{} runs first: raise the thread's priority above it, or bind one of them elsewhere",
+            "{} runs first: raise the thread's priority above it, or bind one of them to another CPU",
             first.name
         ))
     }

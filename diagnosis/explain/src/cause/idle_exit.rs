@@ -18,7 +18,7 @@ impl Rule for IdleExit {
     }
 
     fn meaning(&self) -> &'static str {
-        "the CPU slept and had to wake up"
+        "the CPU was in an idle state and had to wake up"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -28,8 +28,11 @@ impl Rule for IdleExit {
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let here = match piece.phase {
             // A CPU that polls is awake: its interrupt is late for another reason.
-            Phase::Pending => matches!(piece.activity, Activity::Idle(_)) && !piece.is_past_exit,
-            _ => piece.activity.is_idle(),
+            Phase::Pending => {
+                let sleeps = matches!(piece.activity, Activity::Idle(_) | Activity::Awake(_));
+                sleeps && !piece.is_past_exit
+            }
+            _ => piece.activity.is_idle() && !piece.is_past_exit,
         };
         here.then(|| piece.activity.culprit())
     }
@@ -38,7 +41,7 @@ impl Rule for IdleExit {
         // Where there is no state to choose, nothing can be limited.
         let has_choice = weight.culprits.iter().any(|(culprit, _)| culprit.name != IDLE_LOOP);
         (has_choice && weight.mean_ns >= 5_000).then(|| {
-            "hold /dev/cpu_dma_latency at 0 while it matters, or limit idle states \
+            "hold /dev/cpu_dma_latency at 0 while latency matters, or limit idle states \
              (cpuidle.off=1, or disable deep ones under /sys/devices/system/cpu/cpu*/cpuidle)"
                 .to_owned()
         })

@@ -16,7 +16,8 @@ impl Rule for IrqDelay {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer interrupt came late: interrupts off, a late device, or a hypervisor; no event proves which"
+        "the timer interrupt came late: interrupts disabled, a late timer device, or a hypervisor; no event \
+         proves which"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -27,7 +28,7 @@ impl Rule for IrqDelay {
         match piece.activity {
             Activity::Unknown => None,
             // It should have been awake: whoever was late, the idle state was not.
-            Activity::Idle(_) => Some(Culprit::Nobody),
+            Activity::Idle(_) | Activity::Awake(_) => Some(Culprit::Nobody),
             // No task keeps off what is on.
             Activity::Task(..) | Activity::ThreadedSoftirq(..) if piece.irqs_on => {
                 Some(Culprit::Nobody)
@@ -40,13 +41,13 @@ impl Rule for IrqDelay {
         let (first, _) = weight.culprits.first()?;
         if first.kind == "unknown" {
             return Some(
-                "no event shows who: the clock-event device was late, or a hypervisor did not run the CPU \
+                "no event shows why: the clock-event device was late, or a hypervisor did not run the CPU \
                  (in a guest, give the virtual CPUs cores of their own)"
                     .to_owned(),
             );
         }
         (weight.mean_ns >= 10_000).then(|| {
-            "find who keeps interrupts off (the irqsoff tracer), or, in a guest, give the virtual \
+            "find who disables interrupts (the irqsoff tracer), or, in a guest, give the virtual \
              CPUs cores of their own"
                 .to_owned()
         })

@@ -15,7 +15,7 @@ impl Rule for IrqsOff {
     }
 
     fn meaning(&self) -> &'static str {
-        "whoever ran kept interrupts off, as the trace shows"
+        "interrupts were disabled, as the trace shows"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -29,6 +29,6 @@ impl Rule for IrqsOff {
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
         let (first, _) = weight.culprits.first()?;
-        Some(format!("{} keeps interrupts off: the irqsoff tracer names the function", first.name))
+        Some(format!("{} disables interrupts: the irqsoff tracer names the function", first.name))
     }
 }

@@ -15,7 +15,7 @@ impl Rule for Lock {
     }
 
     fn meaning(&self) -> &'static str {
-        "the thread had to wait again before it was back in user space"
+        "the thread had to wait again, mostly for a lock, before its call returned"
     }
 
     fn phases(&self) -> &'static [Phase] {

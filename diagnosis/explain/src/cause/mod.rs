@@ -89,7 +89,7 @@ pub(crate) fn cause_at(at: usize) -> Cause {
 }
 
 pub(crate) fn meaning_at(at: usize) -> &'static str {
-    REGISTRY.get(at).map_or("no recorded event tells", |rule| rule.meaning())
+    REGISTRY.get(at).map_or("no recorded event explains it", |rule| rule.meaning())
 }
 
 /// Which cause has a piece, by its place in the registry, and who it was.

@@ -1,7 +1,7 @@
 //! A task ran on that should have been preempted.
 
 use super::{Rule, Weight};
-use crate::piece::{Phase, Piece};
+use crate::piece::{Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of a task of lower priority: it could not be preempted where it was. The
@@ -15,7 +15,7 @@ impl Rule for NotPreemptible {
     }
 
     fn meaning(&self) -> &'static str {
-        "a task of lower priority ran on, in a stretch where it could not be preempted"
+        "a task of lower priority ran on and could not be preempted"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -23,12 +23,10 @@ impl Rule for NotPreemptible {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (task, prio) = piece.activity.thread()?;
-        // Of a priority that is not known yet nothing can be said; nor of a task in which an interrupt or a
-        // softirq may have run unseen.
+        let (_, standing) = piece.other()?;
+        // Nothing can be said of a task in which an interrupt or a softirq may have run unseen.
         let sure = piece.sees_interrupts || piece.in_section;
-        let known = prio.is_known() && piece.case.prio.is_known() && sure;
-        (known && task != piece.case.task).then(|| piece.activity.culprit())
+        (standing == Standing::Below && sure).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {

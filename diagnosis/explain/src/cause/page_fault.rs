@@ -15,7 +15,7 @@ impl Rule for PageFault {
     }
 
     fn meaning(&self) -> &'static str {
-        "the thread touched memory that was not there"
+        "the thread took a page fault"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -33,7 +33,7 @@ impl Rule for PageFault {
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {
         Some(
-            "lock its memory (mlockall) and touch its stack and heap before time matters"
+            "lock the memory of its process (mlockall), and touch stack and heap before latency matters"
                 .to_owned(),
         )
     }

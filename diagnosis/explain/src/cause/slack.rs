@@ -15,7 +15,7 @@ impl Rule for Slack {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer was allowed to fire that much later"
+        "the timer was allowed to fire that much later than asked for"
     }
 
     fn phases(&self) -> &'static [Phase] {

@@ -13,7 +13,7 @@ impl Rule for SoftirqWait {
     }
 
     fn meaning(&self) -> &'static str {
-        "the softirq that runs the timer waited for its turn"
+        "the softirq that runs the timer was raised and did not run yet"
     }
 
     fn phases(&self) -> &'static [Phase] {

@@ -15,7 +15,7 @@ impl Rule for SoftirqWork {
     }
 
     fn meaning(&self) -> &'static str {
-        "other work came first in the same softirq"
+        "the softirq did other work before it ran this timer"
     }
 
     fn phases(&self) -> &'static [Phase] {

@@ -1,7 +1,7 @@
 //! The CPU did not switch to the victim at once, and the trace does not record why.
 
 use super::Rule;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, while a task of lower priority was current, in a stream without events of interrupts or
@@ -16,8 +16,8 @@ impl Rule for SwitchDelay {
     }
 
     fn meaning(&self) -> &'static str {
-        "a task of lower priority was current: it could not be preempted, or an interrupt or softirq ran in \
-         it, which the trace does not record"
+        "a task of lower priority was current: it could not be preempted, or an interrupt ran that the trace \
+         does not record"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -25,8 +25,8 @@ impl Rule for SwitchDelay {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (task, prio) = piece.activity.thread()?;
-        let known = prio.is_known() && piece.case.prio.is_known() && !piece.sees_interrupts;
-        (known && task != piece.case.task).then_some(Culprit::TaskOrInterrupt(task))
+        let (task, standing) = piece.other()?;
+        let here = standing == Standing::Below && !piece.sees_interrupts;
+        here.then_some(Culprit::TaskOrInterrupt(task))
     }
 }

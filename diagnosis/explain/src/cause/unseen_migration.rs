@@ -14,8 +14,7 @@ impl Rule for UnseenMigration {
     }
 
     fn meaning(&self) -> &'static str {
-        "the thread came to run on another CPU than it was queued on, and the trace does not record when it \
-         was moved"
+        "the thread was moved to another CPU while it waited, and the trace does not record when"
     }
 
     fn phases(&self) -> &'static [Phase] {

@@ -14,20 +14,23 @@ impl Rule for WrongCpu {
     }
 
     fn meaning(&self) -> &'static str {
-        "another CPU had to be chosen and told"
+        "the waker had to choose another CPU and put the thread on its queue"
     }
 
     fn phases(&self) -> &'static [Phase] {
-        &[Phase::Placing]
+        &[Phase::Placing, Phase::Runnable]
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        (!piece.activity.is_idle()).then_some(Culprit::Cpu(piece.cpu))
+        let placing = piece.phase == Phase::Placing && !piece.activity.is_idle();
+        // It should have been awake by then: it had not been told.
+        let told_late = piece.is_past_exit && piece.waker_cpu != piece.cpu;
+        (placing || told_late).then_some(Culprit::Cpu(piece.cpu))
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<String> {
         Some(
-            "it is woken from another CPU: bind the thread, and what wakes it, to the same CPU"
+            "the thread is woken from another CPU: bind the thread and what wakes it to the same CPU"
                 .to_owned(),
         )
     }

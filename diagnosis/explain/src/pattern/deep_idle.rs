@@ -49,7 +49,7 @@ impl Pattern for DeepIdle {
             "In {} of {} wakeups the CPU first had to come out of idle {}, which took {} on average and \
              at most {}: {} of all lateness. A program runs better while cyclictest runs because that \
              keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while \
-             it matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle.",
+             latency matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle.",
             found.wakeups,
             found.of_wakeups,
             found.names(),

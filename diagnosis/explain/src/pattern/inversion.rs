@@ -55,8 +55,8 @@ impl Pattern for Inversion {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
             "{} ran while {} waited for a lock whose holder could not run: {} of all \
-             lateness, {} of {} in the worst call. Make it a mutex with PTHREAD_PRIO_INHERIT, or hold \
-             it only where nobody of lower priority than the waiters can interrupt.",
+             lateness, {} of {} in the worst call. Use a mutex with PTHREAD_PRIO_INHERIT, or \
+             make sure that no task below the waiters' priority can preempt the holder.",
             found.names(),
             worst.victim.name,
             percent(found.share),

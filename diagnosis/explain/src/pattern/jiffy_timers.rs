@@ -36,8 +36,8 @@ impl Pattern for JiffyTimers {
     fn words(&self, found: &Found) -> String {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
-            "In {} of {} wakeups the timer ({}) is one of the timer wheel, which fires with a tick only: \
-             it waited {} for the right one on average and up to {} ({}), {} of all lateness. Wait by a \
+            "In {} of {} wakeups the timer ({}) is a timer-wheel timer, which fires only with a tick: \
+             it waited {} for its tick on average and up to {} ({}), {} of all lateness. Use a \
              high-resolution timer instead (clock_nanosleep, timerfd, or usleep_range and \
              schedule_hrtimeout in the kernel); a higher HZ makes the steps smaller.",
             found.wakeups,

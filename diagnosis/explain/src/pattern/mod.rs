@@ -19,7 +19,7 @@ pub trait Pattern: Sync {
     /// Its name in JSON.
     fn name(&self) -> &'static str;
 
-    /// What people call it.
+    /// Its name in reports.
     fn title(&self) -> &'static str;
 
     /// Where to read on: a mailing-list thread by author, subject and date, a commit, a manual page.
@@ -53,6 +53,9 @@ const WORST_SHARE_MIN: f64 = 0.25;
 /// Culprits of a pattern that are told by name.
 const NAMED_MAX: usize = 5;
 
+/// Culprits of one wakeup that are looked through for one that is blamed again.
+const LOOKED_THROUGH: usize = 64;
+
 /// Culprits that are told apart; what others took is in the sums only.
 const CULPRITS_MAX: usize = 1 << 16;
 
@@ -67,7 +70,7 @@ pub trait Watcher: std::fmt::Debug + Send {
 
     /// Who took part in it, most first. They are named among [`Found::culprits`] without any of a
     /// lateness.
-    fn people(&self) -> Vec<Culprit> {
+    fn culprits(&self) -> Vec<Culprit> {
         Vec::new()
     }
 }
@@ -119,7 +122,10 @@ impl Evidence {
     /// A culprit took `ns` of the lateness.
     pub fn blame(&mut self, culprit: Culprit, ns: u64) {
         self.ns += ns;
-        match self.culprits.iter_mut().find(|(known, _)| *known == culprit) {
+        // Of many the last ones are looked through: one that comes again later stands twice, and is summed
+        // with the rest.
+        let from = self.culprits.len().saturating_sub(LOOKED_THROUGH);
+        match self.culprits[from..].iter_mut().find(|(known, _)| *known == culprit) {
             Some((_, sum)) => *sum += ns,
             None => self.culprits.push((culprit, ns)),
         }
@@ -224,7 +230,7 @@ impl Found {
 pub struct PatternFinding {
     /// Its name in JSON.
     pub name: &'static str,
-    /// What people call it.
+    /// Its name in reports.
     pub title: &'static str,
     /// Two sentences.
     pub words: String,
@@ -353,9 +359,9 @@ impl Recogniser {
                     return None;
                 }
                 let mut found = sum.into_found(wakeups, ns, watched, labels);
-                let people = own.map_or_else(Vec::new, |(_, own)| own.people());
-                found.culprits_count += people.len();
-                found.culprits.extend(people.iter().map(|person| (labels.label(*person), 0)));
+                let culprits = own.map_or_else(Vec::new, |(_, own)| own.culprits());
+                found.culprits_count += culprits.len();
+                found.culprits.extend(culprits.iter().map(|culprit| (labels.label(*culprit), 0)));
                 found.culprits.truncate(NAMED_MAX);
                 pattern.is_worth_telling(&found).then(|| PatternFinding {
                     name: pattern.name(),
@@ -449,9 +455,10 @@ pub(crate) fn us(ns: u64) -> String {
     }
 }
 
-/// A priority as people set it.
+/// A priority as users set it.
 pub(crate) fn prio_words(prio: Prio) -> String {
     match prio.0 {
+        -2 => "the stop class".to_owned(),
         ..0 => "SCHED_DEADLINE".to_owned(),
         realtime @ 0..100 => format!("real-time priority {}", 99 - realtime),
         fair => format!("nice {}", fair - 120),

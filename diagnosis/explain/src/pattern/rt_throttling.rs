@@ -49,7 +49,7 @@ impl Pattern for RtThrottling {
             "In {} of {} wakeups a CPU chose others although a real-time thread waited on it, {} of all \
              lateness and up to {} at once, when {} ({}) had to wait: the real-time tasks of that CPU had \
              used up what they are allowed, 950 of every 1000 ms unless set otherwise. Find the \
-             real-time task that hardly ever sleeps and make it; where that is meant, write -1 to \
+             real-time task that hardly ever sleeps, and let it sleep; where it is meant to run on, write -1 to \
              /proc/sys/kernel/sched_rt_runtime_us (since Linux 6.12, 0 to the file runtime of each \
              CPU's fair_server in /sys/kernel/debug/sched).",
             found.wakeups,

@@ -47,7 +47,7 @@ impl Pattern for SoftirqBelow {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
             "In {} of {} wakeups {} ran although {} outranks them: its timer expires in a softirq, whose \
-             thread ({} of all lateness, up to {} at once) had to wait for them. Raise that thread above \
+             thread had to wait for them ({} of all lateness, up to {} at once). Raise that thread above \
              them (chrt -f -p PRIORITY of ktimers/N, or of ksoftirqd/N where there is none), or sleep with \
              clock_nanosleep under a real-time policy, whose timers need no softirq.",
             found.wakeups,

@@ -41,15 +41,15 @@ pub(crate) fn told(trace: &str) -> String {
 
 pub(crate) fn explain(trace: &str, watch: Watch) -> (String, Explanation) {
     let mut explainer =
-        Explainer::new(Options { watch, ..Options::default() }, Told(String::new()));
+        Explainer::new(Options { watch, ..Options::default() }, TextSink(String::new()));
     explainer.batch(&parse(trace));
     let (explanation, told) = explainer.finish();
     (told.0.trim_end().to_owned(), explanation)
 }
 
-struct Told(String);
+struct TextSink(String);
 
-impl Sink for Told {
+impl Sink for TextSink {
     fn wakeup(&mut self, named: &Named<'_>) {
         let wakeup = named.wakeup();
         assert!(wakeup.is_balanced(), "{wakeup:?}");

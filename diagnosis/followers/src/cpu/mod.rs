@@ -34,8 +34,15 @@ const LEFT_MAX: usize = 64;
 /// Ticks that are remembered: a softirq that waits for longer has its timer's tick unknown.
 const TICKS_MAX: usize = 64;
 
+/// A context of a kind whose ends are not recorded lasts no longer than this after the last event in it.
+const UNENDED_NS_MAX: u64 = 50_000;
+
 /// An interrupt that was sent longer ago than this is another.
 const SENT_NS_MAX: u64 = 10_000_000;
+
+/// Places of interrupts that are sent.
+const SCHEDULE: usize = 0;
+const CALL: usize = 1;
 
 /// One CPU.
 #[derive(Debug)]
@@ -55,12 +62,17 @@ pub struct Cpu {
     history: History,
     /// Softirqs that are raised and have not begun since, by vector.
     raises: [Option<Raise>; 10],
-    /// The last interrupt that another CPU sent here and that has not come.
-    sent: Option<Sent>,
+    /// The last interrupt that another CPU sent here and that has not come: one that makes it schedule, and
+    /// one that has it call a function.
+    sent: [Option<Sent>; 2],
     /// Callbacks begun.
     callbacks: u32,
+    /// When a real-time task ran last.
+    realtime_ns: Option<u64>,
     /// The last event was the end of an interrupt.
     left_irq: bool,
+    /// When the last interrupts of the timer began, oldest first.
+    timer_irqs: VecDeque<u64>,
     /// The last ticks: when each was due, and the entry of its interrupt; oldest first.
     ticks: VecDeque<(u64, u64)>,
     irqs_off: Sections,
@@ -76,6 +88,8 @@ struct Context {
     expiry: Option<Expiry>,
     /// For a softirq: its raise.
     raise: Option<Raise>,
+    /// The last event in it.
+    last_ns: u64,
     /// For an interrupt or softirq: a callback has ended in it, so what follows up to the next
     /// callback is the expiry loop's work for that one.
     after_callback: bool,
@@ -151,9 +165,11 @@ impl Cpu {
             left: Vec::new(),
             history: History::new(spans_max),
             raises: [None; 10],
-            sent: None,
+            sent: [None; 2],
             callbacks: 0,
+            realtime_ns: None,
             left_irq: false,
+            timer_irqs: VecDeque::new(),
             ticks: VecDeque::new(),
             irqs_off: Sections::default(),
             preempt_off: Sections::default(),
@@ -201,6 +217,11 @@ impl Cpu {
         self.history.base_before(ns)
     }
 
+    /// When a real-time task last left it, as far as that was seen.
+    pub fn realtime_ns(&self) -> Option<u64> {
+        self.realtime_ns
+    }
+
     /// Whether what it did at a time is forgotten for want of room ([`SPANS_MAX`]).
     pub fn has_forgotten(&self, ns: u64) -> bool {
         self.history.is_dropped(ns)
@@ -229,7 +250,12 @@ impl Cpu {
     /// missing, and perhaps much else with it, although no loss was told of: who ran since the last
     /// event is not known, and must not be blamed. Returns since when, and the task that ran then.
     #[inline]
-    pub fn witness(&mut self, time_ns: u64, task: TaskId, prios: &Prios) -> Option<(u64, TaskId)> {
+    pub fn check_current(
+        &mut self,
+        time_ns: u64,
+        task: TaskId,
+        prios: &Prios,
+    ) -> Option<(u64, TaskId)> {
         self.events += 1;
         let since_ns = std::mem::replace(&mut self.last_ns, time_ns);
         let expected = self.current.replace(task);
@@ -254,9 +280,26 @@ impl Cpu {
         std::mem::take(&mut self.left_irq)
     }
 
+    /// An event comes: a context whose ends are not recorded, as `ends` says, and of which nothing was told
+    /// for a while has ended when something was told of it last.
+    #[inline]
+    pub(crate) fn outlives(&mut self, time_ns: u64, ends: impl Fn(Activity) -> bool) {
+        while let Some(top) = self.contexts.last_mut() {
+            if time_ns.saturating_sub(top.last_ns) <= UNENDED_NS_MAX || ends(top.activity) {
+                top.last_ns = time_ns;
+                return;
+            }
+            let last_ns = top.last_ns;
+            self.contexts.pop();
+            self.note(last_ns);
+        }
+    }
+
     /// The callback that has just begun is the tick's, which was due at a time.
     pub(crate) fn ticks(&mut self, due_ns: u64) {
-        let Some(entry_ns) = self.interrupt_entry_ns() else { return };
+        // Without events of interrupts, its callback is the first that is seen of it.
+        let begin_ns = self.expiry().map_or(self.last_ns, |expiry| expiry.begin_ns);
+        let entry_ns = self.interrupt_entry_ns().unwrap_or(begin_ns);
         if self.ticks.len() == TICKS_MAX {
             self.ticks.pop_front();
         }
@@ -274,8 +317,8 @@ impl Cpu {
             // Begins without ends: what is below cannot be true any more.
             self.contexts.clear();
         }
-        let (expiry, raise, after_callback) = (None, None, false);
-        self.contexts.push(Context { activity, begin_ns, expiry, raise, after_callback });
+        let (expiry, raise, after_callback, last_ns) = (None, None, false, begin_ns);
+        self.contexts.push(Context { activity, begin_ns, expiry, raise, last_ns, after_callback });
         self.note(begin_ns);
         self.contexts.last_mut().expect("one was pushed")
     }
@@ -291,6 +334,12 @@ impl Cpu {
 
     /// An interrupt begins.
     pub fn irq_begin(&mut self, time_ns: u64, irq: Irq) {
+        if irq == Irq::Vector(Vector::LOCAL_TIMER) {
+            if self.timer_irqs.len() == TICKS_MAX {
+                self.timer_irqs.pop_front();
+            }
+            self.timer_irqs.push_back(time_ns);
+        }
         let activity = match irq {
             Irq::Vector(vector) => self.sent_as(time_ns, vector).unwrap_or(Activity::Irq(irq)),
             Irq::Line(..) => Activity::Irq(irq),
@@ -300,19 +349,23 @@ impl Cpu {
 
     /// What another CPU sent, if this vector is one that CPUs send.
     fn sent_as(&mut self, time_ns: u64, vector: Vector) -> Option<Activity> {
-        if !vector.is_sent() {
-            return None;
-        }
-        let sent = self.sent.take()?;
+        let which = match vector {
+            Vector::RESCHEDULE => SCHEDULE,
+            Vector::CALL_FUNCTION | Vector::CALL_FUNCTION_SINGLE => CALL,
+            _ => return None,
+        };
+        let sent = self.sent[which].take()?;
         let is_it = time_ns.saturating_sub(sent.time_ns) <= SENT_NS_MAX;
         is_it.then_some(Activity::Ipi(vector, sent.by, sent.function))
     }
 
-    pub(crate) fn is_sent(&mut self, sent: Sent) {
+    /// Another CPU sends an interrupt: one that `calls` a function, or makes this one schedule.
+    pub(crate) fn is_sent(&mut self, sent: Sent, calls: bool) {
+        let waiting = &mut self.sent[if calls { CALL } else { SCHEDULE }];
         // Of several that have not come, the first is the one whose interrupt comes.
-        match self.sent {
+        match waiting {
             Some(waits) if sent.time_ns.saturating_sub(waits.time_ns) <= SENT_NS_MAX => {}
-            _ => self.sent = Some(sent),
+            _ => *waiting = Some(sent),
         }
     }
 
@@ -362,6 +415,11 @@ impl Cpu {
         });
     }
 
+    /// The first interrupt of the timer from a time on, of those that are remembered.
+    fn timer_irq_since(&self, ns: u64) -> Option<u64> {
+        self.timer_irqs.iter().copied().find(|entry_ns| *entry_ns >= ns)
+    }
+
     /// The entry of the innermost interrupt that runs.
     pub fn interrupt_entry_ns(&self) -> Option<u64> {
         self.contexts
@@ -402,8 +460,11 @@ impl Cpu {
         if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
             let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
-            expiry.softirq = Some((Some(hard_ns.min(time_ns)), time_ns));
+            expiry.interrupt_ns = self.timer_irq_since(begin.soft_ns);
+            let raised_ns = expiry.interrupt_ns.unwrap_or(hard_ns.min(time_ns));
+            expiry.softirq = Some((Some(raised_ns), time_ns));
         }
+        let since = self.timer_irq_since(begin.soft_ns);
         if let Some(around) = self.contexts.last_mut() {
             let begin_ns = around.begin_ns;
             let vector = match around.activity {
@@ -420,6 +481,10 @@ impl Cpu {
                 expiry.interrupt_ns = raise.and_then(|raise| raise.interrupt_ns);
                 expiry.tick_ns = raise.and_then(|raise| raise.tick_ns);
                 expiry.softirq = Some((raise.map(|raise| raise.time_ns), begin_ns));
+                if raise.is_none() && !expiry.of_wheel {
+                    expiry.interrupt_ns = since.filter(|entry_ns| *entry_ns <= begin_ns);
+                    expiry.softirq = Some((expiry.interrupt_ns, begin_ns));
+                }
                 if raise.is_none() && expiry.of_wheel {
                     // Raises are not recorded: it was the first tick from its expiry on.
                     let tick = self.ticks.iter().find(|(due_ns, _)| *due_ns >= begin.soft_ns);
@@ -467,6 +532,11 @@ impl Cpu {
             self.left.push((prev, std::mem::take(&mut self.contexts)));
         }
         self.contexts.clear();
+        let was_realtime =
+            self.base.thread().is_some_and(|(_, prio)| prio.0 >= 0 && prio.is_realtime());
+        if was_realtime {
+            self.realtime_ns = Some(time_ns);
+        }
         self.current = Some(next);
         self.base = match next {
             TaskId::IDLE => Activity::Idle(u32::MAX),
@@ -504,10 +574,12 @@ impl Cpu {
     }
 
     pub(crate) fn idle_exit(&mut self, time_ns: u64) {
-        if !self.base.is_idle() {
-            self.base = Activity::Idle(u32::MAX);
-            self.note(time_ns);
-        }
+        self.base = match self.base {
+            Activity::Unknown => Activity::Awake(u32::MAX),
+            Activity::Idle(state) => Activity::Awake(state),
+            base => base,
+        };
+        self.note(time_ns);
     }
 
     pub(crate) fn section_begin(&mut self, time_ns: u64, begin: SectionBegin) {
@@ -550,7 +622,7 @@ impl Cpu {
         self.contexts.clear();
         self.left.clear();
         self.raises = [None; 10];
-        self.sent = None;
+        self.sent = [None; 2];
         self.irqs_off.forget();
         self.preempt_off.forget();
         self.note(since_ns);

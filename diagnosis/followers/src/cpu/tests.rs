@@ -86,7 +86,7 @@ fn who_sent_an_interrupt_is_told_where_it_comes() {
     let mut cpu = cpu();
     let (call, by, function) = (Vector(3), TaskId(77), NameId(5));
     cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
-    cpu.is_sent(Sent { time_ns: 10, by, function });
+    cpu.is_sent(Sent { time_ns: 10, by, function }, true);
     cpu.irq_begin(12, TIMER_IRQ);
     cpu.irq_end(13, TIMER_IRQ);
     cpu.irq_begin(14, Irq::Vector(call));

@@ -23,6 +23,8 @@ impl Vector {
     pub const RESCHEDULE: Self = Self(1);
     /// Another CPU has this one call a function.
     pub const CALL_FUNCTION: Self = Self(2);
+    /// The same, of one CPU.
+    pub const CALL_FUNCTION_SINGLE: Self = Self(3);
     /// Work that was put off to an interrupt.
     pub const IRQ_WORK: Self = Self(4);
     /// An inter-processor interrupt of the platform's, or of a reason without a vector here.

@@ -96,7 +96,7 @@ pub struct SideSample {
     pub over_bins: u64,
     /// The least and the most as a file tells them, finer than its bins; `None` where it does not, or
     /// there are no bins.
-    pub told_ns: (Option<u64>, Option<u64>),
+    pub reported_ns: (Option<u64>, Option<u64>),
     /// What may be said of values beyond those seen, in a sentence.
     pub tail: Option<String>,
 }
@@ -104,12 +104,12 @@ pub struct SideSample {
 impl SideSample {
     /// The least; `None` where there is none.
     pub fn min_ns(&self) -> Option<u64> {
-        self.told_ns.0.or_else(|| self.sample.blocks.iter().filter_map(Counted::min_ns).min())
+        self.reported_ns.0.or_else(|| self.sample.blocks.iter().filter_map(Counted::min_ns).min())
     }
 
     /// The most; `None` where there is none.
     pub fn max_ns(&self) -> Option<u64> {
-        self.told_ns.1.or_else(|| self.sample.blocks.iter().filter_map(Counted::max_ns).max())
+        self.reported_ns.1.or_else(|| self.sample.blocks.iter().filter_map(Counted::max_ns).max())
     }
 
     /// Whether the value at a quantile is known, rather than only that it lies above the bins.

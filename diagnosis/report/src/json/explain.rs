@@ -1,12 +1,12 @@
 //! `tardy.explain/1`, at once or as a stream.
 
-use super::deep::DeepDocument;
+use super::details::DetailsDocument;
 use super::figures::FiguresDocument;
 use super::kind::kind_of;
 use super::merge::{MergedSegment, merge_segments};
 use super::patterns::PatternDocument;
 use super::timers::TimerDocument;
-use super::waits::BesideDocument;
+use super::waits::SupplementDocument;
 use serde::Serialize;
 use std::io::{self, Write};
 use tardy_explain::timers::TimerFindings;
@@ -51,7 +51,7 @@ pub struct ExplainTotals<'a> {
     culprits: Vec<CulpritTotalDocument<'a>>,
     patterns: Vec<PatternDocument<'a>>,
     #[serde(flatten)]
-    beside: BesideDocument<'a>,
+    supplement: SupplementDocument<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timers: Option<Vec<TimerDocument>>,
 }
@@ -68,7 +68,7 @@ pub struct WakeupDocument {
     touched_by_loss: bool,
     segments: Vec<SegmentDocument>,
     #[serde(flatten)]
-    deep: DeepDocument,
+    details: DetailsDocument,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     patterns: Vec<&'static str>,
 }
@@ -248,15 +248,15 @@ impl WakeupDocument {
             lateness_ns: wakeup.lateness_ns,
             touched_by_loss: wakeup.touched_by_loss,
             segments: segments.into_iter().map(segment).collect(),
-            deep: DeepDocument::new(wakeup, &label),
+            details: DetailsDocument::new(wakeup, &label),
             patterns: patterns.names().collect(),
         }
     }
 }
 
 impl From<&WorstWakeup> for WakeupDocument {
-    fn from(told: &WorstWakeup) -> Self {
-        Self::new(&told.wakeup, &told.victim, told.patterns, |culprit| told.label(culprit))
+    fn from(worst: &WorstWakeup) -> Self {
+        Self::new(&worst.wakeup, &worst.victim, worst.patterns, |culprit| worst.label(culprit))
     }
 }
 
@@ -297,7 +297,7 @@ impl<'a> From<&'a Explanation> for ExplainTotals<'a> {
             causes: explanation.causes.iter().map(CauseDocument::from).collect(),
             culprits: explanation.culprits.iter().map(CulpritTotalDocument::from).collect(),
             patterns: explanation.patterns.iter().map(PatternDocument::from).collect(),
-            beside: BesideDocument::from(explanation),
+            supplement: SupplementDocument::from(explanation),
             timers: None,
         }
     }
@@ -366,9 +366,9 @@ mod tests {
         let explanation = fixture::explanation();
         for worst in [0, 1, explanation.worst.len()] {
             let mut stream = ExplainJson::begin(Vec::new()).unwrap();
-            for told in &explanation.worst[..worst] {
-                let label = |culprit| told.label(culprit);
-                stream.wakeup(&told.wakeup, &told.victim, told.patterns, label).unwrap();
+            for worst in &explanation.worst[..worst] {
+                let label = |culprit| worst.label(culprit);
+                stream.wakeup(&worst.wakeup, &worst.victim, worst.patterns, label).unwrap();
             }
             let bytes = stream.finish(&explanation).unwrap();
             let streamed: Value = serde_json::from_slice(&bytes).unwrap();

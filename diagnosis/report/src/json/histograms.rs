@@ -2,7 +2,7 @@
 
 use super::quantiles::QuantileDocument;
 use super::tail::TailDocument;
-use crate::sureness::Distribution;
+use crate::confidence::Distribution;
 use serde::Serialize;
 use tardy_import::histogram::{Histograms, Row};
 

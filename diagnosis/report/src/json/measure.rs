@@ -5,7 +5,7 @@ use super::cost::{OwnCostDocument, UsageDocument};
 use super::figures::FiguresDocument;
 use super::quantiles::QuantileDocument;
 use super::tail::TailDocument;
-use crate::sureness::Distribution;
+use crate::confidence::Distribution;
 use serde::Serialize;
 use tardy_lab::{BoundBroken, Measurement, ThreadMeasurement};
 

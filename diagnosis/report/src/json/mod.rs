@@ -3,7 +3,7 @@
 
 mod autocorrelation;
 mod cost;
-mod deep;
+mod details;
 mod explain;
 mod figures;
 mod histograms;

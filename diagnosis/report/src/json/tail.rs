@@ -1,6 +1,6 @@
 //! How late it may still get, the same in every document.
 
-use crate::sureness::{Beyond, Distribution, sentence};
+use crate::confidence::{Beyond, Distribution, sentence};
 use serde::Serialize;
 use tardy_stats::tail::{Candidate, Level, Maximum, Refusal};
 

@@ -8,7 +8,7 @@ use tardy_explain::timers::{Counts, TimerRow};
 #[derive(Debug, Serialize)]
 pub struct TimerDocument {
     #[serde(flatten)]
-    who: WhoDocument,
+    owner: OwnerDocument,
     #[serde(flatten)]
     counts: TimerCountsDocument,
 }
@@ -17,7 +17,7 @@ pub struct TimerDocument {
 #[derive(Debug, Serialize)]
 pub struct TimerUseDocument {
     #[serde(flatten)]
-    who: WhoDocument,
+    owner: OwnerDocument,
     interval: TimerCountsDocument,
     total: TimerCountsDocument,
 }
@@ -53,7 +53,7 @@ impl TopDocument<'_> {
 /// Of the kernel itself the ids are 0; of all rows together that have none of their own, everything is
 /// `null`.
 #[derive(Debug, Serialize)]
-struct WhoDocument {
+struct OwnerDocument {
     process: Option<String>,
     pid: Option<u32>,
     name: Option<String>,
@@ -86,7 +86,7 @@ struct SlackDocument {
 impl TimerDocument {
     /// A row of all time, which was `span_ns`.
     pub fn new(row: &TimerRow, span_ns: u64) -> Self {
-        Self { who: row.into(), counts: TimerCountsDocument::new(&row.counts, span_ns) }
+        Self { owner: row.into(), counts: TimerCountsDocument::new(&row.counts, span_ns) }
     }
 }
 
@@ -94,14 +94,14 @@ impl TimerUseDocument {
     /// A row with what came in the last interval, of `now_ns`, and in all time, `total_ns`.
     pub fn new(one: &TimerUse, now_ns: u64, total_ns: u64) -> Self {
         Self {
-            who: WhoDocument::from(&one.row),
+            owner: OwnerDocument::from(&one.row),
             interval: TimerCountsDocument::new(&one.now, now_ns),
             total: TimerCountsDocument::new(&one.row.counts, total_ns),
         }
     }
 }
 
-impl From<&TimerRow> for WhoDocument {
+impl From<&TimerRow> for OwnerDocument {
     fn from(row: &TimerRow) -> Self {
         let thread = row.thread;
         Self {

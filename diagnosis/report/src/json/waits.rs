@@ -5,7 +5,7 @@ use tardy_explain::{Explanation, Label};
 
 /// All of it, as part of `tardy.explain/1`.
 #[derive(Debug, Serialize)]
-pub(super) struct BesideDocument<'a> {
+pub(super) struct SupplementDocument<'a> {
     waits: Vec<WaitDocument<'a>>,
     discarded: Vec<DiscardedDocument>,
     clocks: ClocksDocument,
@@ -26,11 +26,11 @@ struct LongestDocument<'a> {
     pid: Option<u32>,
     start_ns: u64,
     ns: u64,
-    ended_by: WhoDocument<'a>,
+    ended_by: CulpritName<'a>,
 }
 
 #[derive(Debug, Serialize)]
-struct WhoDocument<'a> {
+struct CulpritName<'a> {
     kind: &'static str,
     name: &'a str,
     pid: Option<u32>,
@@ -63,13 +63,13 @@ struct LimitDocument {
     count: u64,
 }
 
-impl<'a> From<&'a Label> for WhoDocument<'a> {
+impl<'a> From<&'a Label> for CulpritName<'a> {
     fn from(label: &'a Label) -> Self {
         Self { kind: label.kind, name: &label.name, pid: label.pid }
     }
 }
 
-impl<'a> From<&'a Explanation> for BesideDocument<'a> {
+impl<'a> From<&'a Explanation> for SupplementDocument<'a> {
     fn from(explanation: &'a Explanation) -> Self {
         let waits = explanation.waits.iter().map(|wait| WaitDocument {
             kind: wait.kind.name(),

@@ -22,9 +22,9 @@ struct SentenceDocument {
 
 impl WhyDocument {
     /// One of the explanation's worst wakeups.
-    pub fn new(explanation: &Explanation, told: &WorstWakeup) -> Self {
-        let story = why(told, &explanation.patterns).into_iter().map(SentenceDocument::from);
-        Self { schema: "tardy.why/1", wakeup: WakeupDocument::from(told), story: story.collect() }
+    pub fn new(explanation: &Explanation, worst: &WorstWakeup) -> Self {
+        let story = why(worst, &explanation.patterns).into_iter().map(SentenceDocument::from);
+        Self { schema: "tardy.why/1", wakeup: WakeupDocument::from(worst), story: story.collect() }
     }
 }
 

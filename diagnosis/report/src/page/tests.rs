@@ -27,10 +27,10 @@ fn names_are_never_markup() {
         for culprit in &mut explanation.culprits {
             attack.clone_into(&mut culprit.label.name);
         }
-        for told in &mut explanation.worst {
-            attack.clone_into(&mut told.victim.name);
-            told.labels.values_mut().for_each(|label| attack.clone_into(&mut label.name));
-            let spans = told.lanes.iter_mut().flat_map(|lane| &mut lane.spans);
+        for worst in &mut explanation.worst {
+            attack.clone_into(&mut worst.victim.name);
+            worst.labels.values_mut().for_each(|label| attack.clone_into(&mut label.name));
+            let spans = worst.lanes.iter_mut().flat_map(|lane| &mut lane.spans);
             spans.for_each(|span| attack.clone_into(&mut span.label.name));
         }
         for cause in &mut explanation.causes {

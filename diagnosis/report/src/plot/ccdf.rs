@@ -15,7 +15,7 @@ const Z_95: f64 = 1.959_964;
 const PIXELS_MIN: f64 = 0.5;
 
 /// Shares told in words on a line, each a power of ten.
-const TOLD_MAX: i32 = 8;
+const LABELLED_MAX: i32 = 8;
 
 /// The share of each line's values above a latency, with the region in which the true share lies.
 /// Nothing where there is no value.
@@ -150,7 +150,7 @@ fn region(steps: &[Step], y: &ShareAxis, frame: &Frame) -> String {
 /// Where a tenth, a hundredth, … of a line's values are above, as far as there are any.
 fn told(line: &Line<'_>) -> Vec<(u64, f64)> {
     let n = line.values.count();
-    (1..=TOLD_MAX)
+    (1..=LABELLED_MAX)
         .map(|power| 10f64.powi(-power))
         .take_while(|share| share * n as f64 >= 1.0 && 1.0 - share <= line.known_share)
         .filter_map(|share| {

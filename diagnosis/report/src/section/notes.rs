@@ -42,8 +42,8 @@ impl Section for Notes {
     }
 }
 
-/// What is no wakeup, and what limits the rest.
-fn beside(explanation: &Explanation, notes: &mut Vec<String>) {
+/// Waits, discarded wakeups, clocks, and limits that were reached.
+fn limits(explanation: &Explanation, notes: &mut Vec<String>) {
     for wait in explanation.waits.iter().filter(|wait| wait.kind != WaitKind::Timer) {
         let longest = &wait.longest;
         let by = match clean(&longest.ended_by.name) {
@@ -51,7 +51,7 @@ fn beside(explanation: &Explanation, notes: &mut Vec<String>) {
             name => format!(", ended by {name}"),
         };
         notes.push(format!(
-            "{} {}, {} together; the longest {} by {}{by}. A wait is no lateness.",
+            "{} {}, {} in total; the longest took {} ({}{by}). Waits do not count as lateness.",
             counted(wait.count, "wait"),
             wait.kind.words(),
             duration(wait.ns),
@@ -66,25 +66,28 @@ fn beside(explanation: &Explanation, notes: &mut Vec<String>) {
     let skew = explanation.skew;
     if skew.ns > 0 {
         notes.push(format!(
-            "The clocks of CPU {} and CPU {} are at least {} apart: {} ran before the event that woke it. \
-             Segments that cross CPUs are wrong by as much.",
+            "The clocks of CPU {} and CPU {} differ by at least {}: in {} a thread ran before the event that \
+             woke it. Segments that cross CPUs may be wrong by as much.",
             skew.cpus.0,
             skew.cpus.1,
             duration(skew.ns),
-            counted(skew.times, "thread"),
+            counted(skew.times, "case"),
         ));
     }
     for set in &explanation.clocks_set {
-        let (direction, ns) = (if set.by_ns < 0 { "back" } else { "forward" }, set.by_ns.unsigned_abs());
+        let (direction, effect) = match set.by_ns {
+            ..0 => ("back", ""),
+            _ => ("forward", " Timers that became due by it count as late from then on."),
+        };
         notes.push(format!(
-            "CLOCK_REALTIME was set {direction} by {}, within {}: what was due by that is late from then on.",
-            duration(ns),
+            "CLOCK_REALTIME was set {direction} by {}, at a time known to {}.{effect}",
+            duration(set.by_ns.unsigned_abs()),
             duration(set.until_ns.saturating_sub(set.since_ns)),
         ));
     }
     for bound in &explanation.bounds {
         notes.push(format!(
-            "A limit was reached ({}): {} {}.",
+            "A limit of {} was reached: {} {}.",
             count(bound.limit),
             count(bound.count),
             bound.what,
@@ -103,14 +106,14 @@ fn notes(data: &Data<'_>) -> Vec<String> {
             let touched = explanation.touched_by_loss;
             let may = if touched == 1 { "is" } else { "are" };
             notes.push(format!(
-                "{events} read, {} lost. {} {may} near a loss: what they say may lack a culprit.",
+                "{events} read, {} lost. {} {may} near a loss and may lack a culprit.",
                 count(explanation.lost),
                 counted(touched, "wakeup"),
             ));
         }
     }
     if let Some(explanation) = data.explanation {
-        beside(explanation, &mut notes);
+        limits(explanation, &mut notes);
     }
     if let Some(recording) = &data.context.recording {
         notes.push(format!("The recording is {}.", clean(&recording.to_string_lossy())));

@@ -36,14 +36,14 @@ struct Shared {
 pub(crate) struct Flight {
     memory: Mapping,
     /// Threads that share a place with another, which has it.
-    crowded_out: usize,
+    unwatched: usize,
 }
 
 impl Flight {
     pub(crate) fn map(bss: &impl MapCore) -> Result<Self, Error> {
         // The linker may put nothing else there: it is the programs' only variable.
         assert!(bss.value_size() as usize >= size_of::<Shared>());
-        Ok(Self { memory: Mapping::of(bss, size_of::<Shared>())?, crowded_out: 0 })
+        Ok(Self { memory: Mapping::of(bss, size_of::<Shared>())?, unwatched: 0 })
     }
 
     fn shared(&self) -> &Shared {
@@ -57,13 +57,13 @@ impl Flight {
         let place = &self.shared().dues[thread as usize % DUES].task;
         let taken = place.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed);
         if taken.is_err_and(|other| other != thread) {
-            self.crowded_out += 1;
+            self.unwatched += 1;
         }
     }
 
     /// Threads that are not watched, because another has their place.
-    pub(crate) fn crowded_out(&self) -> usize {
-        self.crowded_out
+    pub(crate) fn unwatched(&self) -> usize {
+        self.unwatched
     }
 
     /// Who exceeded the bound first, once somebody has.

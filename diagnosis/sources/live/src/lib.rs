@@ -14,7 +14,7 @@
 mod attach;
 mod error;
 mod flight;
-mod passed_over;
+mod recursion_misses;
 mod ring;
 mod state;
 mod translate;
@@ -29,9 +29,11 @@ use flight::Flight;
 use ring::Rings;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use tardy_kernel::{Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
-use tardy_model::event::{Loss, Switch, TaskInfo};
-use tardy_model::{Batch, CpuId, Event, Kind, MarkReader, Source, SourceError, TaskId};
+use tardy_kernel::{IdleStates, Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
+use tardy_model::event::{
+    IdleState, IpiSend, Loss, Nmi, Recorded, SectionBegin, SectionEnd, Switch, TaskInfo, Woken,
+};
+use tardy_model::{Batch, CpuId, Event, Kind, MarkReader, NameId, Source, SourceError, TaskId};
 use translate::Translator;
 
 /// Slots of a CPU's ring where nobody asks for more or less, as a power of two: 4 MB, a quarter of a
@@ -64,7 +66,7 @@ pub struct Live {
     landed: Option<Landed>,
     stopped: bool,
     /// Runs of programs that the kernel has left out; known once it is stopped.
-    passed_over: BTreeMap<String, u64>,
+    recursion_misses: BTreeMap<String, u64>,
 }
 
 /// What a flight recorder held.
@@ -103,6 +105,13 @@ impl Live {
 
         let mut flight = attached.flight;
         let mut merge = Merge::default();
+        if flight.is_none() && attached.missing.is_empty() {
+            merge.push(Event::new(start_ns, CpuId(0), TaskId::IDLE, recorded().into()));
+        }
+        for (state, _, exit_latency_ns) in IdleStates::read().all() {
+            let state = IdleState { state, exit_latency_ns, name: NameId::NONE };
+            merge.push(Event::new(start_ns, CpuId(0), TaskId::IDLE, state.into()));
+        }
         for event in tasks_now(start_ns, &roles) {
             if let (Some(flight), Kind::TaskInfo(info)) = (&mut flight, event.kind())
                 && info.has(TaskInfo::WATCHED)
@@ -123,7 +132,7 @@ impl Live {
             flight,
             landed: None,
             stopped: false,
-            passed_over: BTreeMap::new(),
+            recursion_misses: BTreeMap::new(),
         })
     }
 
@@ -140,11 +149,11 @@ impl Live {
             }
         });
         for (cpu, task) in first {
-            translator.flew_first(cpu, task);
+            translator.first_current(cpu, task);
         }
         let overwritten = self.rings.recover(|record, definition| {
             let from = held.len();
-            translator.flown(record, definition, batch, &mut held);
+            translator.flight_record(record, definition, batch, &mut held);
             let cpu = usize::from(record.cpu);
             spans.resize(spans.len().max(cpu + 1), None);
             for event in &held[from..] {
@@ -200,15 +209,22 @@ impl Live {
             seconds(spans_ns.iter().min()),
             seconds(spans_ns.iter().max()),
         );
-        if flight.crowded_out() > 0 {
+        if flight.unwatched() > 0 {
             let _ = write!(
                 note,
                 "; {} threads were not watched for their lateness: others' ids end alike",
-                flight.crowded_out()
+                flight.unwatched()
             );
         }
         note
     }
+}
+
+/// What is told where every hook could be attached: all but what has none, and what migrations tell.
+fn recorded() -> Recorded {
+    let unhooked = [Woken::TAG, Nmi::TAG, IpiSend::TAG, SectionBegin::TAG, SectionEnd::TAG];
+    let unhooked = unhooked.iter().fold(0, |kinds, tag| kinds | 1 << tag);
+    Recorded { kinds: Recorded::all().kinds & !unhooked }
 }
 
 impl LiveSource for Live {
@@ -245,7 +261,7 @@ impl LiveSource for Live {
 
     fn stop(&mut self) -> Result<(), SourceError> {
         if !self.stopped {
-            self.passed_over = passed_over::passed_over(&self.links);
+            self.recursion_misses = recursion_misses::recursion_misses(&self.links);
         }
         // Detaches the programs.
         self.links.clear();
@@ -265,9 +281,9 @@ impl LiveSource for Live {
             )),
         };
         let flight = self.flight.as_ref().map(|flight| self.flight_note(flight));
-        let passed_over = passed_over::note(&self.passed_over);
+        let recursion_misses = recursion_misses::note(&self.recursion_misses);
         let symbols = self.translator.symbols().note();
-        symbols.into_iter().chain(late).chain(passed_over).chain(flight).collect()
+        symbols.into_iter().chain(late).chain(recursion_misses).chain(flight).collect()
     }
 }
 

@@ -34,31 +34,31 @@ pub(crate) struct Translator {
     idle_states: IdleStates,
     abi: Abi,
     unhooked: Unhooked,
-    flown: Flown,
+    flight: FlightState,
     groups: Groups,
 }
 
 /// What is known in the middle of a flight recorder's records.
 #[derive(Debug, Default)]
-struct Flown {
-    cpus: Vec<FlownCpu>,
+struct FlightState {
+    cpus: Vec<FlightCpu>,
     /// Whose timers are at which addresses.
     owners: HashMap<u64, u32>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct FlownCpu {
+struct FlightCpu {
     /// Who is current.
     current: u32,
     /// The end of the last callback.
     unended: Option<Event>,
 }
 
-impl Flown {
-    fn cpu(&mut self, cpu: u16) -> &mut FlownCpu {
+impl FlightState {
+    fn cpu(&mut self, cpu: u16) -> &mut FlightCpu {
         let cpu = usize::from(cpu);
         if cpu >= self.cpus.len() {
-            self.cpus.resize(cpu + 1, FlownCpu::default());
+            self.cpus.resize(cpu + 1, FlightCpu::default());
         }
         &mut self.cpus[cpu]
     }
@@ -92,7 +92,7 @@ impl Translator {
             idle_states: IdleStates::read(),
             abi: Abi::of_this_machine(),
             unhooked: Unhooked::default(),
-            flown: Flown::default(),
+            flight: FlightState::default(),
             groups: Groups::default(),
         }
     }
@@ -167,24 +167,24 @@ impl Translator {
     }
 
     /// Who was current on a CPU before its flight recorder's first switch.
-    pub(crate) fn flew_first(&mut self, cpu: u16, task: u32) {
-        self.flown.cpu(cpu).current = task;
+    pub(crate) fn first_current(&mut self, cpu: u16, task: u32) {
+        self.flight.cpu(cpu).current = task;
     }
 
     /// The events of a flight recorder's record: a sleeper's waking is in that of its timer, and the
     /// end of a callback is not told. It counts up to the callback that the same loop runs next, and
     /// otherwise for nothing: what is left of it is time of whom it interrupted.
-    pub(crate) fn flown(
+    pub(crate) fn flight_record(
         &mut self,
         mut record: Record,
         mut definition: Option<Record>,
         batch: &mut Batch,
         events: &mut Vec<Event>,
     ) {
-        self.flown.complete(&mut record, definition.as_mut());
+        self.flight.complete(&mut record, definition.as_mut());
         let begins = record.tag == ExpireBegin::TAG;
         let same_loop = begins && record.flags & EXPIRY_SAME_LOOP != 0;
-        if let Some(mut end) = self.flown.cpu(record.cpu).unended.take() {
+        if let Some(mut end) = self.flight.cpu(record.cpu).unended.take() {
             if same_loop {
                 end.time_ns = record.time_ns;
             }
@@ -200,7 +200,7 @@ impl Translator {
         }
         let same_time = |kind| Event::new(event.time_ns, event.cpu, event.task, kind);
         events.extend(woken_by(definition).map(|waking| same_time(Kind::Waking(waking))));
-        self.flown.cpu(record.cpu).unended =
+        self.flight.cpu(record.cpu).unended =
             Some(same_time(Kind::ExpireEnd(ExpireEnd { timer: begin.timer })));
     }
 
@@ -340,11 +340,11 @@ mod tests {
 
     #[test]
     fn what_a_flight_recorder_leaves_out_is_told_by_other_records() {
-        let mut flown = Flown::default();
+        let mut flight = FlightState::default();
         let mut complete = |tag, task, b, owner: Option<u32>| {
             let mut record = Record { task, b, ..record(10, tag, 0) };
             let mut definition = owner.map(|task| Record { task, ..sleeper(0xaa) });
-            flown.complete(&mut record, definition.as_mut());
+            flight.complete(&mut record, definition.as_mut());
             (record.task, definition.map(|definition| definition.task))
         };
         assert_eq!(complete(Switch::TAG, 3, 5, None), (3, None), "it tells who ran before");
@@ -368,7 +368,7 @@ mod tests {
             (record(30, begin, 0), Some(Record { c: NOT_TOLD, ..sleeper(9) })),
             (record(40, IrqBegin::TAG, IRQ_VECTOR), None),
         ] {
-            translator.flown(record, definition, &mut batch, &mut events);
+            translator.flight_record(record, definition, &mut batch, &mut events);
         }
         let told: Vec<(u64, u8)> =
             events.iter().map(|event| (event.time_ns, event.tag())).collect();

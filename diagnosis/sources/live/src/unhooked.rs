@@ -132,7 +132,7 @@ impl Unhooked {
         }
         if Kind::speaks_of_current(event.tag()) {
             // Where a switch is missing, so may be the ends of callbacks.
-            cpu.contexts.witness(time_ns, event.task, &self.prios);
+            cpu.contexts.check_current(time_ns, event.task, &self.prios);
         }
         if std::mem::take(&mut cpu.sleeps) {
             out(Event::new(time_ns, event.cpu, TaskId::IDLE, Kind::IdleExit(IdleExit)));
@@ -182,9 +182,9 @@ mod tests {
     const KSOFTIRQD: TaskId = TaskId(17);
 
     /// Tells, in a word each, what comes of events; one begins with the name of its time.
-    struct Told(Unhooked, Vec<String>);
+    struct Fixture(Unhooked, Vec<String>);
 
-    impl Told {
+    impl Fixture {
         fn new(untold: bool) -> Self {
             Self(Unhooked::new(untold), Vec::new())
         }
@@ -210,7 +210,7 @@ mod tests {
             is_hrtimer: bool,
             wakes: Option<Waking>,
         ) -> &mut Self {
-            let Self(unhooked, told) = self;
+            let Self(unhooked, fixture) = self;
             let event = Event::new(time_ns, CpuId(0), task, kind);
             unhooked.event(event, is_hrtimer, wakes, |event| {
                 let word = match event.kind() {
@@ -228,7 +228,7 @@ mod tests {
                     Kind::Switch(_) => "switch".to_owned(),
                     other => format!("{other:?}"),
                 };
-                told.push(format!("{} {word}", event.time_ns));
+                fixture.push(format!("{} {word}", event.time_ns));
             });
             self
         }
@@ -270,9 +270,9 @@ mod tests {
 
     #[test]
     fn a_loop_is_an_interrupt_and_each_callback_lasts_to_the_next() {
-        let mut told = Told::new(true);
-        told.expiry(10, THREAD, 1, false).expiry(15, THREAD, 2, false).at(20, THREAD, irq_end());
-        told.is(&[
+        let mut fixture = Fixture::new(true);
+        fixture.expiry(10, THREAD, 1, false).expiry(15, THREAD, 2, false).at(20, THREAD, irq_end());
+        fixture.is(&[
             "10 irq{",
             "10 1(",
             "10 wakes 1",
@@ -286,36 +286,44 @@ mod tests {
 
     #[test]
     fn an_interrupt_that_is_told_is_not_told_twice() {
-        let mut told = Told::new(false);
+        let mut fixture = Fixture::new(false);
         let begin = Kind::IrqBegin(IrqBegin { irq: TIMER_INTERRUPT });
-        told.at(8, THREAD, begin).expiry(10, THREAD, 1, false).at(20, THREAD, irq_end());
-        told.is(&["8 irq{", "10 1(", "10 wakes 1", "20 )1", "20 }irq"]);
+        fixture.at(8, THREAD, begin).expiry(10, THREAD, 1, false).at(20, THREAD, irq_end());
+        fixture.is(&["8 irq{", "10 1(", "10 wakes 1", "20 )1", "20 }irq"]);
     }
 
     #[test]
     fn an_interrupt_that_ran_nothing_counts_for_nothing() {
-        let mut told = Told::new(true);
-        told.at(20, THREAD, irq_end());
-        told.is(&["20 irq{", "20 }irq"]);
-        let mut told = Told::new(true);
+        let mut fixture = Fixture::new(true);
+        fixture.at(20, THREAD, irq_end());
+        fixture.is(&["20 irq{", "20 }irq"]);
+        let mut fixture = Fixture::new(true);
         let device = Irq::Vector(Vector::RESCHEDULE);
-        told.at(20, THREAD, Kind::IrqEnd(IrqEnd { irq: device }));
-        told.is(&["20 }irq"]);
+        fixture.at(20, THREAD, Kind::IrqEnd(IrqEnd { irq: device }));
+        fixture.is(&["20 }irq"]);
     }
 
     #[test]
     fn where_no_hook_tells_of_interrupts_a_callback_lasts_for_nothing() {
-        let mut told = Told::new(false);
-        told.expiry(10, THREAD, 1, false).at(90, THREAD, switch(KSOFTIRQD));
-        told.is(&["10 1(", "10 wakes 1", "10 )1", "90 switch"]);
+        let mut fixture = Fixture::new(false);
+        fixture.expiry(10, THREAD, 1, false).at(90, THREAD, switch(KSOFTIRQD));
+        fixture.is(&["10 1(", "10 wakes 1", "10 )1", "90 switch"]);
     }
 
     #[test]
     fn a_callback_ends_where_its_timer_is_armed_again() {
-        let mut told = Told::new(true);
-        told.expiry(10, THREAD, 1, false).at(12, THREAD, arm(3)).at(14, THREAD, arm(1));
-        told.at(20, THREAD, irq_end());
-        told.is(&["10 irq{", "10 1(", "10 wakes 1", "12 arms 3", "14 )1", "14 arms 1", "20 }irq"]);
+        let mut fixture = Fixture::new(true);
+        fixture.expiry(10, THREAD, 1, false).at(12, THREAD, arm(3)).at(14, THREAD, arm(1));
+        fixture.at(20, THREAD, irq_end());
+        fixture.is(&[
+            "10 irq{",
+            "10 1(",
+            "10 wakes 1",
+            "12 arms 3",
+            "14 )1",
+            "14 arms 1",
+            "20 }irq",
+        ]);
     }
 
     #[test]
@@ -324,12 +332,12 @@ mod tests {
             Kind::SoftirqBegin(tardy_model::event::SoftirqBegin { vector: softirq::HRTIMER }),
             Kind::SoftirqEnd(SoftirqEnd { vector: softirq::HRTIMER }),
         );
-        let mut told = Told::new(true);
-        told.at(5, KSOFTIRQD, begin).expiry(10, KSOFTIRQD, 1, true);
-        told.expiry(12, KSOFTIRQD, 2, false).at(14, KSOFTIRQD, irq_end());
-        told.at(15, KSOFTIRQD, switch(THREAD)).at(30, THREAD, switch(KSOFTIRQD));
-        told.at(40, KSOFTIRQD, end);
-        told.is(&[
+        let mut fixture = Fixture::new(true);
+        fixture.at(5, KSOFTIRQD, begin).expiry(10, KSOFTIRQD, 1, true);
+        fixture.expiry(12, KSOFTIRQD, 2, false).at(14, KSOFTIRQD, irq_end());
+        fixture.at(15, KSOFTIRQD, switch(THREAD)).at(30, THREAD, switch(KSOFTIRQD));
+        fixture.at(40, KSOFTIRQD, end);
+        fixture.is(&[
             "5 softirq{",
             "10 1(",
             "10 wakes 1",
@@ -348,40 +356,40 @@ mod tests {
     /// The kernel side tells a waking by itself where an interrupt came before it.
     #[test]
     fn a_waking_told_twice_is_one() {
-        let mut told = Told::new(true);
-        told.expiry(10, KSOFTIRQD, 1, true).expiry(12, KSOFTIRQD, 2, false);
-        told.at(14, KSOFTIRQD, irq_end()).at(15, KSOFTIRQD, Kind::Waking(waking(1)));
-        told.at(16, KSOFTIRQD, switch(TaskId(1))).at(18, TaskId(1), Kind::Waking(waking(5)));
-        let wakings: Vec<_> = told.1.iter().filter(|it| it.contains("wakes")).collect();
+        let mut fixture = Fixture::new(true);
+        fixture.expiry(10, KSOFTIRQD, 1, true).expiry(12, KSOFTIRQD, 2, false);
+        fixture.at(14, KSOFTIRQD, irq_end()).at(15, KSOFTIRQD, Kind::Waking(waking(1)));
+        fixture.at(16, KSOFTIRQD, switch(TaskId(1))).at(18, TaskId(1), Kind::Waking(waking(5)));
+        let wakings: Vec<_> = fixture.1.iter().filter(|it| it.contains("wakes")).collect();
         assert_eq!(wakings, ["10 wakes 1", "12 wakes 2", "18 wakes 5"]);
     }
 
     /// While a softirq's expiry is being recorded an interrupt's cannot be.
     #[test]
     fn who_is_woken_in_anothers_callback_is_so_by_an_interrupt() {
-        let mut told = Told::new(true);
-        told.expiry(10, KSOFTIRQD, 1, true).at(12, KSOFTIRQD, Kind::Waking(waking(7)));
-        told.at(14, KSOFTIRQD, irq_end());
-        told.is(&["10 1(", "10 wakes 1", "12 irq{", "12 wakes 7", "14 }irq"]);
+        let mut fixture = Fixture::new(true);
+        fixture.expiry(10, KSOFTIRQD, 1, true).at(12, KSOFTIRQD, Kind::Waking(waking(7)));
+        fixture.at(14, KSOFTIRQD, irq_end());
+        fixture.is(&["10 1(", "10 wakes 1", "12 irq{", "12 wakes 7", "14 }irq"]);
     }
 
     #[test]
     fn a_raise_of_the_timers_softirq_is_in_an_interrupt() {
         let raise = |vector| Kind::SoftirqRaise(SoftirqRaise { vector });
-        let mut told = Told::new(true);
-        told.at(10, THREAD, raise(softirq::TIMER)).at(11, THREAD, raise(softirq::HRTIMER));
-        told.at(14, THREAD, irq_end());
-        told.is(&["10 raise", "11 irq{", "11 raise", "14 }irq"]);
+        let mut fixture = Fixture::new(true);
+        fixture.at(10, THREAD, raise(softirq::TIMER)).at(11, THREAD, raise(softirq::HRTIMER));
+        fixture.at(14, THREAD, irq_end());
+        fixture.is(&["10 raise", "11 irq{", "11 raise", "14 }irq"]);
     }
 
     #[test]
     fn a_cpu_is_awake_with_the_next_that_it_does_and_a_loss_begins_anew() {
         let enter = || Kind::IdleEnter(IdleEnter { state: 1, polls: false, only: false });
         let loss = Kind::Loss(Loss { since_ns: 41, count: 3 });
-        let mut told = Told::new(true);
-        told.at(5, TaskId::IDLE, enter()).expiry(10, TaskId::IDLE, 1, false);
-        told.at(20, TaskId::IDLE, irq_end()).at(25, TaskId::IDLE, switch(THREAD));
-        told.is(&[
+        let mut fixture = Fixture::new(true);
+        fixture.at(5, TaskId::IDLE, enter()).expiry(10, TaskId::IDLE, 1, false);
+        fixture.at(20, TaskId::IDLE, irq_end()).at(25, TaskId::IDLE, switch(THREAD));
+        fixture.is(&[
             "5 idle{",
             "10 }idle of 0",
             "10 irq{",
@@ -391,10 +399,10 @@ mod tests {
             "20 }irq",
             "25 switch",
         ]);
-        let mut told = Told::new(true);
-        told.at(5, TaskId::IDLE, enter()).at(45, TaskId::IDLE, loss);
-        told.expiry(50, THREAD, 2, false).at(50, TaskId::IDLE, loss).at(60, THREAD, irq_end());
-        let told: Vec<_> = told.1.iter().filter(|it| !it.contains("Loss")).collect();
-        assert_eq!(told, ["5 idle{", "50 irq{", "50 2(", "50 wakes 2", "60 irq{", "60 }irq"]);
+        let mut fixture = Fixture::new(true);
+        fixture.at(5, TaskId::IDLE, enter()).at(45, TaskId::IDLE, loss);
+        fixture.expiry(50, THREAD, 2, false).at(50, TaskId::IDLE, loss).at(60, THREAD, irq_end());
+        let fixture: Vec<_> = fixture.1.iter().filter(|it| !it.contains("Loss")).collect();
+        assert_eq!(fixture, ["5 idle{", "50 irq{", "50 2(", "50 wakes 2", "60 irq{", "60 }irq"]);
     }
 }

@@ -6,8 +6,7 @@
 //! process that was killed an empty instance stays until the next start, which removes it.
 //!
 //! It never waits, never writes to a file outside its instance, and has no part in what events
-//! mean. Threads' system calls are not recorded: where a thread does not mark its own return to
-//! user space, a wakeup ends at the switch to it.
+//! mean. Threads' system calls are not recorded, so there are no records of calls for locks.
 //!
 //! Some kernels keep events to themselves, for all that tracing is on. Seen on a guest of Firecracker
 //! with its own 6.18 kernel: the trace buffer has nothing that certain tasks do outside interrupts

@@ -24,7 +24,7 @@ mod plan;
 mod queued;
 mod served;
 mod timeout;
-mod told;
+mod timeout_log;
 mod waiter;
 
 pub use method::{KNOWN, Kind};

@@ -131,7 +131,7 @@ impl Moving {
 
     /// Lets the timeout expire, and waits until it was delivered.
     fn pause(&mut self) {
-        let timeout = &self.waiter.told.timeout;
+        let timeout = &self.waiter.log.timeout;
         let due_ns = timeout.expiry_ns();
         if due_ns == NONE_NS {
             // Delivered before the pause began: as after a late move.
@@ -155,7 +155,7 @@ impl Moving {
 
     fn finish(self) -> Result<RearmMethod, RearmError> {
         let kind = self.waiter.kind;
-        let told = Arc::clone(&self.waiter.told);
+        let log = Arc::clone(&self.waiter.log);
         let waited = self.waiter.finish()?;
         Ok(RearmMethod {
             name: kind.name,
@@ -166,7 +166,7 @@ impl Moving {
             kernel_timers: waited.kernel_timers,
             pauses: self.pauses,
             missed: self.missed,
-            lateness: told.lateness(),
+            lateness: log.lateness(),
             mover_cpu: self.cpu,
             waiter_cpu_ns: waited.thread.cpu_ns,
             waiter: waited.thread.id,

@@ -2,7 +2,7 @@
 
 use super::method::{Fires, Thread};
 use super::timeout::NONE_NS;
-use super::told::Told;
+use super::timeout_log::TimeoutLog;
 use crate::clock::{cpu_ns, now_ns};
 use crate::sched::tid;
 use std::io;
@@ -24,7 +24,7 @@ pub(super) struct Served {
     cpu_before_ns: u64,
 }
 
-struct Looks(Arc<Told>);
+struct Looks(Arc<TimeoutLog>);
 
 impl Target for Looks {
     fn fire(&self, _: &Firing) {
@@ -33,11 +33,11 @@ impl Target for Looks {
 }
 
 impl Served {
-    pub(super) fn new(kind: Kind, told: Arc<Told>) -> io::Result<Self> {
+    pub(super) fn new(kind: Kind, log: Arc<TimeoutLog>) -> io::Result<Self> {
         // As the threads of the other methods are: none has a priority that they lack.
         let builder = Service::builder().priorities([0; Level::COUNT]).timers(8);
         let service = builder.start().map_err(io::Error::other)?;
-        let target = Arc::new(Looks(told));
+        let target = Arc::new(Looks(log));
         let mut served = Self { service, kind, target, timer: None, cpu_before_ns: 0 };
         served.cpu_before_ns = served.thread()?.cpu_ns;
         Ok(served)
@@ -61,13 +61,13 @@ impl Fires for Served {
     }
 
     fn thread(&mut self) -> io::Result<Thread> {
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         let answer = move |_: &Firing| {
             let id = tid();
-            let _ = tell.send(Thread { id, cpu_ns: cpu_ns() });
+            let _ = sender.send(Thread { id, cpu_ns: cpu_ns() });
         };
         self.service.call(Request::at(now_ns()), answer).map_err(refused)?;
-        let Thread { id, cpu_ns } = told.recv_timeout(ANSWER_MAX).map_err(io::Error::other)?;
+        let Thread { id, cpu_ns } = receiver.recv_timeout(ANSWER_MAX).map_err(io::Error::other)?;
         Ok(Thread { id, cpu_ns: cpu_ns.saturating_sub(self.cpu_before_ns) })
     }
 }

@@ -48,7 +48,7 @@ fn binned(row: &Row) -> Binned {
     Binned {
         counted: Counted::new(row.bins.iter().map(|(from_ns, count)| (*from_ns, *count))),
         over: row.over,
-        told_ns: (row.min_ns, row.max_ns),
+        reported_ns: (row.min_ns, row.max_ns),
     }
 }
 

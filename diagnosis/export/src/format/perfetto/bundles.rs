@@ -3,7 +3,7 @@
 use super::EVENTS;
 use super::event::{Armed, Context, encode};
 use super::file::{File, put};
-use super::people::People;
+use super::tasks::Tasks;
 use crate::ExportError;
 use prost::Message;
 use rustc_hash::FxHashMap;
@@ -71,7 +71,7 @@ impl Bundles {
         &mut self,
         event: &Event,
         tables: &Tables,
-        people: &People,
+        tasks: &Tasks,
         file: &mut File,
     ) -> Result<(), ExportError> {
         if let Kind::Loss(loss) = event.kind() {
@@ -79,7 +79,7 @@ impl Bundles {
             self.cpus.entry(event.cpu).or_default().lost_since_ns = Some(loss.since_ns);
         }
         let Self { symbols, armed, polls, events, .. } = self;
-        encode(event, &mut Context { tables, people, symbols, armed, polls }, events);
+        encode(event, &mut Context { tables, tasks, symbols, armed, polls }, events);
         let gathered = self.cpus.entry(event.cpu).or_default();
         let before = gathered.events.len();
         for event in self.events.drain(..) {

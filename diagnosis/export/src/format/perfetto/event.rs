@@ -1,25 +1,28 @@
 //! What each event of the model is in the trace.
 
 use super::bundles::Symbols;
-use super::people::People;
+use super::tasks::Tasks;
 use rustc_hash::FxHashMap;
 use tardy_model::event::{
-    Call, ExpireBegin, Irq, Priority, Section, Switch, SyscallEnter, TaskState, TimerArm, TimerMode, Vector,
+    Call, ExpireBegin, Irq, Priority, Section, Switch, SyscallEnter, TaskState, TimerArm,
+    TimerMode, Vector,
 };
-use tardy_model::{CpuId, Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId};
+use tardy_model::{
+    CpuId, Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId,
+};
 use tardy_perfetto::{
-    CpuIdle, FtraceEvent, FtraceEventBundle, TracePacket, GenericEvent, GenericField, HrtimerCancel, HrtimerExpireEntry,
-    HrtimerExpireExit, HrtimerStart, IrqHandlerEntry, IrqHandlerExit, LocalTimerEntry,
-    LocalTimerExit, SchedMigrateTask, SchedPiSetprio, SchedProcessExit, SchedSwitch, SchedWakeup,
-    SchedWakeupNew, SchedWaking, SignalDeliver, SoftirqEntry, SoftirqExit, SoftirqRaise, SysEnter,
-    SysExit, TaskRename, TimerCancel, TimerExpireEntry, TimerExpireExit, TimerStart,
-    WorkqueueExecuteEnd, WorkqueueExecuteStart, own,
+    CpuIdle, FtraceEvent, FtraceEventBundle, GenericEvent, GenericField, HrtimerCancel,
+    HrtimerExpireEntry, HrtimerExpireExit, HrtimerStart, IrqHandlerEntry, IrqHandlerExit,
+    LocalTimerEntry, LocalTimerExit, SchedMigrateTask, SchedPiSetprio, SchedProcessExit,
+    SchedSwitch, SchedWakeup, SchedWakeupNew, SchedWaking, SignalDeliver, SoftirqEntry,
+    SoftirqExit, SoftirqRaise, SysEnter, SysExit, TaskRename, TimerCancel, TimerExpireEntry,
+    TimerExpireExit, TimerStart, TracePacket, WorkqueueExecuteEnd, WorkqueueExecuteStart, own,
 };
 
 /// What an event needs to be told.
 pub(super) struct Context<'a> {
     pub(super) tables: &'a Tables,
-    pub(super) people: &'a People,
+    pub(super) tasks: &'a Tasks,
     pub(super) symbols: &'a mut Symbols,
     pub(super) armed: &'a mut Armed,
     pub(super) polls: &'a mut Vec<u32>,
@@ -55,7 +58,7 @@ pub(super) struct Arming {
 }
 
 /// An event of one message.
-macro_rules! told {
+macro_rules! encoded {
     ($event:expr, $name:ident: $message:ident { $($field:ident: $value:expr),* $(,)? }) => {
         FtraceEvent {
             #[allow(clippy::needless_update, reason = "some messages are told whole")]
@@ -83,14 +86,14 @@ fn generic(event: &Event, name: &str, fields: &[(&str, u64)]) -> FtraceEvent {
 
 /// The same with a name; empty where there is none.
 fn named(event: &Event, what: &str, name: &str, fields: &[(&str, u64)]) -> FtraceEvent {
-    let mut told = generic(event, what, fields);
+    let mut encoded = generic(event, what, fields);
     let name = GenericField {
         name: Some(own::FUNCTION.as_bytes().to_vec()),
         str_value: Some(name.as_bytes().to_vec()),
         ..GenericField::default()
     };
-    told.generic.get_or_insert_default().field.push(name);
-    told
+    encoded.generic.get_or_insert_default().field.push(name);
+    encoded
 }
 
 /// A packet that says of which clock all times are.
@@ -117,13 +120,15 @@ fn cpu_number(cpu: CpuId) -> i32 {
 #[expect(clippy::too_many_lines, reason = "a line or two for each kind")]
 pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<FtraceEvent>) {
     let tables = context.tables;
-    let told = match event.kind() {
+    let encoded = match event.kind() {
         Kind::TimerArm(arm) => context.arm(event, arm),
         Kind::TimerCancel(cancel) => match context.timer(cancel.timer) {
             TimerDef { class: TimerClass::Hrtimer, address, .. } => {
-                told!(event, hrtimer_cancel: HrtimerCancel { hrtimer: address })
+                encoded!(event, hrtimer_cancel: HrtimerCancel { hrtimer: address })
             }
-            TimerDef { address, .. } => told!(event, timer_cancel: TimerCancel { timer: address }),
+            TimerDef { address, .. } => {
+                encoded!(event, timer_cancel: TimerCancel { timer: address })
+            }
         },
         Kind::ExpireBegin(begin) => {
             out.extend(context.armed_before(event, begin));
@@ -131,19 +136,19 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
         }
         Kind::ExpireEnd(end) => match context.timer(end.timer) {
             TimerDef { class: TimerClass::Hrtimer, address, .. } => {
-                told!(event, hrtimer_expire_exit: HrtimerExpireExit { hrtimer: address })
+                encoded!(event, hrtimer_expire_exit: HrtimerExpireExit { hrtimer: address })
             }
             TimerDef { address, .. } => {
-                told!(event, timer_expire_exit: TimerExpireExit { timer: address })
+                encoded!(event, timer_expire_exit: TimerExpireExit { timer: address })
             }
         },
         Kind::IrqBegin(begin) => match begin.irq {
-            Irq::Line(number, name) => told!(event, irq_handler_entry: IrqHandlerEntry {
+            Irq::Line(number, name) => encoded!(event, irq_handler_entry: IrqHandlerEntry {
                 irq: number as i32,
                 name: tables.name(name).as_bytes().to_vec(),
             }),
             Irq::Vector(Vector::LOCAL_TIMER) => {
-                told!(event, local_timer_entry: LocalTimerEntry { vector: LOCAL_TIMER })
+                encoded!(event, local_timer_entry: LocalTimerEntry { vector: LOCAL_TIMER })
             }
             Irq::Vector(vector) => {
                 let Some(name) = Vector::NAMES.get(vector.0 as usize) else { return };
@@ -152,10 +157,10 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
         },
         Kind::IrqEnd(end) => match end.irq {
             Irq::Line(number, _) => {
-                told!(event, irq_handler_exit: IrqHandlerExit { irq: number as i32, ret: 1 })
+                encoded!(event, irq_handler_exit: IrqHandlerExit { irq: number as i32, ret: 1 })
             }
             Irq::Vector(Vector::LOCAL_TIMER) => {
-                told!(event, local_timer_exit: LocalTimerExit { vector: LOCAL_TIMER })
+                encoded!(event, local_timer_exit: LocalTimerExit { vector: LOCAL_TIMER })
             }
             Irq::Vector(vector) => {
                 let Some(name) = Vector::NAMES.get(vector.0 as usize) else { return };
@@ -163,12 +168,12 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
             }
         },
         Kind::SoftirqRaise(raise) => {
-            told!(event, softirq_raise: SoftirqRaise { vec: raise.vector })
+            encoded!(event, softirq_raise: SoftirqRaise { vec: raise.vector })
         }
         Kind::SoftirqBegin(begin) => {
-            told!(event, softirq_entry: SoftirqEntry { vec: begin.vector })
+            encoded!(event, softirq_entry: SoftirqEntry { vec: begin.vector })
         }
-        Kind::SoftirqEnd(end) => told!(event, softirq_exit: SoftirqExit { vec: end.vector }),
+        Kind::SoftirqEnd(end) => encoded!(event, softirq_exit: SoftirqExit { vec: end.vector }),
         Kind::Waking(waking) => FtraceEvent {
             sched_waking: Some(SchedWaking {
                 comm: context.comm(waking.target, None),
@@ -216,17 +221,17 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
             ..blank(event)
         },
         Kind::SyscallExit(exit) => {
-            told!(event, sys_exit: SysExit { id: exit.number.into(), ret: exit.result })
+            encoded!(event, sys_exit: SysExit { id: exit.number.into(), ret: exit.result })
         }
         Kind::IdleEnter(enter) => {
             if enter.polls && !context.polls.contains(&enter.state) {
                 context.polls.push(enter.state);
                 out.push(generic(event, own::POLLS, &[(own::STATE, enter.state.into())]));
             }
-            told!(event, cpu_idle: CpuIdle { state: enter.state, cpu_id: event.cpu.0.into() })
+            encoded!(event, cpu_idle: CpuIdle { state: enter.state, cpu_id: event.cpu.0.into() })
         }
         Kind::IdleExit(_) => {
-            told!(event, cpu_idle: CpuIdle { state: IDLE_EXIT, cpu_id: event.cpu.0.into() })
+            encoded!(event, cpu_idle: CpuIdle { state: IDLE_EXIT, cpu_id: event.cpu.0.into() })
         }
         Kind::Mark(mark) => generic(
             event,
@@ -243,7 +248,7 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
                 pid: Some(event.task.0 as i32),
                 oldcomm: None,
                 // The event has just been taken note of.
-                newcomm: context.people.name(event.task),
+                newcomm: context.tasks.name(event.task),
             }),
             ..blank(event)
         },
@@ -254,7 +259,7 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
         ),
         Kind::TaskExit(_) => FtraceEvent {
             sched_process_exit: Some(SchedProcessExit {
-                comm: context.people.name(event.task),
+                comm: context.tasks.name(event.task),
                 pid: Some(event.task.0 as i32),
                 ..SchedProcessExit::default()
             }),
@@ -262,11 +267,11 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
         },
         Kind::PageFault(fault) => generic(event, "page_fault_user", &[("address", fault.address)]),
         Kind::Signal(signal) => {
-            told!(event, signal_deliver: SignalDeliver { sig: signal.number as i32 })
+            encoded!(event, signal_deliver: SignalDeliver { sig: signal.number as i32 })
         }
         Kind::WorkBegin(begin) => {
             let function = context.symbols.number(begin.function, tables);
-            told!(event, workqueue_execute_start: WorkqueueExecuteStart { function: function })
+            encoded!(event, workqueue_execute_start: WorkqueueExecuteStart { function: function })
         }
         Kind::WorkEnd(end) => {
             let function = context.symbols.number(end.function, tables);
@@ -279,11 +284,11 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
             }
         }
         kind => match of_own(event, kind, tables) {
-            Some(told) => told,
+            Some(encoded) => encoded,
             None => return,
         },
     };
-    out.push(told);
+    out.push(encoded);
 }
 
 /// What Perfetto has no message for.
@@ -305,17 +310,14 @@ fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
             generic(event, own::CLOCK_SET, &fields)
         }
         Kind::IdleState(state) => {
-            let fields =
-                [(own::STATE, state.state.into()), (own::DURATION, state.exit_latency_ns)];
+            let fields = [(own::STATE, state.state.into()), (own::DURATION, state.exit_latency_ns)];
             named(event, own::IDLE_STATE, name(state.name), &fields)
         }
         Kind::TaskGroup(group) => {
             let fields = [(own::THROTTLED, group.throttled.into())];
             named(event, own::GROUP, name(group.path), &fields)
         }
-        Kind::Recorded(recorded) => {
-            generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)])
-        }
+        Kind::Recorded(recorded) => generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)]),
         _ => return None,
     })
 }
@@ -337,7 +339,7 @@ impl Context<'_> {
     fn comm(&self, task: TaskId, cpu: Option<u16>) -> Option<Vec<u8>> {
         match (task, cpu) {
             (TaskId::IDLE, Some(cpu)) => Some(format!("swapper/{cpu}").into_bytes()),
-            _ => self.people.name(task),
+            _ => self.tasks.name(task),
         }
     }
 
@@ -359,7 +361,7 @@ impl Context<'_> {
             let now = event.time_ns.wrapping_add(own::TICKS_AHEAD);
             let expires = now.wrapping_add(soft_ns.saturating_sub(event.time_ns));
             let is_pinned = mode.0 & TimerMode::PINNED != 0;
-            return told!(event, timer_start: TimerStart {
+            return encoded!(event, timer_start: TimerStart {
                 timer: def.address,
                 function: function,
                 expires: expires,
@@ -374,7 +376,7 @@ impl Context<'_> {
         if self.armed.len() < ARMED_MAX || self.armed.contains_key(&def.address) {
             self.armed.insert(def.address, arming);
         }
-        told!(event, hrtimer_start: HrtimerStart {
+        encoded!(event, hrtimer_start: HrtimerStart {
             hrtimer: def.address,
             function: function,
             expires: hard_ns(soft_ns, slack_ns),
@@ -398,7 +400,7 @@ impl Context<'_> {
         }
         let mut of_owner = *event;
         of_owner.task = owner;
-        let mut told = generic(
+        let mut encoded = generic(
             &of_owner,
             own::ARMED,
             &[
@@ -416,20 +418,20 @@ impl Context<'_> {
             uint_value: (number == 0).then_some(0),
             ..GenericField::default()
         };
-        told.generic.get_or_insert_default().field.push(function);
-        Some(told)
+        encoded.generic.get_or_insert_default().field.push(function);
+        Some(encoded)
     }
 
     fn expire(&mut self, event: &Event, begin: ExpireBegin) -> FtraceEvent {
         let def = self.timer(begin.timer);
         let function = self.symbols.number(def.function, self.tables);
         match def.class {
-            TimerClass::Hrtimer => told!(event, hrtimer_expire_entry: HrtimerExpireEntry {
+            TimerClass::Hrtimer => encoded!(event, hrtimer_expire_entry: HrtimerExpireEntry {
                 hrtimer: def.address,
                 now: event.time_ns as i64,
                 function: function,
             }),
-            TimerClass::TimerList => told!(event, timer_expire_entry: TimerExpireEntry {
+            TimerClass::TimerList => encoded!(event, timer_expire_entry: TimerExpireEntry {
                 timer: def.address,
                 now: event.time_ns.wrapping_add(own::TICKS_AHEAD),
                 function: function,

@@ -35,14 +35,13 @@
 mod bundles;
 mod event;
 mod file;
-mod people;
+mod tasks;
 mod tracks;
 
 use super::Format;
 use crate::{About, Export, ExportError};
 use bundles::Bundles;
 use file::File;
-use people::People;
 use std::path::Path;
 use tardy_explain::{Explanation, Named};
 use tardy_model::event::TaskExit;
@@ -50,6 +49,7 @@ use tardy_model::{Batch, Kind, Tables};
 use tardy_perfetto::{
     Clock, ClockSnapshot, SystemInfo, TracePacket, TracePacketDefaults, Utsname, clock, sequence,
 };
+use tasks::Tasks;
 use tracks::Tracks;
 
 /// Perfetto's trace format.
@@ -73,7 +73,7 @@ impl Format for Perfetto {
             file: File::create(path)?,
             about: about.clone(),
             tables: Tables::default(),
-            people: People::default(),
+            tasks: Tasks::default(),
             bundles: Bundles::default(),
             tracks: Tracks::default(),
             begun: false,
@@ -90,7 +90,7 @@ struct Trace {
     file: File,
     about: About,
     tables: Tables,
-    people: People,
+    tasks: Tasks,
     bundles: Bundles,
     tracks: Tracks,
     begun: bool,
@@ -113,7 +113,8 @@ impl Trace {
             primary_trace_clock: Some(clock::MONOTONIC as i32),
         };
         let text = |text: &str| (!text.is_empty()).then(|| text.as_bytes().to_vec());
-        let About { host, kernel_release, machine, cpus, written_by, hz: _, clock: _ } = &self.about;
+        let About { host, kernel_release, machine, cpus, written_by, hz: _, clock: _ } =
+            &self.about;
         let system = SystemInfo {
             utsname: Some(Utsname {
                 sysname: text("Linux"),
@@ -153,12 +154,12 @@ impl Export for Trace {
             self.begin(event.time_ns)?;
             let kind = event.kind();
             if let Kind::TaskExit(TaskExit) = kind {
-                self.people.exit(event.task, event.time_ns, &mut self.file)?;
+                self.tasks.exit(event.task, event.time_ns, &mut self.file)?;
             }
-            self.people.take(event.time_ns, event.task, kind);
-            self.bundles.event(event, &self.tables, &self.people, &mut self.file)?;
-            if self.people.is_due() {
-                self.people.write(&mut self.file)?;
+            self.tasks.take(event.time_ns, event.task, kind);
+            self.bundles.event(event, &self.tables, &self.tasks, &mut self.file)?;
+            if self.tasks.is_due() {
+                self.tasks.write(&mut self.file)?;
             }
         }
         Ok(())
@@ -166,12 +167,12 @@ impl Export for Trace {
 
     fn wakeup(&mut self, wakeup: &Named<'_>) -> Result<(), ExportError> {
         self.begin(wakeup.wakeup().expiry_ns)?;
-        self.tracks.wakeup(wakeup, &self.tables, &self.people, &mut self.file)
+        self.tracks.wakeup(wakeup, &self.tables, &self.tasks, &mut self.file)
     }
 
     fn finish(mut self: Box<Self>, _: &Explanation) -> Result<(), ExportError> {
         self.begin(0)?;
-        self.people.write(&mut self.file)?;
+        self.tasks.write(&mut self.file)?;
         self.bundles.finish(&mut self.file)?;
         self.file.finish()
     }

@@ -2,7 +2,7 @@
 
 use super::TRACKS;
 use super::file::File;
-use super::people::People;
+use super::tasks::Tasks;
 use crate::ExportError;
 use rustc_hash::FxHashMap;
 use tardy_explain::{Label, Named};
@@ -78,18 +78,18 @@ impl Tracks {
         &mut self,
         named: &Named<'_>,
         tables: &Tables,
-        people: &People,
+        tasks: &Tasks,
         file: &mut File,
     ) -> Result<(), ExportError> {
         let wakeup = named.wakeup();
         let end_ns = wakeup.expiry_ns.saturating_add(wakeup.lateness_ns);
-        let victim = (wakeup.task, people.process(wakeup.task));
+        let victim = (wakeup.task, tasks.process(wakeup.task));
         self.thread(victim, &named.victim().name, file)?;
         if let Some(row) = self.row(victim, wakeup.expiry_ns, end_ns, file)? {
             let slice = self.slice(wakeup, tables);
             self.event(file, wakeup.expiry_ns, row, track_event::SLICE_BEGIN, slice)?;
             for (segment, culprit) in named.segments() {
-                let arrow = self.arrow(named, segment, culprit, people, file)?;
+                let arrow = self.arrow(named, segment, culprit, tasks, file)?;
                 let slice = TrackEvent {
                     terminating_flow_ids: arrow.into_iter().collect(),
                     ..self.segment(segment, culprit)
@@ -156,7 +156,7 @@ impl Tracks {
         named: &Named<'_>,
         segment: &Segment,
         culprit: &Label,
-        people: &People,
+        tasks: &Tasks,
         file: &mut File,
     ) -> Result<Option<u64>, ExportError> {
         let victim = named.wakeup().task;
@@ -167,9 +167,9 @@ impl Tracks {
             // There is one for each CPU, and none of them decides anything.
             return Ok(None);
         }
-        let name = people.name(pid).unwrap_or_default();
+        let name = tasks.name(pid).unwrap_or_default();
         let name = String::from_utf8_lossy(&name);
-        let track = self.thread((pid, people.process(pid)), &name, file)?;
+        let track = self.thread((pid, tasks.process(pid)), &name, file)?;
         self.arrows += 1;
         let mut instant = self.named(HELD_UP);
         instant.debug_annotations = vec![

@@ -100,7 +100,7 @@ fn guest(shown: &Shown<'_>) -> Option<String> {
     let results = &shown.results;
     let hypervisor = results.run.hypervisor.as_deref().filter(|_| results.run.guest.is_empty())?;
     Some(format!(
-        "This is a guest of {}: time the hypervisor took stays where it fell.",
+        "This is a guest of {}: time that the hypervisor took counts for whatever ran then.",
         clean(hypervisor)
     ))
 }

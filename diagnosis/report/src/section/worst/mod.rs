@@ -1,6 +1,6 @@
 //! The latest wakeups, each as a story.
 
-mod deep;
+mod details;
 mod story;
 mod timeline;
 
@@ -27,7 +27,7 @@ pub(super) struct Worst;
 const UNBROKEN: char = '\u{a0}';
 
 /// Parts told one by one in the terminal; of more, the longest.
-const PARTS_TOLD: usize = 40;
+const PARTS_SHOWN: usize = 40;
 
 /// The same in a page's table.
 const PARTS_LISTED: usize = 400;
@@ -39,24 +39,24 @@ impl Section for Worst {
     fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
         let Some((explanation, worst)) = with_worst(data) else { return Ok(()) };
         writeln!(out, "{}", terminal.bold("Worst: the latest wakeups, from expiry to running"))?;
-        let scale_ns = worst.iter().map(|told| told.wakeup.lateness_ns).max().unwrap_or(1).max(1);
-        for (number, told) in worst.iter().enumerate() {
-            let segments = merged(told);
-            let head = format!("  {:>2}  {}", number + 1, story::headline(explanation, told));
+        let scale_ns = worst.iter().map(|entry| entry.wakeup.lateness_ns).max().unwrap_or(1).max(1);
+        for (number, entry) in worst.iter().enumerate() {
+            let segments = merged(entry);
+            let head = format!("  {:>2}  {}", number + 1, story::headline(explanation, entry));
             let head = crate::clean::cut(&head, terminal.width);
-            if told.wakeup.touched_by_loss {
+            if entry.wakeup.touched_by_loss {
                 writeln!(out, "{}", terminal.warn(&head))?;
             } else {
                 writeln!(out, "{head}")?;
             }
             let room = terminal.width - 6;
-            let share = told.wakeup.lateness_ns as f64 / scale_ns as f64;
+            let share = entry.wakeup.lateness_ns as f64 / scale_ns as f64;
             let columns = ((room as f64 * share).ceil() as usize).max(segments.len()).min(room);
             writeln!(out, "      {}", segment_bar(&segments, columns, terminal))?;
             for line in textwrap::wrap(&story::parts(&segments), room) {
                 writeln!(out, "      {}", terminal.dim(&line.replace(UNBROKEN, " ")))?;
             }
-            for (name, text) in deep::lines(told) {
+            for (name, text) in details::lines(entry) {
                 let options = textwrap::Options::new(terminal.width - 6).subsequent_indent("  ");
                 for line in textwrap::wrap(&format!("{name}: {text}"), options) {
                     writeln!(out, "      {}", line.replace(UNBROKEN, " "))?;
@@ -83,21 +83,21 @@ impl Section for Worst {
                     "picture and use the arrow keys, to see what it was."
                 }
                 (legend(worst))
-                @for (number, told) in worst.iter().enumerate() {
-                    @let segments = merged(told);
+                @for (number, entry) in worst.iter().enumerate() {
+                    @let segments = merged(entry);
                     article {
-                        h3 { (number + 1) ". " bdi { (story::headline(explanation, told)) } }
-                        div.scroll { (timeline::timeline(told, &segments)) }
-                        @for (name, text) in deep::lines(told) {
+                        h3 { (number + 1) ". " bdi { (story::headline(explanation, entry)) } }
+                        div.scroll { (timeline::timeline(entry, &segments)) }
+                        @for (name, text) in details::lines(entry) {
                             p.note { (name) ": " bdi { (text) } }
                         }
                         details {
                             summary { "As a story" }
-                            (sentences(explanation, told))
+                            (sentences(explanation, entry))
                         }
                         details {
                             summary { "As a table" }
-                            (table(told, &segments))
+                            (table(entry, &segments))
                         }
                     }
                 }
@@ -112,8 +112,8 @@ fn with_worst<'a>(data: &Data<'a>) -> Option<(&'a Explanation, &'a [WorstWakeup]
     (!worst.is_empty()).then_some((explanation, worst))
 }
 
-fn merged(told: &WorstWakeup) -> Vec<MergedSegment<Label>> {
-    merge_segments(&told.wakeup.segments, |culprit| told.label(culprit))
+fn merged(entry: &WorstWakeup) -> Vec<MergedSegment<Label>> {
+    merge_segments(&entry.wakeup.segments, |culprit| entry.label(culprit))
 }
 
 /// The longest parts, in order of time; how many the others are, and how long together.
@@ -133,7 +133,7 @@ fn longest(
 }
 
 fn causes_of(worst: &[WorstWakeup]) -> BTreeSet<Cause> {
-    worst.iter().flat_map(|told| &told.wakeup.segments).map(|segment| segment.cause).collect()
+    worst.iter().flat_map(|entry| &entry.wakeup.segments).map(|segment| segment.cause).collect()
 }
 
 /// The causes that colour the victims' rows, and the kinds of what the CPUs did.
@@ -191,7 +191,7 @@ fn culprits_text(segment: &MergedSegment<Label>, max: usize) -> String {
 }
 
 /// The wakeup's story, a row each.
-fn sentences(explanation: &Explanation, told: &WorstWakeup) -> Markup {
+fn sentences(explanation: &Explanation, entry: &WorstWakeup) -> Markup {
     html! {
         div.scroll {
             table {
@@ -199,12 +199,12 @@ fn sentences(explanation: &Explanation, told: &WorstWakeup) -> Markup {
                     th.number { "after expiry" } th { "CPU" } th { "event" } th { "what happened" }
                 } }
                 tbody {
-                    @for sentence in why(told, &explanation.patterns) {
+                    @for sentence in why(entry, &explanation.patterns) {
                         tr {
                             @if is_of_the_whole(&sentence) {
                                 td {} td {}
                             } @else {
-                                td.number { (offset(told, sentence.time_ns)) }
+                                td.number { (offset(entry, sentence.time_ns)) }
                                 td { @if let Some(cpu) = sentence.cpu { (cpu) } }
                             }
                             td { (sentence.event) }
@@ -217,7 +217,7 @@ fn sentences(explanation: &Explanation, told: &WorstWakeup) -> Markup {
     }
 }
 
-fn table(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
+fn table(entry: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
     /// Culprits named in a row of the table.
     const NAMED: usize = 12;
     let (listed, others) = longest(segments, PARTS_LISTED);
@@ -231,7 +231,7 @@ fn table(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
                     @for segment in listed {
                         tr {
                             td.number {
-                                (duration(segment.start_ns.saturating_sub(told.wakeup.expiry_ns)))
+                                (duration(segment.start_ns.saturating_sub(entry.wakeup.expiry_ns)))
                             }
                             td.number { (duration(segment.ns)) }
                             td { (segment.cause.0) }
@@ -246,7 +246,7 @@ fn table(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
                     }
                 }
                 tfoot { tr {
-                    td {} td.number { (duration(told.wakeup.lateness_ns)) } td { "together" } td {}
+                    td {} td.number { (duration(entry.wakeup.lateness_ns)) } td { "together" } td {}
                 } }
             }
         }

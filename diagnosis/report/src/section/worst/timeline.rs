@@ -1,6 +1,6 @@
 //! A wakeup as a picture: the victim's segments above what each CPU did.
 
-use super::{culprits_text, deep};
+use super::{culprits_text, details};
 use crate::clean::cut;
 use crate::json::MergedSegment;
 use crate::names::full_name;
@@ -50,22 +50,22 @@ struct Part<'a> {
     segments: u64,
 }
 
-pub(super) fn timeline(told: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
-    let wakeup = &told.wakeup;
+pub(super) fn timeline(worst: &WorstWakeup, segments: &[MergedSegment<Label>]) -> Markup {
+    let wakeup = &worst.wakeup;
     let end_ns = wakeup.expiry_ns.saturating_add(wakeup.lateness_ns);
-    let (from_ns, to_ns) = range(told, end_ns);
+    let (from_ns, to_ns) = range(worst, end_ns);
     let offset = |ns: u64| ns as f64 - wakeup.expiry_ns as f64;
     let axis = Axis::linear((offset(from_ns), offset(to_ns)), (LEFT, WIDTH - RIGHT));
     let at = |ns: u64| axis.at(offset(ns.clamp(from_ns, to_ns)));
 
-    let lanes = lanes(told);
+    let lanes = lanes(worst);
     let stretches = &wakeup.stretches[..wakeup.stretches.len().min(STRETCHES_MAX)];
     let boosts = &wakeup.boosts[..wakeup.boosts.len().min(STRETCHES_MAX)];
     let stretches_top = TOP + VICTIM_HEIGHT + ROW_GAP;
     let boosts_top = stretches_top + row(!stretches.is_empty());
     let lanes_top = boosts_top + row(!boosts.is_empty());
     let bottom = lanes_top + lanes.len() * (LANE_HEIGHT + ROW_GAP);
-    let name = full_name(&told.victim);
+    let name = full_name(&worst.victim);
     html! {
         svg.chart.timeline viewBox=(format!("0 0 {WIDTH} {}", bottom + FOOT)) data-rove role="group"
             aria-label=(format!("Timeline of a wakeup of {name}, {} late", duration(wakeup.lateness_ns))) {
@@ -77,21 +77,21 @@ pub(super) fn timeline(told: &WorstWakeup, segments: &[MergedSegment<Label>]) ->
             text x="0" y=(TOP + VICTIM_HEIGHT / 2 + 4) { (cut(&name, 13)) title { (name) } }
             @for part in parts(segments, &at) {
                 @let (x, end) = (at(part.start_ns), at(part.start_ns.saturating_add(part.ns)));
-                (part_box(&part, x, end - x, told))
+                (part_box(&part, x, end - x, worst))
             }
             @if !stretches.is_empty() {
                 text x="0" y=(stretches_top + STRETCH_HEIGHT / 2 + 4) { "in turn" }
             }
             @for stretch in stretches {
                 @let (x, end) = (at(stretch.start_ns), at(stretch.start_ns.saturating_add(stretch.ns)));
-                (stretch_box(stretch, x, end - x, stretches_top, told))
+                (stretch_box(stretch, x, end - x, stretches_top, worst))
             }
             @if !boosts.is_empty() {
                 text x="0" y=(boosts_top + STRETCH_HEIGHT / 2 + 4) { "priorities" }
             }
             @for boost in boosts {
                 g.tip {
-                    title { (deep::boost_words(told, boost)) }
+                    title { (details::boost_words(worst, boost)) }
                     circle class=(if boost.released { "boost given" } else { "boost" })
                         cx=(two(at(boost.time_ns))) cy=(boosts_top + STRETCH_HEIGHT / 2)
                         r=(BOOST_RADIUS) {}
@@ -104,7 +104,7 @@ pub(super) fn timeline(told: &WorstWakeup, segments: &[MergedSegment<Label>]) ->
                     height=(LANE_HEIGHT) {}
                 @for drawn in joined(lane, from_ns, to_ns, &at) {
                     @let (x, end) = (at(drawn.start_ns), at(drawn.end_ns));
-                    (span_box(&drawn, x, end - x, y, told))
+                    (span_box(&drawn, x, end - x, y, worst))
                 }
             }
             @for (ns, name, anchor, aside) in [
@@ -116,18 +116,18 @@ pub(super) fn timeline(told: &WorstWakeup, segments: &[MergedSegment<Label>]) ->
                 text.marker x=(two(x + aside)) y="14" text-anchor=(anchor) { (name) }
             }
         }
-        @if told.lanes.len() > lanes.len() {
-            p.note { (counted((told.lanes.len() - lanes.len()) as u64, "more CPU")) " not shown" }
+        @if worst.lanes.len() > lanes.len() {
+            p.note { (counted((worst.lanes.len() - lanes.len()) as u64, "more CPU")) " not shown" }
         }
     }
 }
 
 /// What is shown: the lateness, and of what the lanes know before and after at most a quarter more
 /// on each side, so that the lateness keeps most of the width.
-fn range(told: &WorstWakeup, end_ns: u64) -> (u64, u64) {
-    let expiry_ns = told.wakeup.expiry_ns;
-    let spans = || told.lanes.iter().flat_map(|lane| &lane.spans);
-    let margin_ns = (told.wakeup.lateness_ns / 4).max(1);
+fn range(worst: &WorstWakeup, end_ns: u64) -> (u64, u64) {
+    let expiry_ns = worst.wakeup.expiry_ns;
+    let spans = || worst.lanes.iter().flat_map(|lane| &lane.spans);
+    let margin_ns = (worst.wakeup.lateness_ns / 4).max(1);
     let first_ns = spans().map(|span| span.start_ns).min().unwrap_or(expiry_ns);
     let last_ns = spans().map(|span| span.end_ns).max().unwrap_or(end_ns);
     (
@@ -137,9 +137,9 @@ fn range(told: &WorstWakeup, end_ns: u64) -> (u64, u64) {
 }
 
 /// The victim's own CPU first, then the others by number.
-fn lanes(told: &WorstWakeup) -> Vec<&Lane> {
-    let mut lanes: Vec<&Lane> = told.lanes.iter().collect();
-    lanes.sort_by_key(|lane| (lane.cpu != told.wakeup.cpu, lane.cpu));
+fn lanes(worst: &WorstWakeup) -> Vec<&Lane> {
+    let mut lanes: Vec<&Lane> = worst.lanes.iter().collect();
+    lanes.sort_by_key(|lane| (lane.cpu != worst.wakeup.cpu, lane.cpu));
     lanes.truncate(LANES_MAX);
     lanes
 }
@@ -172,10 +172,7 @@ fn joined<'a>(
 }
 
 /// The victim's parts, those too narrow to be seen joined.
-fn parts<'a>(
-    segments: &'a [MergedSegment<Label>],
-    at: &impl Fn(u64) -> f64,
-) -> Vec<Part<'a>> {
+fn parts<'a>(segments: &'a [MergedSegment<Label>], at: &impl Fn(u64) -> f64) -> Vec<Part<'a>> {
     let mut parts: Vec<Part<'a>> = Vec::new();
     let is_narrow = |start_ns: u64, ns| at(start_ns.saturating_add(ns)) - at(start_ns) < NARROW;
     for segment in segments {
@@ -196,12 +193,12 @@ fn parts<'a>(
     parts
 }
 
-fn part_box(part: &Part<'_>, x: f64, width: f64, told: &WorstWakeup) -> Markup {
+fn part_box(part: &Part<'_>, x: f64, width: f64, worst: &WorstWakeup) -> Markup {
     /// Culprits named where there is room for a few lines.
     const NAMED: usize = 6;
     let segment = part.segment;
     let look = look(segment.cause);
-    let after_ns = part.start_ns.saturating_sub(told.wakeup.expiry_ns);
+    let after_ns = part.start_ns.saturating_sub(worst.wakeup.expiry_ns);
     let letter = look.letter.to_string();
     let label = [segment.cause.0, &letter]
         .into_iter()
@@ -233,8 +230,8 @@ fn row(is_there: bool) -> usize {
     if is_there { STRETCH_HEIGHT + ROW_GAP } else { 0 }
 }
 
-fn stretch_box(stretch: &Stretch, x: f64, width: f64, y: usize, told: &WorstWakeup) -> Markup {
-    let label = deep::label(told, stretch);
+fn stretch_box(stretch: &Stretch, x: f64, width: f64, y: usize, worst: &WorstWakeup) -> Markup {
+    let label = details::label(worst, stretch);
     let class = match stretch.kind {
         StretchKind::Blocked { .. } => "stretch blocked",
         _ => "stretch",
@@ -253,9 +250,9 @@ fn stretch_box(stretch: &Stretch, x: f64, width: f64, y: usize, told: &WorstWake
     }
 }
 
-fn span_box(drawn: &Drawn<'_>, x: f64, width: f64, y: usize, told: &WorstWakeup) -> Markup {
+fn span_box(drawn: &Drawn<'_>, x: f64, width: f64, y: usize, worst: &WorstWakeup) -> Markup {
     let (class, name) = match drawn.label {
-        Some(label) if label.kind == "task" && *label == told.victim => {
+        Some(label) if label.kind == "task" && *label == worst.victim => {
             ("victim", full_name(label))
         }
         Some(label) => (class_of(label), full_name(label)),
@@ -294,10 +291,10 @@ mod tests {
 
     #[test]
     fn a_lane_is_never_more_boxes_than_it_has_room_for() {
-        let mut told = fixture::explanation().worst.remove(0);
+        let mut worst = fixture::explanation().worst.remove(0);
         let label = Label { kind: "irq", name: "eth0".to_owned(), pid: None };
-        let from_ns = told.wakeup.expiry_ns;
-        told.lanes[0].spans = (0..200_000)
+        let from_ns = worst.wakeup.expiry_ns;
+        worst.lanes[0].spans = (0..200_000)
             .map(|n| LaneSpan {
                 start_ns: from_ns + n * 2,
                 end_ns: from_ns + n * 2 + 1,
@@ -306,16 +303,16 @@ mod tests {
             .collect();
         let to_ns = from_ns + 400_000;
         let at = |ns: u64| LEFT + (ns - from_ns) as f64 / 400_000.0 * (WIDTH - LEFT - RIGHT);
-        let drawn = joined(&told.lanes[0], from_ns, to_ns, &at);
+        let drawn = joined(&worst.lanes[0], from_ns, to_ns, &at);
         assert!(drawn.len() as f64 <= (WIDTH - LEFT - RIGHT) / NARROW + 1.0, "{}", drawn.len());
         assert_eq!(drawn.iter().map(|drawn| drawn.spans).sum::<u64>(), 200_000);
     }
 
     #[test]
     fn a_wakeup_of_many_parts_is_told_by_its_longest() {
-        let told = fixture::explanation().worst.remove(0);
-        let one = &super::super::merged(&told)[0];
-        let start_ns = told.wakeup.expiry_ns;
+        let worst = fixture::explanation().worst.remove(0);
+        let one = &super::super::merged(&worst)[0];
+        let start_ns = worst.wakeup.expiry_ns;
         let segments: Vec<_> = (0..100_000u64)
             .map(|n| {
                 let ns = if n % 1_000 == 500 { 4 } else { 1 };
@@ -324,7 +321,11 @@ mod tests {
             .collect();
         let at = |ns: u64| LEFT + (ns - start_ns) as f64 / 400_000.0 * (WIDTH - LEFT - RIGHT);
         let drawn = parts(&segments, &at);
-        assert!(drawn.len() as f64 <= 2.0 * (WIDTH - LEFT - RIGHT) / NARROW + 1.0, "{}", drawn.len());
+        assert!(
+            drawn.len() as f64 <= 2.0 * (WIDTH - LEFT - RIGHT) / NARROW + 1.0,
+            "{}",
+            drawn.len()
+        );
         assert_eq!(drawn.iter().map(|part| part.segments).sum::<u64>(), 100_000);
         let (longest, others) = super::super::longest(&segments, 100);
         assert!(longest.iter().all(|segment| segment.ns == 4));
@@ -334,13 +335,13 @@ mod tests {
 
     #[test]
     fn the_lateness_keeps_most_of_the_width() {
-        let mut told = fixture::explanation().worst.remove(0);
-        let (expiry_ns, lateness_ns) = (told.wakeup.expiry_ns, told.wakeup.lateness_ns);
-        told.lanes[0].spans[0].start_ns = 0;
-        let (from_ns, to_ns) = range(&told, expiry_ns + lateness_ns);
+        let mut worst = fixture::explanation().worst.remove(0);
+        let (expiry_ns, lateness_ns) = (worst.wakeup.expiry_ns, worst.wakeup.lateness_ns);
+        worst.lanes[0].spans[0].start_ns = 0;
+        let (from_ns, to_ns) = range(&worst, expiry_ns + lateness_ns);
         assert_eq!(from_ns, expiry_ns - lateness_ns / 4);
         assert_eq!(to_ns, expiry_ns + lateness_ns + 30_000);
-        told.lanes.clear();
-        assert_eq!(range(&told, expiry_ns + lateness_ns), (expiry_ns, expiry_ns + lateness_ns));
+        worst.lanes.clear();
+        assert_eq!(range(&worst, expiry_ns + lateness_ns), (expiry_ns, expiry_ns + lateness_ns));
     }
 }

@@ -15,36 +15,45 @@ const NEEDED: &[(&[&str], &str)] = &[
     (
         &["hrtimer_start"],
         "no hrtimer_start: a timer's expiry is taken from when its callback began, so lateness before \
-         it, and slack, are not seen; nor is it known who armed a timer",
+         that, and slack, are not seen; nor is it known who armed a timer",
     ),
     (
         &["timer_expire_entry"],
-        "no timer_expire_entry: timers of the wheel are not seen; what they take counts as TIMER \
+        "no timer_expire_entry: timers of the timer wheel are not seen; their callbacks count as the TIMER \
          softirq",
     ),
     (
         &["irq_handler_entry"],
-        "no irq_handler_entry: time in interrupts of devices counts as the interrupted task's",
+        "no irq_handler_entry: time in interrupts of devices counts for the task that they interrupt",
     ),
     (
         &["softirq_entry"],
-        "no softirq_entry: time in softirqs counts as the interrupted task's, and there is no \
-         softirq_wait or softirq_work",
+        "no softirq_entry: time in softirqs counts for the task that they run in; a task that could not be \
+         preempted cannot be told from a softirq in it (switch_delay), and there is no softirq_wait or \
+         softirq_work",
     ),
     (
         &["local_timer_entry"],
         "no local_timer_entry (x86 only): the timer interrupt's entry is not seen; what comes before \
          the first callback counts as late, not as interrupt",
     ),
-    (&["cpu_idle"], "no cpu_idle: sleeping states are not known; all of idle is the idle loop's"),
+    (
+        &["sched_migrate_task"],
+        "no sched_migrate_task: it is not known when a waiting thread was moved to another CPU \
+         (unseen_migration)",
+    ),
+    (&["cpu_idle"], "no cpu_idle: idle states are not known; all idle time is the idle loop's"),
     (
         &["sys_exit"],
-        "no sys_exit: a wakeup ends at the switch to the thread, not at its return to user space",
+        "no sys_exit: the return of a call for a lock is not seen, so there are no records of such calls",
     ),
-    (&["sys_enter"], "no sys_enter: waits for locks are not seen as such"),
+    (
+        &["sys_enter"],
+        "no sys_enter: calls for locks are not seen, nor in which call a thread sleeps",
+    ),
     (
         &["sched_pi_setprio"],
-        "no sched_pi_setprio: owners of locks are known only by whom they wake",
+        "no sched_pi_setprio: the owner of a lock is known only by whom it wakes",
     ),
 ];
 

@@ -58,13 +58,13 @@ fn attach(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
 /// Tasks of which something has been told. At most [`TASKS_MAX`]; beyond, names are told each time.
 #[derive(Default)]
 pub(super) struct Tasks {
-    told: FxHashMap<TaskId, Told>,
+    known: FxHashMap<TaskId, KnownTask>,
     watched_processes: HashSet<TaskId>,
     watch_children_of: Option<TaskId>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Told {
+struct KnownTask {
     comm: Comm,
     info: Option<TaskInfo>,
 }
@@ -80,10 +80,10 @@ const KTHREADD: TaskId = TaskId(2);
 
 impl Tasks {
     pub(super) fn introduce(&mut self, event: &Event) {
-        let told = self.told.get(&event.task).copied().unwrap_or_default();
+        let known = self.known.get(&event.task).copied().unwrap_or_default();
         match event.kind() {
-            Kind::TaskName(name) => self.keep(event.task, Told { comm: name.comm, ..told }),
-            Kind::TaskInfo(info) => self.keep(event.task, Told { info: Some(info), ..told }),
+            Kind::TaskName(name) => self.keep(event.task, KnownTask { comm: name.comm, ..known }),
+            Kind::TaskInfo(info) => self.keep(event.task, KnownTask { info: Some(info), ..known }),
             _ => {}
         }
     }
@@ -135,33 +135,33 @@ impl Tasks {
         let mut comm = Comm::default();
         let kept = text.len().min(15);
         comm.0[..kept].copy_from_slice(&text[..kept]);
-        let told = self.told.get(&task).copied();
-        if told.is_none_or(|told| told.comm != comm) {
-            self.keep(task, Told { comm, info: told.and_then(|told| told.info) });
+        let known = self.known.get(&task).copied();
+        if known.is_none_or(|known| known.comm != comm) {
+            self.keep(task, KnownTask { comm, info: known.and_then(|known| known.info) });
             batch.events.push(Event::new(time_ns, CpuId(0), task, TaskName { comm }.into()));
         }
     }
 
     pub(super) fn is_named(&self, task: TaskId) -> bool {
-        self.told.get(&task).is_some_and(|told| told.comm != Comm::default())
+        self.known.get(&task).is_some_and(|known| known.comm != Comm::default())
     }
 
     /// What is known of a task, from now on with these flags too.
     pub(super) fn add_flags(&mut self, task: TaskId, flags: u8) -> TaskInfo {
-        let told = self.told.get(&task).copied().unwrap_or_default();
-        let info = told.info.unwrap_or(TaskInfo { process: task, flags: 0 });
+        let known = self.known.get(&task).copied().unwrap_or_default();
+        let info = known.info.unwrap_or(TaskInfo { process: task, flags: 0 });
         let info = TaskInfo { flags: info.flags | flags, ..info };
-        self.keep(task, Told { info: Some(info), ..told });
+        self.keep(task, KnownTask { info: Some(info), ..known });
         info
     }
 
     fn info(&self, task: TaskId) -> Option<TaskInfo> {
-        self.told.get(&task)?.info
+        self.known.get(&task)?.info
     }
 
-    fn keep(&mut self, task: TaskId, told: Told) {
-        if self.told.len() < TASKS_MAX || self.told.contains_key(&task) {
-            self.told.insert(task, told);
+    fn keep(&mut self, task: TaskId, known: KnownTask) {
+        if self.known.len() < TASKS_MAX || self.known.contains_key(&task) {
+            self.known.insert(task, known);
         }
     }
 }
@@ -170,7 +170,7 @@ impl Tasks {
 /// watched as its process is.
 fn new(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     // The id may have been another task's: tell the name even if it is the same.
-    state.tasks.told.remove(&record.task(0)?);
+    state.tasks.known.remove(&record.task(0)?);
     let task = state.tasks.see(record, 0, 1, batch)?;
     let parent = state.tasks.info(record.current);
     let parent_process = parent.map_or(record.current, |parent| parent.process);
@@ -182,8 +182,8 @@ fn new(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Even
         flags |= TaskInfo::WATCHED;
     }
     let info = TaskInfo { process, flags };
-    if let Some(told) = state.tasks.told.get_mut(&task) {
-        told.info = Some(info);
+    if let Some(known) = state.tasks.known.get_mut(&task) {
+        known.info = Some(info);
     }
     Some(record.event_of(task, info))
 }
@@ -194,8 +194,8 @@ fn exec(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> 
     let task = record.task(0)?;
     let flags = state.tasks.info(task).map_or(0, |info| info.flags) & !TaskInfo::KERNEL;
     let info = TaskInfo { process: task, flags };
-    if let Some(told) = state.tasks.told.get_mut(&task) {
-        told.info = Some(info);
+    if let Some(known) = state.tasks.known.get_mut(&task) {
+        known.info = Some(info);
     }
     Some(record.event_of(task, info))
 }
@@ -204,8 +204,8 @@ fn exit(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> 
     let task = record.task(0)?;
     // The name stays until the id comes again: the task still has to switch out, and telling its
     // name there would bring it back to life.
-    if let Some(told) = state.tasks.told.get_mut(&task) {
-        told.info = None;
+    if let Some(known) = state.tasks.known.get_mut(&task) {
+        known.info = None;
     }
     Some(record.event_of(task, TaskExit))
 }
@@ -217,7 +217,7 @@ fn rename(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
     state.tasks.name(record, task, text, batch);
     // Renamed to what it is called already: nothing new, and told once more does no harm.
     if batch.events.len() == before {
-        Some(record.event_of(task, TaskName { comm: state.tasks.told.get(&task)?.comm }))
+        Some(record.event_of(task, TaskName { comm: state.tasks.known.get(&task)?.comm }))
     } else {
         batch.events.pop()
     }

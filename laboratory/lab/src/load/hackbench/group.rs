@@ -1,7 +1,7 @@
 //! Starting a group: its channels, its receivers, its senders.
 
 use super::Hackbench;
-use super::task::{Role, Shared, Told};
+use super::task::{Role, Shared, TaskArgs};
 use crate::load::board::Board;
 use crate::load::worker::{Keeper, TASK, passing};
 use crate::sched::tid;
@@ -64,7 +64,7 @@ pub(super) fn start_processes(
             Role::Receive { .. } => files.extend(own.next().map(AsFd::as_fd)),
             Role::Send { .. } => files.extend(to.iter().map(AsFd::as_fd)),
         }
-        let told = Told {
+        let args = TaskArgs {
             role,
             keeper: std::process::id(),
             size: plan.size as usize,
@@ -72,7 +72,7 @@ pub(super) fn start_processes(
         };
         let (here, theirs) = UnixStream::pair()?;
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("hackbench").arg(TASK).args(told.words()).stdin(OwnedFd::from(theirs));
+        command.arg0("hackbench").arg(TASK).args(args.words()).stdin(OwnedFd::from(theirs));
         let child = keeper.spawn(command.stdout(Stdio::null()))?;
         passing::send(&here, &files)?;
         started(child.id())?;

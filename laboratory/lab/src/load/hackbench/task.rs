@@ -111,14 +111,14 @@ fn receive(from: impl AsFd, message: &mut [u8]) -> io::Result<bool> {
 }
 
 /// What the process is told on its command line; its files come over standard input.
-pub(super) struct Told {
+pub(super) struct TaskArgs {
     pub(super) role: Role,
     pub(super) keeper: u32,
     pub(super) size: usize,
     pub(super) files: usize,
 }
 
-impl Told {
+impl TaskArgs {
     pub(super) fn words(&self) -> Vec<String> {
         let (name, slot, rounds) = match self.role {
             Role::Send { slot, loops } => ("send", slot, loops),
@@ -151,33 +151,33 @@ impl Told {
 
 /// The whole life of a process that sends or receives. What it ends with is the number of the error.
 pub(in super::super) fn run_task(words: impl Iterator<Item = String>) -> ExitCode {
-    let Some(told) = Told::parse(words) else {
+    let Some(args) = TaskArgs::parse(words) else {
         eprintln!("this is started by tardy itself, not by hand");
         return ExitCode::from(2);
     };
-    match live(&told) {
+    match live(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => ExitCode::from(error.raw_os_error().unwrap_or(1) as u8),
     }
 }
 
-fn live(told: &Told) -> io::Result<()> {
+fn live(args: &TaskArgs) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // It may have ended before that.
-    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() as u32 != told.keeper) {
+    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() as u32 != args.keeper) {
         return Err(Errno::SRCH.into());
     }
-    let name = match told.role {
+    let name = match args.role {
         Role::Send { .. } => c"hackbench-send",
         Role::Receive { .. } => c"hackbench-recv",
     };
     rustix::thread::set_name(name)?;
-    let mut given = passing::receive(io::stdin(), 3 + told.files)?;
+    let mut given = passing::receive(io::stdin(), 3 + args.files)?;
     let files = given.split_off(3);
     let [ready, go, board] = <[_; 3]>::try_from(given).map_err(|_| Errno::BADF)?;
     let board = Board::received(board);
-    let shared = Shared { ready: ready.as_fd(), go: go.as_fd(), board: &board, size: told.size };
-    told.role.run(shared, &files)
+    let shared = Shared { ready: ready.as_fd(), go: go.as_fd(), board: &board, size: args.size };
+    args.role.run(shared, &files)
 }
 
 #[cfg(test)]
@@ -192,13 +192,13 @@ mod tests {
             Role::Receive { messages: Some(60) },
             Role::Receive { messages: None },
         ] {
-            let told = Told { role, keeper: 4711, size: 100, files: 20 };
-            let again = Told::parse(told.words().into_iter()).unwrap();
+            let args = TaskArgs { role, keeper: 4711, size: 100, files: 20 };
+            let again = TaskArgs::parse(args.words().into_iter()).unwrap();
             assert_eq!((again.role, again.keeper), (role, 4711));
             assert_eq!((again.size, again.files), (100, 20));
         }
         for words in ["", "send", "send 1 2 3 4", "send 1 2 3 4 x", "steal 1 2 3 4 5"] {
-            assert!(Told::parse(words.split(' ').map(str::to_owned)).is_none(), "{words}");
+            assert!(TaskArgs::parse(words.split(' ').map(str::to_owned)).is_none(), "{words}");
         }
     }
 

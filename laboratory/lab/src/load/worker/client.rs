@@ -27,12 +27,12 @@ pub(in super::super) struct Worker {
     child: Child,
     channel: UnixStream,
     begun: Instant,
-    told: RefCell<Told>,
+    progress: RefCell<Progress>,
 }
 
 /// What the process has said.
 #[derive(Default)]
-struct Told {
+struct Progress {
     unread: Vec<u8>,
     tids: Vec<u32>,
     is_running: bool,
@@ -60,8 +60,12 @@ impl Worker {
             .process_group(0)
             .spawn()
             .map_err(no_process)?;
-        let worker =
-            Self { child, channel, begun: Instant::now(), told: RefCell::new(Told::default()) };
+        let worker = Self {
+            child,
+            channel,
+            begun: Instant::now(),
+            progress: RefCell::new(Progress::default()),
+        };
         worker.begin(board).map_err(failed)?;
         Ok(worker)
     }
@@ -75,17 +79,17 @@ impl Worker {
         };
         passing::send(&self.channel, &[board.as_fd()]).map_err(broken)?;
         let give_up = Instant::now() + START_MAX;
-        let mut told = self.told.borrow_mut();
+        let mut progress = self.progress.borrow_mut();
         loop {
             let left = give_up.saturating_duration_since(Instant::now());
             self.channel
                 .set_read_timeout(Some(left.max(Duration::from_millis(1))))
                 .map_err(broken)?;
-            let is_open = told.read(&self.channel).map_err(broken)?;
-            if let Some(why) = told.failed.take() {
+            let is_open = progress.read(&self.channel).map_err(broken)?;
+            if let Some(why) = progress.failed.take() {
                 return Err(why);
             }
-            if told.is_running {
+            if progress.is_running {
                 return self.channel.set_nonblocking(true).map_err(broken);
             }
             if !is_open {
@@ -101,38 +105,38 @@ impl Worker {
 
     /// The threads or processes that it said to have.
     pub(in super::super) fn tids(&self) -> Vec<u32> {
-        self.told.borrow().tids.clone()
+        self.progress.borrow().tids.clone()
     }
 
     /// What the user should know of it so far.
     pub(in super::super) fn notes(&self) -> Vec<String> {
         self.hear();
-        self.told.borrow().notes.clone()
+        self.progress.borrow().notes.clone()
     }
 
     /// How long it ran, where it has come to its end by itself.
     pub(in super::super) fn over_after(&self) -> Option<Duration> {
         self.hear();
-        self.told.borrow().over
+        self.progress.borrow().over
     }
 
     /// Takes what it has said since, without waiting.
     fn hear(&self) {
-        let mut told = self.told.borrow_mut();
+        let mut progress = self.progress.borrow_mut();
         let is_open = loop {
-            match told.read(&self.channel) {
+            match progress.read(&self.channel) {
                 Ok(true) => {}
                 Ok(false) => break false,
                 Err(error) => break error.kind() == io::ErrorKind::WouldBlock,
             }
         };
-        if let Some(why) = told.failed.take() {
-            told.over.get_or_insert(self.begun.elapsed());
-            told.notes.push(why);
+        if let Some(why) = progress.failed.take() {
+            progress.over.get_or_insert(self.begun.elapsed());
+            progress.notes.push(why);
         }
-        if !is_open && told.over.is_none() {
-            told.over = Some(self.begun.elapsed());
-            told.notes.push(
+        if !is_open && progress.over.is_none() {
+            progress.over = Some(self.begun.elapsed());
+            progress.notes.push(
                 "its process was ended by somebody else, perhaps because memory ran out \
                  (`dmesg` would tell)"
                     .to_owned(),
@@ -157,7 +161,7 @@ impl Drop for Worker {
     }
 }
 
-impl Told {
+impl Progress {
     /// Reads once and takes in every whole line; whether there may come more.
     fn read(&mut self, mut channel: &UnixStream) -> io::Result<bool> {
         let mut bytes = [0; 4096];

@@ -2,7 +2,7 @@
 //! declares the file.
 
 use super::timeout::Timeout;
-use super::told::Told;
+use super::timeout_log::TimeoutLog;
 use std::io;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(super) enum Make {
     /// A thread that is made for it, and waits.
     Waits(fn() -> io::Result<Box<dyn Rearm>>),
     /// The method's own thread.
-    Fires(fn(Arc<Told>) -> io::Result<Box<dyn Fires>>),
+    Fires(fn(Arc<TimeoutLog>) -> io::Result<Box<dyn Fires>>),
 }
 
 /// Implemented by the files of this folder; nobody else need do so. One thread moves, another waits.
@@ -68,7 +68,7 @@ pub(super) trait Rearm: Send + Sync {
 }
 
 /// Implemented where there is a thread already that calls back; that one is to
-/// [`look`](Told::look).
+/// [`look`](TimeoutLog::look).
 pub(super) trait Fires {
     /// Called by who moves, as [`Rearm::moved`].
     fn moved(&mut self, old_ns: u64, new_ns: u64) -> io::Result<()>;

@@ -53,12 +53,12 @@ pub(super) struct Merge {
     waking: EventId,
     switch_places: [usize; 7],
     waking_places: [usize; 4],
-    pub(super) told: Told,
+    pub(super) counters: Counters,
 }
 
 /// What is to be said when all has been read.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Counters {
     /// Events that came after their time.
     pub(super) late: u64,
     /// Compact switches and wakings whose other task is not known.
@@ -176,7 +176,7 @@ impl Merge {
                 ],
             ),
             waking_places: places(waking, ["pid", "comm", "prio", "target_cpu"]),
-            told: Told::default(),
+            counters: Counters::default(),
         };
         for CpuBundles { cpu, bundles } in cpus {
             // Lanes come by CPU.
@@ -218,12 +218,12 @@ impl Merge {
                 self.tasks.tell(u64::MAX, self.now_ns, &mut self.decoder, batch);
                 return Ok(!batch.is_empty());
             };
-            self.told.late += u64::from(time_ns < self.now_ns);
+            self.counters.late += u64::from(time_ns < self.now_ns);
             self.now_ns = self.now_ns.max(time_ns);
             self.before_event(batch);
             let place = place as usize;
             if self.is_duplicate(place) {
-                self.told.duplicates += 1;
+                self.counters.duplicates += 1;
             } else {
                 self.event(place, batch);
             }
@@ -266,16 +266,12 @@ impl Merge {
         let message = bundle.message(entry);
         let at = entry.at as usize;
         let identity = match entry.what {
-            EntryWhat::CompactSwitch => bundle
-                .compact
-                .switches
-                .get(at)
-                .map(|switch| Identity::Switch(switch.next.into())),
-            EntryWhat::CompactWaking => bundle
-                .compact
-                .wakings
-                .get(at)
-                .map(|waking| Identity::Waking(waking.target.into())),
+            EntryWhat::CompactSwitch => {
+                bundle.compact.switches.get(at).map(|switch| Identity::Switch(switch.next.into()))
+            }
+            EntryWhat::CompactWaking => {
+                bundle.compact.wakings.get(at).map(|waking| Identity::Waking(waking.target.into()))
+            }
             EntryWhat::Generic => Some(Identity::Generic(message)),
             EntryWhat::Planned(plan) => {
                 let plan = self.plans.plan(plan);
@@ -298,14 +294,14 @@ impl Merge {
 
     /// The lane's next event, now.
     fn event(&mut self, place: usize, batch: &mut Batch) {
-        let Self { lanes, cpus, plans, decoder, symbols, tasks, told, polls, .. } = self;
+        let Self { lanes, cpus, plans, decoder, symbols, tasks, counters, polls, .. } = self;
         let time_ns = self.now_ns;
         let lane = &mut lanes[place];
         let running = &mut cpus[lane.place].running;
         let bundle = &lane.bundle;
         let entry = bundle.entries[lane.next];
         let id = CpuId(lane.cpu);
-        told.events += 1;
+        counters.events += 1;
         let is_compact = matches!(entry.what, EntryWhat::CompactSwitch | EntryWhat::CompactWaking);
         if std::mem::take(&mut lane.lost) {
             *running = Running::default();
@@ -342,7 +338,7 @@ impl Merge {
             }
             EntryWhat::Generic => {
                 let said = own::read(bundle.message(entry), plans);
-                *polls |= tell_own(&said, (time_ns, id, current), decoder, told, batch);
+                *polls |= tell_own(&said, (time_ns, id, current), decoder, counters, batch);
             }
             EntryWhat::CompactSwitch => {
                 let values = Self::compact_switch(&self.switch_places, bundle, entry, running);
@@ -350,7 +346,7 @@ impl Merge {
                     Some((prev, values)) => {
                         decoder.decode_values(time_ns, id, prev, self.switch, &values, batch);
                     }
-                    None => told.unknown_switches += 1,
+                    None => counters.unknown_switches += 1,
                 }
                 if let Some(switch) = bundle.compact.switches.get(entry.at as usize) {
                     running.is_now(
@@ -364,19 +360,19 @@ impl Merge {
                 let waking = bundle.compact.wakings.get(entry.at as usize).copied();
                 if let (Some(waking), Some(pid)) = (waking, running.pid) {
                     let mut values = [Value::Missing; VALUES_MAX];
-                    let told = [
+                    let fields = [
                         Value::Number(waking.target.into()),
                         Value::Text(bundle.compact.name(waking.name)),
                         Value::Number(waking.prio),
                         Value::Number(waking.target_cpu),
                     ];
-                    for (place, value) in self.waking_places.into_iter().zip(told) {
+                    for (place, value) in self.waking_places.into_iter().zip(fields) {
                         values[place] = value;
                     }
                     let current = TaskId(pid);
                     decoder.decode_values(time_ns, id, current, self.waking, &values, batch);
                 } else {
-                    told.unknown_wakings += 1;
+                    counters.unknown_wakings += 1;
                 }
             }
         }
@@ -393,7 +389,7 @@ impl Merge {
         let switch = bundle.compact.switches.get(entry.at as usize)?;
         let (prev, prio) = (running.pid?, running.prio?);
         let mut values = [Value::Missing; VALUES_MAX];
-        let told = [
+        let fields = [
             Value::Number(prev.into()),
             Value::Text(&running.name),
             Value::Number(prio),
@@ -402,7 +398,7 @@ impl Merge {
             Value::Text(bundle.compact.name(switch.name)),
             Value::Number(switch.prio),
         ];
-        for (place, value) in places.iter().zip(told) {
+        for (place, value) in places.iter().zip(fields) {
             values[*place] = value;
         }
         Some((TaskId(prev), values))
@@ -434,8 +430,8 @@ impl Merge {
             self.held_bytes += lane.bundle.bytes.len();
             lane.bundle.scope = at.scope;
             lane.bundle.parse(&self.plans);
-            self.told.damaged += lane.bundle.damaged;
-            self.told.silent += lane.bundle.silent;
+            self.counters.damaged += lane.bundle.damaged;
+            self.counters.silent += lane.bundle.silent;
             lane.lost |= at.after_loss;
             to_monotonic(&mut lane.bundle, &self.clocks);
             if let Some(first) = lane.bundle.entries.first() {
@@ -454,7 +450,7 @@ fn tell_own(
     said: &Said<'_>,
     (time_ns, id, current): (u64, CpuId, TaskId),
     decoder: &mut Decoder,
-    told: &mut Told,
+    counters: &mut Counters,
     batch: &mut Batch,
 ) -> u64 {
     let before = batch.events.len();
@@ -477,14 +473,14 @@ fn tell_own(
             batch.events.truncate(before);
         }
         Said::Clock(name) => {
-            told.clock = Some(String::from_utf8_lossy(name).into_owned());
-            told.events -= 1;
+            counters.clock = Some(String::from_utf8_lossy(name).into_owned());
+            counters.events -= 1;
         }
         Said::Polls(state) if state < IDLE_STATES => return 1 << state,
         Said::Polls(_) => {}
         Said::Nothing => {
-            told.silent += 1;
-            told.events -= 1;
+            counters.silent += 1;
+            counters.events -= 1;
         }
     }
     0

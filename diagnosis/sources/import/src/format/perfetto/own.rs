@@ -200,14 +200,14 @@ fn armed<'a>(named: &Named<'a>) -> Option<Said<'a>> {
     let hard_ns = soft_ns.saturating_add(named.number(own::SLACK)?);
     let mut values = [Value::Missing; VALUES_MAX];
     let wanted = places(start, ["hrtimer", "function", "expires", "softexpires", "mode"]);
-    let told = [
+    let fields = [
         named.get(own::TIMER),
         named.get(own::FUNCTION),
         Value::Number(hard_ns),
         Value::Number(soft_ns),
         named.get(own::MODE),
     ];
-    for (place, value) in wanted.into_iter().zip(told) {
+    for (place, value) in wanted.into_iter().zip(fields) {
         values[place] = value;
     }
     Some(Said::Armed(start, values))

@@ -103,7 +103,7 @@ impl Source for Trace {
 impl Import for Trace {
     fn origin(&self) -> Origin {
         let mut origin = self.origin.clone();
-        if let Some(clock) = &self.merge.told.clock {
+        if let Some(clock) = &self.merge.counters.clock {
             clock.clone_into(&mut origin.clock);
         }
         origin
@@ -113,7 +113,7 @@ impl Import for Trace {
     fn closing(&mut self) -> Closing {
         let mut notes = Vec::new();
         let flaws = &self.flaws;
-        let told = &self.merge.told;
+        let counters = &self.merge.counters;
         let mut note = |count: u64, text: &dyn Fn() -> String| {
             if count > 0 {
                 notes.push(text());
@@ -145,7 +145,9 @@ impl Import for Trace {
                 flaws.too_long.first_at
             )
         });
-        note(told.damaged, &|| format!("{} events are damaged and were passed over", told.damaged));
+        note(counters.damaged, &|| {
+            format!("{} events are damaged and were passed over", counters.damaged)
+        });
         note(flaws.kernel_pages, &|| {
             format!(
                 "{} pages of the kernel's events could not be read by the program that recorded them",
@@ -164,11 +166,11 @@ impl Import for Trace {
                 flaws.other_recorders
             )
         });
-        note(told.duplicates, &|| {
+        note(counters.duplicates, &|| {
             format!(
                 "several data sources recorded the same CPUs: {} events that more than one of them has \
                  are taken once",
-                told.duplicates
+                counters.duplicates
             )
         });
         note(flaws.local_clocks, &|| {
@@ -189,22 +191,22 @@ impl Import for Trace {
                 self.suspensions
             )
         });
-        note(told.late, &|| {
+        note(counters.late, &|| {
             format!(
                 "{} events came after later ones of another CPU, and take their time",
-                told.late
+                counters.late
             )
         });
-        note(told.unknown_switches + told.unknown_wakings, &|| {
+        note(counters.unknown_switches + counters.unknown_wakings, &|| {
             format!(
                 "of {} switches and {} wakings it is not known who was on the CPU before: they are \
                  the first ones of their CPU, or the first ones after a loss, and were left out",
-                told.unknown_switches, told.unknown_wakings
+                counters.unknown_switches, counters.unknown_wakings
             )
         });
         note(u64::from(is_old(&self.origin.kernel_release)), &|| {
             "before Linux 4.14 the states of tasks were numbered otherwise: who was preempted and who \
-             went to sleep may be told wrongly"
+             went to sleep may be counters wrongly"
                 .to_owned()
         });
         let missing = if self.has_bundles {
@@ -212,7 +214,8 @@ impl Import for Trace {
         } else {
             vec!["no kernel events at all: the trace was taken without linux.ftrace".to_owned()]
         };
-        let (events, silent) = (told.events + told.silent + told.duplicates, told.silent);
+        let (events, silent) =
+            (counters.events + counters.silent + counters.duplicates, counters.silent);
         let mut closing = Closing { events, silent, missing, notes };
         closing.notes.extend(closing.of_silent(&[]));
         closing

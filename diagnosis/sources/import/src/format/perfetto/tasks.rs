@@ -73,7 +73,7 @@ impl Tree {
         }
         self.entries.sort_by_key(|entry| entry.time_ns);
         self.entries.reverse();
-        Tasks { to_tell: self.entries, told: HashMap::new() }
+        Tasks { to_tell: self.entries, sent: HashMap::new() }
     }
 }
 
@@ -82,7 +82,7 @@ impl Tree {
 pub(super) struct Tasks {
     /// Last first.
     to_tell: Vec<Said>,
-    told: HashMap<TaskId, TaskInfo>,
+    sent: HashMap<TaskId, TaskInfo>,
 }
 
 impl Tasks {
@@ -106,7 +106,7 @@ impl Tasks {
             if !entry.name.is_empty() {
                 decoder.name_task(at_ns, entry.task, &entry.name, batch);
             }
-            let known = self.told.get(&entry.task).copied();
+            let known = self.sent.get(&entry.task).copied();
             let kernel = if entry.is_kernel { TaskInfo::KERNEL } else { 0 };
             let flags = known.map_or(0, |info| info.flags) & !TaskInfo::KERNEL | kernel;
             let info = TaskInfo { process: entry.process, flags };
@@ -121,17 +121,17 @@ impl Tasks {
 
     /// Whether this is not what was told last of the task; keeps it.
     pub(super) fn is_new(&mut self, task: TaskId, info: TaskInfo) -> bool {
-        if self.told.get(&task) == Some(&info) {
+        if self.sent.get(&task) == Some(&info) {
             return false;
         }
-        if self.told.len() < TASKS_MAX || self.told.contains_key(&task) {
-            self.told.insert(task, info);
+        if self.sent.len() < TASKS_MAX || self.sent.contains_key(&task) {
+            self.sent.insert(task, info);
         }
         true
     }
 
     /// The task is gone.
     pub(super) fn forget(&mut self, task: TaskId) {
-        self.told.remove(&task);
+        self.sent.remove(&task);
     }
 }

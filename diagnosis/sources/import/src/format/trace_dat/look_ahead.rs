@@ -3,7 +3,7 @@
 
 use super::data::Data;
 use super::lane::Lane;
-use super::options::Told;
+use super::options::FileOptions;
 use super::stamps::Stamps;
 use crate::ImportError;
 use std::cmp::Reverse;
@@ -86,10 +86,10 @@ impl Readings {
         &self,
         data: &Data,
         clock: &str,
-        told: &Told,
+        file_options: &FileOptions,
         notes: &mut Vec<String>,
     ) -> Result<Stamps, ImportError> {
-        let stamps = if let Some((mult, shift)) = told.tsc_to_ns {
+        let stamps = if let Some((mult, shift)) = file_options.tsc_to_ns {
             Stamps::scaled(mult, shift)
         } else if COUNTERS.contains(&clock) {
             let mut all: Vec<(u64, i64)> = self
@@ -120,14 +120,14 @@ impl Readings {
         } else {
             Stamps::default()
         };
-        if stamps.to_ns(self.begins).checked_add_signed(told.offset_ns).is_none() {
+        if stamps.to_ns(self.begins).checked_add_signed(file_options.offset_ns).is_none() {
             notes.push(format!(
                 "the file's offset of {} ns would put events before 0; it is left out",
-                told.offset_ns
+                file_options.offset_ns
             ));
             return Ok(stamps);
         }
-        Ok(stamps.later_by(told.offset_ns))
+        Ok(stamps.later_by(file_options.offset_ns))
     }
 
     /// What the trace's times are of.

@@ -1,7 +1,7 @@
 //! What the file says beside the events: how they are laid out, names, options.
 
 use super::data::Walk;
-use super::options::Told;
+use super::options::FileOptions;
 use crate::ImportError;
 use std::collections::BTreeMap;
 use tardy_ftrace::decode::EventId;
@@ -18,7 +18,7 @@ pub(super) struct Meta {
     pub(super) symbols: Symbols,
     /// Names of tasks.
     pub(super) names: Vec<(u32, Vec<u8>)>,
-    pub(super) told: Told,
+    pub(super) file_options: FileOptions,
 }
 
 /// The most that is read of each; what says that it is more is broken.

@@ -31,7 +31,7 @@ use header::{Header, MAGIC};
 use lane::Lane;
 use merge::Merge;
 use meta::Meta;
-use options::{Buffer, Told};
+use options::{Buffer, FileOptions};
 use tardy_ftrace::decode::Decoder;
 use tardy_ftrace::page::PageLayout;
 use tardy_kernel::{Abi, ClockOffsets};
@@ -86,7 +86,7 @@ impl Reader {
             None => v6::read(&data, &header)?,
             Some((packing, options_at)) => v7::read(&data, &header, packing, options_at)?,
         };
-        let Meta { header_page, formats, symbols, names, told } = meta;
+        let Meta { header_page, formats, symbols, names, file_options } = meta;
         let mut notes = Vec::new();
         if symbols.is_empty() {
             notes.push(
@@ -99,7 +99,7 @@ impl Reader {
         let mut decoder =
             Decoder::new(header.endian, ClockOffsets::default(), TICK_GUESS_NS, symbols);
         decoder.guess_tick();
-        let uname: Vec<&str> = told.uname.split_whitespace().collect();
+        let uname: Vec<&str> = file_options.uname.split_whitespace().collect();
         let word = |at: usize| uname.get(at).copied().unwrap_or_default().to_owned();
         let machine = word(uname.len().saturating_sub(1));
         decoder.set_abi(options.abi.unwrap_or_else(|| Abi::of_machine(&machine)));
@@ -116,29 +116,29 @@ impl Reader {
             let lane = |cpu| Lane::new(&data, header.endian, layout, packing, cpu);
             buffer.cpus.iter().copied().map(lane).collect()
         };
-        let buffer = choose(&data, &told, &mut notes)?;
+        let buffer = choose(&data, &file_options, &mut notes)?;
         // The file's own clock is the top instance's.
-        let clocks = [&told.clock, &buffer.clock];
+        let clocks = [&file_options.clock, &buffer.clock];
         let clock = match (clocks, buffer.name.is_empty()) {
             ([file, own], true) if !file.is_empty() || own.is_empty() => file,
             ([file, own], false) if own.is_empty() => file,
             ([_, own], _) => own,
         };
         let readings = look_ahead::readings(&data, &decoder, || lanes(buffer))?;
-        let stamps = readings.stamps(&data, clock, &told, &mut notes)?;
+        let stamps = readings.stamps(&data, clock, &file_options, &mut notes)?;
         let clock_is = readings.clock(clock, stamps, &mut notes);
         decoder.set_trace_clock(clock_is);
         decoder.learn_clock(&readings.first_in_ns(stamps));
-        if told.is_recovered {
+        if file_options.is_recovered {
             notes.push(format!(
                 "the file is cut short: it ends at byte {}, and the table of its CPUs' events is \
                  missing; events of {} of {} CPUs were found without it",
                 data.bytes(),
                 buffer.cpus.len(),
-                told.cpus_with_events.len()
+                file_options.cpus_with_events.len()
             ));
         }
-        if told.has_time_shift {
+        if file_options.has_time_shift {
             notes.push("this is a guest's trace: its times are left on its own clock".to_owned());
         }
 
@@ -147,9 +147,9 @@ impl Reader {
             host: word(1),
             kernel_release: word(2),
             machine: if uname.len() >= 4 { machine } else { String::new() },
-            cpus: told.cpus.max(u32::try_from(buffer.cpus.len()).unwrap_or(u32::MAX)),
+            cpus: file_options.cpus.max(u32::try_from(buffer.cpus.len()).unwrap_or(u32::MAX)),
             hz: 0,
-            written_by: format!("trace-cmd {}", told.version).trim_end().to_owned(),
+            written_by: format!("trace-cmd {}", file_options.version).trim_end().to_owned(),
         };
         let merge = Merge::new(&data, lanes(buffer), stamps)?;
         Ok(Self { data, merge, decoder, names, origin, notes })
@@ -175,7 +175,7 @@ fn layout(data: &Data, header: &Header, header_page: &str) -> Result<PageLayout,
 /// The top instance's buffer, or the first that has events.
 fn choose<'a>(
     data: &Data,
-    told: &'a Told,
+    file_options: &'a FileOptions,
     notes: &mut Vec<String>,
 ) -> Result<&'a Buffer, ImportError> {
     let bytes = |buffer: &Buffer| -> u64 {
@@ -190,18 +190,18 @@ fn choose<'a>(
         name => format!("`{name}`"),
     };
     let mut with_events: Vec<&Buffer> =
-        told.buffers.iter().filter(|buffer| bytes(buffer) > 0).collect();
+        file_options.buffers.iter().filter(|buffer| bytes(buffer) > 0).collect();
     // The top one first; the others stay in the file's order.
     with_events.sort_by_key(|buffer| !buffer.name.is_empty());
     let Some((chosen, others)) = with_events.split_first() else {
         let end = data.bytes();
-        return Err(if told.buffers.iter().any(|buffer| buffer.is_text) {
+        return Err(if file_options.buffers.iter().any(|buffer| buffer.is_text) {
             data.broken(
                 end,
                 "it holds the text of a latency tracer, not events; read what `trace-cmd report` \
                  prints of it",
             )
-        } else if told.buffers.iter().any(|buffer| told_bytes(buffer) > 0) {
+        } else if file_options.buffers.iter().any(|buffer| told_bytes(buffer) > 0) {
             data.broken(end, "the file is cut short before its first event; copy it again")
         } else {
             data.broken(end, "no event is in it: nothing was recorded, or the recorder was killed")

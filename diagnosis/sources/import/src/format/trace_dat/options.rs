@@ -5,7 +5,7 @@ use crate::ImportError;
 
 /// What options told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct FileOptions {
     /// The trace's clock, as `trace_clock` names it.
     pub(super) clock: String,
     /// `sysname nodename release machine`.
@@ -73,7 +73,7 @@ const TSC2NSEC: u16 = 14;
 const SECTIONS: std::ops::RangeInclusive<u16> = 16..=21;
 const BUFFER_TEXT: u16 = 22;
 
-impl Told {
+impl FileOptions {
     /// Reads options up to the last, and says where the next ones are (version 7; 0 where these were
     /// the last).
     pub(super) fn read(
@@ -147,7 +147,7 @@ impl Told {
     }
 }
 
-impl Told {
+impl FileOptions {
     fn has_section(&self, id: u16) -> bool {
         self.sections.iter().any(|(known, _)| *known == id)
     }

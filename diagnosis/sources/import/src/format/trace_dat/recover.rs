@@ -8,12 +8,17 @@
 
 use super::data::{Data, Walk};
 use super::header::Header;
-use super::options::{Buffer, CpuData, Told};
+use super::options::{Buffer, CpuData, FileOptions};
 use super::v7::{BUFFER, Section};
 use tardy_ftrace::page::PAGE_BYTES_MAX;
 
 /// Looks for the top instance's buffer at `at`. `None` where there is none, or nothing is sure.
-pub(super) fn buffer(data: &Data, header: &Header, at: u64, told: &Told) -> Option<Buffer> {
+pub(super) fn buffer(
+    data: &Data,
+    header: &Header,
+    at: u64,
+    file_options: &FileOptions,
+) -> Option<Buffer> {
     let page_bytes = u64::from(header.page_bytes);
     if !page_bytes.is_power_of_two() || page_bytes > PAGE_BYTES_MAX as u64 {
         return None;
@@ -21,14 +26,14 @@ pub(super) fn buffer(data: &Data, header: &Header, at: u64, told: &Told) -> Opti
     let section = Section::find(data, header, at, Some(BUFFER)).ok()?;
     let mut cpus = Vec::new();
     let mut at = section.at.checked_next_multiple_of(page_bytes)?;
-    for (order, &cpu) in told.cpus_with_events.iter().enumerate() {
+    for (order, &cpu) in file_options.cpus_with_events.iter().enumerate() {
         if at >= data.bytes() {
             break;
         }
         let end = if section.is_packed {
             end_of_chunks(data, header, at)?
         } else {
-            let is_last = order + 1 == told.cpus_with_events.len();
+            let is_last = order + 1 == file_options.cpus_with_events.len();
             end_of_pages(data, header, at, page_bytes, is_last)?
         };
         cpus.push(CpuData { cpu, at, bytes: end - at });

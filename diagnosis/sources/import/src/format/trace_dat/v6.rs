@@ -26,24 +26,24 @@ pub(super) fn read(data: &Data, header: &Header) -> Result<Meta, ImportError> {
         return Err(walk.broken(format!("it ends before its events: {RESTORE}")));
     }
     let cpus = walk.u32(WHAT)?;
-    meta.told.cpus = cpus;
+    meta.file_options.cpus = cpus;
     let mut kind = kind(&mut walk)?;
     if kind.starts_with("options") {
-        meta.told.read(&mut walk, false)?;
+        meta.file_options.read(&mut walk, false)?;
         kind = self::kind(&mut walk)?;
     }
-    let instances = std::mem::take(&mut meta.told.buffers);
-    meta.told.buffers.push(buffer(&mut walk, &kind, Buffer::default(), cpus)?);
+    let instances = std::mem::take(&mut meta.file_options.buffers);
+    meta.file_options.buffers.push(buffer(&mut walk, &kind, Buffer::default(), cpus)?);
     for instance in instances {
         let mut walk = Walk::over_file(data, header.endian, instance.at, data.bytes());
         // Cut before it: it has no events that can be read, and the top one may have.
-        let cpus = meta.told.cpus;
-        if meta.told.all_cpus() + cpus as usize > ALL_CPUS_MAX {
+        let cpus = meta.file_options.cpus;
+        if meta.file_options.all_cpus() + cpus as usize > ALL_CPUS_MAX {
             break;
         }
         let read =
             self::kind(&mut walk).and_then(|kind| buffer(&mut walk, &kind, instance.clone(), cpus));
-        meta.told.buffers.push(read.unwrap_or(instance));
+        meta.file_options.buffers.push(read.unwrap_or(instance));
     }
     Ok(meta)
 }

@@ -62,14 +62,14 @@ pub(super) fn read(
             Ok((after, at)) => (end, next) = (end.max(at), after),
             // The table of CPUs stands behind their events: cut off with the file's end.
             Err(error) => {
-                let buffer = recover::buffer(data, header, end, &meta.told).ok_or(error)?;
-                meta.told.buffers = vec![buffer];
-                meta.told.is_recovered = true;
+                let buffer = recover::buffer(data, header, end, &meta.file_options).ok_or(error)?;
+                meta.file_options.buffers = vec![buffer];
+                meta.file_options.is_recovered = true;
                 break;
             }
         }
     }
-    for (id, at) in meta.told.sections.clone() {
+    for (id, at) in meta.file_options.sections.clone() {
         let read = match id {
             HEADERS => Meta::read_headers,
             FORMATS => Meta::read_formats,
@@ -81,8 +81,8 @@ pub(super) fn read(
         let section = Section::find(data, header, at, Some(id))?;
         read(&mut meta, &mut section.walk(data, header, packing, &mut left)?)?;
     }
-    for buffer in &mut meta.told.buffers {
-        if !meta.told.is_recovered && buffer.cpus.iter().any(|cpu| cpu.bytes > 0) {
+    for buffer in &mut meta.file_options.buffers {
+        if !meta.file_options.is_recovered && buffer.cpus.iter().any(|cpu| cpu.bytes > 0) {
             buffer.is_packed = Section::find(data, header, buffer.at, Some(BUFFER))?.is_packed;
         }
     }
@@ -110,7 +110,7 @@ fn read_options(
     }
     let section = Section::find(data, header, at, Some(OPTIONS))?;
     let mut walk = section.walk(data, header, packing, left)?;
-    let next = meta.told.read(&mut walk, true)?;
+    let next = meta.file_options.read(&mut walk, true)?;
     let end =
         if section.is_packed { section.at.saturating_add(section.bytes) } else { walk.place() };
     Ok((next, end))

@@ -13,11 +13,11 @@ const PARTS_MAX: usize = 12;
 
 /// Lines about a wakeup's stretches, boosts and wakers: a heading and what it is, each only where there
 /// is anything. Clean.
-pub(super) fn lines(told: &WorstWakeup) -> Vec<(&'static str, String)> {
-    let wakeup = &told.wakeup;
-    let stretches = wakeup.stretches.iter().map(|stretch| stretch_words(told, stretch));
-    let boosts = wakeup.boosts.iter().map(|boost| boost_words(told, boost));
-    let chain = wakeup.chain.iter().map(|link| link_words(told, link));
+pub(super) fn lines(worst: &WorstWakeup) -> Vec<(&'static str, String)> {
+    let wakeup = &worst.wakeup;
+    let stretches = wakeup.stretches.iter().map(|stretch| stretch_words(worst, stretch));
+    let boosts = wakeup.boosts.iter().map(|boost| boost_words(worst, boost));
+    let chain = wakeup.chain.iter().map(|link| link_words(worst, link));
     let call = wakeup
         .lock
         .iter()
@@ -32,7 +32,7 @@ pub(super) fn lines(told: &WorstWakeup) -> Vec<(&'static str, String)> {
 }
 
 /// What the victim did in a stretch: "blocked (S) on futex 0x2d04, held by low".
-pub(super) fn label(told: &WorstWakeup, stretch: &Stretch) -> String {
+pub(super) fn label(worst: &WorstWakeup, stretch: &Stretch) -> String {
     match stretch.kind {
         StretchKind::Wakeup => "woken".to_owned(),
         StretchKind::Kernel => "in the kernel".to_owned(),
@@ -45,21 +45,21 @@ pub(super) fn label(told: &WorstWakeup, stretch: &Stretch) -> String {
             };
             let held = match (on.is_empty(), holder) {
                 (_, TaskId::IDLE) => String::new(),
-                (true, holder) => format!(", ended by {}", task(told, holder)),
-                (false, holder) => format!(", held by {}", task(told, holder)),
+                (true, holder) => format!(", ended by {}", task(worst, holder)),
+                (false, holder) => format!(", held by {}", task(worst, holder)),
             };
             format!("blocked ({}){on}{held}", state.letter())
         }
     }
 }
 
-fn stretch_words(told: &WorstWakeup, stretch: &Stretch) -> String {
-    format!("{} {}", duration(stretch.ns), label(told, stretch))
+fn stretch_words(worst: &WorstWakeup, stretch: &Stretch) -> String {
+    format!("{} {}", duration(stretch.ns), label(worst, stretch))
 }
 
 /// "+19.0 µs high lends low 59 (had 120) while trace-cmd runs".
-pub(super) fn boost_words(told: &WorstWakeup, boost: &Boost) -> String {
-    let (at, target) = (offset(told, boost.time_ns), task(told, boost.target));
+pub(super) fn boost_words(worst: &WorstWakeup, boost: &Boost) -> String {
+    let (at, target) = (offset(worst, boost.time_ns), task(worst, boost.target));
     let unlock = if boost.in_unlock { " in its unlock" } else { "" };
     if boost.released {
         let to = if boost.from == boost.to {
@@ -71,21 +71,21 @@ pub(super) fn boost_words(told: &WorstWakeup, boost: &Boost) -> String {
     }
     let instead = boost
         .instead
-        .map_or_else(String::new, |instead| format!(" while {} runs", task(told, instead)));
-    let (by, to, from) = (task(told, boost.by), prio(boost.to), prio(boost.from));
+        .map_or_else(String::new, |instead| format!(" while {} runs", task(worst, instead)));
+    let (by, to, from) = (task(worst, boost.by), prio(boost.to), prio(boost.from));
     format!("{at} {by} lends {target} {to} (had {from}){unlock}{instead}")
 }
 
-fn link_words(told: &WorstWakeup, link: &Link) -> String {
+fn link_words(worst: &WorstWakeup, link: &Link) -> String {
     let how = if link.started { "started by " } else { "" };
-    let work = told.label(Culprit::Function(link.work));
+    let work = worst.label(Culprit::Function(link.work));
     let work =
         if work.name.is_empty() { String::new() } else { format!(" for {}", full_name(&work)) };
-    format!("{how}{}{work} ({})", full_name(&told.label(link.by)), offset(told, link.time_ns))
+    format!("{how}{}{work} ({})", full_name(&worst.label(link.by)), offset(worst, link.time_ns))
 }
 
-fn task(told: &WorstWakeup, task: TaskId) -> String {
-    full_name(&told.label(Culprit::Task(task)))
+fn task(worst: &WorstWakeup, task: TaskId) -> String {
+    full_name(&worst.label(Culprit::Task(task)))
 }
 
 /// As people set it: 1–99 of real-time threads, the kernel's own number of others.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// By program, how many runs of those behind `links` were left out so far. What cannot be asked is
 /// not there.
-pub(crate) fn passed_over(links: &[Link]) -> BTreeMap<String, u64> {
+pub(crate) fn recursion_misses(links: &[Link]) -> BTreeMap<String, u64> {
     let ours: Vec<u32> =
         links.iter().filter_map(|link| link.info().ok()).map(|info| info.prog_id).collect();
     if ours.is_empty() {
@@ -19,10 +19,10 @@ pub(crate) fn passed_over(links: &[Link]) -> BTreeMap<String, u64> {
 }
 
 /// A remark on them, where there are any.
-pub(crate) fn note(passed_over: &BTreeMap<String, u64>) -> Option<String> {
-    let total: u64 = passed_over.values().sum();
+pub(crate) fn note(recursion_misses: &BTreeMap<String, u64>) -> Option<String> {
+    let total: u64 = recursion_misses.values().sum();
     let each: Vec<String> =
-        passed_over.iter().map(|(program, count)| format!("{program} {count}")).collect();
+        recursion_misses.iter().map(|(program, count)| format!("{program} {count}")).collect();
     (total > 0).then(|| {
         format!(
             "{total} events are missing that came while one of their kind was being recorded on the \

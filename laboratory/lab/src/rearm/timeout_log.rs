@@ -6,13 +6,13 @@ use tardy_stats::Latencies;
 
 /// The timeout, and how late it was delivered each time.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct TimeoutLog {
     pub(super) timeout: Timeout,
     /// Locked by one thread at a time, so it waits for nobody.
     lateness: Mutex<Latencies>,
 }
 
-impl Told {
+impl TimeoutLog {
     /// Delivers the timeout if it has passed by `now_ns`.
     pub(super) fn look(&self, now_ns: u64) {
         if let Some(due_ns) = self.timeout.deliver(now_ns) {

@@ -28,7 +28,7 @@ pub(crate) struct Distribution {
 
 /// A quantile with its 95 % interval. What lies above the bins, or is not bounded, is `None`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sure {
+pub(crate) struct QuantileInterval {
     /// Which, 0–1.
     pub(crate) q: f64,
     pub(crate) ns: Option<u64>,
@@ -77,7 +77,7 @@ impl Distribution {
     }
 
     /// [`QUANTILES`] with their intervals; none where there is no value.
-    pub(crate) fn quantiles(&self) -> Vec<Sure> {
+    pub(crate) fn quantiles(&self) -> Vec<QuantileInterval> {
         let tau = self.dependence.map_or(1.0, |dependence| dependence.tau);
         let n = self.count();
         if n == 0 {
@@ -86,7 +86,7 @@ impl Distribution {
         let one = |(_, q): (&str, f64)| {
             let ranks = quantile_ranks(n, q, tau);
             let rank = ((q * n as f64).ceil() as u64).max(1);
-            Sure {
+            QuantileInterval {
                 q,
                 ns: self.at_most(rank),
                 low_ns: ranks.low.and_then(|rank| self.at_least(rank)),
@@ -187,10 +187,13 @@ mod tests {
             let row = &histograms.rows[row];
             assert_eq!((row.count, row.min_ns, row.max_ns), (n, Some(11_000), Some(max_ns)));
             let distribution = Distribution::of_row(row, histograms.bin_ns);
-            for sure in distribution.quantiles() {
-                let (low, high) = (sure.low_ns.unwrap(), sure.high_ns.unwrap());
-                assert!(low <= sure.ns.unwrap() && sure.ns.unwrap() <= high, "{sure:?}");
-                assert!(high - low <= 3_000, "{sure:?}");
+            for interval in distribution.quantiles() {
+                let (low, high) = (interval.low_ns.unwrap(), interval.high_ns.unwrap());
+                assert!(
+                    low <= interval.ns.unwrap() && interval.ns.unwrap() <= high,
+                    "{interval:?}"
+                );
+                assert!(high - low <= 3_000, "{interval:?}");
             }
             let beyond = distribution.beyond();
             let text = sentence(&beyond);
@@ -230,8 +233,8 @@ mod tests {
             is_plateau: true,
         };
         let width = |dependence| {
-            let sure = Distribution::of_latencies(&latencies, dependence).quantiles()[0];
-            sure.high_ns.unwrap() - sure.low_ns.unwrap()
+            let interval = Distribution::of_latencies(&latencies, dependence).quantiles()[0];
+            interval.high_ns.unwrap() - interval.low_ns.unwrap()
         };
         assert!(width(Some(dependence)) > 2 * width(None));
     }

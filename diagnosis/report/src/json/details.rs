@@ -11,7 +11,7 @@ use tardy_model::{
 /// What a document has of a wakeup that waited more than once, or was woken by somebody; each part
 /// only where there is anything.
 #[derive(Debug, Serialize)]
-pub(super) struct DeepDocument {
+pub(super) struct DetailsDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<LockDocument>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -38,7 +38,7 @@ struct StretchDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     on: Option<OnDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    holder: Option<WhoDocument>,
+    holder: Option<CulpritName>,
 }
 
 #[derive(Debug, Serialize)]
@@ -52,13 +52,13 @@ struct OnDocument {
 struct BoostDocument {
     time_ns: u64,
     released: bool,
-    task: WhoDocument,
-    by: WhoDocument,
+    task: CulpritName,
+    by: CulpritName,
     from_prio: i16,
     to_prio: i16,
     in_unlock: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    instead: Option<WhoDocument>,
+    instead: Option<CulpritName>,
 }
 
 #[derive(Debug, Serialize)]
@@ -66,34 +66,34 @@ struct LinkDocument {
     time_ns: u64,
     started: bool,
     #[serde(flatten)]
-    by: WhoDocument,
+    by: CulpritName,
     #[serde(skip_serializing_if = "Option::is_none")]
     work: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct WhoDocument {
+struct CulpritName {
     kind: &'static str,
     name: String,
     pid: Option<u32>,
 }
 
-impl DeepDocument {
+impl DetailsDocument {
     pub(super) fn new(wakeup: &Wakeup, label: &impl Fn(Culprit) -> Label) -> Self {
         let boost = |boost: &Boost| BoostDocument {
             time_ns: boost.time_ns,
             released: boost.released,
-            task: who(Culprit::Task(boost.target), label),
-            by: who(Culprit::Task(boost.by), label),
+            task: culprit_name(Culprit::Task(boost.target), label),
+            by: culprit_name(Culprit::Task(boost.by), label),
             from_prio: boost.from.0,
             to_prio: boost.to.0,
             in_unlock: boost.in_unlock,
-            instead: boost.instead.map(|task| who(Culprit::Task(task), label)),
+            instead: boost.instead.map(|task| culprit_name(Culprit::Task(task), label)),
         };
         let link = |link: &Link| LinkDocument {
             time_ns: link.time_ns,
             started: link.started,
-            by: who(link.by, label),
+            by: culprit_name(link.by, label),
             work: Some(label(Culprit::Function(link.work)).name).filter(|name| !name.is_empty()),
         };
         Self {
@@ -111,9 +111,9 @@ impl From<LockCall> for LockDocument {
     }
 }
 
-fn who(culprit: Culprit, label: &impl Fn(Culprit) -> Label) -> WhoDocument {
+fn culprit_name(culprit: Culprit, label: &impl Fn(Culprit) -> Label) -> CulpritName {
     let label = label(culprit);
-    WhoDocument { kind: kind_of(&label), name: label.name, pid: label.pid }
+    CulpritName { kind: kind_of(&label), name: label.name, pid: label.pid }
 }
 
 fn stretch(stretch: &Stretch, label: &impl Fn(Culprit) -> Label) -> StretchDocument {
@@ -130,7 +130,8 @@ fn stretch(stretch: &Stretch, label: &impl Fn(Culprit) -> Label) -> StretchDocum
             BlockedOn::KernelLock => Some(OnDocument { kind: "kernel_lock", address: None }),
             BlockedOn::Page => Some(OnDocument { kind: "page", address: None }),
         };
-        document.holder = (holder != TaskId::IDLE).then(|| who(Culprit::Task(holder), label));
+        document.holder =
+            (holder != TaskId::IDLE).then(|| culprit_name(Culprit::Task(holder), label));
     }
     document
 }
