@@ -2,7 +2,7 @@
 
 use crate::machine::Reason;
 use crate::story::{Story, Target};
-use crate::threads::{Doing, Threads};
+use crate::threads::{RunState, Threads};
 use crate::victims::{Ended, Victims};
 use tardy_followers::Followers;
 use tardy_model::event::{Call, Priority, SyscallEnter, TaskInfo, futex};
@@ -95,7 +95,7 @@ impl Victims {
             .collect();
         for task in waiting {
             let Some(change) = threads.now(task) else { continue };
-            let Doing::Sleeps(state) = change.doing else { continue };
+            let RunState::Sleeps(state) = change.doing else { continue };
             let Some(victim) = self.get_mut(task) else { continue };
             let Some(call) = victim.waits_for.take() else { continue };
             let mut story = Box::<Story>::default();
@@ -145,7 +145,7 @@ impl Victims {
 /// Who runs where `task` could.
 fn in_place_of(task: TaskId, followers: &Followers, threads: &Threads) -> Option<TaskId> {
     let change = threads.now(task)?;
-    if change.doing != Doing::Waits {
+    if change.doing != RunState::Waits {
         return None;
     }
     let (other, _) = followers.cpu(change.cpu)?.activity().thread()?;

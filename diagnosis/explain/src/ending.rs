@@ -1,5 +1,5 @@
 //! What has ended: a story becomes a balance, is shown to the patterns, is kept if it is among the worst,
-//! waits for late news of a loss, and goes into the sums and to the sink.
+//! waits for a late report of a loss, and goes into the sums and to the sink.
 
 use crate::balance::{Balancer, Past};
 use crate::cause::UNEXPLAINED_AT;
@@ -10,7 +10,7 @@ use crate::machine::Reason;
 use crate::pattern::Recogniser;
 use crate::seen::Seen;
 use crate::sleep::{Waited, Waits};
-use crate::step::Teller;
+use crate::step::StepMaker;
 use crate::story::Story;
 use crate::summary::Summary;
 use crate::threads::{THREADS_MAX, Threads};
@@ -22,8 +22,8 @@ use tardy_model::event::{ClockSet, Loss, TaskInfo};
 use tardy_model::{Cause, Culprit, Event, Segment, Tables, TaskId, TimerId, WakeupKind};
 
 /// A loss is told of by the first event that its CPU writes again. Finished wakeups wait this long
-/// for such news before they are final.
-const LOSS_NEWS_NS: u64 = 1_000_000_000;
+/// for such a report before they are final.
+const LOSS_REPORT_NS: u64 = 1_000_000_000;
 
 /// Finished wakeups that wait for it at most.
 const PENDING_MAX: usize = 8192;
@@ -49,9 +49,9 @@ impl Pending {
         self.expiry_ns + self.lateness_ns
     }
 
-    /// When no late news of a loss can touch it any more.
+    /// When no a late report of a loss can touch it any more.
     fn final_from_ns(&self) -> u64 {
-        self.end_ns().saturating_add(LOSS_NEWS_NS + 1)
+        self.end_ns().saturating_add(LOSS_REPORT_NS + 1)
     }
 }
 
@@ -174,7 +174,7 @@ impl Endings {
         self.finished(finished, None, true, recent, labels);
     }
 
-    /// Names everybody as they are called now, and waits for late news of losses.
+    /// Names everybody as they are called now, and waits for a late report of losses.
     fn finished(
         &mut self,
         mut finished: Box<Finished>,
@@ -189,8 +189,8 @@ impl Endings {
         if self.worst.wants(wakeup) {
             let tables = &labels.tables;
             let cpus = &followers.cpus[..];
-            let teller = Teller { story, wakeup, by_mark, cpus, threads, tables };
-            self.worst.keep(&teller, patterns, labels);
+            let maker = StepMaker { story, wakeup, by_mark, cpus, threads, tables };
+            self.worst.keep(&maker, patterns, labels);
         }
         let victim = labels.id(Culprit::Task(wakeup.task));
         self.summary.wakeup(wakeup, victim);
@@ -224,7 +224,7 @@ impl Endings {
         self.pending.push_back(Pending { finished, ..pending });
     }
 
-    /// Makes final what no late news of a loss can touch any more.
+    /// Makes final what no a late report of a loss can touch any more.
     #[inline]
     pub(crate) fn settle<S: Sink>(&mut self, labels: &Labels, sink: &mut S) {
         if self.now_ns >= self.settle_from_ns || self.pending.len() > PENDING_MAX {

@@ -14,7 +14,9 @@ use crate::threads::Threads;
 use crate::victims::{Ended, Victims, Waker};
 use crate::watch::Watch;
 use tardy_followers::{Activity, Followed, Followers, SPANS_MAX, place_of};
-use tardy_model::event::{IdleState, Mark, Switch, TaskState, TimerArm, Vector, Waking, Woken};
+use tardy_model::event::{
+    IdleState, Mark, Priority, Switch, TaskState, TimerArm, Vector, Waking, Woken,
+};
 use tardy_model::{
     Batch, CpuId, Culprit, Event, Kind, Link, NameId, Tables, TaskId, TimerId, WakeupKind,
 };
@@ -136,15 +138,7 @@ impl<S: Sink> Explainer<S> {
                 self.just_woken[cpu] = waking.target;
                 self.waking(event, waking);
             }
-            Kind::Woken(woken) => {
-                self.threads.migrate(time_ns, woken.target, woken.target_cpu);
-                self.victims.queued(time_ns, woken, event.cpu);
-                if self.victims.get(woken.target).is_some_and(|it| it.state == State::Asleep) {
-                    // Its waking is missing, or is of a kind that this stream has of others only.
-                    let Woken { target, target_cpu, prio } = woken;
-                    self.waking(event, Waking { target, target_cpu, prio });
-                }
-            }
+            Kind::Woken(woken) => self.woken(event, woken),
             Kind::WokenNew(new) => self.woken_new(event, new.target, new.target_cpu),
             Kind::Switch(switch) => {
                 self.firings.leaves(time_ns, event.task);
@@ -154,16 +148,7 @@ impl<S: Sink> Explainer<S> {
                 self.threads.migrate(time_ns, migrate.target, migrate.to);
                 self.victims.moved(time_ns, migrate, just_woken == migrate.target);
             }
-            Kind::Priority(priority) => {
-                if !priority.released {
-                    self.threads.boosts(event.task, priority.target);
-                }
-                let prio = self.followers.prio(priority.target);
-                self.victims.each_story(priority.target, |story| {
-                    story.reprioritised(time_ns, prio);
-                });
-                self.victims.boosted(event, priority, &self.followers, &self.threads);
-            }
+            Kind::Priority(priority) => self.priority(event, priority),
             Kind::SyscallEnter(call) => {
                 self.threads.enter(time_ns, event.task, call);
                 self.victims.enters(event, call, &self.followers, &self.threads);
@@ -327,6 +312,25 @@ impl<S: Sink> Explainer<S> {
         }
     }
 
+    fn woken(&mut self, event: &Event, woken: Woken) {
+        let Woken { target, target_cpu, prio } = woken;
+        self.threads.migrate(event.time_ns, target, target_cpu);
+        self.victims.queued(event.time_ns, woken, event.cpu);
+        if self.victims.get(target).is_some_and(|victim| victim.state == State::Asleep) {
+            // Its waking is missing, or is of a kind that this stream has of others only.
+            self.waking(event, Waking { target, target_cpu, prio });
+        }
+    }
+
+    fn priority(&mut self, event: &Event, priority: Priority) {
+        if !priority.released {
+            self.threads.boosts(event.task, priority.target);
+        }
+        let (time_ns, prio) = (event.time_ns, self.followers.prio(priority.target));
+        self.victims.each_story(priority.target, |story| story.reprioritised(time_ns, prio));
+        self.victims.boosted(event, priority, &self.followers, &self.threads);
+    }
+
     fn woken_new(&mut self, event: &Event, task: TaskId, on: CpuId) {
         let (time_ns, by) = (event.time_ns, Culprit::Task(event.task));
         let link = Link { time_ns, by, started: true, work: NameId::NONE };
@@ -375,7 +379,7 @@ impl<S: Sink> Explainer<S> {
             let Followers { cpus, prios, .. } = &mut self.followers;
             if let Some((since_ns, other)) = cpus
                 .get_mut(place_of(event.cpu))
-                .and_then(|cpu| cpu.witness(event.time_ns, task, prios))
+                .and_then(|cpu| cpu.check_current(event.time_ns, task, prios))
             {
                 self.endings.gap(since_ns, event.time_ns, other, &mut self.labels);
             }

@@ -2,7 +2,7 @@
 
 use crate::piece::Phase;
 use crate::story::{Fired, Stage, Story};
-use crate::threads::{Change, Doing, Threads};
+use crate::threads::{Change, RunState, Threads};
 use crate::wait::Wait;
 use tardy_followers::{Activity, Cpu, Expiry};
 use tardy_model::event::{Irq, TaskState, softirq};
@@ -174,7 +174,7 @@ pub enum Happened {
 
 impl Step {
     /// Everybody who is named.
-    pub fn people(&self) -> Vec<Culprit> {
+    pub fn participants(&self) -> Vec<Culprit> {
         match &self.what {
             Happened::Led { link, woken } => vec![link.by, *woken, Culprit::Function(link.work)],
             Happened::Armed { by, function, .. } => {
@@ -197,14 +197,14 @@ impl Step {
             Happened::HolderSleeps { holder, .. } | Happened::Unlocks { holder, .. } => {
                 vec![Culprit::Task(*holder)]
             }
-            // Boosts and parts have the wakeup's own people; the rest names nobody.
+            // Boosts and parts have the wakeup's own participants; the rest names nobody.
             _ => Vec::new(),
         }
     }
 }
 
 /// What is needed to tell a wakeup's steps.
-pub(crate) struct Teller<'a> {
+pub(crate) struct StepMaker<'a> {
     pub(crate) story: Option<&'a Story>,
     pub(crate) wakeup: &'a Wakeup,
     pub(crate) by_mark: bool,
@@ -213,7 +213,7 @@ pub(crate) struct Teller<'a> {
     pub(crate) tables: &'a Tables,
 }
 
-impl Teller<'_> {
+impl StepMaker<'_> {
     /// All steps, in order.
     pub(crate) fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
@@ -385,7 +385,7 @@ impl Teller<'_> {
     }
 
     fn holder(&self, holder: TaskId, from_ns: u64, to_ns: u64, steps: &mut Vec<Step>) {
-        let mut was: Option<Doing> = None;
+        let mut was: Option<RunState> = None;
         self.threads.between(holder, from_ns, to_ns, |time_ns, _, change| {
             let Some(Change { doing, cpu, .. }) = change else { return };
             let before = was.replace(doing);
@@ -393,11 +393,11 @@ impl Teller<'_> {
                 return;
             }
             let what = match doing {
-                Doing::Runs => {
+                RunState::Runs => {
                     let instead_of = self.base_before(cpu, time_ns);
                     Happened::HolderRuns { holder, instead_of }
                 }
-                Doing::Waits if before == Some(Doing::Runs) => {
+                RunState::Waits if before == Some(RunState::Runs) => {
                     let by = self.activity_at(Some(cpu), time_ns);
                     let by = by.map_or(Culprit::Nobody, Activity::culprit);
                     let later = |boost: &&Boost| boost.time_ns >= time_ns && boost.target == holder;
@@ -405,8 +405,8 @@ impl Teller<'_> {
                     let in_unlock = next.is_some_and(|boost| boost.in_unlock);
                     Happened::HolderPreempted { holder, by, in_unlock }
                 }
-                Doing::Waits => return,
-                Doing::Sleeps(state) => Happened::HolderSleeps { holder, state },
+                RunState::Waits => return,
+                RunState::Sleeps(state) => Happened::HolderSleeps { holder, state },
             };
             steps.push(Step { time_ns, cpu: Some(cpu), what });
         });

@@ -9,9 +9,9 @@ use tardy_model::{CpuId, Culprit, Link, NameId, TaskId};
 /// a lock is then told by whom it wakes alone.
 pub(crate) const THREADS_MAX: usize = 1 << 15;
 
-/// Comings and goings kept of each thread: a wait in which its holder was switched more often is
+/// Switches and wakings kept of each thread: a wait in which its holder was switched more often is
 /// known for its last part.
-const DOINGS_MAX: usize = 16;
+const CHANGES_MAX: usize = 16;
 
 /// Boosts kept that each thread gave since it last ran in user space or blocked.
 const BOOSTED_MAX: usize = 8;
@@ -24,7 +24,7 @@ pub const CHAIN_MAX: usize = 8;
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doing {
+pub(crate) enum RunState {
     /// It is on a CPU.
     Runs,
     /// It could be, and waits for a CPU.
@@ -37,22 +37,22 @@ pub(crate) enum Doing {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) since_ns: u64,
-    pub(crate) doing: Doing,
+    pub(crate) doing: RunState,
     /// Where it runs, or is queued, or ran last.
     pub(crate) cpu: CpuId,
 }
 
-/// The last [`DOINGS_MAX`] of something, oldest first.
+/// The last [`CHANGES_MAX`] of something, oldest first.
 #[derive(Debug)]
 struct Recent {
-    changes: [Change; DOINGS_MAX],
+    changes: [Change; CHANGES_MAX],
     /// Ever put in.
     count: usize,
 }
 
 impl Recent {
     fn push(&mut self, change: Change) {
-        self.changes[self.count % DOINGS_MAX] = change;
+        self.changes[self.count % CHANGES_MAX] = change;
         self.count += 1;
     }
 
@@ -61,8 +61,8 @@ impl Recent {
     }
 
     fn iter(&self) -> impl DoubleEndedIterator<Item = &Change> {
-        let from = self.count.saturating_sub(DOINGS_MAX);
-        (from..self.count).map(|at| &self.changes[at % DOINGS_MAX])
+        let from = self.count.saturating_sub(CHANGES_MAX);
+        (from..self.count).map(|at| &self.changes[at % CHANGES_MAX])
     }
 }
 
@@ -141,9 +141,9 @@ impl Threads {
         if let Some(place) = self.places.get(task) {
             return Some(place);
         }
-        let nowhere = Change { since_ns: 0, doing: Doing::Waits, cpu: CpuId(0) };
+        let nowhere = Change { since_ns: 0, doing: RunState::Waits, cpu: CpuId(0) };
         let fresh = Thread {
-            recent: Recent { changes: [nowhere; DOINGS_MAX], count: 0 },
+            recent: Recent { changes: [nowhere; CHANGES_MAX], count: 0 },
             call: None,
             boosted: Vec::new(),
             chain: Chain::EMPTY,
@@ -190,15 +190,15 @@ impl Threads {
     pub(crate) fn switch_out(&mut self, time_ns: u64, task: TaskId, cpu: CpuId, state: TaskState) {
         let Some(thread) = self.of(task) else { return };
         let doing = match state {
-            TaskState::Running => Doing::Waits,
-            state => Doing::Sleeps(state),
+            TaskState::Running => RunState::Waits,
+            state => RunState::Sleeps(state),
         };
         thread.recent.push(Change { since_ns: time_ns, doing, cpu });
     }
 
     pub(crate) fn switch_in(&mut self, time_ns: u64, task: TaskId, cpu: CpuId) {
         if let Some(thread) = self.of(task) {
-            thread.recent.push(Change { since_ns: time_ns, doing: Doing::Runs, cpu });
+            thread.recent.push(Change { since_ns: time_ns, doing: RunState::Runs, cpu });
             thread.boosted.clear();
         }
     }
@@ -206,7 +206,7 @@ impl Threads {
     pub(crate) fn migrate(&mut self, time_ns: u64, task: TaskId, cpu: CpuId) {
         if let Some(thread) = self.get_mut(task)
             && let Some(last) = thread.recent.last()
-            && last.doing != Doing::Runs
+            && last.doing != RunState::Runs
         {
             thread.recent.push(Change { since_ns: time_ns, cpu, ..last });
         }
@@ -225,8 +225,8 @@ impl Threads {
             self.threads[place].chain.begin(link, None);
         }
         let thread = &mut self.threads[place];
-        if thread.recent.last().is_none_or(|last| last.doing != Doing::Runs) {
-            thread.recent.push(Change { since_ns: link.time_ns, doing: Doing::Waits, cpu });
+        if thread.recent.last().is_none_or(|last| last.doing != RunState::Runs) {
+            thread.recent.push(Change { since_ns: link.time_ns, doing: RunState::Waits, cpu });
         }
     }
 
@@ -322,7 +322,7 @@ impl Threads {
 mod tests {
     use super::*;
 
-    fn told(threads: &Threads, from_ns: u64, to_ns: u64) -> Vec<(u64, u64, Option<Doing>)> {
+    fn told(threads: &Threads, from_ns: u64, to_ns: u64) -> Vec<(u64, u64, Option<RunState>)> {
         let mut told = Vec::new();
         threads.between(TaskId(7), from_ns, to_ns, |start_ns, end_ns, change| {
             told.push((start_ns, end_ns, change.map(|change| change.doing)));
@@ -340,12 +340,12 @@ mod tests {
             told(&threads, 5, 35),
             [
                 (5, 10, None),
-                (10, 20, Some(Doing::Runs)),
-                (20, 30, Some(Doing::Waits)),
-                (30, 35, Some(Doing::Runs))
+                (10, 20, Some(RunState::Runs)),
+                (20, 30, Some(RunState::Waits)),
+                (30, 35, Some(RunState::Runs))
             ]
         );
-        assert_eq!(told(&threads, 22, 25), [(22, 25, Some(Doing::Waits))]);
+        assert_eq!(told(&threads, 22, 25), [(22, 25, Some(RunState::Waits))]);
         for at in 0..100 {
             threads.switch_in(40 + at, TaskId(7), CpuId(1));
         }

@@ -74,7 +74,7 @@ pub(crate) struct Ended {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waker<'a> {
     pub(crate) by: WokenBy,
-    /// Who that is for people.
+    /// The same, as a culprit to name.
     pub(crate) culprit: Culprit,
     /// It is a thread of the kernel's.
     pub(crate) is_kernel: bool,

@@ -1,6 +1,6 @@
 //! A wait before the victim is back: for what, who has it, and what that one did meanwhile.
 
-use crate::threads::{Change, Doing, Threads};
+use crate::threads::{Change, RunState, Threads};
 use tardy_followers::{Activity, Cpu};
 use tardy_model::event::TaskState;
 use tardy_model::{BlockedOn, CpuId, Culprit, Link, StretchKind, TaskId};
@@ -111,7 +111,7 @@ fn follow(
         holder => Culprit::Task(holder),
     };
     threads.between(*holder, from_ns, to_ns, |start_ns, stop_ns, change| match change {
-        Some(Change { doing: Doing::Runs | Doing::Waits, cpu, .. })
+        Some(Change { doing: RunState::Runs | RunState::Waits, cpu, .. })
             if usize::from(cpu.0) < cpus.len() =>
         {
             cpus[usize::from(cpu.0)].between(start_ns, stop_ns, |start_ns, stop_ns, activity| {
@@ -121,7 +121,7 @@ fn follow(
                 piece(start_ns, stop_ns, Held { activity, cpu, by });
             });
         }
-        Some(Change { doing: Doing::Sleeps(_), .. }) if !next.is_empty() => {
+        Some(Change { doing: RunState::Sleeps(_), .. }) if !next.is_empty() => {
             follow(next, start_ns, stop_ns, threads, cpus, piece);
         }
         change => {

@@ -466,7 +466,7 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// A priority as people set it: 1–99, or the kernel's own number of a thread that is not real-time.
+/// A priority as users set it: 1–99, or the kernel's own number of a thread that is not real-time.
 fn priority(prio: Prio) -> String {
     match prio.0 {
         ..0 => "SCHED_DEADLINE".to_owned(),

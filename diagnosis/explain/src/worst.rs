@@ -3,7 +3,7 @@
 use crate::findings::{Lane, LaneSpan, WorstWakeup};
 use crate::label::{Label, Labels};
 use crate::pattern::Patterns;
-use crate::step::{Step, Teller};
+use crate::step::{Step, StepMaker};
 use rustc_hash::FxHashMap;
 use tardy_followers::Activity;
 use tardy_model::{CpuId, Culprit, TaskId, Wakeup};
@@ -34,12 +34,12 @@ impl Worst {
     }
 
     /// Keeps it, in the place of the least of those that are kept.
-    pub(crate) fn keep(&mut self, teller: &Teller<'_>, patterns: Patterns, labels: &Labels) {
+    pub(crate) fn keep(&mut self, maker: &StepMaker<'_>, patterns: Patterns, labels: &Labels) {
         if self.told.len() == self.max {
             let at = self.least();
             self.told.swap_remove(at);
         }
-        self.told.push(WorstWakeup { patterns, ..tell(teller, labels) });
+        self.told.push(WorstWakeup { patterns, ..tell(maker, labels) });
         self.least_ns = self.told[self.least()].wakeup.lateness_ns;
     }
 
@@ -66,8 +66,8 @@ impl Worst {
     }
 }
 
-fn tell(teller: &Teller<'_>, labels: &Labels) -> WorstWakeup {
-    let (wakeup, cpus) = (teller.wakeup, teller.cpus);
+fn tell(maker: &StepMaker<'_>, labels: &Labels) -> WorstWakeup {
+    let (wakeup, cpus) = (maker.wakeup, maker.cpus);
     let before_ns = (wakeup.lateness_ns as f64 * BEFORE) as u64;
     let from_ns = wakeup.expiry_ns.saturating_sub(before_ns);
     let to_ns = wakeup.expiry_ns + wakeup.lateness_ns;
@@ -99,11 +99,11 @@ fn tell(teller: &Teller<'_>, labels: &Labels) -> WorstWakeup {
             lanes.push(Lane { cpu: CpuId(at as u16), spans });
         }
     }
-    let steps = teller.steps();
-    let people = wakeup.people().chain(steps.iter().flat_map(Step::people));
+    let steps = maker.steps();
+    let participants = wakeup.participants().chain(steps.iter().flat_map(Step::participants));
     WorstWakeup {
         victim: labels.label(Culprit::Task(wakeup.task)),
-        labels: people.map(|culprit| (culprit, labels.label(culprit))).collect(),
+        labels: participants.map(|culprit| (culprit, labels.label(culprit))).collect(),
         steps,
         patterns: Patterns::default(),
         lanes,

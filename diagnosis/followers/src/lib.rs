@@ -104,7 +104,7 @@ impl Followers {
         let visible = self.visible;
         cpu.outlives(time_ns, |activity| visible.ends(activity));
         if Kind::speaks_of_current(event.tag()) {
-            followed.gap = cpu.witness(time_ns, event.task, &self.prios);
+            followed.gap = cpu.check_current(time_ns, event.task, &self.prios);
         }
         match *kind {
             Kind::TimerArm(arm) => {

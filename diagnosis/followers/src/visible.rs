@@ -98,6 +98,7 @@ impl Visible {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tardy_model::NameId;
 
     #[test]
     fn what_has_come_once_may_come_again() {
@@ -106,6 +107,9 @@ mod tests {
         visible.saw(IrqBegin::TAG);
         assert!(!visible.interrupts(), "softirqs may run unseen");
         visible.saw(SoftirqEnd::TAG);
+        visible.saw_irq(Irq::Vector(Vector::CALL_FUNCTION));
+        assert!(!visible.interrupts(), "a device's may run unseen");
+        visible.saw_irq(Irq::Line(45, NameId::NONE));
         assert!(visible.interrupts());
         visible.saw(Migrate::TAG);
         visible.saw(SectionBegin::TAG);

@@ -282,7 +282,7 @@ impl Wakeup {
     }
 
     /// Everybody who has a part in it, some of them more than once.
-    pub fn people(&self) -> impl Iterator<Item = Culprit> {
+    pub fn participants(&self) -> impl Iterator<Item = Culprit> {
         let segments = self.segments.iter().map(|segment| segment.culprit);
         let holders = self.stretches.iter().filter_map(|stretch| match stretch.kind {
             StretchKind::Blocked { holder, .. } => Some(Culprit::Task(holder)),

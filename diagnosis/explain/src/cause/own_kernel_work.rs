@@ -18,13 +18,7 @@ impl Rule for OwnKernelWork {
     }
 
     fn phases(&self) -> &'static [Phase] {
-        &[
-            Phase::Interrupt,
-            Phase::Callback,
-            Phase::Placing,
-            Phase::Runnable,
-            Phase::Running,
-        ]
+        &[Phase::Interrupt, Phase::Callback, Phase::Placing, Phase::Runnable, Phase::Running]
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {

@@ -36,7 +36,8 @@ impl Rule for StackedTimers {
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let names: Vec<&str> = weight.culprits.iter().map(|(label, _)| label.name.as_str()).collect();
+        let names: Vec<&str> =
+            weight.culprits.iter().map(|(label, _)| label.name.as_str()).collect();
         Some(format!(
             "{} timers expire in this thread's interrupt, most by {}: let them arm fewer, move them \
              to other CPUs, or use PREEMPT_RT, which defers timers of threads that are not real-time",

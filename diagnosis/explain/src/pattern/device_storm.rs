@@ -133,7 +133,7 @@ impl Watcher for Moves {
         ]
     }
 
-    fn people(&self) -> Vec<Culprit> {
+    fn culprits(&self) -> Vec<Culprit> {
         let mut storms: Vec<_> = self.storms.iter().collect();
         storms.sort_by_key(|(timer, storm)| (std::cmp::Reverse(storm.moves), **timer));
         storms.into_iter().map(|(timer, storm)| Culprit::Timer(*timer, storm.by)).collect()

@@ -19,7 +19,7 @@ pub trait Pattern: Sync {
     /// Its name in JSON.
     fn name(&self) -> &'static str;
 
-    /// What people call it.
+    /// Its name in reports.
     fn title(&self) -> &'static str;
 
     /// Where to read on: a mailing-list thread by author, subject and date, a commit, a manual page.
@@ -70,7 +70,7 @@ pub trait Watcher: std::fmt::Debug + Send {
 
     /// Who took part in it, most first. They are named among [`Found::culprits`] without any of a
     /// lateness.
-    fn people(&self) -> Vec<Culprit> {
+    fn culprits(&self) -> Vec<Culprit> {
         Vec::new()
     }
 }
@@ -230,7 +230,7 @@ impl Found {
 pub struct PatternFinding {
     /// Its name in JSON.
     pub name: &'static str,
-    /// What people call it.
+    /// Its name in reports.
     pub title: &'static str,
     /// Two sentences.
     pub words: String,
@@ -359,9 +359,9 @@ impl Recogniser {
                     return None;
                 }
                 let mut found = sum.into_found(wakeups, ns, watched, labels);
-                let people = own.map_or_else(Vec::new, |(_, own)| own.people());
-                found.culprits_count += people.len();
-                found.culprits.extend(people.iter().map(|person| (labels.label(*person), 0)));
+                let culprits = own.map_or_else(Vec::new, |(_, own)| own.culprits());
+                found.culprits_count += culprits.len();
+                found.culprits.extend(culprits.iter().map(|culprit| (labels.label(*culprit), 0)));
                 found.culprits.truncate(NAMED_MAX);
                 pattern.is_worth_telling(&found).then(|| PatternFinding {
                     name: pattern.name(),
@@ -455,7 +455,7 @@ pub(crate) fn us(ns: u64) -> String {
     }
 }
 
-/// A priority as people set it.
+/// A priority as users set it.
 pub(crate) fn prio_words(prio: Prio) -> String {
     match prio.0 {
         -2 => "the stop class".to_owned(),

@@ -20,7 +20,7 @@
 
 mod counts;
 mod kind;
-mod people;
+mod owners;
 mod row;
 mod slack;
 
@@ -33,7 +33,7 @@ pub use tardy_followers::MOVE_NS_MAX;
 use crate::device::{DeviceFollower, Why};
 use crate::finished::{Named, Sink};
 use crate::seen::Seen;
-use people::{People, PersonId};
+use owners::{OwnerId, Owners};
 use rustc_hash::FxHashMap;
 use tardy_followers::{Ended, Purpose};
 use tardy_model::event::{Call, Comm, TaskInfo, TimerArm};
@@ -56,7 +56,7 @@ const FUNCTION_LEFT_OUT: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
-    person: PersonId,
+    owner_id: OwnerId,
     kind: TimerKind,
     function: u32,
 }
@@ -84,7 +84,7 @@ struct Timer {
 #[derive(Debug)]
 pub struct TimerTable {
     devices: DeviceFollower,
-    people: People,
+    owners: Owners,
     /// By [`TimerId`].
     timers: Vec<Timer>,
     /// The first is that of all others.
@@ -106,7 +106,7 @@ impl Default for TimerTable {
     fn default() -> Self {
         Self {
             devices: DeviceFollower::default(),
-            people: People::default(),
+            owners: Owners::default(),
             timers: Vec::new(),
             rows: vec![Row::default()],
             free: Vec::new(),
@@ -149,9 +149,9 @@ impl Sink for TimerTable {
                     self.ended(row, followed.ended);
                 }
             }
-            Kind::TaskName(name) => self.people.rename(event.task, name.comm),
-            Kind::TaskInfo(info) => self.people.inform(event.task, info),
-            Kind::TaskExit(_) => self.people.exit(event.task),
+            Kind::TaskName(name) => self.owners.rename(event.task, name.comm),
+            Kind::TaskInfo(info) => self.owners.inform(event.task, info),
+            Kind::TaskExit(_) => self.owners.exit(event.task),
             Kind::Loss(loss) => self.lost += u64::from(loss.count.max(1)),
             _ => {}
         }
@@ -173,7 +173,7 @@ impl Sink for TimerTable {
             let Culprit::Timer(timer, armed_by) = segment.culprit else { continue };
             let def = tables.timer(timer);
             let owner = if armed_by == TaskId::IDLE { def.owner } else { armed_by };
-            // The timer that woke the victim is the victim's affair, whoever armed it.
+            // The timer that woke the victim belongs to the victim, whoever armed it.
             if owner == wakeup.task || timer == wakeup.timer {
                 continue;
             }
@@ -195,7 +195,7 @@ impl TimerTable {
         self.devices = DeviceFollower::default();
         self.timers = Vec::new();
         self.by_name.clear();
-        self.people.doubt();
+        self.owners.mark_unconfirmed();
     }
 
     /// Adds the rows of threads that have ended to that of all others.
@@ -204,7 +204,7 @@ impl TimerTable {
         let mut any = false;
         let (others, rows) = self.rows.split_first_mut().expect("there is one for all others");
         for (row, at) in rows.iter_mut().zip(1u32..) {
-            let Some(key) = row.key.filter(|key| !self.people.is_alive(key.person)) else {
+            let Some(key) = row.key.filter(|key| !self.owners.is_alive(key.owner_id)) else {
                 continue;
             };
             others.counts.add(&std::mem::take(row).counts);
@@ -220,7 +220,7 @@ impl TimerTable {
                 }
             }
         }
-        self.people.forget_gone();
+        self.owners.forget_exited();
     }
 
     /// All rows with anything counted, the one of all others last, if there is one.
@@ -358,10 +358,10 @@ impl TimerTable {
         if function == FUNCTION_LEFT_OUT {
             return OTHERS;
         }
-        let person = self.people.of(owner);
-        let known = self.people.get(person).copied().unwrap_or_default();
+        let owner_id = self.owners.of(owner);
+        let known = self.owners.get(owner_id).copied().unwrap_or_default();
         let kind = TimerKind::of(purpose, call, known.info.has(TaskInfo::KERNEL));
-        let key = Key { person, kind, function };
+        let key = Key { owner_id, kind, function };
         let at = match (self.by_key.get(&key), self.free.pop()) {
             (Some(at), free) => {
                 self.free.extend(free);
@@ -406,20 +406,20 @@ impl TimerTable {
     }
 
     fn told(&self, row: &Row) -> Option<TimerRow> {
-        let Key { person: id, kind, function } = row.key?;
+        let Key { owner_id: id, kind, function } = row.key?;
         if row.counts.is_empty() {
             return None;
         }
-        let person = self.people.get(id);
+        let owner_id = self.owners.get(id);
         let mut thread = TimerThread {
             task: id.task,
             number: id.number,
-            name: person.map_or(row.name, |person| person.name),
-            info: person.map_or(row.info, |person| person.info),
+            name: owner_id.map_or(row.name, |owner_id| owner_id.name),
+            info: owner_id.map_or(row.info, |owner_id| owner_id.info),
             process_name: Comm::default(),
         };
         let process = thread.process();
-        thread.process_name = match self.people.get(self.people.of(process)) {
+        thread.process_name = match self.owners.get(self.owners.of(process)) {
             Some(leader) if process != id.task => leader.name,
             _ => thread.name,
         };

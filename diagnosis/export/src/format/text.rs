@@ -252,11 +252,9 @@ impl Lines {
                 write!(out, "cpu_idle: state={} cpu_id={}", enter.state, event.cpu)
             }
             Kind::IdleExit(_) => write!(out, "cpu_idle: state={} cpu_id={}", u32::MAX, event.cpu),
-            Kind::Mark(mark) => write!(
-                out,
-                "{OWN} mark expiry_ns={} sequence={}",
-                mark.expiry_ns, mark.sequence
-            ),
+            Kind::Mark(mark) => {
+                write!(out, "{OWN} mark expiry_ns={} sequence={}", mark.expiry_ns, mark.sequence)
+            }
             Kind::TaskName(name) => {
                 let old = old.map_or_else(|| "<...>".to_owned(), |old| one_line(&old.to_string()));
                 let (pid, new) = (event.task, one_line(&name.comm.to_string()));

@@ -250,7 +250,12 @@ impl Cpu {
     /// missing, and perhaps much else with it, although no loss was told of: who ran since the last
     /// event is not known, and must not be blamed. Returns since when, and the task that ran then.
     #[inline]
-    pub fn witness(&mut self, time_ns: u64, task: TaskId, prios: &Prios) -> Option<(u64, TaskId)> {
+    pub fn check_current(
+        &mut self,
+        time_ns: u64,
+        task: TaskId,
+        prios: &Prios,
+    ) -> Option<(u64, TaskId)> {
         self.events += 1;
         let since_ns = std::mem::replace(&mut self.last_ns, time_ns);
         let expected = self.current.replace(task);

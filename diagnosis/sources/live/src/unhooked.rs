@@ -132,7 +132,7 @@ impl Unhooked {
         }
         if Kind::speaks_of_current(event.tag()) {
             // Where a switch is missing, so may be the ends of callbacks.
-            cpu.contexts.witness(time_ns, event.task, &self.prios);
+            cpu.contexts.check_current(time_ns, event.task, &self.prios);
         }
         if std::mem::take(&mut cpu.sleeps) {
             out(Event::new(time_ns, event.cpu, TaskId::IDLE, Kind::IdleExit(IdleExit)));

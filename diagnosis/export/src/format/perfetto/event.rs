@@ -4,16 +4,19 @@ use super::bundles::Symbols;
 use super::tasks::Tasks;
 use rustc_hash::FxHashMap;
 use tardy_model::event::{
-    Call, ExpireBegin, Irq, Priority, Section, Switch, SyscallEnter, TaskState, TimerArm, TimerMode, Vector,
+    Call, ExpireBegin, Irq, Priority, Section, Switch, SyscallEnter, TaskState, TimerArm,
+    TimerMode, Vector,
 };
-use tardy_model::{CpuId, Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId};
+use tardy_model::{
+    CpuId, Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId,
+};
 use tardy_perfetto::{
-    CpuIdle, FtraceEvent, FtraceEventBundle, TracePacket, GenericEvent, GenericField, HrtimerCancel, HrtimerExpireEntry,
-    HrtimerExpireExit, HrtimerStart, IrqHandlerEntry, IrqHandlerExit, LocalTimerEntry,
-    LocalTimerExit, SchedMigrateTask, SchedPiSetprio, SchedProcessExit, SchedSwitch, SchedWakeup,
-    SchedWakeupNew, SchedWaking, SignalDeliver, SoftirqEntry, SoftirqExit, SoftirqRaise, SysEnter,
-    SysExit, TaskRename, TimerCancel, TimerExpireEntry, TimerExpireExit, TimerStart,
-    WorkqueueExecuteEnd, WorkqueueExecuteStart, own,
+    CpuIdle, FtraceEvent, FtraceEventBundle, GenericEvent, GenericField, HrtimerCancel,
+    HrtimerExpireEntry, HrtimerExpireExit, HrtimerStart, IrqHandlerEntry, IrqHandlerExit,
+    LocalTimerEntry, LocalTimerExit, SchedMigrateTask, SchedPiSetprio, SchedProcessExit,
+    SchedSwitch, SchedWakeup, SchedWakeupNew, SchedWaking, SignalDeliver, SoftirqEntry,
+    SoftirqExit, SoftirqRaise, SysEnter, SysExit, TaskRename, TimerCancel, TimerExpireEntry,
+    TimerExpireExit, TimerStart, TracePacket, WorkqueueExecuteEnd, WorkqueueExecuteStart, own,
 };
 
 /// What an event needs to be told.
@@ -123,7 +126,9 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
             TimerDef { class: TimerClass::Hrtimer, address, .. } => {
                 encoded!(event, hrtimer_cancel: HrtimerCancel { hrtimer: address })
             }
-            TimerDef { address, .. } => encoded!(event, timer_cancel: TimerCancel { timer: address }),
+            TimerDef { address, .. } => {
+                encoded!(event, timer_cancel: TimerCancel { timer: address })
+            }
         },
         Kind::ExpireBegin(begin) => {
             out.extend(context.armed_before(event, begin));
@@ -305,17 +310,14 @@ fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
             generic(event, own::CLOCK_SET, &fields)
         }
         Kind::IdleState(state) => {
-            let fields =
-                [(own::STATE, state.state.into()), (own::DURATION, state.exit_latency_ns)];
+            let fields = [(own::STATE, state.state.into()), (own::DURATION, state.exit_latency_ns)];
             named(event, own::IDLE_STATE, name(state.name), &fields)
         }
         Kind::TaskGroup(group) => {
             let fields = [(own::THROTTLED, group.throttled.into())];
             named(event, own::GROUP, name(group.path), &fields)
         }
-        Kind::Recorded(recorded) => {
-            generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)])
-        }
+        Kind::Recorded(recorded) => generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)]),
         _ => return None,
     })
 }

@@ -42,7 +42,6 @@ use super::Format;
 use crate::{About, Export, ExportError};
 use bundles::Bundles;
 use file::File;
-use tasks::Tasks;
 use std::path::Path;
 use tardy_explain::{Explanation, Named};
 use tardy_model::event::TaskExit;
@@ -50,6 +49,7 @@ use tardy_model::{Batch, Kind, Tables};
 use tardy_perfetto::{
     Clock, ClockSnapshot, SystemInfo, TracePacket, TracePacketDefaults, Utsname, clock, sequence,
 };
+use tasks::Tasks;
 use tracks::Tracks;
 
 /// Perfetto's trace format.
@@ -113,7 +113,8 @@ impl Trace {
             primary_trace_clock: Some(clock::MONOTONIC as i32),
         };
         let text = |text: &str| (!text.is_empty()).then(|| text.as_bytes().to_vec());
-        let About { host, kernel_release, machine, cpus, written_by, hz: _, clock: _ } = &self.about;
+        let About { host, kernel_release, machine, cpus, written_by, hz: _, clock: _ } =
+            &self.about;
         let system = SystemInfo {
             utsname: Some(Utsname {
                 sysname: text("Linux"),

@@ -172,10 +172,7 @@ fn joined<'a>(
 }
 
 /// The victim's parts, those too narrow to be seen joined.
-fn parts<'a>(
-    segments: &'a [MergedSegment<Label>],
-    at: &impl Fn(u64) -> f64,
-) -> Vec<Part<'a>> {
+fn parts<'a>(segments: &'a [MergedSegment<Label>], at: &impl Fn(u64) -> f64) -> Vec<Part<'a>> {
     let mut parts: Vec<Part<'a>> = Vec::new();
     let is_narrow = |start_ns: u64, ns| at(start_ns.saturating_add(ns)) - at(start_ns) < NARROW;
     for segment in segments {
@@ -324,7 +321,11 @@ mod tests {
             .collect();
         let at = |ns: u64| LEFT + (ns - start_ns) as f64 / 400_000.0 * (WIDTH - LEFT - RIGHT);
         let drawn = parts(&segments, &at);
-        assert!(drawn.len() as f64 <= 2.0 * (WIDTH - LEFT - RIGHT) / NARROW + 1.0, "{}", drawn.len());
+        assert!(
+            drawn.len() as f64 <= 2.0 * (WIDTH - LEFT - RIGHT) / NARROW + 1.0,
+            "{}",
+            drawn.len()
+        );
         assert_eq!(drawn.iter().map(|part| part.segments).sum::<u64>(), 100_000);
         let (longest, others) = super::super::longest(&segments, 100);
         assert!(longest.iter().all(|segment| segment.ns == 4));

@@ -47,7 +47,8 @@ impl Format for PerfData {
     fn open(&self, input: Input, options: &Options) -> Result<Box<dyn Import>, ImportError> {
         let path = input.path().to_owned();
         if let Some(wrapping) = input.wrapped_in() {
-            let why = format!("perf reads it only as it was written: take it out of {wrapping} first");
+            let why =
+                format!("perf reads it only as it was written: take it out of {wrapping} first");
             return Err(ImportError::Program { path, program: format!("{PROGRAM} script"), why });
         }
         let printed = Printed::of(&path, PROGRAM)?;

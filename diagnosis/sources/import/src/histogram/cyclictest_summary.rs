@@ -79,9 +79,10 @@ impl<'a> Thread<'a> {
 
     fn word(&self, key: &str) -> Option<&'a str> {
         // `P:` is no part of another word.
-        let at = self.fields.match_indices(key).find(|(at, _)| {
-            *at == 0 || self.fields.as_bytes()[at - 1].is_ascii_whitespace()
-        })?;
+        let at = self
+            .fields
+            .match_indices(key)
+            .find(|(at, _)| *at == 0 || self.fields.as_bytes()[at - 1].is_ascii_whitespace())?;
         self.fields[at.0 + key.len()..].split_ascii_whitespace().next()
     }
 

@@ -266,16 +266,12 @@ impl Merge {
         let message = bundle.message(entry);
         let at = entry.at as usize;
         let identity = match entry.what {
-            EntryWhat::CompactSwitch => bundle
-                .compact
-                .switches
-                .get(at)
-                .map(|switch| Identity::Switch(switch.next.into())),
-            EntryWhat::CompactWaking => bundle
-                .compact
-                .wakings
-                .get(at)
-                .map(|waking| Identity::Waking(waking.target.into())),
+            EntryWhat::CompactSwitch => {
+                bundle.compact.switches.get(at).map(|switch| Identity::Switch(switch.next.into()))
+            }
+            EntryWhat::CompactWaking => {
+                bundle.compact.wakings.get(at).map(|waking| Identity::Waking(waking.target.into()))
+            }
             EntryWhat::Generic => Some(Identity::Generic(message)),
             EntryWhat::Planned(plan) => {
                 let plan = self.plans.plan(plan);

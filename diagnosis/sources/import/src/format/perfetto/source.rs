@@ -145,7 +145,9 @@ impl Import for Trace {
                 flaws.too_long.first_at
             )
         });
-        note(counters.damaged, &|| format!("{} events are damaged and were passed over", counters.damaged));
+        note(counters.damaged, &|| {
+            format!("{} events are damaged and were passed over", counters.damaged)
+        });
         note(flaws.kernel_pages, &|| {
             format!(
                 "{} pages of the kernel's events could not be read by the program that recorded them",
@@ -212,7 +214,8 @@ impl Import for Trace {
         } else {
             vec!["no kernel events at all: the trace was taken without linux.ftrace".to_owned()]
         };
-        let (events, silent) = (counters.events + counters.silent + counters.duplicates, counters.silent);
+        let (events, silent) =
+            (counters.events + counters.silent + counters.duplicates, counters.silent);
         let mut closing = Closing { events, silent, missing, notes };
         closing.notes.extend(closing.of_silent(&[]));
         closing

@@ -13,7 +13,12 @@ use super::v7::{BUFFER, Section};
 use tardy_ftrace::page::PAGE_BYTES_MAX;
 
 /// Looks for the top instance's buffer at `at`. `None` where there is none, or nothing is sure.
-pub(super) fn buffer(data: &Data, header: &Header, at: u64, file_options: &FileOptions) -> Option<Buffer> {
+pub(super) fn buffer(
+    data: &Data,
+    header: &Header,
+    at: u64,
+    file_options: &FileOptions,
+) -> Option<Buffer> {
     let page_bytes = u64::from(header.page_bytes);
     if !page_bytes.is_power_of_two() || page_bytes > PAGE_BYTES_MAX as u64 {
         return None;
