@@ -11,6 +11,7 @@
 
 mod history;
 mod sections;
+mod sent;
 
 pub use history::SPANS_MAX;
 
@@ -19,6 +20,8 @@ use crate::prios::Prios;
 use crate::timers::Place;
 use history::History;
 use sections::Sections;
+use sent::Senders;
+pub(crate) use sent::Sent;
 use std::collections::VecDeque;
 use tardy_model::event::{
     ExpireBegin, IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector, softirq,
@@ -36,13 +39,6 @@ const TICKS_MAX: usize = 64;
 
 /// A context of a kind whose ends are not recorded lasts no longer than this after the last event in it.
 const UNENDED_NS_MAX: u64 = 50_000;
-
-/// An interrupt that was sent longer ago than this is another.
-const SENT_NS_MAX: u64 = 10_000_000;
-
-/// Places of interrupts that are sent.
-const SCHEDULE: usize = 0;
-const CALL: usize = 1;
 
 /// One CPU.
 #[derive(Debug)]
@@ -62,9 +58,7 @@ pub struct Cpu {
     history: History,
     /// Softirqs that are raised and have not begun since, by vector.
     raises: [Option<Raise>; 10],
-    /// The last interrupt that another CPU sent here and that has not come: one that makes it schedule, and
-    /// one that has it call a function.
-    sent: [Option<Sent>; 2],
+    sent: Senders,
     /// Callbacks begun.
     callbacks: u32,
     /// When a real-time task ran last.
@@ -102,14 +96,6 @@ struct Raise {
     tick_ns: Option<u64>,
     /// The entry of the interrupt in which it was raised.
     interrupt_ns: Option<u64>,
-}
-
-/// An interrupt sent by another CPU.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
-    pub(crate) time_ns: u64,
-    pub(crate) by: TaskId,
-    pub(crate) function: NameId,
 }
 
 impl Context {
@@ -165,7 +151,7 @@ impl Cpu {
             left: Vec::new(),
             history: History::new(spans_max),
             raises: [None; 10],
-            sent: [None; 2],
+            sent: Senders::default(),
             callbacks: 0,
             realtime_ns: None,
             left_irq: false,
@@ -341,32 +327,15 @@ impl Cpu {
             self.timer_irqs.push_back(time_ns);
         }
         let activity = match irq {
-            Irq::Vector(vector) => self.sent_as(time_ns, vector).unwrap_or(Activity::Irq(irq)),
+            Irq::Vector(vector) => self.sent.take(time_ns, vector).unwrap_or(Activity::Irq(irq)),
             Irq::Line(..) => Activity::Irq(irq),
         };
         self.enter(activity, time_ns);
     }
 
-    /// What another CPU sent, if this vector is one that CPUs send.
-    fn sent_as(&mut self, time_ns: u64, vector: Vector) -> Option<Activity> {
-        let which = match vector {
-            Vector::RESCHEDULE => SCHEDULE,
-            Vector::CALL_FUNCTION | Vector::CALL_FUNCTION_SINGLE => CALL,
-            _ => return None,
-        };
-        let sent = self.sent[which].take()?;
-        let is_it = time_ns.saturating_sub(sent.time_ns) <= SENT_NS_MAX;
-        is_it.then_some(Activity::Ipi(vector, sent.by, sent.function))
-    }
-
     /// Another CPU sends an interrupt: one that `calls` a function, or makes this one schedule.
     pub(crate) fn is_sent(&mut self, sent: Sent, calls: bool) {
-        let waiting = &mut self.sent[if calls { CALL } else { SCHEDULE }];
-        // Of several that have not come, the first is the one whose interrupt comes.
-        match waiting {
-            Some(waits) if sent.time_ns.saturating_sub(waits.time_ns) <= SENT_NS_MAX => {}
-            _ => *waiting = Some(sent),
-        }
+        self.sent.send(sent, calls);
     }
 
     /// An interrupt ends, and all above it.
@@ -583,16 +552,17 @@ impl Cpu {
     }
 
     pub(crate) fn section_begin(&mut self, time_ns: u64, begin: SectionBegin) {
-        match begin.section {
-            Section::IrqsOff => self.irqs_off.begin(time_ns),
-            Section::PreemptOff => self.preempt_off.begin(time_ns),
-        }
+        self.sections(begin.section).begin(time_ns);
     }
 
     pub(crate) fn section_end(&mut self, time_ns: u64, end: SectionEnd) {
-        match end.section {
-            Section::IrqsOff => self.irqs_off.end(time_ns),
-            Section::PreemptOff => self.preempt_off.end(time_ns),
+        self.sections(end.section).end(time_ns);
+    }
+
+    const fn sections(&mut self, section: Section) -> &mut Sections {
+        match section {
+            Section::IrqsOff => &mut self.irqs_off,
+            Section::PreemptOff => &mut self.preempt_off,
         }
     }
 
@@ -622,7 +592,7 @@ impl Cpu {
         self.contexts.clear();
         self.left.clear();
         self.raises = [None; 10];
-        self.sent = [None; 2];
+        self.sent = Senders::default();
         self.irqs_off.forget();
         self.preempt_off.forget();
         self.note(since_ns);

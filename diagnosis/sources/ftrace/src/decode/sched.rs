@@ -78,7 +78,11 @@ fn switch(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
     let next = state.tasks.see(record, 4, 5, batch)?;
     state.idle_switches.count(record.cpu, prev, next);
     let (prev_state, preempted) = match record.text(3) {
-        Some(letters) => state_of_letters(letters),
+        // Texts made from a raw recording show the bits.
+        Some(letters) => match number_of(letters) {
+            Some(bits) => state.states.read(bits),
+            None => state_of_letters(letters),
+        },
         None => state.states.read(record.number(3)?),
     };
     let switch = Switch {
@@ -136,12 +140,17 @@ fn state_of_letter(letter: u8) -> TaskState {
     }
 }
 
+/// The bits of a state that is shown as a number.
+fn number_of(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
 /// A state as a text shows it, and whether the task was preempted: `S`, `R+`, `D|K`.
 fn state_of_letters(letters: &[u8]) -> (TaskState, bool) {
     match letters {
         [b'R', rest @ ..] => (TaskState::Running, rest.contains(&b'+')),
         // perf's own way to write it.
-        [] | [b'0', ..] => (TaskState::Running, false),
+        [] => (TaskState::Running, false),
         [letter, ..] => (state_of_letter(*letter), letters.contains(&b'+')),
     }
 }
@@ -202,10 +211,19 @@ mod tests {
             ("X|Z", TaskState::Dead, false),
             ("I", TaskState::Idle, false),
             ("W", TaskState::Idle, false),
-            ("0", TaskState::Running, false),
         ] {
             assert_eq!(state_of_letters(letters.as_bytes()), (state, preempted), "{letters}");
         }
+    }
+
+    #[test]
+    fn states_as_numbers_in_texts() {
+        for (text, bits) in
+            [("0", Some(0)), ("4096", Some(4096)), ("S", None), ("R+", None), ("", None)]
+        {
+            assert_eq!(number_of(text.as_bytes()), bits, "{text}");
+        }
+        assert_eq!(StateTable::default().read(4096), (TaskState::Running, true));
     }
 
     #[test]

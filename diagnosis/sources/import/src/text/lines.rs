@@ -78,8 +78,8 @@ impl<R: Read> Lines<R> {
         self.second = self.find(end + 1)?;
         let held = &self.buffer[self.at..self.filled];
         Ok(Some(Line {
-            text: without_return(&held[..end]),
-            next: self.second.map_or(&[], |(next_end, _)| without_return(&held[end + 1..next_end])),
+            text: without_end(&held[..end]),
+            next: self.second.map_or(&[], |(next_end, _)| without_end(&held[end + 1..next_end])),
             number,
             is_whole: end < held.len(),
         }))
@@ -162,14 +162,24 @@ impl<R: Read> Lines<R> {
     }
 }
 
-fn without_return(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
+/// A line without what ends it beside the line feed: a carriage return, or, in a text that was cut out of a
+/// script of systrace's, the script's own end of a line (`\n\`).
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    line.strip_suffix(br"\n\").unwrap_or(line)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn ends_of_lines() {
+        for line in ["a", "a\r", r"a\n\", "a\\n\\\r"] {
+            assert_eq!(without_end(line.as_bytes()), b"a", "{line}");
+        }
+    }
 
     /// Reads at most a few bytes at once.
     struct Slow<'a>(&'a [u8], usize);
