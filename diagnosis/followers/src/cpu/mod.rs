@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 use tardy_model::event::{
     ExpireBegin, IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector, softirq,
 };
-use tardy_model::{NameId, Prio, TaskId, TimerClass, TimerId};
+use tardy_model::{Prio, TaskId, TimerClass, TimerId};
 
 /// Interrupts within softirqs within interrupts: deeper than any kernel nests them.
 const NESTING_MAX: usize = 16;
@@ -552,14 +552,14 @@ impl Cpu {
     }
 
     pub(crate) fn section_begin(&mut self, time_ns: u64, begin: SectionBegin) {
-        self.sections(begin.section).begin(time_ns);
+        self.sections_mut(begin.section).begin(time_ns);
     }
 
     pub(crate) fn section_end(&mut self, time_ns: u64, end: SectionEnd) {
-        self.sections(end.section).end(time_ns);
+        self.sections_mut(end.section).end(time_ns);
     }
 
-    const fn sections(&mut self, section: Section) -> &mut Sections {
+    const fn sections_mut(&mut self, section: Section) -> &mut Sections {
         match section {
             Section::IrqsOff => &mut self.irqs_off,
             Section::PreemptOff => &mut self.preempt_off,

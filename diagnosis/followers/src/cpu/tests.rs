@@ -1,6 +1,7 @@
 //! Each test is a few events of one CPU, and what it did by them.
 
 use super::*;
+use tardy_model::NameId;
 use tardy_model::event::TimerMode;
 
 const KTIMERS: TaskId = TaskId(20);
