@@ -73,9 +73,10 @@ fn assert_all_there(measured: &Measured, all: &Explained) {
         assert!(thread.samples > 0);
         let own = || all.wakeups.iter().filter(|wakeup| wakeup.pid == thread.pid);
         assert!(own().all(|wakeup| wakeup.task == thread.name));
-        // Each sample has one wakeup, no more: the marks come by another way than the events.
-        assert_eq!(own().count() as u64, thread.samples);
+        // Each sample has one wakeup by its timer, no more: the marks come by another way than the events.
+        // Others, by who started it or who ran instead of it, are no samples.
         let seen = own().filter(|wakeup| wakeup.kind == "timer").count();
+        assert!(seen as u64 <= thread.samples, "{}: {seen} of {}", thread.name, thread.samples);
         let share = seen as f64 / thread.samples as f64;
         assert!(share >= SEEN_MIN, "{}: {seen} of {}", thread.name, thread.samples);
     }

@@ -14,6 +14,9 @@ const SECONDS: &str = "3";
 /// Fewer delays than this say nothing of a share of 99 %: two wrong ones are allowed in as many.
 const DELAYS_MIN: u64 = 200;
 const NAMED_SHARE_MIN: f64 = 0.99;
+/// What is said of a delay in which no wakeup of the victim's lies.
+const NO_WAKEUP: &str = "no wakeup there (none)";
+const ABSENT_SHARE_MAX: f64 = 0.05;
 
 /// `tardy.bench.inject/1`.
 #[derive(Debug, Deserialize)]
@@ -87,7 +90,10 @@ fn assert_named_first(injection: &str) {
             if found.rare || *n < DELAYS_MIN {
                 continue;
             }
-            assert!(*named as f64 >= NAMED_SHARE_MIN * *n as f64, "{told}");
+            // On a machine with much else to do the victim may have been awake: that blames nobody.
+            let absent = instead.get(NO_WAKEUP).copied().unwrap_or(0);
+            assert!(absent as f64 <= ABSENT_SHARE_MAX * *n as f64, "{told}");
+            assert!(*named as f64 >= NAMED_SHARE_MIN * (*n - absent) as f64, "{told}");
         }
     }
 }

@@ -260,8 +260,9 @@ impl<S: Sink> Explainer<S> {
         };
         let unseen = kind == WakeupKind::Irq && activity.is_idle();
         let by_task = if kind == WakeupKind::Task { event.task } else { TaskId::IDLE };
-        let culprit = match kind {
-            WakeupKind::Task => Culprit::Task(by_task),
+        let culprit = match (kind, expiry) {
+            (WakeupKind::Task, _) => Culprit::Task(by_task),
+            (_, Some(expiry)) => Culprit::Timer(expiry.timer, expiry.owner),
             _ if unseen => Culprit::Nobody,
             _ => activity.culprit(),
         };

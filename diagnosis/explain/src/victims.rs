@@ -46,6 +46,8 @@ pub(crate) struct Victim {
     pub(crate) waits_for: Option<SyscallEnter>,
     /// When and where it came to run last.
     ran: (u64, CpuId),
+    /// When it went on last, after a signal, a tracer or a debugger had stopped it.
+    continued_ns: u64,
     /// It was woken while it still ran, on its way to sleep: the kernel tells of the waking before it waits
     /// for the CPU to let go of the task.
     early: Option<Early>,
@@ -133,6 +135,7 @@ impl Victims {
             armed: TimerId::UNKNOWN,
             waits_for: None,
             ran: (0, CpuId::UNKNOWN),
+            continued_ns: 0,
             early: None,
         };
         let at = if let Some(at) = self.free.pop() {
@@ -221,6 +224,9 @@ impl Victims {
             call.woken_again(time_ns, target.cpu, by, unlock, threads.chain(task));
         }
         if let Some(sleep) = sleep {
+            if sleep.state == TaskState::Stopped {
+                victim.continued_ns = time_ns;
+            }
             let own = waker.expiry.is_some_and(|(expiry, life)| {
                 let by = life.map_or(TaskId::IDLE, |life| life.by);
                 expiry.timer == victim.timer || by == task
@@ -248,13 +254,13 @@ impl Victims {
         let was_running = self.get(task)?.state == State::Running;
         let (begin, ended) = self.input(task, input, time_ns);
         let victim = self.get_mut(task)?;
-        let expiry = waker.expiry.map(|(expiry, life)| (expiry, life.copied()));
+        let expiry = waker.expiry.map(|(expiry, life)| victim.restarted(expiry, life.copied()));
         let early = was_running && begin == Begin::Nothing;
         victim.early = early.then_some(Early { time_ns, target, by, expiry });
         match begin {
-            Begin::Story | Begin::Skewed => match waker.expiry {
+            Begin::Story | Begin::Skewed => match &expiry {
                 Some((expiry, life)) => {
-                    victim.story.begin_timer(time_ns, target, by, &expiry, life);
+                    victim.story.begin_timer(time_ns, target, by, expiry, life.as_ref());
                 }
                 None => victim.story.begin_other(time_ns, target, by),
             },
@@ -479,6 +485,18 @@ impl Victims {
 }
 
 impl Victim {
+    /// An expiry as it counts for this thread. A sleep that a stop broke into is restarted with the time that
+    /// was asked for at first (`hrtimer_nanosleep_restart`), which may be over by then: the stop was a wait, and
+    /// the thread asks from there on.
+    fn restarted(&self, mut expiry: Expiry, mut life: Option<Life>) -> (Expiry, Option<Life>) {
+        if let Some(life) = life.as_mut().filter(|life| life.by == self.task)
+            && (expiry.soft_ns..life.armed_ns).contains(&self.continued_ns)
+        {
+            (expiry.soft_ns, expiry.slack_ns, life.soft_ns) = (life.armed_ns, 0, life.armed_ns);
+        }
+        (expiry, life)
+    }
+
     /// Whether it has been switched in since its story began.
     pub(crate) fn is_on_cpu(&self) -> bool {
         match self.state {

@@ -31,6 +31,9 @@ pub enum Activity {
     /// A timer's callback, and the expiry loop's work that led to it; with the thread that armed it, and
     /// the number of the callback on its CPU.
     Expiry(TimerId, TaskId, u32),
+    /// The same in a softirq of this vector that a thread runs, see [`Self::ThreadedSoftirq`]; the thread is
+    /// the one that runs it, at its priority.
+    ThreadedExpiry(u8, TimerId, u32, TaskId, Prio),
 }
 
 impl Activity {
@@ -50,7 +53,17 @@ impl Activity {
     /// The task that the scheduler has chosen for what is done, with its priority.
     pub const fn thread(self) -> Option<(TaskId, Prio)> {
         match self {
-            Self::Task(task, prio) | Self::ThreadedSoftirq(_, task, prio) => Some((task, prio)),
+            Self::Task(task, prio)
+            | Self::ThreadedSoftirq(_, task, prio)
+            | Self::ThreadedExpiry(_, _, _, task, prio) => Some((task, prio)),
+            _ => None,
+        }
+    }
+
+    /// The number of the callback that runs, on its CPU.
+    pub const fn callback(self) -> Option<u32> {
+        match self {
+            Self::Expiry(_, _, number) | Self::ThreadedExpiry(_, _, number, ..) => Some(number),
             _ => None,
         }
     }
@@ -66,7 +79,10 @@ impl Activity {
             Self::Ipi(vector, by, function) => Culprit::Ipi(vector, by, function),
             Self::Nmi(handler) => Culprit::Nmi(handler),
             Self::Softirq(vector) => Culprit::Softirq(vector),
-            Self::ThreadedSoftirq(vector, task, _) => Culprit::SoftirqIn(vector.into(), task),
+            Self::ThreadedSoftirq(vector, task, _)
+            | Self::ThreadedExpiry(vector, _, _, task, _) => {
+                Culprit::SoftirqIn(vector.into(), task)
+            }
             Self::Expiry(timer, owner, _) => Culprit::Timer(timer, owner),
         }
     }

@@ -64,7 +64,9 @@ impl Visible {
             Activity::Softirq(_) | Activity::ThreadedSoftirq(..) => {
                 self.has(SoftirqEnd::TAG) || self.begins[1] < WITHOUT_END
             }
-            Activity::Expiry(..) => self.has(ExpireEnd::TAG) || self.begins[2] < WITHOUT_END,
+            Activity::Expiry(..) | Activity::ThreadedExpiry(..) => {
+                self.has(ExpireEnd::TAG) || self.begins[2] < WITHOUT_END
+            }
             _ => true,
         }
     }

@@ -2,7 +2,6 @@
 
 use super::Rule;
 use crate::piece::{Phase, Piece};
-use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit, TaskId};
 
 /// The expiry loop's work for this timer, and its callback, which sets the victim runnable; the rest
@@ -32,7 +31,7 @@ impl Rule for Callback {
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let (cpu, number) = piece.case.callback?;
-        let own = matches!(piece.activity, Activity::Expiry(_, _, n) if n == number);
+        let own = piece.activity.callback() == Some(number);
         // No owner: this is about the function, not about who armed it.
         (own && piece.cpu == cpu).then_some(Culprit::Timer(piece.case.timer, TaskId::IDLE))
     }

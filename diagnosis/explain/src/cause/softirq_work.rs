@@ -3,7 +3,7 @@
 use super::Rule;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
-use tardy_model::{Cause, Culprit};
+use tardy_model::{Cause, Culprit, TaskId};
 
 /// Softirq begins → this callback, spent in other vectors or other timers. Interrupts that break
 /// into it are left to their own cause.
@@ -23,10 +23,11 @@ impl Rule for SoftirqWork {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let broken_into = matches!(
-            piece.activity,
-            Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Unknown
-        );
-        (!broken_into).then(|| piece.activity.culprit())
+        match piece.activity {
+            Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Unknown => None,
+            // The thread is the same for all of its timers: which one came first is what says more.
+            Activity::ThreadedExpiry(_, timer, ..) => Some(Culprit::Timer(timer, TaskId::IDLE)),
+            activity => Some(activity.culprit()),
+        }
     }
 }

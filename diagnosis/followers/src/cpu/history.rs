@@ -80,7 +80,9 @@ impl History {
     pub(super) fn had_prio(&mut self, task: TaskId, thought: Prio, prio: Prio) {
         for span in self.spans.iter_mut().rev() {
             match &mut span.activity {
-                Activity::Task(other, was) | Activity::ThreadedSoftirq(_, other, was) => {
+                Activity::Task(other, was)
+                | Activity::ThreadedSoftirq(_, other, was)
+                | Activity::ThreadedExpiry(_, _, _, other, was) => {
                     if *other != task || *was != thought {
                         return;
                     }

@@ -9,10 +9,12 @@
 //! | any other switch, idle | empty: nothing switches in a hard interrupt |
 //! | a loss | empty, and nothing is known of the past since then |
 
+mod expiry;
 mod history;
 mod sections;
 mod sent;
 
+pub use expiry::{Callback, Expiry};
 pub use history::SPANS_MAX;
 
 use crate::Activity;
@@ -23,10 +25,8 @@ use sections::Sections;
 use sent::Senders;
 pub(crate) use sent::Sent;
 use std::collections::VecDeque;
-use tardy_model::event::{
-    ExpireBegin, IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector, softirq,
-};
-use tardy_model::{Prio, TaskId, TimerClass, TimerId};
+use tardy_model::event::{IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector};
+use tardy_model::{Prio, TaskId};
 
 /// Interrupts within softirqs within interrupts: deeper than any kernel nests them.
 const NESTING_MAX: usize = 16;
@@ -105,40 +105,6 @@ impl Context {
     }
 }
 
-/// A timer's callback that has begun and not ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Callback {
-    /// Which timer's.
-    pub timer: TimerId,
-    /// Whose timer that is; [`TaskId::IDLE`] where no thread's, or not known.
-    pub owner: TaskId,
-    /// An interrupt runs it, no softirq.
-    pub in_interrupt: bool,
-}
-
-/// How a timer's callback came to run.
-#[derive(Clone, Copy, Debug)]
-pub struct Expiry {
-    /// Which timer.
-    pub timer: TimerId,
-    /// The earliest time it was allowed to fire.
-    pub soft_ns: u64,
-    /// Hard minus soft expiry.
-    pub slack_ns: u32,
-    /// The number of the callback on its CPU.
-    pub callback: u32,
-    /// The entry of the interrupt that runs it, or that raised the softirq which does.
-    pub interrupt_ns: Option<u64>,
-    /// For a callback in softirq context: the raise, where known, and the softirq's begin.
-    pub softirq: Option<(Option<u64>, u64)>,
-    /// It is a timer of the timer wheel.
-    pub of_wheel: bool,
-    /// When the tick was due with which that fired, where known.
-    pub tick_ns: Option<u64>,
-    /// When the callback began.
-    pub begin_ns: u64,
-}
-
 impl Cpu {
     /// Nothing seen yet; `spans_max` changes of activity are remembered.
     pub fn new(spans_max: usize) -> Self {
@@ -173,23 +139,9 @@ impl Cpu {
         self.contexts.is_empty()
     }
 
-    /// The innermost callback, whatever has interrupted that.
-    pub fn callback(&self) -> Option<Callback> {
-        let is_callback = |context: &Context| context.expiry.is_some();
-        let at = self.contexts.iter().rposition(is_callback)?;
-        let Activity::Expiry(timer, owner, _) = self.contexts[at].activity else { return None };
-        let in_interrupt = self.contexts[..at].iter().any(Context::is_interrupt);
-        Some(Callback { timer, owner, in_interrupt })
-    }
-
     /// Whether an interrupt runs.
     pub fn in_interrupt(&self) -> bool {
         self.contexts.iter().any(Context::is_interrupt)
-    }
-
-    /// The callback that runs now, where one does.
-    pub fn expiry(&self) -> Option<Expiry> {
-        self.contexts.last().and_then(|context| context.expiry)
     }
 
     /// Calls `piece` for each change of activity in `from_ns..to_ns`, in order, without a gap.
@@ -401,85 +353,6 @@ impl Cpu {
     /// Whether the interrupt that was entered at a time still runs.
     pub fn runs_interrupt(&self, entry_ns: u64) -> bool {
         self.contexts.iter().any(|context| context.begin_ns == entry_ns && context.is_interrupt())
-    }
-
-    /// A timer of a class expires, and its callback begins; `owner` is whose timer it is. `in_thread` where the
-    /// current task runs softirqs, whose begin need not have been told.
-    pub fn expire_begin(
-        &mut self,
-        time_ns: u64,
-        begin: ExpireBegin,
-        owner: TaskId,
-        class: TimerClass,
-        in_thread: bool,
-    ) {
-        self.callbacks = self.callbacks.wrapping_add(1);
-        let mut expiry = Expiry {
-            timer: begin.timer,
-            soft_ns: begin.soft_ns,
-            slack_ns: begin.slack_ns,
-            callback: self.callbacks,
-            interrupt_ns: None,
-            softirq: None,
-            of_wheel: class == TimerClass::TimerList,
-            tick_ns: None,
-            begin_ns: time_ns,
-        };
-        let activity = Activity::Expiry(begin.timer, owner, self.callbacks);
-        if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
-            // In a softirq whose events are not recorded: what it waited for is known, not since when.
-            let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
-            expiry.interrupt_ns = self.timer_irq_since(begin.soft_ns);
-            let raised_ns = expiry.interrupt_ns.unwrap_or(hard_ns.min(time_ns));
-            expiry.softirq = Some((Some(raised_ns), time_ns));
-        }
-        let since = self.timer_irq_since(begin.soft_ns);
-        if let Some(around) = self.contexts.last_mut() {
-            let begin_ns = around.begin_ns;
-            let vector = match around.activity {
-                Activity::Softirq(vector) => Some(vector),
-                Activity::ThreadedSoftirq(vector, ..) => Some(vector.into()),
-                _ => None,
-            };
-            if let Some(vector) = vector {
-                let expected = match class {
-                    TimerClass::Hrtimer => softirq::HRTIMER,
-                    TimerClass::TimerList => softirq::TIMER,
-                };
-                let raise = around.raise.filter(|_| vector == expected);
-                expiry.interrupt_ns = raise.and_then(|raise| raise.interrupt_ns);
-                expiry.tick_ns = raise.and_then(|raise| raise.tick_ns);
-                expiry.softirq = Some((raise.map(|raise| raise.time_ns), begin_ns));
-                if raise.is_none() && !expiry.of_wheel {
-                    expiry.interrupt_ns = since.filter(|entry_ns| *entry_ns <= begin_ns);
-                    expiry.softirq = Some((expiry.interrupt_ns, begin_ns));
-                }
-                if raise.is_none() && expiry.of_wheel {
-                    // Raises are not recorded: it was the first tick from its expiry on.
-                    let tick = self.ticks.iter().find(|(due_ns, _)| *due_ns >= begin.soft_ns);
-                    let tick = tick.filter(|(_, entry_ns)| *entry_ns <= begin_ns);
-                    expiry.tick_ns = tick.map(|(due_ns, _)| *due_ns);
-                    expiry.interrupt_ns = tick.map(|(_, entry_ns)| *entry_ns);
-                    let raised_ns = expiry.interrupt_ns;
-                    expiry.softirq = Some((raised_ns, begin_ns));
-                }
-            } else if matches!(around.activity, Activity::Irq(_) | Activity::Ipi(..)) {
-                expiry.interrupt_ns = Some(begin_ns);
-            }
-            // The loop's work since the last callback was for this one: taking it off the queue.
-            if std::mem::take(&mut around.after_callback) {
-                self.history.last_was(activity);
-            }
-        }
-        self.enter(activity, time_ns).expiry = Some(expiry);
-    }
-
-    /// A callback ends, and all above it.
-    pub fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
-        self.leave(time_ns, |activity| matches!(activity, Activity::Expiry(id, ..) if id == timer));
-        if let Some(around) = self.contexts.last_mut() {
-            around.after_callback = true;
-        }
     }
 
     /// Another task runs. Says whether a softirq was left in the middle.

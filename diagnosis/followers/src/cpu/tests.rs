@@ -1,8 +1,8 @@
 //! Each test is a few events of one CPU, and what it did by them.
 
 use super::*;
-use tardy_model::NameId;
-use tardy_model::event::TimerMode;
+use tardy_model::event::{ExpireBegin, TimerMode, softirq};
+use tardy_model::{NameId, TimerClass, TimerId};
 
 const KTIMERS: TaskId = TaskId(20);
 const SPINNER: TaskId = TaskId(30);
@@ -35,7 +35,10 @@ fn a_callback_that_is_preempted_comes_back_with_its_softirq() {
     assert!(cpu.switch(14, KTIMERS, SPINNER, Prio(19)), "a softirq is left");
     assert!(cpu.in_task_context());
     cpu.switch(114, SPINNER, KTIMERS, Prio(98));
-    assert_eq!(cpu.activity(), Activity::Expiry(TimerId(1), TaskId(7), 1));
+    let callback =
+        |timer, number| Activity::ThreadedExpiry(8, TimerId(timer), number, KTIMERS, Prio(98));
+    assert_eq!(cpu.activity(), callback(1, 1));
+    assert_eq!(cpu.callback().map(|callback| callback.owner), Some(TaskId(7)));
     cpu.expire_end(116, TimerId(1));
     cpu.expire_begin(117, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false);
     let expiry = cpu.expiry().expect("a callback runs");
@@ -45,10 +48,10 @@ fn a_callback_that_is_preempted_comes_back_with_its_softirq() {
         told(&cpu, 10, 118),
         [
             (10, Activity::ThreadedSoftirq(8, KTIMERS, Prio(98))),
-            (12, Activity::Expiry(TimerId(1), TaskId(7), 1)),
+            (12, callback(1, 1)),
             (14, Activity::Task(SPINNER, Prio(19))),
-            (114, Activity::Expiry(TimerId(1), TaskId(7), 1)),
-            (116, Activity::Expiry(TimerId(2), TaskId(8), 2)),
+            (114, callback(1, 1)),
+            (116, callback(2, 2)),
         ],
         "the loop's work between two callbacks is the second's"
     );
