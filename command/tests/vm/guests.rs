@@ -96,15 +96,22 @@ fn kernel() -> Result<&'static str, String> {
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
         return Err("qemu-system-x86_64 is not here: apt-get install qemu-system-x86".to_owned());
     }
+    // Programs that some of them run, which need not be here either.
+    fetched("tools-x86_64")?;
     if state("kernels", "small", &list).as_deref() == Some("there") {
         return Ok("small");
     }
-    let fetched = tardy(&["vm", "fetch", "debian-rt", "--quiet"]).output();
-    let fetched = fetched.map_err(|error| error.to_string())?;
-    if fetched.status.success() {
-        return Ok("debian-rt");
+    fetched("debian-rt").map(|()| "debian-rt")
+}
+
+/// Has something fetched, if it is not here.
+fn fetched(what: &str) -> Result<(), String> {
+    let output = tardy(&["vm", "fetch", what, "--quiet"]).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
     }
-    Err(format!("no kernel to boot: {}", String::from_utf8_lossy(&fetched.stderr).trim()))
+    Err(format!("{what} cannot be had: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
 /// Processes of QEMU that have something to do with a folder.
