@@ -30,10 +30,9 @@ impl Rule for IrqDelay {
             // It should have been awake: whoever was late, the idle state was not.
             Activity::Idle(_) | Activity::Awake(_) => Some(Culprit::Nobody),
             // No task keeps off what is on.
-            Activity::Task(..)
-            | Activity::ThreadedSoftirq(..)
-            | Activity::ThreadedExpiry(..)
-                if piece.irqs_on => {
+            Activity::Task(..) | Activity::ThreadedSoftirq(..) | Activity::ThreadedExpiry(..)
+                if piece.irqs_on =>
+            {
                 Some(Culprit::Nobody)
             }
             activity => Some(activity.culprit()),
