@@ -32,6 +32,8 @@ impl Rule for IdleExit {
                 let sleeps = matches!(piece.activity, Activity::Idle(_) | Activity::Awake(_));
                 sleeps && !piece.is_past_exit
             }
+            // The idle task wakes nobody: an interrupt does, though none may be recorded.
+            Phase::Placing if piece.cpu == piece.waker_cpu => false,
             _ => piece.activity.is_idle() && !piece.is_past_exit,
         };
         here.then(|| piece.activity.culprit())

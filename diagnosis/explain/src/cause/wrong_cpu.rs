@@ -22,7 +22,8 @@ impl Rule for WrongCpu {
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let placing = piece.phase == Phase::Placing && !piece.activity.is_idle();
+        let by_waker = piece.cpu == piece.waker_cpu || !piece.activity.is_idle();
+        let placing = piece.phase == Phase::Placing && by_waker;
         // It should have been awake by then: it had not been told.
         let told_late = piece.is_past_exit && piece.waker_cpu != piece.cpu;
         (placing || told_late).then_some(Culprit::Cpu(piece.cpu))
