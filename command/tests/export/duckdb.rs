@@ -43,7 +43,7 @@ fn sums(table: impl Fn(&str) -> String) -> Vec<String> {
         ),
         format!(
             "SELECT count(*), sum(time_ns), count(soft_ns), count(target), max(argument), \
-             min(result), max(address) FROM {events}"
+             min(result), max(address), count(address) FILTER (kind = 'page_fault') FROM {events}"
         ),
         format!("SELECT count(*), sum(preempted::int) FROM {events} WHERE kind = 'switch'"),
         format!("SELECT typeof(time_ns), typeof(result), typeof(preempted) FROM {events}"),
@@ -72,7 +72,8 @@ fn duckdb_reads_the_tables_and_the_database() {
     assert_eq!(of_files[1].as_array().unwrap()[..2], [text(lateness_ns()), text(WAKEUPS)]);
     assert_eq!(of_files[2], json!(["0"]), "every wakeup balances");
     // Per wakeup an arming and an expiry; two switches and a waking have a target. At the end a timer
-    // of the wheel; a new thread, one that moves and one that is boosted.
+    // of the wheel, which has the largest address; a new thread, one that moves and one that is
+    // boosted; a page fault.
     assert_eq!(
         of_files[3],
         json!([
@@ -82,7 +83,8 @@ fn duckdb_reads_the_tables_and_the_database() {
             text(3 * WAKEUPS + 3),
             text(0x7f12_3456_7890),
             "-110",
-            text(0x7f00_dead_b000)
+            text(0xffff_8880_1234_9abc),
+            "1"
         ])
     );
     assert_eq!(of_files[4], json!([text(2 * WAKEUPS), text(WAKEUPS)]));
