@@ -13,7 +13,7 @@ use crate::story::{Target, WokenBy};
 use crate::threads::Threads;
 use crate::victims::{Ended, Victims, Waker};
 use crate::watch::Watch;
-use tardy_followers::{Activity, Followed, Followers, SPANS_MAX, place_of};
+use tardy_followers::{Activity, Expiry, Followed, Followers, SPANS_MAX, place_of};
 use tardy_model::event::{
     IdleState, Mark, Priority, Switch, TaskState, TimerArm, Vector, Waking, Woken,
 };
@@ -133,13 +133,24 @@ impl<S: Sink> Explainer<S> {
                     let owner = seen.then_some(followed.owner);
                     self.firings.saw(time_ns, purpose, owner, event.cpu);
                 }
+                if purpose.is_sleep()
+                    && let Some(victim) = self.victims.get_mut(followed.owner)
+                    && victim.timer == begin.timer
+                {
+                    let expiry = self.followers.cpus[cpu].expiry();
+                    victim.fired = expiry.map(|expiry| (expiry, event.cpu));
+                }
             }
             Kind::Waking(waking) => {
                 self.just_woken[cpu] = waking.target;
                 self.waking(event, waking);
             }
             Kind::Woken(woken) => self.woken(event, woken),
-            Kind::WokenNew(new) => self.woken_new(event, new.target, new.target_cpu),
+            Kind::WokenNew(new) => {
+                // Its number may be that of one that is gone, whose name it has.
+                self.consider(new.target);
+                self.woken_new(event, new.target, new.target_cpu);
+            }
             Kind::Switch(switch) => {
                 self.firings.leaves(time_ns, event.task);
                 self.switch(event, switch);
@@ -183,7 +194,9 @@ impl<S: Sink> Explainer<S> {
                 self.consider(event.task);
             }
             Kind::TaskExit(_) => {
-                self.unwatch(event.task);
+                if let Some(victim) = self.victims.get_mut(event.task) {
+                    victim.exits = true;
+                }
                 self.threads.gone(event.task);
             }
             _ => {}
@@ -244,8 +257,17 @@ impl<S: Sink> Explainer<S> {
 
     fn waking(&mut self, event: &Event, waking: Waking) {
         let task = waking.target;
-        let is_victim = self.victims.get(task).is_some();
-        if is_victim {
+        if let Some(victim) = self.victims.get(task) {
+            // Where a stream tells only who was put into a queue, that may be told by the queue's CPU.
+            let place = place_of(event.cpu);
+            if let Some((expiry, cpu)) = victim.fired_in_sleep()
+                && self.followers.cpus[place].activity().queues_for_others()
+            {
+                let by = WokenBy { kind: WakeupKind::Timer, cpu, task: TaskId::IDLE };
+                let culprit = Culprit::Timer(expiry.timer, expiry.owner);
+                self.woken_by(expiry.begin_ns, waking, by, culprit, Some(expiry));
+                return;
+            }
             self.expires_unseen(event, task);
         }
         let cpu = &self.followers.cpus[place_of(event.cpu)];
@@ -266,19 +288,31 @@ impl<S: Sink> Explainer<S> {
             _ if unseen => Culprit::Nobody,
             _ => activity.culprit(),
         };
-        let link = Link { time_ns: event.time_ns, by: culprit, started: false, work: NameId::NONE };
-        self.threads.woken(task, waking.target_cpu, link, by_task);
-        if !is_victim {
+        let by = WokenBy { kind, cpu: event.cpu, task: by_task };
+        self.woken_by(event.time_ns, waking, by, culprit, expiry);
+    }
+
+    fn woken_by(
+        &mut self,
+        time_ns: u64,
+        Waking { target: task, target_cpu, prio }: Waking,
+        by: WokenBy,
+        culprit: Culprit,
+        expiry: Option<Expiry>,
+    ) {
+        let link = Link { time_ns, by: culprit, started: false, work: NameId::NONE };
+        self.threads.woken(task, target_cpu, link, by.task);
+        if self.victims.get(task).is_none() {
             return;
         }
         let waker = Waker {
-            by: WokenBy { kind, cpu: event.cpu, task: by_task },
+            by,
             culprit,
-            is_kernel: self.labels.is_kernel(by_task),
+            is_kernel: self.labels.is_kernel(by.task),
             expiry: expiry.map(|expiry| (expiry, self.followers.timers.get(expiry.timer))),
         };
-        let target = Target { task, prio: waking.prio, cpu: waking.target_cpu };
-        let ended = self.victims.woken(event.time_ns, target, &waker, &self.threads);
+        let target = Target { task, prio, cpu: target_cpu };
+        let ended = self.victims.woken(time_ns, target, &waker, &self.threads);
         if let Some(waited) = self.victims.waited.take() {
             self.endings.waited(&waited, &self.labels);
         }
@@ -353,7 +387,7 @@ impl<S: Sink> Explainer<S> {
         let dead = switch.prev_state == TaskState::Dead;
         let ended = if dead {
             self.threads.gone(prev);
-            self.victims.get(prev).is_some().then(|| self.victims.gone(prev)).flatten()
+            self.victims.gone(prev)
         } else {
             self.threads.switch_out(time_ns, prev, cpu, switch.prev_state);
             if switch.prev_state == TaskState::Running {
@@ -364,6 +398,9 @@ impl<S: Sink> Explainer<S> {
             }
         };
         self.ends(ended);
+        if dead && self.victims.get(prev).is_some_and(|victim| victim.exits) {
+            self.victims.forget(prev);
+        }
         self.threads.switch_in(time_ns, switch.next, cpu);
         let target = Target { task: switch.next, prio: switch.next_prio, cpu };
         let ended = self.victims.switch_in(time_ns, target);

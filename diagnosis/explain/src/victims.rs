@@ -40,8 +40,13 @@ pub(crate) struct Victim {
     slept_in_ns: Option<u64>,
     /// The timer on which it sleeps, or is about to.
     pub(crate) timer: TimerId,
+    /// How that timer's callback came to run, and where: since it was armed, and nobody was seen to wake the
+    /// thread since then.
+    pub(crate) fired: Option<(Expiry, CpuId)>,
     /// The timer that it armed last.
     pub(crate) armed: TimerId,
+    /// It has told that it exits: its last switch is still to come.
+    pub(crate) exits: bool,
     /// The call in which it waits for a condition that goes with a lock.
     pub(crate) waits_for: Option<SyscallEnter>,
     /// When and where it came to run last.
@@ -132,7 +137,9 @@ impl Victims {
             sleep: None,
             slept_in_ns: None,
             timer: TimerId::UNKNOWN,
+            fired: None,
             armed: TimerId::UNKNOWN,
+            exits: false,
             waits_for: None,
             ran: (0, CpuId::UNKNOWN),
             continued_ns: 0,
@@ -240,6 +247,7 @@ impl Victims {
             });
         }
         let victim = self.get_mut(task)?;
+        victim.fired = None;
         if of_timer {
             victim.timer = TimerId::UNKNOWN;
         }
@@ -355,6 +363,7 @@ impl Victims {
         }
         victim.ran = (time_ns, cpu);
         victim.sleep = None;
+        victim.fired = None;
         if !matches!(victim.state, State::Preempted | State::Running) {
             // The sleep is over, and the timer on its stack with it.
             victim.timer = TimerId::UNKNOWN;
@@ -495,6 +504,12 @@ impl Victim {
             (expiry.soft_ns, expiry.slack_ns, life.soft_ns) = (life.armed_ns, 0, life.armed_ns);
         }
         (expiry, life)
+    }
+
+    /// The callback of the timer on which it sleeps, and where that ran, if nothing was seen to wake it since.
+    pub(crate) fn fired_in_sleep(&self) -> Option<(Expiry, CpuId)> {
+        let since_ns = self.sleep?.since_ns;
+        self.fired.filter(|(expiry, _)| expiry.begin_ns >= since_ns)
     }
 
     /// Whether it has been switched in since its story began.

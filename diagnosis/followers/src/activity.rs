@@ -42,6 +42,15 @@ impl Activity {
         matches!(self, Self::Idle(_) | Self::Awake(_) | Self::Polling(_))
     }
 
+    /// Whether it may put threads into its queue that other CPUs have woken (`sched_ttwu_pending`): in an
+    /// interrupt that they send for that, or on the way out of idle.
+    pub const fn queues_for_others(self) -> bool {
+        let (Self::Ipi(sent, ..) | Self::Irq(Irq::Vector(sent))) = self else {
+            return self.is_idle();
+        };
+        matches!(sent, Vector::RESCHEDULE | Vector::CALL_FUNCTION | Vector::CALL_FUNCTION_SINGLE)
+    }
+
     /// Whether it is in an interrupt or in a softirq that no thread runs: nobody is scheduled meanwhile.
     pub const fn is_interrupt(self) -> bool {
         matches!(

@@ -275,7 +275,12 @@ class _Judge:
 
 def _places(wait: Wait, start_ns: int, end_ns: int) -> list[Place]:
     """Whose CPU's time it was: where the timer's interrupt ran, then where the thread was queued."""
-    steps: list[tuple[int, tuple[int, ...]]] = [(wait.start_ns, (wait.told_on,))]  # until then
+    steps: list[tuple[int, tuple[int, ...]]] = []  # until then
+    if wait.fired is not None:
+        # The callback sends it to the CPU that tells of the wakeup.
+        fired_ns, fired_on = wait.fired
+        steps.append((fired_ns, (fired_on,)))
+    steps.append((wait.start_ns, (wait.told_on,)))
     if wait.slept_ns is not None:
         steps.append((wait.slept_ns, (wait.slept_on,)))
     ends = [*(since for since, _ in wait.queues[1:]), wait.end_ns]

@@ -23,7 +23,10 @@ _MIGRATE = re.compile(
 )
 _IDLE = re.compile(r"state=(?P<state>\d+) cpu_id=(?P<cpu>\d+).*")
 
+_SLEEPER = re.compile(r"hrtimer=(?P<timer>\S+) .*function=hrtimer_wakeup\b.*")
+
 WAKES = ("sched_waking", "sched_wakeup", "sched_wakeup_new")
+SLEEPERS = ("hrtimer_start", "hrtimer_expire_entry")
 
 # Events in pairs that bracket an interrupt, and what they end with. arch/x86/include/asm/trace/irq_vectors.h,
 # include/trace/events/irq.h, include/trace/events/ipi.h
@@ -75,6 +78,12 @@ def wake(rest: str) -> Optional[Wake]:
 def migrate(rest: str) -> Optional[Wake]:
     found = _MIGRATE.fullmatch(rest)
     return Wake(int(found["pid"]), found["comm"], (int(found["cpu"]),)) if found else None
+
+
+def sleeper(rest: str) -> Optional[str]:
+    """The address of the timer, where it is one on which a thread sleeps."""
+    found = _SLEEPER.fullmatch(rest)
+    return found["timer"] if found else None
 
 
 def idle(rest: str) -> Optional[tuple[int, int]]:

@@ -27,6 +27,8 @@ _PERF = re.compile(
     + _TIME + r"\s+(?:\d+\s+)?\w+:(?P<event>\w+):\s*(?P<rest>.*)"
 )
 _DIALECTS = (_KERNEL, _LATENCY, _PERF)
+# A mail program may have put several events into one line: here another begins, if an event ends before it.
+_JOINT = re.compile(r"\s(?=\S+-\d+\s+\[\d+\]\s+(?:[^\s\d]\S*\s+)?\d+\.\d{6,9}:\s)")
 _LOSSES = (
     re.compile(r"\s*CPU:\s*(?P<cpu>\d+) \[(?:LOST )?\d* ?EVENTS(?: DROPPED)?\]"),
     # What this CPU did before is overwritten, while other CPUs' events of that time are there.
@@ -57,23 +59,34 @@ def parse(text: Iterable[str]) -> Iterator[Line]:
             continue
         # A page of an older systrace holds the trace as one JavaScript string.
         line = raw.rstrip("\r\n").removesuffix("\\n\\").rstrip()
-        for at, dialect in enumerate(dialects):
-            found = dialect.fullmatch(line)
-            if found:
-                break
-        else:
-            for loss in _LOSSES:
-                lost = loss.match(line)
-                if lost:
-                    cpu = int(lost["cpu"])
-                    yield Line(number, time_ns, cpu, UNKNOWN_PID, "", LOST, "")
-            continue
-        if at:
-            # A file keeps to its dialect, so that the next line is recognised at once.
-            dialects.insert(0, dialects.pop(at))
-        time_ns = int(found["sec"]) * 1_000_000_000 + int(found["frac"].ljust(9, "0"))
-        yield Line(number, time_ns, int(found["cpu"]), int(found["pid"]), found["comm"],
-                   found["event"], found["rest"])
+        for one in _apart(line):
+            for at, dialect in enumerate(dialects):
+                found = dialect.fullmatch(one)
+                if found:
+                    break
+            else:
+                for loss in _LOSSES:
+                    lost = loss.match(one)
+                    if lost:
+                        cpu = int(lost["cpu"])
+                        yield Line(number, time_ns, cpu, UNKNOWN_PID, "", LOST, "")
+                continue
+            if at:
+                # A file keeps to its dialect, so that the next line is recognised at once.
+                dialects.insert(0, dialects.pop(at))
+            time_ns = int(found["sec"]) * 1_000_000_000 + int(found["frac"].ljust(9, "0"))
+            yield Line(number, time_ns, int(found["cpu"]), int(found["pid"]), found["comm"],
+                       found["event"], found["rest"])
+
+
+def _apart(line: str) -> Iterator[str]:
+    """The events of a line, which mostly is one."""
+    begin = 0
+    for joint in _JOINT.finditer(line):
+        if _KERNEL.fullmatch(line, begin, joint.start()):
+            yield line[begin:joint.start()]
+            begin = joint.end()
+    yield line[begin:]
 
 
 def in_order(lines: Iterable[Line]) -> list[Line]:

@@ -57,6 +57,8 @@ class Wait:
     comm: str = ""
     queues: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     """From when in which CPU's queue; several CPUs where nothing tells which of them."""
+    fired: Optional[tuple[int, int]] = None
+    """When its timer's callback began, and on which CPU, where nothing tells of the waking itself."""
     slept_ns: Optional[int] = None
     """When it left its CPU, where that was after the waking, and that CPU."""
     slept_on: int = -1
@@ -129,6 +131,9 @@ class Reader:
         self.threads: dict[int, Thread] = {}
         self.names: dict[int, set[str]] = {}
         self.waits: list[Wait] = []
+        self.sleepers: dict[str, int] = {}
+        """By the address of a sleep's timer, which thread armed it last."""
+        self.fired: dict[int, tuple[int, int]] = {}
 
     def read(self) -> Reading:
         for line in self.lines:
@@ -169,6 +174,8 @@ class Reader:
             move = events.migrate(line.rest)
             if move:
                 self._migrate(line, move.pid, move.queue)
+        elif line.event in events.SLEEPERS:
+            self._sleeper(line)
         elif line.event in events.HARD_ENTRIES:
             core.hard += 1
             self._interrupts(core, line.time_ns)
@@ -325,9 +332,20 @@ class Reader:
             wait = early or Wait(wake.pid, line.number, line.time_ns, line.cpu)
             wait.comm, wait.is_new = wake.comm, is_new
             wait.queues = [(wait.start_ns, wake.queue)]
+            if not self.tells_waking:
+                wait.fired = self.fired.pop(wake.pid, None)
             # A wakeup without its waking: events are missing.
             wait.is_optional = self.tells_waking and early is None and not is_new
             thread.state, thread.wait, thread.early = State.QUEUED, wait, None
+
+    def _sleeper(self, line: Line) -> None:
+        """A sleep's timer is armed by its thread, and fires."""
+        timer = events.sleeper(line.rest)
+        if timer and line.event == "hrtimer_start":
+            self.sleepers[timer] = line.pid
+            self.fired.pop(line.pid, None)
+        elif timer and timer in self.sleepers:
+            self.fired[self.sleepers[timer]] = line.time_ns, line.cpu
 
     def _is_inverted(self, thread: Thread, line: Line) -> bool:
         """Whether this is what woke the thread that runs already, by a clock that is behind."""

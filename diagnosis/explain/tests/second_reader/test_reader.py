@@ -156,3 +156,11 @@ def test_with_skew_it_is_sure_of_nothing_wrong(told: tuple[bool, bool]) -> None:
         found = {(wait.pid, wait.start_ns, wait.end_ns, wait.cpu) for wait in read(simulator.text()).waits
                  if not wait.is_preempted and not wait.is_optional}
         assert found <= {(one.pid, one.start_ns, one.end_ns, one.cpu) for one in simulator.truths}, seed
+
+
+def test_events_that_a_mail_program_joined_come_apart() -> None:
+    text = trace(wake("waking", 0, 7, 10, 9, 1), switch(1, 30, "0 R", 9)).replace("\n", " ")
+    assert len(text.splitlines()) == 1 and waits(text) == [(9, 10, 30, 1)]
+    # A name may have blanks, and may look like the end of an event's head.
+    alone = "  Web Content-7 [000] d..2. 1.000010: sched_waking: comm=a b-9 [001] pid=9 prio=120 target_cpu=001"
+    assert [line.comm for line in lines.parse([alone])] == ["Web Content"]
