@@ -25,7 +25,7 @@ use sections::Sections;
 use sent::Senders;
 pub(crate) use sent::Sent;
 use std::collections::VecDeque;
-use tardy_model::event::{IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector};
+use tardy_model::event::{IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector, softirq};
 use tardy_model::{Prio, TaskId};
 
 /// Interrupts within softirqs within interrupts: deeper than any kernel nests them.
@@ -102,6 +102,23 @@ impl Context {
     /// Whether it is a hard interrupt's.
     const fn is_interrupt(&self) -> bool {
         matches!(self.activity, Activity::Irq(_) | Activity::Ipi(..))
+    }
+
+    /// A softirq, or a callback in it, turns out to run in a thread; or that has another priority now.
+    fn runs_in(&mut self, thread: TaskId, is: Prio) {
+        match self.activity {
+            Activity::Softirq(vector) => {
+                self.activity = Activity::ThreadedSoftirq(vector as u8, thread, is);
+            }
+            Activity::Expiry(timer, _, callback) => {
+                let of_wheel = self.expiry.is_some_and(|expiry| expiry.of_wheel);
+                let vector = if of_wheel { softirq::TIMER } else { softirq::HRTIMER };
+                self.activity = Activity::ThreadedExpiry(vector as u8, timer, callback, thread, is);
+            }
+            Activity::ThreadedSoftirq(.., ref mut prio)
+            | Activity::ThreadedExpiry(.., ref mut prio) => *prio = is,
+            _ => {}
+        }
     }
 }
 
@@ -361,10 +378,8 @@ impl Cpu {
             matches!(context.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
         };
         // Nothing switches inside a hard interrupt: what is from one on was not seen to end.
-        let hard = |context: &Context| {
-            matches!(context.activity, Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_))
-        };
-        let seen = self.contexts.iter().position(hard).unwrap_or(self.contexts.len());
+        let hard = self.contexts.iter().position(Context::is_interrupt);
+        let seen = hard.unwrap_or(self.contexts.len());
         self.contexts.truncate(seen);
         let leaves = self.contexts.first().is_some_and(is_softirq);
         if leaves {
@@ -389,14 +404,7 @@ impl Cpu {
         {
             (_, self.contexts) = self.left.remove(at);
             for context in &mut self.contexts {
-                // In a thread, as the switch showed; it may have another priority now.
-                match context.activity {
-                    Activity::Softirq(vector) => {
-                        context.activity = Activity::ThreadedSoftirq(vector as u8, next, next_prio);
-                    }
-                    Activity::ThreadedSoftirq(_, _, ref mut prio) => *prio = next_prio,
-                    _ => {}
-                }
+                context.runs_in(next, next_prio);
             }
         }
         self.note(time_ns);
