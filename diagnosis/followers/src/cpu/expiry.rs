@@ -113,6 +113,8 @@ impl Cpu {
                 self.in_softirq(&mut expiry, raise, around.begin_ns);
             } else if around.is_interrupt() {
                 expiry.interrupt_ns = Some(around.begin_ns);
+                let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
+                self.silences.was_due(around.begin_ns, hard_ns);
             }
         }
         if let Some(around) = self.contexts.last_mut() {
