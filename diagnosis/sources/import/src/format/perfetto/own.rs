@@ -3,8 +3,8 @@
 use super::plan::{Plans, VALUES_MAX, places};
 use tardy_ftrace::decode::{EventId, Value};
 use tardy_model::event::{
-    ClockSet, IdleState, IpiSend, Loss, Mark, Nmi, Priority, Recorded, Section, SectionBegin, Stolen,
-    SectionEnd, TaskGroup, TaskInfo,
+    ClockSet, IdleState, IpiSend, Loss, Mark, Nmi, Priority, Recorded, Section, SectionBegin,
+    SectionEnd, Stolen, TaskGroup, TaskInfo,
 };
 use tardy_model::{CpuId, Kind, NameId, Prio, TaskId};
 use tardy_perfetto::own;
