@@ -1,9 +1,6 @@
 //! Comparisons to test with: intervals and probabilities are made up, samples are whole.
 
-use super::{
-    Bound, Compared, Figure, Gate, GateOutcome, JudgedGate, SideFacts, SideKind, SideSample,
-    Subject,
-};
+use super::{Bound, Compared, Figure, Gate, JudgedGate, SideFacts, SideKind, SideSample, Subject};
 use tardy_stats::ab::{
     BandPoint, Basis, Comparison, Difference, QuantileDifference, Side, Verdict,
 };
