@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     }
     // clap itself ends with 2 on wrong usage.
     let tardy = Tardy::parse();
-    match tardy.verb.execute() {
+    match tardy.verb.execute::<Tardy>() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BoundExceeded) => ExitCode::from(3),
         Ok(Outcome::Undecided) => ExitCode::from(4),
