@@ -139,10 +139,7 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
     Context {
         title: format!("Why threads were late on {place}"),
         command_line: manifest.command_line.join(" "),
-        kernel: match format!("{} {}", host.kernel_release, host.arch).trim() {
-            "" => "that is not named".to_owned(),
-            kernel => kernel.to_owned(),
-        },
+        kernel: format!("{} {}", host.kernel_release, host.arch).trim().to_owned(),
         host: host.name.clone(),
         // Nothing takes time from a guest whose time is counted; a note says what it is.
         hypervisor: host.hypervisor.clone().filter(|_| manifest.vm.is_none()),

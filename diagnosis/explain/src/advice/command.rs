@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn threads_that_live_are_named_by_their_ids() {
         let one = victim("audio", 29_014, false, false);
-        assert_eq!(real_time(&[one.clone()], 50).unwrap(), "chrt -f -p 50 29014");
+        assert_eq!(real_time(std::slice::from_ref(&one), 50).unwrap(), "chrt -f -p 50 29014");
         let two = [one, victim("audio", 29_015, false, false)];
         assert_eq!(
             real_time(&two, 50).unwrap(),

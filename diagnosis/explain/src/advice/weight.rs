@@ -1,13 +1,16 @@
 //! What a cause may know of an explanation to advise on it.
 
 use super::{WORST_SHARE_MIN, command};
-use crate::findings::{CauseFinding, CulpritFinding, Explanation, VictimFinding};
+use crate::findings::{CauseFinding, CulpritFinding, Explanation};
 use crate::group::{Group, GroupFinding};
 use std::collections::BTreeSet;
 use tardy_model::{Cause, Culprit, Prio, TaskId};
 
 /// Groups of which something is said by name; the rest is only counted.
 const GROUPS_MAX: usize = 3;
+
+/// Of fewer wakeups it is chance on which CPUs they were.
+const WAKEUPS_MIN: u64 = 100;
 
 /// That long in a wakeup is worth a change of the system.
 const LONG_NS: u64 = 10_000;
@@ -119,23 +122,26 @@ impl<'a> Weight<'a> {
         command::without_slack(&self.explanation.victims)
     }
 
-    /// The command that moves the processes of the first group to CPUs on which nobody was late.
+    /// The command that moves the processes of the first group to CPUs on which nobody was late, where that is
+    /// known, and where no late thread would move with them.
     pub fn move_away(&self) -> Option<String> {
+        if self.explanation.latencies.count() < WAKEUPS_MIN {
+            return None;
+        }
         let processes: BTreeSet<u32> = self.members().filter_map(|member| member.process).collect();
+        let mut late = self.explanation.victims.iter().filter_map(|victim| victim.process);
+        if late.any(|process| processes.contains(&process)) {
+            return None;
+        }
         command::move_away(&processes, &self.quiet_cpus())
     }
 
     /// CPUs on which none of the worst wakeups was, of those that are known.
-    pub fn quiet_cpus(&self) -> BTreeSet<u16> {
+    fn quiet_cpus(&self) -> BTreeSet<u16> {
         let worst = &self.explanation.worst;
         let known = worst.iter().flat_map(|worst| &worst.lanes).map(|lane| lane.cpu.0);
         let late: BTreeSet<u16> = worst.iter().map(|worst| worst.wakeup.cpu.0).collect();
         known.filter(|cpu| !late.contains(cpu)).collect()
-    }
-
-    /// The threads that were late.
-    pub fn late(&self) -> &'a [VictimFinding] {
-        &self.explanation.victims
     }
 }
 

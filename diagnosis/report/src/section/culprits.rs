@@ -1,7 +1,7 @@
 //! Who held the threads up, as a person would name them: programs, kinds of kernel threads, devices.
 
 use super::Section;
-use crate::clean::cut;
+use crate::clean::{clean, cut};
 use crate::data::Data;
 use crate::names::{full_name, group_name, kind_name};
 use crate::page::share_cell;
@@ -58,7 +58,9 @@ fn members<'a>(
 
 /// `hackbench (4711)`
 fn member_name(member: &CulpritFinding) -> String {
-    let name = full_name(&member.label);
+    let label = &member.label;
+    // Where there is a name, the kind stands with the group.
+    let name = if label.name.is_empty() { full_name(label) } else { clean(&label.name) };
     member.label.pid.map_or(name.clone(), |pid| format!("{name} ({pid})"))
 }
 
