@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::verb::WatchFlags;
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tardy_explain::timers::{TimerFindings, TimerTable};
 use tardy_explain::{Explainer, Explanation, Named, Options, Seen, Sink};
 use tardy_export::WakeupRows;
@@ -166,19 +167,36 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
     Context {
         title: format!("Why threads were late on {place}"),
         command_line: manifest.command_line.join(" "),
-        kernel: match format!("{} {}", host.kernel_release, host.arch).trim() {
-            "" => "that is not named".to_owned(),
-            kernel => kernel.to_owned(),
-        },
+        kernel: format!("{} {}", host.kernel_release, host.arch).trim().to_owned(),
         host: host.name.clone(),
         // Nothing takes time from a guest whose time is counted; a note says what it is.
         hypervisor: host.hypervisor.clone().filter(|_| manifest.vm.is_none()),
         load: None,
         source: manifest.source.clone(),
         recording: input.folder().map(PathBuf::from),
+        again: String::new(),
+        page: None,
         notes,
         duration_ns: 0,
     }
+}
+
+/// The command that explains this again, as a shell takes it.
+pub(crate) fn again(path: &Path, watch: &WatchFlags) -> String {
+    let mut words = vec!["tardy explain".to_owned(), shell_word(&path.to_string_lossy())];
+    words.extend(watch.pid.iter().map(|pid| format!("--pid {pid}")));
+    words.extend(watch.comm.iter().map(|name| format!("--comm {}", shell_word(name))));
+    words.extend(watch.all.then(|| "--all".to_owned()));
+    words.join(" ")
+}
+
+/// In quotes where it would mean something else.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._+-:@%,=".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[derive(Default)]
@@ -233,5 +251,21 @@ impl Sinks {
             })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_explains_it_again_can_be_pasted() {
+        let watch = WatchFlags { pid: vec![7], comm: vec!["a b".to_owned()], all: false };
+        assert_eq!(
+            again(Path::new("it's/run-1"), &watch),
+            r"tardy explain 'it'\''s/run-1' --pid 7 --comm 'a b'"
+        );
+        let all = WatchFlags { all: true, ..WatchFlags::default() };
+        assert_eq!(again(Path::new("run-1"), &all), "tardy explain run-1 --all");
     }
 }

@@ -12,6 +12,7 @@ mod guest;
 mod input;
 mod interrupt;
 mod output;
+mod pager;
 mod progress;
 mod session;
 mod verb;

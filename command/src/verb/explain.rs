@@ -5,13 +5,12 @@ use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
+use crate::pager::{self, TextFlags};
 use crate::{arguments, session};
 use clap::Args;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use tardy_explain::timers::TimerFindings;
 use tardy_explain::{Explanation, Options, Watch};
-use tardy_report::{Context, Data, Limits, Terminal};
+use tardy_report::{Context, Data, Terminal};
 
 /// Whose wakeups.
 #[derive(Clone, Debug, Default, Args)]
@@ -65,9 +64,9 @@ pub(crate) struct Explain {
     #[command(flatten)]
     import: ImportFlags,
 
-    /// How many of the worst wakeups to tell; `all` with --json
-    #[arg(long, value_name = "N|all", default_value = "20", value_parser = worst_count)]
-    worst: WorstCount,
+    /// How many of the worst wakeups to show [default: 3; with --json or --full 20]; `all` with --json
+    #[arg(long, value_name = "N|all", value_parser = worst_count)]
+    worst: Option<WorstCount>,
 
     /// Tell the N-th worst wakeup as a story: what happened on its way, in order; 1 is the worst
     #[arg(long, value_name = "N", value_parser = why::number, conflicts_with = "worst")]
@@ -98,13 +97,16 @@ pub(crate) struct Explain {
     no_write: bool,
 
     #[command(flatten)]
+    text: TextFlags,
+
+    #[command(flatten)]
     output: Output,
 }
 
 impl Explain {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let mut input = Input::open(&self.recording, &self.import)?;
-        let stream = self.worst == WorstCount::All;
+        let stream = self.worst == Some(WorstCount::All);
         if stream && !self.output.json {
             return Err(Failure::usage(
                 "--worst all goes with --json; text tells a number of them. --tables writes all \
@@ -119,8 +121,9 @@ impl Explain {
             )));
         }
         let worst = match self.worst {
-            WorstCount::Some(count) => count.max(self.why.unwrap_or_default()),
-            WorstCount::All => Options::default().worst,
+            Some(WorstCount::Some(count)) => count,
+            // `--why` may ask for one that is not among as many as are kept by themselves.
+            _ => Options::default().worst.max(self.why.unwrap_or_default()),
         };
         let json = if stream { Some(output::writer(self.out.as_deref())?) } else { None };
         let write = !self.no_write && input.folder().is_some();
@@ -128,7 +131,11 @@ impl Explain {
         let options = Options { watch: self.watch.watch(), worst };
         let explained = explanation::explain(&mut input, options, wanted)?;
         let (explanation, timers) = (explained.explanation, explained.timers);
-        let context = explanation::context(&input, explained.notes);
+        let context = Context {
+            again: explanation::again(&self.recording, &self.watch),
+            page: write.then(|| session::page_path(&self.recording)),
+            ..explanation::context(&input, explained.notes)
+        };
         if let Some(note) = nobody(&explanation, &self.watch) {
             self.output.remark(&note);
         }
@@ -139,13 +146,21 @@ impl Explain {
             output::write_file(&session::page_path(&self.recording), &tardy_report::page(&data))?;
         }
         if let Some(number) = self.why {
-            why::tell(&explanation, number, &self.output, self.out.as_deref())?;
+            let file = self.out.as_deref();
+            why::tell(&explanation, number, &self.output, file, self.text)?;
         } else if self.output.json && !stream {
             let document = tardy_report::json::ExplainDocument::new(&explanation, worst)
                 .with_timers(timers.as_ref());
             output::write_json(&document, self.out.as_deref())?;
         } else if !self.output.json {
-            print(&context, &explanation, timers.as_ref(), worst, self.out.as_deref())?;
+            let mut data = Data::new(&context);
+            data.explanation = Some(&explanation);
+            data.timers = timers.as_ref();
+            data.limits.worst = worst;
+            if let Some(WorstCount::Some(count)) = self.worst {
+                data.limits.stories = count;
+            }
+            tell(&data, self.out.as_deref(), self.text)?;
         }
         explained.tables?;
         let over = self.fail_over.is_some_and(|bound| explanation.latencies.max_ns() > bound);
@@ -164,23 +179,17 @@ fn nobody(explanation: &Explanation, watch: &WatchFlags) -> Option<String> {
     (explanation.latencies.count() == 0).then(|| text.to_owned())
 }
 
-fn print(
-    context: &Context,
-    explanation: &Explanation,
-    timers: Option<&TimerFindings>,
-    worst: usize,
-    file: Option<&Path>,
-) -> Result<(), Failure> {
-    let mut data = Data::new(context);
-    data.explanation = Some(explanation);
-    data.timers = timers;
-    data.limits = Limits { worst, ..Limits::default() };
+/// Writes the first screen, or all.
+pub(super) fn tell(data: &Data<'_>, file: Option<&Path>, flags: TextFlags) -> Result<(), Failure> {
     let terminal = match file {
         None => Terminal::of_stdout(),
         Some(_) => Terminal::default(),
     };
-    let mut out = output::writer(file)?;
-    tardy_report::terminal(&data, terminal, &mut out)?;
-    out.flush()?;
-    Ok(())
+    let mut text = Vec::new();
+    if flags.full {
+        tardy_report::terminal(data, terminal, &mut text)?;
+    } else {
+        tardy_report::screen(data, terminal, &mut text)?;
+    }
+    pager::write(&text, file, flags)
 }

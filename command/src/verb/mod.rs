@@ -20,6 +20,8 @@ mod top;
 mod vm;
 mod why;
 
+pub(crate) use explain::WatchFlags;
+
 use crate::failure::{Failure, Outcome};
 use clap::{CommandFactory, Subcommand};
 

@@ -6,12 +6,13 @@ use crate::failure::{Failure, Outcome};
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
+use crate::pager::TextFlags;
 use crate::session::{self, Session};
+use crate::verb::explain::{self, WatchFlags};
 use crate::verb::load;
 use crate::verb::measure::{self, CyclicFlags};
 use crate::verb::record::RecorderFlags;
 use clap::Args;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tardy_explain::Options;
@@ -21,7 +22,7 @@ use tardy_lab::cyclic;
 use tardy_lab::load::Spec;
 use tardy_recording::{Recording, Sealed};
 use tardy_report::json::{ExplainDocument, MeasureDocument, RunDocument};
-use tardy_report::{Context, Data, Terminal};
+use tardy_report::{Context, Data};
 
 /// The load runs this long before the measurement begins, so that all its threads are there.
 const LOAD_SETTLES: Duration = Duration::from_millis(200);
@@ -58,6 +59,9 @@ pub(crate) struct Run {
     /// and per segment of its balance
     #[arg(long)]
     tables: bool,
+
+    #[command(flatten)]
+    text: TextFlags,
 
     #[command(flatten)]
     output: Output,
@@ -107,9 +111,14 @@ impl Run {
         context.notes = notes;
         context.load = (!load.is_none()).then(|| load.to_string());
         context.duration_ns = took.as_nanos() as u64;
+        let page = session::page_path(&folder);
+        context.page = Some(page.clone());
+        if let Some(sealed) = &sealed {
+            context.again = explanation::again(&sealed.dir, &WatchFlags::default());
+        }
 
         let results = Results {
-            page: session::page_path(&folder),
+            page,
             recording: sealed.map(|sealed| sealed.dir),
             host,
             context,
@@ -187,16 +196,7 @@ impl Run {
             );
             return output::write_json(&document, None);
         }
-        let data = results.data();
-        let mut out = output::writer(None)?;
-        tardy_report::terminal(&data, Terminal::of_stdout(), &mut out)?;
-        writeln!(out)?;
-        for sentence in tardy_report::top_sentences(&data) {
-            writeln!(out, "{sentence}")?;
-        }
-        writeln!(out, "{}", results.page.display())?;
-        out.flush()?;
-        Ok(())
+        explain::tell(&results.data(), None, self.text)
     }
 }
 

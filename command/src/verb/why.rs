@@ -3,7 +3,7 @@
 use super::explain::WORST_MAX;
 use crate::failure::Failure;
 use crate::output::{self, Output};
-use std::io::Write;
+use crate::pager::{self, TextFlags};
 use std::path::Path;
 use tardy_explain::Explanation;
 use tardy_report::Terminal;
@@ -23,6 +23,7 @@ pub(crate) fn tell(
     number: usize,
     output: &Output,
     file: Option<&Path>,
+    flags: TextFlags,
 ) -> Result<(), Failure> {
     let Some(told) = explanation.worst.get(number - 1) else {
         return Err(Failure::new(format!(
@@ -35,8 +36,7 @@ pub(crate) fn tell(
         return output::write_json(&WhyDocument::new(explanation, told), file);
     }
     let terminal = if file.is_some() { Terminal::default() } else { Terminal::of_stdout() };
-    let mut out = output::writer(file)?;
-    tardy_report::why_text(explanation, told, terminal, &mut out)?;
-    out.flush()?;
-    Ok(())
+    let mut text = Vec::new();
+    tardy_report::why_text(explanation, told, terminal, &mut text)?;
+    pager::write(&text, file, flags)
 }

@@ -193,12 +193,7 @@ impl<S: Sink> Explainer<S> {
                 self.labels.inform(event.task, info);
                 self.consider(event.task);
             }
-            Kind::TaskExit(_) => {
-                if let Some(victim) = self.victims.get_mut(event.task) {
-                    victim.exits = true;
-                }
-                self.threads.gone(event.task);
-            }
+            Kind::TaskExit(_) => self.exits(event.task),
             _ => {}
         }
         self.endings.settle(&self.labels, &mut self.sink);
@@ -214,7 +209,9 @@ impl<S: Sink> Explainer<S> {
             threads_left_out: self.threads.left_out,
             tables_full: self.labels.tables.is_full(),
         };
-        let explanation = self.endings.finish(recent, &mut self.labels, &mut self.sink);
+        let mut explanation = self.endings.finish(recent, &mut self.labels, &mut self.sink);
+        let prio = |task| self.followers.prio(task);
+        crate::closing::close(&mut explanation, &self.labels, &prio);
         (explanation, self.sink)
     }
 
@@ -223,9 +220,21 @@ impl<S: Sink> Explainer<S> {
         let info = self.labels.info(task);
         if self.watch.includes(task, self.labels.comm(task), info) {
             self.victims.watch(task, info);
+            // Where everybody is, nobody was chosen.
+            if !self.watch.all {
+                self.labels.is_chosen(task);
+            }
         } else {
             self.unwatch(task);
         }
+    }
+
+    fn exits(&mut self, task: TaskId) {
+        if let Some(victim) = self.victims.get_mut(task) {
+            victim.exits = true;
+        }
+        self.threads.gone(task);
+        self.labels.exits(task);
     }
 
     fn unwatch(&mut self, task: TaskId) {

@@ -1,6 +1,8 @@
 //! What an explanation yields: numbers and names, ready to be shown, with nothing of how they are
 //! shown.
 
+use crate::advice::Advice;
+use crate::group::GroupFinding;
 use crate::label::Label;
 use crate::machine::Reason;
 use crate::pattern::{PatternFinding, Patterns};
@@ -8,7 +10,7 @@ use crate::sleep::WaitFinding;
 use crate::step::Step;
 use std::collections::BTreeMap;
 use tardy_followers::{Skew, StolenTime};
-use tardy_model::{Cause, CpuId, Culprit, Wakeup};
+use tardy_model::{Cause, CpuId, Culprit, Prio, Wakeup};
 use tardy_stats::Latencies;
 
 /// Everything that an explanation found.
@@ -37,6 +39,10 @@ pub struct Explanation {
     pub causes: Vec<CauseFinding>,
     /// Culprits, most first. Their `ns` sum to all lateness.
     pub culprits: Vec<CulpritFinding>,
+    /// The same as a person would name them, most first. Their `ns` sum to all lateness.
+    pub groups: Vec<GroupFinding>,
+    /// What to do, the most gain first.
+    pub advice: Vec<Advice>,
     /// Which wakeups count as the worst ones in [`CauseFinding::worst_ns`].
     pub worst_group: WorstGroup,
     /// Stories that are known, most lateness first.
@@ -98,6 +104,14 @@ pub struct VictimFinding {
     pub label: Label,
     /// Its wakeups.
     pub latencies: Latencies,
+    /// Its process, where that is known.
+    pub process: Option<u32>,
+    /// Its priority, as it was known last.
+    pub prio: Option<Prio>,
+    /// It is one of tardy's own, which measures.
+    pub measures: bool,
+    /// It had ended before the stream did.
+    pub has_exited: bool,
 }
 
 /// What one cause took.
@@ -117,7 +131,7 @@ pub struct CauseFinding {
     pub worst_ns: u64,
     /// Share of the worst wakeups' lateness, 0–1.
     pub worst_share: f64,
-    /// One line of advice, where there is an obvious remedy and the cause weighs enough.
+    /// Its advice in one line, where there is any in [`Explanation::advice`].
     pub advice: Option<String>,
 }
 
@@ -137,8 +151,16 @@ pub struct WorstGroup {
 pub struct CulpritFinding {
     /// Who.
     pub label: Label,
+    /// The same, by its ids in the stream.
+    pub who: Culprit,
+    /// The process of the thread that it is or belongs to, where that is known.
+    pub process: Option<u32>,
+    /// Its place in [`Explanation::groups`].
+    pub group: usize,
     /// The cause in which it took most.
     pub main_cause: Cause,
+    /// What it took in each cause, most first.
+    pub causes: Vec<(Cause, u64)>,
     /// Nanoseconds, over all wakeups.
     pub ns: u64,
     /// Share of all lateness, 0–1.

@@ -1,5 +1,6 @@
 //! A wakeup that has ended, and its names.
 
+use crate::group::{Who, place};
 use crate::label::{Label, LabelId, Labels};
 use crate::pattern::Patterns;
 use crate::seen::Seen;
@@ -94,6 +95,11 @@ impl Named<'_> {
     /// The numbers of the culprits' names, one per segment.
     pub fn culprit_ids(&self) -> impl Iterator<Item = u32> {
         self.finished.blames.iter().map(|blame| blame.culprit.0)
+    }
+
+    /// What a person would call a segment's culprit, whoever else is called the same: the name of its group.
+    pub fn group_name(&self, segment: &Segment, label: &Label) -> String {
+        place(&Who { culprit: segment.culprit, label, labels: self.labels }).name
     }
 
     /// The name of anybody who has a part in it.

@@ -1,6 +1,6 @@
 //! Names for culprits and victims, as they were at the time.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tardy_followers::Activity;
 use tardy_model::event::{Comm, Irq, TaskInfo, softirq};
 use tardy_model::{Culprit, NameId, Setting, Tables, TaskId};
@@ -44,6 +44,11 @@ pub(crate) struct Labels {
     pub(crate) tables: Tables,
     tasks: FxHashMap<TaskId, Task>,
     known: Vec<Label>,
+    /// Whom each of these labels was made for first.
+    known_for: Vec<Culprit>,
+    /// Processes with threads that were chosen to be explained.
+    victims: FxHashSet<TaskId>,
+    exited: FxHashSet<TaskId>,
     by_label: FxHashMap<Label, LabelId>,
     by_culprit: FxHashMap<Culprit, Labelled>,
     /// Grows with anybody's new name.
@@ -117,6 +122,33 @@ impl Labels {
         }
     }
 
+    /// A thread was chosen to be explained.
+    pub(crate) fn is_chosen(&mut self, task: TaskId) {
+        if self.victims.len() < TASKS_MAX {
+            self.victims.insert(self.process(task).unwrap_or(task));
+        }
+    }
+
+    /// Whether one of a process' threads was chosen to be explained, by itself or with few others.
+    pub(crate) fn is_victims(&self, process: TaskId) -> bool {
+        self.victims.contains(&process)
+    }
+
+    pub(crate) fn exits(&mut self, task: TaskId) {
+        if self.exited.len() < TASKS_MAX {
+            self.exited.insert(task);
+        }
+    }
+
+    pub(crate) fn has_exited(&self, task: TaskId) -> bool {
+        self.exited.contains(&task)
+    }
+
+    /// A thread's process, where that is known.
+    pub(crate) fn process(&self, task: TaskId) -> Option<TaskId> {
+        Some(self.info(task).process).filter(|process| *process != TaskId::IDLE)
+    }
+
     pub(crate) fn is_kernel(&self, task: TaskId) -> bool {
         let name = self.comm(task).0;
         let named = || KERNEL_THREADS.iter().any(|known| name.starts_with(known.as_bytes()));
@@ -177,6 +209,7 @@ impl Labels {
         } else {
             let id = LabelId(self.known.len() as u32);
             self.known.push(label.clone());
+            self.known_for.push(culprit);
             self.by_label.insert(label, id);
             id
         };
@@ -193,6 +226,11 @@ impl Labels {
         &self.known[id.0 as usize]
     }
 
+    /// Whom a label was made for first.
+    pub(crate) fn culprit(&self, id: LabelId) -> Culprit {
+        self.known_for[id.0 as usize]
+    }
+
     fn version(&self, culprit: Culprit) -> u32 {
         let task = match culprit {
             Culprit::Task(task) | Culprit::TaskOrInterrupt(task) | Culprit::SoftirqIn(_, task) => {
@@ -204,7 +242,7 @@ impl Labels {
         self.tasks.get(&task).map_or(0, |known| known.version)
     }
 
-    fn timer_owner(&self, timer: tardy_model::TimerId, armed_by: TaskId) -> TaskId {
+    pub(crate) fn timer_owner(&self, timer: tardy_model::TimerId, armed_by: TaskId) -> TaskId {
         if armed_by == TaskId::IDLE { self.tables.timer(timer).owner } else { armed_by }
     }
 

@@ -11,14 +11,17 @@
 //! phases of a wakeup), `balance.rs` (a closed story cut into pieces), then any file under `cause/`.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod balance;
 mod calls;
 pub mod cause;
+mod closing;
 pub mod device;
 mod ending;
 mod explainer;
 mod findings;
 mod finished;
+mod group;
 mod label;
 mod machine;
 pub mod pattern;
@@ -38,6 +41,9 @@ mod watch;
 mod why;
 mod worst;
 
+pub use advice::{
+    Advice, Remedy, SHARE_MIN as ADVICE_SHARE_MIN, WORST_SHARE_MIN as ADVICE_WORST_SHARE_MIN,
+};
 pub use cause::causes;
 pub use explainer::{Explainer, Options};
 pub use findings::{
@@ -45,6 +51,7 @@ pub use findings::{
     VictimFinding, WorstGroup, WorstWakeup,
 };
 pub use finished::{Named, Sink};
+pub use group::{Group, GroupFinding};
 pub use label::Label;
 pub use machine::Reason;
 pub use pattern::{Found, Instance, PatternFinding, Patterns};

@@ -1,10 +1,10 @@
 //! Sums over all wakeups.
 
-use crate::cause::{self, REGISTRY, UNEXPLAINED_AT, Weight};
+use crate::cause::{self, UNEXPLAINED_AT};
 use crate::findings::{
     CauseFinding, CulpritFinding, Explanation, GapFinding, VictimFinding, WorstGroup, WorstWakeup,
 };
-use crate::label::{Label, LabelId, Labels};
+use crate::label::{LabelId, Labels};
 use rustc_hash::FxHashMap;
 use tardy_model::Wakeup;
 use tardy_model::event::Loss;
@@ -17,10 +17,6 @@ const CLASSES: usize = 64 * 8;
 
 /// Victims with a distribution of their own (250 KB each); all others are in the sum of all only.
 const VICTIMS_MAX: usize = 128;
-
-/// A cause below both of these shares, of all lateness and of the worst wakeups', gets no advice.
-const ADVICE_SHARE_MIN: f64 = 0.02;
-const ADVICE_WORST_SHARE_MIN: f64 = 0.05;
 
 /// The share of wakeups that count as the worst.
 const WORST_SHARE: f64 = 0.01;
@@ -90,6 +86,14 @@ impl CulpritSum {
     fn of_cause(&self, cause: usize) -> u64 {
         let other = self.others.as_ref().map_or(0, |others| others[cause]);
         if self.cause == cause { self.cause_ns } else { other }
+    }
+
+    /// Each cause with what it took in it, most first.
+    fn causes(&self) -> Vec<(tardy_model::Cause, u64)> {
+        let taken = (0..CAUSES).map(|at| (cause::cause_at(at), self.of_cause(at)));
+        let mut causes: Vec<_> = taken.filter(|(_, ns)| *ns > 0).collect();
+        causes.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        causes
     }
 
     fn main_cause(&self) -> usize {
@@ -202,7 +206,6 @@ impl Summary {
             .map(|at| {
                 let share = self.causes[at].ns as f64 / total_ns;
                 let worst_share = worst_by_cause[at] as f64 / worst_group.ns.max(1) as f64;
-                let weighs = share >= ADVICE_SHARE_MIN || worst_share >= ADVICE_WORST_SHARE_MIN;
                 CauseFinding {
                     cause: cause::cause_at(at),
                     meaning: cause::meaning_at(at),
@@ -211,7 +214,7 @@ impl Summary {
                     wakeups: self.causes[at].wakeups,
                     worst_ns: worst_by_cause[at],
                     worst_share,
-                    advice: if weighs { self.advice(at, labels) } else { None },
+                    advice: None,
                 }
             })
             .collect();
@@ -221,7 +224,11 @@ impl Summary {
             .culprits()
             .map(|(label, sum)| CulpritFinding {
                 label: labels.get(label).clone(),
+                who: labels.culprit(label),
+                process: None,
+                group: 0,
                 main_cause: cause::cause_at(sum.main_cause()),
+                causes: sum.causes(),
                 ns: sum.ns,
                 share: sum.ns as f64 / total_ns,
                 wakeups: sum.wakeups,
@@ -232,7 +239,14 @@ impl Summary {
         let mut victims: Vec<VictimFinding> = self
             .victims
             .into_iter()
-            .map(|(label, latencies)| VictimFinding { label: labels.get(label).clone(), latencies })
+            .map(|(label, latencies)| VictimFinding {
+                label: labels.get(label).clone(),
+                latencies,
+                process: None,
+                prio: None,
+                measures: false,
+                has_exited: false,
+            })
             .collect();
         victims.sort_by(|a, b| {
             b.latencies.sum_ns().cmp(&a.latencies.sum_ns()).then_with(|| a.label.cmp(&b.label))
@@ -288,24 +302,6 @@ impl Summary {
             }
         }
         (group, by_cause)
-    }
-
-    /// A cause's advice, from the culprits that took most in it.
-    fn advice(&self, at: usize, labels: &Labels) -> Option<String> {
-        let rule = REGISTRY.get(at)?;
-        let mut culprits: Vec<(u64, LabelId)> = self
-            .culprits()
-            .filter(|(_, sum)| sum.of_cause(at) > 0)
-            .map(|(label, sum)| (sum.of_cause(at), label))
-            .collect();
-        culprits.sort_by_key(|(ns, label)| (std::cmp::Reverse(*ns), label.0));
-        let named: Vec<(Label, u64)> =
-            culprits.iter().take(3).map(|(ns, label)| (labels.get(*label).clone(), *ns)).collect();
-        rule.advice(&Weight {
-            mean_ns: self.causes[at].ns / self.causes[at].wakeups.max(1),
-            culprits: &named,
-            culprits_count: culprits.len(),
-        })
     }
 }
 

@@ -104,7 +104,7 @@ fn inversion() {
     ";
     assert_eq!(
         words(trace),
-        "100 ns: medium ran while high waited for a lock whose holder could not run: 67 % of \
+        "100 ns: medium (9) ran while high waited for a lock whose holder could not run: 67 % of \
          all lateness, 0.10 µs of 0.14 µs in the worst call. Use a mutex with PTHREAD_PRIO_INHERIT, \
          or make sure that no task below the waiters' priority can preempt the holder."
     );
@@ -137,8 +137,7 @@ fn stacking() {
     assert_eq!(
         words(trace),
         "8 ns: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of \
-         all lateness and up to 0.01 µs at once; they belong to storm-1 (hrtimer_wakeup) and storm-2 \
-         (hrtimer_wakeup). Have fewer threads sleep on timers that expire together, move them to \
+         all lateness and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Have fewer threads sleep on timers that expire together, move them to \
          another CPU, or, on PREEMPT_RT, take real-time priority from those that need none, so that \
          their timers expire in softirq."
     );
@@ -236,7 +235,7 @@ const SOFTIRQ: &str = "
 fn softirq_below() {
     assert_eq!(
         words(SOFTIRQ),
-        "8000 ns: In 1 of 1 wakeups busy ran although poller outranks them: its timer expires in a \
+        "8000 ns: In 1 of 1 wakeups busy (20) ran although poller outranks them: its timer expires in a \
          softirq, whose thread had to wait for them (100 % of all lateness, up to 8.00 µs at once). \
          Raise that thread above them (chrt -f -p PRIORITY of ktimers/N, or of ksoftirqd/N where there is \
          none), or sleep with clock_nanosleep under a real-time policy, whose timers need no softirq."
@@ -409,7 +408,7 @@ fn an_interrupt_handler_in_a_thread() {
         1020 0 30 irq- local_timer
         1500 0 30 switch S 7 19 9
     ";
-    assert!(words(threaded).starts_with("480 ns: In 1 of 1 wakeups irq/26-eth0 took the CPU"));
+    assert!(words(threaded).starts_with("480 ns: In 1 of 1 wakeups irq/26-eth0 (30) took the CPU"));
     // A task of that name is not the kernel's.
     assert_eq!(found(&threaded.replace(" kernel", "")), [] as [&str; 0]);
 }
@@ -433,7 +432,7 @@ const SPINNER: &str = "
 fn spinner_above() {
     assert_eq!(
         words(SPINNER),
-        "698880 ns: In 1 of 1 wakeups spinner ran first, for 699 µs at once on average and at most \
+        "698880 ns: In 1 of 1 wakeups spinner (20) ran first, for 699 µs at once on average and at most \
          699 µs, 100 % of all lateness; in the worst one, cyclic's, it had real-time priority 90. Let it \
          sleep or wait for an event instead of polling; else give it a CPU of its own, or a priority \
          below the thread's."
@@ -488,8 +487,8 @@ fn storm(moves_apart_ns: u64, ahead_ns: u64) -> String {
 fn device_storm() {
     assert_eq!(
         words(&storm(20_000, 300_000)),
-        "0 ns: usb (tx_timeout) moved a timer 24800 times in 0.50 s, 50000 a second, and it fired 0 times; \
-         that programmed the clock-event device 36000 times a second, 72 % of the moves. High-resolution \
+        "0 ns: A timer was moved 24800 times in 0.50 s, 50000 a second, and fired 0 times (tx_timeout timers \
+         of usb (9)). That programmed the clock-event device 36000 times a second, 72 % of the moves. High-resolution \
          timers are made to fire precisely, not to be put off: use the timer wheel in the kernel \
          (mod_timer), move the timeout in user space only when it fires (look then whether it is due), or \
          arm it once a batch."

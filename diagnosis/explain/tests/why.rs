@@ -83,7 +83,7 @@ stories! {
         +21 0 sched_switch: cyclic runs on CPU 0 in place of thread 20, 9 ns after it was woken.
         +23 0 mark: cyclic is back in user space, 23 ns after the expiry.
         +23 0 sum: 23 ns together: 6 ns interrupts by local_timer, 5 ns stacked_timers by storm-1 (hrtimer_wakeup), 3 ns stacked_timers by storm-2 (hrtimer_wakeup), 3 ns callback by cyclic (hrtimer_wakeup), 3 ns not_preemptible by thread 20 and 3 ns of 2 others.
-        +23 0 pattern: timers stacked in one interrupt: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of all lateness and up to 0.01 µs at once; they belong to storm-1 (hrtimer_wakeup) and storm-2 (hrtimer_wakeup). Have fewer threads sleep on timers that expire together, move them to another CPU, or, on PREEMPT_RT, take real-time priority from those that need none, so that their timers expire in softirq.
+        +23 0 pattern: timers stacked in one interrupt: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of all lateness and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Have fewer threads sleep on timers that expire together, move them to another CPU, or, on PREEMPT_RT, take real-time priority from those that need none, so that their timers expire in softirq.
     ";
 
     a_kworker_between_a_timer_and_the_victim: "

@@ -1,4 +1,4 @@
-//! Sums over wakeups by victim, cause and culprit, for flame graphs.
+//! Sums over wakeups by victim, cause, group and culprit, for flame graphs.
 
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
@@ -10,25 +10,33 @@ const STACKS_MAX: usize = 1 << 18;
 /// Victims and causes whose rest is summed; a thread's name cannot grow it beyond that.
 const RESTS_MAX: usize = 1 << 18;
 
-/// Nanoseconds by stack: `victim;cause;culprit`.
+/// Nanoseconds by stack: `victim;cause;group;culprit`, without the culprit where it is called as its group.
 #[derive(Debug, Default)]
 pub(crate) struct CauseStacks {
     ns: FxHashMap<String, u64>,
+    /// What the group of each culprit is called, by the number of its name.
+    groups: FxHashMap<u32, String>,
     line: String,
 }
 
 impl CauseStacks {
     pub(crate) fn wakeup(&mut self, named: &Named<'_>) {
         let victim = named.victim();
-        for (segment, culprit) in named.segments() {
+        for ((segment, culprit), id) in named.segments().zip(named.culprit_ids()) {
             self.line.clear();
             frame(&mut self.line, &victim.name, victim.pid);
             self.line.push(';');
             self.line.push_str(segment.cause.0);
             let cause_end = self.line.len();
             if !culprit.name.is_empty() {
+                let group = || named.group_name(segment, culprit);
+                let group = self.groups.entry(id).or_insert_with(group);
                 self.line.push(';');
-                frame(&mut self.line, &culprit.name, None);
+                frame(&mut self.line, group, None);
+                if *group != culprit.name || culprit.pid.is_some() {
+                    self.line.push(';');
+                    frame(&mut self.line, &culprit.name, culprit.pid);
+                }
             }
             if !self.ns.contains_key(&self.line) && self.ns.len() >= STACKS_MAX {
                 self.line.truncate(cause_end);

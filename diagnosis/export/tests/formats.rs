@@ -82,11 +82,11 @@ fn folded_stacks_sum_to_all_lateness() {
     for line in text.lines() {
         let (stack, ns) = line.rsplit_once(' ').unwrap();
         assert!(stack.starts_with("cyc:lic \"1\", é (4101);"), "{line}");
-        assert_eq!(stack.split(';').count(), 3, "{line}");
+        assert!((3..=4).contains(&stack.split(';').count()), "{line}");
         all_ns += ns.parse::<u64>().unwrap();
     }
     assert_eq!(all_ns, lateness_ns(250));
-    assert!(text.contains(";interrupts;eth0 (irq 24) 150000\n"), "{text}");
+    assert!(text.contains(";interrupts;irqs of eth0;eth0 (irq 24) 150000\n"), "{text}");
 }
 
 #[test]

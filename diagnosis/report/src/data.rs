@@ -1,5 +1,6 @@
 //! What a report is made from.
 
+use crate::screen::STORIES;
 use std::path::PathBuf;
 use tardy_explain::Explanation;
 use tardy_explain::timers::TimerFindings;
@@ -40,6 +41,10 @@ pub struct Context {
     pub source: String,
     /// The recording, where one was kept.
     pub recording: Option<PathBuf>,
+    /// The command that explains the same, for more of it; empty where nothing does.
+    pub again: String,
+    /// The page with the same findings, where one was written.
+    pub page: Option<PathBuf>,
     /// What the reader must know besides: a sentence each.
     pub notes: Vec<String>,
     /// How long it took; 0 where that is not known.
@@ -49,8 +54,10 @@ pub struct Context {
 /// How much of each list is shown. What is cut is counted and summed in a line of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The worst wakeups told.
+    /// The worst wakeups in the whole report.
     pub worst: usize,
+    /// The worst wakeups on the first screen.
+    pub stories: usize,
     /// Culprits named on the terminal.
     pub culprits_terminal: usize,
     /// Culprits named on the page.
@@ -61,7 +68,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { worst: 10, culprits_terminal: 10, culprits_page: 30, advice: 3 }
+        Self { worst: 10, stories: STORIES, culprits_terminal: 10, culprits_page: 30, advice: 3 }
     }
 }
 

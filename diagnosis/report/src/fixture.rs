@@ -4,8 +4,9 @@ use crate::data::{Context, Data};
 use crate::shares::apportion;
 use std::collections::BTreeMap;
 use tardy_explain::{
-    CauseFinding, CulpritFinding, Explainer, Explanation, Found, GapFinding, Instance, Label, Lane,
-    LaneSpan, Options, PatternFinding, Patterns, VictimFinding, WorstGroup, WorstWakeup,
+    Advice, CauseFinding, CulpritFinding, Explainer, Explanation, Found, GapFinding, Group,
+    GroupFinding, Instance, Label, Lane, LaneSpan, Options, PatternFinding, Patterns,
+    VictimFinding, WorstGroup, WorstWakeup,
 };
 use tardy_lab::cyclic::OwnCost;
 use tardy_lab::{Measurement, Policy, ThreadMeasurement, ThreadUsage};
@@ -24,8 +25,11 @@ pub(crate) const HOSTILE: &str = "\u{1b}[31m<b>\"x\"&'";
 
 const START_NS: u64 = 1_000_000_000_000;
 
+/// A sentence and a command.
+type AdviceRow = (&'static str, Option<&'static str>);
+
 /// Cause, meaning, weight over all, weight in the worst 1 %, wakeups, advice.
-type CauseRow = (&'static str, &'static str, u64, u64, u64, Option<&'static str>);
+type CauseRow = (&'static str, &'static str, u64, u64, u64, Option<AdviceRow>);
 
 const CAUSES: [CauseRow; 8] = [
     (
@@ -34,9 +38,10 @@ const CAUSES: [CauseRow; 8] = [
         41,
         52,
         6_704,
-        Some(
-            "Spread the storm's timers, or move its CPU away from the victims' (tardy fix spread).",
-        ),
+        Some((
+            "The sleep timers of storm-* (3 threads) expire in the same interrupt. Other CPUs keep them apart.",
+            Some("taskset -acp 2,3 4999"),
+        )),
     ),
     (
         "idle_exit",
@@ -44,7 +49,7 @@ const CAUSES: [CauseRow; 8] = [
         23,
         4,
         9_120,
-        Some("Keep CPUs out of deep sleep: hold /dev/cpu_dma_latency at 0 (tardy fix idle)."),
+        Some(("CPUs sleep too deeply to wake up in time: forbid deep idle states.", None)),
     ),
     ("callback", "from the timer's callback until the thread was runnable", 12, 2, 9_998, None),
     ("irq_delay", "the timer interrupt itself came late", 9, 11, 9_641, None),
@@ -92,6 +97,8 @@ pub(crate) fn context() -> Context {
         load: Some("storm:40".to_owned()),
         source: "live (eBPF)".to_owned(),
         recording: Some("storm.tardy".into()),
+        again: "tardy explain storm.tardy".to_owned(),
+        page: Some("storm.tardy/report.html".into()),
         notes: vec!["System calls were not recorded; lateness ends at the switch.".to_owned()],
         duration_ns: 10_000_000_000,
     }
@@ -182,20 +189,41 @@ pub(crate) fn explanation() -> Explanation {
             wakeups: row.4,
             worst_ns: in_worst_ns,
             worst_share: share(in_worst_ns, worst_ns),
-            advice: row.5.map(str::to_owned),
+            advice: row.5.map(|(text, _)| text.to_owned()),
         });
+    let causes: Vec<CauseFinding> = causes.collect();
+    let advised = CAUSES.iter().zip(&causes).filter_map(|(row, cause)| {
+        let (text, command) = row.5?;
+        Some(Advice {
+            cause: cause.cause,
+            text: text.to_owned(),
+            command: command.map(str::to_owned),
+            gain: cause.share,
+            worst_gain: cause.worst_share,
+        })
+    });
+    let advice: Vec<Advice> = advised.collect();
     let ns = apportion(total_ns, &CULPRITS.map(|row| row.4));
     let culprits = CULPRITS.iter().zip(ns).map(|(row, ns)| CulpritFinding {
         label: Label { kind: row.0, name: row.1.to_owned(), pid: row.2 },
+        who: row.2.map_or(Culprit::Nobody, |pid| Culprit::Task(TaskId(pid))),
+        process: row.2.map(|_| 4_999),
+        group: 0,
         main_cause: Cause(row.3),
+        causes: vec![(Cause(row.3), ns)],
         ns,
         share: share(ns, total_ns),
         wakeups: row.5,
     });
-    let victims = each
-        .into_iter()
-        .enumerate()
-        .map(|(number, latencies)| VictimFinding { label: victim(number as u32), latencies });
+    let (groups, culprits) = grouped(culprits.collect());
+    let victims = each.into_iter().enumerate().map(|(number, latencies)| VictimFinding {
+        label: victim(number as u32),
+        latencies,
+        process: Some(4_100),
+        prio: Some(Prio(19)),
+        measures: true,
+        has_exited: false,
+    });
     Explanation {
         gaps: GapFinding::default(),
         lost_uncounted: 0,
@@ -206,13 +234,51 @@ pub(crate) fn explanation() -> Explanation {
         latencies: all,
         touched_by_loss: 3,
         victims: victims.collect(),
-        causes: causes.collect(),
-        culprits: culprits.collect(),
+        causes,
+        culprits,
+        groups,
+        advice,
         worst_group: WorstGroup { wakeups: 101, from_ns: 61_215, ns: worst_ns },
         patterns: vec![stacking()],
         worst: vec![stacked(), preempted(), touched(), boosted().worst.remove(0)],
         ..Explanation::default()
     }
+}
+
+/// The storm's timers are one, everybody else is by itself.
+fn grouped(mut culprits: Vec<CulpritFinding>) -> (Vec<GroupFinding>, Vec<CulpritFinding>) {
+    let is_storm =
+        |found: &CulpritFinding| found.label.kind == "timer" && found.label.pid.is_some();
+    let storm: Vec<usize> = (0..culprits.len()).filter(|at| is_storm(&culprits[*at])).collect();
+    let alone = (0..culprits.len()).filter(|at| !is_storm(&culprits[*at])).map(|at| vec![at]);
+    let mut groups: Vec<GroupFinding> = alone
+        .chain([storm])
+        .map(|members| {
+            let first = &culprits[members[0]];
+            let ns = members.iter().map(|at| culprits[*at].ns).sum();
+            let name =
+                if members.len() > 1 { "sleep timers of storm-*" } else { &first.label.name };
+            GroupFinding {
+                group: Group {
+                    kind: first.label.kind,
+                    name: name.to_owned(),
+                    threads: u64::from(first.label.pid.is_some()) * members.len() as u64,
+                    processes: u64::from(first.label.pid.is_some()),
+                    pid: first.label.pid.filter(|_| members.len() == 1),
+                },
+                ns,
+                share: members.iter().map(|at| culprits[*at].share).sum(),
+                main_cause: first.main_cause,
+                causes: vec![(first.main_cause, ns)],
+                members,
+            }
+        })
+        .collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.ns));
+    for (at, group) in groups.iter().enumerate() {
+        group.members.iter().for_each(|member| culprits[*member].group = at);
+    }
+    (groups, culprits)
 }
 
 /// A call for a lock whose owner is boosted twice, as it is explained.
@@ -288,6 +354,10 @@ fn stacking() -> PatternFinding {
         count_mean: 11.2,
         culprits: vec![(label("timer", HOSTILE, Some(5_007)), 19_000_000)],
         culprits_count: 20,
+        groups: vec![(
+            Group { kind: "timer", name: HOSTILE.to_owned(), threads: 20, ..Group::default() },
+            19_000_000,
+        )],
         watched: Vec::new(),
     };
     PatternFinding {
@@ -310,7 +380,14 @@ pub(crate) fn with_data<R>(test: impl FnOnce(&Data<'_>) -> R) -> R {
 
 /// The same with nothing but a measurement.
 pub(crate) fn with_measurement_only<R>(test: impl FnOnce(&Data<'_>) -> R) -> R {
-    let context = Context { recording: None, notes: Vec::new(), hypervisor: None, ..context() };
+    let context = Context {
+        recording: None,
+        page: None,
+        again: String::new(),
+        notes: Vec::new(),
+        hypervisor: None,
+        ..context()
+    };
     let measurement = measurement();
     let mut data = Data::new(&context);
     data.measurement = Some(&measurement);

@@ -1,6 +1,7 @@
 //! Findings as terminal text, JSON and one self-contained page.
 //!
-//! [`Data`] says what there is to show. [`terminal`] writes it as text, [`page()`] as one HTML page
+//! [`Data`] says what there is to show. [`screen()`] writes the most important of it as text that fits on a
+//! terminal, [`terminal`] all of it, [`page()`] as one HTML page
 //! that loads nothing, [`json`] as documents with a stable schema. Text and page are made of the
 //! same sections: start reading at `section/mod.rs`, where a new one is a file and a line in
 //! a registry.
@@ -23,6 +24,7 @@ pub mod palette;
 mod pi;
 mod plot;
 mod rearm;
+mod screen;
 mod section;
 mod sentences;
 mod shares;
@@ -48,6 +50,7 @@ pub use histograms::histograms_text;
 pub use page::page;
 pub use pi::{BoostsSeen, pi_sentences, pi_text};
 pub use rearm::{DeviceSeen, DeviceUse, rearm_text};
+pub use screen::{LINES_MAX as SCREEN_LINES_MAX, screen};
 pub use sentences::top_sentences;
 pub use sleep::{sleep_sentences, sleep_text};
 pub use staircase::{StaircaseRun, staircase_text};

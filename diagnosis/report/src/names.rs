@@ -1,7 +1,7 @@
 //! What culprits and victims are called.
 
 use crate::clean::clean;
-use tardy_explain::Label;
+use tardy_explain::{Group, Label};
 
 /// A name that stands by itself, clean: `storm-07's timer`, `irq local_timer`.
 pub(crate) fn full_name(label: &Label) -> String {
@@ -19,17 +19,17 @@ pub(crate) fn full_name(label: &Label) -> String {
     }
 }
 
-/// The name for a column beside one for the kind.
-pub(crate) fn short_name(label: &Label) -> String {
-    if label.name.is_empty() { full_name(label) } else { clean(&label.name) }
-}
-
 /// A kind in words.
-pub(crate) fn kind_words(label: &Label) -> String {
-    if label.kind.is_empty() { "unknown".to_owned() } else { label.kind.replace('_', " ") }
+pub(crate) fn kind_name(kind: &str) -> String {
+    if kind.is_empty() { "unknown".to_owned() } else { kind.replace('_', " ") }
 }
 
 /// The thread id, or nothing.
 pub(crate) fn pid_text(pid: Option<u32>) -> String {
     pid.map(|pid| pid.to_string()).unwrap_or_default()
+}
+
+/// A group in words, clean: `hackbench (400 threads of 40 processes)`.
+pub(crate) fn group_name(group: &Group) -> String {
+    clean(&group.words())
 }

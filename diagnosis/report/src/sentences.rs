@@ -1,11 +1,14 @@
-//! The findings in three sentences.
+//! The verdict, in two sentences or three.
 
 use crate::clean::clean;
 use crate::data::Data;
-use crate::names::full_name;
+use crate::names::group_name;
 use crate::units::{count, counted, duration, duration_mean, whole_percent};
-use tardy_explain::{CauseFinding, Explanation};
+use tardy_explain::Explanation;
+use tardy_model::Cause;
 
+/// With more, it is no verdict any more.
+const SENTENCES_MAX: usize = 3;
 /// Fewer, and a p99 is no more than the maximum.
 const TAIL_MIN: u64 = 100;
 /// An unexplained share above this is worth a sentence.
@@ -14,23 +17,19 @@ const UNEXPLAINED_MIN: f64 = 0.1;
 /// Losses are worth a sentence where they touch one wakeup in so many.
 const TOUCHED_PER: u64 = 100;
 
-/// The most important things to know, at most three sentences, most important first. They hold names
-/// from traces, made clean, and no colours.
+/// The verdict: how late, and who or what it was. Two sentences, and where there is reason to doubt them, a
+/// third. They hold names from traces, made clean, and no colours.
 pub fn top_sentences(data: &Data<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
-    // What is doubtful comes before more of what is not.
     sentences.extend(broken_bound(data));
     sentences.extend(overview(data));
     if let Some(explanation) = data.explanation.filter(|e| e.latencies.count() > 0) {
-        let sure = [main_cause(explanation), worst_group(explanation), worst_wakeup(explanation)];
-        let doubts = doubt(explanation);
-        let room = 3usize.saturating_sub(sentences.len() + usize::from(doubts.is_some()));
-        sentences.extend(sure.into_iter().flatten().take(room));
-        sentences.extend(doubts);
+        sentences.extend(main_culprit(explanation));
+        sentences.extend(doubt(explanation));
     } else {
         sentences.extend(latest_thread(data));
     }
-    sentences.truncate(3);
+    sentences.truncate(SENTENCES_MAX);
     sentences
 }
 
@@ -42,7 +41,7 @@ fn broken_bound(data: &Data<'_>) -> Option<String> {
 
 fn overview(data: &Data<'_>) -> Option<String> {
     let latencies = data.latencies();
-    let all = counted(latencies.count(), data.noun());
+    let all = counted(latencies.count(), data.noun()) + &whose(data);
     let mean = duration_mean(latencies.mean_ns());
     let max = duration(latencies.max_ns());
     Some(match latencies.count() {
@@ -53,7 +52,7 @@ fn overview(data: &Data<'_>) -> Option<String> {
             "No sample was taken, so nothing is known of lateness.".to_owned()
         }
         0 => return None,
-        1 => format!("There was one {}, late by {max}.", data.noun()),
+        1 => format!("There was one {}{}, late by {max}.", data.noun(), whose(data)),
         2..TAIL_MIN => format!(
             "{all}, late by {mean} on average and {max} at most; too few to speak of a tail."
         ),
@@ -64,65 +63,71 @@ fn overview(data: &Data<'_>) -> Option<String> {
     })
 }
 
-fn main_cause(explanation: &Explanation) -> Option<String> {
-    let cause = explanation.causes.first().filter(|cause| cause.ns > 0)?;
-    let who = explanation
-        .culprits
-        .iter()
-        .find(|culprit| culprit.main_cause == cause.cause && !culprit.label.name.is_empty())
-        .map(|culprit| {
-            let share = whole_percent(culprit.share);
-            format!("; above all {} ({share})", full_name(&culprit.label))
-        })
-        .unwrap_or_default();
-    let often = often(cause.wakeups, explanation.latencies.count());
-    Some(format!("{}, in {often}{who}.", cause_clause(cause, cause.share, "all lateness")))
-}
-
-fn worst_group(explanation: &Explanation) -> Option<String> {
-    let group = explanation.worst_group;
-    if group.wakeups == 0 || explanation.latencies.count() < TAIL_MIN {
-        return None;
+/// Who took most, as what; else, where nobody is known, what it was. And what the tail is, where that is another
+/// cause.
+fn main_culprit(explanation: &Explanation) -> Option<String> {
+    let first = explanation.groups.first().filter(|group| group.ns > 0)?;
+    let tail = tail(explanation, first.main_cause);
+    let meaning = |cause: Cause| {
+        let found = explanation.causes.iter().find(|found| found.cause == cause);
+        found.map_or("", |found| found.meaning)
+    };
+    if first.group.name.is_empty() {
+        let cause = explanation.causes.first()?;
+        let share = whole_percent(cause.share);
+        return Some(format!("{share} of that is {} ({}){tail}.", cause.cause.0, cause.meaning));
     }
-    let mut causes: Vec<&CauseFinding> =
-        explanation.causes.iter().filter(|cause| cause.worst_ns > 0).collect();
-    causes.sort_by_key(|cause| std::cmp::Reverse(cause.worst_ns));
-    let (first, second) = (*causes.first()?, causes.get(1));
-    let main = explanation.causes.first()?;
-    let (wakeups, from) = (counted(group.wakeups, "wakeup"), duration(group.from_ns));
-    let of = format!("the lateness of the worst 1 % ({wakeups}, {from} or more each)");
-    if first.cause != main.cause {
-        return Some(format!("{}.", cause_clause(first, first.worst_share, &of)));
-    }
-    // The same cause again: its share, and what comes next instead of what it is.
-    let next = second
-        .map(|cause| {
-            let share = whole_percent(cause.worst_share);
-            format!("; next is {} with {share}: {}", cause.cause.0, cause.meaning)
-        })
-        .unwrap_or_default();
-    Some(format!("Of {of}, {} is {}{next}.", first.cause.0, whole_percent(first.worst_share)))
-}
-
-fn worst_wakeup(explanation: &Explanation) -> Option<String> {
-    let worst = explanation.worst.first()?;
-    let segment = worst.wakeup.segments.iter().max_by_key(|segment| segment.ns)?;
-    let label = worst.label(segment.culprit);
-    let who =
-        if label.name.is_empty() { String::new() } else { format!(" ({})", full_name(&label)) };
+    let (_, main_ns) = first.causes.first()?;
+    let mostly = if main_ns * 100 >= first.ns * 99 { "" } else { "mostly " };
     Some(format!(
-        "The latest wakeup, {} late, was {}'s; its longest part is {} of {}{who}.",
-        duration(worst.wakeup.lateness_ns),
-        full_name(&worst.victim),
-        duration(segment.ns),
-        segment.cause.0
+        "{} took {} of that, {mostly}as {} ({}){tail}.",
+        capital(&group_name(&first.group)),
+        whole_percent(first.share),
+        first.main_cause.0,
+        meaning(first.main_cause),
     ))
+}
+
+/// What the worst wakeups were late by most, where that is not `main`.
+fn tail(explanation: &Explanation, main: Cause) -> String {
+    let group = explanation.worst_group;
+    let worst = explanation.causes.iter().max_by_key(|cause| cause.worst_ns);
+    match worst.filter(|worst| worst.worst_ns > 0 && worst.cause != main) {
+        Some(worst) if explanation.latencies.count() >= TAIL_MIN => format!(
+            "; the worst 1 % ({} or more each) were mostly {}, {}",
+            duration(group.from_ns),
+            worst.cause.0,
+            whole_percent(worst.worst_share),
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Whose wakeups they are.
+fn whose(data: &Data<'_>) -> String {
+    let series = data.series();
+    match series.as_slice() {
+        [] => String::new(),
+        [one] => format!(" of {}", clean(one.name)),
+        [one, two] => format!(" of {} and {}", clean(one.name), clean(two.name)),
+        many => format!(" of {}", counted(many.len() as u64, "thread")),
+    }
+}
+
+/// A sentence begins with a capital where what stands there is words of ours; a name stays as it is.
+fn capital(name: &str) -> String {
+    match name.split_once(' ') {
+        Some((first @ ("the" | "timer" | "sleep" | "interrupts" | "threads" | "irqs"), rest)) => {
+            let (initial, others) = first.split_at(1);
+            format!("{}{others} {rest}", initial.to_uppercase())
+        }
+        _ => name.to_owned(),
+    }
 }
 
 /// What makes the rest less than certain.
 fn doubt(explanation: &Explanation) -> Option<String> {
-    let unexplained =
-        explanation.causes.iter().find(|cause| cause.cause == tardy_model::Cause::UNEXPLAINED);
+    let unexplained = explanation.causes.iter().find(|cause| cause.cause == Cause::UNEXPLAINED);
     if let Some(cause) = unexplained.filter(|cause| cause.share >= UNEXPLAINED_MIN)
         && explanation.causes.first().is_some_and(|first| first.cause != cause.cause)
     {
@@ -150,33 +155,6 @@ fn latest_thread(data: &Data<'_>) -> Option<String> {
     })
 }
 
-fn cause_clause(cause: &CauseFinding, share: f64, of: &str) -> String {
-    format!("{} of {of}: {} ({})", whole_percent(share), cause.meaning, cause.cause.0)
-}
-
-/// A count of wakeups as a fraction that can be pictured: "2 wakeups in 3", "1 wakeup in 32".
-fn often(part: u64, all: u64) -> String {
-    if part == 0 || all == 0 {
-        return "no wakeup".to_owned();
-    }
-    if part >= all {
-        return "every wakeup".to_owned();
-    }
-    let share = part as f64 / all as f64;
-    // The smallest denominator that comes within 2.5 % is the easiest to picture.
-    let simple = (2..=10u64).find_map(|below| {
-        let above = (share * below as f64).round() as u64;
-        let error = (above as f64 / below as f64 - share).abs();
-        (above > 0 && above < below && error <= 0.025).then_some((above, below))
-    });
-    match simple {
-        Some((1, below)) => format!("1 wakeup in {below}"),
-        Some((above, below)) => format!("{above} wakeups in {below}"),
-        None if share > 0.5 => "nearly every wakeup".to_owned(),
-        None => format!("1 wakeup in {}", count((1.0 / share).round() as u64)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +163,7 @@ mod tests {
     use tardy_lab::{BoundBroken, Measurement};
 
     #[test]
-    fn the_fixture_in_three_sentences() {
+    fn the_fixture_in_two_sentences() {
         fixture::with_data(|data| insta::assert_snapshot!(top_sentences(data).join("\n")));
         fixture::with_measurement_only(|data| {
             insta::assert_snapshot!(top_sentences(data).join("\n"));
@@ -238,24 +216,6 @@ mod tests {
         assert_eq!(
             top_sentences(&data)[0],
             "rt\\u{1b}[0m was late by 612.0 µs, which broke the bound."
-        );
-    }
-
-    #[test]
-    fn fractions_can_be_pictured() {
-        let shown = [(2, 3), (6_704, 9_998), (1, 2), (9_990, 10_000), (1, 32), (5, 5), (0, 5)]
-            .map(|(part, all)| often(part, all));
-        assert_eq!(
-            shown,
-            [
-                "2 wakeups in 3",
-                "2 wakeups in 3",
-                "1 wakeup in 2",
-                "nearly every wakeup",
-                "1 wakeup in 32",
-                "every wakeup",
-                "no wakeup"
-            ]
         );
     }
 }

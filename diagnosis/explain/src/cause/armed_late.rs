@@ -1,6 +1,7 @@
 //! The thread asked for a time that had passed already.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit, TaskId};
 
@@ -26,12 +27,11 @@ impl Rule for ArmedLate {
         Some(Culprit::Task(if by == TaskId::IDLE { piece.case.task } else { by }))
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let (first, _) = weight.culprits.first()?;
-        Some(format!(
-            "{} arms the timer after the time that it asks for: where it does so for itself, its work does \
-             not fit into its period; shorten it, or lengthen the period",
-            first.name
-        ))
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let who = weight.first()?.group.words();
+        Some(Remedy::text(format!(
+            "{who} arms the timer after the time that it asks for. If it does so for itself, its work does not fit \
+             into its period: do less in it, or lengthen the period."
+        )))
     }
 }

@@ -1,6 +1,7 @@
 //! The timer could only fire with a tick.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit, TaskId};
 
@@ -26,11 +27,10 @@ impl Rule for CoarseClock {
         Some(Culprit::Timer(piece.case.timer, TaskId::IDLE))
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<String> {
-        Some(
-            "use a high-resolution timer: clock_nanosleep or timerfd; usleep_range or \
-             schedule_hrtimeout in the kernel"
-                .to_owned(),
-        )
+    fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
+        Some(Remedy::text(
+            "The timer wheel only looks once a tick. Use a high-resolution timer: clock_nanosleep or timerfd; \
+             in the kernel usleep_range or schedule_hrtimeout.",
+        ))
     }
 }

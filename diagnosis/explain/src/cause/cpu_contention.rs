@@ -1,6 +1,7 @@
 //! Others ran that are the victim's equals.
 
-use super::{Rule, Weight};
+use super::{PRIORITY, Rule, Weight, above};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
@@ -26,12 +27,21 @@ impl Rule for CpuContention {
         (standing == Standing::Equal).then(|| piece.activity.culprit())
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let (first, _) = weight.culprits.first()?;
-        Some(format!(
-            "the thread shares the CPU with {}: give the thread a real-time priority or a lower nice value, or \
-             bind one of them to another CPU",
-            first.name
-        ))
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let (who, victims) = (weight.first()?.group.words(), weight.victims());
+        let (command, how) = match weight.victims_prio() {
+            // Equals of a real-time priority: one above is enough.
+            Some(prio) if prio.is_realtime() => {
+                let above = above(prio)?;
+                (weight.real_time(above), "A priority one above")
+            }
+            _ => (weight.real_time(PRIORITY), "A real-time priority"),
+        };
+        Some(
+            Remedy::text(format!(
+                "{who} shares the CPU as an equal. {how} lets {victims} run first."
+            ))
+            .with(command),
+        )
     }
 }

@@ -1,6 +1,7 @@
 //! The CPU idled by choice.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece, Refusal};
 use tardy_model::{Cause, Culprit};
 
@@ -26,11 +27,10 @@ impl Rule for ForcedIdle {
         (piece.refusal == Some(Refusal::ForcedIdle)).then_some(Culprit::Nobody)
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<String> {
-        Some(
-            "check whether the thread has a core scheduling cookie (PR_SCHED_CORE), a sched_ext scheduler is \
-             loaded (/sys/kernel/sched_ext/state), or its control group is throttled (cpu.stat)"
-                .to_owned(),
-        )
+    fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
+        Some(Remedy::text(
+            "The CPU idled although the thread could run. Look for a core scheduling cookie (PR_SCHED_CORE), a \
+             sched_ext scheduler (/sys/kernel/sched_ext/state), and a throttled control group (cpu.stat).",
+        ))
     }
 }

@@ -1,6 +1,8 @@
 //! Others ran that have a higher priority.
 
-use super::{Rule, Weight};
+use super::{Rule, Weight, above};
+use crate::advice::Remedy;
+use crate::pattern::prio_words;
 use crate::piece::{Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
@@ -26,11 +28,24 @@ impl Rule for HigherPriority {
         (standing == Standing::Above).then(|| piece.activity.culprit())
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let (first, _) = weight.culprits.first()?;
-        Some(format!(
-            "{} runs first: raise the thread's priority above it, or bind one of them to another CPU",
-            first.name
-        ))
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let (who, victims) = (weight.first()?.group.words(), weight.victims());
+        let highest = weight.highest_prio();
+        let higher = highest.and_then(above).and_then(|prio| weight.real_time(prio));
+        let remedy = match (highest, weight.move_away(), higher) {
+            (_, Some(away), _) => {
+                Remedy::text(format!("{who} runs first. Another CPU keeps it away from {victims}."))
+                    .with(Some(away))
+            }
+            (Some(prio), None, command @ Some(_)) => Remedy::text(format!(
+                "{who} runs first, with {}. A priority above it lets {victims} run first.",
+                prio_words(prio)
+            ))
+            .with(command),
+            _ => Remedy::text(format!(
+                "{who} runs first. Give {victims} a higher priority, or bind one of the two to another CPU."
+            )),
+        };
+        Some(remedy.of_first())
     }
 }

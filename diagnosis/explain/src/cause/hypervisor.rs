@@ -1,6 +1,7 @@
 //! The host of a virtual machine ran something else.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
@@ -35,11 +36,10 @@ impl Rule for Hypervisor {
         matches!(piece.activity, Activity::Stolen(_)).then(|| piece.activity.culprit())
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<String> {
-        Some(
-            "nothing inside this machine helps: ask the host for dedicated CPUs (pinned vCPUs, no \
-             overcommitment), or measure on hardware of your own"
-                .to_owned(),
-        )
+    fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
+        Some(Remedy::text(
+            "The host ran something else. Nothing inside this machine helps: ask for CPUs of its own (pinned \
+             virtual CPUs, no overcommitment), or measure on hardware.",
+        ))
     }
 }

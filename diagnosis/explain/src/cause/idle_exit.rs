@@ -1,6 +1,7 @@
 //! The CPU slept.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::label::IDLE_LOOP;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
@@ -39,13 +40,16 @@ impl Rule for IdleExit {
         here.then(|| piece.activity.culprit())
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         // Where there is no state to choose, nothing can be limited.
-        let has_choice = weight.culprits.iter().any(|(culprit, _)| culprit.name != IDLE_LOOP);
+        let has_choice = weight.groups.iter().any(|culprit| culprit.group.name != IDLE_LOOP);
+        let command = r"exec 3> /dev/cpu_dma_latency; printf '\0\0\0\0' >&3";
         (has_choice && weight.mean_ns >= 5_000).then(|| {
-            "hold /dev/cpu_dma_latency at 0 while latency matters, or limit idle states \
-             (cpuidle.off=1, or disable deep ones under /sys/devices/system/cpu/cpu*/cpuidle)"
-                .to_owned()
+            Remedy::text(
+                "CPUs sleep too deeply to wake up in time. This forbids it until the shell ends; cpuidle.off=1 does \
+                 at boot.",
+            )
+            .with(Some(command.to_owned()))
         })
     }
 }

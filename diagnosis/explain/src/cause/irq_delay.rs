@@ -1,6 +1,7 @@
 //! The timer interrupt came late.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
@@ -39,19 +40,20 @@ impl Rule for IrqDelay {
         }
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let (first, _) = weight.culprits.first()?;
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let first = weight.first()?.group;
         if first.kind == "unknown" {
-            return Some(
-                "no event shows why: the clock-event device was late, or a hypervisor did not run the CPU \
-                 (in a guest, give the virtual CPUs cores of their own)"
-                    .to_owned(),
-            );
+            return Some(Remedy::text(
+                "No event shows why: the clock-event device was late, or a hypervisor did not run the CPU (in a \
+                 guest, give the virtual CPUs cores of their own).",
+            ));
         }
-        (weight.mean_ns >= 10_000).then(|| {
-            "find who disables interrupts (the irqsoff tracer), or, in a guest, give the virtual \
-             CPUs cores of their own"
-                .to_owned()
+        weight.is_weighty().then(|| {
+            Remedy::text(format!(
+                "{} ran while the timer interrupt was due. The irqsoff tracer tells who disables interrupts; in a \
+                 guest, give the virtual CPUs cores of their own.",
+                first.words()
+            ))
         })
     }
 }

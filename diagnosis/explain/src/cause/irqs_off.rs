@@ -1,6 +1,7 @@
 //! Interrupts were off, and the trace shows it.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
@@ -27,8 +28,9 @@ impl Rule for IrqsOff {
         (piece.in_section && ran).then(|| piece.activity.culprit())
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let (first, _) = weight.culprits.first()?;
-        Some(format!("{} disables interrupts: the irqsoff tracer names the function", first.name))
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let who = weight.first()?.group.words();
+        let text = format!("{who} disables interrupts. The irqsoff tracer names the function.");
+        Some(Remedy::text(text).of_first())
     }
 }

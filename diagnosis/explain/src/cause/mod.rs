@@ -6,10 +6,11 @@
 //!
 //! A new cause is one file here and one line in the registry, which also declares the file.
 
-use crate::label::Label;
+use crate::advice::Remedy;
+pub use crate::advice::Weight;
 use crate::piece::{Phase, Piece};
 use std::sync::LazyLock;
-use tardy_model::{Cause, Culprit};
+use tardy_model::{Cause, Culprit, Prio};
 
 /// One cause of lateness.
 pub trait Rule: Sync {
@@ -25,21 +26,21 @@ pub trait Rule: Sync {
     /// Who it was, where this piece is this cause's.
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit>;
 
-    /// What an engineer would do about it, in one line, where there is an obvious remedy.
-    fn advice(&self, _weight: &Weight<'_>) -> Option<String> {
+    /// What an engineer would do about it, where there is an obvious remedy.
+    fn advice(&self, _weight: &Weight<'_>) -> Option<Remedy> {
         None
     }
 }
 
-/// How much a cause weighs, for its advice.
-#[derive(Debug)]
-pub struct Weight<'a> {
-    /// Mean nanoseconds in the wakeups where it appears.
-    pub mean_ns: u64,
-    /// The culprits that took most, at most three, with what each took.
-    pub culprits: &'a [(Label, u64)],
-    /// How many culprits there are.
-    pub culprits_count: usize,
+/// The real-time priority, 1–99, that is advised where any does: that of interrupt threads.
+const PRIORITY: u8 = 50;
+
+/// The priority, 1–99, that is one above another; `None` where a thread cannot be given it, or should not: 99
+/// is the kernel's own.
+fn above(prio: Prio) -> Option<u8> {
+    let highest = 98;
+    let user = (0..100).contains(&prio.0).then(|| 99 - prio.0)?;
+    u8::try_from(user + 1).ok().filter(|above| *above <= highest)
 }
 
 macro_rules! registry {

@@ -1,6 +1,7 @@
 //! A task ran on that should have been preempted.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
@@ -29,10 +30,13 @@ impl Rule for NotPreemptible {
         (standing == Standing::Below && sure).then(|| piece.activity.culprit())
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        (weight.mean_ns >= 10_000).then(|| {
-            "the kernel does not preempt here: boot with preempt=full, or use a PREEMPT_RT kernel"
-                .to_owned()
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let who = weight.first()?.group.words();
+        weight.is_weighty().then(|| {
+            Remedy::text(format!(
+                "{who} runs on inside the kernel. Boot with preempt=full, or use a PREEMPT_RT kernel."
+            ))
+            .with(Some("echo full > /sys/kernel/debug/sched/preempt".to_owned()))
         })
     }
 }

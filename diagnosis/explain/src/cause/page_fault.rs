@@ -1,6 +1,7 @@
 //! The victim touched a page that was not there.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
@@ -31,10 +32,9 @@ impl Rule for PageFault {
         }
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<String> {
-        Some(
-            "lock the memory of its process (mlockall), and touch stack and heap before latency matters"
-                .to_owned(),
-        )
+    fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
+        Some(Remedy::text(
+            "Lock the memory of the process (mlockall), and touch stack and heap before latency matters.",
+        ))
     }
 }

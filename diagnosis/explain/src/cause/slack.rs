@@ -1,6 +1,7 @@
 //! The timer was allowed to fire later.
 
-use super::{Rule, Weight};
+use super::{PRIORITY, Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit, Setting};
 
@@ -30,20 +31,22 @@ impl Rule for Slack {
         }))
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let mean_us = weight.mean_ns as f64 / 1e3;
-        let (first, _) = weight.culprits.first()?;
+        let first = weight.first()?.group;
         Some(if first.name.starts_with("select/poll") {
-            format!(
+            Remedy::text(format!(
                 "select, poll and epoll allow themselves {mean_us:.1} µs a wakeup, 0.1 % of the timeout, \
-                 and the timer slack setting does not change that: wait on a timerfd instead of a timeout, \
-                 or give the thread a real-time policy, which has no slack"
-            )
+                 whatever the timer slack is. Wait on a timerfd instead of a timeout, or use a real-time policy, \
+                 which has no slack."
+            ))
+            .with(weight.real_time(PRIORITY))
         } else {
-            format!(
-                "timer slack costs {mean_us:.1} µs a wakeup: prctl(PR_SET_TIMERSLACK, 1) in the thread, or \
-                 a real-time policy, which has none"
-            )
+            Remedy::text(format!(
+                "Timer slack costs {mean_us:.1} µs a wakeup. prctl(PR_SET_TIMERSLACK, 1) in the thread, or a \
+                 real-time policy, removes it."
+            ))
+            .with(weight.without_slack())
         })
     }
 }

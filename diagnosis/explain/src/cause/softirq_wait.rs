@@ -1,6 +1,7 @@
 //! The softirq that runs the timer had to wait for its turn.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
@@ -24,11 +25,14 @@ impl Rule for SoftirqWait {
         Some(piece.activity.culprit())
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<String> {
+    fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
+        let command = "for id in $(pgrep '^(ktimers|ksoftirqd)/'); do chrt -f -p 50 $id; done";
         Some(
-            "the softirq thread runs too late: raise ktimers' (or ksoftirqd's) priority with chrt, \
-             or give the thread a real-time policy, whose timers expire in hard interrupt context"
-                .to_owned(),
+            Remedy::text(
+                "The softirq thread runs too late. Give it a real-time priority, or the late thread itself, \
+                 whose timers then expire in the interrupt.",
+            )
+            .with(Some(command.to_owned())),
         )
     }
 }

@@ -1,6 +1,7 @@
 //! Other timers' callbacks ran in the same expiry loop.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
@@ -35,14 +36,18 @@ impl Rule for StackedTimers {
         expiry.then(|| piece.activity.culprit())
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let names: Vec<&str> =
-            weight.culprits.iter().map(|(label, _)| label.name.as_str()).collect();
-        Some(format!(
-            "{} timers expire in this thread's interrupt, most by {}: let them arm fewer, move them \
-             to other CPUs, or use PREEMPT_RT, which defers timers of threads that are not real-time",
-            weight.culprits_count,
-            names.join(", ")
-        ))
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let (who, victims) = (weight.first()?.group.words(), weight.victims());
+        let happens = format!("The {who} expire in the same interrupt as those of {victims}.");
+        Some(match weight.move_away() {
+            Some(away) => {
+                Remedy::text(format!("{happens} Other CPUs keep them apart.")).with(Some(away))
+            }
+            None => Remedy::text(format!(
+                "{happens} Let their owners sleep less often, keep them off these CPUs, or use PREEMPT_RT, which \
+                 defers timers of ordinary threads."
+            )),
+        }
+        .of_first())
     }
 }

@@ -1,6 +1,7 @@
 //! A bandwidth was used up.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece, Refusal};
 use tardy_model::{Cause, Culprit};
 
@@ -29,16 +30,33 @@ impl Rule for Throttled {
         }
     }
 
-    fn advice(&self, weight: &Weight<'_>) -> Option<String> {
-        let (first, _) = weight.culprits.first()?;
-        let what = if first.name.starts_with("CFS") {
-            "raise cpu.max of its control group (or its parents'), or use less CPU time in it"
-        } else if first.name.starts_with("deadline") {
-            "give the thread a longer SCHED_DEADLINE runtime, or find why it runs longer than it asked for"
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let first = weight.first()?;
+        let name = first.group.name.as_str();
+        Some(if let Some(group) = name.strip_prefix("CFS bandwidth of ") {
+            let command = group.starts_with('/').then(|| shell_path(group)).flatten();
+            Remedy::text(format!(
+                "{name} is used up. Raise cpu.max of the control group (and of those above it), or use less CPU \
+                 time in it."
+            ))
+            .with(command.map(|path| format!("echo max > /sys/fs/cgroup{path}/cpu.max")))
+        } else if name.starts_with("deadline") {
+            Remedy::text(format!(
+                "{name} is used up. Give the thread a longer SCHED_DEADLINE runtime, or find why it runs longer \
+                 than it asked for."
+            ))
         } else {
-            "real-time tasks use up kernel.sched_rt_runtime_us (since Linux 6.12 the fair server's share): \
-             find the one that hardly ever sleeps"
-        };
-        Some(format!("{}: {what}", first.name))
+            Remedy::text(
+                "Real-time tasks use up kernel.sched_rt_runtime_us (since Linux 6.12 the fair server's share). \
+                 Find the one that hardly ever sleeps, or lift the limit:",
+            )
+            .with(Some("sysctl -w kernel.sched_rt_runtime_us=-1".to_owned()))
+        })
     }
+}
+
+/// A path that means nothing else to a shell. Names come from traces.
+fn shell_path(path: &str) -> Option<&str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._+-@:".contains(c);
+    (path.chars().all(is_plain) && !path.contains("..")).then_some(path)
 }

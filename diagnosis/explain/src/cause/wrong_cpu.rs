@@ -1,6 +1,7 @@
 //! The victim was woken for another CPU, which had to be chosen and told.
 
 use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
@@ -29,10 +30,10 @@ impl Rule for WrongCpu {
         (placing || told_late).then_some(Culprit::Cpu(piece.cpu))
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<String> {
-        Some(
-            "the thread is woken from another CPU: bind the thread and what wakes it to the same CPU"
-                .to_owned(),
-        )
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let victims = weight.victims();
+        Some(Remedy::text(format!(
+            "Other CPUs wake {victims} and have to tell its CPU. Bind both sides to the same CPU (taskset -cp CPU PID)."
+        )))
     }
 }

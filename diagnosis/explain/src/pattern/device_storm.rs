@@ -44,16 +44,16 @@ impl Pattern for DeviceStorm {
     fn words(&self, found: &Found) -> String {
         let figure = |name| found.figure(name).unwrap_or_default();
         format!(
-            "{} moved a timer {:.0} times in {:.2} s, {:.0} a second, and it fired {:.0} times; that \
+            "A timer was moved {:.0} times in {:.2} s, {:.0} a second, and fired {:.0} times ({}). That \
              programmed the clock-event device {:.0} times a second, {} of the moves. High-resolution \
              timers are made to fire precisely, not to be put off: use the timer wheel in the kernel \
              (mod_timer), move the timeout in user space only when it fires (look then whether it is \
              due), or arm it once a batch.",
-            found.names(),
             figure("moves"),
             figure("followed_ns") / 1e9,
             figure("moves_per_s"),
             figure("expiries"),
+            found.names(),
             figure("programmings_per_s"),
             percent(figure("programming_share")),
         )

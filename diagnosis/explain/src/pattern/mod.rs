@@ -7,6 +7,7 @@
 //! A new pattern is one file here and one line in the registry, which also declares the file.
 
 use crate::cause::{UNEXPLAINED_AT, causes};
+use crate::group::{Gather, Group, Who};
 use crate::label::{Label, LabelId, Labels};
 use crate::seen::Seen;
 use rustc_hash::FxHashMap;
@@ -183,6 +184,8 @@ pub struct Found {
     pub culprits: Vec<(Label, u64)>,
     /// How many they are.
     pub culprits_count: usize,
+    /// All of them as a person would name them, most first.
+    pub groups: Vec<(Group, u64)>,
     /// What the pattern's own watcher found.
     pub watched: Vec<(&'static str, f64)>,
 }
@@ -210,11 +213,12 @@ impl Found {
         self.watched.iter().find(|(known, _)| *known == name).map(|(_, figure)| *figure)
     }
 
-    /// The culprits by name: "a, b and 3 others".
+    /// The culprits by their groups: "a (40 threads), b and 3 others".
     pub fn names(&self) -> String {
-        let named: Vec<&str> =
-            self.culprits.iter().take(3).map(|(label, _)| label.name.as_str()).collect();
-        let others = self.culprits_count.saturating_sub(named.len());
+        let named: Vec<String> =
+            self.groups.iter().take(3).map(|(group, _)| group.words()).collect();
+        let named: Vec<&str> = named.iter().map(String::as_str).collect();
+        let others = self.groups.len().saturating_sub(named.len());
         match (named.as_slice(), others) {
             ([], _) => "nobody known by name".to_owned(),
             ([one], 0) => (*one).to_owned(),
@@ -361,6 +365,7 @@ impl Recogniser {
                 let mut found = sum.into_found(wakeups, ns, watched, labels);
                 let culprits = own.map_or_else(Vec::new, |(_, own)| own.culprits());
                 found.culprits_count += culprits.len();
+                found.groups.extend(grouped(culprits.iter().map(|culprit| (*culprit, 0)), labels));
                 found.culprits.extend(culprits.iter().map(|culprit| (labels.label(*culprit), 0)));
                 found.culprits.truncate(NAMED_MAX);
                 pattern.is_worth_telling(&found).then(|| PatternFinding {
@@ -416,6 +421,8 @@ impl Sum {
         watched: Vec<(&'static str, f64)>,
         labels: &Labels,
     ) -> Found {
+        let by_id = self.culprits.iter().map(|(id, ns)| (labels.culprit(*id), *ns));
+        let groups = grouped(by_id, labels);
         let mut culprits: Vec<(Label, u64)> =
             self.culprits.iter().map(|(id, ns)| (labels.get(*id).clone(), *ns)).collect();
         culprits.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -436,9 +443,25 @@ impl Sum {
             count_mean: share(self.counts, self.wakeups),
             culprits,
             culprits_count,
+            groups,
             watched,
         }
     }
+}
+
+/// Culprits with what each took, as groups, most first.
+fn grouped(culprits: impl Iterator<Item = (Culprit, u64)>, labels: &Labels) -> Vec<(Group, u64)> {
+    let mut gather = Gather::default();
+    let mut sums: Vec<u64> = Vec::new();
+    for (culprit, ns) in culprits {
+        let label = labels.label(culprit);
+        let at = gather.add(&Who { culprit, label: &label, labels });
+        sums.resize(sums.len().max(at + 1), 0);
+        sums[at] = sums[at].saturating_add(ns);
+    }
+    let mut groups: Vec<_> = gather.into_groups().into_iter().zip(sums).collect();
+    groups.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.name.cmp(&b.0.name)));
+    groups
 }
 
 /// Microseconds for words: three digits that matter, and the unit.
@@ -497,14 +520,12 @@ mod tests {
 
     #[test]
     fn names_as_words() {
-        let label = |name: &str| (Label { name: name.to_owned(), ..Label::default() }, 1);
-        let found = |names: &[&str], culprits_count| Found {
-            culprits: names.iter().map(|name| label(name)).collect(),
-            culprits_count,
-            ..Found::default()
+        let found = |names: &[&str]| {
+            let group = |name: &&str| (Group { name: (*name).to_owned(), ..Group::default() }, 1);
+            Found { groups: names.iter().map(group).collect(), ..Found::default() }
         };
-        assert_eq!(found(&["a"], 1).names(), "a");
-        assert_eq!(found(&["a", "b"], 2).names(), "a and b");
-        assert_eq!(found(&["a", "b", "c", "d", "e"], 7).names(), "a, b, c and 4 others");
+        assert_eq!(found(&["a"]).names(), "a");
+        assert_eq!(found(&["a", "b"]).names(), "a and b");
+        assert_eq!(found(&["a", "b", "c", "d", "e"]).names(), "a, b, c and 2 others");
     }
 }

@@ -41,7 +41,7 @@ impl Pattern for Stacking {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
             "In {} of {} wakeups {:.0} other timers (at most {}) ran first in the same interrupt, {} of \
-             all lateness and up to {} at once; they belong to {}. Have fewer threads sleep on timers \
+             all lateness and up to {} at once: {}. Have fewer threads sleep on timers \
              that expire together, move them to another CPU, or, on PREEMPT_RT, take real-time priority \
              from those that need none, so that their timers expire in softirq.",
             found.wakeups,

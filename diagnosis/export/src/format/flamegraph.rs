@@ -20,7 +20,7 @@ impl Format for FlameGraph {
     }
 
     fn meaning(&self) -> &'static str {
-        "where lateness went, as a flame graph of victims, causes and culprits (SVG)"
+        "where lateness went, as a flame graph of victims, causes and culprits by their groups (SVG)"
     }
 
     fn create(&self, path: &Path, about: &About) -> Result<Box<dyn Export>, ExportError> {

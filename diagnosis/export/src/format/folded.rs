@@ -1,4 +1,4 @@
-//! Where lateness went, as folded stacks: a line per victim, cause and culprit with nanoseconds, as
+//! Where lateness went, as folded stacks: a line per victim, cause, group of culprits and culprit with nanoseconds, as
 //! flamegraph.pl, inferno and speedscope read them.
 
 use crate::cause_stacks::CauseStacks;
@@ -19,7 +19,7 @@ impl Format for Folded {
     }
 
     fn meaning(&self) -> &'static str {
-        "where lateness went, as folded stacks for flame graphs: victim;cause;culprit ns"
+        "where lateness went, as folded stacks for flame graphs: victim;cause;group;culprit ns"
     }
 
     fn create(&self, path: &Path, _: &About) -> Result<Box<dyn Export>, ExportError> {

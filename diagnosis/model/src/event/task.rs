@@ -16,6 +16,11 @@ impl Comm {
         bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
         Self(bytes)
     }
+
+    /// Whether there is no name.
+    pub const fn is_empty(&self) -> bool {
+        self.0[0] == 0
+    }
 }
 
 impl fmt::Display for Comm {

@@ -1,7 +1,9 @@
 //! `tardy.explain/1`, at once or as a stream.
 
+use super::advice::AdviceDocument;
 use super::details::DetailsDocument;
 use super::figures::FiguresDocument;
+use super::groups::GroupDocument;
 use super::kind::kind_of;
 use super::merge::{MergedSegment, merge_segments};
 use super::patterns::PatternDocument;
@@ -48,7 +50,9 @@ pub struct ExplainTotals<'a> {
     worst_group: WorstGroupDocument,
     victims: Vec<VictimDocument<'a>>,
     causes: Vec<CauseDocument<'a>>,
+    groups: Vec<GroupDocument<'a>>,
     culprits: Vec<CulpritTotalDocument<'a>>,
+    advice: Vec<AdviceDocument<'a>>,
     patterns: Vec<PatternDocument<'a>>,
     #[serde(flatten)]
     supplement: SupplementDocument<'a>,
@@ -140,6 +144,8 @@ struct CulpritTotalDocument<'a> {
     share: f64,
     wakeups: u64,
     main_cause: &'static str,
+    process: Option<u32>,
+    group: usize,
 }
 
 impl<W: Write> ExplainJson<W> {
@@ -295,7 +301,13 @@ impl<'a> From<&'a Explanation> for ExplainTotals<'a> {
             },
             victims: explanation.victims.iter().map(VictimDocument::from).collect(),
             causes: explanation.causes.iter().map(CauseDocument::from).collect(),
+            groups: explanation
+                .groups
+                .iter()
+                .map(|group| GroupDocument::new(group, explanation))
+                .collect(),
             culprits: explanation.culprits.iter().map(CulpritTotalDocument::from).collect(),
+            advice: explanation.advice.iter().map(AdviceDocument::from).collect(),
             patterns: explanation.patterns.iter().map(PatternDocument::from).collect(),
             supplement: SupplementDocument::from(explanation),
             timers: None,
@@ -344,6 +356,8 @@ impl<'a> From<&'a CulpritFinding> for CulpritTotalDocument<'a> {
             share: finding.share,
             wakeups: finding.wakeups,
             main_cause: finding.main_cause.0,
+            process: finding.process,
+            group: finding.group,
         }
     }
 }
@@ -393,5 +407,13 @@ mod tests {
             }
         }
         assert_eq!(sum(&document["causes"]), sum(&document["culprits"]));
+        assert_eq!(sum(&document["causes"]), sum(&document["groups"]));
+        let culprits = document["culprits"].as_array().unwrap();
+        for (number, group) in document["groups"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(sum(&group["members"]), group["ns"].as_u64().unwrap());
+            assert_eq!(sum(&group["causes"]), group["ns"].as_u64().unwrap());
+            let its = culprits.iter().filter(|culprit| culprit["group"] == number);
+            assert_eq!(its.count(), group["members"].as_array().unwrap().len());
+        }
     }
 }

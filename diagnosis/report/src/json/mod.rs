@@ -1,11 +1,13 @@
 //! Findings as JSON documents. `docs/reference/json.md` is the schema; within a schema's number,
 //! fields are only ever added.
 
+mod advice;
 mod autocorrelation;
 mod cost;
 mod details;
 mod explain;
 mod figures;
+mod groups;
 mod histograms;
 mod kind;
 mod measure;

@@ -1,5 +1,6 @@
 //! Stories that are known, as they were found.
 
+use super::groups::InPatternDocument;
 use super::kind::kind_of;
 use serde::Serialize;
 use tardy_explain::{Label, PatternFinding};
@@ -17,6 +18,7 @@ pub(super) struct PatternDocument<'a> {
     worst: Option<InstanceDocument<'a>>,
     culprits: Vec<CulpritDocument<'a>>,
     culprits_count: usize,
+    groups: Vec<InPatternDocument<'a>>,
     count_max: u64,
     count_mean: f64,
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
@@ -69,6 +71,7 @@ impl<'a> From<&'a PatternFinding> for PatternDocument<'a> {
             }),
             culprits: found.culprits.iter().map(culprit).collect(),
             culprits_count: found.culprits_count,
+            groups: found.groups.iter().map(InPatternDocument::from).collect(),
             count_max: found.count_max,
             count_mean: found.count_mean,
             figures: found.watched.iter().map(figure).collect(),

@@ -33,8 +33,12 @@ fn names_are_never_markup() {
             let spans = worst.lanes.iter_mut().flat_map(|lane| &mut lane.spans);
             spans.for_each(|span| attack.clone_into(&mut span.label.name));
         }
-        for cause in &mut explanation.causes {
-            cause.advice = Some(attack.to_owned());
+        for group in &mut explanation.groups {
+            attack.clone_into(&mut group.group.name);
+        }
+        for advice in &mut explanation.advice {
+            attack.clone_into(&mut advice.text);
+            advice.command = Some(attack.to_owned());
         }
         for thread in &mut measurement.threads {
             attack.clone_into(&mut thread.name);
@@ -48,6 +52,8 @@ fn names_are_never_markup() {
             load: Some(attack.to_owned()),
             source: attack.to_owned(),
             recording: Some(attack.into()),
+            page: Some(attack.into()),
+            again: attack.to_owned(),
             notes: vec![attack.to_owned()],
             duration_ns: 1,
         };

@@ -4,8 +4,10 @@ use super::Section;
 use crate::clean::clean;
 use crate::data::Data;
 use crate::text::Terminal;
+use crate::units::{unbroken, whole_percent};
 use maud::{Markup, html};
 use std::io::{self, Write};
+use tardy_explain::Advice as Finding;
 
 pub(super) struct Advice;
 
@@ -15,14 +17,9 @@ impl Section for Advice {
         if advice.is_empty() {
             return Ok(());
         }
-        writeln!(out, "{}", terminal.bold("What to do"))?;
-        for (cause, line) in advice {
-            let options = textwrap::Options::new(terminal.width)
-                .initial_indent("  ")
-                .subsequent_indent("    ");
-            for line in textwrap::wrap(&format!("{cause}: {line}"), options) {
-                writeln!(out, "{line}")?;
-            }
+        writeln!(out, "{}", terminal.bold(HEADING))?;
+        for line in advice.iter().flat_map(|finding| lines(finding, terminal)) {
+            writeln!(out, "{line}")?;
         }
         Ok(())
     }
@@ -34,22 +31,55 @@ impl Section for Advice {
                 section #advice {
                     h2 { "What to do" }
                     dl {
-                        @for (cause, line) in advice {
-                            dt { (cause) }
-                            dd { (line) }
+                        @for finding in advice {
+                            dt { (finding.cause.0) ": at best " (gain(finding)) }
+                            dd {
+                                (unbroken(&clean(&finding.text)))
+                                @if let Some(command) = &finding.command {
+                                    pre { code { (clean(command)) } }
+                                }
+                            }
                         }
                     }
+                    p.note { (BOUND) }
                 }
             }
         }
     }
 }
 
-/// Cause and advice, of the heaviest causes that have any.
-fn advice(data: &Data<'_>) -> Vec<(&'static str, String)> {
-    let causes = data.explanation.into_iter().flat_map(|explanation| &explanation.causes);
-    causes
-        .filter_map(|cause| Some((cause.cause.0, clean(cause.advice.as_deref()?))))
-        .take(data.limits.advice)
-        .collect()
+pub(crate) const HEADING: &str = "What to do (gain: share of all lateness, at best)";
+
+const BOUND: &str = "What a change gains is a bound from the balance: all the lateness that has this cause. \
+    Where one wait ends, another may begin.";
+
+/// The advice that is shown, the most gain first.
+pub(crate) fn advice<'a>(data: &Data<'a>) -> &'a [Finding] {
+    let all = data.explanation.map_or(&[][..], |explanation| &explanation.advice);
+    &all[..all.len().min(data.limits.advice)]
+}
+
+/// "−52 %", or "−13 % (−31 % of the worst 1 %)".
+fn gain(finding: &Finding) -> String {
+    let all = whole_percent(finding.gain);
+    // Where the cause is the tail's, that is what the change is for.
+    if finding.worst_gain > 2.0 * finding.gain {
+        let worst = whole_percent(finding.worst_gain);
+        return format!("−{all} (−{worst} of the worst 1 %)");
+    }
+    format!("−{all}")
+}
+
+/// One advice as lines: its sentence, then its command, both indented.
+pub(crate) fn lines(finding: &Finding, terminal: Terminal) -> Vec<String> {
+    let text = format!("{} {}: {}", gain(finding), finding.cause.0, clean(&finding.text));
+    let options =
+        textwrap::Options::new(terminal.width).initial_indent("  ").subsequent_indent("    ");
+    let mut lines: Vec<String> =
+        textwrap::wrap(&text, options).into_iter().map(String::from).collect();
+    if let Some(command) = &finding.command {
+        // Never broken: it is there to be copied.
+        lines.push(format!("      {}", terminal.bold(&clean(command))));
+    }
+    lines
 }

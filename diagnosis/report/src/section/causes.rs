@@ -125,12 +125,12 @@ fn with_causes<'a>(data: &Data<'a>) -> Option<&'a Explanation> {
     data.explanation.filter(|explanation| explanation.causes.iter().any(|cause| cause.ns > 0))
 }
 
-fn shares(causes: &[CauseFinding], ns: impl Fn(&CauseFinding) -> u64) -> Vec<u32> {
+pub(crate) fn shares(causes: &[CauseFinding], ns: impl Fn(&CauseFinding) -> u64) -> Vec<u32> {
     tenths(&causes.iter().map(ns).collect::<Vec<_>>())
 }
 
 /// `None` where no wakeup is among the worst.
-fn worst_shares(explanation: &Explanation) -> Option<Vec<u32>> {
+pub(crate) fn worst_shares(explanation: &Explanation) -> Option<Vec<u32>> {
     let shares = shares(&explanation.causes, |cause| cause.worst_ns);
     (explanation.worst_group.wakeups > 0 && shares.iter().any(|&share| share > 0)).then_some(shares)
 }

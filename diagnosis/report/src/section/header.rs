@@ -1,24 +1,15 @@
-//! What ran, and how late.
+//! What ran, under which circumstances, and the verdict.
 
 use super::Section;
 use crate::clean::{clean, cut};
 use crate::data::Data;
 use crate::sentences::top_sentences;
-use crate::text::{Align, Table, Terminal};
-use crate::units::{counted, duration, duration_mean, unbroken};
+use crate::text::Terminal;
+use crate::units::{duration, unbroken};
 use maud::{Markup, html};
 use std::io::{self, Write};
-use tardy_stats::Latencies;
 
 pub(super) struct Header;
-
-/// A number of the headline.
-struct Figure {
-    name: &'static str,
-    value: String,
-    /// How sure it is, or over how many it is.
-    detail: String,
-}
 
 impl Section for Header {
     fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
@@ -32,17 +23,14 @@ impl Section for Header {
                 writeln!(out, "{}", terminal.warn(&line))?;
             }
         }
-        writeln!(out)?;
-        writeln!(out, "{}", terminal.bold(&headline(data)))?;
-        let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
-        for Figure { name, value, detail } in figures(&data.latencies(), data.noun()) {
-            table.row(vec![name.to_owned(), value, detail]);
+        let sentences = top_sentences(data);
+        if !sentences.is_empty() {
+            writeln!(out)?;
         }
-        table.write(out, terminal.width, |_, column, text| match column {
-            1 => terminal.bold(text),
-            2 => terminal.dim(text),
-            _ => text.to_owned(),
-        })
+        for line in textwrap::wrap(&sentences.join(" "), terminal.width) {
+            writeln!(out, "{}", terminal.bold(&line))?;
+        }
+        Ok(())
     }
 
     fn html(&self, data: &Data<'_>) -> Markup {
@@ -57,16 +45,6 @@ impl Section for Header {
                 }
                 @if let Some(sentence) = guest(data) { p.guest { (sentence) } }
                 ul.sentences { @for sentence in top_sentences(data) { li { (unbroken(&sentence)) } } }
-                h2.quiet { (headline(data)) }
-                div.figures {
-                    @for figure in figures(&data.latencies(), data.noun()) {
-                        div.figure {
-                            div.name { (figure.name) }
-                            div.value { (figure.value) }
-                            div.detail { (unbroken(&figure.detail)) }
-                        }
-                    }
-                }
             }
         }
     }
@@ -98,33 +76,4 @@ fn guest(data: &Data<'_>) -> Option<String> {
         "This is a guest of {}: time that the hypervisor took counts for whatever ran then.",
         clean(hypervisor)
     ))
-}
-
-fn headline(data: &Data<'_>) -> String {
-    let threads = data.series().len() as u64;
-    let all = counted(data.latencies().count(), data.noun());
-    format!("Lateness of {all} of {}", counted(threads, "thread"))
-}
-
-fn figures(latencies: &Latencies, noun: &str) -> Vec<Figure> {
-    let n = counted(latencies.count(), noun);
-    if latencies.count() == 0 {
-        return Vec::new();
-    }
-    let mean = duration_mean(latencies.mean_ns());
-    let mut figures = vec![Figure { name: "mean", value: mean, detail: String::new() }];
-    for (name, q) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-        let quantile = latencies.quantile(q);
-        let (low, high) = (quantile.low_ns.map(duration), quantile.high_ns.map(duration));
-        let detail = match (low, high) {
-            (Some(low), Some(high)) => format!("95 % sure: {low} to {high}"),
-            (Some(low), None) => format!("95 % sure: {low} or more; {n} cannot bound it"),
-            (None, Some(high)) => format!("95 % sure: {high} or less; {n} cannot bound it"),
-            (None, None) => format!("{n} cannot bound it"),
-        };
-        figures.push(Figure { name, value: duration(quantile.ns), detail });
-    }
-    let detail = format!("of {n}; a longer run may show a later one");
-    figures.push(Figure { name: "max", value: duration(latencies.max_ns()), detail });
-    figures
 }

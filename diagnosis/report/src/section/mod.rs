@@ -38,10 +38,25 @@ macro_rules! registry {
     };
 }
 
-pub(crate) use worst::headline;
+pub(crate) use advice::{HEADING as ADVICE_HEADING, advice, lines as advice_lines};
+pub(crate) use causes::{shares, worst_shares};
+pub(crate) use culprits::Ranking;
+pub(crate) use lateness::figures;
+pub(crate) use victims::numbers as latency_numbers;
+pub(crate) use worst::{GroupNames, headline, merged, summary};
+
+/// The table of timers alone.
+///
+/// # Errors
+/// Where `out` cannot be written.
+pub(crate) fn timers(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+    timers::Timers.terminal(data, terminal, out)
+}
 
 registry![
     header::Header,
+    advice::Advice,
+    lateness::Lateness,
     measurement::MeasurementTable,
     causes::Causes,
     culprits::Culprits,
@@ -51,6 +66,5 @@ registry![
     timers::Timers,
     worst::Worst,
     patterns::Patterns,
-    advice::Advice,
     notes::Notes,
 ];

@@ -91,7 +91,7 @@ impl Section for Victims {
 }
 
 /// Count, mean, three quantiles and the maximum.
-pub(super) fn numbers(latencies: &Latencies) -> [String; 6] {
+pub(crate) fn numbers(latencies: &Latencies) -> [String; 6] {
     [
         count(latencies.count()),
         duration_mean(latencies.mean_ns()),

@@ -16,6 +16,7 @@ pub(crate) enum Align {
 pub(crate) struct Table {
     columns: Vec<Align>,
     dispensable: Vec<usize>,
+    indent: &'static str,
     rows: Vec<Vec<String>>,
 }
 
@@ -26,7 +27,17 @@ const WORDS_MIN: usize = 16;
 
 impl Table {
     pub(crate) fn new(columns: &[Align]) -> Self {
-        Self { columns: columns.to_vec(), dispensable: Vec::new(), rows: Vec::new() }
+        Self {
+            columns: columns.to_vec(),
+            dispensable: Vec::new(),
+            indent: INDENT,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Without the indent: its first row is a heading itself.
+    pub(crate) fn flush(self) -> Self {
+        Self { indent: "", ..self }
     }
 
     /// Columns that can be done without, the least needed first.
@@ -61,13 +72,13 @@ impl Table {
         }
         if let Some((&last, others)) = shown.split_last() {
             let taken: usize =
-                INDENT.len() + others.iter().map(|&at| widths[at] + GAP.len()).sum::<usize>();
+                self.indent.len() + others.iter().map(|&at| widths[at] + GAP.len()).sum::<usize>();
             widths[last] = widths[last].min(width.saturating_sub(taken));
         }
         for (number, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             // Padding that ends a line is written only where something follows it.
-            let mut pending = INDENT.to_owned();
+            let mut pending = self.indent.to_owned();
             for &column in &shown {
                 let text = cut(&row[column], widths[column]);
                 let room = " ".repeat(widths[column] - text.width());
@@ -97,6 +108,6 @@ impl Table {
             Align::Left => widths[last].min(WORDS_MIN),
             Align::Right => widths[last],
         };
-        INDENT.len() + others.iter().map(|&at| widths[at] + GAP.len()).sum::<usize>() + last
+        self.indent.len() + others.iter().map(|&at| widths[at] + GAP.len()).sum::<usize>() + last
     }
 }

@@ -3,8 +3,10 @@
 mod details;
 mod story;
 mod timeline;
+mod turns;
 
-pub(crate) use story::headline;
+pub(crate) use story::{headline, summary};
+pub(crate) use turns::GroupNames;
 
 use super::Section;
 use crate::clean::clean;
@@ -32,13 +34,11 @@ const PARTS_SHOWN: usize = 40;
 /// The same in a page's table.
 const PARTS_LISTED: usize = 400;
 
-/// Culprits named of one segment.
-const CULPRITS_NAMED: usize = 3;
-
 impl Section for Worst {
     fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
         let Some((explanation, worst)) = with_worst(data) else { return Ok(()) };
         writeln!(out, "{}", terminal.bold("Worst: the latest wakeups, from expiry to running"))?;
+        let names = GroupNames::new(explanation);
         let scale_ns = worst.iter().map(|entry| entry.wakeup.lateness_ns).max().unwrap_or(1).max(1);
         for (number, entry) in worst.iter().enumerate() {
             let segments = merged(entry);
@@ -53,7 +53,7 @@ impl Section for Worst {
             let share = entry.wakeup.lateness_ns as f64 / scale_ns as f64;
             let columns = ((room as f64 * share).ceil() as usize).max(segments.len()).min(room);
             writeln!(out, "      {}", segment_bar(&segments, columns, terminal))?;
-            for line in textwrap::wrap(&story::parts(&segments), room) {
+            for line in textwrap::wrap(&story::parts(&segments, &names), room) {
                 writeln!(out, "      {}", terminal.dim(&line.replace(UNBROKEN, " ")))?;
             }
             for (name, text) in details::lines(entry) {
@@ -112,7 +112,7 @@ fn with_worst<'a>(data: &Data<'a>) -> Option<(&'a Explanation, &'a [WorstWakeup]
     (!worst.is_empty()).then_some((explanation, worst))
 }
 
-fn merged(entry: &WorstWakeup) -> Vec<MergedSegment<Label>> {
+pub(crate) fn merged(entry: &WorstWakeup) -> Vec<MergedSegment<Label>> {
     merge_segments(&entry.wakeup.segments, |culprit| entry.label(culprit))
 }
 

@@ -1,11 +1,17 @@
 //! A wakeup in words.
 
-use super::{CULPRITS_NAMED, PARTS_SHOWN, UNBROKEN, culprits_text, longest};
+use super::turns::{GroupNames, Part, sums, turns};
+use super::{PARTS_SHOWN, UNBROKEN};
+use crate::clean::cut;
 use crate::json::MergedSegment;
 use crate::names::full_name;
 use crate::palette::look;
 use crate::units::{counted, duration};
 use tardy_explain::{Explanation, Label, WorstWakeup};
+use unicode_width::UnicodeWidthStr as _;
+
+/// Groups named of one part.
+const NAMED: usize = 3;
 
 /// "412.3 µs: cyclic-1 (4102) on CPU 1, 3.214567 s after the start".
 pub(crate) fn headline(explanation: &Explanation, worst: &WorstWakeup) -> String {
@@ -22,17 +28,111 @@ pub(crate) fn headline(explanation: &Explanation, worst: &WorstWakeup) -> String
     )
 }
 
-/// The parts with their letters, lengths and culprits, in order of time.
-pub(super) fn parts(segments: &[MergedSegment<Label>]) -> String {
-    let part = |segment: &MergedSegment<Label>| {
-        let letter = look(segment.cause).letter;
-        let who = culprits_text(segment, CULPRITS_NAMED);
-        format!("{letter} {} {who}", duration(segment.ns)).replacen(' ', &UNBROKEN.to_string(), 3)
+/// What it was by cause and culprit, most first, as much as fits into `width` columns.
+pub(crate) fn summary(
+    entry: &WorstWakeup,
+    segments: &[MergedSegment<Label>],
+    names: &GroupNames<'_>,
+    width: usize,
+) -> String {
+    let all = sums(&entry.victim, segments, names);
+    let mut text = String::new();
+    for (number, part) in all.iter().enumerate() {
+        let left = all.len() - number;
+        let between = if number == 0 { "" } else { " · " };
+        let times = if part.times > 1 { format!(", {} times", part.times) } else { String::new() };
+        let by = if part.is_other { format!(" by {}", part.who) } else { String::new() };
+        let next = format!("{between}{} {}{by}{times}", duration(part.ns), part.cause.0);
+        let room = width.saturating_sub(text.width());
+        // What is left out is counted: there has to be room for that too.
+        let rest = if left > 1 { format!(" · {} more", left - 1).width() } else { 0 };
+        if number > 0 && next.width() + rest > room {
+            text = format!("{text} · {left} more");
+            break;
+        }
+        text.push_str(&next);
+    }
+    cut(&text, width)
+}
+
+/// The parts with their letters, lengths and culprits, in order of time; those in which two take turns as one.
+pub(super) fn parts(segments: &[MergedSegment<Label>], names: &GroupNames<'_>) -> String {
+    let ranges = turns(segments, names);
+    let ns_of = |range: &std::ops::Range<usize>| -> u64 {
+        segments[range.clone()].iter().map(|segment| segment.ns).sum()
     };
-    let (longest, others) = longest(segments, PARTS_SHOWN);
-    let mut parts: Vec<String> = longest.into_iter().map(part).collect();
-    if let Some((count, ns)) = others {
-        parts.push(format!("{}, {} together", counted(count, "shorter part"), duration(ns)));
+    let mut longest: Vec<_> = ranges.clone();
+    longest.sort_by_key(|range| std::cmp::Reverse(ns_of(range)));
+    let others = longest.split_off(longest.len().min(PARTS_SHOWN));
+    longest.sort_by_key(|range| range.start);
+    let mut parts: Vec<String> = longest
+        .into_iter()
+        .map(|range| match &segments[range] {
+            [one] => part(one, names),
+            many => in_turns(many, names),
+        })
+        .collect();
+    if !others.is_empty() {
+        let ns = others.iter().map(ns_of).sum();
+        let count = counted(others.len() as u64, "shorter part");
+        parts.push(format!("{count}, {} together", duration(ns)));
     }
     parts.join(" · ")
+}
+
+/// `T 355.6 µs sleep timers of storm-* (20 threads)`
+fn part(segment: &MergedSegment<Label>, names: &GroupNames<'_>) -> String {
+    let letter = look(segment.cause).letter;
+    let who = culprits(segment, names, NAMED);
+    unbroken(&format!("{letter} {} {who}", duration(segment.ns)))
+}
+
+/// The groups of a segment, most first.
+pub(super) fn culprits(
+    segment: &MergedSegment<Label>,
+    names: &GroupNames<'_>,
+    max: usize,
+) -> String {
+    let all = sums(&Label::default(), std::slice::from_ref(segment), names);
+    let name = |part: &Part| match all.len() {
+        1 => part.who.clone(),
+        _ => format!("{} {}", part.who, duration(part.ns)),
+    };
+    let mut shown: Vec<String> = all.iter().take(max).map(name).collect();
+    if let Some(more @ 1..) = all.len().checked_sub(max) {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(", ")
+}
+
+/// `N 40.0 µs rustc 7 times and Q 3.1 µs irqs of eth0 6 times in turn`
+fn in_turns(segments: &[MergedSegment<Label>], names: &GroupNames<'_>) -> String {
+    let mut told: Vec<(MergedSegment<Label>, u64)> = Vec::new();
+    for segment in segments {
+        match told
+            .iter_mut()
+            .find(|(known, _)| known.cause == segment.cause && same(known, segment, names))
+        {
+            Some((known, times)) => {
+                known.ns += segment.ns;
+                known.culprits.extend(segment.culprits.iter().cloned());
+                *times += 1;
+            }
+            None => told.push((segment.clone(), 1)),
+        }
+    }
+    let words: Vec<String> =
+        told.iter().map(|(sum, times)| format!("{} {times} times", part(sum, names))).collect();
+    format!("{} in turn", words.join(" and "))
+}
+
+fn same(a: &MergedSegment<Label>, b: &MergedSegment<Label>, names: &GroupNames<'_>) -> bool {
+    let first =
+        |segment: &MergedSegment<Label>| segment.culprits.first().map(|(label, _)| names.of(label));
+    first(a) == first(b)
+}
+
+/// The letter, the length and the beginning of the name stay on one line.
+fn unbroken(part: &str) -> String {
+    part.replacen(' ', &UNBROKEN.to_string(), 3)
 }

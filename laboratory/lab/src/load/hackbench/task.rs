@@ -167,11 +167,8 @@ fn live(args: &TaskArgs) -> io::Result<()> {
     if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() as u32 != args.keeper) {
         return Err(Errno::SRCH.into());
     }
-    let name = match args.role {
-        Role::Send { .. } => c"hackbench-send",
-        Role::Receive { .. } => c"hackbench-recv",
-    };
-    rustix::thread::set_name(name)?;
+    // One name for both roles, as the program has that this load is after.
+    rustix::thread::set_name(c"hackbench")?;
     let mut given = passing::receive(io::stdin(), 3 + args.files)?;
     let files = given.split_off(3);
     let [ready, go, board] = <[_; 3]>::try_from(given).map_err(|_| Errno::BADF)?;

@@ -1,0 +1,102 @@
+//! What to do about it: for each cause that weighs enough, a sentence, and a command where one does it.
+
+mod command;
+mod weight;
+
+pub use weight::Weight;
+
+use crate::cause::{REGISTRY, UNEXPLAINED_AT, cause_at};
+use crate::findings::Explanation;
+use tardy_model::{Cause, Prio, TaskId};
+
+/// A cause below both of these shares, of all lateness and of the worst wakeups', gets no advice: whoever
+/// followed it would see no difference.
+pub const SHARE_MIN: f64 = 0.05;
+/// See [`SHARE_MIN`].
+pub const WORST_SHARE_MIN: f64 = 0.10;
+
+/// What to do about one cause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// Which.
+    pub cause: Cause,
+    /// What happens and what helps, in a sentence or two. Holds names from traces: data, whatever they are.
+    pub text: String,
+    /// A command for a shell that does it, where there is one, for root. It holds numbers and names of the
+    /// stream: threads are there as long as they live.
+    pub command: Option<String>,
+    /// The share of all lateness that goes with it at best, 0–1. It is a bound and no forecast: where this
+    /// waiting ends, some other may begin.
+    pub gain: f64,
+    /// The same of the worst wakeups' lateness.
+    pub worst_gain: f64,
+}
+
+/// What a cause says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remedy {
+    /// [`Advice::text`].
+    pub text: String,
+    /// [`Advice::command`].
+    pub command: Option<String>,
+    /// It helps against the first group alone, not against all of the cause.
+    pub of_first: bool,
+}
+
+impl Remedy {
+    /// Without a command.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// With a command where there is one.
+    pub(crate) fn with(self, command: Option<String>) -> Self {
+        Self { command, ..self }
+    }
+
+    /// Against the first group alone.
+    pub(crate) fn of_first(self) -> Self {
+        Self { of_first: true, ..self }
+    }
+}
+
+/// Advises on an explanation whose culprits are grouped.
+pub(crate) fn advise(explanation: &mut Explanation, prio: &dyn Fn(TaskId) -> Prio) {
+    let advice: Vec<Advice> = (0..UNEXPLAINED_AT)
+        .filter_map(|at| {
+            let finding = explanation.causes.iter().find(|found| found.cause == cause_at(at))?;
+            if finding.share < SHARE_MIN && finding.worst_share < WORST_SHARE_MIN {
+                return None;
+            }
+            let weight = Weight::new(explanation, finding, prio);
+            let remedy = REGISTRY[at].advice(&weight)?;
+            let part = if remedy.of_first { weight.first_share() } else { 1.0 };
+            Some(Advice {
+                cause: finding.cause,
+                text: remedy.text,
+                command: remedy.command,
+                gain: finding.share * part,
+                worst_gain: finding.worst_share * part,
+            })
+        })
+        .collect();
+    explanation.advice = advice;
+    explanation.advice.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    for found in &mut explanation.causes {
+        let its = explanation.advice.iter().find(|advice| advice.cause == found.cause);
+        found.advice = its.map(Advice::line);
+    }
+}
+
+impl Advice {
+    /// The sentence with the command, in one line.
+    pub fn line(&self) -> String {
+        match &self.command {
+            Some(command) => format!("{} {command}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Advice where it weighs, none where it does not.
+
+use super::*;
+use crate::{Explainer, Options, Watch};
+use tardy_model::event::{Comm, Switch, TaskInfo, TaskName, TaskState, Waking};
+use tardy_model::{Batch, CpuId, Event, Kind, Prio};
+
+/// A thread of this priority is woken again and again, and each time another one runs first, for so long.
+fn explained(victim: Prio, others: &[(u32, &str, Prio, u64)]) -> Explanation {
+    const VICTIM: TaskId = TaskId(4_711);
+    let mut batch = Batch::default();
+    let mut at_ns = 1_000;
+    let mut event = |after_ns: u64, task: TaskId, kind: Kind| {
+        at_ns += after_ns;
+        batch.events.push(Event::new(at_ns, CpuId(0), task, kind));
+    };
+    let named = others.iter().map(|(id, name, ..)| (TaskId(*id), *name, 0));
+    for (task, name, flags) in named.chain([(VICTIM, "audio", TaskInfo::WATCHED)]) {
+        event(0, task, Kind::TaskName(TaskName { comm: Comm::new(name) }));
+        event(0, task, Kind::TaskInfo(TaskInfo { process: task, flags }));
+    }
+    let switch = |prev_state, prev_prio, next, next_prio| {
+        let preempted = prev_state == TaskState::Running;
+        Kind::Switch(Switch { prev_state, prev_prio, preempted, next, next_prio })
+    };
+    for _ in 0..20 {
+        for (id, _, prio, runs_ns) in others {
+            let other = TaskId(*id);
+            event(1_000, VICTIM, switch(TaskState::Interruptible, victim, other, *prio));
+            let wake = Waking { target: VICTIM, target_cpu: CpuId(0), prio: victim };
+            event(1_000, other, wake.into());
+            event(*runs_ns, other, switch(TaskState::Interruptible, *prio, VICTIM, victim));
+        }
+    }
+    let mut explainer = Explainer::new(Options { watch: Watch::default(), worst: 5 }, ());
+    explainer.batch(&batch);
+    explainer.finish().0
+}
+
+#[test]
+fn a_thread_above_is_named_with_a_priority_that_beats_it() {
+    let explanation = explained(Prio(89), &[(5, "encoder", Prio(79), 400_000)]);
+    let [advice] = &explanation.advice[..] else { panic!("{:?}", explanation.advice) };
+    assert_eq!(advice.cause, Cause("higher_priority"));
+    assert_eq!(
+        advice.text,
+        "encoder (5) runs first, with real-time priority 20. A priority above it lets the thread run first."
+    );
+    assert_eq!(advice.command.as_deref(), Some("chrt -f -p 21 4711"));
+    assert!(advice.gain > 0.99 && advice.gain <= 1.0, "{advice:?}");
+}
+
+#[test]
+fn equals_are_left_behind_by_a_real_time_priority() {
+    let hackbench: Vec<_> = (100..110).map(|id| (id, "hackbench", Prio(120), 10_000)).collect();
+    let explanation = explained(Prio(120), &hackbench);
+    let [advice] = &explanation.advice[..] else { panic!("{:?}", explanation.advice) };
+    assert!(advice.text.starts_with("hackbench (10 processes) shares the CPU"), "{advice:?}");
+    assert_eq!(advice.command.as_deref(), Some("chrt -f -p 50 4711"));
+    let [cause] = &explanation.causes[..] else { panic!("one cause") };
+    assert_eq!(cause.advice, Some(advice.line()));
+}
+
+#[test]
+fn what_weighs_little_gets_no_advice() {
+    let others = [(5, "encoder", Prio(79), 1_000), (6, "hackbench", Prio(120), 1_000_000)];
+    let explanation = explained(Prio(120), &others);
+    let small = explanation.causes.iter().find(|found| found.cause == Cause("higher_priority"));
+    assert!(small.is_some_and(|found| found.share < SHARE_MIN), "{:?}", explanation.causes);
+    let advised: Vec<&str> = explanation.advice.iter().map(|advice| advice.cause.0).collect();
+    assert_eq!(advised, ["cpu_contention"]);
+}
+
+#[test]
+fn nobody_can_be_put_above_the_highest() {
+    let explanation = explained(Prio(89), &[(5, "hog", Prio(0), 400_000)]);
+    let [advice] = &explanation.advice[..] else { panic!("{:?}", explanation.advice) };
+    assert_eq!(advice.command, None, "{advice:?}");
+}

@@ -1,0 +1,155 @@
+//! What a cause may know of an explanation to advise on it.
+
+use super::{WORST_SHARE_MIN, command};
+use crate::findings::{CauseFinding, CulpritFinding, Explanation};
+use crate::group::{Group, GroupFinding};
+use std::collections::BTreeSet;
+use tardy_model::{Cause, Culprit, Prio, TaskId};
+
+/// Groups of which something is said by name; the rest is only counted.
+const GROUPS_MAX: usize = 3;
+
+/// Of fewer wakeups it is chance on which CPUs they were.
+const WAKEUPS_MIN: u64 = 100;
+
+/// That long in a wakeup is worth a change of the system.
+const LONG_NS: u64 = 10_000;
+
+/// How much a cause weighs, and who has to do with it.
+pub struct Weight<'a> {
+    /// Mean nanoseconds in the wakeups where it appears.
+    pub mean_ns: u64,
+    /// Who took most in it, at most three.
+    pub groups: Vec<InCause<'a>>,
+    cause: Cause,
+    ns: u64,
+    worst_share: f64,
+    explanation: &'a Explanation,
+    prio: &'a dyn Fn(TaskId) -> Prio,
+}
+
+/// A group in one cause.
+#[derive(Clone, Copy)]
+pub struct InCause<'a> {
+    /// Who.
+    pub group: &'a Group,
+    /// What it took in this cause.
+    pub ns: u64,
+    finding: &'a GroupFinding,
+}
+
+impl<'a> Weight<'a> {
+    pub(super) fn new(
+        explanation: &'a Explanation,
+        finding: &CauseFinding,
+        prio: &'a dyn Fn(TaskId) -> Prio,
+    ) -> Self {
+        let cause = finding.cause;
+        let in_cause = |finding: &'a GroupFinding| {
+            let (_, ns) = finding.causes.iter().find(|(known, _)| *known == cause)?;
+            Some(InCause { group: &finding.group, ns: *ns, finding })
+        };
+        let mut groups: Vec<_> = explanation.groups.iter().filter_map(in_cause).collect();
+        groups.sort_by_key(|group| std::cmp::Reverse(group.ns));
+        groups.truncate(GROUPS_MAX);
+        let mean_ns = finding.ns / finding.wakeups.max(1);
+        Self {
+            mean_ns,
+            groups,
+            cause,
+            ns: finding.ns,
+            worst_share: finding.worst_share,
+            explanation,
+            prio,
+        }
+    }
+
+    /// Whether it takes long where it appears, or makes the worst wakeups what they are: a little of it is in
+    /// each, and no change is for that.
+    pub fn is_weighty(&self) -> bool {
+        self.mean_ns >= LONG_NS || self.worst_share >= WORST_SHARE_MIN
+    }
+
+    /// Who took most in it.
+    pub fn first(&self) -> Option<&InCause<'a>> {
+        self.groups.first()
+    }
+
+    /// The share of this cause that the first group took, 0–1.
+    pub(super) fn first_share(&self) -> f64 {
+        self.first().map_or(0.0, |first| first.ns as f64 / self.ns.max(1) as f64)
+    }
+
+    /// The members of the first group that have a part in this cause, most first.
+    fn members(&self) -> impl Iterator<Item = &'a CulpritFinding> {
+        let cause = self.cause;
+        let places = self.first().map_or(&[][..], |first| &first.finding.members);
+        let members = places.iter().map(|at| &self.explanation.culprits[*at]);
+        members.filter(move |member| member.causes.iter().any(|(known, _)| *known == cause))
+    }
+
+    /// The highest priority of the first group's threads, where any is known.
+    pub fn highest_prio(&self) -> Option<Prio> {
+        let tasks = self.members().filter_map(|member| member.label.pid);
+        tasks.map(|pid| (self.prio)(TaskId(pid))).filter(|prio| prio.is_known()).min()
+    }
+
+    /// The number of the first group's interrupt, where it is one of a device.
+    pub fn irq_number(&self) -> Option<u32> {
+        self.members().find_map(|member| match member.who {
+            Culprit::Irq(tardy_model::event::Irq::Line(number, _)) => Some(number),
+            _ => None,
+        })
+    }
+
+    /// The lowest priority of the threads that were late, where any is known.
+    pub fn victims_prio(&self) -> Option<Prio> {
+        self.explanation.victims.iter().filter_map(|victim| victim.prio).max()
+    }
+
+    /// "the thread", or "the threads".
+    pub fn victims(&self) -> &'static str {
+        if self.explanation.victims.len() == 1 { "the thread" } else { "the threads" }
+    }
+
+    /// The command that makes the late threads `SCHED_FIFO` of a priority, 1–99.
+    pub fn real_time(&self, prio: u8) -> Option<String> {
+        command::real_time(&self.explanation.victims, prio)
+    }
+
+    /// The command that takes the timer slack from the late threads.
+    pub fn without_slack(&self) -> Option<String> {
+        command::without_slack(&self.explanation.victims)
+    }
+
+    /// The command that moves the processes of the first group to CPUs on which nobody was late, where that is
+    /// known, and where no late thread would move with them.
+    pub fn move_away(&self) -> Option<String> {
+        if self.explanation.latencies.count() < WAKEUPS_MIN {
+            return None;
+        }
+        let processes: BTreeSet<u32> = self.members().filter_map(|member| member.process).collect();
+        let mut late = self.explanation.victims.iter().filter_map(|victim| victim.process);
+        if late.any(|process| processes.contains(&process)) {
+            return None;
+        }
+        command::move_away(&processes, &self.quiet_cpus())
+    }
+
+    /// CPUs on which none of the worst wakeups was, of those that are known.
+    fn quiet_cpus(&self) -> BTreeSet<u16> {
+        let worst = &self.explanation.worst;
+        let known = worst.iter().flat_map(|worst| &worst.lanes).map(|lane| lane.cpu.0);
+        let late: BTreeSet<u16> = worst.iter().map(|worst| worst.wakeup.cpu.0).collect();
+        known.filter(|cpu| !late.contains(cpu)).collect()
+    }
+}
+
+impl std::fmt::Debug for Weight<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Weight")
+            .field("cause", &self.cause)
+            .field("ns", &self.ns)
+            .finish_non_exhaustive()
+    }
+}

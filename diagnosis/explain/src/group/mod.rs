@@ -1,0 +1,197 @@
+//! Culprits as a person would name them: a program instead of its 400 threads.
+//!
+//! Each culprit is shown to the *kinds* in the registry's order; the first that knows it says which group it
+//! is in. What no kind knows is a group of its own, under its own name. A group holds its members, so that it
+//! can be taken apart into processes and threads again.
+//!
+//! A new kind is one file here and one line in the registry, which also declares the file.
+
+mod family;
+mod gather;
+
+pub(crate) use gather::Gather;
+
+use crate::findings::Explanation;
+use crate::label::{Label, Labels};
+use tardy_model::{Cause, Culprit, TaskId};
+
+/// Who is meant, in a few words: a program, a kind of kernel threads, a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// The kind of its members; as [`Label::kind`].
+    pub kind: &'static str,
+    /// What it is called. Names come from traces: they are data, whatever they hold.
+    pub name: String,
+    /// How many threads its members are, or belong to; 0 where they are no threads'.
+    pub threads: u64,
+    /// How many processes those are of; 0 where that is not known of all.
+    pub processes: u64,
+    /// The thread, where it is only one.
+    pub pid: Option<u32>,
+}
+
+/// What one group took.
+#[derive(Clone, Debug)]
+pub struct GroupFinding {
+    /// Who.
+    pub group: Group,
+    /// Nanoseconds, over all wakeups: the sum of its members'.
+    pub ns: u64,
+    /// Share of all lateness, 0–1.
+    pub share: f64,
+    /// The cause in which it took most.
+    pub main_cause: Cause,
+    /// What it took in each cause, most first.
+    pub causes: Vec<(Cause, u64)>,
+    /// Its members, most first, by their places in [`Explanation::culprits`].
+    pub members: Vec<usize>,
+}
+
+impl Group {
+    /// In words: `hackbench (400 threads of 40 processes)`, `rustc (4711)`, `kworker (5 kernel threads)`.
+    pub fn words(&self) -> String {
+        let name = if self.name.is_empty() { "nobody known" } else { &self.name };
+        let threads = match (self.kind, self.threads, self.processes) {
+            (_, 0, _) => return name.to_owned(),
+            (_, 1, _) => match self.pid {
+                Some(pid) => return format!("{name} ({pid})"),
+                None => return name.to_owned(),
+            },
+            ("kernel_task", threads, _) => format!("{threads} kernel threads"),
+            (_, threads, processes) if threads == processes => format!("{processes} processes"),
+            (_, threads, 2..) => format!("{threads} threads of {} processes", self.processes),
+            (_, threads, _) => format!("{threads} threads"),
+        };
+        format!("{name} ({threads})")
+    }
+}
+
+/// A culprit to be placed, and what is known of it.
+pub(crate) struct Who<'a> {
+    pub(crate) culprit: Culprit,
+    /// Its name at the time.
+    pub(crate) label: &'a Label,
+    pub(crate) labels: &'a Labels,
+}
+
+impl Who<'_> {
+    /// The thread that it is, or belongs to.
+    fn task(&self) -> Option<TaskId> {
+        let task = match self.culprit {
+            Culprit::Task(task)
+            | Culprit::TaskOrInterrupt(task)
+            | Culprit::SoftirqIn(_, task)
+            | Culprit::Ipi(_, task, _) => task,
+            Culprit::Timer(timer, armed_by) => self.labels.timer_owner(timer, armed_by),
+            _ => TaskId::IDLE,
+        };
+        (task != TaskId::IDLE).then_some(task)
+    }
+}
+
+/// Where a culprit is placed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The kind of the group, as [`Label::kind`].
+    pub(crate) kind: &'static str,
+    /// What the group is called: with the kind, this is the group.
+    pub(crate) name: String,
+    /// What it is called where all its members are called the same.
+    pub(crate) exact: String,
+}
+
+/// One kind of culprits.
+trait Kind: Sync {
+    /// Which group a culprit is in, where it is of this kind.
+    fn place(&self, who: &Who<'_>) -> Option<Place>;
+}
+
+macro_rules! registry {
+    ($($file:ident::$kind:ident),* $(,)?) => {
+        $(mod $file;)*
+
+        /// Every kind, in the order in which they are asked.
+        const REGISTRY: &[&dyn Kind] = &[$(&$file::$kind),*];
+    };
+}
+
+registry![
+    recorder::Recorder,
+    kernel_threads::KernelThreads,
+    program::Program,
+    timers::Timers,
+    device::Device,
+    sent::Sent,
+    setting::SettingOf,
+    other_cpus::OtherCpus,
+    hypervisor::Hypervisor,
+];
+
+/// Which group a culprit is in.
+pub(crate) fn place(who: &Who<'_>) -> Place {
+    let known = REGISTRY.iter().find_map(|kind| kind.place(who));
+    known.unwrap_or_else(|| {
+        let Label { kind, name, .. } = who.label;
+        Place { kind, name: name.clone(), exact: name.clone() }
+    })
+}
+
+/// Groups the culprits of an explanation that is otherwise finished.
+pub(crate) fn group_all(explanation: &mut Explanation, labels: &Labels) {
+    let mut gather = Gather::default();
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    for (at, culprit) in explanation.culprits.iter_mut().enumerate() {
+        let who = Who { culprit: culprit.who, label: &culprit.label, labels };
+        culprit.group = gather.add(&who);
+        culprit.process = who.task().and_then(|task| labels.process(task)).map(|process| process.0);
+        if culprit.group == members.len() {
+            members.push(Vec::new());
+        }
+        members[culprit.group].push(at);
+    }
+    let finding = |(group, members): (Group, Vec<usize>)| {
+        let mut finding = GroupFinding {
+            group,
+            ns: 0,
+            share: 0.0,
+            main_cause: Cause::UNEXPLAINED,
+            causes: Vec::new(),
+            members,
+        };
+        for member in finding.members.iter().map(|at| &explanation.culprits[*at]) {
+            finding.ns = finding.ns.saturating_add(member.ns);
+            finding.share += member.share;
+            for (cause, ns) in &member.causes {
+                match finding.causes.iter_mut().find(|(known, _)| known == cause) {
+                    Some((_, sum)) => *sum = sum.saturating_add(*ns),
+                    None => finding.causes.push((*cause, *ns)),
+                }
+            }
+        }
+        finding.causes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        if let Some((cause, _)) = finding.causes.first() {
+            finding.main_cause = *cause;
+        }
+        finding
+    };
+    let groups: Vec<GroupFinding> =
+        gather.into_groups().into_iter().zip(members).map(finding).collect();
+    // Most first; culprits then point to where their groups have come.
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&groups[*a], &groups[*b]);
+        b.ns.cmp(&a.ns).then_with(|| a.group.name.cmp(&b.group.name))
+    });
+    let mut place_of = vec![0; groups.len()];
+    for (to, from) in order.iter().enumerate() {
+        place_of[*from] = to;
+    }
+    for culprit in &mut explanation.culprits {
+        culprit.group = place_of[culprit.group];
+    }
+    let mut groups: Vec<Option<GroupFinding>> = groups.into_iter().map(Some).collect();
+    explanation.groups = order.iter().filter_map(|from| groups[*from].take()).collect();
+}
+
+#[cfg(test)]
+mod tests;

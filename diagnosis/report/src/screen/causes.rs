@@ -1,0 +1,63 @@
+//! Why: the five causes that took most.
+
+use crate::data::Data;
+use crate::palette::look;
+use crate::section::{shares, worst_shares};
+use crate::text::{Align, Table, Terminal, share_bar};
+use crate::units::{duration, percent};
+use std::io::{self, Write};
+
+const CAUSES: usize = 5;
+const BAR_COLUMNS: usize = 10;
+
+pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let found = data.explanation.filter(|e| e.causes.iter().any(|cause| cause.ns > 0));
+    let Some(explanation) = found else { return Ok(()) };
+    let causes = &explanation.causes;
+    let (all, worst) = (shares(causes, |cause| cause.ns), worst_shares(explanation));
+    let columns = [
+        Align::Left,
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+        Align::Right,
+        Align::Left,
+    ];
+    let mut table = Table::new(&columns).flush().can_do_without(&[4]);
+    let more = match causes.len().saturating_sub(CAUSES) {
+        0 => String::new(),
+        more => format!("{more} more with --full"),
+    };
+    let worst_head = if worst.is_some() { "worst 1 %" } else { "" };
+    table.row(vec![
+        "Why".to_owned(),
+        String::new(),
+        "time".to_owned(),
+        "all".to_owned(),
+        String::new(),
+        worst_head.to_owned(),
+        more,
+    ]);
+    for (at, cause) in causes.iter().take(CAUSES).enumerate() {
+        table.row(vec![
+            format!("  {}", look(cause.cause).letter),
+            cause.cause.0.to_owned(),
+            duration(cause.ns),
+            percent(all[at]),
+            share_bar(all[at], BAR_COLUMNS),
+            worst.as_ref().map_or_else(String::new, |shares| percent(shares[at])),
+            cause.meaning.to_owned(),
+        ]);
+    }
+    table.write(out, terminal.width, |row, column, text| match (row, column) {
+        (0, 0) => terminal.bold(text),
+        (0, _) => terminal.dim(text),
+        (_, 0) => {
+            let letter = terminal.on_cause(causes[row - 1].cause, text.trim_start());
+            format!("  {letter}")
+        }
+        (_, 4) => terminal.in_cause(causes[row - 1].cause, text),
+        _ => text.to_owned(),
+    })
+}

@@ -1,0 +1,47 @@
+//! Who: the five that took most.
+
+use crate::clean::cut;
+use crate::data::Data;
+use crate::names::group_name;
+use crate::section::Ranking;
+use crate::text::{Align, Table, Terminal, share_bar};
+use crate::units::{count, duration, percent};
+use std::io::{self, Write};
+
+const CULPRITS: usize = 5;
+const BAR_COLUMNS: usize = 10;
+/// The columns of a name, in hundredths of all.
+const NAME_SHARE: usize = 46;
+
+pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let Some(explanation) = data.explanation.filter(|e| !e.groups.is_empty()) else {
+        return Ok(());
+    };
+    let ranking = Ranking::new(explanation, CULPRITS);
+    let columns = [Align::Left, Align::Right, Align::Right, Align::Left, Align::Left];
+    let mut table = Table::new(&columns).flush().can_do_without(&[3]);
+    let more = match ranking.others {
+        0 => String::new(),
+        more => {
+            let share = ranking.tenths.last().copied().unwrap_or_default();
+            format!("{} more, {}", count(more), percent(share))
+        }
+    };
+    let columns = terminal.width * NAME_SHARE / 100;
+    table.row(vec!["Who".to_owned(), "time".to_owned(), "all".to_owned(), String::new(), more]);
+    for (found, &share) in ranking.named.iter().zip(&ranking.tenths) {
+        table.row(vec![
+            cut(&format!("  {}", group_name(&found.group)), columns),
+            duration(found.ns),
+            percent(share),
+            share_bar(share, BAR_COLUMNS),
+            format!("mostly as {}", found.main_cause.0),
+        ]);
+    }
+    table.write(out, terminal.width, |row, column, text| match (row, column) {
+        (0, 0) => terminal.bold(text),
+        (0, _) => terminal.dim(text),
+        (_, 3) => terminal.in_cause(ranking.named[row - 1].main_cause, text),
+        _ => text.to_owned(),
+    })
+}

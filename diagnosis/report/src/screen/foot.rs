@@ -1,0 +1,37 @@
+//! Where there is more.
+
+use crate::clean::{clean, cut};
+use crate::data::Data;
+use crate::text::Terminal;
+use crate::units::whole_percent;
+use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr as _;
+
+/// A story that took less of all lateness is not what this is about.
+const STORY_SHARE_MIN: f64 = 0.1;
+
+pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let context = data.context;
+    let patterns = data.explanation.into_iter().flat_map(|explanation| &explanation.patterns);
+    if let Some(known) = patterns.max_by(|a, b| a.found.share.total_cmp(&b.found.share))
+        && known.found.share >= STORY_SHARE_MIN
+    {
+        let share = whole_percent(known.found.share);
+        let line = format!("{}, {share} of all lateness", known.title);
+        writeln!(out, "{} {}", terminal.bold("Known story:"), cut(&line, terminal.width - 13))?;
+    }
+    if let Some(page) = &context.page {
+        // A path is there to be copied: it is never cut.
+        writeln!(out, "{} {}", terminal.bold("Page"), clean(&page.to_string_lossy()))?;
+    }
+    let has_worst = data.explanation.is_some_and(|explanation| !explanation.worst.is_empty());
+    if has_worst && !context.again.is_empty() {
+        let command = format!("{} --why 1", clean(&context.again));
+        let others = [" (the worst as a story), --worst 20, --full", ", --full", ""];
+        let fits =
+            |others: &&&str| "More ".len() + command.width() + others.width() <= terminal.width;
+        let others = others.iter().find(fits).unwrap_or(&"");
+        writeln!(out, "{} {}", terminal.bold("More"), terminal.dim(&(command + others)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! The first screen of findings that were made up.
+
+use super::*;
+use crate::fixture;
+use unicode_width::UnicodeWidthStr;
+
+fn shown(data: &Data<'_>, width: usize) -> String {
+    let mut out = Vec::new();
+    screen(data, Terminal { width, colour: false }, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_fixture() {
+    fixture::with_data(|data| insta::assert_snapshot!(shown(data, 100)));
+}
+
+#[test]
+fn measurement_only() {
+    fixture::with_measurement_only(|data| insta::assert_snapshot!(shown(data, 100)));
+}
+
+#[test]
+fn it_fits_and_no_name_commands_the_terminal() {
+    fixture::with_data(|data| {
+        for width in [WIDTH_MIN, 80, 100, WIDTH_MAX] {
+            let text = shown(data, width);
+            assert!(text.lines().count() <= LINES_MAX, "{}", text.lines().count());
+            assert!(!text.contains('\u{1b}'));
+            for line in text.lines() {
+                assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+            }
+        }
+    });
+}
+
+#[test]
+fn many_threads_that_measured_are_counted() {
+    let one = fixture::measurement().threads.remove(0);
+    let measurement = tardy_lab::Measurement { threads: vec![one; 128], ..fixture::measurement() };
+    fixture::with_measurement_only(|data| {
+        let text = shown(&Data { measurement: Some(&measurement), ..*data }, 100);
+        assert!(text.lines().count() <= LINES_MAX);
+        assert!(text.contains("and 108 more"), "{text}");
+    });
+}
+
+#[test]
+fn colour_adds_escapes_and_nothing_else() {
+    fixture::with_data(|data| {
+        let mut out = Vec::new();
+        screen(data, Terminal { colour: true, ..Terminal::default() }, &mut out).unwrap();
+        let coloured = String::from_utf8(out).unwrap();
+        assert!(coloured.contains("\u{1b}["));
+        assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), shown(data, 100));
+    });
+}

@@ -1,0 +1,51 @@
+//! What ran, how late it was, and who it was.
+
+use crate::clean::{clean, cut};
+use crate::data::Data;
+use crate::sentences::top_sentences;
+use crate::text::Terminal;
+use crate::units::duration;
+use std::io::{self, Write};
+
+/// Lines of the sentences; what is longer is cut.
+const LINES: usize = 5;
+
+pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let facts = facts(data);
+    if !facts.is_empty() {
+        writeln!(out, "{}", terminal.dim(&cut(&facts, terminal.width)))?;
+    }
+    let text = top_sentences(data).join(" ");
+    let lines = textwrap::wrap(&text, terminal.width);
+    let is_cut = lines.len() > LINES;
+    for (number, line) in lines.iter().take(LINES).enumerate() {
+        let line = if is_cut && number + 1 == LINES {
+            cut(&format!("{line} …"), terminal.width)
+        } else {
+            line.to_string()
+        };
+        writeln!(out, "{}", terminal.bold(&line))?;
+    }
+    Ok(())
+}
+
+/// The circumstances in one line, clean.
+fn facts(data: &Data<'_>) -> String {
+    let context = data.context;
+    let mut facts = Vec::new();
+    let mut fact = |before: &str, value: &str| {
+        if !value.is_empty() {
+            facts.push(format!("{before}{}", clean(value)));
+        }
+    };
+    fact("", &context.host);
+    fact("", &context.kernel);
+    fact("load ", context.load.as_deref().unwrap_or_default());
+    fact("", &context.source);
+    if context.duration_ns > 0 {
+        fact("", &duration(context.duration_ns));
+    }
+    // Its time is whatever ran then: who reads the rest has to know.
+    fact("guest of ", context.hypervisor.as_deref().unwrap_or_default());
+    facts.join(" · ")
+}
