@@ -14,6 +14,7 @@ mod interrupt;
 mod output;
 mod pager;
 mod progress;
+mod recordings;
 mod session;
 mod verb;
 

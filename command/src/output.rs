@@ -61,7 +61,7 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// The folder for a new recording: the one asked for, or the next free `recordings/NAME-N`.
 pub(crate) fn recording_folder(asked: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
-    new_folder(asked, "recordings", name)
+    new_folder(asked, crate::recordings::FOLDER, name)
 }
 
 /// The one asked for, or the next free `WHAT/NAME-N`, below the current folder or, where nothing can

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
-use crate::{arguments, session};
+use crate::{arguments, recordings, session};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tardy_explain::{Explanation, Options, Watch};
@@ -28,7 +28,30 @@ pub(crate) struct WatchFlags {
     pub(crate) all: bool,
 }
 
+/// The characters of a page's name at most.
+const PAGE_NAME_MAX: usize = 100;
+
 impl WatchFlags {
+    /// Whether anybody is chosen, rather than whom the recording was made to watch.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.all || !self.pid.is_empty() || !self.comm.is_empty()
+    }
+
+    /// The page in a recording: where others are chosen than it was made for, one of their own, so that the
+    /// recording's own stays.
+    pub(crate) fn page(&self, recording: &Path) -> PathBuf {
+        if !self.is_chosen() {
+            return session::page_path(recording);
+        }
+        let all = self.all.then(|| "-all".to_owned());
+        let pids = self.pid.iter().map(|pid| format!("-{pid}"));
+        let comms = self.comm.iter().map(|comm| format!("-{comm}"));
+        let chosen: String = all.into_iter().chain(pids).chain(comms).collect();
+        let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        let name: String = chosen.chars().map(plain).take(PAGE_NAME_MAX).collect();
+        recording.join(format!("report{name}.html"))
+    }
+
     pub(crate) fn watch(&self) -> Watch {
         Watch { all: self.all, pids: self.pid.clone(), comms: self.comm.clone() }
     }
@@ -57,9 +80,10 @@ fn worst_count(text: &str) -> Result<WorstCount, String> {
 /// Flags of `tardy explain`.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The recording's folder, or a trace of another tool's (tardy import --formats)
+    /// The recording's folder, or a trace of another tool's (tardy import --formats) [default: the latest
+    /// below recordings/]
     #[arg(value_name = "REC")]
-    recording: PathBuf,
+    recording: Option<PathBuf>,
 
     #[command(flatten)]
     import: ImportFlags,
@@ -104,8 +128,9 @@ pub(crate) struct Explain {
 }
 
 impl Explain {
-    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        let mut input = Input::open(&self.recording, &self.import)?;
+    pub(crate) fn execute(mut self) -> Result<Outcome, Failure> {
+        let recording = recordings::or_latest(self.recording.take(), &self.output)?;
+        let mut input = Input::open(&recording, &self.import)?;
         let stream = self.worst == Some(WorstCount::All);
         if stream && !self.output.json {
             return Err(Failure::usage(
@@ -117,7 +142,7 @@ impl Explain {
             return Err(Failure::usage(format!(
                 "--tables writes into a recording's folder, and {} is a file: tardy export -o \
                  DIR.parquet writes the same tables to a folder of their own",
-                self.recording.display()
+                recording.display()
             )));
         }
         let worst = match self.worst {
@@ -131,9 +156,10 @@ impl Explain {
         let options = Options { watch: self.watch.watch(), worst };
         let explained = explanation::explain(&mut input, options, wanted)?;
         let (explanation, timers) = (explained.explanation, explained.timers);
+        let page = self.watch.page(&recording);
         let context = Context {
-            again: explanation::again(&self.recording, &self.watch),
-            page: write.then(|| session::page_path(&self.recording)),
+            again: explanation::again(&recording, &self.watch),
+            page: write.then(|| page.clone()),
             ..explanation::context(&input, explained.notes)
         };
         if let Some(note) = nobody(&explanation, &self.watch) {
@@ -143,7 +169,10 @@ impl Explain {
             let mut data = Data::new(&context);
             data.explanation = Some(&explanation);
             data.timers = timers.as_ref();
-            output::write_file(&session::page_path(&self.recording), &tardy_report::page(&data))?;
+            output::write_file(&page, &tardy_report::page(&data))?;
+            if !self.watch.is_chosen() {
+                recordings::remember(&recording, &explanation)?;
+            }
         }
         if let Some(number) = self.why {
             let file = self.out.as_deref();
@@ -170,8 +199,7 @@ impl Explain {
 
 /// Why there may be nothing to explain.
 fn nobody(explanation: &Explanation, watch: &WatchFlags) -> Option<String> {
-    let chosen = watch.all || !watch.pid.is_empty() || !watch.comm.is_empty();
-    let text = if chosen {
+    let text = if watch.is_chosen() {
         "no wakeup of the threads chosen is in this recording"
     } else {
         "this recording was not made to watch anybody: choose with --pid, --comm or --all"

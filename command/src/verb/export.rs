@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
+use crate::recordings;
 use crate::verb::explain::WatchFlags;
 use clap::Args;
 use serde::Serialize;
@@ -15,8 +16,9 @@ use tardy_model::Batch;
 /// Flags of `tardy export`.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The recording's folder, or a trace of another tool's (tardy import --formats)
-    #[arg(value_name = "REC", required_unless_present = "formats")]
+    /// The recording's folder, or a trace of another tool's (tardy import --formats) [default: the
+    /// latest below recordings/]
+    #[arg(value_name = "REC")]
     recording: Option<PathBuf>,
 
     /// The format [default: by the ending of -o]
@@ -68,13 +70,11 @@ struct FormatDocument {
 }
 
 impl Export {
-    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        let (Some(path), Some(out)) = (&self.recording, &self.out) else {
+    pub(crate) fn execute(mut self) -> Result<Outcome, Failure> {
+        let Some(out) = self.out.as_ref().filter(|_| !self.formats) else {
             return list(self.output.json);
         };
-        if self.formats {
-            return list(self.output.json);
-        }
+        let path = &recordings::or_latest(self.recording.take(), &self.output)?;
         let format = choose(self.format.as_deref(), out)?;
         let is_stdout = out == Path::new("-");
         if is_stdout && self.output.json {

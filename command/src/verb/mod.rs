@@ -10,6 +10,7 @@ mod experiment;
 mod explain;
 mod export;
 mod import;
+mod list;
 mod load;
 mod man;
 mod measure;
@@ -54,6 +55,8 @@ pub(crate) enum Verb {
     Top(top::Top),
     /// A real kernel in counted time: commands in guests, and the kernels there are
     Vm(vm::Vm),
+    /// The recordings that there are: when, how, how late
+    List(list::List),
     /// What a shell offers when Tab is pressed, as a script for it
     Completions(completions::Completions),
     /// The manual pages
@@ -77,6 +80,7 @@ impl Verb {
             Self::Compare(verb) => verb.execute(),
             Self::Top(verb) => verb.execute(),
             Self::Vm(verb) => verb.execute(),
+            Self::List(verb) => verb.execute(),
             Self::Completions(verb) => verb.execute::<Command>(),
             Self::Man(verb) => verb.execute::<Command>(),
         }

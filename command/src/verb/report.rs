@@ -4,6 +4,7 @@ use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output;
+use crate::recordings;
 use crate::session;
 use crate::verb::experiment::Shown;
 use crate::verb::explain::WatchFlags;
@@ -21,8 +22,8 @@ use tardy_report::{Data, Terminal};
 pub(crate) struct Report {
     /// The folder of a recording or of an experiment, a trace of another tool's, or a file of histograms:
     /// cyclictest's, rtla's, oslat's, hwlatdetect's; with --plot, one or several experiments' folders or
-    /// tables of figures
-    #[arg(value_name = "REC|FILE", required = true)]
+    /// tables of figures [default: the latest below recordings/]
+    #[arg(value_name = "REC|FILE")]
     recordings: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -53,10 +54,18 @@ impl Report {
         if let Some(file) = &self.plot {
             return self.plot(file);
         }
-        let [recording] = &self.recordings[..] else {
-            return Err(Failure::usage(
-                "one recording or file at a time: only --plot takes several, and tardy compare",
-            ));
+        let latest;
+        let recording = match &self.recordings[..] {
+            [] => {
+                [latest] = recordings::latest()?;
+                &latest
+            }
+            [recording] => recording,
+            _ => {
+                return Err(Failure::usage(
+                    "one recording or file at a time: only --plot takes several, and tardy compare",
+                ));
+            }
         };
         if Folder::is_one(recording) {
             return self.experiment(recording);
@@ -89,7 +98,7 @@ impl Report {
         let mut data = Data::new(&context);
         data.explanation = Some(&explained.explanation);
         let path = self.out.unwrap_or_else(|| match input.folder() {
-            Some(folder) => session::page_path(folder),
+            Some(folder) => self.watch.page(folder),
             None => PathBuf::from("report.html"),
         });
         output::write_file(&path, &tardy_report::page(&data))?;

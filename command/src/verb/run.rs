@@ -7,6 +7,7 @@ use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::pager::TextFlags;
+use crate::recordings;
 use crate::session::{self, Session};
 use crate::verb::explain::{self, WatchFlags};
 use crate::verb::load;
@@ -126,6 +127,9 @@ impl Run {
             explained,
         };
         output::write_file(&results.page, &tardy_report::page(&results.data()))?;
+        if let (Some(folder), Some(explained)) = (&results.recording, &results.explained) {
+            recordings::remember(folder, &explained.explanation)?;
+        }
         self.tell(&results)?;
         let broken = results.measurement.broken_by.is_some();
         results.explained.map_or(Ok(()), |explained| explained.tables)?;

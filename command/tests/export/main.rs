@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod duckdb;
+mod kept;
 #[path = "../live/program.rs"]
 #[allow(dead_code, reason = "the tests on a live kernel use the rest")]
 mod program;
@@ -138,7 +139,7 @@ fn wrong_usage_is_status_2_and_names_what_is_wrong() {
     let recording = recording.to_str().unwrap();
     let nowhere = folder.path().join("x").to_str().unwrap().to_owned();
     for (arguments, named) in [
-        (&["export"][..], "<REC>"),
+        (&["export"][..], "--out"),
         (&["export", recording], "--out"),
         (&["export", recording, "-o", &nowhere], "does not tell a format"),
         (&["export", recording, "-o", &nowhere, "--format", "pdf"], "`pdf`"),

@@ -12,6 +12,7 @@ mod tail;
 use crate::failure::{Failure, Outcome};
 use crate::input::ImportFlags;
 use crate::output::{self, Output};
+use crate::recordings;
 use clap::Args;
 use opened::Opened;
 use std::io::Write;
@@ -40,8 +41,8 @@ const BLOCKS: u16 = 32;
 pub(crate) struct Compare {
     /// What to compare, the first with each of the others: recordings, traces, files of histograms
     /// (cyclictest's, rtla's, oslat's), experiments (DIR, or DIR:CONDITION). With :THREAD behind it,
-    /// only that thread or row
-    #[arg(value_name = "A B", required = true, num_args = 2..)]
+    /// only that thread or row [default: the two latest below recordings/]
+    #[arg(value_name = "A B", num_args = 2..)]
     sides: Vec<String>,
 
     /// Only the thread, the row or the method of this name, on every side
@@ -98,7 +99,11 @@ enum Undecided {
 }
 
 impl Compare {
-    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+    pub(crate) fn execute(mut self) -> Result<Outcome, Failure> {
+        if self.sides.is_empty() {
+            let latest = recordings::latest::<2>()?;
+            self.sides = latest.map(|side| side.display().to_string()).to_vec();
+        }
         if self.sides.len() > SIDES_MAX {
             return Err(Failure::usage(format!(
                 "{} sides are too many: at most {SIDES_MAX} can be told apart",

@@ -1,0 +1,132 @@
+//! The recordings that are kept here: below `recordings/`, where every verb puts them that is not told
+//! otherwise, or below the system's temporary folder, where that cannot be written.
+
+use crate::failure::Failure;
+use crate::output;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tardy_explain::Explanation;
+use tardy_recording::Manifest;
+
+/// The folder's name, here and in the temporary one's.
+pub(crate) const FOLDER: &str = "recordings";
+
+/// What an explanation left of a recording for lists.
+const SUMMARY: &str = "summary.json";
+
+/// Of a summary that is read at most.
+const SUMMARY_BYTES_MAX: u64 = 64 << 10;
+
+const SCHEMA: &str = "tardy.summary/1";
+
+/// A recording that is kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) folder: PathBuf,
+    pub(crate) manifest: Manifest,
+    /// Of all its files.
+    pub(crate) bytes: u64,
+    pub(crate) summary: Option<Summary>,
+}
+
+/// How late the threads were that a recording was made to watch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Summary {
+    schema: String,
+    pub(crate) wakeups: u64,
+    pub(crate) p99_ns: u64,
+    pub(crate) max_ns: u64,
+    /// The cause that took most; empty where nobody was late.
+    pub(crate) main_cause: String,
+}
+
+/// Leaves the summary of an explanation in the recording that it is of.
+pub(crate) fn remember(folder: &Path, explanation: &Explanation) -> Result<(), Failure> {
+    let latencies = &explanation.latencies;
+    let summary = Summary {
+        schema: SCHEMA.to_owned(),
+        wakeups: latencies.count(),
+        p99_ns: latencies.quantile_ns(0.99),
+        max_ns: latencies.max_ns(),
+        main_cause: explanation.causes.first().map_or_else(String::new, |it| it.cause.0.to_owned()),
+    };
+    output::write_json(&summary, Some(&folder.join(SUMMARY)))
+}
+
+/// Where recordings are kept that nobody put elsewhere.
+pub(crate) fn homes() -> [PathBuf; 2] {
+    [PathBuf::from(FOLDER), std::env::temp_dir().join(format!("tardy-{FOLDER}"))]
+}
+
+/// The recordings in a folder, the newest first. What is no recording is passed over.
+pub(crate) fn kept(folder: &Path) -> Vec<Kept> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut kept: Vec<Kept> = entries.filter_map(|entry| read(entry.path())).collect();
+    kept.sort_by(|a, b| {
+        let newest = b.manifest.created_unix_s.cmp(&a.manifest.created_unix_s);
+        newest.then_with(|| number(&b.folder).cmp(&number(&a.folder)))
+    });
+    kept
+}
+
+/// The recording asked for, or the latest that is kept, with a word about which.
+pub(crate) fn or_latest(
+    asked: Option<PathBuf>,
+    output: &output::Output,
+) -> Result<PathBuf, Failure> {
+    if let Some(path) = asked {
+        return Ok(path);
+    }
+    let [latest] = latest::<1>()?;
+    output.remark(&format!("{}, the latest", latest.display()));
+    Ok(latest)
+}
+
+/// The N latest recordings that are kept, the oldest of them first.
+pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
+    let mut all: Vec<Kept> = homes().iter().flat_map(|folder| kept(folder)).collect();
+    all.sort_by_key(|kept| std::cmp::Reverse(kept.manifest.created_unix_s));
+    all.truncate(N);
+    let found: Vec<PathBuf> = all.into_iter().rev().map(|kept| kept.folder).collect();
+    found.try_into().map_err(|found: Vec<PathBuf>| {
+        let there = match found.len() {
+            0 => "there is none".to_owned(),
+            n => format!("there {} {n}", if n == 1 { "is" } else { "are" }),
+        };
+        Failure::usage(format!(
+            "without a name the latest {} in {FOLDER}/ would be taken, and {there}: name one, or make one with \
+             tardy run or tardy record",
+            if N == 1 { "recording".to_owned() } else { format!("{N} recordings") },
+        ))
+    })
+}
+
+fn read(folder: PathBuf) -> Option<Kept> {
+    let manifest = Manifest::read(&folder).ok()?;
+    let bytes = size(&folder) + size(&folder.join("events"));
+    let summary = summary(&folder);
+    Some(Kept { folder, manifest, bytes, summary })
+}
+
+fn summary(folder: &Path) -> Option<Summary> {
+    let path = folder.join(SUMMARY);
+    let is_small = fs::metadata(&path).is_ok_and(|file| file.len() <= SUMMARY_BYTES_MAX);
+    let text = is_small.then(|| fs::read(&path).ok()).flatten()?;
+    let summary: Summary = serde_json::from_slice(&text).ok()?;
+    (summary.schema == SCHEMA).then_some(summary)
+}
+
+/// The bytes of the files in a folder.
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| entry.metadata().ok().filter(fs::Metadata::is_file));
+    files.map(|file| file.len()).sum()
+}
+
+/// The number at the end of a name: of two made in one second, the later one has the higher.
+fn number(folder: &Path) -> u64 {
+    let name = folder.to_string_lossy();
+    let digits = name.rsplit('-').next().unwrap_or_default();
+    digits.parse().unwrap_or(0)
+}

@@ -1,0 +1,136 @@
+//! `tardy list`: the recordings that there are.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, Output};
+use crate::recordings::{self, Kept};
+use clap::Args;
+use jiff::{Timestamp, tz::TimeZone};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::PathBuf;
+use tardy_report::Terminal;
+use tardy_report::clean::{clean, clean_cut};
+use tardy_report::units::duration;
+
+/// Flags of `tardy list`.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Where to look [default: recordings/, and what went to the temporary folder]
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+impl List {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        let kept = match &self.folder {
+            Some(folder) => {
+                std::fs::read_dir(folder).map_err(|error| {
+                    Failure::new(format!("cannot look into {}: {error}", folder.display()))
+                })?;
+                recordings::kept(folder)
+            }
+            None => recordings::homes().iter().flat_map(|home| recordings::kept(home)).collect(),
+        };
+        if self.output.json {
+            let recordings: Vec<Value> = kept.iter().map(entry).collect();
+            let document = json!({ "schema": "tardy.list/1", "recordings": recordings });
+            output::write_json(&document, None)?;
+            return Ok(Outcome::Fine);
+        }
+        if kept.is_empty() {
+            self.output.remark("no recordings here: tardy run or tardy record makes one");
+            return Ok(Outcome::Fine);
+        }
+        let terminal = Terminal::of_stdout();
+        let mut out = output::writer(None)?;
+        out.write_all(table(&kept, terminal.width).as_bytes())?;
+        out.flush()?;
+        Ok(Outcome::Fine)
+    }
+}
+
+fn entry(kept: &Kept) -> Value {
+    let manifest = &kept.manifest;
+    json!({
+        "recording": kept.folder,
+        "created_unix_s": manifest.created_unix_s,
+        "command_line": manifest.command_line,
+        "source": manifest.source,
+        "sealed": manifest.sealed,
+        "span_ns": span_ns(kept),
+        "events": manifest.totals.map(|totals| totals.events),
+        "bytes": kept.bytes,
+        "wakeups": kept.summary.as_ref().map(|summary| summary.wakeups),
+        "p99_ns": kept.summary.as_ref().map(|summary| summary.p99_ns),
+        "max_ns": kept.summary.as_ref().map(|summary| summary.max_ns),
+        "main_cause": kept.summary.as_ref().map(|summary| &summary.main_cause),
+    })
+}
+
+fn span_ns(kept: &Kept) -> Option<u64> {
+    kept.manifest.totals.map(|totals| totals.last_ns.saturating_sub(totals.first_ns))
+}
+
+fn table(kept: &[Kept], width: usize) -> String {
+    let zone = TimeZone::system();
+    let mut rows =
+        vec![["recording", "made", "length", "size", "late: p99, max", "how"].map(str::to_owned)];
+    for one in kept {
+        let made = Timestamp::from_second(one.manifest.created_unix_s as i64);
+        let made = made.map_or_else(
+            |_| String::new(),
+            |made| made.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
+        );
+        let length = match span_ns(one) {
+            Some(ns) => format!("{:.1} s", ns as f64 / 1e9),
+            None => "cut short".to_owned(),
+        };
+        let late = match &one.summary {
+            Some(summary) if summary.wakeups > 0 => {
+                format!("{}, {}", duration(summary.p99_ns), duration(summary.max_ns))
+            }
+            Some(_) => "nobody".to_owned(),
+            None => "not explained yet".to_owned(),
+        };
+        let size = format!("{:.1} MB", one.bytes as f64 / 1e6);
+        let folder = clean(&one.folder.to_string_lossy());
+        rows.push([folder, made, length, size, late, how(one)]);
+    }
+    let mut widths = [0; 6];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let (mut text, no_pad) = (String::new(), String::new());
+    for row in rows {
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let pad = " ".repeat(width - cell.chars().count());
+            // Figures stand to the right.
+            let (before, after) = if matches!(at, 2 | 3) { (&pad, "") } else { (&no_pad, &*pad) };
+            let _ = write!(line, "{before}{cell}{after}  ");
+        }
+        text += &clean_cut(line.trim_end(), width);
+        text.push('\n');
+    }
+    text
+}
+
+/// The command line, without the path of the program and what says where to.
+fn how(kept: &Kept) -> String {
+    let mut words = kept.manifest.command_line.iter().skip(1);
+    let mut told = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "-o" || word == "--out" {
+            words.next();
+        } else {
+            told.push(word.as_str());
+        }
+    }
+    clean(&told.join(" "))
+}

@@ -1,0 +1,87 @@
+//! The recordings that are kept: listed, and taken where none is named.
+
+use super::synthetic;
+use crate::program::{Said, tardy};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use tardy_recording::{Manifest, ManifestEnd, Writer};
+
+/// A recording of so many wakeups in `recordings/NAME`, made at a time.
+fn keep(folder: &Path, name: &str, created_unix_s: u64, wakeups: u64) {
+    let command_line = ["tardy", "run", "-o", "x", "-D", "1s"].map(str::to_owned).to_vec();
+    let manifest = Manifest { created_unix_s, command_line, ..Manifest::default() };
+    let path = folder.join("recordings").join(name);
+    let mut writer = Writer::create(&path, manifest).unwrap();
+    for batch in synthetic::stream(wakeups) {
+        writer.append_waiting(batch).unwrap();
+    }
+    writer.seal(ManifestEnd::default()).unwrap();
+}
+
+/// A call from this folder, which is also the temporary one.
+fn at<const N: usize>(folder: &Path, arguments: [&str; N]) -> Command {
+    let mut command = tardy(arguments);
+    command.current_dir(folder).env("TMPDIR", folder).env("TZ", "UTC");
+    command
+}
+
+#[test]
+fn the_newest_is_first_and_how_late_is_known_once_it_was_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    assert!(Said::by(&mut at(here, ["list"])).expect(0).err.contains("no recordings here"));
+    keep(here, "run-1", 1_000_000_000, 10);
+    keep(here, "run-2", 1_000_000_060, 20);
+    fs::create_dir(here.join("recordings/other")).unwrap();
+    let said = Said::by(&mut at(here, ["list"])).expect(0).out;
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    assert!(lines[1].starts_with("recordings/run-2  2001-09-09 01:47"), "{said}");
+    assert!(lines[1].contains("not explained yet") && lines[1].ends_with("run -D 1s"), "{said}");
+    Said::by(&mut at(here, ["explain", "-q", "recordings/run-1"])).expect(0);
+    let listed = Said::by(&mut at(here, ["list", "--json"])).expect(0).json();
+    // The last of ten is later than the first by 9 µs.
+    assert_eq!(listed["recordings"][1]["max_ns"], 11_500);
+    assert_eq!(listed["recordings"][1]["wakeups"], 10);
+    assert_eq!(listed["recordings"][0]["max_ns"], json!(null));
+}
+
+#[test]
+fn without_a_name_the_latest_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for verb in [&["explain"][..], &["report"], &["compare"], &["export", "-o", "x.csv"]] {
+        let said = Said::by(tardy(verb).current_dir(here).env("TMPDIR", here)).expect(2);
+        assert!(said.err.contains("there is none"), "{verb:?}: {}", said.err);
+    }
+    keep(here, "run-1", 1_000_000_000, 30);
+    let said = Said::by(&mut at(here, ["compare"])).expect(2);
+    assert!(said.err.contains("there is 1"), "{}", said.err);
+    keep(here, "run-2", 1_000_000_060, 40);
+    let said = Said::by(&mut at(here, ["explain"])).expect(0);
+    assert!(said.err.contains("recordings/run-2, the latest"), "{}", said.err);
+    assert!(said.out.contains("40 wakeups"), "{}", said.out);
+    assert_eq!(
+        Said::by(&mut at(here, ["report"])).expect(0).out.trim(),
+        "recordings/run-2/report.html"
+    );
+    Said::by(&mut at(here, ["export", "-q", "-o", "out.txt"])).expect(0);
+    let compared = Said::by(&mut at(here, ["compare", "--json"])).expect(0).json();
+    let sides: Vec<_> =
+        compared["sides"].as_array().unwrap().iter().map(|side| &side["given"]).collect();
+    assert_eq!(sides, ["recordings/run-1", "recordings/run-2"], "the older one first");
+}
+
+#[test]
+fn others_than_the_recording_was_made_for_have_a_page_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    keep(here, "run-1", 1_000_000_000, 10);
+    Said::by(&mut at(here, ["explain", "-q"])).expect(0);
+    let own = fs::read(here.join("recordings/run-1/report.html")).unwrap();
+    Said::by(&mut at(here, ["explain", "-q", "--comm", "a/b c", "--pid", "7"])).expect(0);
+    assert_eq!(fs::read(here.join("recordings/run-1/report.html")).unwrap(), own);
+    assert!(here.join("recordings/run-1/report-7-a_b_c.html").exists());
+}
