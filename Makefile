@@ -52,6 +52,7 @@ bench:
 	bench/losses.py --rounds 1 --seconds 1 --storms 50,200
 	bench/import.py --rounds 1 --seconds 1
 	bench/inject.py --seconds 2
+	bench/stolen.py --seconds 2
 	bench/timers.py --rounds 1 --sizes 10,1e3 --ops 50000
 
 clean:

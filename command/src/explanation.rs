@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::verb::WatchFlags;
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tardy_explain::timers::{TimerFindings, TimerTable};
@@ -83,6 +84,7 @@ pub(crate) fn explain(
     }
     notes.extend(gaps(&explanation, manifest.recorded_by().starts_with("live-")));
     notes.extend(counted(&manifest));
+    notes.extend(stolen(&explanation, &manifest));
     let end = input.closing();
     notes.extend(end.notes);
     notes.extend(missing(&manifest));
@@ -111,6 +113,32 @@ fn counted(manifest: &Manifest) -> Option<String> {
          guest and no device of this machine is in it",
         vm.instruction_ns
     ))
+}
+
+/// What a hypervisor took.
+fn stolen(explanation: &Explanation, manifest: &Manifest) -> Option<String> {
+    let ms = |ns: u64| format!("{:.1} ms", ns as f64 / 1e6);
+    let Some(stolen) = explanation.stolen else {
+        let bound_ns = manifest.stolen_ns.filter(|ns| *ns > 0)?;
+        return Some(format!(
+            "the hypervisor took {} of CPU time meanwhile (/proc/stat), and this recording cannot tell when: up \
+             to that much of the lateness may be due to it, whatever the balance says",
+            ms(bound_ns)
+        ));
+    };
+    if stolen.ns == 0 {
+        return None;
+    }
+    let mut note = format!("the hypervisor took {} of CPU time meanwhile", ms(stolen.ns));
+    for (ns, what) in [
+        (stolen.unsure_ns, "is placed at the end of the stretch without events in which it fell"),
+        (stolen.unplaced_ns, "could not be placed and counts for whatever seemed to run"),
+    ] {
+        if ns > 0 {
+            let _ = write!(note, "; {} of that {what}", ms(ns));
+        }
+    }
+    Some(note)
 }
 
 /// A word about events that are missing without a loss.

@@ -10,6 +10,8 @@ pub(crate) enum Outcome {
     Fine,
     /// A bound that the user set was exceeded.
     BoundExceeded,
+    /// Whether a bound was exceeded cannot be told.
+    Undecided,
 }
 
 /// Why a verb failed.

@@ -2,7 +2,7 @@
 //!
 //! Each verb is a file under `verb/`, with its flags beside its code. This file only chooses the
 //! verb and turns what comes back into an exit status: 0 fine, 1 failed, 2 wrong usage, 3 a bound
-//! was exceeded.
+//! was exceeded, 4 whether it was cannot be told.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -26,7 +26,7 @@ use verb::Verb;
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Durations are written 10s, 1ms, 237us, 50ns. \
-    Exit status: 0 fine, 1 failed, 2 wrong usage, 3 a bound was exceeded.")]
+    Exit status: 0 fine, 1 failed, 2 wrong usage, 3 a bound was exceeded, 4 undecided.")]
 struct Tardy {
     #[command(subcommand)]
     verb: Verb,
@@ -43,9 +43,10 @@ fn main() -> ExitCode {
     }
     // clap itself ends with 2 on wrong usage.
     let tardy = Tardy::parse();
-    match tardy.verb.execute() {
+    match tardy.verb.execute::<Tardy>() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BoundExceeded) => ExitCode::from(3),
+        Ok(Outcome::Undecided) => ExitCode::from(4),
         Err(failure) => {
             if !failure.is_closed_pipe() {
                 eprintln!("tardy: {failure}");

@@ -161,6 +161,7 @@ fn record(
     };
 
     let look_every = look_every(source.bytes_per_cpu());
+    let stolen_before_ns = tardy_kernel::stolen_ns();
     let mut end = ManifestEnd::default();
     if let Some(over_ns) = request.flight_over_ns {
         let late = flight::wait(&*source, stop);
@@ -190,6 +191,8 @@ fn record(
         }
     }
     end.notes.extend(source.closing_notes());
+    let stolen_ns = tardy_kernel::stolen_ns().zip(stolen_before_ns);
+    end.stolen_ns = stolen_ns.map(|(after_ns, before_ns)| after_ns.saturating_sub(before_ns));
     Ok(writer.seal(end)?)
 }
 

@@ -4,12 +4,14 @@
 #![allow(clippy::doc_markdown)]
 
 mod compare;
+mod completions;
 mod doctor;
 mod experiment;
 mod explain;
 mod export;
 mod import;
 mod load;
+mod man;
 mod measure;
 mod record;
 mod report;
@@ -21,7 +23,7 @@ mod why;
 pub(crate) use explain::WatchFlags;
 
 use crate::failure::{Failure, Outcome};
-use clap::Subcommand;
+use clap::{CommandFactory, Subcommand};
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -52,10 +54,15 @@ pub(crate) enum Verb {
     Top(top::Top),
     /// A real kernel in counted time: commands in guests, and the kernels there are
     Vm(vm::Vm),
+    /// What a shell offers when Tab is pressed, as a script for it
+    Completions(completions::Completions),
+    /// The manual pages
+    Man(man::ManVerb),
 }
 
 impl Verb {
-    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+    /// Executes it; `Command` is the whole command line, for verbs that speak of that.
+    pub(crate) fn execute<Command: CommandFactory>(self) -> Result<Outcome, Failure> {
         match self {
             Self::Doctor(verb) => verb.execute(),
             Self::Run(verb) => verb.execute(),
@@ -70,6 +77,8 @@ impl Verb {
             Self::Compare(verb) => verb.execute(),
             Self::Top(verb) => verb.execute(),
             Self::Vm(verb) => verb.execute(),
+            Self::Completions(verb) => verb.execute::<Command>(),
+            Self::Man(verb) => verb.execute::<Command>(),
         }
     }
 }

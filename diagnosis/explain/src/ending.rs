@@ -17,7 +17,7 @@ use crate::threads::{THREADS_MAX, Threads};
 use crate::victims::{Ended, Victim};
 use crate::worst::Worst;
 use std::collections::VecDeque;
-use tardy_followers::{Followers, SPANS_MAX, Skew};
+use tardy_followers::{Followers, SPANS_MAX, Skew, StolenTime};
 use tardy_model::event::{ClockSet, Loss, TaskInfo};
 use tardy_model::{Cause, Culprit, Event, Segment, Tables, TaskId, TimerId, WakeupKind};
 
@@ -59,6 +59,7 @@ impl Pending {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recent {
     pub(crate) skew: Skew,
+    pub(crate) stolen: Option<StolenTime>,
     pub(crate) discarded: [u64; Reason::ALL.len()],
     pub(crate) threads_left_out: u64,
     pub(crate) tables_full: bool,
@@ -293,6 +294,7 @@ impl Endings {
         explanation.patterns = self.recogniser.into_findings(explanation.span_ns, labels);
         explanation.waits = self.waits.into_findings();
         explanation.clocks_set = self.clocks_set;
+        explanation.stolen = recent.stolen;
         explanation.skew = recent.skew;
         let reasons = Reason::ALL.into_iter().zip(recent.discarded);
         explanation.discarded = reasons.filter(|(_, count)| *count > 0).collect();

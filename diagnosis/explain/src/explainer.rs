@@ -204,6 +204,7 @@ impl<S: Sink> Explainer<S> {
         self.victims.end_stream();
         let recent = Recent {
             skew: self.followers.skew,
+            stolen: self.followers.stolen_time(),
             discarded: self.victims.discarded,
             threads_left_out: self.threads.left_out,
             tables_full: self.labels.tables.is_full(),

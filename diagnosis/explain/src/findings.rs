@@ -9,7 +9,7 @@ use crate::pattern::{PatternFinding, Patterns};
 use crate::sleep::WaitFinding;
 use crate::step::Step;
 use std::collections::BTreeMap;
-use tardy_followers::Skew;
+use tardy_followers::{Skew, StolenTime};
 use tardy_model::{Cause, CpuId, Culprit, Prio, Wakeup};
 use tardy_stats::Latencies;
 
@@ -57,6 +57,8 @@ pub struct Explanation {
     pub skew: Skew,
     /// When `CLOCK_REALTIME` was set, as far as expiries show it.
     pub clocks_set: Vec<ClockFinding>,
+    /// What a hypervisor stole from all CPUs, in wakeups or not; `None` where the stream does not tell.
+    pub stolen: Option<StolenTime>,
     /// Limits that were reached.
     pub bounds: Vec<Bound>,
 }

@@ -81,6 +81,7 @@ fn place_of(culprit: Culprit) -> usize {
         Culprit::Polling(state) => state.wrapping_add(960),
         Culprit::Cpu(cpu) => u32::from(cpu.0).wrapping_mul(17),
         Culprit::Nobody => 0,
+        Culprit::Hypervisor(sure) => 2 + u32::from(sure),
         Culprit::Nmi(_) | Culprit::Function(_) | Culprit::Setting(_) => 1,
     };
     at as usize % RECENT
@@ -322,6 +323,10 @@ impl Labels {
                 plain("bandwidth", "real-time bandwidth".to_owned())
             }
             Culprit::Cpu(cpu) => plain("cpu", format!("CPU {cpu}")),
+            Culprit::Hypervisor(true) => plain("hypervisor", "the hypervisor".to_owned()),
+            Culprit::Hypervisor(false) => {
+                plain("hypervisor", "the hypervisor (when exactly is not known)".to_owned())
+            }
         }
     }
 

@@ -58,7 +58,7 @@ pub use pattern::{Found, Instance, PatternFinding, Patterns};
 pub use seen::Seen;
 pub use sleep::{LongestWait, WaitFinding, WaitKind};
 pub use step::{Happened, Step};
-pub use tardy_followers::{Activity, Followed, Followers, SPANS_MAX, Skew};
+pub use tardy_followers::{Activity, Followed, Followers, SPANS_MAX, Skew, StolenTime};
 pub use threads::CHAIN_MAX;
 pub use watch::Watch;
 pub use why::{Sentence, why};

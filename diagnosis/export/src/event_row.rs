@@ -163,7 +163,7 @@ columns! {
     name: optional_text, "the name of an idle state, the path of a control group, irq or preempt of a section";
     targets: optional_u64, "the CPUs to which an interrupt is sent, a bit each";
     first_target: optional_u32, "the CPU of the lowest bit";
-    duration_ns: optional_u64, "how long an NMI took; the exit latency of an idle state";
+    duration_ns: optional_u64, "how long an NMI took; the exit latency of an idle state; what a hypervisor stole";
     by_ns: optional_i64, "by how much a clock was set forward";
     kinds: optional_u64, "the kinds of events that are recorded, a bit for each tag";
 }
@@ -342,6 +342,7 @@ impl EventRows {
             }
             Kind::TaskGroup(group) => row.name = self.name(group.path),
             Kind::Recorded(recorded) => row.kinds = Some(recorded.kinds),
+            Kind::Stolen(stolen) => row.duration_ns = Some(stolen.ns),
             Kind::IdleExit(_) | Kind::TaskName(_) | Kind::TaskExit(_) | Kind::Unknown(_) => {}
         }
     }
@@ -474,6 +475,7 @@ fn kind_name(kind: &Kind) -> &'static str {
         Kind::IdleState(_) => "idle_state",
         Kind::TaskGroup(_) => "task_group",
         Kind::Recorded(_) => "recorded",
+        Kind::Stolen(_) => "stolen",
         Kind::Unknown(_) => "unknown",
     }
 }

@@ -23,6 +23,9 @@ pub enum Activity {
     Ipi(Vector, TaskId, NameId),
     /// A non-maskable interrupt's handler.
     Nmi(NameId),
+    /// Nothing: a hypervisor ran something else. Whether that is sure, or only that it was somewhere between
+    /// the events before and after.
+    Stolen(bool),
     /// A softirq's action at the end of an interrupt, or where a task had them disabled.
     Softirq(u32),
     /// A softirq's action in a thread, which the scheduler may preempt or prefer: `ktimers`, `ksoftirqd`,
@@ -55,7 +58,12 @@ impl Activity {
     pub const fn is_interrupt(self) -> bool {
         matches!(
             self,
-            Self::Irq(_) | Self::Ipi(..) | Self::Nmi(_) | Self::Softirq(_) | Self::Expiry(..)
+            Self::Irq(_)
+                | Self::Ipi(..)
+                | Self::Nmi(_)
+                | Self::Softirq(_)
+                | Self::Expiry(..)
+                | Self::Stolen(_)
         )
     }
 
@@ -87,6 +95,7 @@ impl Activity {
             Self::Irq(irq) => Culprit::Irq(irq),
             Self::Ipi(vector, by, function) => Culprit::Ipi(vector, by, function),
             Self::Nmi(handler) => Culprit::Nmi(handler),
+            Self::Stolen(sure) => Culprit::Hypervisor(sure),
             Self::Softirq(vector) => Culprit::Softirq(vector),
             Self::ThreadedSoftirq(vector, task, _)
             | Self::ThreadedExpiry(vector, _, _, task, _) => {

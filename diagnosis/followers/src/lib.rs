@@ -23,7 +23,7 @@ mod timers;
 mod visible;
 
 pub use activity::Activity;
-pub use cpu::{Callback, Cpu, Expiry, SPANS_MAX};
+pub use cpu::{Callback, Cpu, Expiry, SPANS_MAX, StolenTime};
 pub use names::Names;
 pub use prios::Prios;
 pub use skew::Skew;
@@ -31,7 +31,7 @@ pub use timers::{Ended, Life, MOVE_NS_MAX, Purpose, TICKS, Timers};
 pub use visible::Visible;
 
 use cpu::Sent;
-use tardy_model::event::{IpiSend, Priority, Switch};
+use tardy_model::event::{IpiSend, Priority, Stolen, Switch};
 use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerId};
 
 /// CPUs that can be told apart; what is above is read as the last one (the format allows 65,536).
@@ -104,6 +104,9 @@ impl Followers {
         let visible = self.visible;
         cpu.outlives(time_ns, |activity| visible.ends(activity));
         if Kind::speaks_of_current(event.tag()) {
+            if visible.stolen() {
+                cpu.falls_silent(time_ns, event.tag() == Stolen::TAG);
+            }
             followed.gap = cpu.check_current(time_ns, event.task, &self.prios);
         }
         match *kind {
@@ -137,6 +140,7 @@ impl Followers {
             }
             Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
             Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),
+            Kind::Stolen(stolen) => cpu.stolen(stolen.ns),
             Kind::IpiSend(send) => {
                 // ARM tells the reason in words; x86 a function, but for what makes a CPU schedule.
                 let calls = !matches!(
@@ -162,7 +166,16 @@ impl Followers {
             Kind::IdleExit(_) => cpu.idle_exit(time_ns),
             Kind::SectionBegin(begin) => cpu.section_begin(time_ns, begin),
             Kind::SectionEnd(end) => cpu.section_end(time_ns, end),
-            Kind::Waking(waking) => self.prios.set(waking.target, waking.prio),
+            Kind::Waking(waking) => {
+                self.prios.set(waking.target, waking.prio);
+                let on = place_of(waking.target_cpu);
+                if visible.stolen()
+                    && on != at
+                    && let Some(cpu) = self.cpus.get_mut(on)
+                {
+                    cpu.is_woken_for(time_ns);
+                }
+            }
             Kind::WokenNew(new) => self.prios.set(new.target, new.prio),
             Kind::Woken(woken) => self.prios.set(woken.target, woken.prio),
             Kind::Switch(switch) => self.switch(event, at, &switch),
@@ -225,6 +238,19 @@ impl Followers {
                 cpu.is_sent(ipi, calls);
             }
         }
+    }
+
+    /// What has been stolen from all CPUs; `None` where the stream does not tell.
+    pub fn stolen_time(&self) -> Option<StolenTime> {
+        let add = |sum: StolenTime, cpu: &Cpu| {
+            let one = cpu.stolen_time();
+            StolenTime {
+                ns: sum.ns + one.ns,
+                unsure_ns: sum.unsure_ns + one.unsure_ns,
+                unplaced_ns: sum.unplaced_ns + one.unplaced_ns,
+            }
+        };
+        self.visible.stolen().then(|| self.cpus.iter().fold(StolenTime::default(), add))
     }
 
     /// The priority at which a task runs, for who asks of the present.

@@ -3,7 +3,7 @@
 use crate::Activity;
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, Irq, IrqBegin, IrqEnd, Migrate, Recorded, SectionBegin, SoftirqBegin,
-    SoftirqEnd, Vector,
+    SoftirqEnd, Stolen, Vector,
 };
 
 /// So many begins without any end, and ends are not recorded.
@@ -84,6 +84,12 @@ impl Visible {
     pub fn interrupts(self) -> bool {
         let irqs = if self.told { self.has(IrqBegin::TAG) } else { self.lines && self.calls };
         irqs && (self.has(SoftirqBegin::TAG) || self.has(SoftirqEnd::TAG))
+    }
+
+    /// Whether what a hypervisor steals is recorded.
+    #[inline]
+    pub(crate) fn stolen(self) -> bool {
+        self.has(Stolen::TAG)
     }
 
     /// Whether sections with interrupts off are recorded, so that elsewhere they are on.

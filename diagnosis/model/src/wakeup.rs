@@ -44,6 +44,9 @@ pub enum Culprit {
     Setting(Setting),
     /// A CPU that had to be told, or another one chosen.
     Cpu(CpuId),
+    /// The host of a virtual machine, which ran something else; whether then, or only at some time between the
+    /// CPU's events before and after.
+    Hypervisor(bool),
 }
 
 /// Settings that make a wakeup late.

@@ -34,6 +34,8 @@ pub const IDLE_STATE: &str = "tardy_idle_state";
 pub const GROUP: &str = "tardy_group";
 /// The kinds of events that were recorded: [`KINDS`].
 pub const RECORDED: &str = "tardy_recorded";
+/// A hypervisor took time from the CPU.
+pub const STOLEN: &str = "tardy_stolen";
 
 /// Timers of the wheel count ticks, and recordings nanoseconds: in the traces that tardy writes a tick is
 /// a nanosecond, and the count is ahead of the clock by this, so that it is nobody's 32-bit number.

@@ -46,6 +46,10 @@ pub struct Manifest {
     pub buffer_bytes_per_cpu: u64,
     /// Whether the recording was ended in good order.
     pub sealed: bool,
+    /// CPU time of all CPUs that a hypervisor took while this was recorded, in nanoseconds and whole ticks
+    /// (`/proc/stat`); written when it is sealed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stolen_ns: Option<u64>,
     /// What is in it; written when it is sealed.
     pub totals: Option<Totals>,
 }
@@ -117,6 +121,8 @@ pub struct ManifestEnd {
     pub missing: Vec<String>,
     /// More of [`Manifest::notes`].
     pub notes: Vec<String>,
+    /// [`Manifest::stolen_ns`].
+    pub stolen_ns: Option<u64>,
 }
 
 /// Why a manifest could not be read.
@@ -175,6 +181,7 @@ impl Default for Manifest {
             notes: Vec::new(),
             buffer_bytes_per_cpu: 0,
             sealed: false,
+            stolen_ns: None,
             totals: None,
         }
     }
@@ -234,6 +241,7 @@ impl Manifest {
         self.settings.extend(end.settings);
         self.missing.extend(end.missing);
         self.notes.extend(end.notes);
+        self.stolen_ns = end.stolen_ns;
         self.sealed = true;
         self.totals = Some(totals);
     }

@@ -37,8 +37,8 @@ pub mod units;
 mod why;
 
 pub use compare::{
-    Bound, Compared, Figure, Gate, GateOutcome, JudgedGate, SideFacts, SideKind, SideSample,
-    Subject, compare_page, compare_text, letter, quantile_name, verdict_sentence,
+    Bound, Compared, Figure, Gate, GateOutcome, GateVerdict, JudgedGate, SideFacts, SideKind,
+    SideSample, Subject, compare_page, compare_text, letter, quantile_name, verdict_sentence,
 };
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};

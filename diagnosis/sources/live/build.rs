@@ -67,6 +67,7 @@ fn model_header() -> String {
     define("DUES", DUES);
     define("EXPIRY_SAME_LOOP", EXPIRY_SAME_LOOP);
     define("IRQ_VECTOR", 1);
+    define("VECTOR_LOCAL_TIMER", Vector::LOCAL_TIMER.0);
     define("MODE_SOFT", TimerMode::SOFT.into());
     define("SWITCH_PREEMPTED", Switch::PREEMPTED.into());
     define("PRIORITY_RELEASED", Priority::RELEASED.into());

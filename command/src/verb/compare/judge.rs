@@ -4,14 +4,8 @@ use tardy_report::{Bound, Figure, Gate, GateOutcome, JudgedGate, Subject, letter
 use tardy_stats::ab::{Comparison, Question, Verdict, compare};
 use tardy_stats::{Counted, Interval, Sample};
 
-/// Every gate with every side but the first. Failed is what is shown to be over its bound; with
-/// `is_strict` also what is not shown to be within.
-pub(super) fn judge(
-    subject: &Subject,
-    gates: &[Gate],
-    is_strict: bool,
-    question: &Question,
-) -> Vec<JudgedGate> {
+/// Every gate with every side but the first.
+pub(super) fn judge(subject: &Subject, gates: &[Gate], question: &Question) -> Vec<JudgedGate> {
     let mut judged = Vec::new();
     for gate in gates {
         for side in 1..subject.sides.len() {
@@ -19,18 +13,9 @@ pub(super) fn judge(
                 Ok(difference) => gate.judge(difference),
                 Err(why) => GateOutcome::NotJudged { why },
             };
-            let failed = match outcome {
-                GateOutcome::Over { .. } => true,
-                GateOutcome::Under { .. } => false,
-                GateOutcome::Open { .. } | GateOutcome::NotJudged { .. } => is_strict,
-            };
-            judged.push(JudgedGate {
-                gate: *gate,
-                subject: subject.name.clone(),
-                side,
-                outcome,
-                failed,
-            });
+            let count = |at: usize| subject.sides[at].sample.count();
+            let fewest = count(0).min(count(side));
+            judged.push(JudgedGate::new(*gate, subject.name.clone(), side, outcome, fewest));
         }
     }
     judged
@@ -117,7 +102,7 @@ fn scaled(sample: &Sample, by: f64) -> Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tardy_report::SideSample;
+    use tardy_report::{GateVerdict, SideSample};
     use tardy_stats::ab::Against;
     use tardy_stats::ab::several;
 
@@ -141,41 +126,39 @@ mod tests {
         (subject, question)
     }
 
-    fn outcome(subject: &(Subject, Question), gate: &str, is_strict: bool) -> (String, bool) {
+    fn outcome(subject: &(Subject, Question), gate: &str) -> (&'static str, GateVerdict) {
         let gates = [super::super::gate::parse(gate).expect("a gate")];
-        let judged = judge(&subject.0, &gates, is_strict, &subject.1).remove(0);
+        let judged = judge(&subject.0, &gates, &subject.1).remove(0);
         let name = match judged.outcome {
             GateOutcome::Over { .. } => "over",
             GateOutcome::Under { .. } => "under",
             GateOutcome::Open { .. } => "open",
             GateOutcome::NotJudged { .. } => "not judged",
         };
-        (name.to_owned(), judged.failed)
+        (name, judged.verdict())
     }
 
     #[test]
-    fn a_gate_fails_where_it_is_shown_and_strictly_where_it_is_not_shown_to_hold() {
+    fn a_gate_fails_or_passes_where_that_is_shown_and_is_undecided_elsewhere() {
         let later = subject(11_500, 0);
-        let is = |gate, strict, name: &str, failed| {
-            assert_eq!(outcome(&later, gate, strict), (name.to_owned(), failed), "{gate}");
+        let is = |gate, name, verdict| {
+            assert_eq!(outcome(&later, gate), (name, verdict), "{gate}");
         };
         // B is later by 1500 ns of about 10,500.
-        is("+1us@p50", false, "over", true);
-        is("+2us@p50", true, "under", false);
-        is("+1.5us@p50", false, "open", false);
-        is("+1.5us@p50", true, "open", true);
-        is("+10%@mean", false, "over", true);
-        is("+20%@p99", true, "under", false);
-        is("+1us@p99.9999", false, "not judged", false);
-        is("+1us@p99.9999", true, "not judged", true);
+        is("+1us@p50", "over", GateVerdict::Failed);
+        is("+2us@p50", "under", GateVerdict::Passed);
+        is("+1.5us@p50", "open", GateVerdict::Undecided);
+        is("+10%@mean", "over", GateVerdict::Failed);
+        is("+20%@p99", "under", GateVerdict::Passed);
+        is("+1us@p99.9999", "not judged", GateVerdict::Undecided);
     }
 
     #[test]
     fn what_lies_above_the_bins_is_not_judged() {
         let cut = subject(11_500, 100);
-        assert_eq!(outcome(&cut, "+1us@p99.9", false).0, "not judged");
-        assert_eq!(outcome(&cut, "+1us@mean", false).0, "not judged");
-        assert_eq!(outcome(&cut, "+1us@p90", false).0, "over");
+        assert_eq!(outcome(&cut, "+1us@p99.9").0, "not judged");
+        assert_eq!(outcome(&cut, "+1us@mean").0, "not judged");
+        assert_eq!(outcome(&cut, "+1us@p90").0, "over");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use tardy_experiment::Bounds;
 use tardy_report::json::CompareDocument;
-use tardy_report::{Compared, Gate, GateOutcome, Subject, Terminal, letter};
+use tardy_report::{Compared, Gate, GateVerdict, Subject, Terminal, letter};
 use tardy_stats::ab::{Against, Question, several};
 
 /// Sides at most: as many as there are colours on the page that can be told apart.
@@ -34,7 +34,8 @@ const BLOCKS: u16 = 32;
     tardy compare before/ after/                        two recordings\n\
     tardy compare old.hist new.hist --page diff.html    two of cyclictest's histograms\n\
     tardy compare run:quiet run:storm                   two conditions of an experiment\n\
-    tardy compare A B --fail-over +5us@p99.9            exit with 3 where B is shown to be later\n\
+    tardy compare A B --fail-over +5us@p99.9            exit with 3 where B is shown to be later,\n\
+    \x20                                                   with 4 where the samples cannot tell\n\
     tardy compare measured.csv predicted.csv            how far off is a prediction")]
 pub(crate) struct Compare {
     /// What to compare, the first with each of the others: recordings, traces, files of histograms
@@ -59,9 +60,9 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "BOUND@FIGURE", value_parser = gate::parse, allow_hyphen_values = true)]
     fail_over: Vec<Gate>,
 
-    /// Exit with 3 also where it cannot be shown that B is within the bound
-    #[arg(long, requires = "fail_over")]
-    strict: bool,
+    /// What a bound counts as that is shown neither to hold nor to be broken [default: exit with 4]
+    #[arg(long, value_name = "WHAT", requires = "fail_over")]
+    undecided: Option<Undecided>,
 
     /// Of two tables of figures, exit with 3 where the second is further from the first than this:
     /// mean=5%,p99=10%,max=20%,floor=200ns
@@ -85,6 +86,15 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     output: Output,
+}
+
+/// What an undecided gate counts as.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Undecided {
+    /// Exit with 0.
+    Pass,
+    /// Exit with 3.
+    Fail,
 }
 
 impl Compare {
@@ -113,17 +123,15 @@ impl Compare {
         opened::name_apart(&mut sides);
         let compared = self.compare(&sides)?;
         self.tell(&compared)?;
-        if compared.gates.iter().any(|gate| gate.failed) {
+        if compared.has(GateVerdict::Failed) {
             return Ok(Outcome::BoundExceeded);
         }
-        // A gate that never judges would let everything pass.
-        let is_unjudged = |gate: &&tardy_report::JudgedGate| {
-            matches!(gate.outcome, GateOutcome::NotJudged { .. })
-        };
-        match compared.gates.iter().find(is_unjudged) {
-            Some(gate) => Err(Failure::new(gate.sentence())),
-            None => Ok(Outcome::Fine),
-        }
+        Ok(match self.undecided {
+            _ if !compared.has(GateVerdict::Undecided) => Outcome::Fine,
+            Some(Undecided::Pass) => Outcome::Fine,
+            Some(Undecided::Fail) => Outcome::BoundExceeded,
+            None => Outcome::Undecided,
+        })
     }
 
     fn compare(&self, sides: &[Opened]) -> Result<Compared, Failure> {
@@ -149,7 +157,7 @@ impl Compare {
             for side in &mut subject.sides {
                 side.tail = tail::sentence(side);
             }
-            gates.extend(judge::judge(&subject, &self.fail_over, self.strict, &question));
+            gates.extend(judge::judge(&subject, &self.fail_over, &question));
             subjects.push(subject);
         }
         warnings.extend(circumstances::warnings(sides, &subjects));

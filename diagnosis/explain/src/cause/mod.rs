@@ -58,6 +58,7 @@ registry![
     coarse_clock::CoarseClock,
     throttled::Throttled,
     forced_idle::ForcedIdle,
+    hypervisor::Hypervisor,
     callback::Callback,
     softirq_wait::SoftirqWait,
     softirq_work::SoftirqWork,

@@ -124,6 +124,7 @@ registry![
     sent::Sent,
     setting::SettingOf,
     other_cpus::OtherCpus,
+    hypervisor::Hypervisor,
 ];
 
 /// What a program, or a kind of kernel threads, is called by the name of one of its processes.

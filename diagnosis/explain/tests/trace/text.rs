@@ -189,6 +189,7 @@ fn kind(event: &[&str]) -> Option<Kind> {
         }),
         ["nmi", ns] => Kind::Nmi(Nmi { ns: number(ns), handler: NameId::NONE }),
         ["ipi", to] => Kind::IpiSend(IpiSend::to(cpu(to), NameId::NONE)),
+        ["stolen", ns] => Kind::Stolen(Stolen { ns: number(ns) }),
         ["irqs-off"] => section_begin(),
         ["irqs-on"] => section_end(),
         ["awake"] => Kind::IdleExit(IdleExit),

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use tardy_model::event::{
     Call, ClockSet, Comm, ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IpiSend, Irq,
     IrqBegin, IrqEnd, Loss, Mark, Migrate, Nmi, PageFault, Priority, Recorded, Section,
-    SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Switch, SyscallEnter,
-    SyscallExit, TaskExit, TaskGroup, TaskInfo, TaskName, TaskState, TimerArm, TimerCancel,
-    TimerMode, Vector, Waking, Woken, WokenNew, WorkBegin, WorkEnd, futex,
+    SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Stolen, Switch,
+    SyscallEnter, SyscallExit, TaskExit, TaskGroup, TaskInfo, TaskName, TaskState, TimerArm,
+    TimerCancel, TimerMode, Vector, Waking, Woken, WokenNew, WorkBegin, WorkEnd, futex,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, Prio, TaskId, TimerClass, TimerDef, TimerId};
 
@@ -182,7 +182,7 @@ impl Storm {
             next,
             next_prio: SLEEPER_PRIO,
         };
-        let told: [(TaskId, Kind); 64] = [
+        let told: [(TaskId, Kind); 65] = [
             (idle, IdleExit.into()),
             (idle, switch(TaskState::Running, false, task).into()),
             (task, TaskInfo { process: thread(cpu, 0), flags: TaskInfo::SYSCALLS }.into()),
@@ -244,6 +244,7 @@ impl Storm {
             (task, IdleState { state: 2, exit_latency_ns: 170_000, name: REASON }.into()),
             (task, TaskGroup { path: GROUP, throttled: true }.into()),
             (task, Recorded { kinds: 0x1f_ffff_ffff }.into()),
+            (task, Stolen { ns: 345_678 }.into()),
             (task, switch(TaskState::Running, true, other).into()),
             (other, switch(TaskState::Uninterruptible, false, task).into()),
             (task, switch(TaskState::Stopped, false, other).into()),

@@ -1,6 +1,6 @@
 //! Callbacks of timers: which one runs, and how it came to run.
 
-use super::{Context, Cpu};
+use super::{Context, Cpu, Raise};
 use crate::Activity;
 use tardy_model::event::{ExpireBegin, softirq};
 use tardy_model::{TaskId, TimerClass, TimerId};
@@ -83,14 +83,17 @@ impl Cpu {
             TimerClass::Hrtimer => softirq::HRTIMER,
             TimerClass::TimerList => softirq::TIMER,
         };
-        let activity = match self.activity() {
-            Activity::ThreadedSoftirq(_, thread, prio) => {
+        let thread = match self.activity() {
+            Activity::Task(thread, prio) if in_thread => Some((thread, prio)),
+            Activity::ThreadedSoftirq(_, thread, prio)
+            | Activity::ThreadedExpiry(_, _, _, thread, prio) => Some((thread, prio)),
+            _ => None,
+        };
+        let activity = match thread {
+            Some((thread, prio)) => {
                 Activity::ThreadedExpiry(vector as u8, begin.timer, self.callbacks, thread, prio)
             }
-            Activity::Task(thread, prio) if in_thread => {
-                Activity::ThreadedExpiry(vector as u8, begin.timer, self.callbacks, thread, prio)
-            }
-            _ => Activity::Expiry(begin.timer, owner, self.callbacks),
+            None => Activity::Expiry(begin.timer, owner, self.callbacks),
         };
         if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
@@ -99,9 +102,7 @@ impl Cpu {
             let raised_ns = expiry.interrupt_ns.unwrap_or(hard_ns.min(time_ns));
             expiry.softirq = Some((Some(raised_ns), time_ns));
         }
-        let since = self.timer_irq_since(begin.soft_ns);
-        if let Some(around) = self.contexts.last_mut() {
-            let begin_ns = around.begin_ns;
+        if let Some(around) = self.contexts.last() {
             let around_vector = match around.activity {
                 Activity::Softirq(vector) => Some(vector),
                 Activity::ThreadedSoftirq(vector, ..) => Some(vector.into()),
@@ -109,31 +110,40 @@ impl Cpu {
             };
             if let Some(around_vector) = around_vector {
                 let raise = around.raise.filter(|_| around_vector == vector);
-                expiry.interrupt_ns = raise.and_then(|raise| raise.interrupt_ns);
-                expiry.tick_ns = raise.and_then(|raise| raise.tick_ns);
-                expiry.softirq = Some((raise.map(|raise| raise.time_ns), begin_ns));
-                if raise.is_none() && !expiry.of_wheel {
-                    expiry.interrupt_ns = since.filter(|entry_ns| *entry_ns <= begin_ns);
-                    expiry.softirq = Some((expiry.interrupt_ns, begin_ns));
-                }
-                if raise.is_none() && expiry.of_wheel {
-                    // Raises are not recorded: it was the first tick from its expiry on.
-                    let tick = self.ticks.iter().find(|(due_ns, _)| *due_ns >= begin.soft_ns);
-                    let tick = tick.filter(|(_, entry_ns)| *entry_ns <= begin_ns);
-                    expiry.tick_ns = tick.map(|(due_ns, _)| *due_ns);
-                    expiry.interrupt_ns = tick.map(|(_, entry_ns)| *entry_ns);
-                    let raised_ns = expiry.interrupt_ns;
-                    expiry.softirq = Some((raised_ns, begin_ns));
-                }
-            } else if matches!(around.activity, Activity::Irq(_) | Activity::Ipi(..)) {
-                expiry.interrupt_ns = Some(begin_ns);
+                self.in_softirq(&mut expiry, raise, around.begin_ns);
+            } else if around.is_interrupt() {
+                expiry.interrupt_ns = Some(around.begin_ns);
+                let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
+                self.silences.was_due(around.begin_ns, hard_ns);
             }
+        }
+        if let Some(around) = self.contexts.last_mut() {
             // The loop's work since the last callback was for this one: taking it off the queue.
             if std::mem::take(&mut around.after_callback) {
                 self.history.last_was(activity);
             }
         }
         self.enter(activity, time_ns).expiry = Some(expiry);
+    }
+
+    /// How a callback came to run that a softirq runs, which began at `begin_ns`.
+    fn in_softirq(&self, expiry: &mut Expiry, raise: Option<Raise>, begin_ns: u64) {
+        let raised_ns = if let Some(raise) = raise {
+            (expiry.interrupt_ns, expiry.tick_ns) = (raise.interrupt_ns, raise.tick_ns);
+            Some(raise.time_ns)
+        } else if expiry.of_wheel {
+            // Raises are not recorded: it was the first tick from its expiry on.
+            let tick = self.ticks.iter().find(|(due_ns, _)| *due_ns >= expiry.soft_ns);
+            let tick = tick.filter(|(_, entry_ns)| *entry_ns <= begin_ns);
+            expiry.tick_ns = tick.map(|(due_ns, _)| *due_ns);
+            expiry.interrupt_ns = tick.map(|(_, entry_ns)| *entry_ns);
+            expiry.interrupt_ns
+        } else {
+            let since = self.timer_irq_since(expiry.soft_ns);
+            expiry.interrupt_ns = since.filter(|entry_ns| *entry_ns <= begin_ns);
+            expiry.interrupt_ns
+        };
+        expiry.softirq = Some((raised_ns, begin_ns));
     }
 
     /// A callback ends, and all above it.

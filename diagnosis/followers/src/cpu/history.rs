@@ -76,6 +76,25 @@ impl History {
         }
     }
 
+    /// From `from_ns` to `to_ns`, between which no span begins, it was this after all.
+    pub(super) fn overwrite(&mut self, from_ns: u64, to_ns: u64, activity: Activity) {
+        let next = self.first_after(from_ns);
+        let Some(at) = next.checked_sub(1) else { return };
+        let was = self.spans[at];
+        let ends = self.spans.get(next).is_some_and(|span| span.start_ns <= to_ns);
+        if !ends {
+            self.spans.insert(next, Span { start_ns: to_ns, activity: was.activity });
+        }
+        if was.start_ns == from_ns {
+            self.spans[at].activity = activity;
+        } else {
+            self.spans.insert(next, Span { start_ns: from_ns, activity });
+        }
+        while self.spans.len() > self.max {
+            self.spans.pop_front();
+        }
+    }
+
     /// A task had another priority than was thought, as far back as it ran without an event that told one.
     pub(super) fn had_prio(&mut self, task: TaskId, thought: Prio, prio: Prio) {
         for span in self.spans.iter_mut().rev() {

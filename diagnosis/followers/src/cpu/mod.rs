@@ -13,9 +13,11 @@ mod expiry;
 mod history;
 mod sections;
 mod sent;
+mod stolen;
 
 pub use expiry::{Callback, Expiry};
 pub use history::SPANS_MAX;
+pub use stolen::StolenTime;
 
 use crate::Activity;
 use crate::prios::Prios;
@@ -25,7 +27,8 @@ use sections::Sections;
 use sent::Senders;
 pub(crate) use sent::Sent;
 use std::collections::VecDeque;
-use tardy_model::event::{IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector};
+use stolen::Silences;
+use tardy_model::event::{IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector, softirq};
 use tardy_model::{Prio, TaskId};
 
 /// Interrupts within softirqs within interrupts: deeper than any kernel nests them.
@@ -71,6 +74,8 @@ pub struct Cpu {
     ticks: VecDeque<(u64, u64)>,
     irqs_off: Sections,
     preempt_off: Sections,
+    silences: Silences,
+    stolen: StolenTime,
 }
 
 /// A context above the task.
@@ -103,6 +108,23 @@ impl Context {
     const fn is_interrupt(&self) -> bool {
         matches!(self.activity, Activity::Irq(_) | Activity::Ipi(..))
     }
+
+    /// A softirq, or a callback in it, turns out to run in a thread; or that has another priority now.
+    fn runs_in(&mut self, thread: TaskId, is: Prio) {
+        match self.activity {
+            Activity::Softirq(vector) => {
+                self.activity = Activity::ThreadedSoftirq(vector as u8, thread, is);
+            }
+            Activity::Expiry(timer, _, callback) => {
+                let of_wheel = self.expiry.is_some_and(|expiry| expiry.of_wheel);
+                let vector = if of_wheel { softirq::TIMER } else { softirq::HRTIMER };
+                self.activity = Activity::ThreadedExpiry(vector as u8, timer, callback, thread, is);
+            }
+            Activity::ThreadedSoftirq(.., ref mut prio)
+            | Activity::ThreadedExpiry(.., ref mut prio) => *prio = is,
+            _ => {}
+        }
+    }
 }
 
 impl Cpu {
@@ -125,6 +147,8 @@ impl Cpu {
             ticks: VecDeque::new(),
             irqs_off: Sections::default(),
             preempt_off: Sections::default(),
+            silences: Silences::default(),
+            stolen: StolenTime::default(),
         }
     }
 
@@ -233,6 +257,36 @@ impl Cpu {
         }
     }
 
+    /// An event comes on a stream that tells what a hypervisor steals.
+    #[inline]
+    pub(crate) fn falls_silent(&mut self, time_ns: u64, steals: bool) {
+        let activity = self.activity();
+        self.silences.event(self.last_ns, time_ns, activity, steals);
+    }
+
+    /// Another CPU has woken a task for this one, and sends an interrupt if that is to run at once.
+    pub(crate) fn is_woken_for(&mut self, time_ns: u64) {
+        self.silences.sent(time_ns);
+    }
+
+    /// So much time was stolen from it lately.
+    pub(crate) fn stolen(&mut self, ns: u64) {
+        let Self { silences, history, stolen, .. } = self;
+        stolen.ns += ns;
+        let unplaced_ns = silences.place(ns, |from_ns, to_ns, sure| {
+            history.overwrite(from_ns, to_ns, Activity::Stolen(sure));
+            if !sure {
+                stolen.unsure_ns += to_ns - from_ns;
+            }
+        });
+        stolen.unplaced_ns += unplaced_ns;
+    }
+
+    /// What has been stolen from it.
+    pub fn stolen_time(&self) -> StolenTime {
+        self.stolen
+    }
+
     /// The callback that has just begun is the tick's, which was due at a time.
     pub(crate) fn ticks(&mut self, due_ns: u64) {
         // Without events of interrupts, its callback is the first that is seen of it.
@@ -242,6 +296,7 @@ impl Cpu {
             self.ticks.pop_front();
         }
         self.ticks.push_back((due_ns, entry_ns));
+        self.silences.ticks();
     }
 
     #[inline]
@@ -278,6 +333,9 @@ impl Cpu {
             }
             self.timer_irqs.push_back(time_ns);
         }
+        if matches!(irq, Irq::Vector(vector) if vector != Vector::LOCAL_TIMER) {
+            self.silences.came(time_ns);
+        }
         let activity = match irq {
             Irq::Vector(vector) => self.sent.take(time_ns, vector).unwrap_or(Activity::Irq(irq)),
             Irq::Line(..) => Activity::Irq(irq),
@@ -293,6 +351,9 @@ impl Cpu {
     /// An interrupt ends, and all above it.
     pub fn irq_end(&mut self, time_ns: u64, irq: Irq) {
         self.left_irq = true;
+        if irq == Irq::Vector(Vector::LOCAL_TIMER) {
+            self.silences.timer_irq_ends();
+        }
         self.leave(time_ns, |activity| match (activity, irq) {
             (Activity::Irq(inner), _) => inner.is_same(irq),
             (Activity::Ipi(inner, ..), Irq::Vector(vector)) => inner == vector,
@@ -357,14 +418,13 @@ impl Cpu {
 
     /// Another task runs. Says whether a softirq was left in the middle.
     pub fn switch(&mut self, time_ns: u64, prev: TaskId, next: TaskId, next_prio: Prio) -> bool {
+        self.silences.asked();
         let is_softirq = |context: &Context| {
             matches!(context.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
         };
         // Nothing switches inside a hard interrupt: what is from one on was not seen to end.
-        let hard = |context: &Context| {
-            matches!(context.activity, Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_))
-        };
-        let seen = self.contexts.iter().position(hard).unwrap_or(self.contexts.len());
+        let hard = self.contexts.iter().position(Context::is_interrupt);
+        let seen = hard.unwrap_or(self.contexts.len());
         self.contexts.truncate(seen);
         let leaves = self.contexts.first().is_some_and(is_softirq);
         if leaves {
@@ -389,14 +449,7 @@ impl Cpu {
         {
             (_, self.contexts) = self.left.remove(at);
             for context in &mut self.contexts {
-                // In a thread, as the switch showed; it may have another priority now.
-                match context.activity {
-                    Activity::Softirq(vector) => {
-                        context.activity = Activity::ThreadedSoftirq(vector as u8, next, next_prio);
-                    }
-                    Activity::ThreadedSoftirq(_, _, ref mut prio) => *prio = next_prio,
-                    _ => {}
-                }
+                context.runs_in(next, next_prio);
             }
         }
         self.note(time_ns);
@@ -466,6 +519,7 @@ impl Cpu {
         self.left.clear();
         self.raises = [None; 10];
         self.sent = Senders::default();
+        self.silences.asked();
         self.irqs_off.forget();
         self.preempt_off.forget();
         self.note(since_ns);

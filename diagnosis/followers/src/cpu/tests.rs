@@ -58,6 +58,25 @@ fn a_callback_that_is_preempted_comes_back_with_its_softirq() {
 }
 
 #[test]
+fn a_softirq_that_a_switch_leaves_turns_out_to_run_in_a_thread_and_so_do_its_callbacks() {
+    let mut cpu = cpu();
+    cpu.switch(0, TaskId::IDLE, KTIMERS, Prio(120));
+    // Nothing has told yet that softirqs are threaded here.
+    cpu.softirq_begin(10, softirq::HRTIMER, false, &Prios::default());
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false);
+    assert_eq!(cpu.activity(), Activity::Expiry(TimerId(1), TaskId(7), 1));
+    cpu.switch(14, KTIMERS, SPINNER, Prio(19));
+    cpu.switch(20, SPINNER, KTIMERS, Prio(98));
+    assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(1), 1, KTIMERS, Prio(98)));
+    cpu.switch(24, KTIMERS, SPINNER, Prio(19));
+    cpu.switch(30, SPINNER, KTIMERS, Prio(50));
+    assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(1), 1, KTIMERS, Prio(50)));
+    // Its end is not recorded: the next one runs in the thread all the same.
+    cpu.expire_begin(34, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false);
+    assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(2), 2, KTIMERS, Prio(50)));
+}
+
+#[test]
 fn a_softirq_raised_again_while_it_runs_runs_again() {
     let mut cpu = cpu();
     let prios = Prios::default();

@@ -229,6 +229,7 @@ kinds! {
     section { 31 SectionBegin, 32 SectionEnd }
     clock { 33 ClockSet }
     recorded { 36 Recorded }
+    stolen { 37 Stolen }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `tardy.compare/1`.
 
-use super::gate::{Bound, Figure, GateOutcome, JudgedGate};
+use super::gate::{Bound, Figure, GateOutcome, GateVerdict, JudgedGate};
 use super::words::{letter, quantile_name, tells, tells_mean, verdict_sentence};
 use super::{Compared, SideFacts, SideSample, Subject, table};
 use serde::Serialize;
@@ -15,8 +15,10 @@ pub struct CompareDocument<'a> {
     sides: Vec<SideDocument<'a>>,
     subjects: Vec<SubjectDocument<'a>>,
     gates: Vec<GateDocument<'a>>,
-    /// Whether a gate failed: the exit status is 3.
+    /// Whether a gate failed.
     failed: bool,
+    /// Whether none did, and one is undecided.
+    undecided: bool,
     warnings: &'a [String],
 }
 
@@ -145,7 +147,9 @@ struct GateDocument<'a> {
     outcome: &'static str,
     /// B − A, or B − (1 + share) · A.
     difference: Option<IntervalDocument>,
-    failed: bool,
+    verdict: &'static str,
+    /// How many values a side would decide an undecided one.
+    needed: Option<u64>,
     sentence: String,
 }
 
@@ -157,7 +161,8 @@ impl<'a> From<&'a Compared> for CompareDocument<'a> {
             sides: sides.map(|(place, side)| SideDocument::new(place, side)).collect(),
             subjects: compared.subjects.iter().map(SubjectDocument::from).collect(),
             gates: compared.gates.iter().map(GateDocument::from).collect(),
-            failed: compared.gates.iter().any(|gate| gate.failed),
+            failed: compared.has(GateVerdict::Failed),
+            undecided: !compared.has(GateVerdict::Failed) && compared.has(GateVerdict::Undecided),
             warnings: &compared.warnings,
         }
     }
@@ -359,7 +364,8 @@ impl<'a> From<&'a JudgedGate> for GateDocument<'a> {
             bound_share,
             outcome,
             difference: difference.map(IntervalDocument::from),
-            failed: judged.failed,
+            verdict: judged.verdict().name(),
+            needed: judged.needed,
             sentence: judged.sentence(),
         }
     }

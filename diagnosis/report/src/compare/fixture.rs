@@ -1,9 +1,6 @@
 //! Comparisons to test with: intervals and probabilities are made up, samples are whole.
 
-use super::{
-    Bound, Compared, Figure, Gate, GateOutcome, JudgedGate, SideFacts, SideKind, SideSample,
-    Subject,
-};
+use super::{Bound, Compared, Figure, Gate, JudgedGate, SideFacts, SideKind, SideSample, Subject};
 use tardy_stats::ab::{
     BandPoint, Basis, Comparison, Difference, QuantileDifference, Side, Verdict,
 };
@@ -150,8 +147,7 @@ pub(crate) fn compared(shifts_ns: &[u64]) -> Compared {
     let judged = |(place, comparison): (usize, &Comparison)| {
         let difference = comparison.quantiles[3].difference.b_minus_a;
         let outcome = gate.judge(difference);
-        let failed = matches!(outcome, GateOutcome::Over { .. });
-        JudgedGate { gate, subject: String::new(), side: place + 1, outcome, failed }
+        JudgedGate::new(gate, String::new(), place + 1, outcome, 100_000)
     };
     Compared {
         sides: (0..shifts_ns.len()).map(side).collect(),

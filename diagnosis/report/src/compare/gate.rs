@@ -2,6 +2,7 @@
 
 use super::words::{letter, plain, quantile_name, signed, with_interval};
 use crate::clean::clean_cut;
+use crate::units::count;
 use tardy_stats::Interval;
 
 /// A bound on how much later than A a side may be.
@@ -42,8 +43,31 @@ pub struct JudgedGate {
     pub side: usize,
     /// What came out.
     pub outcome: GateOutcome,
-    /// Whether it counts as failed.
-    pub failed: bool,
+    /// Of an undecided gate, about how many values on each side would decide it, if the difference stays as it
+    /// is; `None` where no number would, or none can be told.
+    pub needed: Option<u64>,
+}
+
+/// What a gate comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateVerdict {
+    /// It is shown to hold.
+    Passed,
+    /// It is shown to be broken.
+    Failed,
+    /// Neither is shown.
+    Undecided,
+}
+
+impl GateVerdict {
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+        }
+    }
 }
 
 /// What came out of a gate.
@@ -117,7 +141,52 @@ impl Gate {
     }
 }
 
+/// An interval narrows with the root of the number of values; beyond this many times as many nobody measures.
+const TIMES_MAX: f64 = 10_000.0;
+
+/// How many values on each side it takes for an interval that was made of `count` to leave the bound out.
+fn needed_to_decide(difference: Interval, bound_ns: f64, count: u64) -> Option<u64> {
+    let distance = (difference.value - bound_ns).abs();
+    let reach = if difference.value < bound_ns {
+        difference.high - difference.value
+    } else {
+        difference.value - difference.low
+    };
+    let times = (reach / distance).powi(2);
+    (times.is_finite() && times <= TIMES_MAX).then(|| (count as f64 * times.max(1.0)).ceil() as u64)
+}
+
+/// The values it takes for a quantile to have a 95 % interval at all: with fewer, all of them lie below it more
+/// often than once in forty.
+fn needed_to_bound(q: f64) -> u64 {
+    (0.025_f64.ln() / q.ln()).ceil() as u64
+}
+
 impl JudgedGate {
+    /// A gate whose outcome came from so many values on the smaller side.
+    pub fn new(gate: Gate, subject: String, side: usize, outcome: GateOutcome, count: u64) -> Self {
+        let needed = match &outcome {
+            GateOutcome::Open { difference } => {
+                needed_to_decide(*difference, gate.bound_ns(), count)
+            }
+            GateOutcome::NotJudged { .. } => match gate.figure {
+                Figure::Quantile(q) => Some(needed_to_bound(q)).filter(|needed| *needed > count),
+                Figure::Mean => None,
+            },
+            GateOutcome::Over { .. } | GateOutcome::Under { .. } => None,
+        };
+        Self { gate, subject, side, outcome, needed }
+    }
+
+    /// What it comes to.
+    pub const fn verdict(&self) -> GateVerdict {
+        match self.outcome {
+            GateOutcome::Over { .. } => GateVerdict::Failed,
+            GateOutcome::Under { .. } => GateVerdict::Passed,
+            GateOutcome::Open { .. } | GateOutcome::NotJudged { .. } => GateVerdict::Undecided,
+        }
+    }
+
     /// One line that says what came out, with figures.
     pub fn sentence(&self) -> String {
         let whose = match self.subject.as_str() {
@@ -125,7 +194,11 @@ impl JudgedGate {
             name => format!("{}, ", clean_cut(name, 24)),
         };
         let (a, b) = (letter(0), letter(self.side));
-        let word = if self.failed { "FAILED" } else { "passed" };
+        let word = match self.verdict() {
+            GateVerdict::Passed => "passed",
+            GateVerdict::Failed => "FAILED",
+            GateVerdict::Undecided => "UNDECIDED",
+        };
         let head = format!("{word}: {whose}{} ({b} against {a}): ", self.gate.in_words());
         let what = match self.gate.bound {
             Bound::Ns(_) => format!("{b} − {a}"),
@@ -151,12 +224,11 @@ impl JudgedGate {
             }
             GateOutcome::NotJudged { why } => format!("not judged, {why}"),
         };
-        // What cannot be judged has not passed, even where it is not counted as failed.
-        let head = match (&self.outcome, self.failed) {
-            (GateOutcome::NotJudged { .. }, false) => head.replacen("passed", "UNKNOWN", 1),
-            _ => head,
+        let needed = match self.needed {
+            Some(needed) => format!("; about {} values a side would decide it", count(needed)),
+            None => String::new(),
         };
-        head + &tail
+        head + &tail + &needed
     }
 }
 
@@ -170,26 +242,22 @@ fn trimmed(number: f64) -> String {
 mod tests {
     use super::*;
 
-    fn judged(bound: Bound, low: f64, high: f64, strict: bool) -> JudgedGate {
+    fn judged(bound: Bound, low: f64, high: f64) -> JudgedGate {
         let gate = Gate { bound, figure: Figure::Quantile(0.999) };
         let outcome = gate.judge(Interval { value: f64::midpoint(low, high), low, high });
-        let failed = match outcome {
-            GateOutcome::Over { .. } => true,
-            GateOutcome::Open { .. } => strict,
-            _ => false,
-        };
-        JudgedGate { gate, subject: String::new(), side: 1, outcome, failed }
+        JudgedGate::new(gate, String::new(), 1, outcome, 20_000)
     }
 
     #[test]
     fn a_gate_says_what_is_shown_and_what_is_not() {
         let five = Bound::Ns(5_000);
         let said = [
-            judged(five, 5_100.0, 6_100.0, false),
-            judged(five, 4_000.0, 5_000.0, true),
-            judged(five, 4_000.0, 6_000.0, false),
-            judged(five, 4_000.0, 6_000.0, true),
-            judged(Bound::Share(0.1), 100.0, 300.0, false),
+            judged(five, 5_100.0, 6_100.0),
+            judged(five, 4_000.0, 5_000.0),
+            // In the middle no number of values decides.
+            judged(five, 4_000.0, 6_000.0),
+            judged(five, 3_000.0, 6_000.0),
+            judged(Bound::Share(0.1), 100.0, 300.0),
         ]
         .map(|gate| gate.sentence());
         insta::assert_snapshot!(said.join("\n"));
@@ -199,12 +267,26 @@ mod tests {
     fn what_cannot_be_judged_is_not_called_passed() {
         let gate = Gate { bound: Bound::Ns(0), figure: Figure::Mean };
         let outcome = GateOutcome::NotJudged { why: "B has 3 values".to_owned() };
-        let judged =
-            JudgedGate { gate, subject: "cyclic-0".to_owned(), side: 1, outcome, failed: false };
+        let judged = JudgedGate::new(gate, "cyclic-0".to_owned(), 1, outcome, 3);
         assert_eq!(
             judged.sentence(),
-            "UNKNOWN: cyclic-0, +0 in the mean (B against A): not judged, B has 3 values"
+            "UNDECIDED: cyclic-0, +0 in the mean (B against A): not judged, B has 3 values"
         );
+    }
+
+    #[test]
+    fn how_many_values_would_decide_is_told() {
+        // A half-width of 1500 ns must become 500: nine times as many.
+        let open = judged(Bound::Ns(5_000), 3_000.0, 6_000.0);
+        assert_eq!((open.verdict(), open.needed), (GateVerdict::Undecided, Some(180_000)));
+        assert_eq!(judged(Bound::Ns(5_000), 4_000.0, 6_000.0).needed, None);
+        let gate = Gate { bound: Bound::Ns(0), figure: Figure::Quantile(0.999) };
+        let unjudged = |count| {
+            let outcome = GateOutcome::NotJudged { why: "too few".to_owned() };
+            JudgedGate::new(gate, String::new(), 1, outcome, count).needed
+        };
+        // 0.999^3688 is the first below a fortieth.
+        assert_eq!((unjudged(100), unjudged(5_000)), (Some(3_688), None));
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(crate) mod words;
 
 pub use document::CompareDocument;
 pub(crate) use document::ComparisonDocument;
-pub use gate::{Bound, Figure, Gate, GateOutcome, JudgedGate};
+pub use gate::{Bound, Figure, Gate, GateOutcome, GateVerdict, JudgedGate};
 pub(crate) use page::at_point;
 pub use page::compare_page;
 pub use text::compare_text;
@@ -32,6 +32,13 @@ pub struct Compared {
     pub gates: Vec<JudgedGate>,
     /// What a reader must know before relying on any figure, a sentence each.
     pub warnings: Vec<String>,
+}
+
+impl Compared {
+    /// Whether any gate came to this.
+    pub fn has(&self, verdict: GateVerdict) -> bool {
+        self.gates.iter().any(|gate| gate.verdict() == verdict)
+    }
 }
 
 /// One thing that was given to compare.

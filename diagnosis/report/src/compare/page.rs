@@ -1,5 +1,6 @@
 //! A comparison as a page.
 
+use super::GateVerdict;
 use super::words::{basis_sentence, letter, verdict_sentence, with_interval};
 use super::{Compared, Subject, quantile_name, table};
 use crate::clean::{clean, clean_cut};
@@ -57,7 +58,7 @@ fn header(compared: &Compared, title: &str) -> Markup {
                     }
                 }
                 @for gate in &compared.gates {
-                    li.gate.failed[gate.failed] { (unbroken(&gate.sentence())) }
+                    li.gate.failed[gate.verdict() == GateVerdict::Failed] { (unbroken(&gate.sentence())) }
                 }
             }
         }

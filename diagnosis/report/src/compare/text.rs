@@ -1,5 +1,6 @@
 //! A comparison as text.
 
+use super::GateVerdict;
 use super::table::{self, Line};
 use super::words::{basis_sentence, letter, verdict_sentence};
 use super::{Compared, SideFacts, Subject};
@@ -54,8 +55,9 @@ pub fn compare_text(
         writeln!(out)?;
     }
     for gate in &compared.gates {
-        paragraph(out, terminal, &gate.sentence(), |line| {
-            if gate.failed { terminal.warn(line) } else { line.to_owned() }
+        paragraph(out, terminal, &gate.sentence(), |line| match gate.verdict() {
+            GateVerdict::Passed => line.to_owned(),
+            GateVerdict::Failed | GateVerdict::Undecided => terminal.warn(line),
         })?;
     }
     Ok(())

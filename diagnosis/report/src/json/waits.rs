@@ -1,7 +1,7 @@
-//! What is told beside wakeups: waits, discarded stories, clocks, limits.
+//! What is told beside wakeups: waits, discarded stories, clocks, stolen time, limits.
 
 use serde::Serialize;
-use tardy_explain::{Explanation, Label};
+use tardy_explain::{Explanation, Label, StolenTime};
 
 /// All of it, as part of `tardy.explain/1`.
 #[derive(Debug, Serialize)]
@@ -9,6 +9,8 @@ pub(super) struct SupplementDocument<'a> {
     waits: Vec<WaitDocument<'a>>,
     discarded: Vec<DiscardedDocument>,
     clocks: ClocksDocument,
+    /// `null` where the stream does not tell.
+    stolen: Option<StolenDocument>,
     limits: Vec<LimitDocument>,
 }
 
@@ -57,6 +59,13 @@ struct ClockDocument {
 }
 
 #[derive(Debug, Serialize)]
+struct StolenDocument {
+    ns: u64,
+    unsure_ns: u64,
+    unplaced_ns: u64,
+}
+
+#[derive(Debug, Serialize)]
 struct LimitDocument {
     what: &'static str,
     limit: u64,
@@ -100,6 +109,9 @@ impl<'a> From<&'a Explanation> for SupplementDocument<'a> {
             waits: waits.collect(),
             discarded: discarded.collect(),
             clocks: ClocksDocument { skew_ns: explanation.skew.ns, set: set.collect() },
+            stolen: explanation.stolen.map(|StolenTime { ns, unsure_ns, unplaced_ns }| {
+                StolenDocument { ns, unsure_ns, unplaced_ns }
+            }),
             limits: limits.collect(),
         }
     }

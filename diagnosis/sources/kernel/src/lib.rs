@@ -21,6 +21,7 @@ mod idle;
 mod interrupts;
 mod live_source;
 mod merge;
+mod stolen;
 mod symbols;
 mod tasks;
 
@@ -32,5 +33,6 @@ pub use idle::IdleStates;
 pub use interrupts::Interrupts;
 pub use live_source::{Exceeded, LiveSource, Options};
 pub use merge::{HELD_EVENTS_MAX, Merge};
+pub use stolen::stolen_ns;
 pub use symbols::Symbols;
 pub use tasks::{Roles, own_thread_is, tasks_now};

@@ -65,8 +65,13 @@ struct task_group {
 	struct cgroup_subsys_state css;
 };
 
+struct rq {
+	__u64 prev_steal_time_rq;
+};
+
 struct cfs_rq {
 	int throttle_count;
+	struct rq *rq;
 };
 
 struct sched_entity {

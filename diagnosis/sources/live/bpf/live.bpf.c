@@ -7,6 +7,7 @@
 #include "model.h" /* generated from the event model: tags, states, flags */
 #include "ring.h"
 #include "task.h"
+#include "stolen.h"
 #include "flight.h"
 
 #include "hooks/hrtimer.h"

@@ -59,7 +59,10 @@ struct ring {
 	__u64 monotonic_base;
 	/* Written by the reader: slots given back since the start. */
 	__u64 tail;
-	__u64 pad1[6];
+	/* Written here: what the hypervisor had stolen from this CPU since its start when that was looked at
+	   last, and 1; 0 before. */
+	__u64 stolen;
+	__u64 pad1[5];
 	/* Then the slots. */
 };
 

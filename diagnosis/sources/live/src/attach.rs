@@ -20,6 +20,8 @@ pub(crate) struct Attached {
     pub(crate) rings: Rings,
     pub(crate) flight: Option<Flight>,
     pub(crate) links: Vec<Link>,
+    /// What a hypervisor steals is told.
+    pub(crate) counts_stolen: bool,
     /// Interrupts of the timer begin without a word: see [`loops_tell_interrupts`].
     pub(crate) timer_interrupts_untold: bool,
     pub(crate) missing: Vec<String>,
@@ -88,6 +90,8 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
     if options.watch_children {
         rodata.watch_children_of = std::process::id();
     }
+    let counts_stolen = is_virtual() && keeps_stolen(&btf);
+    rodata.counts_stolen = counts_stolen;
     let sized = open
         .maps
         .rings
@@ -145,7 +149,7 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
             .map_err(|error| Error::from_libbpf(&program.name().to_string_lossy(), &error))?;
         links.push(link);
     }
-    Ok(Attached { rings, flight, links, timer_interrupts_untold, missing })
+    Ok(Attached { rings, flight, links, counts_stolen, timer_interrupts_untold, missing })
 }
 
 /// Whether an interrupt of the timer tells of itself when it begins, without its own hook: the loop that
@@ -162,6 +166,27 @@ fn loops_tell_interrupts(btf: &Btf<'_>) -> bool {
     high && casts
         && tracepoint_arguments(btf, TIMER_INTERRUPT_HOOK).is_some()
         && is_lapic(std::fs::read_to_string(FIRST_CLOCK_EVENT_DEVICE))
+}
+
+/// Whether a hypervisor runs this kernel: x86 has a flag for it (`X86_FEATURE_HYPERVISOR`); elsewhere nothing
+/// says so, and a steal clock that stands still does no harm.
+fn is_virtual() -> bool {
+    !cfg!(target_arch = "x86_64")
+        || std::fs::read_to_string("/proc/cpuinfo")
+            .is_ok_and(|text| text.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
+}
+
+/// Whether the scheduler keeps what was stolen (`CONFIG_PARAVIRT_TIME_ACCOUNTING`), where programs can reach it
+/// (`CONFIG_FAIR_GROUP_SCHED`).
+fn keeps_stolen(btf: &Btf<'_>) -> bool {
+    [("rq", "prev_steal_time_rq"), ("sched_entity", "cfs_rq"), ("cfs_rq", "rq")].iter().all(
+        |(structure, field)| {
+            let found = btf.type_by_name::<types::Struct<'_>>(structure);
+            found.is_some_and(|found| {
+                found.iter().any(|member| member.name.is_some_and(|name| name == *field))
+            })
+        },
+    )
 }
 
 /// What is told of threads that are watched.

@@ -31,7 +31,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tardy_kernel::{IdleStates, Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
 use tardy_model::event::{
-    IdleState, IpiSend, Loss, Nmi, Recorded, SectionBegin, SectionEnd, Switch, TaskInfo, Woken,
+    IdleState, IpiSend, Loss, Nmi, Recorded, SectionBegin, SectionEnd, Stolen, Switch, TaskInfo,
+    Woken,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, MarkReader, NameId, Source, SourceError, TaskId};
 use translate::Translator;
@@ -106,7 +107,12 @@ impl Live {
         let mut flight = attached.flight;
         let mut merge = Merge::default();
         if flight.is_none() && attached.missing.is_empty() {
-            merge.push(Event::new(start_ns, CpuId(0), TaskId::IDLE, recorded().into()));
+            merge.push(Event::new(
+                start_ns,
+                CpuId(0),
+                TaskId::IDLE,
+                recorded(attached.counts_stolen).into(),
+            ));
         }
         for (state, _, exit_latency_ns) in IdleStates::read().all() {
             let state = IdleState { state, exit_latency_ns, name: NameId::NONE };
@@ -221,9 +227,10 @@ impl Live {
 }
 
 /// What is told where every hook could be attached: all but what has none, and what migrations tell.
-fn recorded() -> Recorded {
+fn recorded(counts_stolen: bool) -> Recorded {
     let unhooked = [Woken::TAG, Nmi::TAG, IpiSend::TAG, SectionBegin::TAG, SectionEnd::TAG];
-    let unhooked = unhooked.iter().fold(0, |kinds, tag| kinds | 1 << tag);
+    let stolen = (!counts_stolen).then_some(Stolen::TAG);
+    let unhooked = unhooked.iter().chain(&stolen).fold(0, |kinds, tag| kinds | 1 << tag);
     Recorded { kinds: Recorded::all().kinds & !unhooked }
 }
 

@@ -33,7 +33,8 @@ struct Ring {
     lost_total: AtomicU64,
     pad0: [u64; 4],
     tail: AtomicU64,
-    pad1: [u64; 6],
+    stolen: u64,
+    pad1: [u64; 5],
 }
 
 /// A record, copied out.

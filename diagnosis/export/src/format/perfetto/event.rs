@@ -318,6 +318,7 @@ fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
             named(event, own::GROUP, name(group.path), &fields)
         }
         Kind::Recorded(recorded) => generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)]),
+        Kind::Stolen(stolen) => generic(event, own::STOLEN, &[(own::DURATION, stolen.ns)]),
         _ => return None,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::fields::number;
 use memchr::memmem;
-use tardy_model::event::{ClockSet, IdleState, Mark, Recorded, TaskGroup, TaskInfo};
+use tardy_model::event::{ClockSet, IdleState, Mark, Recorded, Stolen, TaskGroup, TaskInfo};
 use tardy_model::{Kind, NameId, TaskId};
 
 /// The line that says that expiries are of the clock of the events, whatever that is.
@@ -30,7 +30,8 @@ pub(crate) fn task(line: &[u8]) -> Option<(TaskId, TaskInfo)> {
 /// - `idle_state state=1 exit_latency_ns=2000 name=C1`: what an idle state is;
 /// - `task_group throttled=1 path=/user.slice`: the group in which the line's task is counted, and whether
 ///   that keeps it from running from its next switch on;
-/// - `recorded kinds=0x1fff`: the kinds that the recording tells of.
+/// - `recorded kinds=0x1fff`: the kinds that the recording tells of;
+/// - `stolen ns=120000`: what a hypervisor took from the line's CPU lately.
 pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
     let rest = body.trim_ascii().strip_prefix(b"tardy: ")?;
     let what = rest.split(|byte| *byte == b' ').next()?;
@@ -58,6 +59,7 @@ pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
             Some((TaskGroup { path: NameId::NONE, throttled }.into(), &path[b" path=".len()..]))
         }
         b"recorded" => nameless(Recorded { kinds: number(b"kinds=")? }.into()),
+        b"stolen" => nameless(Stolen { ns: number(b"ns=")? }.into()),
         _ => None,
     }
 }
@@ -113,6 +115,7 @@ mod tests {
                 Some((TaskGroup { throttled: true, ..group }.into(), "/x throttled=0")),
             ),
             ("tardy: recorded kinds=0x1ff", Some((Recorded { kinds: 0x1ff }.into(), ""))),
+            ("tardy: stolen ns=120000", Some((Stolen { ns: 120_000 }.into(), ""))),
             ("anything at all", None),
         ] {
             let told = event(text.as_bytes());

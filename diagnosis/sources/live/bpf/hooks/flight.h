@@ -104,6 +104,7 @@ int fly_sched_switch(__u64 *ctx)
 
 	if (!ring)
 		return 0;
+	tell_stolen(ring, (void *)ARGUMENT(1));
 	take_slots(&claim, ring, 1);
 	claim.time_ns = bpf_ktime_get_ns();
 	next = (void *)ARGUMENT(2);

@@ -80,12 +80,16 @@ int on_sched_switch(__u64 *ctx)
 {
 	struct task_struct *prev = (void *)ARGUMENT(1);
 	struct task_struct *next = (void *)ARGUMENT(2);
+	struct ring *ring = own_ring();
 	struct claim claim;
 
 	if (prev->prio >= PRIO_FAIR_MIN && prev->pid && is_throttled(prev))
 		put_group(prev);
-	if (claim_slots(&claim, 1))
-		put_switch(&claim, ctx, (void *)ARGUMENT(1), next, next->pid);
+	tell_stolen(ring, prev);
+	if (!claim_room(&claim, ring, 1))
+		return 0;
+	claim.time_ns = bpf_ktime_get_ns();
+	put_switch(&claim, ctx, (void *)ARGUMENT(1), next, next->pid);
 	return 0;
 }
 

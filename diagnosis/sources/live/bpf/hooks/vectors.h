@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The system vectors of x86. Other architectures have none of these tracepoints. */
+/*
+ * The system vectors of x86. Other architectures have none of these tracepoints. The timer's may have been the
+ * tick's.
+ */
 
 #define VECTOR_HOOKS(name, number)                                                                 \
 	SEC("tp_btf/" #name "_entry")                                                              \
@@ -10,7 +13,10 @@
 	SEC("tp_btf/" #name "_exit")                                                               \
 	int on_##name##_exit(__u64 *ctx)                                                           \
 	{                                                                                          \
-		return emit(TAG_IRQ_END, IRQ_VECTOR, 0, number, 0);                                \
+		emit(TAG_IRQ_END, IRQ_VECTOR, 0, number, 0);                                       \
+		if (number == VECTOR_LOCAL_TIMER)                                                  \
+			tell_stolen(own_ring(), bpf_get_current_task_btf());                       \
+		return 0;                                                                          \
 	}
 
 /* One line per vector, generated from the model's list of them. */

@@ -1,0 +1,63 @@
+//! Completions and manual pages.
+#![allow(missing_docs)]
+
+#[path = "live/program.rs"]
+#[allow(dead_code)] // this file uses a part of it
+mod program;
+
+use program::{Said, tardy};
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+/// The verbs that `--help` lists.
+fn verbs() -> BTreeSet<String> {
+    let said = Said::by(&mut tardy(["--help"])).expect(0);
+    let listed = said.out.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty());
+    let first = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    first.filter(|name| !name.is_empty() && *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_verb_has_a_manual_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    Said::by(tardy(["man", "-o"]).arg(folder.path())).expect(0);
+    let verbs = verbs();
+    assert!(verbs.len() > 10, "{verbs:?}");
+    for verb in &verbs {
+        let page = fs::read_to_string(folder.path().join(format!("tardy-{verb}.1"))).expect(verb);
+        assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH DESCRIPTION"), "{verb}");
+    }
+    let one = Said::by(&mut tardy(["man"])).expect(0).out;
+    assert!(one.contains(".SH NAME") && one.contains("tardy\\-explain(1)"), "{one}");
+}
+
+#[test]
+fn shells_know_every_verb() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = Said::by(&mut tardy(["completions", shell])).expect(0).out;
+        for verb in verbs() {
+            assert!(script.contains(&verb), "{shell}: {verb}");
+        }
+    }
+    Said::by(&mut tardy(["completions", "cmd"])).expect(2);
+}
+
+#[test]
+fn bash_takes_its_script() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tardy.bash");
+    fs::write(&file, Said::by(&mut tardy(["completions", "bash"])).expect(0).out).expect("written");
+    let ask = "source \"$0\"; COMP_WORDS=(tardy exp); COMP_CWORD=1; _tardy tardy exp tardy; \
+               echo ${COMPREPLY[@]}";
+    let offered = Command::new("bash").args(["-c", ask]).arg(&file).output().expect("bash");
+    let offered = String::from_utf8_lossy(&offered.stdout).into_owned();
+    assert_eq!(offered.trim(), "experiment explain export");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_told() {
+    let said = Said::by(&mut tardy(["man", "-o", "/proc/nowhere"])).expect(1);
+    assert!(said.err.contains("could not write /proc/nowhere"), "{}", said.err);
+}

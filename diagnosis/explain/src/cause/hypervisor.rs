@@ -1,0 +1,45 @@
+//! The host of a virtual machine ran something else.
+
+use super::{Rule, Weight};
+use crate::advice::Remedy;
+use crate::piece::{Phase, Piece};
+use tardy_followers::Activity;
+use tardy_model::{Cause, Culprit};
+
+/// Time that the hypervisor took from the CPU, wherever the wakeup stood then.
+pub(super) struct Hypervisor;
+
+impl Rule for Hypervisor {
+    fn cause(&self) -> Cause {
+        Cause("hypervisor")
+    }
+
+    fn meaning(&self) -> &'static str {
+        "the hypervisor ran something else than this virtual CPU (stolen time)"
+    }
+
+    fn phases(&self) -> &'static [Phase] {
+        &[
+            Phase::Pending,
+            Phase::Interrupt,
+            Phase::SoftirqWait,
+            Phase::SoftirqRun,
+            Phase::Callback,
+            Phase::Placing,
+            Phase::Runnable,
+            Phase::Running,
+            Phase::Faulting,
+        ]
+    }
+
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        matches!(piece.activity, Activity::Stolen(_)).then(|| piece.activity.culprit())
+    }
+
+    fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
+        Some(Remedy::text(
+            "The host ran something else. Nothing inside this machine helps: ask for CPUs of its own (pinned \
+             virtual CPUs, no overcommitment), or measure on hardware.",
+        ))
+    }
+}

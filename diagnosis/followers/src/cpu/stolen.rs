@@ -1,0 +1,231 @@
+//! Where the time was that a hypervisor took from a CPU: a stream tells how much, after the fact.
+//!
+//! A CPU that is stopped tells nothing, so its time went in a *silence*, between two events of that CPU. Which
+//! one, and which part of it, follows from what ended the silence:
+//!
+//! - an interrupt that was due before: the CPU would have taken it in time had it run;
+//! - any event of a CPU that slept: it can be stopped only from when something has woken it;
+//! - anything else: then it was somewhere within. It is put at the end, and told to be unsure unless it fills
+//!   most of the silence.
+
+use crate::Activity;
+
+/// What is shorter is no silence: so much lies between two events of a CPU that runs.
+const SILENCE_NS_MIN: u64 = 5_000;
+
+/// Silences of a CPU that are kept, the longest.
+const SILENCES_MAX: usize = 64;
+
+/// An interrupt's lateness below this part of what was stolen is the machine's usual one.
+const LATE_SHARE: u64 = 8;
+
+/// What a hypervisor took from a CPU, all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StolenTime {
+    /// Nanoseconds, as the stream told.
+    pub ns: u64,
+    /// Of that, what was somewhere in a silence and stands at its end.
+    pub unsure_ns: u64,
+    /// Of that, what no silence had room for: it stands nowhere.
+    pub unplaced_ns: u64,
+}
+
+/// A stretch without events.
+#[derive(Clone, Copy, Debug)]
+struct Silence {
+    from_ns: u64,
+    to_ns: u64,
+    /// By how much the interrupt was late that ended it.
+    late_ns: u64,
+    slept: bool,
+}
+
+impl Silence {
+    const fn ns(&self) -> u64 {
+        self.to_ns - self.from_ns
+    }
+
+    /// Whether its end is known to have been stolen, as far as anything in it was.
+    const fn ends_stolen(&self) -> bool {
+        self.late_ns > 0 || self.slept
+    }
+}
+
+/// The silences of a CPU since it was last told what had been stolen.
+#[derive(Debug, Default)]
+pub(super) struct Silences {
+    silences: Vec<Silence>,
+    /// When another CPU last sent an interrupt here, as far as is known, that has not been taken.
+    sent_ns: Option<u64>,
+    /// The tick has run in the interrupt that runs.
+    ticked: bool,
+    /// That interrupt is over: what was stolen before is told next, or nothing was.
+    is_asked: bool,
+}
+
+impl Silences {
+    /// An event comes, after the CPU had done `activity` since its last one.
+    pub(super) fn event(&mut self, last_ns: u64, time_ns: u64, activity: Activity, steals: bool) {
+        if self.is_asked && !steals {
+            self.asked();
+        }
+        if last_ns == 0 || time_ns.saturating_sub(last_ns) < SILENCE_NS_MIN {
+            return;
+        }
+        let slept = matches!(activity, Activity::Idle(_));
+        let silence = Silence { from_ns: last_ns, to_ns: time_ns, late_ns: 0, slept };
+        if self.silences.len() < SILENCES_MAX {
+            self.silences.push(silence);
+        } else if let Some(shortest) = self.silences.iter_mut().min_by_key(|known| known.ns())
+            && shortest.ns() < silence.ns()
+        {
+            *shortest = silence;
+        }
+    }
+
+    /// What was stolen is known up to now.
+    pub(super) fn asked(&mut self) {
+        (self.is_asked, self.ticked, self.sent_ns) = (false, false, None);
+        self.silences.clear();
+    }
+
+    /// The interrupt that was entered at a time had been due before.
+    pub(super) fn was_due(&mut self, entry_ns: u64, due_ns: u64) {
+        let last = self.silences.iter_mut().rev().find(|silence| silence.to_ns <= entry_ns);
+        if let Some(last) = last.filter(|last| last.to_ns == entry_ns) {
+            last.late_ns = last.late_ns.max(entry_ns.saturating_sub(due_ns.max(last.from_ns)));
+        }
+    }
+
+    /// Another CPU sends an interrupt.
+    pub(super) fn sent(&mut self, time_ns: u64) {
+        self.sent_ns.get_or_insert(time_ns);
+    }
+
+    /// It comes.
+    pub(super) fn came(&mut self, time_ns: u64) {
+        if let Some(sent_ns) = self.sent_ns.take() {
+            self.was_due(time_ns, sent_ns);
+        }
+    }
+
+    pub(super) fn ticks(&mut self) {
+        self.ticked = true;
+    }
+
+    /// An interrupt of the timer ends.
+    pub(super) fn timer_irq_ends(&mut self) {
+        self.is_asked |= std::mem::take(&mut self.ticked);
+    }
+
+    /// So much was stolen. Calls `piece` for each stretch of it, in order, and whether it is sure to have been
+    /// there; yields what no silence has room for.
+    pub(super) fn place(&mut self, ns: u64, mut piece: impl FnMut(u64, u64, bool)) -> u64 {
+        let mut left_ns = ns;
+        let mut taken_ns = [0; SILENCES_MAX];
+        let mut order: Vec<usize> = (0..self.silences.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(self.silences[*at].late_ns));
+        for &at in &order {
+            let late_ns = self.silences[at].late_ns;
+            if late_ns.saturating_mul(LATE_SHARE) >= left_ns {
+                taken_ns[at] = late_ns.min(left_ns);
+                left_ns -= taken_ns[at];
+            }
+        }
+        let known = |at: usize| taken_ns[at] > 0 || self.silences[at].slept;
+        order.sort_by_key(|at| std::cmp::Reverse((known(*at), self.silences[*at].ns())));
+        for &at in &order {
+            let more_ns = left_ns.min(self.silences[at].ns() - taken_ns[at]);
+            taken_ns[at] += more_ns;
+            left_ns -= more_ns;
+        }
+        for (silence, taken_ns) in self.silences.iter_mut().zip(taken_ns) {
+            if taken_ns == 0 {
+                continue;
+            }
+            let is_sure = silence.ends_stolen() || taken_ns.saturating_mul(2) >= silence.ns();
+            let to_ns = silence.to_ns;
+            // What is told later of the same time lies before.
+            silence.to_ns -= taken_ns;
+            silence.late_ns = silence.late_ns.saturating_sub(taken_ns);
+            piece(silence.to_ns, to_ns, is_sure);
+        }
+        if self.is_asked {
+            self.asked();
+        }
+        left_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_model::{Prio, TaskId};
+
+    const TASK: Activity = Activity::Task(TaskId(7), Prio(120));
+
+    /// Silences between these times, of a CPU that ran a task.
+    fn silences(times: &[u64]) -> Silences {
+        let mut silences = Silences::default();
+        for pair in times.windows(2) {
+            silences.event(pair[0], pair[1], TASK, false);
+        }
+        silences
+    }
+
+    fn placed(silences: &mut Silences, ns: u64) -> (Vec<(u64, u64, bool)>, u64) {
+        let mut placed = Vec::new();
+        let left_ns =
+            silences.place(ns, |from_ns, to_ns, sure| placed.push((from_ns, to_ns, sure)));
+        (placed, left_ns)
+    }
+
+    #[test]
+    fn it_was_before_the_interrupt_that_was_late() {
+        let mut silences = silences(&[1_000, 4_001_000, 4_002_000, 9_000_000]);
+        silences.was_due(4_001_000, 3_501_000);
+        assert_eq!(placed(&mut silences, 500_000), (vec![(3_501_000, 4_001_000, true)], 0));
+    }
+
+    #[test]
+    fn what_began_before_the_interrupt_was_due_is_whole() {
+        let mut silences = silences(&[1_000, 4_001_000, 4_002_000, 9_000_000]);
+        silences.was_due(4_001_000, 3_501_000);
+        silences.was_due(9_000_000, 8_997_000);
+        assert_eq!(placed(&mut silences, 700_000), (vec![(3_301_000, 4_001_000, true)], 0));
+    }
+
+    #[test]
+    fn a_cpu_that_slept_was_stopped_when_it_had_been_woken() {
+        let mut silences = silences(&[1_000, 3_000_000]);
+        silences.event(3_000_000, 5_000_000, Activity::Idle(1), false);
+        assert_eq!(placed(&mut silences, 40_000), (vec![(4_960_000, 5_000_000, true)], 0));
+    }
+
+    #[test]
+    fn where_nothing_tells_it_is_unsure_unless_it_fills_most_of_the_silence() {
+        let mut long = silences(&[1_000, 1_001_000]);
+        assert_eq!(placed(&mut long, 300_000), (vec![(701_000, 1_001_000, false)], 0));
+        let mut most = silences(&[1_000, 1_001_000]);
+        assert_eq!(placed(&mut most, 900_000), (vec![(101_000, 1_001_000, true)], 0));
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_and_what_is_told_later_lies_before() {
+        let mut silences = silences(&[1_000, 101_000, 102_000, 202_000]);
+        silences.was_due(202_000, 152_000);
+        assert_eq!(placed(&mut silences, 60_000), (vec![(142_000, 202_000, true)], 0));
+        let (places, left_ns) = placed(&mut silences, 250_000);
+        assert_eq!(places, [(1_000, 101_000, true), (102_000, 142_000, true)]);
+        assert_eq!(left_ns, 110_000);
+    }
+
+    #[test]
+    fn what_was_before_the_tick_was_told_then() {
+        let mut silences = silences(&[1_000, 101_000]);
+        silences.ticks();
+        silences.timer_irq_ends();
+        silences.event(101_000, 201_000, TASK, false);
+        assert_eq!(placed(&mut silences, 150_000), (vec![(101_000, 201_000, true)], 50_000));
+    }
+}
