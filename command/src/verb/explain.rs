@@ -92,14 +92,14 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "N|all", value_parser = worst_count)]
     worst: Option<WorstCount>,
 
-    /// Tell the N-th worst wakeup as a story: what happened on its way, in order; 1 is the worst
+    /// Show the N-th worst wakeup as a story: what happened on its way, in order; 1 is the worst
     #[arg(long, value_name = "N", value_parser = why::number, conflicts_with = "worst")]
     why: Option<usize>,
 
     #[command(flatten)]
     watch: WatchFlags,
 
-    /// Tell also who arms timers, what becomes of them, and what they cost the threads explained
+    /// Also show who arms timers, what becomes of them, and what they cost the threads explained
     #[arg(long)]
     timers: bool,
 
@@ -111,7 +111,7 @@ pub(crate) struct Explain {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Write also wakeups.parquet and segments.parquet into the recording: a row per wakeup explained,
+    /// Also write wakeups.parquet and segments.parquet into the recording: a row per wakeup explained,
     /// and per segment of its balance
     #[arg(long, conflicts_with = "no_write")]
     tables: bool,
@@ -134,7 +134,7 @@ impl Explain {
         let stream = self.worst == Some(WorstCount::All);
         if stream && !self.output.json {
             return Err(Failure::usage(
-                "--worst all goes with --json; text tells a number of them. --tables writes all \
+                "--worst all goes with --json; text shows a number of them. --tables writes all \
                  wakeups into the recording, to be queried",
             ));
         }

@@ -56,7 +56,7 @@ pub(crate) struct Run {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Write also wakeups.parquet and segments.parquet into the recording: a row per wakeup explained,
+    /// Also write wakeups.parquet and segments.parquet into the recording: a row per wakeup explained,
     /// and per segment of its balance
     #[arg(long)]
     tables: bool,

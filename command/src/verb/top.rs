@@ -35,9 +35,10 @@ pub(crate) struct Top {
     #[arg(short = 'o', long, value_name = "KEY", default_value = "cost", value_parser = sort_parser())]
     sort: TimerSort,
 
-    /// A line for each process instead of each thread's timers of a kind
-    #[arg(long)]
-    processes: bool,
+    /// A line for each program (a process, or all processes of one name) instead of each thread's timers of a
+    /// kind
+    #[arg(long, alias = "processes")]
+    programs: bool,
 
     /// The kernel's buffer per CPU, in KiB [default: 4096; with tracefs 8192]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
@@ -133,8 +134,7 @@ impl Top {
         let stream = Stream::begin(request, watcher.clone())
             .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
         let mut looks = Looks::default();
-        let grouping =
-            if self.processes { TimerGrouping::Processes } else { TimerGrouping::Threads };
+        let grouping = if self.programs { TimerGrouping::Programs } else { TimerGrouping::Threads };
         let view = View { sort: self.sort, grouping };
         let pace = Pace::new(self.delay, self.iterations);
         let look = || looks.look(&watcher);

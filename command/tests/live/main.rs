@@ -22,6 +22,7 @@ mod no_root;
 mod pi;
 mod program;
 mod rearm;
+mod screen;
 mod slack;
 mod sleep;
 mod spinner;

@@ -95,7 +95,7 @@ fn a_recording_tells_the_same_afterwards() {
 #[test]
 fn tables_are_for_whom_documents_are_not() {
     let Some(_machine) = Machine::that_records() else { return };
-    let said = Said::by(&mut tardy(["top", "-b", "-n", "2", "-d", "0.3", "--processes"])).expect(0);
+    let said = Said::by(&mut tardy(["top", "-b", "-n", "2", "-d", "0.3", "--programs"])).expect(0);
     let tables = said.out.lines().filter(|line| line.starts_with("tardy top - live-ebpf, "));
     assert_eq!(tables.count(), 2, "{}", said.out);
     let headings = said.out.lines().filter(|line| line.contains("what for"));

@@ -6,7 +6,7 @@
 mod text;
 
 use std::fmt::Write as _;
-use tardy_explain::timers::{Counts, FUNCTIONS_MAX, ROWS_MAX, TimerRow, TimerTable, by_process};
+use tardy_explain::timers::{Counts, FUNCTIONS_MAX, ROWS_MAX, TimerRow, TimerTable, by_program};
 use tardy_explain::{Explainer, Options};
 use tardy_model::event::{Comm, TaskName};
 use tardy_model::{CpuId, Event, Kind, TaskId};
@@ -326,15 +326,41 @@ fn a_process_is_the_sum_of_its_threads() {
     );
     let rows = rows(&mut table);
     assert_eq!(rows[0].thread.unwrap().process_name, Comm::new("leader"));
-    let processes = by_process(&rows);
-    let told: Vec<_> = processes
+    let programs = by_program(&rows);
+    let told: Vec<_> = programs
         .iter()
-        .map(|process| (process.name.to_string(), process.counts.armed, process.rows.len()))
+        .map(|program| (program.name.as_str(), program.counts.armed, program.rows.len()))
         .collect();
-    assert_eq!(told, [("leader".to_owned(), 2, 2), ("other".to_owned(), 1, 1)]);
-    assert_eq!(processes[0].counts.slacks.range_ns(), Some((0, 50)));
+    assert_eq!(told, [("leader", 2, 2), ("other", 1, 1)]);
+    assert_eq!(programs[0].counts.slacks.range_ns(), Some((0, 50)));
     let table = table.sink_mut();
     assert_eq!((table.span_ns(), table.events()), (12, 10));
+}
+
+#[test]
+fn processes_of_one_name_are_one_program() {
+    let mut table = table(
+        "
+        task 7 hackbench
+        task 8 hackbench
+        task 20 kworker/0:1 kernel
+        task 21 kworker/1:2 kernel
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 hrtimer_wakeup owner 8
+        timer 3 delayed_work_timer_fn list
+        timer 4 delayed_work_timer_fn list
+        10 0 7 arm 1 soft 1000 slack 50 call poll
+        11 0 8 arm 2 soft 1000 slack 50 call poll
+        12 0 20 arm 3 soft 1000 slack 0
+        13 0 21 arm 4 soft 1000 slack 0
+    ",
+    );
+    let programs = by_program(&rows(&mut table));
+    let told: Vec<_> = programs
+        .iter()
+        .map(|program| (program.name.as_str(), program.processes, program.counts.armed))
+        .collect();
+    assert_eq!(told, [("hackbench", 2, 2), ("kworker", 2, 2)]);
 }
 
 #[test]

@@ -131,8 +131,8 @@ impl Screen<'_> {
             Wish::Sort(sort) => self.view.sort = sort,
             Wish::Regroup => {
                 self.view.grouping = match self.view.grouping {
-                    TimerGrouping::Threads => TimerGrouping::Processes,
-                    TimerGrouping::Processes => TimerGrouping::Tree,
+                    TimerGrouping::Threads => TimerGrouping::Programs,
+                    TimerGrouping::Programs => TimerGrouping::Tree,
                     TimerGrouping::Tree => TimerGrouping::Threads,
                 };
                 self.first_line = 0;
@@ -177,7 +177,7 @@ impl Screen<'_> {
     fn keys(&self) -> Line<'static> {
         let grouping = match self.view.grouping {
             TimerGrouping::Threads => "threads",
-            TimerGrouping::Processes => "processes",
+            TimerGrouping::Programs => "programs",
             TimerGrouping::Tree => "both",
         };
         let dim = Style::new().add_modifier(Modifier::DIM);

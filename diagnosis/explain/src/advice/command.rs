@@ -4,7 +4,7 @@ use crate::findings::VictimFinding;
 use std::collections::BTreeSet;
 
 /// Threads or processes that one command is written for at most; for more, whoever reads it has to choose.
-const IDS_MAX: usize = 8;
+pub(super) const IDS_MAX: usize = 8;
 
 /// Makes threads `SCHED_FIFO`. Of tardy's own threads it is the run that has to be made anew.
 pub(super) fn real_time(victims: &[VictimFinding], prio: u8) -> Option<String> {

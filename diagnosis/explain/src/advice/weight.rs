@@ -112,6 +112,11 @@ impl<'a> Weight<'a> {
         if self.explanation.victims.len() == 1 { "the thread" } else { "the threads" }
     }
 
+    /// Whether they are more than one change is for.
+    pub fn has_many_victims(&self) -> bool {
+        self.explanation.victims.len() > command::IDS_MAX
+    }
+
     /// The command that makes the late threads `SCHED_FIFO` of a priority, 1–99.
     pub fn real_time(&self, prio: u8) -> Option<String> {
         command::real_time(&self.explanation.victims, prio)
@@ -126,6 +131,10 @@ impl<'a> Weight<'a> {
     /// known, and where no late thread would move with them.
     pub fn move_away(&self) -> Option<String> {
         if self.explanation.latencies.count() < WAKEUPS_MIN {
+            return None;
+        }
+        // Most of the kernel's threads cannot be moved.
+        if self.first().is_none_or(|first| first.group.kind == "kernel_task") {
             return None;
         }
         let processes: BTreeSet<u32> = self.members().filter_map(|member| member.process).collect();

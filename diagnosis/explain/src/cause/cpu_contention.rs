@@ -37,6 +37,12 @@ impl Rule for CpuContention {
             }
             _ => (weight.real_time(PRIORITY), "A real-time priority"),
         };
+        if command.is_none() && weight.has_many_victims() {
+            return Some(Remedy::text(format!(
+                "{who} shares the CPU as an equal. A real-time priority lets the thread that matters run first: \
+                 explain that one alone (--pid, --comm) for the command."
+            )));
+        }
         Some(
             Remedy::text(format!(
                 "{who} shares the CPU as an equal. {how} lets {victims} run first."

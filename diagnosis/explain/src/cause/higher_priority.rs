@@ -32,16 +32,20 @@ impl Rule for HigherPriority {
         let (who, victims) = (weight.first()?.group.words(), weight.victims());
         let highest = weight.highest_prio();
         let higher = highest.and_then(above).and_then(|prio| weight.real_time(prio));
-        let remedy = match (highest, weight.move_away(), higher) {
-            (_, Some(away), _) => {
-                Remedy::text(format!("{who} runs first. Another CPU keeps it away from {victims}."))
-                    .with(Some(away))
-            }
-            (Some(prio), None, command @ Some(_)) => Remedy::text(format!(
+        let remedy = match (highest, higher, weight.move_away()) {
+            (Some(prio), command @ Some(_), _) => Remedy::text(format!(
                 "{who} runs first, with {}. A priority above it lets {victims} run first.",
                 prio_words(prio)
             ))
             .with(command),
+            (_, None, away @ Some(_)) => {
+                Remedy::text(format!("{who} runs first. Another CPU keeps it away from {victims}."))
+                    .with(away)
+            }
+            (Some(prio), None, None) if prio.0 <= 0 => Remedy::text(format!(
+                "{who} runs first, with {}, and nothing can be put above that. Bind one of the two to another CPU.",
+                prio_words(prio)
+            )),
             _ => Remedy::text(format!(
                 "{who} runs first. Give {victims} a higher priority, or bind one of the two to another CPU."
             )),

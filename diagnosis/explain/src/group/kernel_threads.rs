@@ -23,7 +23,8 @@ pub(super) fn kind_of(task: TaskId, labels: &Labels) -> Option<String> {
     labels.is_kernel(task).then(|| name_of(&labels.comm(task).to_string()))
 }
 
-fn name_of(comm: &str) -> String {
+/// What kernel threads like the one of this name are called together.
+pub(super) fn name_of(comm: &str) -> String {
     // `irq/130-eth0-rx-1` is the device's; `kworker/1:2`, `ksoftirqd/0` and `migration/1` are kinds.
     if let Some((_, of)) = comm.strip_prefix("irq/").and_then(|rest| rest.split_once('-')) {
         return format!("irq threads of {}", device(of));

@@ -127,6 +127,11 @@ registry![
     hypervisor::Hypervisor,
 ];
 
+/// What a program, or a kind of kernel threads, is called by the name of one of its processes.
+pub(crate) fn program_name(comm: &str, is_kernel: bool) -> String {
+    if is_kernel { kernel_threads::name_of(comm) } else { family::family(comm) }
+}
+
 /// Which group a culprit is in.
 pub(crate) fn place(who: &Who<'_>) -> Place {
     let known = REGISTRY.iter().find_map(|kind| kind.place(who));

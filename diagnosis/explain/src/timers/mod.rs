@@ -26,7 +26,7 @@ mod slack;
 
 pub use counts::Counts;
 pub use kind::TimerKind;
-pub use row::{TimerFindings, TimerProcess, TimerRow, TimerThread, by_process};
+pub use row::{TimerFindings, TimerProgram, TimerRow, TimerThread, by_program};
 pub use slack::Slacks;
 pub use tardy_followers::MOVE_NS_MAX;
 

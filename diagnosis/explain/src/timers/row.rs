@@ -2,6 +2,8 @@
 
 use super::counts::Counts;
 use super::kind::TimerKind;
+use crate::group::program_name;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tardy_model::TaskId;
 use tardy_model::event::{Comm, TaskInfo};
 
@@ -56,32 +58,68 @@ pub struct TimerFindings {
     pub span_ns: u64,
 }
 
-/// A process with the rows of its threads.
+/// A program with the rows of its threads: a process, or all processes of one name.
 #[derive(Clone, Debug, Default)]
-pub struct TimerProcess {
-    /// The process; `None` for all that have no row of their own.
+pub struct TimerProgram {
+    /// What it is called; empty where that was never told.
+    pub name: String,
+    /// The process, where it is only one; [`TaskId::IDLE`] for the kernel itself.
     pub process: Option<TaskId>,
-    /// Its name; empty where it was never told.
-    pub name: Comm,
+    /// How many processes it has; 0 for all that have no row of their own.
+    pub processes: u64,
     /// The sums over its rows.
     pub counts: Counts,
     /// Its threads' rows, by their places among those given, in that order.
     pub rows: Vec<usize>,
 }
 
-/// The rows of each process together: processes in the order of their first row.
-pub fn by_process(rows: &[TimerRow]) -> Vec<TimerProcess> {
-    let mut processes: Vec<TimerProcess> = Vec::new();
-    let mut places = rustc_hash::FxHashMap::default();
-    for (place, row) in rows.iter().enumerate() {
-        let process = row.thread.map(|thread| thread.process());
-        let at = *places.entry(process).or_insert_with(|| {
-            let name = row.thread.map(|thread| thread.process_name).unwrap_or_default();
-            processes.push(TimerProcess { process, name, ..TimerProcess::default() });
-            processes.len() - 1
-        });
-        processes[at].counts.add(&row.counts);
-        processes[at].rows.push(place);
+/// What tells programs apart.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Others,
+    /// Without a name a process is by itself.
+    Process(TaskId),
+    Name(bool, String),
+}
+
+impl Key {
+    fn of(row: &TimerRow) -> Self {
+        let Some(thread) = row.thread else { return Self::Others };
+        let process = thread.process();
+        if process == TaskId::IDLE || thread.process_name.is_empty() {
+            return Self::Process(process);
+        }
+        let is_kernel = thread.info.has(TaskInfo::KERNEL);
+        Self::Name(is_kernel, program_name(&thread.process_name.to_string(), is_kernel))
     }
-    processes
+}
+
+/// The rows of each program together: programs in the order of their first row.
+pub fn by_program(rows: &[TimerRow]) -> Vec<TimerProgram> {
+    let mut programs: Vec<(TimerProgram, FxHashSet<TaskId>)> = Vec::new();
+    let mut places = FxHashMap::default();
+    for (place, row) in rows.iter().enumerate() {
+        let at = *places.entry(Key::of(row)).or_insert_with(|| {
+            programs.push(Default::default());
+            programs.len() - 1
+        });
+        let (program, processes) = &mut programs[at];
+        if let Some(thread) = row.thread {
+            let name = thread.process_name.to_string();
+            if processes.is_empty() {
+                program.name = name;
+            } else if program.name != name {
+                program.name = program_name(&name, thread.info.has(TaskInfo::KERNEL));
+            }
+            processes.insert(thread.process());
+        }
+        program.counts.add(&row.counts);
+        program.rows.push(place);
+    }
+    let with_processes = |(program, processes): (TimerProgram, FxHashSet<TaskId>)| {
+        let mut ids = processes.iter().copied();
+        let process = ids.next().filter(|_| ids.next().is_none());
+        TimerProgram { process, processes: processes.len() as u64, ..program }
+    };
+    programs.into_iter().map(with_processes).collect()
 }

@@ -8,7 +8,7 @@ use crate::units::count;
 use std::io::{self, Write};
 
 /// Threads that have a line. Nothing else is on the screen then.
-const THREADS: usize = 20;
+const THREADS: usize = 15;
 
 pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let Some(measurement) = data.measurement.filter(|m| !m.threads.is_empty()) else {

@@ -42,6 +42,7 @@ pub(crate) use advice::{HEADING as ADVICE_HEADING, advice, lines as advice_lines
 pub(crate) use causes::{shares, worst_shares};
 pub(crate) use culprits::Ranking;
 pub(crate) use lateness::figures;
+pub(crate) use notes::notes;
 pub(crate) use victims::numbers as latency_numbers;
 pub(crate) use worst::{GroupNames, headline, merged, summary};
 

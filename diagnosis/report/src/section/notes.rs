@@ -96,7 +96,7 @@ fn limits(explanation: &Explanation, notes: &mut Vec<String>) {
 }
 
 /// Clean sentences.
-fn notes(data: &Data<'_>) -> Vec<String> {
+pub(crate) fn notes(data: &Data<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(explanation) = data.explanation {
         let events = counted(explanation.events, "event");

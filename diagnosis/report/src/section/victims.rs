@@ -22,7 +22,7 @@ impl Section for Victims {
         let Some(explanation) = data.explanation.filter(|e| e.victims.len() > 1) else {
             return Ok(());
         };
-        writeln!(out, "{}", terminal.bold("Whom: the threads that were late"))?;
+        writeln!(out, "{}", terminal.bold("Late threads"))?;
         let mut table = Table::new(&[
             Align::Left,
             Align::Right,
@@ -60,7 +60,7 @@ impl Section for Victims {
         let victims = &explanation.victims;
         html! {
             section #victims {
-                h2 { "Whom: the threads that were late" }
+                h2 { "Late threads" }
                 div.scroll {
                     table {
                         thead { tr {

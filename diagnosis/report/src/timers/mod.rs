@@ -9,7 +9,7 @@ use crate::clean::clean;
 use crate::text::{Align, Table, Terminal};
 use crate::units::counted;
 use std::io::{self, Write};
-use tardy_explain::timers::{Counts, TimerKind, TimerRow, by_process};
+use tardy_explain::timers::{Counts, TimerKind, TimerRow, by_program};
 use tardy_model::TaskId;
 
 /// What was counted, over which time.
@@ -35,22 +35,22 @@ pub struct TimerUse {
 pub enum TimerGrouping {
     /// A line for each row.
     Threads,
-    /// A line for each process, the sum of its rows.
-    Processes,
-    /// Both: a process with more than one row, and its rows below.
+    /// A line for each program, the sum of its rows: a process, or all processes of one name.
+    Programs,
+    /// Both: a program with more than one row, and its rows below.
     Tree,
 }
 
-/// A line: a row, or a process.
+/// A line: a row, or a program.
 #[derive(Clone, Debug, Default)]
 pub struct TimerLine {
     /// Who, clean.
     pub name: String,
-    /// The thread's or the process' id; `None` for the kernel itself and for all others.
+    /// The thread's or the process' id; `None` for the kernel itself, for many processes and for all others.
     pub id: Option<u32>,
-    /// Whether it is a row below its process.
+    /// Whether it is a row below its program.
     pub is_below: bool,
-    /// What for, clean; of a process, how many rows it has.
+    /// What for, clean; of a program, how many rows it has.
     pub what: String,
     /// Of the last interval.
     pub now: Counted,
@@ -74,26 +74,29 @@ pub fn timer_lines(
         return lines;
     }
     let rows: Vec<TimerRow> = uses.iter().map(|one| one.row.clone()).collect();
-    let mut groups: Vec<(TimerLine, Vec<TimerLine>)> = by_process(&rows)
+    let mut groups: Vec<(TimerLine, Vec<TimerLine>)> = by_program(&rows)
         .into_iter()
-        .map(|process| {
-            let mut below: Vec<TimerLine> = process.rows.iter().map(|at| line(*at)).collect();
+        .map(|program| {
+            let mut below: Vec<TimerLine> = program.rows.iter().map(|at| line(*at)).collect();
             if let [only] = below.as_slice()
                 && grouping == TimerGrouping::Tree
             {
                 return (only.clone(), Vec::new());
             }
             let mut now = Counts::default();
-            for at in &process.rows {
+            for at in &program.rows {
                 now.add(&uses[*at].now);
             }
             let what = match below.as_slice() {
                 [only] => only.what.clone(),
                 rows => counted(rows.len() as u64, "row"),
             };
-            let (name, id) = name_of(process.process, &process.name.to_string());
+            let (name, id) = match program.processes {
+                many @ 2.. => (format!("{} ({many} processes)", clean(&program.name)), None),
+                _ => name_of(program.process, &program.name),
+            };
             let now = Counted { counts: now, ns: now_ns };
-            let total = Counted { counts: process.counts, ns: total_ns };
+            let total = Counted { counts: program.counts, ns: total_ns };
             sort.sort(&mut below);
             for line in &mut below {
                 line.is_below = true;
@@ -173,7 +176,7 @@ pub fn timer_table(
     )
 }
 
-/// What is not shown, in one line. Rows below a process are in its sum, wherever that is.
+/// What is not shown, in one line. Rows below a program are in its sum, wherever that is.
 fn rest_of(lines: &[TimerLine], max: usize) -> Option<TimerLine> {
     let left = lines.get(max..).filter(|left| !left.is_empty())?;
     let mut rest = TimerLine {

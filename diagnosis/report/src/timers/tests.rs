@@ -70,8 +70,8 @@ fn threads_by_cost() {
 }
 
 #[test]
-fn processes_by_name() {
-    insta::assert_snapshot!(shown(TimerGrouping::Processes, TimerSort::Name, 10, 100));
+fn programs_by_name() {
+    insta::assert_snapshot!(shown(TimerGrouping::Programs, TimerSort::Name, 10, 100));
 }
 
 #[test]
