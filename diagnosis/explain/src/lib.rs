@@ -15,6 +15,7 @@ mod balance;
 mod calls;
 pub mod cause;
 pub mod device;
+mod distributions;
 mod ending;
 mod explainer;
 mod findings;

@@ -1,6 +1,7 @@
 //! Sums over all wakeups.
 
 use crate::cause::{self, REGISTRY, UNEXPLAINED_AT, Weight};
+use crate::distributions::Distributions;
 use crate::findings::{
     CauseFinding, CulpritFinding, Explanation, GapFinding, VictimFinding, WorstGroup, WorstWakeup,
 };
@@ -8,15 +9,11 @@ use crate::label::{Label, LabelId, Labels};
 use rustc_hash::FxHashMap;
 use tardy_model::Wakeup;
 use tardy_model::event::Loss;
-use tardy_stats::Latencies;
 
 const CAUSES: usize = UNEXPLAINED_AT + 1;
 
 /// Classes of lateness, eight to a doubling.
 const CLASSES: usize = 64 * 8;
-
-/// Victims with a distribution of their own (250 KB each); all others are in the sum of all only.
-const VICTIMS_MAX: usize = 128;
 
 /// A cause below both of these shares, of all lateness and of the worst wakeups', gets no advice.
 const ADVICE_SHARE_MIN: f64 = 0.02;
@@ -33,9 +30,8 @@ pub(crate) struct Summary {
     lost_uncounted: u64,
     first_ns: Option<u64>,
     last_ns: u64,
-    all: Latencies,
     touched: u64,
-    victims: FxHashMap<LabelId, Latencies>,
+    distributions: Distributions,
     causes: [Sum; CAUSES],
     /// By label.
     culprits: Vec<CulpritSum>,
@@ -160,11 +156,8 @@ impl Summary {
     /// A wakeup has ended. Its segments follow, each by [`Summary::segment`].
     pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, victim: LabelId) {
         let lateness_ns = wakeup.lateness_ns;
-        self.all.record(lateness_ns);
         self.touched += u64::from(wakeup.touched_by_loss);
-        if self.victims.len() < VICTIMS_MAX || self.victims.contains_key(&victim) {
-            self.victims.entry(victim).or_default().record(lateness_ns);
-        }
+        self.distributions.record(victim, lateness_ns);
         self.class = class_of(lateness_ns);
         self.number += 1;
         self.seen_causes = 0;
@@ -194,9 +187,14 @@ impl Summary {
         self.touched += 1;
     }
 
-    pub(crate) fn into_explanation(self, labels: &Labels, worst: Vec<WorstWakeup>) -> Explanation {
-        let (worst_group, worst_by_cause) = self.worst_group();
-        let total_ns = self.all.sum_ns().max(1) as f64;
+    pub(crate) fn into_explanation(
+        mut self,
+        labels: &Labels,
+        worst: Vec<WorstWakeup>,
+    ) -> Explanation {
+        let (all, victims) = std::mem::take(&mut self.distributions).finish();
+        let (worst_group, worst_by_cause) = self.worst_group(all.count());
+        let total_ns = all.sum_ns().max(1) as f64;
         let mut causes: Vec<CauseFinding> = (0..CAUSES)
             .filter(|at| self.causes[*at].ns > 0)
             .map(|at| {
@@ -229,8 +227,7 @@ impl Summary {
             .collect();
         culprits.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.label.cmp(&b.label)));
 
-        let mut victims: Vec<VictimFinding> = self
-            .victims
+        let mut victims: Vec<VictimFinding> = victims
             .into_iter()
             .map(|(label, latencies)| VictimFinding { label: labels.get(label).clone(), latencies })
             .collect();
@@ -250,7 +247,7 @@ impl Summary {
             lost_uncounted: self.lost_uncounted,
             start_ns: self.first_ns.unwrap_or(0),
             span_ns: self.last_ns - self.first_ns.unwrap_or(self.last_ns),
-            latencies: self.all,
+            latencies: all,
             touched_by_loss: self.touched,
             victims,
             causes,
@@ -269,8 +266,8 @@ impl Summary {
     }
 
     /// The latest wakeups, whole classes from the top until they are enough.
-    fn worst_group(&self) -> (WorstGroup, [u64; CAUSES]) {
-        let enough = (self.all.count() as f64 * WORST_SHARE).ceil() as u64;
+    fn worst_group(&self, wakeups: u64) -> (WorstGroup, [u64; CAUSES]) {
+        let enough = (wakeups as f64 * WORST_SHARE).ceil() as u64;
         let mut group = WorstGroup::default();
         let mut by_cause = [0; CAUSES];
         for (at, class) in self.classes.0.iter().enumerate().rev() {
