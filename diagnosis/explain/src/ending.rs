@@ -169,7 +169,7 @@ impl Endings {
             let (cause, culprit) = (Cause::UNEXPLAINED, Culprit::Nobody);
             let (start_ns, ns, stretch) = (expiry_ns, lateness_ns, 0);
             wakeup.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
-            self.balancer.causes.push(UNEXPLAINED_AT);
+            self.balancer.causes.push(UNEXPLAINED_AT as u8);
         }
         self.finished(finished, None, true, recent, labels);
     }
@@ -197,7 +197,7 @@ impl Endings {
         finished.blames.clear();
         for (segment, &cause) in finished.wakeup.segments.iter().zip(causes) {
             let culprit = labels.id(segment.culprit);
-            self.summary.segment(cause, culprit, segment.ns);
+            self.summary.segment(cause.into(), culprit, segment.ns);
             if self.keeps {
                 finished.blames.push(Blame { cause, culprit });
             }

@@ -1,7 +1,7 @@
 //! Others ran that are the victim's equals.
 
 use super::{Rule, Weight};
-use crate::piece::{Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
@@ -21,6 +21,11 @@ impl Rule for CpuContention {
         &[Phase::Runnable]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Task]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let (_, standing) = piece.other()?;
         (standing == Standing::Equal).then(|| piece.activity.culprit())

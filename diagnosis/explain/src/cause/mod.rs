@@ -7,7 +7,7 @@
 //! A new cause is one file here and one line in the registry, which also declares the file.
 
 use crate::label::Label;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use std::sync::LazyLock;
 use tardy_model::{Cause, Culprit};
 
@@ -21,6 +21,11 @@ pub trait Rule: Sync {
 
     /// The phases of which it can be: it is shown no others.
     fn phases(&self) -> &'static [Phase];
+
+    /// What the CPU can have done where it is this cause: it is shown nothing else.
+    fn doing(&self) -> &'static [Doing] {
+        Doing::ALL
+    }
 
     /// Who it was, where this piece is this cause's.
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit>;
@@ -48,6 +53,24 @@ macro_rules! registry {
 
         /// Every cause, in the order in which they are asked.
         pub const REGISTRY: &[&dyn Rule] = &[$(&$file::$rule),*];
+
+        /// The causes' places by number, to ask them without a call through a table: this is done of every
+        /// piece.
+        #[derive(Clone, Copy, Debug)]
+        enum Place {
+            $($rule),*
+        }
+
+        impl Place {
+            const ALL: &[Self] = &[$(Self::$rule),*];
+
+            #[inline]
+            fn claim(self, piece: &Piece<'_>) -> Option<Culprit> {
+                match self {
+                    $(Self::$rule => $file::$rule.claim(piece)),*
+                }
+            }
+        }
     };
 }
 
@@ -93,23 +116,37 @@ pub(crate) fn meaning_at(at: usize) -> &'static str {
 }
 
 /// Which cause has a piece, by its place in the registry, and who it was.
-pub(crate) fn judge(piece: &Piece<'_>) -> (usize, Culprit) {
-    for &at in &BY_PHASE[piece.phase as usize] {
-        if let Some(culprit) = REGISTRY[usize::from(at)].claim(piece) {
-            return (at.into(), culprit);
+#[inline]
+pub(crate) fn judge(piece: &Piece<'_>) -> (u8, Culprit) {
+    let asked = &ASKED[piece.phase as usize][piece.doing() as usize];
+    for &at in &asked.places[..usize::from(asked.count)] {
+        if let Some(culprit) = at.claim(piece) {
+            return (at as u8, culprit);
         }
     }
-    (UNEXPLAINED_AT, Culprit::Nobody)
+    (UNEXPLAINED_AT as u8, Culprit::Nobody)
 }
 
-/// The causes that are asked in each phase, in the registry's order.
-static BY_PHASE: LazyLock<[Vec<u8>; Phase::COUNT]> = LazyLock::new(|| {
-    std::array::from_fn(|phase| {
-        let asked = |(_, rule): &(usize, &&dyn Rule)| {
-            rule.phases().iter().any(|known| *known as usize == phase)
-        };
-        REGISTRY.iter().enumerate().filter(asked).map(|(at, _)| at as u8).collect()
-    })
+/// The causes that are asked of a piece, by their places in the registry, in its order.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    places: [Place; REGISTRY.len()],
+    count: u8,
+}
+
+/// By phase, and by what the CPU did.
+static ASKED: LazyLock<[[Asked; Doing::ALL.len()]; Phase::COUNT]> = LazyLock::new(|| {
+    let mut asked = [[Asked { places: [Place::ALL[0]; _], count: 0 }; _]; _];
+    for (at, rule) in Place::ALL.iter().zip(REGISTRY) {
+        for phase in rule.phases() {
+            for doing in rule.doing() {
+                let of: &mut Asked = &mut asked[*phase as usize][*doing as usize];
+                of.places[usize::from(of.count)] = *at;
+                of.count += 1;
+            }
+        }
+    }
+    asked
 });
 
 #[cfg(test)]

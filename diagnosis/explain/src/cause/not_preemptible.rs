@@ -1,7 +1,7 @@
 //! A task ran on that should have been preempted.
 
 use super::{Rule, Weight};
-use crate::piece::{Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of a task of lower priority: it could not be preempted where it was. The
@@ -22,6 +22,11 @@ impl Rule for NotPreemptible {
         &[Phase::Runnable]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Task]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let (_, standing) = piece.other()?;
         // Nothing can be said of a task in which an interrupt or a softirq may have run unseen.

@@ -1,7 +1,7 @@
 //! Other timers' callbacks ran in the same expiry loop.
 
 use super::{Rule, Weight};
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
@@ -30,8 +30,13 @@ impl Rule for StackedTimers {
         ]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Expiry]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let expiry = matches!(piece.activity, Activity::Expiry(..));
+        let expiry = matches!(*piece.activity, Activity::Expiry(..));
         expiry.then(|| piece.activity.culprit())
     }
 

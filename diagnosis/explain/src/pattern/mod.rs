@@ -116,6 +116,8 @@ pub struct Evidence {
     at_ns: Option<u64>,
     prio: Option<Prio>,
     culprits: Vec<(Culprit, u64)>,
+    /// A number for each of them; different ones are of different culprits.
+    numbers: Vec<u32>,
 }
 
 impl Evidence {
@@ -125,9 +127,13 @@ impl Evidence {
         // Of many the last ones are looked through: one that comes again later stands twice, and is summed
         // with the rest.
         let from = self.culprits.len().saturating_sub(LOOKED_THROUGH);
-        match self.culprits[from..].iter_mut().find(|(known, _)| *known == culprit) {
-            Some((_, sum)) => *sum += ns,
-            None => self.culprits.push((culprit, ns)),
+        let number = number_of(culprit);
+        let mut known = (from..).zip(&self.numbers[from..]).filter(|(_, other)| **other == number);
+        if let Some((at, _)) = known.find(|(at, _)| self.culprits[*at].0 == culprit) {
+            self.culprits[at].1 += ns;
+        } else {
+            self.culprits.push((culprit, ns));
+            self.numbers.push(number);
         }
     }
 
@@ -157,6 +163,16 @@ impl Evidence {
         self.prio = None;
         self.at_ns = None;
         self.culprits.clear();
+        self.numbers.clear();
+    }
+}
+
+/// The same for the same culprit, and mostly another for another.
+fn number_of(culprit: Culprit) -> u32 {
+    match culprit {
+        Culprit::Task(task) => task.0,
+        Culprit::Timer(timer, _) => !timer.0,
+        _ => 0,
     }
 }
 
@@ -324,14 +340,14 @@ impl Recogniser {
     pub(crate) fn wakeup(
         &mut self,
         wakeup: &Wakeup,
-        causes: &[usize],
+        causes: &[u8],
         prios: &Prios,
         labels: &mut Labels,
     ) -> Patterns {
         self.wakeups += 1;
         self.ns = self.ns.saturating_add(wakeup.lateness_ns);
         let mut patterns = Patterns::default();
-        let has = causes.iter().fold(0, |bits, cause| bits | 1u32 << cause);
+        let has = causes.iter().fold(0, |bits, cause| bits | 1u32 << *cause);
         for (at, pattern) in REGISTRY.iter().enumerate() {
             if self.causes[at] & has == 0 {
                 continue;

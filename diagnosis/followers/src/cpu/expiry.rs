@@ -2,6 +2,7 @@
 
 use super::{Context, Cpu};
 use crate::Activity;
+use std::collections::VecDeque;
 use tardy_model::event::{ExpireBegin, softirq};
 use tardy_model::{TaskId, TimerClass, TimerId};
 
@@ -95,11 +96,11 @@ impl Cpu {
         if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
             let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
-            expiry.interrupt_ns = self.timer_irq_since(begin.soft_ns);
+            expiry.interrupt_ns = first_since(&self.timer_irqs, begin.soft_ns);
             let raised_ns = expiry.interrupt_ns.unwrap_or(hard_ns.min(time_ns));
             expiry.softirq = Some((Some(raised_ns), time_ns));
         }
-        let since = self.timer_irq_since(begin.soft_ns);
+        let timer_irqs = &self.timer_irqs;
         if let Some(around) = self.contexts.last_mut() {
             let begin_ns = around.begin_ns;
             let around_vector = match around.activity {
@@ -113,6 +114,7 @@ impl Cpu {
                 expiry.tick_ns = raise.and_then(|raise| raise.tick_ns);
                 expiry.softirq = Some((raise.map(|raise| raise.time_ns), begin_ns));
                 if raise.is_none() && !expiry.of_wheel {
+                    let since = first_since(timer_irqs, begin.soft_ns);
                     expiry.interrupt_ns = since.filter(|entry_ns| *entry_ns <= begin_ns);
                     expiry.softirq = Some((expiry.interrupt_ns, begin_ns));
                 }
@@ -146,4 +148,9 @@ impl Cpu {
             around.after_callback = true;
         }
     }
+}
+
+/// The first of these times, which are in order, from one on.
+fn first_since(times: &VecDeque<u64>, ns: u64) -> Option<u64> {
+    times.iter().rev().copied().take_while(|time_ns| *time_ns >= ns).last()
 }

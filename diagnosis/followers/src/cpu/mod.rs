@@ -15,7 +15,7 @@ mod sections;
 mod sent;
 
 pub use expiry::{Callback, Expiry};
-pub use history::SPANS_MAX;
+pub use history::{SPANS_MAX, Walk};
 
 use crate::Activity;
 use crate::prios::Prios;
@@ -148,6 +148,17 @@ impl Cpu {
     #[inline]
     pub fn between(&self, from_ns: u64, to_ns: u64, piece: impl FnMut(u64, u64, Activity)) {
         self.history.between(from_ns, to_ns, piece);
+    }
+
+    /// A walk through what it did, from a time on.
+    #[inline]
+    pub fn walk(&self, from_ns: u64) -> Walk<'_> {
+        self.history.walk(from_ns)
+    }
+
+    /// Whether it may have idled since a time; where it has not, that is sure.
+    pub fn idled_since(&self, ns: u64) -> bool {
+        self.history.idled_since(ns)
     }
 
     /// What ran, interrupts aside, right before a time; [`Activity::Unknown`] where that is not known.
@@ -334,11 +345,6 @@ impl Cpu {
             Activity::ThreadedSoftirq(inner, ..) => u32::from(inner) == vector,
             _ => false,
         });
-    }
-
-    /// The first interrupt of the timer from a time on, of those that are remembered.
-    fn timer_irq_since(&self, ns: u64) -> Option<u64> {
-        self.timer_irqs.iter().copied().find(|entry_ns| *entry_ns >= ns)
     }
 
     /// The entry of the innermost interrupt that runs.
