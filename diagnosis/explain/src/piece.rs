@@ -38,8 +38,23 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Phases there are.
-    pub(crate) const COUNT: usize = Self::BlockedOnPage as usize + 1;
+    /// All of them.
+    pub(crate) const ALL: &[Self] = &[
+        Self::Unarmed,
+        Self::Slack,
+        Self::Coarse,
+        Self::Pending,
+        Self::Interrupt,
+        Self::SoftirqWait,
+        Self::SoftirqRun,
+        Self::Callback,
+        Self::Placing,
+        Self::Runnable,
+        Self::Running,
+        Self::Faulting,
+        Self::Blocked,
+        Self::BlockedOnPage,
+    ];
 
     /// Whether the victim waits for something, after it has run.
     pub fn is_blocked(self) -> bool {

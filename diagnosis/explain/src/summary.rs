@@ -5,6 +5,7 @@ use crate::distributions::Distributions;
 use crate::findings::{
     CauseFinding, CulpritFinding, Explanation, GapFinding, VictimFinding, WorstGroup, WorstWakeup,
 };
+use crate::finished::Blame;
 use crate::label::{Label, LabelId, Labels};
 use rustc_hash::FxHashMap;
 use tardy_model::Wakeup;
@@ -38,10 +39,8 @@ pub(crate) struct Summary {
     classes: Classes,
     /// The end of the latest stretch of loss; 0 before the first.
     lost_until_ns: u64,
-    /// Of the wakeup that ended last: its number, its class, and the causes seen in it.
+    /// Wakeups that have ended.
     number: u64,
-    class: usize,
-    seen_causes: u32,
     gaps: Sum,
     gaps_after: FxHashMap<LabelId, u64>,
 }
@@ -153,33 +152,34 @@ impl Summary {
         self.lost_until_ns > 0 && self.lost_until_ns >= ns
     }
 
-    /// A wakeup has ended. Its segments follow, each by [`Summary::segment`].
-    pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, victim: LabelId) {
+    /// A wakeup has ended; `blames` has one for each of its segments.
+    pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, victim: LabelId, blames: &[Blame]) {
         let lateness_ns = wakeup.lateness_ns;
         self.touched += u64::from(wakeup.touched_by_loss);
         self.distributions.record(victim, lateness_ns);
-        self.class = class_of(lateness_ns);
         self.number += 1;
-        self.seen_causes = 0;
-        let class = &mut self.classes.0[self.class];
+        let mut taken = [0u64; CAUSES];
+        let mut seen = 0u32;
+        for (segment, blame) in wakeup.segments.iter().zip(blames) {
+            let (cause, place) = (usize::from(blame.cause), blame.culprit.0 as usize);
+            taken[cause] = taken[cause].saturating_add(segment.ns);
+            seen |= 1 << cause;
+            if place >= self.culprits.len() {
+                self.culprits.resize_with(place + 1, CulpritSum::default);
+            }
+            self.culprits[place].add(cause, segment.ns, self.number);
+        }
+        let class = &mut self.classes.0[class_of(lateness_ns)];
         class.wakeups += 1;
         class.ns = class.ns.saturating_add(lateness_ns);
-    }
-
-    /// A segment of the wakeup that ended last.
-    #[inline]
-    pub(crate) fn segment(&mut self, cause: usize, culprit: LabelId, ns: u64) {
-        let place = culprit.0 as usize;
-        if place >= self.culprits.len() {
-            self.culprits.resize_with(place + 1, CulpritSum::default);
+        while seen != 0 {
+            let cause = seen.trailing_zeros() as usize;
+            seen &= seen - 1;
+            let (sum, ns) = (&mut self.causes[cause], taken[cause]);
+            sum.ns = sum.ns.saturating_add(ns);
+            sum.wakeups += 1;
+            class.by_cause[cause] = class.by_cause[cause].saturating_add(ns);
         }
-        self.culprits[place].add(cause, ns, self.number);
-        let class = &mut self.classes.0[self.class].by_cause[cause];
-        *class = class.saturating_add(ns);
-        let sum = &mut self.causes[cause];
-        sum.ns = sum.ns.saturating_add(ns);
-        sum.wakeups += u64::from(self.seen_causes >> cause & 1 == 0);
-        self.seen_causes |= 1 << cause;
     }
 
     /// News of a loss that may have touched a wakeup which ended before.

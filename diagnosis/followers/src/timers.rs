@@ -84,17 +84,20 @@ impl Purpose {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) cpu: u16,
-    pub(crate) number: u64,
+    /// The same again after 2^32 events.
+    pub(crate) number: u32,
 }
 
 impl Place {
     fn is_next_after(self, other: Self) -> bool {
-        self.cpu == other.cpu && self.number == other.number + 1
+        self.cpu == other.cpu && self.number == other.number.wrapping_add(1)
     }
 }
 
-/// What is known of a timer's last arming.
+/// What is known of a timer's last arming. One lies in a single line of the cache: which timer comes next
+/// is chance.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub struct Life {
     /// When it was armed; 0 where that was not seen.
     pub armed_ns: u64,
@@ -205,6 +208,8 @@ impl Life {
         }
     }
 }
+
+const _: () = assert!(size_of::<Life>() == 64);
 
 /// All timers of a stream, by id; at most [`Tables::ENTRIES_MAX`].
 #[derive(Debug, Default)]

@@ -108,8 +108,13 @@ pub fn causes() -> impl Iterator<Item = (Cause, &'static str)> {
 }
 
 pub(crate) fn cause_at(at: usize) -> Cause {
-    REGISTRY.get(at).map_or(Cause::UNEXPLAINED, |rule| rule.cause())
+    CAUSES[at]
 }
+
+/// Every cause's name: that of a segment is looked up for each of millions.
+static CAUSES: LazyLock<[Cause; UNEXPLAINED_AT + 1]> = LazyLock::new(|| {
+    std::array::from_fn(|at| REGISTRY.get(at).map_or(Cause::UNEXPLAINED, |rule| rule.cause()))
+});
 
 pub(crate) fn meaning_at(at: usize) -> &'static str {
     REGISTRY.get(at).map_or("no recorded event explains it", |rule| rule.meaning())
@@ -135,7 +140,7 @@ struct Asked {
 }
 
 /// By phase, and by what the CPU did.
-static ASKED: LazyLock<[[Asked; Doing::ALL.len()]; Phase::COUNT]> = LazyLock::new(|| {
+static ASKED: LazyLock<[[Asked; Doing::ALL.len()]; Phase::ALL.len()]> = LazyLock::new(|| {
     let mut asked = [[Asked { places: [Place::ALL[0]; _], count: 0 }; _]; _];
     for (at, rule) in Place::ALL.iter().zip(REGISTRY) {
         for phase in rule.phases() {
@@ -152,6 +157,91 @@ static ASKED: LazyLock<[[Asked; Doing::ALL.len()]; Phase::COUNT]> = LazyLock::ne
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::piece::{Case, Refusal};
+    use tardy_followers::Activity;
+    use tardy_model::event::{Irq, Vector};
+    use tardy_model::{CpuId, NameId, Prio, Setting, TaskId, TimerId, WakeupKind};
+
+    const VICTIM: TaskId = TaskId(7);
+    const OTHER: TaskId = TaskId(8);
+
+    /// Pieces of every phase, with everything that a CPU can do, refused and not.
+    fn each_piece(mut with: impl FnMut(&Piece<'_>)) {
+        let case = Case {
+            task: VICTIM,
+            prio: Prio(120),
+            kind: WakeupKind::Timer,
+            timer: TimerId(1),
+            callback: Some((CpuId(0), 5)),
+            armed_by: VICTIM,
+            slack_ns: 50_000,
+            is_poll_slack: false,
+        };
+        let vector = Irq::Vector(Vector::LOCAL_TIMER);
+        let mut activities = vec![
+            Activity::Unknown,
+            Activity::Idle(1),
+            Activity::Awake(1),
+            Activity::Polling(0),
+            Activity::Irq(vector),
+            Activity::Ipi(Vector::RESCHEDULE, OTHER, NameId::NONE),
+            Activity::Nmi(NameId::NONE),
+            Activity::Softirq(3),
+            Activity::Expiry(TimerId(1), VICTIM, 5),
+            Activity::Expiry(TimerId(2), OTHER, 6),
+            Activity::ThreadedExpiry(8, TimerId(1), 5, OTHER, Prio(98)),
+        ];
+        for (task, prio) in [(VICTIM, 120), (OTHER, 120), (OTHER, 50), (OTHER, 139)] {
+            activities.push(Activity::Task(task, Prio(prio)));
+            activities.push(Activity::ThreadedSoftirq(3, task, Prio(prio)));
+        }
+        let throttled = Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth));
+        let refusals = [None, Some(throttled), Some(Refusal::ForcedIdle), Some(Refusal::Unknown)];
+        for (phase, prio) in Phase::ALL.iter().flat_map(|phase| [(*phase, 120), (*phase, 60)]) {
+            for activity in &activities {
+                for bits in 0..64u32 {
+                    let is = |bit: u32| bits >> bit & 1 == 1;
+                    let refusal = refusals[bits as usize & 3];
+                    let refusal = refusal.filter(|_| phase == Phase::Runnable);
+                    with(&Piece {
+                        case: &case,
+                        phase,
+                        activity,
+                        prio: Prio(prio),
+                        prio_after: Prio(prio),
+                        cpu: if is(2) { CpuId::UNKNOWN } else { CpuId(0) },
+                        waker_cpu: CpuId(u16::from(is(3))),
+                        refusal,
+                        in_section: is(4),
+                        irqs_on: !is(4),
+                        sees_interrupts: is(3),
+                        is_past_exit: is(5),
+                        held_by: Culprit::Task(OTHER),
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_not_asked_would_not_have_claimed() {
+        let mut claimed = [false; UNEXPLAINED_AT + 1];
+        each_piece(|piece| {
+            let mut all = REGISTRY.iter().enumerate();
+            let first = all.find_map(|(at, rule)| {
+                let asked = rule.phases().contains(&piece.phase);
+                asked.then(|| rule.claim(piece)).flatten().map(|culprit| (at as u8, culprit))
+            });
+            let found = judge(piece);
+            assert_eq!(
+                found,
+                first.unwrap_or((UNEXPLAINED_AT as u8, Culprit::Nobody)),
+                "{piece:?}"
+            );
+            claimed[usize::from(found.0)] = true;
+        });
+        assert_eq!(claimed, [true; UNEXPLAINED_AT + 1], "every cause has had a piece");
+    }
 
     #[test]
     fn names_are_unique() {

@@ -192,7 +192,7 @@ impl Cpu {
     }
 
     pub(crate) fn place(&self, cpu: usize) -> Place {
-        Place { cpu: cpu as u16, number: self.events }
+        Place { cpu: cpu as u16, number: self.events as u32 }
     }
 
     /// An event comes that has `task` as the current one. Where another should be, a switch is
