@@ -1,12 +1,12 @@
 //! The balance of a story that has ended: every stretch of its lateness shown to the causes.
 
 use crate::cause;
-use crate::piece::{Phase, Piece, Refusal};
+use crate::piece::{Case, Phase, Piece, Refusal};
 use crate::refusal::{Firings, Refused, Waiting, refusals};
 use crate::story::{Stage, Story};
 use crate::threads::Threads;
-use crate::wait::{Held, Wait};
-use tardy_followers::{Activity, Cpu, Followers};
+use crate::wait::Wait;
+use tardy_followers::{Activity, Cpu, Followers, Walk};
 use tardy_model::event::Section;
 use tardy_model::{CpuId, Culprit, Segment, Stretch, StretchKind, Wakeup, WakeupKind};
 
@@ -24,7 +24,6 @@ const WAY_OUT_NS_MAX: u64 = 20_000;
 /// What is known of a piece beside its phase and what the CPU did.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    refusal: Option<Refusal>,
     in_section: bool,
     is_past_exit: bool,
 }
@@ -43,7 +42,7 @@ pub(crate) struct Past<'a> {
 pub(crate) struct Balancer {
     refused: Vec<Refused>,
     /// Of the balance that was made last: the place of each segment's cause in the registry.
-    pub(crate) causes: Vec<usize>,
+    pub(crate) causes: Vec<u8>,
     /// Part of it lies further back than CPUs remember.
     pub(crate) is_cut: bool,
 }
@@ -64,12 +63,14 @@ impl Balancer {
         self.is_cut = story.is_cut;
         wakeup.segments.clear();
         wakeup.stretches.clear();
+        let visible = past.followers.visible;
         let mut balance = Balance {
             story,
             past,
             stretch: 0,
-            sees_interrupts: past.followers.visible.interrupts(),
-            sees_sections: past.followers.visible.section_events(),
+            sees_sections: visible.section_events(),
+            piece: first_piece(&story.case, &last, visible.interrupts()),
+            walk: None,
             segments: &mut wakeup.segments,
             room: self,
         };
@@ -106,8 +107,11 @@ struct Balance<'a> {
     story: &'a Story,
     past: &'a Past<'a>,
     stretch: u16,
-    sees_interrupts: bool,
     sees_sections: bool,
+    /// The one that was shown last: what is the same in the next one stays.
+    piece: Piece<'a>,
+    /// Through what the CPU did that mattered last, from where the last stage ended.
+    walk: Option<(CpuId, Walk<'a>)>,
     segments: &'a mut Vec<Segment>,
     room: &'a mut Balancer,
 }
@@ -117,10 +121,29 @@ impl<'a> Balance<'a> {
         self.past.followers.cpu(cpu).filter(|_| cpu != CpuId::UNKNOWN)
     }
 
+    /// Pieces are of this stage from here on.
+    fn begin(&mut self, stage: &Stage) {
+        self.piece.phase = stage.phase;
+        (self.piece.prio, self.piece.prio_after) = (stage.prio, stage.prio_after);
+        (self.piece.cpu, self.piece.waker_cpu) = (stage.cpu, stage.waker_cpu);
+        self.piece.held_by = Culprit::Nobody;
+    }
+
+    /// What a CPU did from a time on: mostly from where the stage before ended.
+    #[inline]
+    fn walk(&mut self, on: CpuId, cpu: &'a Cpu, from_ns: u64) -> Walk<'a> {
+        match self.walk.take() {
+            Some((last, walk)) if last == on && walk.at_ns() == from_ns => walk,
+            _ => cpu.walk(from_ns),
+        }
+    }
+
     fn wait(&mut self, stage: &Stage, until_ns: u64, wait: &Wait) {
         let (threads, cpus) = (self.past.threads, &self.past.followers.cpus);
+        self.begin(stage);
         wait.between(stage.start_ns, until_ns, threads, cpus, |start_ns, stop_ns, held| {
-            self.piece(stage, start_ns, stop_ns, held, Known::default());
+            (self.piece.cpu, self.piece.held_by) = (held.cpu, held.by);
+            self.piece(start_ns, stop_ns, held.activity, Known::default());
         });
     }
 
@@ -128,23 +151,25 @@ impl<'a> Balance<'a> {
         if until_ns <= stage.start_ns {
             return;
         }
+        self.begin(stage);
         let Some(cpu) = self.cpu(stage.cpu) else {
             // Where it was queued is not known, or no event has come from there.
-            let (activity, by) = (Activity::Unknown, Culprit::Nobody);
-            let held = Held { activity, cpu: stage.cpu, by };
-            return self.piece(stage, stage.start_ns, until_ns, held, Known::default());
+            let (start_ns, activity) = (stage.start_ns, &Activity::Unknown);
+            return self.piece(start_ns, until_ns, activity, Known::default());
         };
         self.room.is_cut |= cpu.has_forgotten(stage.start_ns);
+        let mut walk = self.walk(stage.cpu, cpu, stage.start_ns);
         match stage.phase {
-            Phase::Runnable => self.runnable(cpu, stage, until_ns),
-            Phase::Pending => self.pending(cpu, stage, until_ns),
-            _ => cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
-                self.plain(stage, start_ns, stop_ns, activity, Known::default());
+            Phase::Runnable => self.runnable(cpu, &mut walk, stage, until_ns),
+            Phase::Pending => self.pending(cpu, &mut walk, stage, until_ns),
+            _ => walk.to(until_ns, |start_ns, stop_ns, activity| {
+                self.piece(start_ns, stop_ns, activity, Known::default());
             }),
         }
+        self.walk = Some((stage.cpu, walk));
     }
 
-    fn runnable(&mut self, cpu: &Cpu, stage: &Stage, until_ns: u64) {
+    fn runnable(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, stage: &Stage, until_ns: u64) {
         let case = &self.story.case;
         let waiting = Waiting {
             task: case.task,
@@ -156,38 +181,39 @@ impl<'a> Balance<'a> {
         let mut refused = std::mem::take(&mut self.room.refused);
         let firings = self.past.firings;
         refusals(cpu, firings, stage.start_ns, until_ns, waiting, &mut refused);
-        cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
+        walk.to(until_ns, |start_ns, stop_ns, activity| {
             let mut at_ns = start_ns;
             // A refusal may end within what this CPU did, by a timer of another one.
             for &(from_ns, to_ns, refusal) in &refused {
                 let (from_ns, to_ns) = (from_ns.max(at_ns), to_ns.min(stop_ns));
                 if from_ns < to_ns {
-                    self.by_section(cpu, Section::PreemptOff, stage, (at_ns, from_ns), activity);
-                    let known = Known { refusal: Some(refusal), ..Known::default() };
+                    self.by_section(cpu, Section::PreemptOff, (at_ns, from_ns), activity);
+                    self.piece.refusal = Some(refusal);
                     let activity =
-                        if refusal == Refusal::Unknown { Activity::Unknown } else { activity };
-                    self.plain(stage, from_ns, to_ns, activity, known);
+                        if refusal == Refusal::Unknown { &Activity::Unknown } else { activity };
+                    self.piece(from_ns, to_ns, activity, Known::default());
+                    self.piece.refusal = None;
                     at_ns = to_ns;
                 }
             }
-            if matches!(activity, Activity::Idle(_)) {
+            if matches!(*activity, Activity::Idle(_)) {
                 // Until another CPU's waking has brought it out of its state, no longer than that takes.
                 let asleep = start_ns == stage.start_ns && stage.waker_cpu != stage.cpu;
                 let awake_ns = at_ns.saturating_add(self.exit_ns(activity, asleep)).min(stop_ns);
-                self.plain(stage, at_ns, awake_ns, activity, Known::default());
+                self.piece(at_ns, awake_ns, activity, Known::default());
                 let known = Known { is_past_exit: true, ..Known::default() };
-                self.plain(stage, awake_ns, stop_ns, activity, known);
+                self.piece(awake_ns, stop_ns, activity, known);
                 return;
             }
-            self.by_section(cpu, Section::PreemptOff, stage, (at_ns, stop_ns), activity);
+            self.by_section(cpu, Section::PreemptOff, (at_ns, stop_ns), activity);
         });
         self.room.refused = refused;
     }
 
     /// The CPU needs its idle state's exit latency from when its timer was due; what is longer is no exit.
-    fn pending(&mut self, cpu: &Cpu, stage: &Stage, until_ns: u64) {
-        cpu.between(stage.start_ns, until_ns, |start_ns, stop_ns, activity| {
-            let exit_ns = match activity {
+    fn pending(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, stage: &Stage, until_ns: u64) {
+        walk.to(until_ns, |start_ns, stop_ns, activity| {
+            let exit_ns = match *activity {
                 Activity::Idle(_) => self.exit_ns(activity, true),
                 // It came out of its state for this; had it been awake before, it would not be late by that.
                 Activity::Awake(_) if start_ns > stage.start_ns => WAY_OUT_NS_MAX,
@@ -195,9 +221,9 @@ impl<'a> Balance<'a> {
                 _ => u64::MAX,
             };
             let awake_ns = start_ns.saturating_add(exit_ns).min(stop_ns);
-            self.by_section(cpu, Section::IrqsOff, stage, (start_ns, awake_ns), activity);
+            self.by_section(cpu, Section::IrqsOff, (start_ns, awake_ns), activity);
             let known = Known { is_past_exit: true, ..Known::default() };
-            self.plain(stage, awake_ns, stop_ns, activity, known);
+            self.piece(awake_ns, stop_ns, activity, known);
         });
     }
 
@@ -206,71 +232,68 @@ impl<'a> Balance<'a> {
         &mut self,
         cpu: &Cpu,
         section: Section,
-        stage: &Stage,
         (from_ns, to_ns): (u64, u64),
-        activity: Activity,
+        activity: &'a Activity,
     ) {
+        if !self.sees_sections {
+            return self.piece(from_ns, to_ns, activity, Known::default());
+        }
         cpu.sections(section, from_ns, to_ns, |start_ns, stop_ns, in_section| {
             let known = Known { in_section, ..Known::default() };
-            self.plain(stage, start_ns, stop_ns, activity, known);
+            self.piece(start_ns, stop_ns, activity, known);
         });
     }
 
     /// How long a CPU can take to come out of idle: by its driver's table, where that is known and it
     /// really sleeps.
-    fn exit_ns(&self, activity: Activity, asleep: bool) -> u64 {
-        let Activity::Idle(state) = activity else { return EXIT_NS_MAX };
+    fn exit_ns(&self, activity: &Activity, asleep: bool) -> u64 {
+        let Activity::Idle(state) = *activity else { return EXIT_NS_MAX };
         let known = self.past.exit_latencies_ns.get(state as usize).copied();
         let known = known.filter(|ns| *ns > 0 && asleep);
         known.map_or(EXIT_NS_MAX, |ns| ns.saturating_mul(EXIT_LATENCIES))
     }
 
-    fn plain(
-        &mut self,
-        stage: &Stage,
-        start_ns: u64,
-        stop_ns: u64,
-        activity: Activity,
-        known: Known,
-    ) {
-        if stop_ns > start_ns {
-            let held = Held { activity, cpu: stage.cpu, by: Culprit::Nobody };
-            self.piece(stage, start_ns, stop_ns, held, known);
+    fn piece(&mut self, start_ns: u64, stop_ns: u64, activity: &'a Activity, known: Known) {
+        if stop_ns <= start_ns {
+            return;
         }
-    }
-
-    fn piece(&mut self, stage: &Stage, start_ns: u64, stop_ns: u64, held: Held, known: Known) {
-        let piece = Piece {
-            case: &self.story.case,
-            phase: stage.phase,
-            activity: held.activity,
-            prio: stage.prio,
-            prio_after: stage.prio_after,
-            cpu: held.cpu,
-            waker_cpu: stage.waker_cpu,
-            refusal: known.refusal,
-            in_section: known.in_section,
-            irqs_on: self.sees_sections && !known.in_section,
-            sees_interrupts: self.sees_interrupts,
-            is_past_exit: known.is_past_exit,
-            held_by: held.by,
-        };
-        let (at, culprit) = cause::judge(&piece);
+        let piece = &mut self.piece;
+        piece.activity = activity;
+        piece.in_section = known.in_section;
+        piece.irqs_on = self.sees_sections && !known.in_section;
+        piece.is_past_exit = known.is_past_exit;
+        let (at, culprit) = cause::judge(piece);
         let (ns, stretch) = (stop_ns - start_ns, self.stretch);
-        match self.segments.last_mut() {
-            Some(last)
-                if self.room.causes.last() == Some(&at)
-                    && last.culprit == culprit
-                    && last.stretch == stretch =>
-            {
-                last.ns += ns;
-            }
-            _ => {
-                let cause = cause::cause_at(at);
-                self.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
-                self.room.causes.push(at);
-            }
+        if self.room.causes.last() == Some(&at)
+            && let Some(last) = self.segments.last_mut()
+            && last.culprit == culprit
+            && last.stretch == stretch
+        {
+            last.ns += ns;
+            return;
         }
+        let cause = cause::cause_at(at.into());
+        self.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
+        self.room.causes.push(at);
+    }
+}
+
+/// A piece of which no more is known than the stage.
+fn first_piece<'a>(case: &'a Case, stage: &Stage, sees_interrupts: bool) -> Piece<'a> {
+    Piece {
+        case,
+        phase: stage.phase,
+        activity: &Activity::Unknown,
+        prio: stage.prio,
+        prio_after: stage.prio_after,
+        cpu: stage.cpu,
+        waker_cpu: stage.waker_cpu,
+        refusal: None,
+        in_section: false,
+        irqs_on: false,
+        sees_interrupts,
+        is_past_exit: false,
+        held_by: Culprit::Nobody,
     }
 }
 

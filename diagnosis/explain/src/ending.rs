@@ -170,7 +170,7 @@ impl Endings {
             let (cause, culprit) = (Cause::UNEXPLAINED, Culprit::Nobody);
             let (start_ns, ns, stretch) = (expiry_ns, lateness_ns, 0);
             wakeup.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
-            self.balancer.causes.push(UNEXPLAINED_AT);
+            self.balancer.causes.push(UNEXPLAINED_AT as u8);
         }
         self.finished(finished, None, true, recent, labels);
     }
@@ -194,15 +194,13 @@ impl Endings {
             self.worst.keep(&maker, patterns, labels);
         }
         let victim = labels.id(Culprit::Task(wakeup.task));
-        self.summary.wakeup(wakeup, victim);
+        let blames = wakeup.segments.iter().zip(causes);
         finished.blames.clear();
-        for (segment, &cause) in finished.wakeup.segments.iter().zip(causes) {
+        finished.blames.extend(blames.map(|(segment, cause)| {
             let culprit = labels.id(segment.culprit);
-            self.summary.segment(cause, culprit, segment.ns);
-            if self.keeps {
-                finished.blames.push(Blame { cause, culprit });
-            }
-        }
+            Blame { cause: *cause, culprit }
+        }));
+        self.summary.wakeup(wakeup, victim, &finished.blames);
         (finished.victim, finished.patterns) = (victim, patterns);
         let wakeup = &finished.wakeup;
         let pending = Pending {

@@ -30,7 +30,8 @@ pub struct Options {
     /// Whose wakeups.
     pub watch: Watch,
     /// How many of the worst to keep whole, with what all CPUs did around them. Each is some
-    /// kilobytes.
+    /// kilobytes; one that has as many segments as changes of a CPU are remembered ([`SPANS_MAX`]), two
+    /// megabytes.
     pub worst: usize,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Finished {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Blame {
     /// The cause's place in the registry.
-    pub(crate) cause: usize,
+    pub(crate) cause: u8,
     pub(crate) culprit: LabelId,
 }
 

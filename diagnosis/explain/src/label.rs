@@ -1,9 +1,10 @@
 //! Names for culprits and victims, as they were at the time.
 
+use crate::slots::Slots;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tardy_followers::Activity;
 use tardy_model::event::{Comm, Irq, TaskInfo, softirq};
-use tardy_model::{Culprit, NameId, Setting, Tables, TaskId};
+use tardy_model::{Culprit, NameId, Setting, Tables, TaskId, TimerId};
 
 /// Threads remembered at most; Linux has at most 2^22 thread ids.
 const TASKS_MAX: usize = 1 << 22;
@@ -36,13 +37,17 @@ struct Task {
     info: TaskInfo,
     /// The path of its control group.
     group: NameId,
+    /// Its own label.
+    label: Option<Labelled>,
 }
 
 /// Everything needed to name a culprit.
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     pub(crate) tables: Tables,
-    tasks: FxHashMap<TaskId, Task>,
+    /// Where threads are kept, and what is known of them.
+    places: Slots,
+    tasks: Vec<Task>,
     known: Vec<Label>,
     /// Whom each of these labels was made for first.
     known_for: Vec<Culprit>,
@@ -51,27 +56,33 @@ pub(crate) struct Labels {
     exited: FxHashSet<TaskId>,
     by_label: FxHashMap<Label, LabelId>,
     by_culprit: FxHashMap<Culprit, Labelled>,
-    /// Grows with anybody's new name.
-    renames: u32,
-    /// The labels asked for lately, by [`place_of`]: the same few come again and again.
-    recent: Vec<Option<Recent>>,
+    /// Labels that are found without a search, beside those of threads: by timer, and those of others asked
+    /// for lately, by [`place_of`]. The same few come again and again.
+    timers: Vec<OfTimer>,
+    recent: Vec<Option<(Culprit, Labelled)>>,
+}
+
+/// A culprit's label, and the version of the task that it names.
+#[derive(Clone, Copy, Debug)]
+struct Labelled {
+    id: LabelId,
+    version: u32,
+}
+
+/// A timer's labels: with the thread that armed it last, and without one.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfTimer {
+    armed_by: TaskId,
+    armed: Option<Labelled>,
+    alone: Option<Labelled>,
 }
 
 /// Places for labels asked for lately; a power of two.
 const RECENT: usize = 256;
 
-#[derive(Clone, Copy, Debug)]
-struct Recent {
-    culprit: Culprit,
-    renames: u32,
-    id: LabelId,
-}
-
-/// Where a culprit's label is among the recent ones.
+/// Where the label of one that is neither a thread nor a timer is among the recent ones.
 fn place_of(culprit: Culprit) -> usize {
     let at = match culprit {
-        Culprit::Task(task) => task.0,
-        Culprit::Timer(timer, armed_by) => timer.0.wrapping_mul(7).wrapping_add(armed_by.0),
         Culprit::SoftirqIn(vector, task) => task.0.wrapping_add(vector << 4),
         Culprit::TaskOrInterrupt(task) => !task.0,
         Culprit::Irq(Irq::Line(number, _)) => number.wrapping_mul(31),
@@ -80,21 +91,11 @@ fn place_of(culprit: Culprit) -> usize {
         Culprit::IdleState(state) => state.wrapping_add(940),
         Culprit::Polling(state) => state.wrapping_add(960),
         Culprit::Cpu(cpu) => u32::from(cpu.0).wrapping_mul(17),
-        Culprit::Nobody => 0,
+        Culprit::Nobody | Culprit::Task(_) | Culprit::Timer(..) => 0,
         Culprit::Hypervisor(sure) => 2 + u32::from(sure),
         Culprit::Nmi(_) | Culprit::Function(_) | Culprit::Setting(_) => 1,
     };
     at as usize % RECENT
-}
-
-/// A culprit's label, and when it was known to be right.
-#[derive(Clone, Copy, Debug)]
-struct Labelled {
-    id: LabelId,
-    /// The version of the task that it names.
-    version: u32,
-    /// How many renames there had been.
-    renames: u32,
 }
 
 impl Labels {
@@ -104,7 +105,6 @@ impl Labels {
         {
             known.name = name;
             known.version = known.version.wrapping_add(1);
-            self.renames = self.renames.wrapping_add(1);
         }
     }
 
@@ -156,51 +156,95 @@ impl Labels {
     }
 
     fn task(&mut self, task: TaskId) -> Option<&mut Task> {
-        if self.tasks.len() >= TASKS_MAX && !self.tasks.contains_key(&task) {
+        let at = if let Some(at) = self.places.get(task) {
+            at
+        } else if self.tasks.len() < TASKS_MAX {
+            self.places.set(task, self.tasks.len());
+            self.tasks.push(Task::default());
+            self.tasks.len() - 1
+        } else {
             return None;
-        }
-        Some(self.tasks.entry(task).or_default())
+        };
+        Some(&mut self.tasks[at])
+    }
+
+    fn of(&self, task: TaskId) -> Option<&Task> {
+        self.places.get(task).map(|at| &self.tasks[at])
     }
 
     pub(crate) fn info(&self, task: TaskId) -> TaskInfo {
-        self.tasks.get(&task).map_or_else(TaskInfo::default, |known| known.info)
+        self.of(task).map_or_else(TaskInfo::default, |known| known.info)
     }
 
     /// A thread's name now; empty where it is not known.
     pub(crate) fn comm(&self, task: TaskId) -> Comm {
-        self.tasks.get(&task).map_or_else(Comm::default, |known| known.name)
+        self.of(task).map_or_else(Comm::default, |known| known.name)
     }
 
     /// The number of a culprit's label, as it is named now.
     #[inline]
     pub(crate) fn id(&mut self, culprit: Culprit) -> LabelId {
-        let at = place_of(culprit);
-        if let Some(Some(recent)) = self.recent.get(at)
-            && recent.culprit == culprit
-            && recent.renames == self.renames
-        {
-            return recent.id;
+        let version = self.version(culprit);
+        match self.near(culprit) {
+            Some(known) if known.version == version => known.id,
+            _ => self.look_up(culprit, version),
         }
-        let id = self.look_up(culprit);
-        if self.recent.is_empty() {
-            self.recent.resize(RECENT, None);
-        }
-        self.recent[at] = Some(Recent { culprit, renames: self.renames, id });
-        id
     }
 
-    fn look_up(&mut self, culprit: Culprit) -> LabelId {
-        let renames = self.renames;
-        if let Some(known) = self.by_culprit.get(&culprit)
-            && known.renames == renames
-        {
-            return known.id;
+    /// The label that a culprit had when it was asked for last, where that is found without a search.
+    #[inline]
+    fn near(&self, culprit: Culprit) -> Option<Labelled> {
+        match culprit {
+            Culprit::Task(task) => self.of(task)?.label,
+            Culprit::Timer(timer, by) => {
+                let of = self.timers.get(timer.0 as usize)?;
+                if by == TaskId::IDLE { of.alone } else { of.armed.filter(|_| of.armed_by == by) }
+            }
+            other => {
+                let (known, label) = (*self.recent.get(place_of(other))?)?;
+                (known == other).then_some(label)
+            }
         }
-        let version = self.version(culprit);
-        if let Some(known) = self.by_culprit.get_mut(&culprit)
+    }
+
+    /// Where [`Labels::near`] looks for it.
+    fn keep_near(&mut self, culprit: Culprit, label: Labelled) {
+        match culprit {
+            Culprit::Task(task) => {
+                if let Some(at) = self.places.get(task) {
+                    self.tasks[at].label = Some(label);
+                }
+            }
+            Culprit::Timer(timer, by) => {
+                let at = timer.0 as usize;
+                if timer.0 >= Tables::ENTRIES_MAX {
+                    return;
+                }
+                if at >= self.timers.len() {
+                    self.timers.resize(at + 1, OfTimer::default());
+                }
+                let of = &mut self.timers[at];
+                if by == TaskId::IDLE {
+                    of.alone = Some(label);
+                } else {
+                    (of.armed_by, of.armed) = (by, Some(label));
+                }
+            }
+            other => {
+                if self.recent.is_empty() {
+                    self.recent.resize(RECENT, None);
+                }
+                self.recent[place_of(other)] = Some((other, label));
+            }
+        }
+    }
+
+    fn look_up(&mut self, culprit: Culprit, version: u32) -> LabelId {
+        if let Some(known) = self.by_culprit.get(&culprit)
             && known.version == version
         {
-            known.renames = renames;
+            let known = *known;
+            self.keep_near(culprit, known);
             return known.id;
         }
         let label = self.label(culprit);
@@ -213,7 +257,9 @@ impl Labels {
             self.by_label.insert(label, id);
             id
         };
-        self.by_culprit.insert(culprit, Labelled { id, version, renames });
+        let known = Labelled { id, version };
+        self.by_culprit.insert(culprit, known);
+        self.keep_near(culprit, known);
         id
     }
 
@@ -231,6 +277,7 @@ impl Labels {
         self.known_for[id.0 as usize]
     }
 
+    #[inline]
     fn version(&self, culprit: Culprit) -> u32 {
         let task = match culprit {
             Culprit::Task(task) | Culprit::TaskOrInterrupt(task) | Culprit::SoftirqIn(_, task) => {
@@ -239,10 +286,10 @@ impl Labels {
             Culprit::Timer(timer, armed_by) => self.timer_owner(timer, armed_by),
             _ => return 0,
         };
-        self.tasks.get(&task).map_or(0, |known| known.version)
+        self.of(task).map_or(0, |known| known.version)
     }
 
-    pub(crate) fn timer_owner(&self, timer: tardy_model::TimerId, armed_by: TaskId) -> TaskId {
+    pub(crate) fn timer_owner(&self, timer: TimerId, armed_by: TaskId) -> TaskId {
         if armed_by == TaskId::IDLE { self.tables.timer(timer).owner } else { armed_by }
     }
 
@@ -307,7 +354,7 @@ impl Labels {
                 plain("setting", "select/poll slack".to_owned())
             }
             Culprit::Setting(Setting::CfsBandwidth(task)) => {
-                let path = self.tasks.get(&task).map_or(NameId::NONE, |known| known.group);
+                let path = self.of(task).map_or(NameId::NONE, |known| known.group);
                 let of = match self.tables.name(path) {
                     "" => format!("{}'s control group", self.task_name(task)),
                     path => path.to_owned(),

@@ -17,6 +17,7 @@ mod calls;
 pub mod cause;
 mod closing;
 pub mod device;
+mod distributions;
 mod ending;
 mod explainer;
 mod findings;

@@ -38,8 +38,23 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Phases there are.
-    pub(crate) const COUNT: usize = Self::BlockedOnPage as usize + 1;
+    /// All of them.
+    pub(crate) const ALL: &[Self] = &[
+        Self::Unarmed,
+        Self::Slack,
+        Self::Coarse,
+        Self::Pending,
+        Self::Interrupt,
+        Self::SoftirqWait,
+        Self::SoftirqRun,
+        Self::Callback,
+        Self::Placing,
+        Self::Runnable,
+        Self::Running,
+        Self::Faulting,
+        Self::Blocked,
+        Self::BlockedOnPage,
+    ];
 
     /// Whether the victim waits for something, after it has run.
     pub fn is_blocked(self) -> bool {
@@ -49,6 +64,54 @@ impl Phase {
     /// Whether the victim is on a CPU.
     pub fn is_on_cpu(self) -> bool {
         matches!(self, Self::Running | Self::Faulting)
+    }
+}
+
+/// What kind of thing the CPU did in a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// It is not known.
+    Unknown,
+    /// It slept, polled, or was on its way out.
+    Idle,
+    /// It ran a task, or a softirq or a timer's callback in one.
+    Task,
+    /// It was in an interrupt or a softirq.
+    Interrupt,
+    /// It was in a timer's callback.
+    Expiry,
+    /// Nothing: a hypervisor had stopped it.
+    Stolen,
+    /// Whatever it did: the scheduler did not let the victim run, and it is known why.
+    Refused,
+}
+
+impl Doing {
+    /// Every kind.
+    pub const ALL: &[Self] = &[
+        Self::Unknown,
+        Self::Idle,
+        Self::Task,
+        Self::Interrupt,
+        Self::Expiry,
+        Self::Stolen,
+        Self::Refused,
+    ];
+
+    /// What an activity is.
+    pub(crate) const fn of(activity: Activity) -> Self {
+        match activity {
+            Activity::Unknown => Self::Unknown,
+            Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => Self::Idle,
+            Activity::Task(..) | Activity::ThreadedSoftirq(..) | Activity::ThreadedExpiry(..) => {
+                Self::Task
+            }
+            Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Softirq(_) => {
+                Self::Interrupt
+            }
+            Activity::Expiry(..) => Self::Expiry,
+            Activity::Stolen(_) => Self::Stolen,
+        }
     }
 }
 
@@ -118,7 +181,7 @@ pub struct Piece<'a> {
     /// Where it stood.
     pub phase: Phase,
     /// What the CPU did that mattered in this phase.
-    pub activity: Activity,
+    pub activity: &'a Activity,
     /// The victim's priority then.
     pub prio: Prio,
     /// The victim turned out to have another priority when it ran, and no event tells since when.
@@ -143,6 +206,15 @@ pub struct Piece<'a> {
 }
 
 impl Piece<'_> {
+    /// What kind of thing the CPU did.
+    #[inline]
+    pub(crate) const fn doing(&self) -> Doing {
+        match self.refusal {
+            Some(Refusal::Throttled(_) | Refusal::ForcedIdle) => Doing::Refused,
+            Some(Refusal::Unknown) | None => Doing::of(*self.activity),
+        }
+    }
+
     /// The task that the scheduler had chosen, and how it stands to the victim; `None` where no task ran, it
     /// was the victim itself, or priorities are not known.
     pub fn other(&self) -> Option<(TaskId, Standing)> {

@@ -178,7 +178,10 @@ pub(crate) fn refusals(
         }
     }
     let mut gaps = Vec::new();
-    choices(cpu, from_ns, to_ns, waiting, |gap| gaps.push(gap));
+    // To a fair task nothing but idling is refused: where a CPU did not idle there is nothing to find.
+    if prio.is_realtime() || cpu.idled_since(from_ns) {
+        choices(cpu, from_ns, to_ns, waiting, |gap| gaps.push(gap));
+    }
     if prio.is_realtime() {
         let fired = firings.last(from_ns, to_ns, Purpose::RtBandwidth, |_| true).is_some();
         let bandwidth = Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth));

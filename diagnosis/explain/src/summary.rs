@@ -1,22 +1,20 @@
 //! Sums over all wakeups.
 
 use crate::cause::{self, UNEXPLAINED_AT};
+use crate::distributions::Distributions;
 use crate::findings::{
     CauseFinding, CulpritFinding, Explanation, GapFinding, VictimFinding, WorstGroup, WorstWakeup,
 };
+use crate::finished::Blame;
 use crate::label::{LabelId, Labels};
 use rustc_hash::FxHashMap;
 use tardy_model::Wakeup;
 use tardy_model::event::Loss;
-use tardy_stats::Latencies;
 
 const CAUSES: usize = UNEXPLAINED_AT + 1;
 
 /// Classes of lateness, eight to a doubling.
 const CLASSES: usize = 64 * 8;
-
-/// Victims with a distribution of their own (250 KB each); all others are in the sum of all only.
-const VICTIMS_MAX: usize = 128;
 
 /// The share of wakeups that count as the worst.
 const WORST_SHARE: f64 = 0.01;
@@ -29,19 +27,16 @@ pub(crate) struct Summary {
     lost_uncounted: u64,
     first_ns: Option<u64>,
     last_ns: u64,
-    all: Latencies,
     touched: u64,
-    victims: FxHashMap<LabelId, Latencies>,
+    distributions: Distributions,
     causes: [Sum; CAUSES],
     /// By label.
     culprits: Vec<CulpritSum>,
     classes: Classes,
     /// The end of the latest stretch of loss; 0 before the first.
     lost_until_ns: u64,
-    /// Of the wakeup that ended last: its number, its class, and the causes seen in it.
+    /// Wakeups that have ended.
     number: u64,
-    class: usize,
-    seen_causes: u32,
     gaps: Sum,
     gaps_after: FxHashMap<LabelId, u64>,
 }
@@ -161,36 +156,34 @@ impl Summary {
         self.lost_until_ns > 0 && self.lost_until_ns >= ns
     }
 
-    /// A wakeup has ended. Its segments follow, each by [`Summary::segment`].
-    pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, victim: LabelId) {
+    /// A wakeup has ended; `blames` has one for each of its segments.
+    pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, victim: LabelId, blames: &[Blame]) {
         let lateness_ns = wakeup.lateness_ns;
-        self.all.record(lateness_ns);
         self.touched += u64::from(wakeup.touched_by_loss);
-        if self.victims.len() < VICTIMS_MAX || self.victims.contains_key(&victim) {
-            self.victims.entry(victim).or_default().record(lateness_ns);
-        }
-        self.class = class_of(lateness_ns);
+        self.distributions.record(victim, lateness_ns);
         self.number += 1;
-        self.seen_causes = 0;
-        let class = &mut self.classes.0[self.class];
+        let mut taken = [0u64; CAUSES];
+        let mut seen = 0u32;
+        for (segment, blame) in wakeup.segments.iter().zip(blames) {
+            let (cause, place) = (usize::from(blame.cause), blame.culprit.0 as usize);
+            taken[cause] = taken[cause].saturating_add(segment.ns);
+            seen |= 1 << cause;
+            if place >= self.culprits.len() {
+                self.culprits.resize_with(place + 1, CulpritSum::default);
+            }
+            self.culprits[place].add(cause, segment.ns, self.number);
+        }
+        let class = &mut self.classes.0[class_of(lateness_ns)];
         class.wakeups += 1;
         class.ns = class.ns.saturating_add(lateness_ns);
-    }
-
-    /// A segment of the wakeup that ended last.
-    #[inline]
-    pub(crate) fn segment(&mut self, cause: usize, culprit: LabelId, ns: u64) {
-        let place = culprit.0 as usize;
-        if place >= self.culprits.len() {
-            self.culprits.resize_with(place + 1, CulpritSum::default);
+        while seen != 0 {
+            let cause = seen.trailing_zeros() as usize;
+            seen &= seen - 1;
+            let (sum, ns) = (&mut self.causes[cause], taken[cause]);
+            sum.ns = sum.ns.saturating_add(ns);
+            sum.wakeups += 1;
+            class.by_cause[cause] = class.by_cause[cause].saturating_add(ns);
         }
-        self.culprits[place].add(cause, ns, self.number);
-        let class = &mut self.classes.0[self.class].by_cause[cause];
-        *class = class.saturating_add(ns);
-        let sum = &mut self.causes[cause];
-        sum.ns = sum.ns.saturating_add(ns);
-        sum.wakeups += u64::from(self.seen_causes >> cause & 1 == 0);
-        self.seen_causes |= 1 << cause;
     }
 
     /// News of a loss that may have touched a wakeup which ended before.
@@ -198,9 +191,14 @@ impl Summary {
         self.touched += 1;
     }
 
-    pub(crate) fn into_explanation(self, labels: &Labels, worst: Vec<WorstWakeup>) -> Explanation {
-        let (worst_group, worst_by_cause) = self.worst_group();
-        let total_ns = self.all.sum_ns().max(1) as f64;
+    pub(crate) fn into_explanation(
+        mut self,
+        labels: &Labels,
+        worst: Vec<WorstWakeup>,
+    ) -> Explanation {
+        let (all, victims) = std::mem::take(&mut self.distributions).finish();
+        let (worst_group, worst_by_cause) = self.worst_group(all.count());
+        let total_ns = all.sum_ns().max(1) as f64;
         let mut causes: Vec<CauseFinding> = (0..CAUSES)
             .filter(|at| self.causes[*at].ns > 0)
             .map(|at| {
@@ -236,8 +234,7 @@ impl Summary {
             .collect();
         culprits.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.label.cmp(&b.label)));
 
-        let mut victims: Vec<VictimFinding> = self
-            .victims
+        let mut victims: Vec<VictimFinding> = victims
             .into_iter()
             .map(|(label, latencies)| VictimFinding {
                 label: labels.get(label).clone(),
@@ -264,7 +261,7 @@ impl Summary {
             lost_uncounted: self.lost_uncounted,
             start_ns: self.first_ns.unwrap_or(0),
             span_ns: self.last_ns - self.first_ns.unwrap_or(self.last_ns),
-            latencies: self.all,
+            latencies: all,
             touched_by_loss: self.touched,
             victims,
             causes,
@@ -283,8 +280,8 @@ impl Summary {
     }
 
     /// The latest wakeups, whole classes from the top until they are enough.
-    fn worst_group(&self) -> (WorstGroup, [u64; CAUSES]) {
-        let enough = (self.all.count() as f64 * WORST_SHARE).ceil() as u64;
+    fn worst_group(&self, wakeups: u64) -> (WorstGroup, [u64; CAUSES]) {
+        let enough = (wakeups as f64 * WORST_SHARE).ceil() as u64;
         let mut group = WorstGroup::default();
         let mut by_cause = [0; CAUSES];
         for (at, class) in self.classes.0.iter().enumerate().rev() {

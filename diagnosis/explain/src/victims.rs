@@ -28,9 +28,9 @@ pub(crate) struct Victim {
     pub(crate) info: TaskInfo,
     pub(crate) state: State,
     /// The story that is open, where the state has one.
-    pub(crate) story: Story,
+    pub(crate) story: Box<Story>,
     /// The last one that ended.
-    pub(crate) ended: Story,
+    pub(crate) ended: Box<Story>,
     /// The call for a lock that it is in.
     pub(crate) call: Option<Box<Story>>,
     /// The last one from which it returned.
@@ -130,8 +130,8 @@ impl Victims {
             task,
             info,
             state: State::Unknown,
-            story: Story::default(),
-            ended: Story::default(),
+            story: Box::default(),
+            ended: Box::default(),
             call: None,
             ended_call: None,
             sleep: None,

@@ -21,9 +21,9 @@ pub(crate) struct Wait {
 
 /// A part of a wait.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(crate) struct Held<'a> {
     /// What the CPU did that mattered.
-    pub(crate) activity: Activity,
+    pub(crate) activity: &'a Activity,
     pub(crate) cpu: CpuId,
     /// Who had to do something, or kept that one from doing it.
     pub(crate) by: Culprit,
@@ -79,13 +79,13 @@ impl Wait {
     }
 
     /// Calls `piece` for each thing that held the victim up from `from_ns` to `to_ns`.
-    pub(crate) fn between(
+    pub(crate) fn between<'a>(
         &self,
         from_ns: u64,
         to_ns: u64,
         threads: &Threads,
-        cpus: &[Cpu],
-        mut piece: impl FnMut(u64, u64, Held),
+        cpus: &'a [Cpu],
+        mut piece: impl FnMut(u64, u64, Held<'a>),
     ) {
         let holders = match (&self.holders[..], &self.ended_by[..]) {
             ([], []) => &[TaskId::IDLE],
@@ -97,13 +97,13 @@ impl Wait {
 }
 
 /// Follows a chain of holders: the first that does not sleep is the one that matters.
-fn follow(
+fn follow<'a>(
     holders: &[TaskId],
     from_ns: u64,
     to_ns: u64,
     threads: &Threads,
-    cpus: &[Cpu],
-    piece: &mut dyn FnMut(u64, u64, Held),
+    cpus: &'a [Cpu],
+    piece: &mut dyn FnMut(u64, u64, Held<'a>),
 ) {
     let Some((holder, next)) = holders.split_first() else { return };
     let by = match *holder {
@@ -114,9 +114,10 @@ fn follow(
         Some(Change { doing: RunState::Runs | RunState::Waits, cpu, .. })
             if usize::from(cpu.0) < cpus.len() =>
         {
-            cpus[usize::from(cpu.0)].between(start_ns, stop_ns, |start_ns, stop_ns, activity| {
+            let mut walk = cpus[usize::from(cpu.0)].walk(start_ns);
+            walk.to(stop_ns, |start_ns, stop_ns, activity| {
                 // It is about to run, or what its CPU does is not known.
-                let unnamed = activity == Activity::Unknown || activity.is_idle();
+                let unnamed = *activity == Activity::Unknown || activity.is_idle();
                 let by = if unnamed { by } else { activity.culprit() };
                 piece(start_ns, stop_ns, Held { activity, cpu, by });
             });
@@ -126,7 +127,7 @@ fn follow(
         }
         change => {
             let cpu = change.map_or(CpuId(0), |change| change.cpu);
-            piece(start_ns, stop_ns, Held { activity: Activity::Unknown, cpu, by });
+            piece(start_ns, stop_ns, Held { activity: &Activity::Unknown, cpu, by });
         }
     });
 }

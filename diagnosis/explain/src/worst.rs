@@ -18,9 +18,41 @@ const BEFORE: f64 = 0.15;
 pub(crate) struct Worst {
     max: usize,
     /// Not sorted; at most `max`.
-    told: Vec<WorstWakeup>,
+    told: Vec<Told>,
     /// The lateness of the least of them.
     least_ns: u64,
+}
+
+/// One of them. Most are worst for a while only: names are copied for those that remain.
+#[derive(Debug)]
+struct Told {
+    /// Its lanes are below.
+    wakeup: WorstWakeup,
+    lanes: Vec<(CpuId, Vec<Span>)>,
+    /// The names that spans have by number.
+    names: Vec<Label>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start_ns: u64,
+    end_ns: u64,
+    name: u32,
+}
+
+impl Told {
+    fn whole(self) -> WorstWakeup {
+        let Self { wakeup, lanes, names } = self;
+        let lane = |(cpu, spans): (CpuId, Vec<Span>)| {
+            let named = |span: Span| LaneSpan {
+                start_ns: span.start_ns,
+                end_ns: span.end_ns,
+                label: names[span.name as usize].clone(),
+            };
+            Lane { cpu, spans: spans.into_iter().map(named).collect() }
+        };
+        WorstWakeup { lanes: lanes.into_iter().map(lane).collect(), ..wakeup }
+    }
 }
 
 impl Worst {
@@ -39,14 +71,14 @@ impl Worst {
             let at = self.least();
             self.told.swap_remove(at);
         }
-        self.told.push(WorstWakeup { patterns, ..tell(maker, labels) });
-        self.least_ns = self.told[self.least()].wakeup.lateness_ns;
+        self.told.push(tell(maker, patterns, labels));
+        self.least_ns = self.told[self.least()].wakeup.wakeup.lateness_ns;
     }
 
     /// A loss that is told of later touched a wakeup.
     pub(crate) fn touched(&mut self, task: TaskId, expiry_ns: u64, lateness_ns: u64) {
         for told in &mut self.told {
-            let wakeup = &mut told.wakeup;
+            let wakeup = &mut told.wakeup.wakeup;
             let same = (wakeup.task, wakeup.expiry_ns, wakeup.lateness_ns);
             wakeup.touched_by_loss |= same == (task, expiry_ns, lateness_ns);
         }
@@ -55,24 +87,26 @@ impl Worst {
     /// The latest first.
     pub(crate) fn into_kept(mut self) -> Vec<WorstWakeup> {
         self.told.sort_by_key(|told| {
-            (std::cmp::Reverse(told.wakeup.lateness_ns), told.wakeup.expiry_ns)
+            let wakeup = &told.wakeup.wakeup;
+            (std::cmp::Reverse(wakeup.lateness_ns), wakeup.expiry_ns)
         });
-        self.told
+        self.told.into_iter().map(Told::whole).collect()
     }
 
     fn least(&self) -> usize {
-        let lateness = |at: &usize| self.told[*at].wakeup.lateness_ns;
+        let lateness = |at: &usize| self.told[*at].wakeup.wakeup.lateness_ns;
         (0..self.told.len()).min_by_key(lateness).unwrap_or(0)
     }
 }
 
-fn tell(maker: &StepMaker<'_>, labels: &Labels) -> WorstWakeup {
+fn tell(maker: &StepMaker<'_>, patterns: Patterns, labels: &Labels) -> Told {
     let (wakeup, cpus) = (maker.wakeup, maker.cpus);
     let before_ns = (wakeup.lateness_ns as f64 * BEFORE) as u64;
     let from_ns = wakeup.expiry_ns.saturating_sub(before_ns);
     let to_ns = wakeup.expiry_ns + wakeup.lateness_ns;
     // The same few tasks and timers come again and again.
-    let mut names: FxHashMap<Culprit, Label> = FxHashMap::default();
+    let mut numbers: FxHashMap<Culprit, u32> = FxHashMap::default();
+    let mut names = Vec::new();
     let mut lanes = Vec::new();
     for (at, cpu) in cpus.iter().enumerate() {
         let known = |activity| activity != Activity::Unknown;
@@ -89,24 +123,25 @@ fn tell(maker: &StepMaker<'_>, labels: &Labels) -> WorstWakeup {
                 passed_over -= 1;
                 return;
             }
-            let label = names
-                .entry(activity.culprit())
-                .or_insert_with(|| labels.activity_label(activity))
-                .clone();
-            spans.push(LaneSpan { start_ns, end_ns, label });
+            let name = *numbers.entry(activity.culprit()).or_insert_with(|| {
+                names.push(labels.activity_label(activity));
+                names.len() as u32 - 1
+            });
+            spans.push(Span { start_ns, end_ns, name });
         });
         if !spans.is_empty() {
-            lanes.push(Lane { cpu: CpuId(at as u16), spans });
+            lanes.push((CpuId(at as u16), spans));
         }
     }
     let steps = maker.steps();
     let participants = wakeup.participants().chain(steps.iter().flat_map(Step::participants));
-    WorstWakeup {
+    let wakeup = WorstWakeup {
         victim: labels.label(Culprit::Task(wakeup.task)),
         labels: participants.map(|culprit| (culprit, labels.label(culprit))).collect(),
         steps,
-        patterns: Patterns::default(),
-        lanes,
+        patterns,
+        lanes: Vec::new(),
         wakeup: wakeup.clone(),
-    }
+    };
+    Told { wakeup, lanes, names }
 }

@@ -86,6 +86,7 @@ impl Activity {
     }
 
     /// The one to name for it.
+    #[inline]
     pub fn culprit(self) -> Culprit {
         match self {
             Self::Unknown => Culprit::Nobody,

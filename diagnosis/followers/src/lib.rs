@@ -23,7 +23,7 @@ mod timers;
 mod visible;
 
 pub use activity::Activity;
-pub use cpu::{Callback, Cpu, Expiry, SPANS_MAX, StolenTime};
+pub use cpu::{Callback, Cpu, Expiry, SPANS_MAX, StolenTime, Walk};
 pub use names::Names;
 pub use prios::Prios;
 pub use skew::Skew;

@@ -16,7 +16,6 @@
 //!
 //! A sleep's timer is never moved: the thread's next sleep finds the same place on its stack.
 
-use rustc_hash::FxHashMap;
 use tardy_model::event::{Call, ExpireBegin, TimerArm, TimerMode};
 use tardy_model::{CpuId, Event, Tables, TaskId, TimerDef, TimerId};
 
@@ -27,8 +26,9 @@ pub const MOVE_NS_MAX: u64 = 10_000;
 /// The functions of the tick (`kernel/time/tick-sched.c`; the first since Linux 6.10).
 pub const TICKS: &[&str] = &["tick_nohz_handler", "tick_sched_timer"];
 
-/// Threads that have ended of which that is kept; of more, timers may be taken for another's of the same id.
-const ENDED_MAX: usize = 1 << 20;
+/// Ids of threads of which it is kept that one has ended, as many as Linux has (`PID_MAX_LIMIT`): 8 MB where
+/// all are used. Of others, timers may be taken for another's of the same id.
+const ENDED_MAX: usize = 1 << 22;
 
 /// What the kernel's function alone tells of what a timer is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,17 +84,20 @@ impl Purpose {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) cpu: u16,
-    pub(crate) number: u64,
+    /// The same again after 2^32 events.
+    pub(crate) number: u32,
 }
 
 impl Place {
     fn is_next_after(self, other: Self) -> bool {
-        self.cpu == other.cpu && self.number == other.number + 1
+        self.cpu == other.cpu && self.number == other.number.wrapping_add(1)
     }
 }
 
-/// What is known of a timer's last arming.
+/// What is known of a timer's last arming. One lies in a single line of the cache: which timer comes next
+/// is chance.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub struct Life {
     /// When it was armed; 0 where that was not seen.
     pub armed_ns: u64,
@@ -206,12 +209,14 @@ impl Life {
     }
 }
 
+const _: () = assert!(size_of::<Life>() == 64);
+
 /// All timers of a stream, by id; at most [`Tables::ENTRIES_MAX`].
 #[derive(Debug, Default)]
 pub struct Timers {
     lives: Vec<Life>,
     /// How many threads of an id have ended, by id; the same again after 65,536.
-    ended: FxHashMap<TaskId, u16>,
+    ended: Vec<u16>,
     losses: u32,
 }
 
@@ -258,13 +263,16 @@ impl Timers {
     }
 
     fn generation(&self, task: TaskId) -> u16 {
-        self.ended.get(&task).copied().unwrap_or(0)
+        self.ended.get(task.0 as usize).copied().unwrap_or(0)
     }
 
     /// A thread has ended: its id may come again as another's, and its timers are not that one's.
     pub(crate) fn gone(&mut self, task: TaskId) {
-        if self.ended.len() < ENDED_MAX || self.ended.contains_key(&task) {
-            let ended = self.ended.entry(task).or_default();
+        let at = task.0 as usize;
+        if at >= self.ended.len() && at < ENDED_MAX {
+            self.ended.resize(at + 1, 0);
+        }
+        if let Some(ended) = self.ended.get_mut(at) {
             *ended = ended.wrapping_add(1);
         }
     }

@@ -13,8 +13,10 @@ impl Cause {
     pub const UNEXPLAINED: Self = Self("unexplained");
 }
 
-/// Who or what held a victim up.
+/// Who or what held a victim up. A tag as wide as what follows it is copied with that at once, which is done
+/// millions of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u32)]
 pub enum Culprit {
     /// Nobody is known.
     Nobody,

@@ -22,6 +22,7 @@ impl Rule for ArmedLate {
         &[Phase::Unarmed]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let by = piece.case.armed_by;
         Some(Culprit::Task(if by == TaskId::IDLE { piece.case.task } else { by }))

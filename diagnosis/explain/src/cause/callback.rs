@@ -1,7 +1,7 @@
 //! The victim's own timer callback.
 
 use super::Rule;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::{Cause, Culprit, TaskId};
 
 /// The expiry loop's work for this timer, and its callback, which sets the victim runnable; the rest
@@ -29,6 +29,11 @@ impl Rule for Callback {
         ]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Expiry, Doing::Task]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let (cpu, number) = piece.case.callback?;
         let own = piece.activity.callback() == Some(number);

@@ -23,6 +23,7 @@ impl Rule for CoarseClock {
         &[Phase::Coarse]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         Some(Culprit::Timer(piece.case.timer, TaskId::IDLE))
     }

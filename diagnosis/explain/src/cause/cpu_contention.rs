@@ -2,7 +2,7 @@
 
 use super::{PRIORITY, Rule, Weight, above};
 use crate::advice::Remedy;
-use crate::piece::{Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
@@ -22,6 +22,11 @@ impl Rule for CpuContention {
         &[Phase::Runnable]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Task]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let (_, standing) = piece.other()?;
         (standing == Standing::Equal).then(|| piece.activity.culprit())

@@ -2,7 +2,7 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Phase, Piece, Refusal};
+use crate::piece::{Doing, Phase, Piece, Refusal};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, where the CPU went to sleep although the victim was in its queue, and no timer of a
@@ -23,6 +23,11 @@ impl Rule for ForcedIdle {
         &[Phase::Runnable]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Refused]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         (piece.refusal == Some(Refusal::ForcedIdle)).then_some(Culprit::Nobody)
     }

@@ -2,7 +2,7 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
@@ -30,6 +30,10 @@ impl Rule for Hypervisor {
             Phase::Running,
             Phase::Faulting,
         ]
+    }
+
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Stolen]
     }
 
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {

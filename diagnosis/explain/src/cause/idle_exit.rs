@@ -3,7 +3,7 @@
 use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::label::IDLE_LOOP;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
@@ -26,11 +26,16 @@ impl Rule for IdleExit {
         &[Phase::Pending, Phase::Interrupt, Phase::Placing, Phase::Runnable]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Idle]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let here = match piece.phase {
             // A CPU that polls is awake: its interrupt is late for another reason.
             Phase::Pending => {
-                let sleeps = matches!(piece.activity, Activity::Idle(_) | Activity::Awake(_));
+                let sleeps = matches!(*piece.activity, Activity::Idle(_) | Activity::Awake(_));
                 sleeps && !piece.is_past_exit
             }
             // The idle task wakes nobody: an interrupt does, though none may be recorded.

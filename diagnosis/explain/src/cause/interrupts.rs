@@ -1,7 +1,7 @@
 //! Interrupts and softirqs took the CPU.
 
 use super::Rule;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// Interrupt and softirq time after the timer interrupt's entry: its own way in and out, and
@@ -29,6 +29,11 @@ impl Rule for Interrupts {
         ]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Interrupt, Doing::Expiry]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         piece.activity.is_interrupt().then(|| piece.activity.culprit())
     }

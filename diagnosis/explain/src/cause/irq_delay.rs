@@ -25,8 +25,9 @@ impl Rule for IrqDelay {
         &[Phase::Pending]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        match piece.activity {
+        match *piece.activity {
             Activity::Unknown => None,
             // It should have been awake: whoever was late, the idle state was not.
             Activity::Idle(_) | Activity::Awake(_) => Some(Culprit::Nobody),

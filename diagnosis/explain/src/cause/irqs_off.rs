@@ -23,8 +23,9 @@ impl Rule for IrqsOff {
         &[Phase::Pending]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let ran = piece.activity != Activity::Unknown && !piece.activity.is_idle();
+        let ran = *piece.activity != Activity::Unknown && !piece.activity.is_idle();
         (piece.in_section && ran).then(|| piece.activity.culprit())
     }
 

@@ -22,6 +22,7 @@ impl Rule for Lock {
         &[Phase::Blocked]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         Some(piece.held_by)
     }

@@ -8,7 +8,7 @@
 
 use crate::advice::Remedy;
 pub use crate::advice::Weight;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use std::sync::LazyLock;
 use tardy_model::{Cause, Culprit, Prio};
 
@@ -22,6 +22,11 @@ pub trait Rule: Sync {
 
     /// The phases of which it can be: it is shown no others.
     fn phases(&self) -> &'static [Phase];
+
+    /// What the CPU can have done where it is this cause: it is shown nothing else.
+    fn doing(&self) -> &'static [Doing] {
+        Doing::ALL
+    }
 
     /// Who it was, where this piece is this cause's.
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit>;
@@ -49,6 +54,24 @@ macro_rules! registry {
 
         /// Every cause, in the order in which they are asked.
         pub const REGISTRY: &[&dyn Rule] = &[$(&$file::$rule),*];
+
+        /// The causes' places by number, to ask them without a call through a table: this is done of every
+        /// piece.
+        #[derive(Clone, Copy, Debug)]
+        enum Place {
+            $($rule),*
+        }
+
+        impl Place {
+            const ALL: &[Self] = &[$(Self::$rule),*];
+
+            #[inline]
+            fn claim(self, piece: &Piece<'_>) -> Option<Culprit> {
+                match self {
+                    $(Self::$rule => $file::$rule.claim(piece)),*
+                }
+            }
+        }
     };
 }
 
@@ -87,36 +110,142 @@ pub fn causes() -> impl Iterator<Item = (Cause, &'static str)> {
 }
 
 pub(crate) fn cause_at(at: usize) -> Cause {
-    REGISTRY.get(at).map_or(Cause::UNEXPLAINED, |rule| rule.cause())
+    CAUSES[at]
 }
+
+/// Every cause's name: that of a segment is looked up for each of millions.
+static CAUSES: LazyLock<[Cause; UNEXPLAINED_AT + 1]> = LazyLock::new(|| {
+    std::array::from_fn(|at| REGISTRY.get(at).map_or(Cause::UNEXPLAINED, |rule| rule.cause()))
+});
 
 pub(crate) fn meaning_at(at: usize) -> &'static str {
     REGISTRY.get(at).map_or("no recorded event explains it", |rule| rule.meaning())
 }
 
 /// Which cause has a piece, by its place in the registry, and who it was.
-pub(crate) fn judge(piece: &Piece<'_>) -> (usize, Culprit) {
-    for &at in &BY_PHASE[piece.phase as usize] {
-        if let Some(culprit) = REGISTRY[usize::from(at)].claim(piece) {
-            return (at.into(), culprit);
+#[inline]
+pub(crate) fn judge(piece: &Piece<'_>) -> (u8, Culprit) {
+    let asked = &ASKED[piece.phase as usize][piece.doing() as usize];
+    for &at in &asked.places[..usize::from(asked.count)] {
+        if let Some(culprit) = at.claim(piece) {
+            return (at as u8, culprit);
         }
     }
-    (UNEXPLAINED_AT, Culprit::Nobody)
+    (UNEXPLAINED_AT as u8, Culprit::Nobody)
 }
 
-/// The causes that are asked in each phase, in the registry's order.
-static BY_PHASE: LazyLock<[Vec<u8>; Phase::COUNT]> = LazyLock::new(|| {
-    std::array::from_fn(|phase| {
-        let asked = |(_, rule): &(usize, &&dyn Rule)| {
-            rule.phases().iter().any(|known| *known as usize == phase)
-        };
-        REGISTRY.iter().enumerate().filter(asked).map(|(at, _)| at as u8).collect()
-    })
+/// The causes that are asked of a piece, by their places in the registry, in its order.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    places: [Place; REGISTRY.len()],
+    count: u8,
+}
+
+/// By phase, and by what the CPU did.
+static ASKED: LazyLock<[[Asked; Doing::ALL.len()]; Phase::ALL.len()]> = LazyLock::new(|| {
+    let mut asked = [[Asked { places: [Place::ALL[0]; _], count: 0 }; _]; _];
+    for (at, rule) in Place::ALL.iter().zip(REGISTRY) {
+        for phase in rule.phases() {
+            for doing in rule.doing() {
+                let of: &mut Asked = &mut asked[*phase as usize][*doing as usize];
+                of.places[usize::from(of.count)] = *at;
+                of.count += 1;
+            }
+        }
+    }
+    asked
 });
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::piece::{Case, Refusal};
+    use tardy_followers::Activity;
+    use tardy_model::event::{Irq, Vector};
+    use tardy_model::{CpuId, NameId, Prio, Setting, TaskId, TimerId, WakeupKind};
+
+    const VICTIM: TaskId = TaskId(7);
+    const OTHER: TaskId = TaskId(8);
+
+    /// Pieces of every phase, with everything that a CPU can do, refused and not.
+    fn each_piece(mut with: impl FnMut(&Piece<'_>)) {
+        let case = Case {
+            task: VICTIM,
+            prio: Prio(120),
+            kind: WakeupKind::Timer,
+            timer: TimerId(1),
+            callback: Some((CpuId(0), 5)),
+            armed_by: VICTIM,
+            slack_ns: 50_000,
+            is_poll_slack: false,
+        };
+        let vector = Irq::Vector(Vector::LOCAL_TIMER);
+        let mut activities = vec![
+            Activity::Unknown,
+            Activity::Idle(1),
+            Activity::Awake(1),
+            Activity::Polling(0),
+            Activity::Irq(vector),
+            Activity::Ipi(Vector::RESCHEDULE, OTHER, NameId::NONE),
+            Activity::Nmi(NameId::NONE),
+            Activity::Stolen(true),
+            Activity::Stolen(false),
+            Activity::Softirq(3),
+            Activity::Expiry(TimerId(1), VICTIM, 5),
+            Activity::Expiry(TimerId(2), OTHER, 6),
+            Activity::ThreadedExpiry(8, TimerId(1), 5, OTHER, Prio(98)),
+        ];
+        for (task, prio) in [(VICTIM, 120), (OTHER, 120), (OTHER, 50), (OTHER, 139)] {
+            activities.push(Activity::Task(task, Prio(prio)));
+            activities.push(Activity::ThreadedSoftirq(3, task, Prio(prio)));
+        }
+        let throttled = Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth));
+        let refusals = [None, Some(throttled), Some(Refusal::ForcedIdle), Some(Refusal::Unknown)];
+        for (phase, prio) in Phase::ALL.iter().flat_map(|phase| [(*phase, 120), (*phase, 60)]) {
+            for activity in &activities {
+                for bits in 0..64u32 {
+                    let is = |bit: u32| bits >> bit & 1 == 1;
+                    let refusal = refusals[bits as usize & 3];
+                    let refusal = refusal.filter(|_| phase == Phase::Runnable);
+                    with(&Piece {
+                        case: &case,
+                        phase,
+                        activity,
+                        prio: Prio(prio),
+                        prio_after: Prio(prio),
+                        cpu: if is(2) { CpuId::UNKNOWN } else { CpuId(0) },
+                        waker_cpu: CpuId(u16::from(is(3))),
+                        refusal,
+                        in_section: is(4),
+                        irqs_on: !is(4),
+                        sees_interrupts: is(3),
+                        is_past_exit: is(5),
+                        held_by: Culprit::Task(OTHER),
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_not_asked_would_not_have_claimed() {
+        let mut claimed = [false; UNEXPLAINED_AT + 1];
+        each_piece(|piece| {
+            let mut all = REGISTRY.iter().enumerate();
+            let first = all.find_map(|(at, rule)| {
+                let asked = rule.phases().contains(&piece.phase);
+                asked.then(|| rule.claim(piece)).flatten().map(|culprit| (at as u8, culprit))
+            });
+            let found = judge(piece);
+            assert_eq!(
+                found,
+                first.unwrap_or((UNEXPLAINED_AT as u8, Culprit::Nobody)),
+                "{piece:?}"
+            );
+            claimed[usize::from(found.0)] = true;
+        });
+        assert_eq!(claimed, [true; UNEXPLAINED_AT + 1], "every cause has had a piece");
+    }
 
     #[test]
     fn names_are_unique() {

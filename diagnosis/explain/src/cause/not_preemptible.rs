@@ -2,7 +2,7 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of a task of lower priority: it could not be preempted where it was. The
@@ -23,6 +23,11 @@ impl Rule for NotPreemptible {
         &[Phase::Runnable]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Task]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let (_, standing) = piece.other()?;
         // Nothing can be said of a task in which an interrupt or a softirq may have run unseen.

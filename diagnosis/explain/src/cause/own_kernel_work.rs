@@ -1,7 +1,7 @@
 //! The victim itself, in the kernel.
 
 use super::Rule;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// The victim runs but is not back in user space: the way out of the switch and of the system call;
@@ -21,6 +21,11 @@ impl Rule for OwnKernelWork {
         &[Phase::Interrupt, Phase::Callback, Phase::Placing, Phase::Runnable, Phase::Running]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Task]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let own = piece.activity.thread().is_some_and(|(task, _)| task == piece.case.task);
         own.then(|| piece.activity.culprit())

@@ -23,8 +23,9 @@ impl Rule for PageFault {
         &[Phase::Faulting, Phase::BlockedOnPage]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let own = matches!(piece.activity, Activity::Task(task, _) if task == piece.case.task);
+        let own = matches!(*piece.activity, Activity::Task(task, _) if task == piece.case.task);
         match piece.phase {
             Phase::Faulting if own => Some(piece.activity.culprit()),
             Phase::BlockedOnPage => Some(piece.held_by),

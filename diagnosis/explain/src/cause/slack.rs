@@ -23,6 +23,7 @@ impl Rule for Slack {
         &[Phase::Slack]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         Some(Culprit::Setting(if piece.case.is_poll_slack {
             Setting::PollSlack

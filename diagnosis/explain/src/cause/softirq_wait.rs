@@ -21,6 +21,7 @@ impl Rule for SoftirqWait {
         &[Phase::SoftirqWait]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         Some(piece.activity.culprit())
     }

@@ -22,8 +22,9 @@ impl Rule for SoftirqWork {
         &[Phase::SoftirqRun]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        match piece.activity {
+        match *piece.activity {
             Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Unknown => None,
             // The thread is the same for all of its timers: which one came first is what says more.
             Activity::ThreadedExpiry(_, timer, ..) => Some(Culprit::Timer(timer, TaskId::IDLE)),

@@ -2,7 +2,7 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
@@ -31,8 +31,13 @@ impl Rule for StackedTimers {
         ]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Expiry]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let expiry = matches!(piece.activity, Activity::Expiry(..));
+        let expiry = matches!(*piece.activity, Activity::Expiry(..));
         expiry.then(|| piece.activity.culprit())
     }
 

@@ -1,7 +1,7 @@
 //! The CPU did not switch to the victim at once, and the trace does not record why.
 
 use super::Rule;
-use crate::piece::{Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, while a task of lower priority was current, in a stream without events of interrupts or
@@ -24,6 +24,11 @@ impl Rule for SwitchDelay {
         &[Phase::Runnable]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Task]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let (task, standing) = piece.other()?;
         let here = standing == Standing::Below && !piece.sees_interrupts;

@@ -2,7 +2,7 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Phase, Piece, Refusal};
+use crate::piece::{Doing, Phase, Piece, Refusal};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → a bandwidth is given back: a control group's (`cpu.max`), a deadline task's budget, or that of
@@ -23,6 +23,11 @@ impl Rule for Throttled {
         &[Phase::Runnable]
     }
 
+    fn doing(&self) -> &'static [Doing] {
+        &[Doing::Refused]
+    }
+
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         match piece.refusal {
             Some(Refusal::Throttled(culprit)) => Some(culprit),

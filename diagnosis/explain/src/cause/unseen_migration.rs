@@ -21,6 +21,7 @@ impl Rule for UnseenMigration {
         &[Phase::Runnable]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         (piece.cpu == CpuId::UNKNOWN).then_some(Culprit::Nobody)
     }

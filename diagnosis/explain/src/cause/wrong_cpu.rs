@@ -22,6 +22,7 @@ impl Rule for WrongCpu {
         &[Phase::Placing, Phase::Runnable]
     }
 
+    #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let by_waker = piece.cpu == piece.waker_cpu || !piece.activity.is_idle();
         let placing = piece.phase == Phase::Placing && by_waker;

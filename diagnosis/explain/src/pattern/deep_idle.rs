@@ -32,7 +32,7 @@ impl Pattern for DeepIdle {
             return false;
         }
         let mut exit_ns = 0;
-        for segment in scene.of("idle_exit") {
+        for segment in scene.own() {
             // Of the idle loop before it chose a state, nothing could be set differently.
             if matches!(segment.culprit, Culprit::IdleState(state) if state != u32::MAX) {
                 evidence.at(segment.start_ns);

@@ -33,7 +33,7 @@ impl Pattern for DefaultSlack {
             return false;
         }
         let default = Culprit::Setting(Setting::TimerSlack(DEFAULT_NS));
-        for segment in scene.of("slack").filter(|segment| segment.culprit == default) {
+        for segment in scene.own().filter(|segment| segment.culprit == default) {
             evidence.at(segment.start_ns);
             evidence.count(segment.ns);
             evidence.blame(segment.culprit, segment.ns);

@@ -5,6 +5,7 @@ use crate::device::{DeviceFollower, Programming, Why};
 use crate::seen::Seen;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tardy_followers::TICKS;
+use tardy_model::event::{ExpireBegin, TimerArm};
 use tardy_model::{CpuId, Culprit, Kind, Tables, TaskId, TimerClass, TimerId};
 
 /// A timeout that is put off all the time and hardly ever fires, each time by the high-resolution
@@ -102,7 +103,11 @@ struct Storm {
 }
 
 impl Watcher for Moves {
-    #[inline]
+    fn kinds(&self) -> u64 {
+        let moves = 1 << TimerArm::TAG | 1 << ExpireBegin::TAG;
+        if self.devices.is_some() { u64::MAX } else { moves }
+    }
+
     fn event(&mut self, seen: &Seen<'_>) {
         match *seen.kind {
             Kind::TimerArm(arm) if seen.followed.ended.is_move() => self.moved(arm.timer, seen),

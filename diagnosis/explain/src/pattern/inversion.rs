@@ -34,7 +34,7 @@ impl Pattern for Inversion {
         if wakeup.kind != WakeupKind::Lock || lends || !wakeup.boosts.is_empty() {
             return false;
         }
-        for segment in scene.of("lock") {
+        for segment in scene.own() {
             let stretch = wakeup.stretches.get(usize::from(segment.stretch));
             let Some(StretchKind::Blocked { holder, .. }) = stretch.map(|stretch| stretch.kind)
             else {

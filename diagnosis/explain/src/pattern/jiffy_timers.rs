@@ -25,7 +25,7 @@ impl Pattern for JiffyTimers {
     }
 
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
-        for segment in scene.of("coarse_clock") {
+        for segment in scene.own() {
             evidence.at(segment.start_ns);
             evidence.count(segment.ns);
             evidence.blame(segment.culprit, segment.ns);

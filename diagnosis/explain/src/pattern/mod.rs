@@ -62,7 +62,10 @@ const CULPRITS_MAX: usize = 1 << 16;
 
 /// Follows all events for a pattern.
 pub trait Watcher: std::fmt::Debug + Send {
-    /// The next event.
+    /// Which kinds of events it has to see from here on: the bits of their tags.
+    fn kinds(&self) -> u64;
+
+    /// The next event of these kinds.
     fn event(&mut self, seen: &Seen<'_>);
 
     /// What it found, for [`Found::watched`]: figures whose meaning is the pattern's own, over the
@@ -85,6 +88,10 @@ pub struct Scene<'a> {
     pub tables: &'a Tables,
     prios: &'a Prios,
     labels: &'a Labels,
+    /// The place of each segment's cause in the registry.
+    causes: &'a [u8],
+    /// The pattern's causes, as bits in the order of their registry.
+    own: u32,
 }
 
 impl Scene<'_> {
@@ -98,14 +105,11 @@ impl Scene<'_> {
         self.prios.of(task).filter(|prio| prio.is_known())
     }
 
-    /// The segments of a cause.
-    pub fn of(&self, cause: &'static str) -> impl Iterator<Item = &Segment> {
-        self.wakeup.segments.iter().filter(move |segment| segment.cause.0 == cause)
-    }
-
-    /// Nanoseconds of a cause.
-    pub fn ns(&self, cause: &'static str) -> u64 {
-        self.of(cause).map(|segment| segment.ns).sum()
+    /// The segments of the causes that the pattern asks for.
+    pub fn own(&self) -> impl Iterator<Item = &Segment> {
+        let segments = self.wakeup.segments.iter().zip(self.causes);
+        let is_own = |cause: u8| self.own >> cause & 1 != 0;
+        segments.filter(move |(_, cause)| is_own(**cause)).map(|(segment, _)| segment)
     }
 }
 
@@ -117,6 +121,8 @@ pub struct Evidence {
     at_ns: Option<u64>,
     prio: Option<Prio>,
     culprits: Vec<(Culprit, u64)>,
+    /// A number for each of them; different ones are of different culprits.
+    numbers: Vec<u32>,
 }
 
 impl Evidence {
@@ -126,9 +132,13 @@ impl Evidence {
         // Of many the last ones are looked through: one that comes again later stands twice, and is summed
         // with the rest.
         let from = self.culprits.len().saturating_sub(LOOKED_THROUGH);
-        match self.culprits[from..].iter_mut().find(|(known, _)| *known == culprit) {
-            Some((_, sum)) => *sum += ns,
-            None => self.culprits.push((culprit, ns)),
+        let number = number_of(culprit);
+        let mut known = (from..).zip(&self.numbers[from..]).filter(|(_, other)| **other == number);
+        if let Some((at, _)) = known.find(|(at, _)| self.culprits[*at].0 == culprit) {
+            self.culprits[at].1 += ns;
+        } else {
+            self.culprits.push((culprit, ns));
+            self.numbers.push(number);
         }
     }
 
@@ -158,6 +168,16 @@ impl Evidence {
         self.prio = None;
         self.at_ns = None;
         self.culprits.clear();
+        self.numbers.clear();
+    }
+}
+
+/// The same for the same culprit, and mostly another for another.
+fn number_of(culprit: Culprit) -> u32 {
+    match culprit {
+        Culprit::Task(task) => task.0,
+        Culprit::Timer(timer, _) => !timer.0,
+        _ => 0,
     }
 }
 
@@ -286,6 +306,8 @@ pub(crate) struct Recogniser {
     causes: Vec<u32>,
     sums: Vec<Sum>,
     watchers: Vec<(usize, Box<dyn Watcher>)>,
+    /// The kinds of events that any of them has to see.
+    watched: u64,
     evidence: Evidence,
     wakeups: u64,
     ns: u64,
@@ -304,10 +326,12 @@ struct Sum {
 impl Default for Recogniser {
     fn default() -> Self {
         let watchers = REGISTRY.iter().enumerate();
+        let watchers: Vec<_> = watchers.filter_map(|(at, p)| Some((at, p.watcher()?))).collect();
         Self {
+            watched: watched(&watchers),
             causes: REGISTRY.iter().map(|pattern| bits_of(pattern.causes())).collect(),
             sums: REGISTRY.iter().map(|_| Sum::default()).collect(),
-            watchers: watchers.filter_map(|(at, p)| Some((at, p.watcher()?))).collect(),
+            watchers,
             evidence: Evidence::default(),
             wakeups: 0,
             ns: 0,
@@ -318,9 +342,19 @@ impl Default for Recogniser {
 impl Recogniser {
     #[inline]
     pub(crate) fn event(&mut self, seen: &Seen<'_>) {
-        for (_, watcher) in &mut self.watchers {
-            watcher.event(seen);
+        let kind = 1u64.checked_shl(seen.event.tag().into()).unwrap_or(0);
+        if self.watched & kind != 0 {
+            self.watch(kind, seen);
         }
+    }
+
+    fn watch(&mut self, kind: u64, seen: &Seen<'_>) {
+        for (_, watcher) in &mut self.watchers {
+            if watcher.kinds() & kind != 0 {
+                watcher.event(seen);
+            }
+        }
+        self.watched = watched(&self.watchers);
     }
 
     /// Shows a wakeup to every pattern that has to do with one of its causes, which are told by their
@@ -328,20 +362,21 @@ impl Recogniser {
     pub(crate) fn wakeup(
         &mut self,
         wakeup: &Wakeup,
-        causes: &[usize],
+        causes: &[u8],
         prios: &Prios,
         labels: &mut Labels,
     ) -> Patterns {
         self.wakeups += 1;
         self.ns = self.ns.saturating_add(wakeup.lateness_ns);
         let mut patterns = Patterns::default();
-        let has = causes.iter().fold(0, |bits, cause| bits | 1u32 << cause);
+        let has = causes.iter().fold(0, |bits, cause| bits | 1u32 << *cause);
         for (at, pattern) in REGISTRY.iter().enumerate() {
-            if self.causes[at] & has == 0 {
+            let own = self.causes[at];
+            if own & has == 0 {
                 continue;
             }
             self.evidence.clear();
-            let scene = Scene { wakeup, tables: &labels.tables, prios, labels };
+            let scene = Scene { wakeup, tables: &labels.tables, prios, labels, causes, own };
             if pattern.find(&scene, &mut self.evidence) {
                 patterns.0 |= 1 << at;
                 self.sums[at].add(wakeup, &self.evidence, labels);
@@ -382,6 +417,10 @@ impl Recogniser {
     }
 }
 
+fn watched(watchers: &[(usize, Box<dyn Watcher>)]) -> u64 {
+    watchers.iter().fold(0, |kinds, (_, watcher)| kinds | watcher.kinds())
+}
+
 /// Causes as bits in the order of their registry.
 fn bits_of(names: &[&str]) -> u32 {
     const { assert!(UNEXPLAINED_AT < 32, "a cause has a bit") };
@@ -397,9 +436,10 @@ impl Sum {
         self.counts += evidence.count;
         for (culprit, ns) in &evidence.culprits {
             let label = labels.id(*culprit);
-            if self.culprits.len() < CULPRITS_MAX || self.culprits.contains_key(&label) {
-                let sum = self.culprits.entry(label).or_default();
+            if let Some(sum) = self.culprits.get_mut(&label) {
                 *sum = sum.saturating_add(*ns);
+            } else if self.culprits.len() < CULPRITS_MAX {
+                self.culprits.insert(label, *ns);
             }
         }
         if self.worst.as_ref().is_none_or(|worst| evidence.ns > worst.ns) {

@@ -29,7 +29,7 @@ impl Pattern for RtThrottling {
             return false;
         }
         let mut gap_ns = 0;
-        for segment in scene.of("throttled") {
+        for segment in scene.own() {
             evidence.at(segment.start_ns);
             evidence.blame(segment.culprit, segment.ns);
             gap_ns += segment.ns;

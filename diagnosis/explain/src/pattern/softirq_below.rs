@@ -31,7 +31,7 @@ impl Pattern for SoftirqBelow {
         if !own.is_realtime() {
             return false;
         }
-        for segment in scene.of("softirq_wait") {
+        for segment in scene.own() {
             let Culprit::Task(task) = segment.culprit else { continue };
             let outranked = scene.prio(task).is_some_and(|prio| !prio.may_run_before(own));
             if outranked && !is_softirq_thread(scene, task) {

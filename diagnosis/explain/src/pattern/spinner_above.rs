@@ -62,7 +62,7 @@ impl Pattern for SpinnerAbove {
         let Some(longest) = longest.filter(|run| run.ns >= STRETCH_NS_MIN) else { return false };
         let culprit = Culprit::Task(longest.task);
         let ns: u64 = scene
-            .of("higher_priority")
+            .own()
             .filter(|segment| segment.culprit == culprit)
             .map(|segment| segment.ns)
             .sum();

@@ -28,7 +28,7 @@ impl Pattern for Stacking {
     }
 
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
-        for segment in scene.of("stacked_timers") {
+        for segment in scene.own() {
             evidence.at(segment.start_ns);
             evidence.blame(segment.culprit, segment.ns);
         }

@@ -2,6 +2,7 @@
 
 use super::{Context, Cpu, Raise};
 use crate::Activity;
+use std::collections::VecDeque;
 use tardy_model::event::{ExpireBegin, softirq};
 use tardy_model::{TaskId, TimerClass, TimerId};
 
@@ -98,7 +99,7 @@ impl Cpu {
         if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
             let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
-            expiry.interrupt_ns = self.timer_irq_since(begin.soft_ns);
+            expiry.interrupt_ns = first_since(&self.timer_irqs, begin.soft_ns);
             let raised_ns = expiry.interrupt_ns.unwrap_or(hard_ns.min(time_ns));
             expiry.softirq = Some((Some(raised_ns), time_ns));
         }
@@ -139,7 +140,7 @@ impl Cpu {
             expiry.interrupt_ns = tick.map(|(_, entry_ns)| *entry_ns);
             expiry.interrupt_ns
         } else {
-            let since = self.timer_irq_since(expiry.soft_ns);
+            let since = first_since(&self.timer_irqs, expiry.soft_ns);
             expiry.interrupt_ns = since.filter(|entry_ns| *entry_ns <= begin_ns);
             expiry.interrupt_ns
         };
@@ -156,4 +157,9 @@ impl Cpu {
             around.after_callback = true;
         }
     }
+}
+
+/// The first of these times, which are in order, from one on.
+fn first_since(times: &VecDeque<u64>, ns: u64) -> Option<u64> {
+    times.iter().rev().copied().take_while(|time_ns| *time_ns >= ns).last()
 }

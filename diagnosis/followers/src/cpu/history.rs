@@ -22,11 +22,50 @@ pub(super) struct History {
     max: usize,
     /// Up to when spans have been dropped for want of room.
     dropped_ns: u64,
+    /// When the last stretch in which it idled ended.
+    idled_ns: u64,
+}
+
+/// A walk through what a CPU did, in time order. Who asks for one time after another looks for the first
+/// alone.
+#[derive(Clone, Debug)]
+pub struct Walk<'a> {
+    spans: &'a VecDeque<Span>,
+    /// The first span that begins later than this walk has come.
+    next: usize,
+    at_ns: u64,
+}
+
+impl<'a> Walk<'a> {
+    /// How far it has come.
+    pub fn at_ns(&self) -> u64 {
+        self.at_ns
+    }
+
+    /// Calls `piece` for each change of activity from where it has come up to `to_ns`, in order, without a gap.
+    #[inline]
+    pub fn to(&mut self, to_ns: u64, mut piece: impl FnMut(u64, u64, &'a Activity)) {
+        let before = self.next.checked_sub(1).and_then(|before| self.spans.get(before));
+        let mut activity = before.map_or(&Activity::Unknown, |span| &span.activity);
+        while self.at_ns < to_ns {
+            let next = self.spans.get(self.next);
+            let end_ns = next.map_or(to_ns, |span| span.start_ns.min(to_ns));
+            if end_ns > self.at_ns {
+                piece(self.at_ns, end_ns, activity);
+                self.at_ns = end_ns;
+            }
+            match next {
+                Some(span) if span.start_ns <= to_ns => activity = &span.activity,
+                _ => return,
+            }
+            self.next += 1;
+        }
+    }
 }
 
 impl History {
     pub(super) fn new(max: usize) -> Self {
-        Self { spans: VecDeque::new(), max, dropped_ns: 0 }
+        Self { spans: VecDeque::new(), max, dropped_ns: 0, idled_ns: 0 }
     }
 
     #[inline]
@@ -34,6 +73,9 @@ impl History {
         if let Some(last) = self.spans.back_mut() {
             if last.activity == activity {
                 return;
+            }
+            if last.activity.is_idle() {
+                self.idled_ns = time_ns;
             }
             if last.start_ns == time_ns {
                 last.activity = activity;
@@ -133,23 +175,20 @@ impl History {
         to_ns: u64,
         mut piece: impl FnMut(u64, u64, Activity),
     ) {
-        let mut at = self.first_after(from_ns);
-        let mut start_ns = from_ns;
-        let mut activity =
-            at.checked_sub(1).map_or(Activity::Unknown, |before| self.spans[before].activity);
-        while start_ns < to_ns {
-            let next = self.spans.get(at);
-            let end_ns = next.map_or(to_ns, |span| span.start_ns.min(to_ns));
-            if end_ns > start_ns {
-                piece(start_ns, end_ns, activity);
-                start_ns = end_ns;
-            }
-            match next {
-                Some(span) => activity = span.activity,
-                None => break,
-            }
-            at += 1;
-        }
+        self.walk(from_ns).to(to_ns, |start_ns, end_ns, activity| {
+            piece(start_ns, end_ns, *activity);
+        });
+    }
+
+    /// A walk that begins at a time.
+    #[inline]
+    pub(super) fn walk(&self, from_ns: u64) -> Walk<'_> {
+        Walk { spans: &self.spans, next: self.first_after(from_ns), at_ns: from_ns }
+    }
+
+    /// Whether it idled at any time since `ns`; perhaps also where it only idled until then.
+    pub(super) fn idled_since(&self, ns: u64) -> bool {
+        self.idled_ns >= ns || self.spans.back().is_some_and(|last| last.activity.is_idle())
     }
 
     /// What it did right before a time, interrupts aside.
@@ -221,6 +260,38 @@ mod tests {
                 (40, Activity::Task(task, is)),
             ]
         );
+    }
+
+    #[test]
+    fn a_walk_in_steps_tells_what_one_stride_does() {
+        let mut history = History::new(SPANS_MAX);
+        for at in 0..20 {
+            history.note(10 + 3 * at, Activity::Task(TaskId(at as u32), Prio(120)));
+        }
+        for step in 1..80 {
+            let (mut in_steps, mut at_once) = (Vec::new(), Vec::new());
+            let mut walk = history.walk(0);
+            while walk.at_ns() < 80 {
+                walk.to((walk.at_ns() + step).min(80), |from_ns, to_ns, activity| {
+                    (from_ns..to_ns).for_each(|ns| in_steps.push((ns, *activity)));
+                });
+            }
+            history.between(0, 80, |from_ns, to_ns, activity| {
+                (from_ns..to_ns).for_each(|ns| at_once.push((ns, activity)));
+            });
+            assert_eq!(in_steps, at_once, "in steps of {step}");
+        }
+    }
+
+    #[test]
+    fn idling_is_remembered_from_its_end() {
+        let mut history = History::new(SPANS_MAX);
+        history.note(10, Activity::Softirq(3));
+        assert!(!history.idled_since(5));
+        history.note(20, Activity::Idle(1));
+        assert!(history.idled_since(25), "it idles");
+        history.note(30, Activity::Softirq(3));
+        assert!(history.idled_since(25) && !history.idled_since(31));
     }
 
     #[test]

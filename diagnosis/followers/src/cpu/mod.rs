@@ -16,7 +16,7 @@ mod sent;
 mod stolen;
 
 pub use expiry::{Callback, Expiry};
-pub use history::SPANS_MAX;
+pub use history::{SPANS_MAX, Walk};
 pub use stolen::StolenTime;
 
 use crate::Activity;
@@ -174,6 +174,17 @@ impl Cpu {
         self.history.between(from_ns, to_ns, piece);
     }
 
+    /// A walk through what it did, from a time on.
+    #[inline]
+    pub fn walk(&self, from_ns: u64) -> Walk<'_> {
+        self.history.walk(from_ns)
+    }
+
+    /// Whether it may have idled since a time; where it has not, that is sure.
+    pub fn idled_since(&self, ns: u64) -> bool {
+        self.history.idled_since(ns)
+    }
+
     /// What ran, interrupts aside, right before a time; [`Activity::Unknown`] where that is not known.
     pub fn base_before(&self, ns: u64) -> Activity {
         self.history.base_before(ns)
@@ -205,7 +216,7 @@ impl Cpu {
     }
 
     pub(crate) fn place(&self, cpu: usize) -> Place {
-        Place { cpu: cpu as u16, number: self.events }
+        Place { cpu: cpu as u16, number: self.events as u32 }
     }
 
     /// An event comes that has `task` as the current one. Where another should be, a switch is
@@ -395,11 +406,6 @@ impl Cpu {
             Activity::ThreadedSoftirq(inner, ..) => u32::from(inner) == vector,
             _ => false,
         });
-    }
-
-    /// The first interrupt of the timer from a time on, of those that are remembered.
-    fn timer_irq_since(&self, ns: u64) -> Option<u64> {
-        self.timer_irqs.iter().copied().find(|entry_ns| *entry_ns >= ns)
     }
 
     /// The entry of the innermost interrupt that runs.
