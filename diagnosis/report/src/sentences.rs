@@ -117,7 +117,11 @@ fn whose(data: &Data<'_>) -> String {
 /// A sentence begins with a capital where what stands there is words of ours; a name stays as it is.
 fn capital(name: &str) -> String {
     match name.split_once(' ') {
-        Some((first @ ("the" | "timer" | "sleep" | "interrupts" | "threads" | "irqs"), rest)) => {
+        Some((
+            first @ ("the" | "timer" | "sleep" | "interrupts" | "threads" | "irqs" | "interrupt"
+            | "softirq" | "idle"),
+            rest,
+        )) => {
             let (initial, others) = first.split_at(1);
             format!("{}{others} {rest}", initial.to_uppercase())
         }

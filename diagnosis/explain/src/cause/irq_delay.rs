@@ -49,6 +49,15 @@ impl Rule for IrqDelay {
                  guest, give the virtual CPUs cores of their own).",
             ));
         }
+        if first.kind == "idle_state" {
+            // It kept nothing off.
+            return weight.is_weighty().then(|| {
+                Remedy::text(
+                    "The CPU was idle and awake, and the timer interrupt came late all the same: by the clock-event \
+                     device or, in a guest, by the hypervisor (give the virtual CPUs cores of their own).",
+                )
+            });
+        }
         weight.is_weighty().then(|| {
             Remedy::text(format!(
                 "{} ran while the timer interrupt was due. The irqsoff tracer tells who disables interrupts; in a \

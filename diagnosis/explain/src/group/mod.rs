@@ -122,6 +122,7 @@ registry![
     timers::Timers,
     device::Device,
     sent::Sent,
+    named_by_kernel::NamedByKernel,
     setting::SettingOf,
     other_cpus::OtherCpus,
     hypervisor::Hypervisor,

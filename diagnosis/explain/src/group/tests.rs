@@ -140,6 +140,14 @@ fn interrupts_go_by_device_or_by_sender() {
 }
 
 #[test]
+fn short_names_of_the_kernels_say_what_they_are() {
+    assert_one(&[Culprit::Softirq(7)], "softirq SCHED");
+    assert_one(&[Culprit::Irq(Irq::Vector(Vector::LOCAL_TIMER))], "interrupt local_timer");
+    assert_one(&[Culprit::Polling(0)], "idle state 0 (polling)");
+    assert_one(&[Culprit::IdleState(u32::MAX)], "idle loop");
+}
+
+#[test]
 fn settings_whatever_their_value() {
     let slack = |ns| Culprit::Setting(Setting::TimerSlack(ns));
     assert_one(&[slack(50_000), slack(20_000)], "timer slack");
