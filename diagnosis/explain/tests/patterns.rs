@@ -346,7 +346,7 @@ const DEVICE: &str = "
 fn irq_affinity() {
     assert_eq!(
         words(DEVICE),
-        "400 ns: In 1 of 1 wakeups  (irq 26) and NET_RX took the CPU on which the thread was to run, 80 % \
+        "400 ns: In 1 of 1 wakeups  (irq 26) and softirq NET_RX took the CPU on which the thread was to run, 80 % \
          of all lateness and 0.40 µs of 0.50 µs in the worst wakeup, cyclic's. Keep devices' interrupts \
          off that CPU: write a mask without it to /proc/irq/NUMBER/smp_affinity (and exclude them in irqbalance, \
          which may move them back); softirqs follow the interrupts that raise them."
