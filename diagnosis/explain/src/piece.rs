@@ -56,6 +56,17 @@ impl Phase {
         Self::BlockedOnPage,
     ];
 
+    /// From when its timer must fire until the victim is on a CPU: what any CPU does there makes it late.
+    pub const ON_ITS_WAY: &[Self] = &[
+        Self::Pending,
+        Self::Interrupt,
+        Self::SoftirqWait,
+        Self::SoftirqRun,
+        Self::Callback,
+        Self::Placing,
+        Self::Runnable,
+    ];
+
     /// Whether the victim waits for something, after it has run.
     pub fn is_blocked(self) -> bool {
         matches!(self, Self::Blocked | Self::BlockedOnPage)

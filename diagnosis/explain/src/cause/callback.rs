@@ -18,15 +18,7 @@ impl Rule for Callback {
     }
 
     fn phases(&self) -> &'static [Phase] {
-        &[
-            Phase::Pending,
-            Phase::Interrupt,
-            Phase::SoftirqWait,
-            Phase::SoftirqRun,
-            Phase::Callback,
-            Phase::Placing,
-            Phase::Runnable,
-        ]
+        Phase::ON_ITS_WAY
     }
 
     fn doing(&self) -> &'static [Doing] {
