@@ -13,6 +13,7 @@ mod input;
 mod interrupt;
 mod output;
 mod pager;
+mod program;
 mod progress;
 mod recordings;
 mod session;

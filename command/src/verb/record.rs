@@ -4,13 +4,12 @@ use crate::arguments;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
-use crate::progress::Progress;
+use crate::program;
 use crate::session::{self, Late, Request, Session};
 use clap::Args;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tardy_recording::Sealed;
 
 /// Flags of `tardy record`.
@@ -77,16 +76,9 @@ impl RecorderFlags {
     }
 }
 
-/// How often it is looked whether the recording is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-
 impl Record {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
-        for pid in &self.pid {
-            if !PathBuf::from(format!("/proc/{pid}")).exists() {
-                return Err(Failure::usage(format!("there is no process {pid}")));
-            }
-        }
+        self.pid.iter().try_for_each(|pid| program::must_exist(*pid))?;
         let interrupt = Interrupt::catch()?;
         let host = session::probe_host();
         let folder = output::recording_folder(self.out.as_deref(), "record")?;
@@ -101,7 +93,7 @@ impl Record {
         for note in &session.notes {
             self.output.remark(note);
         }
-        let mut child = match self.start_command() {
+        let mut child = match program::start(&self.command, self.output.json) {
             Ok(child) => child,
             Err(failure) => {
                 // What was recorded until now is little, but whole.
@@ -109,49 +101,18 @@ impl Record {
                 return Err(failure);
             }
         };
-        self.wait(&session, &interrupt, child.as_mut())?;
+        let words = || match self.over {
+            None => format!("{} events to {}", session.events(), session.folder.display()),
+            Some(_) => "nobody was late yet".to_owned(),
+        };
+        let quiet = self.output.quiet || self.output.json;
+        program::attend(&session, &interrupt, child.as_mut(), self.duration, quiet, words)?;
         let (sealed, late) = session.end_flight()?;
         if let Some(mut child) = child {
-            end_command(&mut child)?;
+            program::end(&mut child)?;
         }
         self.tell(&sealed, late.as_ref())?;
         Ok(if late.is_some() { Outcome::BoundExceeded } else { Outcome::Fine })
-    }
-
-    fn start_command(&self) -> Result<Option<Child>, Failure> {
-        let Some((program, arguments)) = self.command.split_first() else { return Ok(None) };
-        let child = Command::new(program).args(arguments).spawn();
-        child.map(Some).map_err(|error| Failure::new(format!("cannot start {program}: {error}")))
-    }
-
-    fn wait(
-        &self,
-        session: &Session,
-        interrupt: &Interrupt,
-        mut child: Option<&mut Child>,
-    ) -> Result<(), Failure> {
-        let begun = Instant::now();
-        let progress = Progress::new(self.duration, self.output.quiet || self.output.json);
-        loop {
-            let elapsed = begun.elapsed();
-            let over = self.duration.is_some_and(|duration| elapsed >= duration);
-            let ended = match &mut child {
-                None => false,
-                Some(child) => child
-                    .try_wait()
-                    .map_err(|error| Failure::new(format!("lost the command: {error}")))?
-                    .is_some(),
-            };
-            if over || ended || interrupt.is_asked() || session.has_ended() {
-                return Ok(());
-            }
-            let words = match self.over {
-                None => format!("{} events to {}", session.events(), session.folder.display()),
-                Some(_) => "nobody was late yet".to_owned(),
-            };
-            progress.show(elapsed, words);
-            std::thread::sleep(LOOK_EVERY);
-        }
     }
 
     fn tell(&self, sealed: &Sealed, late: Option<&Late>) -> Result<(), Failure> {
@@ -194,17 +155,4 @@ impl Record {
         self.output.remark(&format!("next: tardy explain {}", sealed.dir.display()));
         Ok(())
     }
-}
-
-/// A command that outlives its recording is asked to end, as Ctrl-C asks it.
-fn end_command(child: &mut Child) -> Result<(), Failure> {
-    let lost = |error| Failure::new(format!("lost the command: {error}"));
-    if child.try_wait().map_err(lost)?.is_none() {
-        if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
-            // It may have ended this very moment.
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
-        }
-        child.wait().map_err(lost)?;
-    }
-    Ok(())
 }

@@ -1,4 +1,7 @@
-//! `tardy run`: measure, record, explain and report, one go.
+//! `tardy run`: measure, record, explain and report, one go; of a program of one's own (`own.rs`), or of threads
+//! that do nothing but measure.
+
+mod own;
 
 use crate::arguments;
 use crate::explanation::{self, Explained, Wanted};
@@ -25,26 +28,39 @@ use tardy_recording::{Recording, Sealed};
 use tardy_report::json::{ExplainDocument, MeasureDocument, RunDocument};
 use tardy_report::{Context, Data};
 
+/// The load beside threads that measure.
+const LOAD: &str = "storm:40";
+
+/// How long it is measured, and a program watched that was not started here.
+const DURATION: Duration = Duration::from_secs(10);
+
 /// The load runs this long before the measurement begins, so that all its threads are there.
 const LOAD_SETTLES: Duration = Duration::from_millis(200);
 
 /// Flags of `tardy run`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+    tardy run                                  threads that measure, under a storm of timers\n\
+    tardy run -- ./my-program                  your own program, until it ends\n\
+    tardy run --pid 1234 -D 30s                a process that runs already\n\
+    tardy run --comm pipewire --load hackbench threads of that name, beside a load")]
 pub(crate) struct Run {
-    /// How long to measure; a bare number is seconds
-    #[arg(short = 'D', long, default_value = "10s", value_parser = arguments::duration)]
-    duration: Duration,
+    /// How long; a bare number is seconds [default: 10s; of a command, until it ends]
+    #[arg(short = 'D', long, value_parser = arguments::duration)]
+    duration: Option<Duration>,
 
     #[arg(
         long,
-        default_value = "storm:40",
-        help = load::help("What runs meanwhile, or none")
+        help = load::help("What runs meanwhile, or none [default: storm:40; beside a program of your own, none]")
     )]
-    load: String,
+    load: Option<String>,
 
     /// Run the load's threads under SCHED_FIFO at this priority
     #[arg(long, value_name = "PRIO", num_args = 0..=1, default_missing_value = "1")]
     fifo: Option<u8>,
+
+    #[command(flatten)]
+    own: own::OwnFlags,
 
     #[command(flatten)]
     cyclic: CyclicFlags,
@@ -90,7 +106,11 @@ struct Results {
 impl Run {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
-        let load = load::parse(&self.load, self.fifo, &self.output)?;
+        let usual = if self.own.is_chosen() { "none" } else { LOAD };
+        let load = load::parse(self.load.as_deref().unwrap_or(usual), self.fifo, &self.output)?;
+        if self.own.is_chosen() {
+            return self.own_program(&load, &interrupt);
+        }
         let host = session::probe_host();
         self.output.remark(&host.summary());
         let folder = output::recording_folder(self.out.as_deref(), "run")?;
@@ -144,7 +164,8 @@ impl Run {
         folder: &Path,
         interrupt: &Interrupt,
     ) -> Result<Measured, Failure> {
-        let plan = cyclic::Plan { marks: true, ..self.cyclic.plan(Some(self.duration))? };
+        let duration = self.duration.unwrap_or(DURATION);
+        let plan = cyclic::Plan { marks: true, ..self.cyclic.plan(Some(duration))? };
         let mut prepared = cyclic::prepare(&plan)?;
         let mut notes = Vec::new();
         let request = session::Request {
@@ -171,7 +192,7 @@ impl Run {
         std::thread::sleep(LOAD_SETTLES);
         let running = prepared.start();
         let quiet = self.output.quiet || self.output.json;
-        let (_, took) = measure::attend(&running, Some(self.duration), quiet, interrupt);
+        let (_, took) = measure::attend(&running, Some(duration), quiet, interrupt);
         let measurement = running.finish();
         let told_by_load = load.notes();
         load.stop();

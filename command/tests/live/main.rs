@@ -19,6 +19,7 @@ mod loss;
 mod machine;
 mod measure;
 mod no_root;
+mod own;
 mod pi;
 mod program;
 mod rearm;

@@ -35,4 +35,4 @@ pub use live_source::{Exceeded, LiveSource, Options};
 pub use merge::{HELD_EVENTS_MAX, Merge};
 pub use stolen::stolen_ns;
 pub use symbols::Symbols;
-pub use tasks::{Roles, own_thread_is, tasks_now};
+pub use tasks::{Roles, own_thread_is, processes_with, tasks_now};

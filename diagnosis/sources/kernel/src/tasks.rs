@@ -46,6 +46,20 @@ pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
     events
 }
 
+/// The processes that have a thread of one of these names now.
+pub fn processes_with(names: &[String]) -> Vec<u32> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let is_named = |comm: &str| names.iter().any(|name| name == kernel_name(comm));
+    let processes = procfs::process::all_processes().into_iter().flatten().flatten();
+    let found = processes.filter(|process| {
+        let threads = process.tasks().into_iter().flatten().flatten();
+        threads.filter_map(|thread| thread.stat().ok()).any(|stat| is_named(&stat.comm))
+    });
+    found.map(|process| process.pid() as u32).collect()
+}
+
 /// The event that says what is known of a thread of this process, from `time_ns` on.
 pub fn own_thread_is(time_ns: u64, thread: TaskId, flags: u8) -> Event {
     let info = TaskInfo { process: TaskId(std::process::id()), flags };
@@ -78,6 +92,25 @@ mod tests {
 
     fn gettid() -> u32 {
         rustix::thread::gettid().as_raw_nonzero().get() as u32
+    }
+
+    #[test]
+    fn a_process_is_found_by_the_name_of_any_of_its_threads() {
+        let (hold, released) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        let wait = move || {
+            tell.send(()).unwrap();
+            let _ = released.recv();
+        };
+        let named =
+            std::thread::Builder::new().name("found-by-name".to_owned()).spawn(wait).unwrap();
+        told.recv().unwrap();
+        let found = |name: &str| processes_with(&[name.to_owned()]);
+        assert_eq!(found("found-by-name"), [std::process::id()]);
+        assert_eq!(found("found-by-nam"), [0; 0]);
+        assert_eq!(processes_with(&[]), [0; 0]);
+        drop(hold);
+        named.join().unwrap();
     }
 
     /// A process's role is that of all its threads, a thread's own comes on top.

@@ -1,0 +1,156 @@
+//! A program of one's own: what it sleeps for and when it runs is the measurement.
+
+use super::{DURATION, LOAD_SETTLES, Run};
+use crate::explanation::{self, Wanted};
+use crate::failure::{Failure, Outcome};
+use crate::input::Input;
+use crate::interrupt::Interrupt;
+use crate::output;
+use crate::program;
+use crate::recordings;
+use crate::session::{self, Request, Session};
+use crate::verb::WatchFlags;
+use crate::verb::explain;
+use clap::Args;
+use std::collections::BTreeSet;
+use std::path::Path;
+use tardy_explain::Options;
+use tardy_kernel::processes_with;
+use tardy_lab::load::Spec;
+use tardy_recording::Recording;
+use tardy_report::Data;
+use tardy_report::json::{ExplainDocument, RunDocument};
+
+/// Flags that only threads which measure have.
+const OF_MEASURING: [&str; 10] = [
+    "threads",
+    "priority",
+    "policy",
+    "interval",
+    "distance",
+    "affinity",
+    "break_over",
+    "slack",
+    "mlockall",
+    "laptop",
+];
+
+/// Whose wakeups, instead of threads that measure.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct OwnFlags {
+    /// Explain the threads of this process instead of measuring (repeatable)
+    #[arg(long, value_name = "PID", conflicts_with_all = OF_MEASURING)]
+    pid: Vec<u32>,
+
+    /// Explain the threads of this name instead of measuring (repeatable)
+    #[arg(long, value_name = "NAME", conflicts_with_all = OF_MEASURING)]
+    comm: Vec<String>,
+
+    /// A command to start and to explain instead of measuring
+    #[arg(last = true, value_name = "CMD", conflicts_with_all = OF_MEASURING)]
+    command: Vec<String>,
+}
+
+impl OwnFlags {
+    pub(super) fn is_chosen(&self) -> bool {
+        !self.pid.is_empty() || !self.comm.is_empty() || !self.command.is_empty()
+    }
+
+    /// The processes whose system calls are recorded: those named, and those that have a thread so named now.
+    fn processes(&self) -> Result<BTreeSet<u32>, Failure> {
+        let mut processes: BTreeSet<u32> = self.pid.iter().copied().collect();
+        processes.iter().try_for_each(|pid| program::must_exist(*pid))?;
+        processes.extend(processes_with(&self.comm));
+        Ok(processes)
+    }
+
+    /// Whose wakeups are explained. A command's threads, and those of processes, are marked in the recording.
+    fn watch(&self) -> WatchFlags {
+        let pid = if self.comm.is_empty() { Vec::new() } else { self.pid.clone() };
+        WatchFlags { pid, comm: self.comm.clone(), all: false }
+    }
+}
+
+impl Run {
+    pub(super) fn own_program(
+        &self,
+        load: &Spec,
+        interrupt: &Interrupt,
+    ) -> Result<Outcome, Failure> {
+        let own = &self.own;
+        let host = session::probe_host();
+        self.output.remark(&host.summary());
+        let processes = own.processes()?;
+        let folder = output::recording_folder(self.out.as_deref(), "run")?;
+        let request = Request {
+            watched_processes: processes.into_iter().collect(),
+            watch_children: !own.command.is_empty(),
+            ..self.recorder.request(folder)
+        };
+        let load_runs = load.start()?;
+        if !load.is_none() {
+            std::thread::sleep(LOAD_SETTLES);
+        }
+        let session = Session::begin(&host, request)
+            .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
+        for note in &session.notes {
+            self.output.remark(note);
+        }
+        let quiet = self.output.quiet || self.output.json;
+        let status = self.watch(&session, interrupt, quiet);
+        let sealed = session.end()?;
+        let notes = load_runs.notes();
+        load_runs.stop();
+        self.output.remark(&format!("explaining {} events", sealed.totals.events));
+        self.explain_own(&host, &sealed.dir, load, notes)?;
+        // What the command said is told last: the recording is there whatever it was.
+        status.map(|()| Outcome::Fine)
+    }
+
+    fn watch(&self, session: &Session, interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
+        let mut child = program::start(&self.own.command, self.output.json)?;
+        let duration = self.duration.or_else(|| child.is_none().then_some(DURATION));
+        let words = || format!("{} events to {}", session.events(), session.folder.display());
+        program::attend(session, interrupt, child.as_mut(), duration, quiet, words)?;
+        if let Some(child) = &mut child
+            && let Some(status) = program::end(child)?
+            && !status.success()
+        {
+            self.output.remark(&format!("the command ended with {status}"));
+        }
+        Ok(())
+    }
+
+    fn explain_own(
+        &self,
+        host: &tardy_host::Host,
+        folder: &Path,
+        load: &Spec,
+        notes: Vec<String>,
+    ) -> Result<(), Failure> {
+        let mut recording = Input::Recording(Box::new(Recording::open(folder)?));
+        let watch = self.own.watch();
+        let options = Options { watch: watch.watch(), ..Options::default() };
+        let wanted = Wanted { tables: self.tables, ..Wanted::default() };
+        let explained = explanation::explain(&mut recording, options, wanted)?;
+        let mut context = explanation::context(&recording, explained.notes);
+        let page = session::page_path(folder);
+        context.notes.extend(notes);
+        context.load = (!load.is_none()).then(|| load.to_string());
+        context.page = Some(page.clone());
+        context.again = explanation::again(folder, &watch);
+        let explanation = &explained.explanation;
+        let mut data = Data::new(&context);
+        data.explanation = Some(explanation);
+        output::write_file(&page, &tardy_report::page(&data))?;
+        recordings::remember(folder, explanation)?;
+        if self.output.json {
+            let explain = ExplainDocument::new(explanation, Options::default().worst);
+            let document = RunDocument::new(host, None, Some(explain), Some(folder), Some(&page));
+            output::write_json(&document, None)?;
+        } else {
+            explain::tell(&data, None, self.text)?;
+        }
+        Ok(explained.tables?)
+    }
+}

@@ -1,0 +1,62 @@
+//! `tardy run` of a program of one's own: it is the measurement, and nobody else is.
+
+use crate::machine::Machine;
+use crate::program::{Running, Said, manifest, tardy};
+use serde_json::Value;
+use std::path::Path;
+
+fn run(recording: &Path, arguments: &[&str]) -> Value {
+    let mut command = tardy(["run", "--json", "-q", "-o"]);
+    Said::by(command.arg(recording).args(arguments)).expect(0).json()
+}
+
+fn victims(document: &Value) -> Vec<String> {
+    let victims = document["explain"]["victims"].as_array().expect("victims");
+    victims.iter().map(|victim| victim["name"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_command_is_run_to_its_end_and_explained() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("recording");
+    let script = "echo said; for i in $(seq 20); do sleep 0.01; done; exit 7";
+    let document = run(&recording, &["--", "sh", "-c", script]);
+    assert_eq!(document["schema"], "tardy.run/1");
+    assert_eq!(document["measure"], Value::Null, "nobody else measures");
+    let victims = victims(&document);
+    assert!(victims.iter().any(|name| name == "sleep"), "{victims:?}");
+    assert!(
+        !victims.iter().any(|name| name.starts_with("storm")),
+        "no load of its own: {victims:?}"
+    );
+    assert!(document["explain"]["lateness"]["wakeups"].as_u64().unwrap() >= 20);
+    assert_eq!(manifest(&recording)["sealed"], true);
+    assert!(recording.join("report.html").exists() && recording.join("summary.json").exists());
+}
+
+#[test]
+fn threads_are_found_by_their_name_and_processes_by_number() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let load = Running::start(&mut tardy(["load", "storm:3", "-q"]));
+    let by_name = run(&folder.path().join("name"), &["-D", "0.5", "--comm", "storm-01"]);
+    assert_eq!(victims(&by_name), ["storm-01"]);
+    let pid = load.pid().to_string();
+    let by_number = run(&folder.path().join("number"), &["-D", "0.5", "--pid", &pid]);
+    let found = victims(&by_number);
+    assert!((0..3).all(|at| found.contains(&format!("storm-{at:02}"))), "{found:?}");
+    load.interrupt().expect(0);
+}
+
+#[test]
+fn what_goes_only_with_measuring_is_refused() {
+    for (arguments, named) in [
+        (&["run", "-t", "2", "--", "true"][..], "--threads"),
+        (&["run", "-i", "200", "--comm", "x"], "--interval"),
+        (&["run", "--pid", "999999999"], "no process 999999999"),
+    ] {
+        let said = Said::by(&mut tardy(arguments)).expect(2);
+        assert!(said.err.contains(named), "{}", said.err);
+    }
+}
