@@ -65,6 +65,13 @@ pub(crate) fn explain(
         batch.clear();
     }
     let (explanation, sinks) = explainer.finish();
+    let recorded = manifest.totals.map_or(0, |totals| totals.events);
+    if explanation.events == 0 && recorded > 0 {
+        let why = input.closing().notes.join("; ");
+        return Err(Failure::new(format!(
+            "{recorded} events were recorded, and none of them can be read: {why}"
+        )));
+    }
     if let Some(failure) = sinks.failure {
         return Err(failure);
     }

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Undecided) => ExitCode::from(4),
         Err(failure) => {
             if !failure.is_closed_pipe() {
-                eprintln!("tardy: {failure}");
+                eprintln!("tardy: {}", output::printable(&failure.to_string()));
             }
             ExitCode::from(failure.status())
         }

@@ -22,9 +22,17 @@ impl Output {
     /// A remark for people, beside the results.
     pub(crate) fn remark(&self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            eprintln!("{}", printable(text));
         }
     }
+}
+
+/// Text without what a terminal would obey: names of files and of threads may hold anything.
+pub(crate) fn printable(text: &str) -> String {
+    let shown = |c: char| {
+        if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() }
+    };
+    text.chars().map(shown).collect()
 }
 
 /// Prints a JSON document to `file`, or to standard output.

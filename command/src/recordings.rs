@@ -24,10 +24,18 @@ const SCHEMA: &str = "tardy.summary/1";
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) folder: PathBuf,
-    pub(crate) manifest: Manifest,
+    /// What it says of itself, or why that cannot be read.
+    pub(crate) manifest: Result<Manifest, String>,
     /// Of all its files.
     pub(crate) bytes: u64,
     pub(crate) summary: Option<Summary>,
+}
+
+impl Kept {
+    /// When it was made; 0 where that is not known.
+    pub(crate) fn created_unix_s(&self) -> u64 {
+        self.manifest.as_ref().map_or(0, |manifest| manifest.created_unix_s)
+    }
 }
 
 /// How late the threads were that a recording was made to watch.
@@ -64,7 +72,7 @@ pub(crate) fn kept(folder: &Path) -> Vec<Kept> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut kept: Vec<Kept> = entries.filter_map(|entry| read(entry.path())).collect();
     kept.sort_by(|a, b| {
-        let newest = b.manifest.created_unix_s.cmp(&a.manifest.created_unix_s);
+        let newest = b.created_unix_s().cmp(&a.created_unix_s());
         newest.then_with(|| number(&b.folder).cmp(&number(&a.folder)))
     });
     kept
@@ -86,7 +94,8 @@ pub(crate) fn or_latest(
 /// The N latest recordings that are kept, the oldest of them first.
 pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
     let mut all: Vec<Kept> = homes().iter().flat_map(|folder| kept(folder)).collect();
-    all.sort_by_key(|kept| std::cmp::Reverse(kept.manifest.created_unix_s));
+    all.retain(|kept| kept.manifest.is_ok());
+    all.sort_by_key(|kept| std::cmp::Reverse(kept.created_unix_s()));
     all.truncate(N);
     let found: Vec<PathBuf> = all.into_iter().rev().map(|kept| kept.folder).collect();
     found.try_into().map_err(|found: Vec<PathBuf>| {
@@ -103,7 +112,11 @@ pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
 }
 
 fn read(folder: PathBuf) -> Option<Kept> {
-    let manifest = Manifest::read(&folder).ok()?;
+    // Any other folder has neither.
+    if !folder.join("manifest.json").exists() && !folder.join("events").is_dir() {
+        return None;
+    }
+    let manifest = Manifest::read(&folder).map_err(|error| error.to_string());
     let bytes = size(&folder) + size(&folder.join("events"));
     let summary = summary(&folder);
     Some(Kept { folder, manifest, bytes, summary })
@@ -111,7 +124,8 @@ fn read(folder: PathBuf) -> Option<Kept> {
 
 fn summary(folder: &Path) -> Option<Summary> {
     let path = folder.join(SUMMARY);
-    let is_small = fs::metadata(&path).is_ok_and(|file| file.len() <= SUMMARY_BYTES_MAX);
+    let is_small =
+        fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= SUMMARY_BYTES_MAX);
     let text = is_small.then(|| fs::read(&path).ok()).flatten()?;
     let summary: Summary = serde_json::from_slice(&text).ok()?;
     (summary.schema == SCHEMA).then_some(summary)

@@ -54,15 +54,16 @@ impl List {
 }
 
 fn entry(kept: &Kept) -> Value {
-    let manifest = &kept.manifest;
+    let manifest = kept.manifest.as_ref();
     json!({
         "recording": kept.folder,
-        "created_unix_s": manifest.created_unix_s,
-        "command_line": manifest.command_line,
-        "source": manifest.source,
-        "sealed": manifest.sealed,
+        "unreadable": manifest.err(),
+        "created_unix_s": manifest.map(|it| it.created_unix_s).ok(),
+        "command_line": manifest.map(|it| &it.command_line).ok(),
+        "source": manifest.map(|it| &it.source).ok(),
+        "sealed": manifest.map(|it| it.sealed).ok(),
         "span_ns": span_ns(kept),
-        "events": manifest.totals.map(|totals| totals.events),
+        "events": manifest.ok().and_then(|it| it.totals).map(|totals| totals.events),
         "bytes": kept.bytes,
         "wakeups": kept.summary.as_ref().map(|summary| summary.wakeups),
         "p99_ns": kept.summary.as_ref().map(|summary| summary.p99_ns),
@@ -72,7 +73,8 @@ fn entry(kept: &Kept) -> Value {
 }
 
 fn span_ns(kept: &Kept) -> Option<u64> {
-    kept.manifest.totals.map(|totals| totals.last_ns.saturating_sub(totals.first_ns))
+    let totals = kept.manifest.as_ref().ok()?.totals;
+    totals.map(|totals| totals.last_ns.saturating_sub(totals.first_ns))
 }
 
 fn table(kept: &[Kept], width: usize) -> String {
@@ -80,14 +82,14 @@ fn table(kept: &[Kept], width: usize) -> String {
     let mut rows =
         vec![["recording", "made", "length", "size", "late: p99, max", "how"].map(str::to_owned)];
     for one in kept {
-        let made = Timestamp::from_second(one.manifest.created_unix_s as i64);
-        let made = made.map_or_else(
-            |_| String::new(),
-            |made| made.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
-        );
+        let made = Timestamp::from_second(one.created_unix_s() as i64).ok();
+        let made = made.filter(|_| one.manifest.is_ok()).map_or_else(String::new, |made| {
+            made.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()
+        });
         let length = match span_ns(one) {
             Some(ns) => format!("{:.1} s", ns as f64 / 1e9),
-            None => "cut short".to_owned(),
+            None if one.manifest.is_ok() => "cut short".to_owned(),
+            None => String::new(),
         };
         let late = match &one.summary {
             Some(summary) if summary.wakeups > 0 => {
@@ -123,7 +125,11 @@ fn table(kept: &[Kept], width: usize) -> String {
 
 /// The command line, without the path of the program and what says where to.
 fn how(kept: &Kept) -> String {
-    let mut words = kept.manifest.command_line.iter().skip(1);
+    let manifest = match &kept.manifest {
+        Ok(manifest) => manifest,
+        Err(why) => return clean(why),
+    };
+    let mut words = manifest.command_line.iter().skip(1);
     let mut told = Vec::new();
     while let Some(word) = words.next() {
         if word == "-o" || word == "--out" {

@@ -152,7 +152,10 @@ impl Record {
             totals.last_ns.saturating_sub(totals.first_ns) as f64 / 1e9,
             totals.bytes as f64 / 1e6
         );
-        self.output.remark(&format!("next: tardy explain {}", sealed.dir.display()));
+        // Where nobody was watched, somebody has to be chosen.
+        let nobody = self.pid.is_empty() && self.command.is_empty();
+        let all = if nobody { " --all" } else { "" };
+        self.output.remark(&format!("next: tardy explain {}{all}", sealed.dir.display()));
         Ok(())
     }
 }

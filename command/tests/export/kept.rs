@@ -85,3 +85,49 @@ fn others_than_the_recording_was_made_for_have_a_page_of_their_own() {
     assert_eq!(fs::read(here.join("recordings/run-1/report.html")).unwrap(), own);
     assert!(here.join("recordings/run-1/report-7-a_b_c.html").exists());
 }
+
+#[test]
+fn what_is_broken_is_listed_as_that_and_nothing_waits_for_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for name in ["broken", "pipe", "huge"] {
+        keep(here, name, 1_000_000_000, 10);
+    }
+    let of = |name: &str, file: &str| here.join("recordings").join(name).join(file);
+    fs::write(of("broken", "manifest.json"), "{").unwrap();
+    fs::remove_file(of("pipe", "manifest.json")).unwrap();
+    let mkfifo = |path| Command::new("mkfifo").arg(path).status().unwrap().success();
+    assert!(mkfifo(of("pipe", "manifest.json")) && mkfifo(of("huge", "summary.json")));
+    let listed = Said::by(&mut at(here, ["list", "--json"])).expect(0).json();
+    let why = |name: &str| {
+        let all = listed["recordings"].as_array().unwrap();
+        let one = all.iter().find(|one| one["recording"].as_str().unwrap().ends_with(name));
+        one.unwrap()["unreadable"].as_str().unwrap_or_default().to_owned()
+    };
+    assert!(why("broken").contains("manifest.json") && why("pipe").contains("no file"), "{listed}");
+    assert_eq!(why("huge"), "");
+    let latest = Said::by(&mut at(here, ["explain", "--no-write"])).expect(0).err;
+    assert!(latest.contains("recordings/huge, the latest"), "{latest}");
+}
+
+#[test]
+fn a_gate_over_nobody_is_undecided_and_events_that_are_gone_are_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    keep(here, "run-1", 1_000_000_000, 10);
+    let gate = ["explain", "-q", "--fail-over", "1s", "--comm"];
+    let mut command = at(here, gate);
+    Said::by(command.arg("nobody")).expect(4);
+    let page = here.join("recordings/run-1/report-nobody.html");
+    assert!(!page.exists(), "a page of nobody");
+    Said::by(at(here, gate).arg(synthetic::WATCHED_NAME)).expect(0);
+    fs::remove_dir_all(here.join("recordings/run-1/events")).unwrap();
+    let said = Said::by(&mut at(here, ["explain", "recordings/run-1"])).expect(1);
+    assert!(said.err.contains("none of them can be read"), "{}", said.err);
+}
+
+#[test]
+fn a_terminal_obeys_no_name() {
+    let said = Said::by(&mut tardy(["compare", "a\u{1b}[31mb", "c"])).expect(1);
+    assert!(!said.err.contains('\u{1b}') && said.err.contains("\\u{1b}[31m"), "{}", said.err);
+}

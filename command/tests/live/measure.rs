@@ -77,7 +77,6 @@ fn wrong_usage_is_status_2_and_names_what_is_wrong() {
         (&["run", "--load", "rain:3"], "rain"),
         (&["run", "--load", "storm:0"], "storm"),
         (&["record", "--buffer", "1"], "32..=131072"),
-        (&["explain"], "<REC>"),
         (&["explain", "x", "--worst", "many"], "many"),
         (&["dance"], "dance"),
     ] {

@@ -10,8 +10,9 @@ const VICTIMS_MAX: usize = 128;
 /// cache keeps of it from one wakeup to the next: what is counted together finds it there.
 const GATHERED: usize = 64;
 
-/// No victim's place.
+/// No victim's place: not asked for yet; and there is none left.
 const NONE: u8 = u8::MAX;
+const NONE_LEFT: u8 = NONE - 1;
 
 /// All distributions.
 #[derive(Debug, Default)]
@@ -19,8 +20,9 @@ pub(crate) struct Distributions {
     victims: Vec<OfVictim>,
     /// By label, where in `victims`.
     places: Vec<u8>,
-    /// Of victims without one of their own.
+    /// Of victims without one of their own, and how many they are.
     others: Latencies,
+    others_count: u64,
 }
 
 #[derive(Debug)]
@@ -49,22 +51,29 @@ impl Distributions {
     }
 
     fn place(&mut self, victim: LabelId) -> Option<usize> {
-        const { assert!(VICTIMS_MAX <= NONE as usize, "a victim's place is told from none") };
+        const { assert!(VICTIMS_MAX <= NONE_LEFT as usize, "a place is told from none") };
         let at = victim.0 as usize;
-        if let Some(place) = self.places.get(at).filter(|place| **place != NONE) {
-            return Some(usize::from(*place));
+        match self.places.get(at) {
+            None => self.places.resize(at + 1, NONE),
+            Some(&NONE) => {}
+            Some(&NONE_LEFT) => return None,
+            Some(place) => return Some(usize::from(*place)),
         }
         let place = self.victims.len();
         if place == VICTIMS_MAX {
+            self.places[at] = NONE_LEFT;
+            self.others_count += 1;
             return None;
-        }
-        if at >= self.places.len() {
-            self.places.resize(at + 1, NONE);
         }
         self.places[at] = place as u8;
         let gathered = Vec::with_capacity(GATHERED);
         self.victims.push(OfVictim { victim, latencies: Latencies::default(), gathered });
         Some(place)
+    }
+
+    /// Victims without one of their own.
+    pub(crate) fn others_count(&self) -> u64 {
+        self.others_count
     }
 
     /// That of all, and the victims' own, the first to come first.
@@ -89,6 +98,7 @@ mod tests {
         for ns in 0..each {
             (0..victims).for_each(|victim| distributions.record(LabelId(3 * victim), 1000 + ns));
         }
+        assert_eq!(distributions.others_count(), 10);
         let (all, own) = distributions.finish();
         assert_eq!((all.count(), all.max_ns()), (u64::from(victims) * each, 1000 + each - 1));
         assert_eq!(own.len(), VICTIMS_MAX);

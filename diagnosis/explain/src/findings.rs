@@ -35,6 +35,8 @@ pub struct Explanation {
     pub touched_by_loss: u64,
     /// Each watched thread by itself, most total lateness first.
     pub victims: Vec<VictimFinding>,
+    /// Watched threads that are in the sums, and for want of room not in `victims`.
+    pub victims_left_out: u64,
     /// Causes with any time at all, most first. Their `ns` sum to all lateness.
     pub causes: Vec<CauseFinding>,
     /// Culprits, most first. Their `ns` sum to all lateness.

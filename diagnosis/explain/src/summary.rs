@@ -196,6 +196,7 @@ impl Summary {
         labels: &Labels,
         worst: Vec<WorstWakeup>,
     ) -> Explanation {
+        let victims_left_out = self.distributions.others_count();
         let (all, victims) = std::mem::take(&mut self.distributions).finish();
         let (worst_group, worst_by_cause) = self.worst_group(all.count());
         let total_ns = all.sum_ns().max(1) as f64;
@@ -264,6 +265,7 @@ impl Summary {
             latencies: all,
             touched_by_loss: self.touched,
             victims,
+            victims_left_out,
             causes,
             culprits,
             worst_group,

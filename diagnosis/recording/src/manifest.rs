@@ -3,7 +3,7 @@
 use crate::{atomic_file, format};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -253,6 +253,10 @@ struct VersionOnly {
 }
 
 fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe would wait for somebody to write.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+    }
     let mut text = Vec::new();
     let len = File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut text)? as u64;
     if len > BYTES_MAX {
@@ -265,7 +269,6 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn read_text(text: &str) -> Result<Manifest, ManifestError> {
         let dir = tempfile::tempdir().unwrap();

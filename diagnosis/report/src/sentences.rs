@@ -94,8 +94,10 @@ fn tail(explanation: &Explanation, main: Cause) -> String {
     let worst = explanation.causes.iter().max_by_key(|cause| cause.worst_ns);
     match worst.filter(|worst| worst.worst_ns > 0 && worst.cause != main) {
         Some(worst) if explanation.latencies.count() >= TAIL_MIN => format!(
-            "; the worst 1 % ({} or more each) were mostly {}, {}",
+            "; the {} latest ({} or more each) were {} {}, {}",
+            count(group.wakeups),
             duration(group.from_ns),
+            if worst.worst_share > 0.5 { "mostly" } else { "above all" },
             worst.cause.0,
             whole_percent(worst.worst_share),
         ),
@@ -110,7 +112,10 @@ fn whose(data: &Data<'_>) -> String {
         [] => String::new(),
         [one] => format!(" of {}", clean(one.name)),
         [one, two] => format!(" of {} and {}", clean(one.name), clean(two.name)),
-        many => format!(" of {}", counted(many.len() as u64, "thread")),
+        many => {
+            let left_out = data.explanation.map_or(0, |explanation| explanation.victims_left_out);
+            format!(" of {}", counted(many.len() as u64 + left_out, "thread"))
+        }
     }
 }
 

@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 /// Threads or processes that one command is written for at most; for more, whoever reads it has to choose.
 pub(super) const IDS_MAX: usize = 8;
 
+/// The first process.
+const INIT: u32 = 1;
+
 /// Makes threads `SCHED_FIFO`. Of tardy's own threads it is the run that has to be made anew.
 pub(super) fn real_time(victims: &[VictimFinding], prio: u8) -> Option<String> {
     if !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
@@ -44,8 +47,12 @@ pub(super) fn move_away(processes: &BTreeSet<u32>, cpus: &BTreeSet<u16>) -> Opti
 /// more than one command is for.
 fn living(victims: &[VictimFinding]) -> Option<Vec<u32>> {
     let living = victims.iter().filter(|victim| !victim.measures && !victim.has_exited);
-    let ids: Vec<u32> = living.filter_map(|victim| victim.label.pid).collect();
-    (ids.len() <= IDS_MAX).then_some(ids)
+    let ids: Vec<u32> = living.clone().filter_map(|victim| victim.label.pid).collect();
+    // The whole system hangs on the first process.
+    let of_init = living
+        .into_iter()
+        .any(|victim| victim.process == Some(INIT) || victim.label.pid == Some(INIT));
+    (ids.len() <= IDS_MAX && !of_init).then_some(ids)
 }
 
 fn for_each(ids: &[u32], command: impl Fn(&str) -> String) -> Option<String> {

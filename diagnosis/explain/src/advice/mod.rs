@@ -15,6 +15,9 @@ pub const SHARE_MIN: f64 = 0.05;
 /// See [`SHARE_MIN`].
 pub const WORST_SHARE_MIN: f64 = 0.10;
 
+/// Nobody changes a system for fewer wakeups: there is no command then.
+const WAKEUPS_MIN: u64 = 20;
+
 /// What to do about one cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
@@ -74,7 +77,7 @@ pub(crate) fn advise(explanation: &mut Explanation, prio: &dyn Fn(TaskId) -> Pri
             Some(Advice {
                 cause: finding.cause,
                 text: remedy.text,
-                command: remedy.command,
+                command: remedy.command.filter(|_| explanation.latencies.count() >= WAKEUPS_MIN),
                 gain: finding.share * part,
                 worst_gain: finding.worst_share * part,
             })

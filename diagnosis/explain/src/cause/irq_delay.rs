@@ -60,7 +60,7 @@ impl Rule for IrqDelay {
         }
         weight.is_weighty().then(|| {
             Remedy::text(format!(
-                "{} ran while the timer interrupt was due. The irqsoff tracer tells who disables interrupts; in a \
+                "{} ran while the timer interrupt was due. Where the kernel has it (CONFIG_IRQSOFF_TRACER), the irqsoff tracer tells who disables interrupts; in a \
                  guest, give the virtual CPUs cores of their own.",
                 first.words()
             ))
