@@ -1,0 +1,153 @@
+//! A whole system to be simulated, and whether it can be.
+
+use crate::machine::CPUS_MAX;
+use crate::workload::{OPERATIONS_MAX, THREADS_MAX};
+use crate::{Cost, CostError, Kernel, Machine, Operation, Policy, Sections, Workload};
+use tardy_timers::policy::KNOWN;
+
+/// The longest time that is simulated, ns: about 36 years.
+pub const SPAN_NS_MAX: u64 = 1 << 60;
+
+/// A program that repeats without taking any time would repeat for ever; each repetition takes at least this.
+pub(crate) const REPEAT_NS_MIN: u64 = 1;
+
+/// A system.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct System {
+    /// The machine.
+    pub machine: Machine,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// What runs.
+    pub workload: Workload,
+    /// What all that is random depends on.
+    pub seed: u64,
+}
+
+/// Why a system cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SystemError {
+    /// Too few or too many CPUs.
+    #[error("a machine has 1 to {CPUS_MAX} CPUs, not {0}")]
+    Cpus(u16),
+    /// A cost that cannot be drawn.
+    #[error("{what}: {error}")]
+    Cost {
+        /// Whose.
+        what: String,
+        /// Why.
+        error: CostError,
+    },
+    /// There is no such timer policy.
+    #[error("there is no timer policy {0}: tardy sim list names them")]
+    Timers(String),
+    /// Too many threads.
+    #[error("at most {THREADS_MAX} threads can be simulated")]
+    Threads,
+    /// A thread that cannot be.
+    #[error("thread {name}: {why}")]
+    Thread {
+        /// Whose.
+        name: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// A device on a CPU that there is not.
+    #[error("device {name}: there is no CPU {cpu}")]
+    Device {
+        /// Whose.
+        name: String,
+        /// Where.
+        cpu: u16,
+    },
+}
+
+impl System {
+    /// Whether it can be simulated.
+    ///
+    /// # Errors
+    /// Names what cannot be, and why.
+    pub fn check(&self) -> Result<(), SystemError> {
+        let machine = &self.machine;
+        if machine.cpus == 0 || machine.cpus > CPUS_MAX {
+            return Err(SystemError::Cpus(machine.cpus));
+        }
+        for (name, cost) in machine.costs() {
+            check(name, cost)?;
+        }
+        if !KNOWN.iter().any(|about| about.name == self.kernel.timers) {
+            return Err(SystemError::Timers(self.kernel.timers.clone()));
+        }
+        let threads = &self.workload.threads;
+        if threads.len() > THREADS_MAX {
+            return Err(SystemError::Threads);
+        }
+        for thread in threads {
+            let refuse = |why| SystemError::Thread { name: thread.name.clone(), why };
+            let all = u64::MAX >> (CPUS_MAX - machine.cpus);
+            if thread.cpus & all == 0 {
+                return Err(refuse("the machine has none of its CPUs"));
+            }
+            match thread.policy {
+                Policy::Other { nice } if !(-20..=19).contains(&nice) => {
+                    return Err(refuse("nice is from -20 to 19"));
+                }
+                Policy::Fifo(prio) | Policy::RoundRobin(prio) if !(1..=99).contains(&prio) => {
+                    return Err(refuse("a real-time priority is from 1 to 99"));
+                }
+                _ => {}
+            }
+            if thread.program.len() > OPERATIONS_MAX {
+                return Err(refuse("its program is too long"));
+            }
+            for sections in [&thread.irqs_off, &thread.preempt_off].into_iter().flatten() {
+                let Sections { every, length } = sections;
+                check(&thread.name, every)?;
+                check(&thread.name, length)?;
+            }
+            for operation in &thread.program {
+                self.check_operation(operation, &thread.name)?;
+            }
+        }
+        for device in &self.workload.devices {
+            if device.cpu >= machine.cpus {
+                let name = device.name.clone();
+                return Err(SystemError::Device { name, cpu: device.cpu });
+            }
+            for cost in [&device.every, &device.handler].into_iter().chain(&device.softirq) {
+                check(&device.name, cost)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_operation(&self, operation: &Operation, name: &str) -> Result<(), SystemError> {
+        let refuse = |why| Err(SystemError::Thread { name: name.to_owned(), why });
+        match operation {
+            Operation::Run(cost)
+            | Operation::Kernel(cost)
+            | Operation::IrqsOff(cost)
+            | Operation::PreemptOff(cost)
+            | Operation::Sleep(cost)
+            | Operation::Rearm(cost) => check(name, cost),
+            Operation::SleepGrid { period_ns: 0, .. } => refuse("a period cannot be 0"),
+            Operation::SleepGrid { period_ns, phase_ns } => {
+                check(name, &Cost::Constant(*period_ns))?;
+                check(name, &Cost::Constant(*phase_ns))
+            }
+            Operation::Wake(thread) if *thread as usize >= self.workload.threads.len() => {
+                refuse("it wakes a thread that there is not")
+            }
+            Operation::Lock(lock) | Operation::Unlock(lock) if *lock >= self.workload.locks => {
+                refuse("it uses a lock that there is not")
+            }
+            Operation::Wake(_) | Operation::Wait | Operation::Lock(_) | Operation::Unlock(_) => {
+                Ok(())
+            }
+        }
+    }
+}
+
+fn check(what: &str, cost: &Cost) -> Result<(), SystemError> {
+    cost.check().map_err(|error| SystemError::Cost { what: what.to_owned(), error })
+}
