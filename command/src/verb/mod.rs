@@ -14,6 +14,7 @@ mod measure;
 mod record;
 mod report;
 mod run;
+mod sim;
 mod top;
 mod vm;
 mod why;
@@ -48,6 +49,8 @@ pub(crate) enum Verb {
     Compare(compare::Compare),
     /// Who arms timers right now, and what they cost other threads: a table, again and again
     Top(top::Top),
+    /// A simulated kernel: what a timer policy would do to a machine and a workload that are described
+    Sim(sim::Sim),
     /// A real kernel in counted time: commands in guests, and the kernels there are
     Vm(vm::Vm),
 }
@@ -67,6 +70,7 @@ impl Verb {
             Self::Report(verb) => verb.execute(),
             Self::Compare(verb) => verb.execute(),
             Self::Top(verb) => verb.execute(),
+            Self::Sim(verb) => verb.execute(),
             Self::Vm(verb) => verb.execute(),
         }
     }

@@ -12,6 +12,7 @@
 
 mod cost;
 mod engine;
+pub mod file;
 mod kernel;
 mod machine;
 mod observer;

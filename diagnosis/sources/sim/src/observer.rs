@@ -125,7 +125,7 @@ pub trait Observer {
     /// A thread comes to run.
     fn ran(&mut self, _now_ns: u64, _thread: ThreadAt, _cpu: u16) {}
 
-    /// A thread comes to run that its timer woke: how late that is.
+    /// A thread is back in user space from a sleep, so much later than it asked for.
     fn late(&mut self, _thread: ThreadAt, _lateness_ns: u64) {}
 }
 

@@ -25,6 +25,13 @@ pub struct Recorder {
     events: Vec<Event>,
 }
 
+impl Recorder {
+    /// Those that have come since it was asked last.
+    pub fn take(&mut self) -> impl Iterator<Item = Event> + '_ {
+        self.events.drain(..)
+    }
+}
+
 impl Observer for Recorder {
     const EVENTS: bool = true;
     const STATES: bool = false;

@@ -8,8 +8,9 @@ use tardy_timers::policy::KNOWN;
 /// The longest time that is simulated, ns: about 36 years.
 pub const SPAN_NS_MAX: u64 = 1 << 60;
 
-/// A program that repeats without taking any time would repeat for ever; each repetition takes at least this.
-pub(crate) const REPEAT_NS_MIN: u64 = 1;
+/// A program that takes less time than this waits before it begins anew: without taking any it would go round
+/// for ever.
+pub(crate) const REPEAT_NS_MIN: u64 = 1_000;
 
 /// A system.
 #[derive(Clone, Debug, Default, PartialEq)]

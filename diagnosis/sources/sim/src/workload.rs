@@ -108,7 +108,8 @@ pub enum Operation {
         /// The first one comes so long after its first use.
         phase_ns: u64,
     },
-    /// Moves a timer of its own that wakes nobody to so long from now: a timeout.
+    /// Moves a timer of its own that wakes nobody to so long from now: a timeout, so a coarse one where the
+    /// timer policy tells them apart.
     Rearm(Cost),
     /// Wakes a thread, by its place, from its [`Wait`](Self::Wait), or from the next one.
     Wake(u32),

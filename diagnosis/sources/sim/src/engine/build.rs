@@ -155,6 +155,7 @@ impl<O: Observer> Simulation<O> {
             ticks_at,
             locks: (0..system.workload.locks).map(|_| Lock::new()).collect(),
             follows_timers: false,
+            moves: 0,
             observer,
         };
         let names = ["batch", "inherit"];
@@ -217,6 +218,7 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         slack_ns: 0,
         program: Box::new([]),
         repeat_from: 0,
+        began_ns: 0,
         at: 0,
         frame: Frame::new(Step::Fetch, 0),
         run_ns: 0,
@@ -230,7 +232,6 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         deadline_ns: 0,
         slice_left_ns: RR_SLICE_NS,
         wakes: NOBODY,
-        woken_for_ns: 0,
         runs_softirqs: false,
         serves: None,
         asks_ns: 0,

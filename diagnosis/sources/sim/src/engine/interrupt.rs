@@ -67,16 +67,14 @@ impl<O: Observer> Simulation<O> {
     /// On the way out: the next thread that softirqs wait for, then those at the interrupt's end, then
     /// whatever was interrupted.
     pub(super) fn wakes_softirqs(&mut self, at: usize) {
-        if self.in_softirq(at) {
-            return self.cpus[at].pop(self.now_ns);
-        }
-        if let Some(thread) = self.softirq_thread(at) {
+        let in_softirq = self.in_softirq(at);
+        if let Some(thread) = self.softirq_thread(at, in_softirq) {
             let ns = self.tell_waking(at, thread);
             self.cpus[at].top_mut().timer = thread;
             return self.go(at, Step::IrqLeave, ns);
         }
         self.cpus[at].pop(self.now_ns);
-        if self.has_tail(at) {
+        if !in_softirq && self.has_tail(at) {
             self.tail_begins(at);
         }
     }

@@ -53,6 +53,8 @@ pub struct Simulation<O> {
     devices: Vec<Line>,
     /// The policy's threads change their priorities.
     follows_timers: bool,
+    /// How often an armed timer was moved.
+    moves: u64,
     observer: O,
 }
 
@@ -88,6 +90,11 @@ impl<O: Observer> Simulation<O> {
     /// How often the clock-event devices were programmed so far.
     pub fn programmed(&self) -> u64 {
         self.cpus.iter().map(|cpu| cpu.timers.programmed()).sum()
+    }
+
+    /// How often a timer was moved that was armed.
+    pub fn moves(&self) -> u64 {
+        self.moves
     }
 
     /// Who looks on.

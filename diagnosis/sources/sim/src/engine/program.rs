@@ -43,7 +43,9 @@ impl<O: Observer> Simulation<O> {
                 return self.go(at, Step::GoesToSleep, 0);
             }
             thread.at = thread.repeat_from;
-            return self.go(at, Step::Fetch, REPEAT_NS_MIN);
+            let begins_ns = (thread.began_ns + REPEAT_NS_MIN).max(self.now_ns);
+            thread.began_ns = begins_ns;
+            return self.go(at, Step::Fetch, begins_ns - self.now_ns);
         }
         let planned = &mut thread.program[thread.at];
         thread.at += 1;
@@ -254,7 +256,15 @@ impl<O: Observer> Simulation<O> {
     }
 
     pub(super) fn syscall_left(&mut self, at: usize) {
-        self.event(at, SyscallExit { number: CLOCK_NANOSLEEP, result: 0 });
+        let me = self.cpus[at].current;
+        let thread = &self.threads[me as usize];
+        let rearms = matches!(thread.program[thread.at - 1].operation, Operation::Rearm(_));
+        let asks_ns = thread.asks_ns;
+        let number = if rearms { TIMERFD_SETTIME } else { CLOCK_NANOSLEEP };
+        self.event(at, SyscallExit { number, result: 0 });
+        if !rearms {
+            self.observer.late(me, self.now_ns.saturating_sub(asks_ns));
+        }
         self.go(at, Step::Fetch, 0);
     }
 }

@@ -19,9 +19,6 @@ impl<O: Observer> Simulation<O> {
         woken.prepared = false;
         woken.leaves = false;
         let was = woken.standing;
-        if let Waker::Timer(fired) = by {
-            woken.woken_for_ns = fired.soft_ns;
-        }
         let ns = self.machine.wakeup.draw(&mut woken.streams.wakeup);
         self.tell_irqs(at, true);
         self.event(at, Waking { target, target_cpu: CpuId(cpu), prio });
@@ -282,11 +279,7 @@ impl<O: Observer> Simulation<O> {
         let mut frame = thread.frame;
         frame.end_ns += now_ns;
         cpu.frames[0] = frame;
-        let woken_for_ns = std::mem::take(&mut thread.woken_for_ns);
         self.observer.ran(now_ns, next, at as u16);
-        if woken_for_ns != 0 {
-            self.observer.late(next, now_ns - woken_for_ns.min(now_ns));
-        }
     }
 
     /// Charges the current thread with what it has run, and says whether its slice is over.

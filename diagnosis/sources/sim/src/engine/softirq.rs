@@ -46,16 +46,21 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// The next thread that is to be woken for softirqs, if one is.
-    pub(super) fn softirq_thread(&mut self, at: usize) -> Option<ThreadAt> {
+    /// The next thread that is to be woken for softirqs, if one is. Where one has been broken into, that is
+    /// timers' own alone (`__irq_exit_rcu`).
+    pub(super) fn softirq_thread(&mut self, at: usize, in_softirq: bool) -> Option<ThreadAt> {
         let cpu = &mut self.cpus[at];
-        if cpu.net_raised && cpu.ksoftirqd != NOBODY {
+        let ksoftirqd = cpu.ksoftirqd;
+        if cpu.net_raised && ksoftirqd != NOBODY && !in_softirq {
             let thread = &self.threads[cpu.ksoftirqd as usize];
             if thread.prepared {
                 return Some(cpu.ksoftirqd);
             }
         }
         for context in &mut cpu.contexts {
+            if in_softirq && context.thread == ksoftirqd {
+                continue;
+            }
             if std::mem::take(&mut context.wakes) && self.threads[context.thread as usize].prepared
             {
                 return Some(context.thread);
@@ -64,8 +69,8 @@ impl<O: Observer> Simulation<O> {
         None
     }
 
-    /// Whether softirqs run that this interrupt has broken into: it starts no others, they see to that when
-    /// they end.
+    /// Whether softirqs run that this interrupt has broken into: no others begin at its end, they see to that
+    /// themselves.
     pub(super) fn in_softirq(&self, at: usize) -> bool {
         let cpu = &self.cpus[at];
         let in_thread = matches!(
@@ -146,7 +151,7 @@ impl<O: Observer> Simulation<O> {
             return self.wakes_softirqs(at);
         }
         // What interrupts have raised meanwhile for others.
-        if let Some(other) = self.softirq_thread(at) {
+        if let Some(other) = self.softirq_thread(at, false) {
             return self.wakes(at, other);
         }
         let current = self.cpus[at].current as usize;

@@ -79,6 +79,8 @@ pub(crate) struct Thread {
     pub(crate) slack_ns: u64,
     pub(crate) program: Box<[Planned]>,
     pub(crate) repeat_from: usize,
+    /// When its program began last.
+    pub(crate) began_ns: u64,
     /// The next operation.
     pub(crate) at: usize,
     /// What it does, where it is not current.
@@ -102,13 +104,11 @@ pub(crate) struct Thread {
     pub(crate) slice_left_ns: u64,
     /// Whom it is about to wake.
     pub(crate) wakes: ThreadAt,
-    /// The soft expiry by which it was woken; 0 where that was something else.
-    pub(crate) woken_for_ns: u64,
     /// It runs softirqs, and nothing else.
     pub(crate) runs_softirqs: bool,
     /// The context whose softirqs it runs, by its place, if it does.
     pub(crate) serves: Option<u8>,
-    /// The request of the sleep that is being armed.
+    /// The time that its sleep, or its timeout, asks for.
     pub(crate) asks_ns: u64,
     pub(crate) watched: bool,
     pub(crate) streams: Streams,

@@ -20,6 +20,8 @@ impl<O: Observer> Simulation<O> {
         let owner = &self.threads[entry.owner as usize];
         let sleeps = entry.purpose == Purpose::Sleep;
         let arm = Arm { sleeper: sleeps, ..Arm::sleep(expiry, owner.timer_priority()) };
+        // A timeout is there to be moved.
+        let arm = if sleeps { arm } else { arm.coarse() };
         let before = self.cpus[at].timers.programmed();
         let armed_here = entry.key.filter(|_| usize::from(entry.cpu) == at);
         let elsewhere = entry.key.filter(|_| armed_here.is_none());
@@ -32,6 +34,7 @@ impl<O: Observer> Simulation<O> {
         }
         let entry = &mut self.timers[timer as usize];
         let timers = &mut self.cpus[at].timers;
+        self.moves += u64::from(entry.key.is_some());
         let moves = armed_here.is_some_and(|key| timers.rearm(key, expiry).is_ok());
         if !moves {
             entry.key = timers.arm(arm, timer).ok();
