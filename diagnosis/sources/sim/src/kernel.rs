@@ -10,6 +10,8 @@ pub struct Kernel {
     pub preemption: Preemption,
     /// Where softirqs run that no timer policy has a thread for.
     pub softirqs: Softirqs,
+    /// How locks with priority inheritance are given up.
+    pub rtmutex: Rtmutex,
     /// The timer policy, by its name in `tardy_timers::policy::KNOWN`.
     pub timers: String,
     /// What can be set about it: `jiffy_ns` is the tick.
@@ -24,6 +26,7 @@ impl Default for Kernel {
         Self {
             preemption: Preemption::Rt,
             softirqs: Softirqs::Ksoftirqd,
+            rtmutex: Rtmutex::New,
             timers: "hardirq".to_owned(),
             settings: Settings::default(),
             tells_sections: true,
@@ -45,6 +48,15 @@ pub enum Preemption {
     Full,
     /// The same; and softirqs' threads are preempted in the middle of their work.
     Rt,
+}
+
+/// How a lock with priority inheritance is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rtmutex {
+    /// The next owner is woken, and the lent priority given back, with the hash bucket's lock held.
+    Old,
+    /// Both come after it, and nobody preempts between them.
+    New,
 }
 
 /// Where softirqs run.

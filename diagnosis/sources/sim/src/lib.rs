@@ -25,7 +25,7 @@ mod workload;
 
 pub use cost::{COST_NS_MAX, Cost, CostError, PARTS_MAX, Part};
 pub use engine::{START_NS, Simulation};
-pub use kernel::{Kernel, Preemption, Softirqs};
+pub use kernel::{Kernel, Preemption, Rtmutex, Softirqs};
 pub use machine::{CPUS_MAX, IdleState, Machine, Theft};
 pub use observer::{Doing, Fired, Interrupt, Observer, State, ThreadAt, TimerAt, Waker};
 pub use random::{Entity, Stream};

@@ -41,6 +41,8 @@ pub struct Machine {
     pub syscall_entry: Cost,
     /// And back.
     pub syscall_exit: Cost,
+    /// A futex call's work, each time that it holds the lock of its hash bucket.
+    pub futex: Cost,
     /// From where the idle task has nothing to do to where the CPU sleeps.
     pub idle_entry: Cost,
     /// The states in which a CPU sleeps, the shallowest first. With none it just waits for interrupts and is
@@ -93,6 +95,7 @@ impl Default for Machine {
             ipi_handler: Cost::ZERO,
             syscall_entry: Cost::ZERO,
             syscall_exit: Cost::ZERO,
+            futex: Cost::ZERO,
             idle_entry: Cost::ZERO,
             idle_states: Vec::new(),
             theft: None,
@@ -118,6 +121,7 @@ impl Machine {
             ("ipi_handler", &self.ipi_handler),
             ("syscall_entry", &self.syscall_entry),
             ("syscall_exit", &self.syscall_exit),
+            ("futex", &self.futex),
             ("idle_entry", &self.idle_entry),
         ];
         let theft = self

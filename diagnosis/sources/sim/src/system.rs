@@ -139,12 +139,15 @@ impl System {
             Operation::Wake(thread) if *thread as usize >= self.workload.threads.len() => {
                 refuse("it wakes a thread that there is not")
             }
-            Operation::Lock(lock) | Operation::Unlock(lock) if *lock >= self.workload.locks => {
+            Operation::Lock(lock)
+            | Operation::Unlock(lock)
+            | Operation::PiLock(lock)
+            | Operation::PiUnlock(lock)
+                if *lock >= self.workload.locks =>
+            {
                 refuse("it uses a lock that there is not")
             }
-            Operation::Wake(_) | Operation::Wait | Operation::Lock(_) | Operation::Unlock(_) => {
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 }

@@ -119,6 +119,10 @@ pub enum Operation {
     Lock(u32),
     /// Gives a lock back.
     Unlock(u32),
+    /// Takes a lock with priority inheritance (`FUTEX_LOCK_PI`).
+    PiLock(u32),
+    /// Gives such a lock back.
+    PiUnlock(u32),
 }
 
 /// A device that interrupts.

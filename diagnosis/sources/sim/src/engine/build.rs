@@ -1,6 +1,7 @@
 //! A system at its beginning.
 
 use super::cpu::{self, COMMON, CONTEXTS, Context, Cpu, Frame, NEVER, NOBODY, Need, TOP_HALF};
+use super::futex::PiLock;
 use super::program::Lock;
 use super::thread::{Planned, Purpose, Standing, Streams, Strewn, Thread, Timer};
 use super::{Line, START_NS, Simulation, Step};
@@ -9,6 +10,7 @@ use crate::random::{Entity, Stream};
 use crate::sched::{Class, Fair, Queue, RR_SLICE_NS, prio_of};
 use crate::{Policy, Softirqs, System, workload};
 use tardy_model::TaskId;
+use tardy_model::event::TaskState;
 use tardy_timers::policy::{self, Settings};
 use tardy_timers::queue::Precise;
 
@@ -154,6 +156,7 @@ impl<O: Observer> Simulation<O> {
             timers,
             ticks_at,
             locks: (0..system.workload.locks).map(|_| Lock::new()).collect(),
+            pi_locks: (0..system.workload.locks).map(|_| PiLock::new()).collect(),
             follows_timers: false,
             moves: 0,
             observer,
@@ -224,6 +227,8 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         run_ns: 0,
         run_step: Step::User,
         strewn: Vec::new(),
+        stage: None,
+        sleep_state: TaskState::Interruptible,
         prepared: false,
         leaves: false,
         yields: false,

@@ -55,6 +55,8 @@ pub(crate) enum Step {
     GoesToSleep,
     SyscallExit,
     WakesOther,
+    /// Work of a futex call under its bucket's lock.
+    Futex,
     /// A thread that runs softirqs has nothing to do.
     Parked,
 }
@@ -105,6 +107,7 @@ impl Step {
             | Self::SyscallEntry
             | Self::GoesToSleep
             | Self::SyscallExit
+            | Self::Futex
             | Self::Parked => true,
         }
     }
@@ -117,6 +120,7 @@ impl Step {
             | Self::SyscallEntry
             | Self::GoesToSleep
             | Self::SyscallExit
+            | Self::Futex
             | Self::Parked => Where::Kernel,
             Self::SoftirqEntry | Self::NetRx | Self::Callback | Self::Moving | Self::Waiting => {
                 Where::Softirq

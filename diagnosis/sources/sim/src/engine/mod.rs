@@ -12,10 +12,12 @@
 //! | `schedule.rs` | wakings, preemption, switches |
 //! | `idle.rs` | a CPU with nothing to do |
 //! | `program.rs` | threads' programs |
+//! | `futex.rs` | locks with priority inheritance |
 //! | `tell.rs` | what observers are told |
 
 mod build;
 mod cpu;
+mod futex;
 mod idle;
 mod interrupt;
 mod program;
@@ -50,6 +52,7 @@ pub struct Simulation<O> {
     /// Where ticks begin among timers.
     ticks_at: u32,
     locks: Vec<program::Lock>,
+    pi_locks: Vec<futex::PiLock>,
     devices: Vec<Line>,
     /// The policy's threads change their priorities.
     follows_timers: bool,
@@ -174,6 +177,7 @@ impl<O: Observer> Simulation<O> {
             Step::GoesToSleep => self.sleeps(at),
             Step::SyscallExit => self.syscall_left(at),
             Step::WakesOther => self.woke_other(at),
+            Step::Futex => self.futex_worked(at),
             Step::Parked => self.unparked(at),
         }
     }

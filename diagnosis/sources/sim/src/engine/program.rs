@@ -1,5 +1,6 @@
 //! Threads' programs: what each operation is made of.
 
+use super::futex::FUTEX;
 use super::thread::{sleeper_of, timeout_of};
 use super::{NOBODY, Simulation, Step};
 use crate::Operation;
@@ -87,6 +88,14 @@ impl<O: Observer> Simulation<O> {
                 (thread.waits, thread.prepared) = (true, true);
                 self.go(at, Step::GoesToSleep, 0);
             }
+            Operation::PiLock(lock) => {
+                let lock = *lock;
+                self.pi_locks(at, lock);
+            }
+            Operation::PiUnlock(lock) => {
+                let lock = *lock;
+                self.pi_unlocks(at, lock);
+            }
             Operation::Lock(lock) => {
                 let lock = &mut self.locks[*lock as usize];
                 if lock.owner == NOBODY {
@@ -126,8 +135,12 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn woke_other(&mut self, at: usize) {
         let other = self.current(at).wakes;
         self.enqueues(at, other);
-        if self.current(at).runs_softirqs {
+        let me = self.current(at);
+        if me.runs_softirqs {
             return self.softirq_begins(at);
+        }
+        if me.stage.is_some() {
+            return self.futex_goes_on(at);
         }
         self.go(at, Step::Fetch, 0);
     }
@@ -190,6 +203,9 @@ impl<O: Observer> Simulation<O> {
 
     /// The call's work: when the timer is to fire.
     pub(super) fn syscall_entered(&mut self, at: usize) {
+        if self.current(at).stage.is_some() {
+            return self.takes_bucket(at);
+        }
         let now_ns = self.now_ns;
         let queue_operation = &self.machine.queue_operation;
         let thread = &mut self.threads[self.cpus[at].current as usize];
@@ -243,6 +259,9 @@ impl<O: Observer> Simulation<O> {
         if thread.prepared {
             return self.schedules(at, true);
         }
+        if thread.stage.is_some() {
+            return self.futex_woken(at);
+        }
         let last = thread.at.checked_sub(1).and_then(|last| thread.program.get(last));
         let in_call = last.is_some_and(|planned| {
             matches!(planned.operation, Operation::Sleep(_) | Operation::SleepGrid { .. })
@@ -258,11 +277,15 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn syscall_left(&mut self, at: usize) {
         let me = self.cpus[at].current;
         let thread = &self.threads[me as usize];
-        let rearms = matches!(thread.program[thread.at - 1].operation, Operation::Rearm(_));
+        let (number, sleeps) = match thread.program[thread.at - 1].operation {
+            Operation::Rearm(_) => (TIMERFD_SETTIME, false),
+            Operation::PiLock(_) | Operation::PiUnlock(_) => (FUTEX, false),
+            _ => (CLOCK_NANOSLEEP, true),
+        };
         let asks_ns = thread.asks_ns;
-        let number = if rearms { TIMERFD_SETTIME } else { CLOCK_NANOSLEEP };
+        self.threads[me as usize].stage = None;
         self.event(at, SyscallExit { number, result: 0 });
-        if !rearms {
+        if sleeps {
             self.observer.late(me, self.now_ns.saturating_sub(asks_ns));
         }
         self.go(at, Step::Fetch, 0);

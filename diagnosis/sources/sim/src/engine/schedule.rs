@@ -192,7 +192,7 @@ impl<O: Observer> Simulation<O> {
         let mut state = TaskState::Running;
         if let Some(thread) = self.threads.get_mut(prev as usize) {
             if std::mem::take(&mut thread.leaves) {
-                state = TaskState::Interruptible;
+                state = thread.sleep_state;
                 thread.standing = Standing::Asleep;
                 if thread.class == Class::Fair {
                     cpu.queue.leaves(&mut thread.fair);
@@ -334,16 +334,33 @@ impl<O: Observer> Simulation<O> {
         };
         let (class, prio) = (Class::of(policy), crate::sched::prio_of(policy));
         let changed = &mut self.threads[thread as usize];
-        let (old, target, standing) = (changed.prio, changed.task, changed.standing);
-        let sleeps = standing == Standing::Asleep;
+        let (old, sleeps) = (changed.prio, changed.standing == Standing::Asleep);
         if prio == old || prio > old && !may_fall && !sleeps {
             return;
         }
+        changed.policy = policy;
+        self.sets_priority(at, thread, class, prio);
+    }
+
+    /// Gives a thread another class or priority.
+    pub(super) fn sets_priority(&mut self, at: usize, thread: ThreadAt, class: Class, prio: Prio) {
+        let changed = &mut self.threads[thread as usize];
+        let (old, target, standing) = (changed.prio, changed.task, changed.standing);
         let on = usize::from(changed.cpu);
+        let was = changed.class;
         if standing == Standing::Ready {
-            self.cpus[on].queue.remove(thread, changed.class);
+            self.cpus[on].queue.remove(thread, was);
+        } else if standing == Standing::Current {
+            // Its run so far is charged to what it was.
+            self.charge(on);
         }
-        (changed.class, changed.prio, changed.policy) = (class, prio, policy);
+        let changed = &mut self.threads[thread as usize];
+        if was != Class::Fair && class == Class::Fair && standing != Standing::Asleep {
+            // It comes back to fair time with nothing owed.
+            changed.fair.lag_ns = 0;
+            self.cpus[on].queue.place(&mut changed.fair, None);
+        }
+        (changed.class, changed.prio) = (class, prio);
         self.event(at, Priority { target, old, new: prio, released: prio > old });
         self.observer.priority(self.now_ns, thread, prio);
         if standing == Standing::Ready {
@@ -353,6 +370,9 @@ impl<O: Observer> Simulation<O> {
             && self.cpus[on].queue.first_class().is_some_and(|first| first < class)
         {
             self.needs(at, on, Need::Now);
+        }
+        if standing == Standing::Current && on != at {
+            self.tell_state(on);
         }
     }
 

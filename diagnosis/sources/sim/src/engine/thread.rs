@@ -1,11 +1,13 @@
 //! A thread while it is simulated.
 
 use crate::engine::cpu::{Frame, Step};
+use crate::engine::futex::Stage;
 use crate::observer::{ThreadAt, TimerAt};
 use crate::random::{Entity, Stream};
 use crate::sched::{Class, Fair};
 use crate::workload::Sections;
 use crate::{Operation, Policy};
+use tardy_model::event::TaskState;
 use tardy_model::{Prio, TaskId};
 use tardy_timers::policy::Key;
 
@@ -28,6 +30,7 @@ pub(crate) struct Streams {
     pub(crate) switch: Stream,
     pub(crate) entry: Stream,
     pub(crate) exit: Stream,
+    pub(crate) futex: Stream,
 }
 
 impl Streams {
@@ -40,6 +43,7 @@ impl Streams {
             switch: stream(3),
             entry: stream(4),
             exit: stream(5),
+            futex: stream(6),
         }
     }
 }
@@ -89,6 +93,10 @@ pub(crate) struct Thread {
     pub(crate) run_ns: u64,
     pub(crate) run_step: Step,
     pub(crate) strewn: Vec<Strewn>,
+    /// Where it is in a call for a lock with priority inheritance.
+    pub(crate) stage: Option<Stage>,
+    /// The state in which it sleeps.
+    pub(crate) sleep_state: TaskState,
     /// It has said that it goes to sleep, and was not woken since.
     pub(crate) prepared: bool,
     /// It leaves the CPU at the switch that is on its way.

@@ -23,7 +23,7 @@ pub const MACHINES: &[Known] =
     known!["machines": "zynq-7020", "piii-celeron-333", "counted-500mips", "x86-vm"];
 
 /// All systems.
-pub const SYSTEMS: &[Known] = known!["systems": "storm", "staircase", "sleep", "rearm"];
+pub const SYSTEMS: &[Known] = known!["systems": "storm", "staircase", "sleep", "rearm", "pi-spike"];
 
 /// A machine by its name.
 pub fn machine(name: &str) -> Option<&'static Known> {

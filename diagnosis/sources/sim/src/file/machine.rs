@@ -31,6 +31,7 @@ pub(super) struct RawMachine {
     ipi_handler: Option<Written>,
     syscall_entry: Option<Written>,
     syscall_exit: Option<Written>,
+    futex: Option<Written>,
     idle_entry: Option<Written>,
     idle_states: Option<Vec<RawIdleState>>,
     theft: Option<RawTheft>,
@@ -95,6 +96,7 @@ impl RawMachine {
             (&mut machine.ipi_handler, self.ipi_handler),
             (&mut machine.syscall_entry, self.syscall_entry),
             (&mut machine.syscall_exit, self.syscall_exit),
+            (&mut machine.futex, self.futex),
             (&mut machine.idle_entry, self.idle_entry),
         ];
         for (cost, written) in costs {

@@ -32,7 +32,7 @@ mod written;
 
 pub use known::{Known, MACHINES, SYSTEMS, machine as known_machine, system as known_system};
 
-use crate::{Kernel, Preemption, Softirqs, System};
+use crate::{Kernel, Preemption, Rtmutex, Softirqs, System};
 use machine::RawMachine;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -120,6 +120,7 @@ struct RawFile {
 struct RawKernel {
     preemption: Option<RawPreemption>,
     softirqs: Option<RawSoftirqs>,
+    rtmutex: Option<RawRtmutex>,
     hz: Option<Spanned<u64>>,
     common_priority: Option<Spanned<u8>>,
     timer_thread_priority: Option<Spanned<u8>>,
@@ -136,6 +137,13 @@ enum RawPreemption {
     Lazy,
     Full,
     Rt,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RawRtmutex {
+    Old,
+    New,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -214,6 +222,12 @@ impl RawKernel {
                 RawSoftirqs::IrqTail => Softirqs::IrqTail,
                 RawSoftirqs::Ksoftirqd => Softirqs::Ksoftirqd,
                 RawSoftirqs::Ktimers => Softirqs::Ktimers,
+            };
+        }
+        if let Some(rtmutex) = self.rtmutex {
+            kernel.rtmutex = match rtmutex {
+                RawRtmutex::Old => Rtmutex::Old,
+                RawRtmutex::New => Rtmutex::New,
             };
         }
         if let Some(hz) = self.hz {

@@ -44,6 +44,8 @@ enum RawOperation {
     Wait,
     Lock(String),
     Unlock(String),
+    PiLock(String),
+    PiUnlock(String),
 }
 
 #[derive(Debug, Deserialize)]
@@ -224,6 +226,8 @@ fn thread(
             RawOperation::Wait => Operation::Wait,
             RawOperation::Lock(name) => Operation::Lock(lock(name)),
             RawOperation::Unlock(name) => Operation::Unlock(lock(name)),
+            RawOperation::PiLock(name) => Operation::PiLock(lock(name)),
+            RawOperation::PiUnlock(name) => Operation::PiUnlock(lock(name)),
         });
     }
     let sections = |raw: &Option<RawSections>| {

@@ -1,8 +1,8 @@
 //! Systems made up at random: any machine, kernel and workload that is of the kind that kernels are.
 
 use tardy_sim::{
-    Cost, Device, Entity, IdleState, Kernel, Machine, Operation, Policy, Preemption, Sections,
-    Softirqs, Stream, System, Thread, Workload,
+    Cost, Device, Entity, IdleState, Kernel, Machine, Operation, Policy, Preemption, Rtmutex,
+    Sections, Softirqs, Stream, System, Thread, Workload,
 };
 
 /// Policies whose timers all program the device for their own expiry; of the others the events cannot tell
@@ -77,6 +77,7 @@ impl Maker {
             ipi_handler: self.cost(300),
             syscall_entry: self.cost(200),
             syscall_exit: self.cost(300),
+            futex: self.cost(800),
             idle_entry: self.cost(500),
             idle_states,
             theft: None,
@@ -100,6 +101,7 @@ impl Maker {
         let mut kernel = Kernel {
             preemption,
             softirqs,
+            rtmutex: if self.one_in(2) { Rtmutex::Old } else { Rtmutex::New },
             timers: TIMERS[self.below(TIMERS.len() as u64) as usize].to_owned(),
             ..Kernel::default()
         };
@@ -161,7 +163,11 @@ impl Maker {
         if locks > 0 && self.one_in(2) {
             let lock = self.below(locks.into()) as u32;
             let held = self.cost(10_000);
-            program.extend([Operation::Lock(lock), Operation::Run(held), Operation::Unlock(lock)]);
+            program.extend(if lock == 0 {
+                [Operation::PiLock(lock), Operation::Run(held), Operation::PiUnlock(lock)]
+            } else {
+                [Operation::Lock(lock), Operation::Run(held), Operation::Unlock(lock)]
+            });
         }
         if self.one_in(8) {
             program.push(Operation::Wait);
