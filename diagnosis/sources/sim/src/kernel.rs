@@ -12,6 +12,8 @@ pub struct Kernel {
     pub softirqs: Softirqs,
     /// How locks with priority inheritance are given up.
     pub rtmutex: Rtmutex,
+    /// The bandwidth of real-time threads; `None` for none, as `sched_rt_runtime_us` of -1.
+    pub rt_bandwidth: Option<Bandwidth>,
     /// The timer policy, by its name in `tardy_timers::policy::KNOWN`.
     pub timers: String,
     /// What can be set about it: `jiffy_ns` is the tick.
@@ -27,6 +29,7 @@ impl Default for Kernel {
             preemption: Preemption::Rt,
             softirqs: Softirqs::Ksoftirqd,
             rtmutex: Rtmutex::New,
+            rt_bandwidth: None,
             timers: "hardirq".to_owned(),
             settings: Settings::default(),
             tells_sections: true,
@@ -48,6 +51,15 @@ pub enum Preemption {
     Full,
     /// The same; and softirqs' threads are preempted in the middle of their work.
     Rt,
+}
+
+/// CPU time in each period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bandwidth {
+    /// So much.
+    pub runtime_ns: u64,
+    /// In so much.
+    pub period_ns: u64,
 }
 
 /// How a lock with priority inheritance is given up.

@@ -25,10 +25,10 @@ mod workload;
 
 pub use cost::{COST_NS_MAX, Cost, CostError, PARTS_MAX, Part};
 pub use engine::{START_NS, Simulation};
-pub use kernel::{Kernel, Preemption, Rtmutex, Softirqs};
+pub use kernel::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs};
 pub use machine::{CPUS_MAX, IdleState, Machine, Theft};
-pub use observer::{Doing, Fired, Interrupt, Observer, State, ThreadAt, TimerAt, Waker};
+pub use observer::{Doing, Fired, Interrupt, Observer, State, ThreadAt, Throttle, TimerAt, Waker};
 pub use random::{Entity, Stream};
 pub use record::{Recorder, Simulated};
 pub use system::{SPAN_NS_MAX, System, SystemError};
-pub use workload::{Device, Operation, Policy, Sections, Thread, Workload};
+pub use workload::{Device, Group, Operation, Policy, Sections, Thread, Workload};

@@ -96,6 +96,15 @@ pub enum Waker {
     Start,
 }
 
+/// Why a thread that could run may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throttle {
+    /// The bandwidth of all real-time threads of its CPU is used up.
+    RealTime,
+    /// That of its control group.
+    Group,
+}
+
 /// Who looks on.
 pub trait Observer {
     /// Whether events are wanted.
@@ -121,6 +130,9 @@ pub trait Observer {
 
     /// A thread loses the CPU and could go on.
     fn preempted(&mut self, _now_ns: u64, _thread: ThreadAt, _cpu: u16, _prio: Prio) {}
+
+    /// A thread that could run may not, or may again.
+    fn throttled(&mut self, _now_ns: u64, _thread: ThreadAt, _by: Option<Throttle>) {}
 
     /// A thread comes to run.
     fn ran(&mut self, _now_ns: u64, _thread: ThreadAt, _cpu: u16) {}
@@ -168,6 +180,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn preempted(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16, prio: Prio) {
         self.0.preempted(now_ns, thread, cpu, prio);
         self.1.preempted(now_ns, thread, cpu, prio);
+    }
+
+    fn throttled(&mut self, now_ns: u64, thread: ThreadAt, by: Option<Throttle>) {
+        self.0.throttled(now_ns, thread, by);
+        self.1.throttled(now_ns, thread, by);
     }
 
     fn ran(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16) {

@@ -1,6 +1,6 @@
 //! A simulated system as a source of events, like any other.
 
-use crate::engine::{FIRST_DEVICE_NAME, START_NS, Simulation, names};
+use crate::engine::{FIRST_DEVICE_NAME, START_NS, Simulation, groups_named_from, names};
 use crate::observer::Observer;
 use crate::{System, SystemError};
 use tardy_model::event::{Comm, IdleState, Recorded, SectionBegin, SectionEnd, TaskInfo, TaskName};
@@ -15,6 +15,8 @@ const BATCH_NS: u64 = 10_000_000;
 const WAKEUP: NameId = NameId(1);
 const TIMEOUT: NameId = NameId(2);
 const TICK: NameId = NameId(3);
+const RT_PERIOD: NameId = NameId(4);
+const CFS_PERIOD: NameId = NameId(5);
 
 /// Where the kernel would keep the first timer; only that addresses differ matters.
 const FIRST_ADDRESS: u64 = 0xffff_8880_0000_1000;
@@ -91,8 +93,13 @@ impl<O: Observer> Source for Simulated<O> {
 /// Names, timers and threads of a system.
 fn definitions(system: &System) -> Batch {
     let mut batch = Batch::default();
-    let named =
-        [(WAKEUP, "hrtimer_wakeup"), (TIMEOUT, "timerfd_tmrproc"), (TICK, "tick_nohz_handler")];
+    let named = [
+        (WAKEUP, "hrtimer_wakeup"),
+        (TIMEOUT, "timerfd_tmrproc"),
+        (TICK, "tick_nohz_handler"),
+        (RT_PERIOD, "sched_rt_period_timer"),
+        (CFS_PERIOD, "sched_cfs_period_timer"),
+    ];
     batch.names.extend(named.map(|(id, name)| (id, name.to_owned())));
     let devices = &system.workload.devices;
     for (at, device) in devices.iter().enumerate() {
@@ -123,6 +130,9 @@ fn definitions(system: &System) -> Batch {
     let states = system.machine.idle_states.iter().enumerate();
     let states = states.map(|(at, state)| (NameId(states_from + at as u32), state.name.clone()));
     batch.names.extend(states);
+    let groups = system.workload.groups.iter().enumerate();
+    let from = groups_named_from(system);
+    batch.names.extend(groups.map(|(at, group)| (NameId(from + at as u32), group.name.clone())));
     let tasks = names(system);
     for (at, _) in own.iter().enumerate() {
         for (function, owner) in [(WAKEUP, tasks[at].0), (TIMEOUT, TaskId::IDLE)] {
@@ -131,6 +141,12 @@ fn definitions(system: &System) -> Batch {
     }
     for _ in 0..system.machine.cpus {
         add_timer(&mut batch, TICK, TaskId::IDLE);
+    }
+    if system.kernel.rt_bandwidth.is_some() {
+        (0..system.machine.cpus).for_each(|_| add_timer(&mut batch, RT_PERIOD, TaskId::IDLE));
+    }
+    for _ in &system.workload.groups {
+        add_timer(&mut batch, CFS_PERIOD, TaskId::IDLE);
     }
     batch
 }

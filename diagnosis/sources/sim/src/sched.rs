@@ -107,6 +107,8 @@ pub(crate) struct Queue {
     /// A bit per priority that has someone, 0 first.
     priorities: u128,
     fair: Vec<Queued>,
+    /// Real-time threads may not run: their bandwidth is used up.
+    pub(crate) realtime_off: bool,
     /// Virtual time when there was nobody.
     floor_ns: i64,
 }
@@ -119,6 +121,7 @@ impl Queue {
             realtime: vec![VecDeque::new(); 100],
             priorities: 0,
             fair: Vec::with_capacity(threads),
+            realtime_off: false,
             floor_ns: 0,
         }
     }
@@ -136,11 +139,20 @@ impl Queue {
     pub(crate) fn first_class(&self) -> Option<Class> {
         if !self.deadline.is_empty() {
             Some(Class::Deadline)
-        } else if self.priorities != 0 {
+        } else if self.runs_realtime() {
             Some(Class::RealTime(self.priorities.trailing_zeros() as u8))
         } else {
             (!self.fair.is_empty()).then_some(Class::Fair)
         }
+    }
+
+    const fn runs_realtime(&self) -> bool {
+        self.priorities != 0 && !self.realtime_off
+    }
+
+    /// The real-time threads in it.
+    pub(crate) fn realtime_threads(&self) -> Vec<ThreadAt> {
+        self.realtime.iter().flatten().copied().collect()
     }
 
     pub(crate) fn has_realtime(&self, prio: u8) -> bool {
@@ -222,7 +234,7 @@ impl Queue {
             let first = (0..self.deadline.len()).min_by_key(|at| (self.deadline[*at], *at))?;
             return Some((self.deadline.remove(first).1, None));
         }
-        if self.priorities != 0 {
+        if self.runs_realtime() {
             let prio = self.priorities.trailing_zeros();
             let list = &mut self.realtime[prio as usize];
             let thread = list.pop_front();
@@ -247,7 +259,7 @@ impl Queue {
 
     /// Anybody in it that may run on a CPU, the first class first.
     pub(crate) fn find(&self, allowed: impl Fn(ThreadAt) -> bool) -> Option<ThreadAt> {
-        let realtime = self.realtime.iter().flatten().copied();
+        let realtime = self.realtime.iter().flatten().copied().filter(|_| !self.realtime_off);
         let fair = self.fair.iter().map(|queued| queued.thread);
         let deadline = self.deadline.iter().map(|(_, thread)| *thread);
         deadline.chain(realtime).chain(fair).find(|thread| allowed(*thread))

@@ -2,7 +2,7 @@
 
 use crate::machine::CPUS_MAX;
 use crate::workload::{OPERATIONS_MAX, THREADS_MAX};
-use crate::{Cost, CostError, Kernel, Machine, Operation, Policy, Sections, Workload};
+use crate::{COST_NS_MAX, Cost, CostError, Kernel, Machine, Operation, Policy, Sections, Workload};
 use tardy_timers::policy::KNOWN;
 
 /// The longest time that is simulated, ns: about 36 years.
@@ -11,6 +11,9 @@ pub const SPAN_NS_MAX: u64 = 1 << 60;
 /// A program that takes less time than this waits before it begins anew: without taking any it would go round
 /// for ever.
 pub(crate) const REPEAT_NS_MIN: u64 = 1_000;
+
+/// The shortest period of a bandwidth, ns, as in the kernel (`min_cfs_quota_period`).
+const PERIOD_NS_MIN: u64 = 1_000_000;
 
 /// A system.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,6 +45,9 @@ pub enum SystemError {
     /// There is no such timer policy.
     #[error("there is no timer policy {0}: tardy sim list names them")]
     Timers(String),
+    /// A bandwidth that cannot be.
+    #[error("bandwidth of {0}: a runtime is above 0 and a period at least 1 ms")]
+    Bandwidth(String),
     /// Too many threads.
     #[error("at most {THREADS_MAX} threads can be simulated")]
     Threads,
@@ -83,6 +89,15 @@ impl System {
         if threads.len() > THREADS_MAX {
             return Err(SystemError::Threads);
         }
+        let rt = self.kernel.rt_bandwidth.iter();
+        let rt = rt.map(|bandwidth| ("real-time", bandwidth.runtime_ns, bandwidth.period_ns));
+        let groups = self.workload.groups.iter();
+        let groups = groups.map(|group| (group.name.as_str(), group.quota_ns, group.period_ns));
+        for (name, runtime_ns, period_ns) in rt.chain(groups) {
+            if !is_bandwidth(runtime_ns, period_ns) {
+                return Err(SystemError::Bandwidth(name.to_owned()));
+            }
+        }
         for thread in threads {
             let refuse = |why| SystemError::Thread { name: thread.name.clone(), why };
             let all = u64::MAX >> (CPUS_MAX - machine.cpus);
@@ -97,6 +112,9 @@ impl System {
                     return Err(refuse("a real-time priority is from 1 to 99"));
                 }
                 _ => {}
+            }
+            if thread.group.is_some_and(|group| group as usize >= self.workload.groups.len()) {
+                return Err(refuse("there is no such control group"));
             }
             if thread.program.len() > OPERATIONS_MAX {
                 return Err(refuse("its program is too long"));
@@ -150,6 +168,11 @@ impl System {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether that can be a bandwidth.
+pub(crate) fn is_bandwidth(runtime_ns: u64, period_ns: u64) -> bool {
+    runtime_ns > 0 && (PERIOD_NS_MIN..=COST_NS_MAX).contains(&period_ns)
 }
 
 fn check(what: &str, cost: &Cost) -> Result<(), SystemError> {

@@ -15,6 +15,8 @@ pub struct Workload {
     pub threads: Vec<Thread>,
     /// Devices that interrupt.
     pub devices: Vec<Device>,
+    /// Control groups with a bandwidth; threads name them by place.
+    pub groups: Vec<Group>,
     /// How many locks there are; operations name them by number.
     pub locks: u32,
 }
@@ -38,6 +40,8 @@ pub struct Thread {
     pub irqs_off: Option<Sections>,
     /// Sections without preemption in what it runs.
     pub preempt_off: Option<Sections>,
+    /// Its control group, where that has a bandwidth.
+    pub group: Option<u32>,
     /// Its wakeups are what the system is measured by.
     pub watched: bool,
 }
@@ -54,6 +58,7 @@ impl Default for Thread {
             repeat_from: 0,
             irqs_off: None,
             preempt_off: None,
+            group: None,
             watched: false,
         }
     }
@@ -123,6 +128,17 @@ pub enum Operation {
     PiLock(u32),
     /// Gives such a lock back.
     PiUnlock(u32),
+}
+
+/// A control group with a bandwidth (`cpu.max`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its path.
+    pub name: String,
+    /// CPU time, of all CPUs together, in each period.
+    pub quota_ns: u64,
+    /// The period.
+    pub period_ns: u64,
 }
 
 /// A device that interrupts.

@@ -44,7 +44,7 @@ fn storm(threads: u32, timers: &str) -> System {
                 handler: Cost::Constant(2_000),
                 softirq: Some(Cost::Constant(8_000)),
             }],
-            locks: 0,
+            ..Workload::default()
         },
         seed: 7,
     }

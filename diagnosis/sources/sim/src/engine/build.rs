@@ -1,5 +1,6 @@
 //! A system at its beginning.
 
+use super::bandwidth::Group;
 use super::cpu::{self, COMMON, CONTEXTS, Context, Cpu, Frame, NEVER, NOBODY, Need, TOP_HALF};
 use super::futex::PiLock;
 use super::program::Lock;
@@ -52,6 +53,12 @@ pub(crate) fn names(system: &System) -> Vec<(TaskId, String, bool)> {
     let kernel =
         kernel.map(|(at, thread)| (TaskId(FIRST_KERNEL_TASK + at as u32), thread.name, true));
     own.chain(kernel).collect()
+}
+
+/// The first name of a group among the names that events use: behind devices' and idle states'.
+pub(crate) fn groups_named_from(system: &System) -> u32 {
+    let before = system.workload.devices.len() + system.machine.idle_states.len();
+    super::FIRST_DEVICE_NAME + before as u32
 }
 
 fn kernel_threads(system: &System) -> Vec<KernelThread> {
@@ -126,19 +133,14 @@ impl<O: Observer> Simulation<O> {
             thread.frame = Frame::new(Step::Parked, 0);
             threads.push(thread);
         }
-        let mut timers = Vec::new();
-        for owner in 0..own {
-            for purpose in [Purpose::Sleep, Purpose::Timeout] {
-                timers.push(new_timer(owner, purpose));
-            }
-        }
-        let ticks_at = timers.len() as u32;
-        let jiffy_ns = system.kernel.settings.jiffy_ns;
-        let first_ns = (START_NS / jiffy_ns + 1) * jiffy_ns.get();
-        for _ in &cpus {
-            let tick = new_timer(0, Purpose::Tick);
-            timers.push(Timer { soft_ns: first_ns, hard_ns: first_ns, ..tick });
-        }
+        let (timers, ticks_at, periods_at) = all_timers(system);
+        let groups = system.workload.groups.iter().map(|group| Group {
+            quota_ns: group.quota_ns,
+            period_ns: group.period_ns,
+            used_ns: 0,
+            throttled: false,
+            parked: Vec::new(),
+        });
         let devices = system.workload.devices.iter().enumerate().map(|(at, device)| {
             let stream = |purpose| Stream::new(system.seed, Entity::Source(at as u32), purpose);
             let mut every = stream(0);
@@ -157,6 +159,8 @@ impl<O: Observer> Simulation<O> {
             ticks_at,
             locks: (0..system.workload.locks).map(|_| Lock::new()).collect(),
             pi_locks: (0..system.workload.locks).map(|_| PiLock::new()).collect(),
+            groups: groups.collect(),
+            groups_named_from: groups_named_from(system),
             follows_timers: false,
             moves: 0,
             observer,
@@ -169,6 +173,15 @@ impl<O: Observer> Simulation<O> {
             simulation.goes_idle(at);
             simulation.cpus[at].told_irqs_off = false;
         }
+        for (number, timer) in (periods_at..simulation.timers.len() as u32).enumerate() {
+            // Those of CPUs come first.
+            let cpus = simulation.cpus.len();
+            let per_cpu = if system.kernel.rt_bandwidth.is_some() { cpus } else { 0 };
+            simulation.arms_period(if number < per_cpu { number } else { 0 }, timer);
+        }
+        for thread in 0..own {
+            simulation.tell_group(0, thread, false);
+        }
         for thread in 0..own {
             simulation.starts(thread);
         }
@@ -178,6 +191,34 @@ impl<O: Observer> Simulation<O> {
         }
         simulation
     }
+}
+
+/// The timers of a system, and the first of CPUs' ticks and of bandwidths among them.
+fn all_timers(system: &System) -> (Vec<Timer>, u32, u32) {
+    let own = system.workload.threads.len() as u32;
+    let mut timers = Vec::new();
+    for owner in 0..own {
+        for purpose in [Purpose::Sleep, Purpose::Timeout] {
+            timers.push(new_timer(owner, purpose));
+        }
+    }
+    let ticks_at = timers.len() as u32;
+    let jiffy_ns = system.kernel.settings.jiffy_ns;
+    let first_ns = (START_NS / jiffy_ns + 1) * jiffy_ns.get();
+    for _ in 0..system.machine.cpus {
+        let tick = new_timer(0, Purpose::Tick);
+        timers.push(Timer { soft_ns: first_ns, hard_ns: first_ns, ..tick });
+    }
+    let periods_at = timers.len() as u32;
+    if system.kernel.rt_bandwidth.is_some() {
+        for _ in 0..system.machine.cpus {
+            timers.push(Timer { soft_ns: START_NS, ..new_timer(0, Purpose::RtPeriod) });
+        }
+    }
+    for group in 0..system.workload.groups.len() as u32 {
+        timers.push(Timer { soft_ns: START_NS, ..new_timer(0, Purpose::GroupPeriod(group)) });
+    }
+    (timers, ticks_at, periods_at)
 }
 
 fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Thread {
@@ -192,6 +233,7 @@ fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Threa
     made.slack_ns = thread.slack_ns;
     made.repeat_from = thread.repeat_from;
     made.watched = thread.watched;
+    made.group = thread.group;
     let operations = thread.program.iter().enumerate().map(|(number, operation)| {
         let stream = stream(OPERATIONS_FROM + number as u32);
         Planned { operation: operation.clone(), stream, next_ns: 0 }
@@ -240,6 +282,7 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         runs_softirqs: false,
         serves: None,
         asks_ns: 0,
+        group: None,
         watched: false,
         streams: Streams::new(seed, number),
     }
@@ -283,6 +326,7 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
         line: 0,
         theft_ns: first_theft.map_or(NEVER, |ns| START_NS + ns),
         contexts: [nothing; CONTEXTS],
+        rt_used_ns: 0,
         net_ns: 0,
         net_raised: false,
         ksoftirqd: NOBODY,

@@ -243,6 +243,8 @@ pub(crate) struct Cpu {
     pub(crate) line: u32,
     pub(crate) theft_ns: u64,
     pub(crate) contexts: [Context; CONTEXTS],
+    /// What real-time threads have run of their bandwidth.
+    pub(crate) rt_used_ns: u64,
     /// Work that devices have left to `NET_RX`.
     pub(crate) net_ns: u64,
     pub(crate) net_raised: bool,

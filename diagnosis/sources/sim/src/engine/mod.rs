@@ -10,11 +10,13 @@
 //! | `timer.rs` | timers armed and fired, the device programmed |
 //! | `softirq.rs` | softirqs at the end of interrupts and in threads |
 //! | `schedule.rs` | wakings, preemption, switches |
+//! | `bandwidth.rs` | real-time and group bandwidths |
 //! | `idle.rs` | a CPU with nothing to do |
 //! | `program.rs` | threads' programs |
 //! | `futex.rs` | locks with priority inheritance |
 //! | `tell.rs` | what observers are told |
 
+mod bandwidth;
 mod build;
 mod cpu;
 mod futex;
@@ -29,10 +31,11 @@ mod timer;
 
 use crate::observer::Observer;
 use crate::random::Stream;
+use crate::sched::Class;
 use crate::workload::Device;
 use crate::{Kernel, Machine, System, SystemError};
 
-pub(crate) use build::names;
+pub(crate) use build::{groups_named_from, names};
 use cpu::{Cpu, Frame, NEVER, NOBODY, Need, Step, Where};
 pub(crate) use tell::{FIRST_DEVICE_NAME, line_of, timer_id};
 use thread::{Thread, Timer};
@@ -53,6 +56,9 @@ pub struct Simulation<O> {
     ticks_at: u32,
     locks: Vec<program::Lock>,
     pi_locks: Vec<futex::PiLock>,
+    groups: Vec<bandwidth::Group>,
+    /// The name of the first group among the names that events use.
+    groups_named_from: u32,
     devices: Vec<Line>,
     /// The policy's threads change their priorities.
     follows_timers: bool,
@@ -60,6 +66,9 @@ pub struct Simulation<O> {
     moves: u64,
     observer: O,
 }
+
+/// Of a CPU that runs nobody, to compare with.
+const THREADS_NONE: Class = Class::Fair;
 
 /// A device, and when it interrupts next.
 struct Line {

@@ -51,12 +51,16 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// A thread that has slept enters the queue of a CPU.
-    fn comes(&mut self, to: usize, thread: ThreadAt) {
+    pub(super) fn comes(&mut self, to: usize, thread: ThreadAt) {
         let running = self.running_fair(to);
         let woken = &mut self.threads[thread as usize];
-        let cpu = &mut self.cpus[to];
         woken.standing = Standing::Ready;
         woken.cpu = to as u16;
+        if self.parks(thread) {
+            return self.tells_throttle(to, thread);
+        }
+        let woken = &mut self.threads[thread as usize];
+        let cpu = &mut self.cpus[to];
         match woken.class {
             Class::Deadline => {
                 if let Policy::Deadline { deadline_ns } = woken.policy
@@ -72,6 +76,7 @@ impl<O: Observer> Simulation<O> {
                 cpu.queue.push_fair(thread, woken.fair);
             }
         }
+        self.tells_throttle(to, thread);
     }
 
     fn running_fair(&self, at: usize) -> Option<crate::sched::Fair> {
@@ -124,8 +129,14 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// A thread has come to a queue: does it preempt who runs there?
-    fn resched(&mut self, at: usize, to: usize, thread: ThreadAt) {
+    pub(super) fn resched(&mut self, at: usize, to: usize, thread: ThreadAt) {
         let woken = &self.threads[thread as usize];
+        let waits_aside = woken.group.is_some_and(|group| self.groups[group as usize].throttled)
+            && woken.class == Class::Fair;
+        let rt_off = self.cpus[to].queue.realtime_off && matches!(woken.class, Class::RealTime(_));
+        if waits_aside || rt_off {
+            return;
+        }
         let need = match self.threads.get(self.cpus[to].current as usize) {
             None => Need::Now,
             Some(current) => match (woken.class, current.class) {
@@ -145,7 +156,7 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// A CPU is to call the scheduler; `at` is the one that finds so.
-    fn needs(&mut self, at: usize, to: usize, need: Need) {
+    pub(super) fn needs(&mut self, at: usize, to: usize, need: Need) {
         let had = self.cpus[to].need;
         self.cpus[to].need = had.max(need);
         if need == Need::No || had >= need && self.cpus[to].current != NOBODY {
@@ -189,7 +200,7 @@ impl<O: Observer> Simulation<O> {
         cpu.pop(now_ns);
         cpu.need = Need::No;
         let prev = cpu.current;
-        let mut state = TaskState::Running;
+        let (mut state, mut parks) = (TaskState::Running, false);
         if let Some(thread) = self.threads.get_mut(prev as usize) {
             if std::mem::take(&mut thread.leaves) {
                 state = thread.sleep_state;
@@ -202,11 +213,17 @@ impl<O: Observer> Simulation<O> {
                 match thread.class {
                     Class::Deadline => cpu.queue.push_deadline(prev, thread.deadline_ns),
                     Class::RealTime(prio) => cpu.queue.push_realtime(prev, prio, first),
-                    Class::Fair => cpu.queue.push_fair(prev, thread.fair),
+                    Class::Fair => parks = true,
                 }
             }
         }
-        let next = match cpu.queue.pop() {
+        if parks && !self.parks(prev) {
+            let fair = self.threads[prev as usize].fair;
+            self.cpus[at].queue.push_fair(prev, fair);
+        } else if parks {
+            self.tell_group(at, prev, true);
+        }
+        let next = match self.cpus[at].queue.pop() {
             Some((next, fair)) => {
                 if let Some(fair) = fair {
                     self.threads[next as usize].fair = fair;
@@ -265,6 +282,7 @@ impl<O: Observer> Simulation<O> {
             if preempted {
                 thread.standing = Standing::Ready;
                 self.observer.preempted(now_ns, prev, at as u16, prev_prio);
+                self.tells_throttle(at, prev);
             }
         }
         let cpu = &mut self.cpus[at];
@@ -287,7 +305,12 @@ impl<O: Observer> Simulation<O> {
         let cpu = &mut self.cpus[at];
         let ns = self.now_ns - cpu.charged_ns;
         cpu.charged_ns = self.now_ns;
-        let Some(thread) = self.threads.get_mut(cpu.current as usize) else { return false };
+        let current = cpu.current;
+        if current == NOBODY {
+            return false;
+        }
+        self.uses(at, current, ns);
+        let thread = &mut self.threads[current as usize];
         match (thread.class, thread.policy) {
             (Class::Fair, _) => thread.fair.runs(ns),
             (_, Policy::RoundRobin(_)) => {
@@ -301,6 +324,7 @@ impl<O: Observer> Simulation<O> {
     /// The scheduler's part of the tick.
     pub(super) fn tick(&mut self, at: usize) {
         let is_over = self.charge(at);
+        self.checks_bandwidth(at);
         let cpu = &mut self.cpus[at];
         if cpu.need == Need::Lazy {
             cpu.need = Need::Now;
@@ -349,7 +373,7 @@ impl<O: Observer> Simulation<O> {
         let on = usize::from(changed.cpu);
         let was = changed.class;
         if standing == Standing::Ready {
-            self.cpus[on].queue.remove(thread, was);
+            self.withdraws(thread);
         } else if standing == Standing::Current {
             // Its run so far is charged to what it was.
             self.charge(on);

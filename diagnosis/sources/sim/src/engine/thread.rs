@@ -118,6 +118,8 @@ pub(crate) struct Thread {
     pub(crate) serves: Option<u8>,
     /// The time that its sleep, or its timeout, asks for.
     pub(crate) asks_ns: u64,
+    /// Its control group, where that has a bandwidth.
+    pub(crate) group: Option<u32>,
     pub(crate) watched: bool,
     pub(crate) streams: Streams,
 }
@@ -156,6 +158,10 @@ pub(crate) enum Purpose {
     /// Nobody waits for it.
     Timeout,
     Tick,
+    /// Gives real-time threads bandwidth.
+    RtPeriod,
+    /// Gives a control group bandwidth.
+    GroupPeriod(u32),
 }
 
 /// The timer on which a thread sleeps.

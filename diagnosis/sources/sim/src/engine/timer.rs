@@ -49,7 +49,7 @@ impl<O: Observer> Simulation<O> {
         self.cpus[at].timers.programmed() != before
     }
 
-    fn tell_arm(&mut self, at: usize, timer: TimerAt, call: Call) {
+    pub(super) fn tell_arm(&mut self, at: usize, timer: TimerAt, call: Call) {
         let entry = &self.timers[timer as usize];
         let slack_ns = u32::try_from(entry.hard_ns - entry.soft_ns).unwrap_or(u32::MAX);
         let (timer, soft_ns) = (timer_id(timer), entry.soft_ns);
@@ -168,7 +168,10 @@ impl<O: Observer> Simulation<O> {
             let ns = self.machine.tick.draw(&mut self.cpus[at].streams.tick);
             return self.go(at, Step::Tick, ns);
         }
-        let stream = &mut self.threads[owner as usize].streams.callback;
+        let stream = match purpose {
+            Purpose::Sleep | Purpose::Timeout => &mut self.threads[owner as usize].streams.callback,
+            _ => &mut self.cpus[at].streams.kernel,
+        };
         let ns = self.machine.callback.draw(stream);
         self.go(at, Step::Callback, ns);
     }
@@ -180,6 +183,7 @@ impl<O: Observer> Simulation<O> {
             let ns = self.tell_waking(at, owner);
             return self.go(at, Step::CallbackWakes, ns);
         }
+        self.replenishes(at, purpose);
         self.callback_ends(at);
     }
 
@@ -201,8 +205,14 @@ impl<O: Observer> Simulation<O> {
     }
 
     fn callback_ends(&mut self, at: usize) {
-        let timer = timer_id(self.cpus[at].top().timer);
-        self.event(at, ExpireEnd { timer });
+        let timer = self.cpus[at].top().timer;
+        self.event(at, ExpireEnd { timer: timer_id(timer) });
+        if matches!(
+            self.timers[timer as usize].purpose,
+            Purpose::RtPeriod | Purpose::GroupPeriod(_)
+        ) {
+            self.arms_period(at, timer);
+        }
         self.fires_next(at);
     }
 

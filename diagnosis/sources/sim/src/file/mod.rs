@@ -32,7 +32,8 @@ mod written;
 
 pub use known::{Known, MACHINES, SYSTEMS, machine as known_machine, system as known_system};
 
-use crate::{Kernel, Preemption, Rtmutex, Softirqs, System};
+use crate::system::is_bandwidth;
+use crate::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs, System};
 use machine::RawMachine;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -40,8 +41,11 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 use tardy_timers::policy::KNOWN;
 use toml::Spanned;
-use workload::{RawDevice, RawThread};
+use workload::{RawDevice, RawGroup, RawThread};
 use written::Ns;
+
+/// The period of real-time bandwidth where only the runtime is written (`sched_rt_period_us`).
+const RT_PERIOD_NS: u64 = 1_000_000_000;
 
 /// The most runs of each policy.
 pub const RUNS_MAX: u32 = 10_000;
@@ -113,6 +117,8 @@ struct RawFile {
     threads: Vec<Spanned<RawThread>>,
     #[serde(default, rename = "device")]
     devices: Vec<Spanned<RawDevice>>,
+    #[serde(default, rename = "group")]
+    limits: Vec<Spanned<RawGroup>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -121,6 +127,8 @@ struct RawKernel {
     preemption: Option<RawPreemption>,
     softirqs: Option<RawSoftirqs>,
     rtmutex: Option<RawRtmutex>,
+    rt_runtime: Option<Spanned<Ns>>,
+    rt_period: Option<Ns>,
     hz: Option<Spanned<u64>>,
     common_priority: Option<Spanned<u8>>,
     timer_thread_priority: Option<Spanned<u8>>,
@@ -196,7 +204,8 @@ pub fn read(text: &str) -> Result<File, FileError> {
         return Err(at(machine_span.unwrap_or(0..0), why));
     }
     let kernel = raw.kernel.kernel(text)?;
-    let (workload, groups) = workload::workload(raw.threads, raw.devices, machine.cpus, text)?;
+    let (workload, groups) =
+        workload::workload(raw.threads, raw.devices, raw.limits, machine.cpus, text)?;
     let seed = raw.seed.unwrap_or(1);
     let mut system = System { machine, kernel, workload, seed };
     system.kernel.timers.clone_from(&policies[0]);
@@ -229,6 +238,15 @@ impl RawKernel {
                 RawRtmutex::Old => Rtmutex::Old,
                 RawRtmutex::New => Rtmutex::New,
             };
+        }
+        if let Some(runtime) = self.rt_runtime {
+            let period_ns = self.rt_period.map_or(RT_PERIOD_NS, |period| period.0);
+            let runtime_ns = runtime.get_ref().0;
+            if !is_bandwidth(runtime_ns, period_ns) {
+                let why = "a runtime is above 0 and a period at least 1 ms".to_owned();
+                return Err(FileError::at(text, runtime.span(), why));
+            }
+            kernel.rt_bandwidth = Some(Bandwidth { runtime_ns, period_ns });
         }
         if let Some(hz) = self.hz {
             let jiffy_ns = match hz.get_ref() {

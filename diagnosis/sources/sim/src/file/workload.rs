@@ -2,8 +2,9 @@
 
 use super::FileError;
 use super::written::{Ns, Written};
+use crate::system::is_bandwidth;
 use crate::workload::THREADS_MAX;
-use crate::{Device, Operation, Policy, Sections, Thread, Workload};
+use crate::{Device, Group, Operation, Policy, Sections, Thread, Workload};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::ops::Range;
 use toml::Spanned;
@@ -24,6 +25,7 @@ pub(super) struct RawThread {
     repeat_from: usize,
     #[serde(default)]
     once: bool,
+    group: Option<String>,
     irqs_off: Option<RawSections>,
     preempt_off: Option<RawSections>,
     #[serde(default)]
@@ -117,6 +119,14 @@ pub(super) struct RawDevice {
     softirq: Option<Written>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawGroup {
+    name: String,
+    quota: Ns,
+    period: Ns,
+}
+
 /// The threads that come of each entry, by its name.
 type Groups = Vec<(String, Range<usize>)>;
 
@@ -124,6 +134,7 @@ type Groups = Vec<(String, Range<usize>)>;
 pub(super) fn workload(
     raw_threads: Vec<Spanned<RawThread>>,
     raw_devices: Vec<Spanned<RawDevice>>,
+    raw_groups: Vec<Spanned<RawGroup>>,
     cpus: u16,
     text: &str,
 ) -> Result<(Workload, Groups), FileError> {
@@ -145,7 +156,7 @@ pub(super) fn workload(
     for raw in raw_threads {
         let span = raw.span();
         let raw = raw.into_inner();
-        let made = thread(&raw, &first_of, &mut locks, cpus);
+        let made = thread(&raw, &first_of, &raw_groups, &mut locks, cpus);
         let made =
             made.map_err(|why| FileError::at(text, span, format!("thread {}: {why}", raw.name)))?;
         let copies = copies(&raw, cpus);
@@ -172,7 +183,16 @@ pub(super) fn workload(
             softirq: raw.softirq.map(|cost| cost.0),
         });
     }
-    Ok((Workload { threads, devices, locks: locks.len() as u32 }, groups))
+    let mut limits = Vec::new();
+    for raw in raw_groups {
+        let RawGroup { name, quota, period } = raw.get_ref();
+        if !is_bandwidth(quota.0, period.0) {
+            let why = format!("group {name}: a quota is above 0 and a period at least 1 ms");
+            return Err(FileError::at(text, raw.span(), why));
+        }
+        limits.push(Group { name: name.clone(), quota_ns: quota.0, period_ns: period.0 });
+    }
+    Ok((Workload { threads, devices, groups: limits, locks: locks.len() as u32 }, groups))
 }
 
 fn copies(raw: &RawThread, cpus: u16) -> u32 {
@@ -182,6 +202,7 @@ fn copies(raw: &RawThread, cpus: u16) -> u32 {
 fn thread(
     raw: &RawThread,
     first_of: &[(String, u32)],
+    groups: &[Spanned<RawGroup>],
     locks: &mut Vec<String>,
     cpus: u16,
 ) -> Result<Thread, String> {
@@ -230,6 +251,10 @@ fn thread(
             RawOperation::PiUnlock(name) => Operation::PiUnlock(lock(name)),
         });
     }
+    let group = raw.group.as_ref().map(|name| {
+        let at = groups.iter().position(|group| group.get_ref().name == *name);
+        at.map(|at| at as u32).ok_or_else(|| format!("there is no group {name}"))
+    });
     let sections = |raw: &Option<RawSections>| {
         let raw = raw.clone()?;
         Some(Sections { every: raw.every.0, length: raw.length.0 })
@@ -243,6 +268,7 @@ fn thread(
         repeat_from: if raw.once { usize::MAX } else { raw.repeat_from },
         irqs_off: sections(&raw.irqs_off),
         preempt_off: sections(&raw.preempt_off),
+        group: group.transpose()?,
         watched: raw.watched,
     })
 }

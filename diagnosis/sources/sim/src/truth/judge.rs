@@ -1,7 +1,7 @@
 //! What a stretch of a lateness counts as: the table of causes, by state.
 
 use crate::engine::{line_of, timer_id};
-use crate::observer::{Doing, Interrupt, State, ThreadAt, TimerAt, Waker};
+use crate::observer::{Doing, Interrupt, State, ThreadAt, Throttle, TimerAt, Waker};
 use tardy_model::event::{Irq, Vector};
 use tardy_model::{CpuId, Culprit, NameId, Prio, Setting, TaskId};
 
@@ -26,6 +26,8 @@ pub(super) enum Phase {
     Callback,
     /// The waker moves it to the queue of that CPU.
     Placing(u16),
+    /// It could run, and may not.
+    Throttled(Throttle),
     /// It could run, at that priority.
     Runnable(Prio),
 }
@@ -119,6 +121,12 @@ impl Names {
                 // The softirq has begun and does not have the CPU.
                 Doing::Thread(..) | Doing::Idle(_) | Doing::Polling(_) => ("softirq_wait", culprit),
             },
+            Phase::Throttled(Throttle::RealTime) => {
+                ("throttled", Culprit::Setting(Setting::RtBandwidth))
+            }
+            Phase::Throttled(Throttle::Group) => {
+                ("throttled", Culprit::Setting(Setting::CfsBandwidth(self.task(thread))))
+            }
             Phase::Placing(to) => ("wrong_cpu", Culprit::Cpu(CpuId(to))),
             Phase::Runnable(prio) => runnable(thread, prio, doing, culprit),
         }

@@ -8,7 +8,7 @@ mod judge;
 
 use crate::System;
 use crate::engine::names;
-use crate::observer::{Doing, Observer, State, ThreadAt, Waker};
+use crate::observer::{Doing, Observer, State, ThreadAt, Throttle, Waker};
 use judge::{Names, Phase};
 use std::collections::VecDeque;
 use tardy_model::{CpuId, Culprit, Prio, TaskId};
@@ -76,6 +76,8 @@ struct Place {
     prio: Prio,
     /// The waker is still looking for a CPU.
     is_placing: bool,
+    /// It may not run.
+    throttled: Option<Throttle>,
 }
 
 /// Keeps the account.
@@ -184,9 +186,11 @@ fn phases(journey: &Journey) -> Vec<(u64, Phase, u16)> {
         begins(fired.begin_ns, Phase::Callback, cpu);
     }
     for place in &journey.places {
-        let Place { since_ns, cpu, prio, is_placing } = *place;
+        let Place { since_ns, cpu, prio, is_placing, throttled } = *place;
         if is_placing {
             begins(since_ns, Phase::Placing(place_of(journey, since_ns)), waker_cpu);
+        } else if let Some(by) = throttled {
+            begins(since_ns, Phase::Throttled(by), cpu);
         } else {
             begins(since_ns, Phase::Runnable(prio), cpu);
         }
@@ -222,7 +226,7 @@ impl Observer for Account {
 
     fn woken(&mut self, now_ns: u64, thread: ThreadAt, on: u16, prio: Prio, by: Waker) {
         let kind = if matches!(by, Waker::Timer(_)) { Kind::Timer } else { Kind::Other };
-        let place = Place { since_ns: now_ns, cpu: on, prio, is_placing: false };
+        let place = Place { since_ns: now_ns, cpu: on, prio, is_placing: false, throttled: None };
         let journey = Journey { kind, by: Some(by), woken_ns: now_ns, places: vec![place] };
         self.journeys[thread as usize] = Some(journey);
     }
@@ -246,10 +250,18 @@ impl Observer for Account {
     }
 
     fn preempted(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16, prio: Prio) {
-        let place = Place { since_ns: now_ns, cpu, prio, is_placing: false };
+        let place = Place { since_ns: now_ns, cpu, prio, is_placing: false, throttled: None };
         let (kind, by) = (Kind::Preempted, None);
         self.journeys[thread as usize] =
             Some(Journey { kind, by, woken_ns: now_ns, places: vec![place] });
+    }
+
+    fn throttled(&mut self, now_ns: u64, thread: ThreadAt, by: Option<Throttle>) {
+        if let Some(journey) = &mut self.journeys[thread as usize]
+            && let Some(last) = journey.places.last().copied()
+        {
+            journey.places.push(Place { since_ns: now_ns, throttled: by, ..last });
+        }
     }
 
     fn ran(&mut self, now_ns: u64, thread: ThreadAt, _cpu: u16) {

@@ -125,7 +125,7 @@ impl Maker {
                 softirq,
             }
         });
-        Workload { threads, devices: devices.collect(), locks }
+        Workload { threads, devices: devices.collect(), locks, ..Workload::default() }
     }
 
     fn thread(&mut self, at: u32, count: u32, cpus: u64, locks: u32) -> Thread {
@@ -186,6 +186,7 @@ impl Maker {
             slack_ns,
             program,
             repeat_from: 0,
+            group: None,
             irqs_off,
             preempt_off,
             watched: true,
