@@ -272,6 +272,7 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         stage: None,
         sleep_state: TaskState::Interruptible,
         prepared: false,
+        wakes_up: false,
         leaves: false,
         yields: false,
         tokens: 0,

@@ -6,7 +6,7 @@ use crate::engine::cpu::{Frame, NEVER};
 use crate::observer::{Observer, ThreadAt, Waker};
 use crate::sched::{Class, RR_SLICE_NS};
 use crate::{Policy, Preemption};
-use tardy_model::event::{IpiSend, Migrate, Priority, Switch, TaskState, Waking, WokenNew};
+use tardy_model::event::{IpiSend, Migrate, Priority, Switch, TaskState, Waking, Woken, WokenNew};
 use tardy_model::{CpuId, NameId, Prio};
 
 impl<O: Observer> Simulation<O> {
@@ -19,6 +19,7 @@ impl<O: Observer> Simulation<O> {
         woken.prepared = false;
         woken.leaves = false;
         let was = woken.standing;
+        woken.wakes_up = was == Standing::Asleep;
         let ns = self.machine.wakeup.draw(&mut woken.streams.wakeup);
         self.tell_irqs(at, true);
         self.event(at, Waking { target, target_cpu: CpuId(cpu), prio });
@@ -27,24 +28,27 @@ impl<O: Observer> Simulation<O> {
         if was == Standing::Asleep || waits {
             self.observer.woken(now_ns, thread, cpu, prio, by);
         }
+        if was != Standing::Asleep {
+            // It has not gone to sleep yet, and will not.
+            self.event(at, Woken { target, target_cpu: CpuId(cpu), prio });
+        }
         ns
     }
 
     /// A thread that is being woken comes to a queue.
     pub(super) fn enqueues(&mut self, at: usize, thread: ThreadAt) {
-        let from = usize::from(self.threads[thread as usize].cpu);
-        let asleep = self.threads[thread as usize].standing == Standing::Asleep;
-        let to = if asleep { self.chooses(thread) } else { from };
+        let woken = &mut self.threads[thread as usize];
+        if !std::mem::take(&mut woken.wakes_up) {
+            return;
+        }
+        let from = usize::from(woken.cpu);
+        let to = self.chooses(thread);
         if to != from {
             self.migrates(at, thread, to, true);
         }
         let woken = &self.threads[thread as usize];
         let (target, prio) = (woken.task, woken.prio);
-        let on = CpuId(to as u16);
-        self.event(at, tardy_model::event::Woken { target, target_cpu: on, prio });
-        if !asleep {
-            return;
-        }
+        self.event(at, Woken { target, target_cpu: CpuId(to as u16), prio });
         self.charge(to);
         self.comes(to, thread);
         self.resched(at, to, thread);

@@ -99,6 +99,8 @@ pub(crate) struct Thread {
     pub(crate) sleep_state: TaskState,
     /// It has said that it goes to sleep, and was not woken since.
     pub(crate) prepared: bool,
+    /// It slept when its waking was told, and is on its way to a queue.
+    pub(crate) wakes_up: bool,
     /// It leaves the CPU at the switch that is on its way.
     pub(crate) leaves: bool,
     /// It is to be moved to the end of its priority's queue.
