@@ -18,6 +18,10 @@ pub(crate) const FAIR_SLICE_NS: u64 = 2_800_000;
 /// The slice of round robin, ns (`RR_TIMESLICE`).
 pub(crate) const RR_SLICE_NS: u64 = 100_000_000;
 
+/// Virtual times that are told apart: with the largest weight of [`THREADS_MAX`](crate::workload::THREADS_MAX) threads
+/// the sum fits 64 bits.
+const APART_NS_MAX: i64 = 1 << 30;
+
 /// The weight of nice 0.
 const NICE_0_WEIGHT: u64 = 1024;
 
@@ -74,6 +78,9 @@ impl Fair {
     }
 
     fn virtual_of(&self, ns: u64) -> i64 {
+        if self.weight == NICE_0_WEIGHT {
+            return ns as i64;
+        }
         (u128::from(ns) * u128::from(NICE_0_WEIGHT) / u128::from(self.weight)) as i64
     }
 
@@ -196,12 +203,15 @@ impl Queue {
     fn mean_ns(&self, running: Option<&Fair>) -> i64 {
         let all = || self.fair.iter().map(|queued| &queued.fair).chain(running);
         let Some(base_ns) = all().next().map(|fair| fair.virtual_ns) else { return self.floor_ns };
-        let (mut sum, mut weights) = (0_i128, 0_i128);
+        // They are within seconds of each other; should they not be, only the choice of who runs next is coarser.
+        let (mut sum, mut weights) = (0_i64, 0_i64);
         for fair in all() {
-            sum += i128::from(fair.virtual_ns - base_ns) * i128::from(fair.weight);
-            weights += i128::from(fair.weight);
+            let weight = fair.weight as i64;
+            let apart_ns = (fair.virtual_ns - base_ns).clamp(-APART_NS_MAX, APART_NS_MAX);
+            sum += apart_ns * weight;
+            weights += weight;
         }
-        base_ns + sum.div_euclid(weights) as i64
+        base_ns + sum.div_euclid(weights)
     }
 
     /// A thread comes that has slept: it keeps what it was owed or owed.

@@ -86,9 +86,6 @@ impl<O: Observer> Simulation<O> {
         }
         let cpu = &mut self.cpus[at];
         let step = cpu.timers.step(context, now_ns);
-        if in_interrupt {
-            self.raises(at);
-        }
         match step {
             Some(Does::Fire(fire)) => {
                 let entry = &mut self.timers[fire.payload as usize];
@@ -117,6 +114,8 @@ impl<O: Observer> Simulation<O> {
                 self.go(at, Step::Waiting, until_ns.saturating_sub(now_ns));
             }
             None if in_interrupt => {
+                // What has become due meanwhile.
+                self.raises(at);
                 let cpu = &mut self.cpus[at];
                 let before = cpu.device_ns;
                 self.programs(at);
