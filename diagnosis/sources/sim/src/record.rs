@@ -123,7 +123,7 @@ fn definitions(system: &System) -> Batch {
     for (at, (task, name, is_kernel)) in names(system).into_iter().enumerate() {
         event(task, TaskName { comm: Comm::new(&name) }.into());
         let watched = own.get(at).is_some_and(|thread| thread.watched);
-        let kernel = if is_kernel { TaskInfo::KERNEL } else { 0 };
+        let kernel = if is_kernel { TaskInfo::KERNEL } else { TaskInfo::SYSCALLS };
         let flags = kernel | if watched { TaskInfo::WATCHED } else { 0 };
         event(task, TaskInfo { process: task, flags }.into());
     }

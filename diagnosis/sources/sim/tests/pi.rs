@@ -2,8 +2,9 @@
 //! and in the new one.
 #![allow(missing_docs)]
 
+use tardy_explain::{Explainer, Named, Options, Sink};
 use tardy_model::event::{Call, Priority, futex};
-use tardy_model::{Batch, Event, Kind, Source, TaskId};
+use tardy_model::{Batch, Event, Kind, Source, TaskId, WakeupKind};
 use tardy_sim::file::{known_system, read};
 use tardy_sim::{Rtmutex, Simulated};
 
@@ -63,6 +64,35 @@ fn the_old_kernel_boosts_twice_and_the_new_one_does_not() {
     let (old, new) = (calls(&events(Rtmutex::Old)), calls(&events(Rtmutex::New)));
     assert!(old.0.len() > 100 && new.0.len() > 100, "there are calls that wait");
     assert!(old.1 > 0 && new.1 == 0, "{} and {}", old.1, new.1);
+}
+
+/// Counts the calls for a lock that are explained, and in how many of them somebody was boosted twice.
+#[derive(Default)]
+struct Calls(u32, u32);
+
+impl Sink for Calls {
+    fn wakeup(&mut self, named: &Named<'_>) {
+        let wakeup = named.wakeup();
+        let lent = wakeup.boosts.iter().filter(|boost| !boost.released && boost.target == LOW);
+        self.0 += u32::from(wakeup.kind == WakeupKind::Lock);
+        self.1 += u32::from(wakeup.kind == WakeupKind::Lock && lent.count() >= 2);
+    }
+}
+
+#[test]
+fn the_explainer_tells_of_the_calls() {
+    let known = known_system("pi-spike").expect("it comes with the program");
+    let mut file = read(known.text).expect("it can be");
+    file.system.kernel.rtmutex = Rtmutex::Old;
+    let mut source = Simulated::new(&file.system, SPAN_NS, ()).expect("it can be");
+    let mut explainer = Explainer::new(Options::default(), Calls::default());
+    let mut batch = Batch::default();
+    while source.next_batch(&mut batch).expect("it goes on") {
+        explainer.batch(&batch);
+        batch.clear();
+    }
+    let (_, Calls(calls, twice)) = explainer.finish();
+    assert!(calls > 100 && twice > 0, "{twice} of {calls}");
 }
 
 /// Whoever lends a priority gets it back, and nobody keeps one.
