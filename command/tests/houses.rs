@@ -9,6 +9,8 @@ const CROSSINGS: &[(&str, &[&str])] = &[
     ("diagnosis/explain", &["laboratory/stats"]),
     ("diagnosis/export", &["laboratory/stats"]),
     ("diagnosis/report", &["laboratory/experiment", "laboratory/lab", "laboratory/stats"]),
+    // A simulated kernel expires its timers by the policies that are to be compared.
+    ("diagnosis/sources/sim", &["timers/engine"]),
     ("laboratory/lab", &["diagnosis/model", "timers/engine"]),
 ];
 

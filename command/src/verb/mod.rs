@@ -17,6 +17,7 @@ mod measure;
 mod record;
 mod report;
 mod run;
+mod sim;
 mod top;
 mod vm;
 mod why;
@@ -53,6 +54,8 @@ pub(crate) enum Verb {
     Compare(compare::Compare),
     /// Who arms timers right now, and what they cost other threads: a table, again and again
     Top(top::Top),
+    /// A simulated kernel: what a timer policy would do to a machine and a workload that are described
+    Sim(sim::Sim),
     /// A real kernel in counted time: commands in guests, and the kernels there are
     Vm(vm::Vm),
     /// The recordings that there are: when, how, how late
@@ -79,6 +82,7 @@ impl Verb {
             Self::Report(verb) => verb.execute(),
             Self::Compare(verb) => verb.execute(),
             Self::Top(verb) => verb.execute(),
+            Self::Sim(verb) => verb.execute(),
             Self::Vm(verb) => verb.execute(),
             Self::List(verb) => verb.execute(),
             Self::Completions(verb) => verb.execute::<Command>(),

@@ -1,0 +1,273 @@
+//! `tardy sim`: a simulated kernel, a row per timer policy.
+
+mod list;
+mod runs;
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, Output};
+use clap::{Args, Subcommand};
+use runs::{Figures, PolicyRuns};
+use serde::Serialize;
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tardy_model::{Batch, Source};
+use tardy_recording::{Host, Manifest, ManifestEnd, Options, Writer};
+use tardy_report::{SimulatedRow, Terminal, simulated_text};
+use tardy_sim::file::{self, File};
+use tardy_sim::{START_NS, Simulated};
+use tardy_stats::Latencies;
+
+/// Flags of `tardy sim`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Sim {
+    #[command(subcommand)]
+    verb: Option<SimVerb>,
+
+    /// A system as a TOML file, or the name of one that comes with tardy (tardy sim list)
+    #[arg(value_name = "FILE", required = true)]
+    file: Option<PathBuf>,
+
+    /// Simulate so much of the system's time in each run, instead of what the file says
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = crate::arguments::interval_ns)]
+    duration: Option<u64>,
+
+    /// Runs of each policy, each with a seed of its own, instead of what the file says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(file::RUNS_MAX)))]
+    runs: Option<u32>,
+
+    /// What all that is random depends on, instead of what the file says
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Timer policies to compare, instead of those of the file: hardirq,deferred
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    policies: Vec<String>,
+
+    /// Threads of this machine that simulate; the results are the same for any number [default: one per CPU]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+
+    /// Write the events of the first run of the first policy as a recording to this folder
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What else to do with simulated systems.
+#[derive(Debug, Subcommand)]
+enum SimVerb {
+    /// Machines, systems and timer policies that come with tardy
+    List(list::List),
+    /// A machine or a system that comes with tardy, as the file it is
+    Show(list::Show),
+}
+
+impl Sim {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        match self.verb {
+            Some(SimVerb::List(verb)) => return verb.execute(),
+            Some(SimVerb::Show(verb)) => return verb.execute(),
+            None => {}
+        }
+        // clap asks for it.
+        let path = self.file.as_deref().ok_or_else(|| Failure::usage("tardy sim needs a FILE"))?;
+        let file = self.described(path)?;
+        self.simulate(&file)
+    }
+
+    /// The file with what the flags change of it.
+    fn described(&self, path: &Path) -> Result<File, Failure> {
+        let name = path.display();
+        let text = match path.to_str().and_then(file::known_system) {
+            Some(known) if !path.exists() => known.text.to_owned(),
+            _ => read(path)?,
+        };
+        let mut file = file::read(&text).map_err(|error| {
+            Failure::new(format!("{name}: {error}; tardy sim show storm is one that can be"))
+        })?;
+        file.span_ns = self.duration.unwrap_or(file.span_ns);
+        file.runs = self.runs.unwrap_or(file.runs);
+        file.system.seed = self.seed.unwrap_or(file.system.seed);
+        if !self.policies.is_empty() {
+            file.policies.clone_from(&self.policies);
+        }
+        for policy in &file.policies {
+            let system = file.system_of(policy, 0);
+            system.check().map_err(|error| Failure::usage(error.to_string()))?;
+        }
+        Ok(file)
+    }
+
+    fn simulate(&self, file: &File) -> Result<Outcome, Failure> {
+        let recorded = self.out.as_deref().map(|out| record(file, out)).transpose()?;
+        let quiet = self.output.quiet || self.output.json;
+        let results = runs::all(file, self.jobs, quiet)?;
+        if self.output.json {
+            output::write_json(&Document::new(file, &results, recorded.as_deref()), None)?;
+        } else {
+            let mut out = output::writer(None)?;
+            if !file.title.is_empty() {
+                writeln!(out, "Simulated: {}", file.title)?;
+            }
+            let rows: Vec<(&PolicyRuns, String, Latencies)> = results
+                .iter()
+                .flat_map(|runs| runs.by_group(file).map(move |(name, all)| (runs, name, all)))
+                .collect();
+            let rows: Vec<SimulatedRow<'_>> = rows
+                .iter()
+                .map(|(runs, thread, latencies)| SimulatedRow {
+                    policy: runs.policy,
+                    thread,
+                    latencies,
+                    programmed_per_s: runs.programmed_per_s(file),
+                })
+                .collect();
+            simulated_text(&rows, Terminal::of_stdout(), &mut out)?;
+            for runs in results.iter().filter(|runs| runs.totals.moves > 0) {
+                let share = runs.totals.programmed as f64 / runs.totals.moves as f64;
+                writeln!(
+                    out,
+                    "  {}: timers were moved {} times, and devices programmed {share:.3} times a move",
+                    runs.policy, runs.totals.moves,
+                )?;
+            }
+            out.flush()?;
+        }
+        if let Some(folder) = recorded {
+            self.output.remark(&format!("next: tardy explain {} --all", folder.display()));
+        }
+        Ok(Outcome::Fine)
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let refuse = |why: String| Failure::new(format!("could not read {}: {why}", path.display()));
+    let bytes = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?.len();
+    if bytes > file::TEXT_MAX as u64 {
+        return Err(refuse(format!("it is longer than {} MiB", file::TEXT_MAX >> 20)));
+    }
+    std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))
+}
+
+/// Writes the events of the first run of the first policy as a recording.
+fn record(file: &File, out: &Path) -> Result<PathBuf, Failure> {
+    let system = file.system_of(&file.policies[0], 0);
+    let refuse = |error: tardy_sim::SystemError| Failure::usage(error.to_string());
+    let mut source = Simulated::new(&system, file.span_ns, ()).map_err(refuse)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let hz = 1_000_000_000 / system.kernel.settings.jiffy_ns;
+    let manifest = Manifest {
+        tardy_version: env!("CARGO_PKG_VERSION").to_owned(),
+        created_unix_s: now.as_secs(),
+        command_line: std::env::args().collect(),
+        source: "sim".to_owned(),
+        host: Host {
+            name: "simulated".to_owned(),
+            cpus_online: system.machine.cpus.into(),
+            hz: u32::try_from(hz).ok(),
+            ..Host::default()
+        },
+        clock: "mono".to_owned(),
+        notes: vec![format!(
+            "simulated with seed {} under timer policy {}: {}",
+            system.seed, system.kernel.timers, file.title
+        )],
+        ..Manifest::default()
+    };
+    let mut writer = Writer::create_with(out, manifest, Options::default())?;
+    let mut batch = Batch::default();
+    while source.next_batch(&mut batch)? {
+        batch = writer.append_waiting(batch)?;
+        batch.clear();
+    }
+    Ok(writer.seal(ManifestEnd::default())?.dir)
+}
+
+/// `tardy sim --json`.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    title: &'a str,
+    span_ns: u64,
+    runs: u32,
+    seed: u64,
+    begins_ns: u64,
+    recording: Option<&'a Path>,
+    policies: Vec<PolicyDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct PolicyDocument<'a> {
+    policy: &'a str,
+    steps: u64,
+    programmed: u64,
+    moves: u64,
+    threads: Vec<ThreadDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct ThreadDocument<'a> {
+    name: &'a str,
+    samples: u64,
+    min_ns: u64,
+    mean_ns: f64,
+    p50_ns: u64,
+    p99_ns: u64,
+    p99_low_ns: Option<u64>,
+    p99_high_ns: Option<u64>,
+    p999_ns: u64,
+    p999_low_ns: Option<u64>,
+    p999_high_ns: Option<u64>,
+    max_ns: u64,
+}
+
+impl<'a> Document<'a> {
+    fn new(file: &'a File, results: &'a [PolicyRuns<'a>], recording: Option<&'a Path>) -> Self {
+        let policies = results.iter().map(|runs| PolicyDocument {
+            policy: runs.policy,
+            steps: runs.totals.steps,
+            programmed: runs.totals.programmed,
+            moves: runs.totals.moves,
+            threads: threads(file, &runs.totals),
+        });
+        Self {
+            schema: "tardy.sim/1",
+            title: &file.title,
+            span_ns: file.span_ns,
+            runs: file.runs,
+            seed: file.system.seed,
+            begins_ns: START_NS,
+            recording,
+            policies: policies.collect(),
+        }
+    }
+}
+
+fn threads<'a>(file: &'a File, figures: &'a Figures) -> Vec<ThreadDocument<'a>> {
+    let threads = file.system.workload.threads.iter().zip(&figures.latencies);
+    let watched = threads.filter_map(|(thread, all)| Some((thread, all.as_ref()?)));
+    watched
+        .map(|(thread, latencies)| {
+            let (p99, p999) = (latencies.quantile(0.99), latencies.quantile(0.999));
+            ThreadDocument {
+                name: &thread.name,
+                samples: latencies.count(),
+                min_ns: latencies.min_ns(),
+                mean_ns: latencies.mean_ns(),
+                p50_ns: latencies.quantile_ns(0.5),
+                p99_ns: p99.ns,
+                p99_low_ns: p99.low_ns,
+                p99_high_ns: p99.high_ns,
+                p999_ns: p999.ns,
+                p999_low_ns: p999.low_ns,
+                p999_high_ns: p999.high_ns,
+                max_ns: latencies.max_ns(),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,351 @@
+//! A system at its beginning.
+
+use super::bandwidth::Group;
+use super::cpu::{self, COMMON, CONTEXTS, Context, Cpu, Frame, NEVER, NOBODY, Need, TOP_HALF};
+use super::futex::PiLock;
+use super::program::Lock;
+use super::thread::{Planned, Purpose, Standing, Streams, Strewn, Thread, Timer};
+use super::{Line, START_NS, Simulation, Step};
+use crate::observer::{Observer, ThreadAt};
+use crate::random::{Entity, Stream};
+use crate::sched::{Class, Fair, Queue, RR_SLICE_NS, prio_of};
+use crate::{Policy, Softirqs, System, workload};
+use tardy_model::TaskId;
+use tardy_model::event::TaskState;
+use tardy_timers::policy::{self, Settings};
+use tardy_timers::queue::Precise;
+
+/// The thread id of the workload's first thread.
+const FIRST_TASK: u32 = 1000;
+/// The same of the kernel's.
+const FIRST_KERNEL_TASK: u32 = 10;
+/// From the first stream of a thread's operations on: one each.
+const OPERATIONS_FROM: u32 = 64;
+/// Those of its sections.
+const SECTIONS_FROM: u32 = 32;
+
+/// A kernel thread: its name, and how it is scheduled.
+struct KernelThread {
+    name: String,
+    policy: Policy,
+    cpu: u16,
+    serves: Option<u8>,
+    is_ksoftirqd: bool,
+}
+
+/// The settings with which a kernel's policy is built.
+fn settings(system: &System) -> Settings {
+    let mut settings = system.kernel.settings;
+    settings.start_ns = START_NS;
+    settings.timers = settings.timers.max(2 * system.workload.threads.len());
+    if system.kernel.softirqs == Softirqs::Ktimers && settings.common == 0 {
+        settings.common = 1;
+    }
+    settings
+}
+
+/// The names of all threads of a system with their ids and whether they are the kernel's, in the order of
+/// their numbers.
+pub(crate) fn names(system: &System) -> Vec<(TaskId, String, bool)> {
+    let own = system.workload.threads.iter().enumerate();
+    let own = own.map(|(at, thread)| (TaskId(FIRST_TASK + at as u32), thread.name.clone(), false));
+    let kernel = kernel_threads(system).into_iter().enumerate();
+    let kernel =
+        kernel.map(|(at, thread)| (TaskId(FIRST_KERNEL_TASK + at as u32), thread.name, true));
+    own.chain(kernel).collect()
+}
+
+/// The first name of a group among the names that events use: behind devices' and idle states'.
+pub(crate) fn groups_named_from(system: &System) -> u32 {
+    let before = system.workload.devices.len() + system.machine.idle_states.len();
+    super::FIRST_DEVICE_NAME + before as u32
+}
+
+fn kernel_threads(system: &System) -> Vec<KernelThread> {
+    let settings = settings(system);
+    let realtime = |priority: u8| match priority {
+        0 => Policy::Other { nice: 0 },
+        priority => Policy::Fifo(priority.min(99)),
+    };
+    let mut threads = Vec::new();
+    let softirqs = system.kernel.softirqs;
+    for cpu in 0..system.machine.cpus {
+        let mut add = |name: String, policy, serves, is_ksoftirqd| {
+            threads.push(KernelThread { name, policy, cpu, serves, is_ksoftirqd });
+        };
+        let ordinary = Policy::Other { nice: 0 };
+        match softirqs {
+            Softirqs::IrqTail => {}
+            Softirqs::Ksoftirqd => {
+                let policy = realtime(settings.common);
+                add(format!("ksoftirqd/{cpu}"), policy, Some(COMMON), true);
+            }
+            Softirqs::Ktimers => {
+                add(format!("ksoftirqd/{cpu}"), ordinary, None, true);
+                add(format!("ktimers/{cpu}"), realtime(settings.common), Some(COMMON), false);
+            }
+        }
+        let tail = softirqs == Softirqs::IrqTail;
+        let name = if tail { "ksoftirqd" } else { "ktimers" };
+        let own: &[(u8, u8)] = match system.kernel.timers.as_str() {
+            "timer-thread" | "inherit" | "batch" => &[(0, settings.timer_thread)],
+            "deferred" if settings.deferred_own_thread => &[(0, settings.timer_thread)],
+            "levels" => {
+                let [first, second, third] = settings.levels;
+                &[(1, first), (2, second), (3, third)]
+            }
+            _ => &[],
+        };
+        for (number, priority) in own {
+            let policy = realtime(*priority);
+            add(format!("{name}/{cpu}:{number}"), policy, Some(1 + number), false);
+        }
+        if let Some(priority) = settings.top_half.filter(|_| system.kernel.timers == "split") {
+            add(format!("irq/0-timer/{cpu}"), realtime(priority), Some(TOP_HALF), false);
+        }
+    }
+    threads
+}
+
+impl<O: Observer> Simulation<O> {
+    pub(super) fn build(system: &System, observer: O) -> Self {
+        let mut threads: Vec<Thread> = Vec::new();
+        for (at, thread) in system.workload.threads.iter().enumerate() {
+            threads.push(own_thread(system, at as ThreadAt, thread));
+        }
+        let own = threads.len() as u32;
+        let mut cpus: Vec<Cpu> = (0..system.machine.cpus).map(|at| new_cpu(system, at)).collect();
+        for (at, kernel) in kernel_threads(system).into_iter().enumerate() {
+            let number = threads.len() as ThreadAt;
+            let cpu = &mut cpus[usize::from(kernel.cpu)];
+            if kernel.is_ksoftirqd {
+                cpu.ksoftirqd = number;
+            }
+            if let Some(serves) = kernel.serves {
+                cpu.contexts[usize::from(serves)].thread = number;
+            }
+            let task = TaskId(FIRST_KERNEL_TASK + at as u32);
+            let mut thread = new_thread(system.seed, number, task, kernel.policy);
+            thread.cpu = kernel.cpu;
+            thread.cpus = 1 << kernel.cpu;
+            (thread.runs_softirqs, thread.serves) = (true, kernel.serves);
+            thread.prepared = true;
+            thread.frame = Frame::new(Step::Parked, 0);
+            threads.push(thread);
+        }
+        let (timers, ticks_at, periods_at) = all_timers(system);
+        let groups = system.workload.groups.iter().map(|group| Group {
+            quota_ns: group.quota_ns,
+            period_ns: group.period_ns,
+            used_ns: 0,
+            throttled: false,
+            parked: Vec::new(),
+        });
+        let devices = system.workload.devices.iter().enumerate().map(|(at, device)| {
+            let stream = |purpose| Stream::new(system.seed, Entity::Source(at as u32), purpose);
+            let mut every = stream(0);
+            let next_ns = START_NS + device.every.draw(&mut every);
+            let (handler, softirq) = (stream(1), stream(2));
+            Line { device: device.clone(), next_ns, every, handler, softirq }
+        });
+        let mut simulation = Self {
+            now_ns: START_NS,
+            machine: system.machine.clone(),
+            kernel: system.kernel.clone(),
+            devices: devices.collect(),
+            cpus,
+            threads,
+            timers,
+            ticks_at,
+            locks: (0..system.workload.locks).map(|_| Lock::new()).collect(),
+            pi_locks: (0..system.workload.locks).map(|_| PiLock::new()).collect(),
+            groups: groups.collect(),
+            groups_named_from: groups_named_from(system),
+            follows_timers: false,
+            moves: 0,
+            observer,
+        };
+        let names = ["batch", "inherit"];
+        simulation.follows_timers = names.contains(&system.kernel.timers.as_str());
+        for at in 0..simulation.cpus.len() {
+            simulation.next_line(at);
+            simulation.programs(at);
+            simulation.goes_idle(at);
+            simulation.cpus[at].told_irqs_off = false;
+        }
+        for (number, timer) in (periods_at..simulation.timers.len() as u32).enumerate() {
+            // Those of CPUs come first.
+            let cpus = simulation.cpus.len();
+            let per_cpu = if system.kernel.rt_bandwidth.is_some() { cpus } else { 0 };
+            simulation.arms_period(if number < per_cpu { number } else { 0 }, timer);
+        }
+        for thread in 0..own {
+            simulation.tell_group(0, thread, false);
+        }
+        for thread in 0..own {
+            simulation.starts(thread);
+        }
+        for at in 0..simulation.cpus.len() {
+            simulation.tell_state(at);
+            simulation.disturb(at);
+        }
+        simulation
+    }
+}
+
+/// The timers of a system, and the first of CPUs' ticks and of bandwidths among them.
+fn all_timers(system: &System) -> (Vec<Timer>, u32, u32) {
+    let own = system.workload.threads.len() as u32;
+    let mut timers = Vec::new();
+    for owner in 0..own {
+        for purpose in [Purpose::Sleep, Purpose::Timeout] {
+            timers.push(new_timer(owner, purpose));
+        }
+    }
+    let ticks_at = timers.len() as u32;
+    let jiffy_ns = system.kernel.settings.jiffy_ns;
+    let first_ns = (START_NS / jiffy_ns + 1) * jiffy_ns.get();
+    for _ in 0..system.machine.cpus {
+        let tick = new_timer(0, Purpose::Tick);
+        timers.push(Timer { soft_ns: first_ns, hard_ns: first_ns, ..tick });
+    }
+    let periods_at = timers.len() as u32;
+    if system.kernel.rt_bandwidth.is_some() {
+        for _ in 0..system.machine.cpus {
+            timers.push(Timer { soft_ns: START_NS, ..new_timer(0, Purpose::RtPeriod) });
+        }
+    }
+    for group in 0..system.workload.groups.len() as u32 {
+        timers.push(Timer { soft_ns: START_NS, ..new_timer(0, Purpose::GroupPeriod(group)) });
+    }
+    (timers, ticks_at, periods_at)
+}
+
+fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Thread {
+    let all = u64::MAX >> (64 - system.machine.cpus);
+    let stream = |purpose| Stream::new(system.seed, Entity::Thread(at), purpose);
+    let mut made = new_thread(system.seed, at, TaskId(FIRST_TASK + at), thread.policy);
+    made.cpus = thread.cpus & all;
+    // Spread over those that it may use.
+    let allowed: Vec<u16> =
+        (0..system.machine.cpus).filter(|cpu| made.cpus >> cpu & 1 == 1).collect();
+    made.cpu = allowed[at as usize % allowed.len()];
+    made.slack_ns = thread.slack_ns;
+    made.repeat_from = thread.repeat_from;
+    made.watched = thread.watched;
+    made.group = thread.group;
+    let operations = thread.program.iter().enumerate().map(|(number, operation)| {
+        let stream = stream(OPERATIONS_FROM + number as u32);
+        Planned { operation: operation.clone(), stream, next_ns: 0 }
+    });
+    made.program = operations.collect();
+    let both = [(&thread.irqs_off, Step::IrqsOff), (&thread.preempt_off, Step::PreemptOff)];
+    for (number, (sections, step)) in both.into_iter().enumerate() {
+        if let Some(sections) = sections {
+            let mut stream = stream(SECTIONS_FROM + number as u32);
+            let left_ns = sections.every.draw(&mut stream).max(1);
+            made.strewn.push(Strewn { sections: sections.clone(), stream, step, left_ns });
+        }
+    }
+    made
+}
+
+fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thread {
+    Thread {
+        task,
+        standing: Standing::Asleep,
+        cpu: 0,
+        cpus: 1,
+        class: Class::of(policy),
+        prio: prio_of(policy),
+        fair: Fair::new(policy),
+        policy,
+        slack_ns: 0,
+        program: Box::new([]),
+        repeat_from: 0,
+        began_ns: 0,
+        at: 0,
+        frame: Frame::new(Step::Fetch, 0),
+        run_ns: 0,
+        run_step: Step::User,
+        strewn: Vec::new(),
+        stage: None,
+        sleep_state: TaskState::Interruptible,
+        prepared: false,
+        wakes_up: false,
+        leaves: false,
+        yields: false,
+        tokens: 0,
+        waits: false,
+        deadline_ns: 0,
+        slice_left_ns: RR_SLICE_NS,
+        wakes: NOBODY,
+        runs_softirqs: false,
+        serves: None,
+        asks_ns: 0,
+        group: None,
+        watched: false,
+        streams: Streams::new(seed, number),
+    }
+}
+
+fn new_timer(owner: ThreadAt, purpose: Purpose) -> Timer {
+    Timer {
+        owner,
+        purpose,
+        key: None,
+        cpu: 0,
+        armed_ns: START_NS,
+        soft_ns: 0,
+        hard_ns: 0,
+        begin_ns: 0,
+    }
+}
+
+fn new_cpu(system: &System, at: u16) -> Cpu {
+    let settings = settings(system);
+    let room = settings.timers;
+    let timers = policy::build(&system.kernel.timers, &settings, &|| Precise::with_capacity(room));
+    let stream = |purpose| Stream::new(system.seed, Entity::Cpu(at), purpose);
+    let mut theft = stream(9);
+    let first_theft = system.machine.theft.as_ref().map(|it| it.every.draw(&mut theft).max(1));
+    let nothing = Context { thread: NOBODY, raised: None, runs: None, wakes: false };
+    Cpu {
+        frames: [Frame::new(Step::Fetch, NEVER); cpu::FRAMES],
+        depth: 1,
+        next_ns: START_NS,
+        current: NOBODY,
+        charged_ns: START_NS,
+        idle_state: u32::MAX,
+        need: Need::No,
+        queue: Queue::new(system.workload.threads.len() + CONTEXTS),
+        timers: timers.expect("the system was checked"),
+        device_ns: NEVER,
+        ipi_ns: NEVER,
+        ipi_by: NOBODY,
+        line_ns: NEVER,
+        line: 0,
+        theft_ns: first_theft.map_or(NEVER, |ns| START_NS + ns),
+        contexts: [nothing; CONTEXTS],
+        rt_used_ns: 0,
+        net_ns: 0,
+        net_raised: false,
+        ksoftirqd: NOBODY,
+        streams: cpu::Streams {
+            late: stream(0),
+            program: stream(1),
+            entry: stream(2),
+            exit: stream(3),
+            tick: stream(4),
+            softirq: stream(5),
+            switch: stream(6),
+            ipi: stream(7),
+            idle: stream(8),
+            theft,
+            kernel: stream(10),
+        },
+        told: None,
+        told_irqs_off: false,
+        steps: 0,
+    }
+}

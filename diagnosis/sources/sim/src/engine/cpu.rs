@@ -1,0 +1,316 @@
+//! One CPU: a stack of activities, each with work left to do.
+
+use crate::observer::{Interrupt, State, ThreadAt, TimerAt};
+use crate::random::Stream;
+use crate::sched::Queue;
+use tardy_timers::policy::Policy;
+
+/// What never comes.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// No thread.
+pub(crate) const NOBODY: ThreadAt = ThreadAt::MAX;
+
+/// A task or the idle task; a softirq at an interrupt's end; an interrupt; a theft: nothing nests deeper.
+pub(crate) const FRAMES: usize = 5;
+
+/// What an activity does now. It lasts until the frame's end; what comes then is in the file that knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    // Interrupts.
+    TimerEntry,
+    Moving,
+    Waiting,
+    ProgramAfter,
+    IrqExit,
+    /// The handler has ended; threads for softirqs are being woken.
+    IrqLeave,
+    Handler,
+    // Callbacks, in an interrupt, a softirq at its end, or a thread.
+    Dequeue,
+    Callback,
+    CallbackWakes,
+    Tick,
+    // Softirqs.
+    SoftirqEntry,
+    NetRx,
+    // The scheduler.
+    Switch,
+    Stolen,
+    // The idle task.
+    IdleEntry,
+    Asleep,
+    Polling,
+    IdleExit,
+    Awake,
+    // Threads. At `Fetch` they take their next operation.
+    Fetch,
+    User,
+    Kernel,
+    IrqsOff,
+    PreemptOff,
+    SyscallEntry,
+    Arming,
+    Program,
+    GoesToSleep,
+    SyscallExit,
+    WakesOther,
+    /// Work of a futex call under its bucket's lock.
+    Futex,
+    /// A thread that runs softirqs has nothing to do.
+    Parked,
+}
+
+/// Where a thread can be preempted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Where {
+    User,
+    Kernel,
+    /// In a softirq that a thread runs.
+    Softirq,
+    Nowhere,
+}
+
+impl Step {
+    /// Whether interrupts are taken meanwhile; of callbacks `in_interrupt` tells.
+    pub(crate) const fn irqs_on(self, in_interrupt: bool) -> bool {
+        match self {
+            Self::TimerEntry
+            | Self::Moving
+            | Self::Waiting
+            | Self::ProgramAfter
+            | Self::IrqExit
+            | Self::IrqLeave
+            | Self::Handler
+            | Self::Tick
+            // Under the lock of the queue, and of the thread.
+            | Self::Dequeue
+            | Self::CallbackWakes
+            | Self::Switch
+            | Self::Stolen
+            | Self::IdleEntry
+            | Self::Asleep
+            | Self::IdleExit
+            | Self::IrqsOff
+            | Self::Arming
+            | Self::Program
+            | Self::WakesOther => false,
+            Self::Callback => !in_interrupt,
+            Self::SoftirqEntry
+            | Self::NetRx
+            | Self::Polling
+            | Self::Awake
+            | Self::Fetch
+            | Self::User
+            | Self::Kernel
+            | Self::PreemptOff
+            | Self::SyscallEntry
+            | Self::GoesToSleep
+            | Self::SyscallExit
+            | Self::Futex
+            | Self::Parked => true,
+        }
+    }
+
+    /// Where a thread is that does this.
+    pub(crate) const fn place(self) -> Where {
+        match self {
+            Self::Fetch | Self::User => Where::User,
+            Self::Kernel
+            | Self::SyscallEntry
+            | Self::GoesToSleep
+            | Self::SyscallExit
+            | Self::Futex
+            | Self::Parked => Where::Kernel,
+            Self::SoftirqEntry | Self::NetRx | Self::Callback | Self::Moving | Self::Waiting => {
+                Where::Softirq
+            }
+            _ => Where::Nowhere,
+        }
+    }
+}
+
+/// An activity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) step: Step,
+    /// When the step ends; while another activity is on top, how much of it is left.
+    pub(crate) end_ns: u64,
+    /// The timer whose callback runs.
+    pub(crate) timer: TimerAt,
+    /// Callbacks have run in this interrupt or softirq.
+    pub(crate) has_fired: bool,
+    /// When an interrupt's handler began.
+    pub(crate) entry_ns: u64,
+    /// When the device interrupted.
+    pub(crate) arrival_ns: u64,
+    /// The softirq context that is served, by its place.
+    pub(crate) context: u8,
+    /// Which interrupt.
+    pub(crate) interrupt: Interrupt,
+}
+
+impl Frame {
+    pub(crate) const fn new(step: Step, end_ns: u64) -> Self {
+        Self {
+            step,
+            end_ns,
+            timer: 0,
+            has_fired: false,
+            entry_ns: 0,
+            arrival_ns: 0,
+            context: 0,
+            interrupt: Interrupt::Timer,
+        }
+    }
+
+    const fn is_interrupt(&self) -> bool {
+        self.entry_ns != 0
+    }
+}
+
+/// How soon a thread has to give the CPU up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    No,
+    /// When it is back in user space, or at the next tick.
+    Lazy,
+    Now,
+}
+
+/// A context of the timer policy beside the interrupt, and the common softirq.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    /// The thread that serves it, [`NOBODY`] where it runs at the end of interrupts.
+    pub(crate) thread: ThreadAt,
+    /// It has work: since when, and when the interrupt arrived and began that raised it.
+    pub(crate) raised: Option<Raise>,
+    /// The raise for which it runs, and since when.
+    pub(crate) runs: Option<(Raise, u64)>,
+    /// Its thread is to be woken when the interrupt is left.
+    pub(crate) wakes: bool,
+}
+
+/// A softirq was raised.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Raise {
+    pub(crate) time_ns: u64,
+    pub(crate) entry_ns: u64,
+    pub(crate) arrival_ns: u64,
+}
+
+/// The common softirq's place, threads' of timers by number behind it, and that of the threaded top half.
+pub(crate) const COMMON: u8 = 0;
+pub(crate) const TOP_HALF: u8 = 5;
+pub(crate) const CONTEXTS: usize = 6;
+
+/// What a CPU draws for.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    pub(crate) late: Stream,
+    pub(crate) program: Stream,
+    pub(crate) entry: Stream,
+    pub(crate) exit: Stream,
+    pub(crate) tick: Stream,
+    pub(crate) softirq: Stream,
+    pub(crate) switch: Stream,
+    pub(crate) ipi: Stream,
+    pub(crate) idle: Stream,
+    pub(crate) theft: Stream,
+    pub(crate) kernel: Stream,
+}
+
+/// One CPU.
+pub(crate) struct Cpu {
+    pub(crate) frames: [Frame; FRAMES],
+    pub(crate) depth: usize,
+    /// When something happens next, as far as is known.
+    pub(crate) next_ns: u64,
+    pub(crate) current: ThreadAt,
+    /// When its run was last charged.
+    pub(crate) charged_ns: u64,
+    pub(crate) idle_state: u32,
+    pub(crate) need: Need,
+    pub(crate) queue: Queue,
+    pub(crate) timers: Box<dyn Policy<TimerAt>>,
+    /// When the device interrupts.
+    pub(crate) device_ns: u64,
+    /// When an interrupt of another CPU arrives, and which thread sent it.
+    pub(crate) ipi_ns: u64,
+    pub(crate) ipi_by: ThreadAt,
+    /// When the first device interrupts, and which.
+    pub(crate) line_ns: u64,
+    pub(crate) line: u32,
+    pub(crate) theft_ns: u64,
+    pub(crate) contexts: [Context; CONTEXTS],
+    /// What real-time threads have run of their bandwidth.
+    pub(crate) rt_used_ns: u64,
+    /// Work that devices have left to `NET_RX`.
+    pub(crate) net_ns: u64,
+    pub(crate) net_raised: bool,
+    /// `ksoftirqd`, or [`NOBODY`].
+    pub(crate) ksoftirqd: ThreadAt,
+    pub(crate) streams: Streams,
+    /// The state that was told last.
+    pub(crate) told: Option<State>,
+    pub(crate) told_irqs_off: bool,
+    /// How many steps were made: the simulator's own events.
+    pub(crate) steps: u64,
+}
+
+impl Cpu {
+    pub(crate) fn top(&self) -> &Frame {
+        &self.frames[self.depth - 1]
+    }
+
+    pub(crate) fn top_mut(&mut self) -> &mut Frame {
+        &mut self.frames[self.depth - 1]
+    }
+
+    pub(crate) fn in_interrupt(&self) -> bool {
+        self.top().is_interrupt()
+    }
+
+    pub(crate) fn irqs_on(&self) -> bool {
+        let top = self.top();
+        top.step.irqs_on(top.is_interrupt())
+    }
+
+    /// When the first interrupt arrives, or has arrived.
+    pub(crate) fn arrival_ns(&self) -> u64 {
+        self.device_ns.min(self.ipi_ns).min(self.line_ns)
+    }
+
+    /// When something happens next, if nothing happens before.
+    pub(crate) fn upcoming_ns(&self, now_ns: u64) -> u64 {
+        let top = self.top();
+        let takes = top.step == Step::Asleep || self.irqs_on();
+        let next_ns = if takes { top.end_ns.min(self.arrival_ns()) } else { top.end_ns };
+        let next_ns = if top.step == Step::Stolen { next_ns } else { next_ns.min(self.theft_ns) };
+        next_ns.max(now_ns)
+    }
+
+    pub(crate) fn push(&mut self, frame: Frame, now_ns: u64) {
+        let top = self.top_mut();
+        if top.end_ns != NEVER {
+            top.end_ns -= now_ns;
+        }
+        self.frames[self.depth] = frame;
+        self.depth += 1;
+    }
+
+    pub(crate) fn pop(&mut self, now_ns: u64) {
+        self.depth -= 1;
+        let top = self.top_mut();
+        if top.end_ns != NEVER {
+            top.end_ns += now_ns;
+        }
+    }
+
+    /// The innermost interrupt's times of arrival and entry.
+    pub(crate) fn interrupt_times(&self) -> (u64, u64) {
+        let frames = self.frames[..self.depth].iter().rev();
+        let irq = frames.into_iter().find(|frame| frame.is_interrupt());
+        irq.map_or((0, 0), |frame| (frame.arrival_ns, frame.entry_ns))
+    }
+}

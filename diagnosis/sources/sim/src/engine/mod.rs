@@ -1,0 +1,222 @@
+//! The simulation: what happens next, on which CPU.
+//!
+//! Each CPU is a stack of activities (`cpu.rs`); what happens next to it is the end of the one on top, an
+//! interrupt, or a theft. The CPU with the earliest of these goes on by one step, and so on.
+//!
+//! | file | what it knows |
+//! |---|---|
+//! | `cpu.rs` | the stack, and what each step of an activity allows |
+//! | `interrupt.rs` | interrupts from arrival to the way out |
+//! | `timer.rs` | timers armed and fired, the device programmed |
+//! | `softirq.rs` | softirqs at the end of interrupts and in threads |
+//! | `schedule.rs` | wakings, preemption, switches |
+//! | `bandwidth.rs` | real-time and group bandwidths |
+//! | `idle.rs` | a CPU with nothing to do |
+//! | `program.rs` | threads' programs |
+//! | `futex.rs` | locks with priority inheritance |
+//! | `tell.rs` | what observers are told |
+
+mod bandwidth;
+mod build;
+mod cpu;
+mod futex;
+mod idle;
+mod interrupt;
+mod program;
+mod schedule;
+mod softirq;
+mod tell;
+mod thread;
+mod timer;
+
+use crate::observer::Observer;
+use crate::random::Stream;
+use crate::sched::Class;
+use crate::workload::Device;
+use crate::{Kernel, Machine, System, SystemError};
+
+pub(crate) use build::{groups_named_from, names};
+use cpu::{Cpu, Frame, NEVER, NOBODY, Need, Step, Where};
+pub(crate) use tell::{FIRST_DEVICE_NAME, line_of, timer_id};
+use thread::{Thread, Timer};
+
+/// The time at which simulations begin, ns: as after a second of uptime.
+pub const START_NS: u64 = 1_000_000_000;
+
+/// A system that is simulated, and who looks on.
+pub struct Simulation<O> {
+    now_ns: u64,
+    machine: Machine,
+    kernel: Kernel,
+    cpus: Vec<Cpu>,
+    threads: Vec<Thread>,
+    /// By [`thread::sleeper_of`] and the like; behind those the CPUs' ticks.
+    timers: Vec<Timer>,
+    /// Where ticks begin among timers.
+    ticks_at: u32,
+    locks: Vec<program::Lock>,
+    pi_locks: Vec<futex::PiLock>,
+    groups: Vec<bandwidth::Group>,
+    /// The name of the first group among the names that events use.
+    groups_named_from: u32,
+    devices: Vec<Line>,
+    /// The policy's threads change their priorities.
+    follows_timers: bool,
+    /// How often an armed timer was moved.
+    moves: u64,
+    observer: O,
+}
+
+/// Of a CPU that runs nobody, to compare with.
+const THREADS_NONE: Class = Class::Fair;
+
+/// A device, and when it interrupts next.
+struct Line {
+    device: Device,
+    next_ns: u64,
+    every: Stream,
+    handler: Stream,
+    softirq: Stream,
+}
+
+impl<O: Observer> Simulation<O> {
+    /// A system at its beginning.
+    ///
+    /// # Errors
+    /// Where it cannot be.
+    pub fn new(system: &System, observer: O) -> Result<Self, SystemError> {
+        system.check()?;
+        Ok(Self::build(system, observer))
+    }
+
+    /// The time, ns since the machine's start; a simulation begins at [`START_NS`].
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// How many steps were made so far.
+    pub fn steps(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.steps).sum()
+    }
+
+    /// How often the clock-event devices were programmed so far.
+    pub fn programmed(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.timers.programmed()).sum()
+    }
+
+    /// How often a timer was moved that was armed.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    /// Who looks on.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// Ends it.
+    pub fn into_observer(self) -> O {
+        self.observer
+    }
+
+    /// Lets all happen that does before a time.
+    pub fn run_until(&mut self, until_ns: u64) {
+        loop {
+            let (mut at, mut first_ns) = (0, NEVER);
+            for (number, cpu) in self.cpus.iter().enumerate() {
+                if cpu.next_ns < first_ns {
+                    (at, first_ns) = (number, cpu.next_ns);
+                }
+            }
+            if first_ns >= until_ns {
+                self.now_ns = self.now_ns.max(until_ns);
+                return;
+            }
+            self.now_ns = first_ns;
+            self.advance(at);
+        }
+    }
+
+    /// The next thing that happens to a CPU.
+    fn advance(&mut self, at: usize) {
+        let now_ns = self.now_ns;
+        let cpu = &mut self.cpus[at];
+        cpu.steps += 1;
+        if cpu.theft_ns <= now_ns && cpu.top().step != Step::Stolen {
+            self.steal(at);
+        } else if cpu.arrival_ns() <= now_ns && cpu.irqs_on() {
+            self.interrupt(at);
+        } else if cpu.arrival_ns() <= now_ns && cpu.top().step == Step::Asleep {
+            self.wakes_up(at);
+        } else {
+            self.step_ends(at);
+        }
+        self.preempts(at);
+        self.tell_state(at);
+        let cpu = &mut self.cpus[at];
+        cpu.next_ns = cpu.upcoming_ns(now_ns);
+    }
+
+    fn step_ends(&mut self, at: usize) {
+        match self.cpus[at].top().step {
+            Step::TimerEntry => self.timer_entered(at),
+            Step::Moving | Step::Waiting => self.fires_next(at),
+            Step::ProgramAfter => self.leaves_timer(at),
+            Step::IrqExit => self.irq_ends(at),
+            Step::IrqLeave => self.irq_left(at),
+            Step::Handler => self.handled(at),
+            Step::Dequeue => self.callback_begins(at),
+            Step::Callback => self.callback_done(at),
+            Step::CallbackWakes => self.callback_woke(at),
+            Step::Tick => self.ticked(at),
+            Step::SoftirqEntry => self.softirq_begins(at),
+            Step::NetRx => self.net_rx_ends(at),
+            Step::Switch => self.switches(at),
+            Step::Stolen => self.given_back(at),
+            Step::IdleEntry => self.idles(at),
+            Step::IdleExit => self.awake(at),
+            Step::Awake | Step::Polling => self.idle_looks(at),
+            Step::Asleep => unreachable!("only an interrupt ends it"),
+            Step::Fetch => self.fetches(at),
+            Step::User | Step::Kernel => self.ran(at),
+            Step::IrqsOff | Step::PreemptOff => self.section_ends(at),
+            Step::SyscallEntry => self.syscall_entered(at),
+            Step::Arming => self.arms(at),
+            Step::Program => self.goes_to_sleep(at),
+            Step::GoesToSleep => self.sleeps(at),
+            Step::SyscallExit => self.syscall_left(at),
+            Step::WakesOther => self.woke_other(at),
+            Step::Futex => self.futex_worked(at),
+            Step::Parked => self.unparked(at),
+        }
+    }
+
+    /// The activity on top does something else for a time.
+    fn go(&mut self, at: usize, step: Step, ns: u64) {
+        let end_ns = self.now_ns + ns;
+        let top = self.cpus[at].top_mut();
+        (top.step, top.end_ns) = (step, end_ns);
+    }
+
+    fn steal(&mut self, at: usize) {
+        let cpu = &mut self.cpus[at];
+        let Some(theft) = &self.machine.theft else { return };
+        let length_ns = theft.length.draw(&mut cpu.streams.theft);
+        let end_ns = self.now_ns + length_ns;
+        cpu.push(Frame::new(Step::Stolen, end_ns), self.now_ns);
+    }
+
+    fn given_back(&mut self, at: usize) {
+        let cpu = &mut self.cpus[at];
+        cpu.pop(self.now_ns);
+        let every = self.machine.theft.as_ref().map(|theft| &theft.every);
+        let next_ns = every.map(|every| every.draw(&mut cpu.streams.theft).max(1));
+        cpu.theft_ns = next_ns.map_or(NEVER, |ns| self.now_ns + ns);
+    }
+
+    /// Something may happen to another CPU earlier than it knew.
+    fn disturb(&mut self, at: usize) {
+        let cpu = &mut self.cpus[at];
+        cpu.next_ns = cpu.upcoming_ns(self.now_ns);
+    }
+}

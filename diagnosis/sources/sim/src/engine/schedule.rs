@@ -1,0 +1,417 @@
+//! Wakings, preemption, switches.
+
+use super::thread::Standing;
+use super::{NOBODY, Need, Simulation, Step};
+use crate::engine::cpu::{Frame, NEVER};
+use crate::observer::{Observer, ThreadAt, Waker};
+use crate::sched::{Class, RR_SLICE_NS};
+use crate::{Policy, Preemption};
+use tardy_model::event::{IpiSend, Migrate, Priority, Switch, TaskState, Waking, Woken, WokenNew};
+use tardy_model::{CpuId, NameId, Prio};
+
+impl<O: Observer> Simulation<O> {
+    /// A thread is being woken: tells so, and says how long it takes until it is in a queue.
+    pub(super) fn tell_waking(&mut self, at: usize, thread: ThreadAt) -> u64 {
+        let by = self.waker(at, thread);
+        let now_ns = self.now_ns;
+        let woken = &mut self.threads[thread as usize];
+        let (target, prio, cpu) = (woken.task, woken.prio, woken.cpu);
+        woken.prepared = false;
+        woken.leaves = false;
+        let was = woken.standing;
+        woken.wakes_up = was == Standing::Asleep;
+        let ns = self.machine.wakeup.draw(&mut woken.streams.wakeup);
+        self.tell_irqs(at, true);
+        self.event(at, Waking { target, target_cpu: CpuId(cpu), prio });
+        // Who was on the way to sleep and has lost the CPU there waits for it all the same.
+        let waits = was == Standing::Ready && matches!(by, Waker::Timer(_));
+        if was == Standing::Asleep || waits {
+            self.observer.woken(now_ns, thread, cpu, prio, by);
+        }
+        if was != Standing::Asleep {
+            // It has not gone to sleep yet, and will not.
+            self.event(at, Woken { target, target_cpu: CpuId(cpu), prio });
+        }
+        ns
+    }
+
+    /// A thread that is being woken comes to a queue.
+    pub(super) fn enqueues(&mut self, at: usize, thread: ThreadAt) {
+        let woken = &mut self.threads[thread as usize];
+        if !std::mem::take(&mut woken.wakes_up) {
+            return;
+        }
+        let from = usize::from(woken.cpu);
+        let to = self.chooses(thread);
+        if to != from {
+            self.migrates(at, thread, to, true);
+        }
+        let woken = &self.threads[thread as usize];
+        let (target, prio) = (woken.task, woken.prio);
+        self.event(at, Woken { target, target_cpu: CpuId(to as u16), prio });
+        self.charge(to);
+        self.comes(to, thread);
+        self.resched(at, to, thread);
+    }
+
+    /// A thread that has slept enters the queue of a CPU.
+    pub(super) fn comes(&mut self, to: usize, thread: ThreadAt) {
+        let running = self.running_fair(to);
+        let woken = &mut self.threads[thread as usize];
+        woken.standing = Standing::Ready;
+        woken.cpu = to as u16;
+        if self.parks(thread) {
+            return self.tells_throttle(to, thread);
+        }
+        let woken = &mut self.threads[thread as usize];
+        let cpu = &mut self.cpus[to];
+        match woken.class {
+            Class::Deadline => {
+                if let Policy::Deadline { deadline_ns } = woken.policy
+                    && woken.deadline_ns <= self.now_ns
+                {
+                    woken.deadline_ns = self.now_ns + deadline_ns;
+                }
+                cpu.queue.push_deadline(thread, woken.deadline_ns);
+            }
+            Class::RealTime(prio) => cpu.queue.push_realtime(thread, prio, false),
+            Class::Fair => {
+                cpu.queue.place(&mut woken.fair, running.as_ref());
+                cpu.queue.push_fair(thread, woken.fair);
+            }
+        }
+        self.tells_throttle(to, thread);
+    }
+
+    fn running_fair(&self, at: usize) -> Option<crate::sched::Fair> {
+        let current = self.threads.get(self.cpus[at].current as usize)?;
+        (current.class == Class::Fair).then_some(current.fair)
+    }
+
+    /// Where a woken thread is to run: where it ran last if that has nothing to do, else where somebody has
+    /// nothing to do, else, of a real-time thread, where it may run at once; else where it ran last.
+    fn chooses(&self, thread: ThreadAt) -> usize {
+        let woken = &self.threads[thread as usize];
+        let last = usize::from(woken.cpu);
+        let allowed = |at: usize| woken.cpus >> at & 1 == 1;
+        if woken.cpus.is_power_of_two() {
+            return woken.cpus.trailing_zeros() as usize;
+        }
+        let idles = |at: usize| {
+            let cpu = &self.cpus[at];
+            cpu.current == NOBODY && cpu.queue.is_empty() && cpu.need == Need::No
+        };
+        let all = || (0..self.cpus.len()).filter(|at| allowed(*at));
+        if allowed(last) && idles(last) {
+            return last;
+        }
+        if let Some(at) = all().find(|at| idles(*at)) {
+            return at;
+        }
+        let runs_at_once = |at: usize| {
+            let cpu = &self.cpus[at];
+            let current = self.threads.get(cpu.current as usize).map(|current| current.class);
+            current.is_none_or(|class| woken.class < class)
+                && cpu.queue.first_class().is_none_or(|class| woken.class < class)
+        };
+        if woken.class != Class::Fair
+            && !(allowed(last) && runs_at_once(last))
+            && let Some(at) = all().find(|at| runs_at_once(*at))
+        {
+            return at;
+        }
+        if allowed(last) { last } else { all().next().unwrap_or(last) }
+    }
+
+    /// A thread that is in no queue is moved to another CPU.
+    fn migrates(&mut self, at: usize, thread: ThreadAt, to: usize, by_waker: bool) {
+        let moved = &mut self.threads[thread as usize];
+        let (target, from) = (moved.task, CpuId(moved.cpu));
+        moved.cpu = to as u16;
+        self.event(at, Migrate { target, from, to: CpuId(to as u16) });
+        self.observer.moved(self.now_ns, thread, to as u16, by_waker);
+    }
+
+    /// A thread has come to a queue: does it preempt who runs there?
+    pub(super) fn resched(&mut self, at: usize, to: usize, thread: ThreadAt) {
+        let woken = &self.threads[thread as usize];
+        let waits_aside = woken.group.is_some_and(|group| self.groups[group as usize].throttled)
+            && woken.class == Class::Fair;
+        let rt_off = self.cpus[to].queue.realtime_off && matches!(woken.class, Class::RealTime(_));
+        if waits_aside || rt_off {
+            return;
+        }
+        let need = match self.threads.get(self.cpus[to].current as usize) {
+            None => Need::Now,
+            Some(current) => match (woken.class, current.class) {
+                (Class::Deadline, Class::Deadline) if woken.deadline_ns < current.deadline_ns => {
+                    Need::Now
+                }
+                (Class::Fair, Class::Fair)
+                    if self.cpus[to].queue.prefers(thread, &current.fair) =>
+                {
+                    if self.kernel.preemption == Preemption::Lazy { Need::Lazy } else { Need::Now }
+                }
+                (woken, current) if woken < current => Need::Now,
+                _ => Need::No,
+            },
+        };
+        self.needs(at, to, need);
+    }
+
+    /// A CPU is to call the scheduler; `at` is the one that finds so.
+    pub(super) fn needs(&mut self, at: usize, to: usize, need: Need) {
+        let had = self.cpus[to].need;
+        self.cpus[to].need = had.max(need);
+        if need == Need::No || had >= need && self.cpus[to].current != NOBODY {
+            return;
+        }
+        let now_ns = self.now_ns;
+        if self.cpus[to].top().step == Step::Polling {
+            self.cpus[to].top_mut().end_ns = now_ns;
+            self.disturb(to);
+        } else if at != to && (need == Need::Now || self.cpus[to].current == NOBODY) {
+            let by = self.cpus[at].current;
+            let late_ns = self.machine.ipi.draw(&mut self.cpus[at].streams.ipi);
+            self.event(at, IpiSend::to(CpuId(to as u16), NameId::NONE));
+            let cpu = &mut self.cpus[to];
+            if cpu.ipi_ns == NEVER {
+                (cpu.ipi_ns, cpu.ipi_by) = (now_ns + late_ns, by);
+            }
+            self.disturb(to);
+        }
+    }
+
+    /// The scheduler is called; `leaves` where the current thread goes to sleep.
+    pub(super) fn schedules(&mut self, at: usize, leaves: bool) {
+        let cpu = &mut self.cpus[at];
+        let stream = match self.threads.get_mut(cpu.current as usize) {
+            Some(current) => {
+                current.leaves = leaves;
+                &mut current.streams.switch
+            }
+            None => &mut cpu.streams.switch,
+        };
+        let ns = self.machine.switch.draw(stream);
+        cpu.push(Frame::new(Step::Switch, self.now_ns + ns), self.now_ns);
+    }
+
+    /// The scheduler has chosen.
+    pub(super) fn switches(&mut self, at: usize) {
+        let now_ns = self.now_ns;
+        self.charge(at);
+        let cpu = &mut self.cpus[at];
+        cpu.pop(now_ns);
+        cpu.need = Need::No;
+        let prev = cpu.current;
+        let (mut state, mut parks) = (TaskState::Running, false);
+        if let Some(thread) = self.threads.get_mut(prev as usize) {
+            if std::mem::take(&mut thread.leaves) {
+                state = thread.sleep_state;
+                thread.standing = Standing::Asleep;
+                if thread.class == Class::Fair {
+                    cpu.queue.leaves(&mut thread.fair);
+                }
+            } else {
+                let first = !std::mem::take(&mut thread.yields);
+                match thread.class {
+                    Class::Deadline => cpu.queue.push_deadline(prev, thread.deadline_ns),
+                    Class::RealTime(prio) => cpu.queue.push_realtime(prev, prio, first),
+                    Class::Fair => parks = true,
+                }
+            }
+        }
+        if parks && !self.parks(prev) {
+            let fair = self.threads[prev as usize].fair;
+            self.cpus[at].queue.push_fair(prev, fair);
+        } else if parks {
+            self.tell_group(at, prev, true);
+        }
+        let next = match self.cpus[at].queue.pop() {
+            Some((next, fair)) => {
+                if let Some(fair) = fair {
+                    self.threads[next as usize].fair = fair;
+                }
+                next
+            }
+            None => self.pulls(at).unwrap_or(NOBODY),
+        };
+        if next != prev {
+            self.runs(at, prev, next, state);
+        } else if let Some(thread) = self.threads.get_mut(prev as usize) {
+            thread.standing = Standing::Current;
+        } else {
+            self.goes_idle(at);
+        }
+    }
+
+    /// A CPU that would have nothing to do takes a thread from another one's queue.
+    fn pulls(&mut self, at: usize) -> Option<ThreadAt> {
+        for from in (0..self.cpus.len()).filter(|from| *from != at) {
+            let queue = &self.cpus[from].queue;
+            let threads = &self.threads;
+            // Who alone waits for an idle CPU is about to run there.
+            if self.cpus[from].current == NOBODY {
+                continue;
+            }
+            let found = queue.find(|thread| threads[thread as usize].cpus >> at & 1 == 1);
+            if let Some(thread) = found {
+                let class = self.threads[thread as usize].class;
+                self.cpus[from].queue.remove(thread, class);
+                self.migrates(at, thread, at, false);
+                return Some(thread);
+            }
+        }
+        None
+    }
+
+    /// A CPU goes from one thread to another, [`NOBODY`] being the idle task.
+    fn runs(&mut self, at: usize, prev: ThreadAt, next: ThreadAt, state: TaskState) {
+        let now_ns = self.now_ns;
+        let idle_prio = Prio(120);
+        let prio = |thread: ThreadAt, threads: &[super::Thread]| {
+            threads.get(thread as usize).map_or(idle_prio, |thread| thread.prio)
+        };
+        let (prev_prio, next_prio) = (prio(prev, &self.threads), prio(next, &self.threads));
+        let preempted = state == TaskState::Running && prev != NOBODY;
+        let next_task = self.task(next);
+        self.event(
+            at,
+            Switch { prev_state: state, prev_prio, preempted, next: next_task, next_prio },
+        );
+        let frame = *self.cpus[at].top();
+        if let Some(thread) = self.threads.get_mut(prev as usize) {
+            thread.frame = frame;
+            thread.frame.end_ns = frame.end_ns.saturating_sub(now_ns);
+            if preempted {
+                thread.standing = Standing::Ready;
+                self.observer.preempted(now_ns, prev, at as u16, prev_prio);
+                self.tells_throttle(at, prev);
+            }
+        }
+        let cpu = &mut self.cpus[at];
+        cpu.current = next;
+        cpu.charged_ns = now_ns;
+        let Some(thread) = self.threads.get_mut(next as usize) else {
+            cpu.idle_state = u32::MAX;
+            return self.goes_idle(at);
+        };
+        thread.standing = Standing::Current;
+        thread.cpu = at as u16;
+        let mut frame = thread.frame;
+        frame.end_ns += now_ns;
+        cpu.frames[0] = frame;
+        self.observer.ran(now_ns, next, at as u16);
+    }
+
+    /// Charges the current thread with what it has run, and says whether its slice is over.
+    pub(super) fn charge(&mut self, at: usize) -> bool {
+        let cpu = &mut self.cpus[at];
+        let ns = self.now_ns - cpu.charged_ns;
+        cpu.charged_ns = self.now_ns;
+        let current = cpu.current;
+        if current == NOBODY {
+            return false;
+        }
+        self.uses(at, current, ns);
+        let thread = &mut self.threads[current as usize];
+        match (thread.class, thread.policy) {
+            (Class::Fair, _) => thread.fair.runs(ns),
+            (_, Policy::RoundRobin(_)) => {
+                thread.slice_left_ns = thread.slice_left_ns.saturating_sub(ns);
+                thread.slice_left_ns == 0
+            }
+            _ => false,
+        }
+    }
+
+    /// The scheduler's part of the tick.
+    pub(super) fn tick(&mut self, at: usize) {
+        let is_over = self.charge(at);
+        self.checks_bandwidth(at);
+        let cpu = &mut self.cpus[at];
+        if cpu.need == Need::Lazy {
+            cpu.need = Need::Now;
+        }
+        let Some(thread) = self.threads.get_mut(cpu.current as usize) else { return };
+        if !is_over {
+            return;
+        }
+        match thread.class {
+            Class::RealTime(prio) => {
+                thread.slice_left_ns = RR_SLICE_NS;
+                if cpu.queue.has_realtime(prio) {
+                    thread.yields = true;
+                    self.needs(at, at, Need::Now);
+                }
+            }
+            Class::Fair if cpu.queue.fair_count() > 0 => {
+                let lazy = self.kernel.preemption == Preemption::Lazy;
+                self.needs(at, at, if lazy { Need::Lazy } else { Need::Now });
+            }
+            _ => {}
+        }
+    }
+
+    /// A thread for softirqs gets the priority that its policy wants, 0 being an ordinary one. While it runs
+    /// a callback it goes on at no lower one than that has, unless it `may_fall`.
+    pub(super) fn follows(&mut self, at: usize, thread: ThreadAt, priority: u8, may_fall: bool) {
+        let policy = match priority {
+            0 => Policy::Other { nice: 0 },
+            priority => Policy::Fifo(priority.min(99)),
+        };
+        let (class, prio) = (Class::of(policy), crate::sched::prio_of(policy));
+        let changed = &mut self.threads[thread as usize];
+        let (old, sleeps) = (changed.prio, changed.standing == Standing::Asleep);
+        if prio == old || prio > old && !may_fall && !sleeps {
+            return;
+        }
+        changed.policy = policy;
+        self.sets_priority(at, thread, class, prio);
+    }
+
+    /// Gives a thread another class or priority.
+    pub(super) fn sets_priority(&mut self, at: usize, thread: ThreadAt, class: Class, prio: Prio) {
+        let changed = &mut self.threads[thread as usize];
+        let (old, target, standing) = (changed.prio, changed.task, changed.standing);
+        let on = usize::from(changed.cpu);
+        let was = changed.class;
+        if standing == Standing::Ready {
+            self.withdraws(thread);
+        } else if standing == Standing::Current {
+            // Its run so far is charged to what it was.
+            self.charge(on);
+        }
+        let changed = &mut self.threads[thread as usize];
+        if was != Class::Fair && class == Class::Fair && standing != Standing::Asleep {
+            // It comes back to fair time with nothing owed.
+            changed.fair.lag_ns = 0;
+            self.cpus[on].queue.place(&mut changed.fair, None);
+        }
+        (changed.class, changed.prio) = (class, prio);
+        self.event(at, Priority { target, old, new: prio, released: prio > old });
+        self.observer.priority(self.now_ns, thread, prio);
+        if standing == Standing::Ready {
+            self.comes(on, thread);
+            self.resched(at, on, thread);
+        } else if standing == Standing::Current
+            && self.cpus[on].queue.first_class().is_some_and(|first| first < class)
+        {
+            self.needs(at, on, Need::Now);
+        }
+        if standing == Standing::Current && on != at {
+            self.tell_state(on);
+        }
+    }
+
+    /// A thread begins to be.
+    pub(super) fn starts(&mut self, thread: ThreadAt) {
+        let started = &self.threads[thread as usize];
+        let (target, prio, cpu) = (started.task, started.prio, started.cpu);
+        let at = usize::from(cpu);
+        self.event(at, WokenNew { target, target_cpu: CpuId(cpu), prio });
+        self.observer.woken(self.now_ns, thread, cpu, prio, Waker::Start);
+        self.comes(at, thread);
+        self.resched(at, at, thread);
+    }
+}

@@ -1,0 +1,171 @@
+//! Softirqs: raised in interrupts, run at their end or in threads.
+
+use super::cpu::{COMMON, Raise, TOP_HALF};
+use super::tell::Softirq;
+use super::{Frame, NOBODY, Simulation, Step};
+use crate::observer::{HRTIMER, NET_RX, Observer, ThreadAt};
+use tardy_timers::policy::Context;
+
+/// The place of a policy's context; `None` of the interrupt.
+pub(super) const fn context_at(context: Context) -> Option<u8> {
+    match context {
+        Context::HardIrq => None,
+        Context::CommonSoftirq => Some(COMMON),
+        // A policy has up to four.
+        Context::TimerThread(number) => Some(1 + (number & 3)),
+        Context::TopHalf => Some(TOP_HALF),
+    }
+}
+
+pub(super) const fn policy_context(at: u8) -> Context {
+    match at {
+        COMMON => Context::CommonSoftirq,
+        TOP_HALF => Context::TopHalf,
+        at => Context::TimerThread(at - 1),
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    /// Raises the softirqs of all contexts that have got something to do. One that runs takes it along.
+    pub(super) fn raises(&mut self, at: usize) {
+        let runnables = self.cpus[at].timers.runnable();
+        for runnable in runnables.iter() {
+            let Some(context) = context_at(runnable.context) else { continue };
+            let cpu = &mut self.cpus[at];
+            let (arrival_ns, entry_ns) = cpu.interrupt_times();
+            let served = &mut cpu.contexts[usize::from(context)];
+            let thread = served.thread;
+            if served.raised.is_none() && served.runs.is_none() {
+                served.raised = Some(Raise { time_ns: self.now_ns, entry_ns, arrival_ns });
+                served.wakes = thread != NOBODY;
+                self.tell_softirq(at, HRTIMER, Softirq::Raise);
+            }
+            if thread != NOBODY && self.follows_timers {
+                self.follows(at, thread, runnable.priority, false);
+            }
+        }
+    }
+
+    /// The next thread that is to be woken for softirqs, if one is. Where one has been broken into, that is
+    /// timers' own alone (`__irq_exit_rcu`).
+    pub(super) fn softirq_thread(&mut self, at: usize, in_softirq: bool) -> Option<ThreadAt> {
+        let cpu = &mut self.cpus[at];
+        let ksoftirqd = cpu.ksoftirqd;
+        if cpu.net_raised && ksoftirqd != NOBODY && !in_softirq {
+            let thread = &self.threads[cpu.ksoftirqd as usize];
+            if thread.prepared {
+                return Some(cpu.ksoftirqd);
+            }
+        }
+        for context in &mut cpu.contexts {
+            if in_softirq && context.thread == ksoftirqd {
+                continue;
+            }
+            if std::mem::take(&mut context.wakes) && self.threads[context.thread as usize].prepared
+            {
+                return Some(context.thread);
+            }
+        }
+        None
+    }
+
+    /// Whether softirqs run that this interrupt has broken into: no others begin at its end, they see to that
+    /// themselves.
+    pub(super) fn in_softirq(&self, at: usize) -> bool {
+        let cpu = &self.cpus[at];
+        let in_thread = matches!(
+            cpu.frames[0].step,
+            Step::SoftirqEntry
+                | Step::NetRx
+                | Step::Dequeue
+                | Step::Callback
+                | Step::CallbackWakes
+                | Step::Moving
+                | Step::Waiting
+        );
+        in_thread || cpu.frames[1..cpu.depth - 1].iter().any(|frame| frame.entry_ns == 0)
+    }
+
+    /// Whether softirqs are to run at the end of this interrupt.
+    pub(super) fn has_tail(&self, at: usize) -> bool {
+        let cpu = &self.cpus[at];
+        let common = &cpu.contexts[usize::from(COMMON)];
+        let net = cpu.net_raised && cpu.ksoftirqd == NOBODY;
+        net || common.thread == NOBODY && common.raised.is_some()
+    }
+
+    pub(super) fn tail_begins(&mut self, at: usize) {
+        let cpu = &mut self.cpus[at];
+        let ns = self.machine.softirq_entry.draw(&mut cpu.streams.softirq);
+        cpu.push(Frame::new(Step::SoftirqEntry, self.now_ns + ns), self.now_ns);
+    }
+
+    /// Softirqs may run: the first that is raised begins.
+    pub(super) fn softirq_begins(&mut self, at: usize) {
+        let now_ns = self.now_ns;
+        let in_thread = self.cpus[at].depth == 1;
+        let serves = if in_thread {
+            self.threads[self.cpus[at].current as usize].serves.unwrap_or(COMMON)
+        } else {
+            COMMON
+        };
+        let cpu = &mut self.cpus[at];
+        let takes_net =
+            if in_thread { cpu.ksoftirqd == cpu.current } else { cpu.ksoftirqd == NOBODY };
+        if takes_net && cpu.net_raised {
+            cpu.net_raised = false;
+            let ns = std::mem::take(&mut cpu.net_ns);
+            self.tell_softirq(at, NET_RX, Softirq::Begin);
+            return self.go(at, Step::NetRx, ns);
+        }
+        let thread = if in_thread { cpu.current } else { NOBODY };
+        let context = &mut cpu.contexts[usize::from(serves)];
+        if context.thread == thread
+            && let Some(raise) = context.raised.take()
+        {
+            context.runs = Some((raise, now_ns));
+            let top = cpu.top_mut();
+            (top.context, top.has_fired) = (serves, false);
+            self.tell_softirq(at, HRTIMER, Softirq::Begin);
+            return self.fires_next(at);
+        }
+        self.softirqs_end(at, in_thread);
+    }
+
+    pub(super) fn net_rx_ends(&mut self, at: usize) {
+        self.tell_softirq(at, NET_RX, Softirq::End);
+        self.softirq_begins(at);
+    }
+
+    /// A context has nothing left to do.
+    pub(super) fn softirq_done(&mut self, at: usize) {
+        let cpu = &mut self.cpus[at];
+        let context = usize::from(cpu.top().context);
+        cpu.contexts[context].runs = None;
+        self.tell_softirq(at, HRTIMER, Softirq::End);
+        self.softirq_begins(at);
+    }
+
+    fn softirqs_end(&mut self, at: usize, in_thread: bool) {
+        if !in_thread {
+            return self.wakes_softirqs(at);
+        }
+        // What interrupts have raised meanwhile for others.
+        if let Some(other) = self.softirq_thread(at, false) {
+            return self.wakes(at, other);
+        }
+        let current = self.cpus[at].current as usize;
+        self.threads[current].prepared = true;
+        self.go(at, Step::Parked, 0);
+    }
+
+    /// A thread for softirqs goes to sleep, or goes on because it was woken before that.
+    pub(super) fn unparked(&mut self, at: usize) {
+        let current = self.cpus[at].current as usize;
+        if self.threads[current].prepared {
+            return self.schedules(at, true);
+        }
+        let ns = self.machine.softirq_entry.draw(&mut self.cpus[at].streams.softirq);
+        self.go(at, Step::SoftirqEntry, ns);
+    }
+}

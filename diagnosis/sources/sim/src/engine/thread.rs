@@ -1,0 +1,177 @@
+//! A thread while it is simulated.
+
+use crate::engine::cpu::{Frame, Step};
+use crate::engine::futex::Stage;
+use crate::observer::{ThreadAt, TimerAt};
+use crate::random::{Entity, Stream};
+use crate::sched::{Class, Fair};
+use crate::workload::Sections;
+use crate::{Operation, Policy};
+use tardy_model::event::TaskState;
+use tardy_model::{Prio, TaskId};
+use tardy_timers::policy::Key;
+
+/// Where a thread stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Asleep,
+    /// In a queue.
+    Ready,
+    /// On a CPU.
+    Current,
+}
+
+/// What a thread draws for, beside its operations.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    pub(crate) queue: Stream,
+    pub(crate) callback: Stream,
+    pub(crate) wakeup: Stream,
+    pub(crate) switch: Stream,
+    pub(crate) entry: Stream,
+    pub(crate) exit: Stream,
+    pub(crate) futex: Stream,
+}
+
+impl Streams {
+    pub(crate) fn new(seed: u64, thread: ThreadAt) -> Self {
+        let stream = |purpose| Stream::new(seed, Entity::Thread(thread), purpose);
+        Self {
+            queue: stream(0),
+            callback: stream(1),
+            wakeup: stream(2),
+            switch: stream(3),
+            entry: stream(4),
+            exit: stream(5),
+            futex: stream(6),
+        }
+    }
+}
+
+/// An operation, and what it draws from.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) operation: Operation,
+    pub(crate) stream: Stream,
+    /// Of a sleep on a grid: its next time; 0 before the first.
+    pub(crate) next_ns: u64,
+}
+
+/// Sections in what a thread runs.
+#[derive(Debug)]
+pub(crate) struct Strewn {
+    pub(crate) sections: Sections,
+    pub(crate) stream: Stream,
+    pub(crate) step: Step,
+    /// CPU time to the next one.
+    pub(crate) left_ns: u64,
+}
+
+/// A thread.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(crate) struct Thread {
+    pub(crate) task: TaskId,
+    pub(crate) standing: Standing,
+    /// The CPU on which it runs, in whose queue it is, or on which it ran last.
+    pub(crate) cpu: u16,
+    pub(crate) cpus: u64,
+    pub(crate) class: Class,
+    pub(crate) prio: Prio,
+    pub(crate) fair: Fair,
+    pub(crate) policy: Policy,
+    pub(crate) slack_ns: u64,
+    pub(crate) program: Box<[Planned]>,
+    pub(crate) repeat_from: usize,
+    /// When its program began last.
+    pub(crate) began_ns: u64,
+    /// The next operation.
+    pub(crate) at: usize,
+    /// What it does, where it is not current.
+    pub(crate) frame: Frame,
+    /// CPU time of the run that is still to be done.
+    pub(crate) run_ns: u64,
+    pub(crate) run_step: Step,
+    pub(crate) strewn: Vec<Strewn>,
+    /// Where it is in a call for a lock with priority inheritance.
+    pub(crate) stage: Option<Stage>,
+    /// The state in which it sleeps.
+    pub(crate) sleep_state: TaskState,
+    /// It has said that it goes to sleep, and was not woken since.
+    pub(crate) prepared: bool,
+    /// It slept when its waking was told, and is on its way to a queue.
+    pub(crate) wakes_up: bool,
+    /// It leaves the CPU at the switch that is on its way.
+    pub(crate) leaves: bool,
+    /// It is to be moved to the end of its priority's queue.
+    pub(crate) yields: bool,
+    /// Wakings that came before it waited.
+    pub(crate) tokens: u32,
+    pub(crate) waits: bool,
+    /// The absolute deadline.
+    pub(crate) deadline_ns: u64,
+    /// What is left of its slice, of round robin.
+    pub(crate) slice_left_ns: u64,
+    /// Whom it is about to wake.
+    pub(crate) wakes: ThreadAt,
+    /// It runs softirqs, and nothing else.
+    pub(crate) runs_softirqs: bool,
+    /// The context whose softirqs it runs, by its place, if it does.
+    pub(crate) serves: Option<u8>,
+    /// The time that its sleep, or its timeout, asks for.
+    pub(crate) asks_ns: u64,
+    /// Its control group, where that has a bandwidth.
+    pub(crate) group: Option<u32>,
+    pub(crate) watched: bool,
+    pub(crate) streams: Streams,
+}
+
+impl Thread {
+    /// As timers see it: 0 is not real-time, 1 to 99 are.
+    pub(crate) const fn timer_priority(&self) -> u8 {
+        match self.prio.0 {
+            ..0 => 99,
+            prio @ 0..=98 => 99 - prio as u8,
+            _ => 0,
+        }
+    }
+}
+
+/// A timer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timer {
+    pub(crate) owner: ThreadAt,
+    pub(crate) purpose: Purpose,
+    pub(crate) key: Option<Key>,
+    /// The CPU on which it is armed.
+    pub(crate) cpu: u16,
+    pub(crate) armed_ns: u64,
+    pub(crate) soft_ns: u64,
+    pub(crate) hard_ns: u64,
+    /// When its callback began, and how it came to.
+    pub(crate) begin_ns: u64,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Its owner sleeps on it.
+    Sleep,
+    /// Nobody waits for it.
+    Timeout,
+    Tick,
+    /// Gives real-time threads bandwidth.
+    RtPeriod,
+    /// Gives a control group bandwidth.
+    GroupPeriod(u32),
+}
+
+/// The timer on which a thread sleeps.
+pub(crate) const fn sleeper_of(thread: ThreadAt) -> TimerAt {
+    thread * 2
+}
+
+/// The timer that a thread moves.
+pub(crate) const fn timeout_of(thread: ThreadAt) -> TimerAt {
+    thread * 2 + 1
+}

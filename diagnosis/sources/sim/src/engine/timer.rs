@@ -1,0 +1,254 @@
+//! Timers: armed, fired, and the device that interrupts for them.
+
+use super::cpu::CONTEXTS;
+use super::softirq::policy_context;
+use super::tell::timer_id;
+use super::thread::Purpose;
+use super::{NEVER, NOBODY, Simulation, Step, Timer};
+use crate::observer::{Fired, Observer, ThreadAt, TimerAt, Waker};
+use tardy_model::CpuId;
+use tardy_model::event::{Call, ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
+use tardy_timers::Expiry;
+use tardy_timers::policy::{Arm, Context, Program, Step as Does};
+
+impl<O: Observer> Simulation<O> {
+    /// Puts a timer into the queue of a CPU, and says whether that wrote the device.
+    pub(super) fn arm(&mut self, at: usize, timer: TimerAt, soft_ns: u64, slack_ns: u64) -> bool {
+        let expiry = Expiry::with_slack(soft_ns, slack_ns);
+        let now_ns = self.now_ns;
+        let entry = &mut self.timers[timer as usize];
+        let owner = &self.threads[entry.owner as usize];
+        let sleeps = entry.purpose == Purpose::Sleep;
+        let arm = Arm { sleeper: sleeps, ..Arm::sleep(expiry, owner.timer_priority()) };
+        // A timeout is there to be moved.
+        let arm = if sleeps { arm } else { arm.coarse() };
+        let before = self.cpus[at].timers.programmed();
+        let armed_here = entry.key.filter(|_| usize::from(entry.cpu) == at);
+        let elsewhere = entry.key.filter(|_| armed_here.is_none());
+        if let Some(key) = elsewhere {
+            // The kernel hands it over to where it is armed now.
+            let old = usize::from(entry.cpu);
+            let _ = self.cpus[old].timers.cancel(key);
+            self.programs(old);
+            self.disturb(old);
+        }
+        let entry = &mut self.timers[timer as usize];
+        let timers = &mut self.cpus[at].timers;
+        self.moves += u64::from(entry.key.is_some());
+        let moves = armed_here.is_some_and(|key| timers.rearm(key, expiry).is_ok());
+        if !moves {
+            entry.key = timers.arm(arm, timer).ok();
+        }
+        (entry.cpu, entry.armed_ns) = (at as u16, now_ns);
+        (entry.soft_ns, entry.hard_ns) = (expiry.soft_ns(), expiry.hard_ns());
+        if moves || elsewhere.is_some() {
+            self.event(at, TimerCancel { timer: timer_id(timer) });
+        }
+        self.tell_arm(at, timer, if sleeps { Call::ClockNanosleep } else { Call::Timerfd });
+        self.programs(at);
+        self.cpus[at].timers.programmed() != before
+    }
+
+    pub(super) fn tell_arm(&mut self, at: usize, timer: TimerAt, call: Call) {
+        let entry = &self.timers[timer as usize];
+        let slack_ns = u32::try_from(entry.hard_ns - entry.soft_ns).unwrap_or(u32::MAX);
+        let (timer, soft_ns) = (timer_id(timer), entry.soft_ns);
+        self.event(at, TimerArm { timer, soft_ns, slack_ns, mode: TimerMode(0), call });
+    }
+
+    /// Tells the device what the policy wants of it.
+    pub(super) fn programs(&mut self, at: usize) {
+        let cpu = &mut self.cpus[at];
+        if let Program::At { at_ns } = cpu.timers.program() {
+            let late_ns = self.machine.device_late.draw(&mut cpu.streams.late);
+            cpu.device_ns = at_ns.max(self.now_ns) + late_ns;
+        }
+    }
+
+    /// The timer interrupt's handler comes to look at its queue.
+    pub(super) fn timer_entered(&mut self, at: usize) {
+        self.cpus[at].timers.interrupt(self.now_ns);
+        self.raises(at);
+        self.fires_next(at);
+    }
+
+    /// The next thing that an interrupt or a softirq does for timers.
+    pub(super) fn fires_next(&mut self, at: usize) {
+        let now_ns = self.now_ns;
+        let in_interrupt = self.cpus[at].in_interrupt();
+        let served = self.cpus[at].top().context;
+        let context = if in_interrupt { Context::HardIrq } else { policy_context(served) };
+        if self.follows_timers && !in_interrupt && self.cpus[at].depth == 1 {
+            let runnables = self.cpus[at].timers.runnable();
+            if let Some(own) = runnables.iter().find(|runnable| runnable.context == context) {
+                self.follows(at, self.cpus[at].current, own.priority, true);
+            }
+        }
+        let cpu = &mut self.cpus[at];
+        let step = cpu.timers.step(context, now_ns);
+        match step {
+            Some(Does::Fire(fire)) => {
+                let entry = &mut self.timers[fire.payload as usize];
+                entry.key = None;
+                let expiry = fire.arm.expiry;
+                (entry.soft_ns, entry.hard_ns) = (expiry.soft_ns(), expiry.hard_ns());
+                self.fires(at, fire.payload);
+            }
+            Some(Does::Tick { .. }) => {
+                let tick = self.ticks_at + at as u32;
+                let jiffy_ns = self.kernel.settings.jiffy_ns;
+                let entry = &mut self.timers[tick as usize];
+                entry.armed_ns = entry.hard_ns;
+                entry.soft_ns = entry.hard_ns;
+                entry.hard_ns = now_ns / jiffy_ns * jiffy_ns.get();
+                entry.soft_ns = entry.hard_ns;
+                self.fires(at, tick);
+            }
+            Some(Does::Move { timers }) => {
+                let cost = &self.machine.queue_operation;
+                let stream = &mut self.cpus[at].streams.kernel;
+                let ns = (0..timers).map(|_| cost.draw(stream)).sum();
+                self.go(at, Step::Moving, ns);
+            }
+            Some(Does::Wait { until_ns }) => {
+                self.go(at, Step::Waiting, until_ns.saturating_sub(now_ns));
+            }
+            None if in_interrupt => {
+                // What has become due meanwhile.
+                self.raises(at);
+                let cpu = &mut self.cpus[at];
+                let before = cpu.device_ns;
+                self.programs(at);
+                let cpu = &mut self.cpus[at];
+                if cpu.device_ns != NEVER && before == NEVER {
+                    let ns = self.machine.program.draw(&mut cpu.streams.program);
+                    self.go(at, Step::ProgramAfter, ns);
+                } else {
+                    self.leaves_timer(at);
+                }
+            }
+            None => {
+                self.programs(at);
+                self.softirq_done(at);
+            }
+        }
+    }
+
+    pub(super) fn leaves_timer(&mut self, at: usize) {
+        let ns = self.machine.irq_exit.draw(&mut self.cpus[at].streams.exit);
+        self.go(at, Step::IrqExit, ns);
+    }
+
+    /// A timer is taken off its queue to be fired; of the first one that is part of how this began.
+    fn fires(&mut self, at: usize, timer: TimerAt) {
+        let top = self.cpus[at].top_mut();
+        top.timer = timer;
+        if !std::mem::replace(&mut top.has_fired, true) {
+            return self.callback_begins(at);
+        }
+        let ns = self.machine.queue_operation.draw(&mut self.cpus[at].streams.kernel);
+        self.go(at, Step::Dequeue, ns);
+    }
+
+    pub(super) fn callback_begins(&mut self, at: usize) {
+        let timer = self.cpus[at].top().timer;
+        let in_interrupt = self.cpus[at].in_interrupt();
+        let now_ns = self.now_ns;
+        let entry = &mut self.timers[timer as usize];
+        entry.begin_ns = now_ns;
+        let (purpose, owner) = (entry.purpose, entry.owner);
+        if O::EVENTS {
+            let slack_ns = u32::try_from(entry.hard_ns - entry.soft_ns).unwrap_or(u32::MAX);
+            let mode = TimerMode(if in_interrupt { 0 } else { TimerMode::SOFT });
+            let (timer, soft_ns) = (timer_id(timer), entry.soft_ns);
+            self.event(at, ExpireBegin { timer, soft_ns, slack_ns, mode });
+        }
+        if purpose == Purpose::Tick {
+            let ns = self.machine.tick.draw(&mut self.cpus[at].streams.tick);
+            return self.go(at, Step::Tick, ns);
+        }
+        let stream = match purpose {
+            Purpose::Sleep | Purpose::Timeout => &mut self.threads[owner as usize].streams.callback,
+            _ => &mut self.cpus[at].streams.kernel,
+        };
+        let ns = self.machine.callback.draw(stream);
+        self.go(at, Step::Callback, ns);
+    }
+
+    /// A callback comes to where it wakes its thread, if it does.
+    pub(super) fn callback_done(&mut self, at: usize) {
+        let Timer { owner, purpose, .. } = self.timers[self.cpus[at].top().timer as usize];
+        if purpose == Purpose::Sleep {
+            let ns = self.tell_waking(at, owner);
+            return self.go(at, Step::CallbackWakes, ns);
+        }
+        self.replenishes(at, purpose);
+        self.callback_ends(at);
+    }
+
+    pub(super) fn callback_woke(&mut self, at: usize) {
+        let owner = self.timers[self.cpus[at].top().timer as usize].owner;
+        self.enqueues(at, owner);
+        self.callback_ends(at);
+    }
+
+    pub(super) fn ticked(&mut self, at: usize) {
+        self.tick(at);
+        let tick = self.cpus[at].top().timer;
+        self.event(at, ExpireEnd { timer: timer_id(tick) });
+        let entry = &mut self.timers[tick as usize];
+        entry.soft_ns += self.kernel.settings.jiffy_ns.get();
+        entry.hard_ns = entry.soft_ns;
+        self.tell_arm(at, tick, Call::Unknown);
+        self.fires_next(at);
+    }
+
+    fn callback_ends(&mut self, at: usize) {
+        let timer = self.cpus[at].top().timer;
+        self.event(at, ExpireEnd { timer: timer_id(timer) });
+        if matches!(
+            self.timers[timer as usize].purpose,
+            Purpose::RtPeriod | Purpose::GroupPeriod(_)
+        ) {
+            self.arms_period(at, timer);
+        }
+        self.fires_next(at);
+    }
+
+    /// Who wakes a thread now: the callback that runs, or who runs.
+    pub(super) fn waker(&self, at: usize, thread: ThreadAt) -> Waker {
+        let cpu = &self.cpus[at];
+        let top = cpu.top();
+        match top.step {
+            Step::Callback => Waker::Timer(self.fired(at, top.timer)),
+            _ if cpu.in_interrupt() => Waker::Interrupt,
+            _ if cpu.current == NOBODY || cpu.current == thread => Waker::Start,
+            _ => Waker::Thread(cpu.current),
+        }
+    }
+
+    fn fired(&self, at: usize, timer: TimerAt) -> Fired {
+        let cpu = &self.cpus[at];
+        let entry = &self.timers[timer as usize];
+        let (mut arrival_ns, mut entry_ns) = cpu.interrupt_times();
+        let mut softirq = None;
+        if !cpu.in_interrupt() {
+            debug_assert!(usize::from(cpu.top().context) < CONTEXTS);
+            if let Some((raise, begin_ns)) = cpu.contexts[usize::from(cpu.top().context)].runs {
+                softirq = Some((raise.time_ns, begin_ns));
+                (arrival_ns, entry_ns) = (raise.arrival_ns, raise.entry_ns);
+            }
+        }
+        Fired {
+            timer,
+            cpu: CpuId(at as u16),
+            armed_ns: entry.armed_ns,
+            soft_ns: entry.soft_ns,
+            hard_ns: entry.hard_ns,
+            arrival_ns,
+            entry_ns,
+            softirq,
+            begin_ns: entry.begin_ns,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A machine as it is written: one that is known, with changes, or one of its own.
+
+use super::written::{Ns, Written};
+use super::{FileError, known};
+use crate::{IdleState, Machine, Theft};
+use serde::Deserialize;
+use toml::Spanned;
+
+/// How long a chain of machines that are like another one may be.
+const LIKE_MAX: u32 = 8;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct RawMachine {
+    /// What it is; for people.
+    #[serde(default)]
+    _about: String,
+    like: Option<Spanned<String>>,
+    cpus: Option<u16>,
+    device_late: Option<Written>,
+    program: Option<Written>,
+    irq_entry: Option<Written>,
+    irq_exit: Option<Written>,
+    queue_operation: Option<Written>,
+    callback: Option<Written>,
+    tick: Option<Written>,
+    softirq_entry: Option<Written>,
+    wakeup: Option<Written>,
+    switch: Option<Written>,
+    ipi: Option<Written>,
+    ipi_handler: Option<Written>,
+    syscall_entry: Option<Written>,
+    syscall_exit: Option<Written>,
+    futex: Option<Written>,
+    idle_entry: Option<Written>,
+    idle_states: Option<Vec<RawIdleState>>,
+    theft: Option<RawTheft>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct RawIdleState {
+    name: String,
+    exit: Written,
+    latency: Ns,
+    #[serde(default)]
+    residency: Ns,
+    #[serde(default)]
+    polls: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTheft {
+    every: Written,
+    length: Written,
+}
+
+impl RawMachine {
+    /// The machine that is meant. `text` is where it stands.
+    pub(super) fn machine(self, text: &str) -> Result<Machine, FileError> {
+        self.built(text, LIKE_MAX)
+    }
+
+    fn built(self, text: &str, depth: u32) -> Result<Machine, FileError> {
+        let mut machine = match &self.like {
+            None => Machine::default(),
+            Some(name) => {
+                let refuse = |why| FileError::at(text, name.span(), why);
+                let Some(known) = known::machine(name.get_ref()) else {
+                    return Err(refuse(format!(
+                        "there is no machine {}: tardy sim list names them",
+                        name.get_ref()
+                    )));
+                };
+                let Some(depth) = depth.checked_sub(1) else {
+                    return Err(refuse("machines are like each other in a circle".to_owned()));
+                };
+                let raw: RawMachine = super::parsed(known.text)?;
+                raw.built(known.text, depth)?
+            }
+        };
+        machine.cpus = self.cpus.unwrap_or(machine.cpus);
+        let costs = [
+            (&mut machine.device_late, self.device_late),
+            (&mut machine.program, self.program),
+            (&mut machine.irq_entry, self.irq_entry),
+            (&mut machine.irq_exit, self.irq_exit),
+            (&mut machine.queue_operation, self.queue_operation),
+            (&mut machine.callback, self.callback),
+            (&mut machine.tick, self.tick),
+            (&mut machine.softirq_entry, self.softirq_entry),
+            (&mut machine.wakeup, self.wakeup),
+            (&mut machine.switch, self.switch),
+            (&mut machine.ipi, self.ipi),
+            (&mut machine.ipi_handler, self.ipi_handler),
+            (&mut machine.syscall_entry, self.syscall_entry),
+            (&mut machine.syscall_exit, self.syscall_exit),
+            (&mut machine.futex, self.futex),
+            (&mut machine.idle_entry, self.idle_entry),
+        ];
+        for (cost, written) in costs {
+            if let Some(written) = written {
+                *cost = written.0;
+            }
+        }
+        if let Some(states) = self.idle_states {
+            let state = |raw: RawIdleState| IdleState {
+                name: raw.name,
+                exit: raw.exit.0,
+                latency_ns: raw.latency.0,
+                residency_ns: raw.residency.0,
+                polls: raw.polls,
+            };
+            machine.idle_states = states.into_iter().map(state).collect();
+        }
+        if let Some(theft) = self.theft {
+            machine.theft = Some(Theft { every: theft.every.0, length: theft.length.0 });
+        }
+        Ok(machine)
+    }
+}

@@ -1,0 +1,83 @@
+//! What can be chosen about the simulated kernel: who preempts whom when, where softirqs run, and which
+//! timers fire where.
+
+use tardy_timers::policy::Settings;
+
+/// The kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// When a thread in the kernel is preempted.
+    pub preemption: Preemption,
+    /// Where softirqs run that no timer policy has a thread for.
+    pub softirqs: Softirqs,
+    /// How locks with priority inheritance are given up.
+    pub rtmutex: Rtmutex,
+    /// The bandwidth of real-time threads; `None` for none, as `sched_rt_runtime_us` of -1.
+    pub rt_bandwidth: Option<Bandwidth>,
+    /// The timer policy, by its name in `tardy_timers::policy::KNOWN`.
+    pub timers: String,
+    /// What can be set about it: `jiffy_ns` is the tick.
+    pub settings: Settings,
+    /// Whether irq-off and preempt-off sections are told (`preemptirq` events).
+    pub tells_sections: bool,
+}
+
+impl Default for Kernel {
+    /// `PREEMPT_RT` without threads for timers: all in hard irq.
+    fn default() -> Self {
+        Self {
+            preemption: Preemption::Rt,
+            softirqs: Softirqs::Ksoftirqd,
+            rtmutex: Rtmutex::New,
+            rt_bandwidth: None,
+            timers: "hardirq".to_owned(),
+            settings: Settings::default(),
+            tells_sections: true,
+        }
+    }
+}
+
+/// When a thread that runs in the kernel is preempted (`kernel/Kconfig.preempt`). In user space it is at
+/// the end of any interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preemption {
+    /// Not before it is back in user space.
+    None,
+    /// At the places where it asks for it: here between two operations of its program.
+    Voluntary,
+    /// By real-time threads at once, by fair ones at the next tick.
+    Lazy,
+    /// At once, but for sections without preemption.
+    Full,
+    /// The same; and softirqs' threads are preempted in the middle of their work.
+    Rt,
+}
+
+/// CPU time in each period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bandwidth {
+    /// So much.
+    pub runtime_ns: u64,
+    /// In so much.
+    pub period_ns: u64,
+}
+
+/// How a lock with priority inheritance is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rtmutex {
+    /// The next owner is woken, and the lent priority given back, with the hash bucket's lock held.
+    Old,
+    /// Both come after it, and nobody preempts between them.
+    New,
+}
+
+/// Where softirqs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Softirqs {
+    /// At the end of the interrupt that raised them.
+    IrqTail,
+    /// In the thread `ksoftirqd` of each CPU.
+    Ksoftirqd,
+    /// Those of timers in `ktimers`, `SCHED_FIFO` 1, the others in `ksoftirqd`.
+    Ktimers,
+}

@@ -1,0 +1,34 @@
+//! A simulated kernel, as far as it decides when a thread wakes: the fourth source of events, and the only one
+//! of which the truth is known.
+//!
+//! A [`System`] is a [`Machine`], a [`Kernel`] and a [`Workload`]. A [`Simulation`] of it lets its CPUs take
+//! timer interrupts, run callbacks and softirqs, wake, preempt and switch threads, each at the cost that the
+//! machine says. Timers are kept and fired by the policies of `tardy_timers`. Whoever looks on is an
+//! [`Observer`]: of the events that a kernel would record, of the state itself, or of latenesses.
+//!
+//! The same seed gives the same events on any machine. It never reads a clock, and what it leaves out is said
+//! in [`machine`](Machine) and beside each rule. Start reading at `engine/mod.rs`.
+#![forbid(unsafe_code)]
+
+mod cost;
+mod engine;
+pub mod file;
+mod kernel;
+mod machine;
+mod observer;
+mod random;
+mod record;
+mod sched;
+mod system;
+pub mod truth;
+mod workload;
+
+pub use cost::{COST_NS_MAX, Cost, CostError, PARTS_MAX, Part};
+pub use engine::{START_NS, Simulation};
+pub use kernel::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs};
+pub use machine::{CPUS_MAX, IdleState, Machine, Theft};
+pub use observer::{Doing, Fired, Interrupt, Observer, State, ThreadAt, Throttle, TimerAt, Waker};
+pub use random::{Entity, Stream};
+pub use record::{Recorder, Simulated};
+pub use system::{SPAN_NS_MAX, System, SystemError};
+pub use workload::{Device, Group, Operation, Policy, Sections, Thread, Workload};

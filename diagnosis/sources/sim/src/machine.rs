@@ -1,0 +1,134 @@
+//! The machine: CPUs, and how long each thing takes there.
+//!
+//! Left out: caches beyond what a cost's distribution holds, memory bandwidth, SMT, CPU frequency, and
+//! interrupts that are shared out by the hardware.
+
+use crate::Cost;
+
+/// The most CPUs: affinities are 64 bits.
+pub const CPUS_MAX: u16 = 64;
+
+/// A machine. All costs are nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// How many CPUs, 1 to [`CPUS_MAX`].
+    pub cpus: u16,
+    /// The clock-event device interrupts so much after it should.
+    pub device_late: Cost,
+    /// Writing the clock-event device.
+    pub program: Cost,
+    /// From where a timer interrupt's handler begins to the first callback, which it takes off the queue.
+    pub irq_entry: Cost,
+    /// From the last callback, or the programming of the device, to the handler's end.
+    pub irq_exit: Cost,
+    /// Putting a timer into its queue; taking the second and later timers of one interrupt off it.
+    pub queue_operation: Cost,
+    /// A callback up to where it wakes its thread; of one that wakes nobody all of it.
+    pub callback: Cost,
+    /// The tick's callback.
+    pub tick: Cost,
+    /// From where a softirq may run to where its action begins, and once more at its end.
+    pub softirq_entry: Cost,
+    /// From where a wakeup is told to where the thread is in a queue.
+    pub wakeup: Cost,
+    /// From where the scheduler is called to where the next thread runs.
+    pub switch: Cost,
+    /// An interrupt to another CPU takes so long to arrive.
+    pub ipi: Cost,
+    /// Its handler.
+    pub ipi_handler: Cost,
+    /// From user space to the work of a system call.
+    pub syscall_entry: Cost,
+    /// And back.
+    pub syscall_exit: Cost,
+    /// A futex call's work, each time that it holds the lock of its hash bucket.
+    pub futex: Cost,
+    /// From where the idle task has nothing to do to where the CPU sleeps.
+    pub idle_entry: Cost,
+    /// The states in which a CPU sleeps, the shallowest first. With none it just waits for interrupts and is
+    /// awake at once.
+    pub idle_states: Vec<IdleState>,
+    /// A hypervisor takes CPUs away.
+    pub theft: Option<Theft>,
+}
+
+/// A state in which a CPU sleeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdleState {
+    /// Its name.
+    pub name: String,
+    /// What it takes to be awake again.
+    pub exit: Cost,
+    /// The same, as the driver's table has it.
+    pub latency_ns: u64,
+    /// It is chosen where the next timer is at least so far.
+    pub residency_ns: u64,
+    /// It is no sleep: the CPU looks for work in a loop.
+    pub polls: bool,
+}
+
+/// A hypervisor that lets another guest have a CPU now and then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Theft {
+    /// From the end of a burst to the next one.
+    pub every: Cost,
+    /// How long it lasts.
+    pub length: Cost,
+}
+
+impl Default for Machine {
+    /// One CPU on which nothing takes any time.
+    fn default() -> Self {
+        Self {
+            cpus: 1,
+            device_late: Cost::ZERO,
+            program: Cost::ZERO,
+            irq_entry: Cost::ZERO,
+            irq_exit: Cost::ZERO,
+            queue_operation: Cost::ZERO,
+            callback: Cost::ZERO,
+            tick: Cost::ZERO,
+            softirq_entry: Cost::ZERO,
+            wakeup: Cost::ZERO,
+            switch: Cost::ZERO,
+            ipi: Cost::ZERO,
+            ipi_handler: Cost::ZERO,
+            syscall_entry: Cost::ZERO,
+            syscall_exit: Cost::ZERO,
+            futex: Cost::ZERO,
+            idle_entry: Cost::ZERO,
+            idle_states: Vec::new(),
+            theft: None,
+        }
+    }
+}
+
+impl Machine {
+    /// Every cost with its name.
+    pub fn costs(&self) -> impl Iterator<Item = (&'static str, &Cost)> {
+        let own = [
+            ("device_late", &self.device_late),
+            ("program", &self.program),
+            ("irq_entry", &self.irq_entry),
+            ("irq_exit", &self.irq_exit),
+            ("queue_operation", &self.queue_operation),
+            ("callback", &self.callback),
+            ("tick", &self.tick),
+            ("softirq_entry", &self.softirq_entry),
+            ("wakeup", &self.wakeup),
+            ("switch", &self.switch),
+            ("ipi", &self.ipi),
+            ("ipi_handler", &self.ipi_handler),
+            ("syscall_entry", &self.syscall_entry),
+            ("syscall_exit", &self.syscall_exit),
+            ("futex", &self.futex),
+            ("idle_entry", &self.idle_entry),
+        ];
+        let theft = self
+            .theft
+            .iter()
+            .flat_map(|theft| [("theft.every", &theft.every), ("theft.length", &theft.length)]);
+        let exits = self.idle_states.iter().map(|state| ("idle_states.exit", &state.exit));
+        own.into_iter().chain(theft).chain(exits)
+    }
+}

@@ -1,0 +1,277 @@
+//! Run queues: who runs next, and who preempts whom.
+//!
+//! Deadline threads run by the earliest deadline, real-time ones by priority and coming, ordinary ones by
+//! virtual time: of those that have had no more than their share (eligible), the one whose virtual deadline
+//! comes first (EEVDF, `kernel/sched/fair.c` since 6.6).
+//!
+//! Left out: groups, balancing between CPUs beside the choice at a waking, the latency hints of newer
+//! kernels, `SCHED_BATCH` and `SCHED_IDLE`, delayed dequeueing, and the protection of a slice that has begun.
+
+use crate::Policy;
+use crate::observer::ThreadAt;
+use std::collections::VecDeque;
+use tardy_model::Prio;
+
+/// The slice of fair threads, ns (`sysctl_sched_base_slice` of a kernel on 8 or more CPUs).
+pub(crate) const FAIR_SLICE_NS: u64 = 2_800_000;
+
+/// The slice of round robin, ns (`RR_TIMESLICE`).
+pub(crate) const RR_SLICE_NS: u64 = 100_000_000;
+
+/// Virtual times that are told apart: with the largest weight of [`THREADS_MAX`](crate::workload::THREADS_MAX) threads
+/// the sum fits 64 bits.
+const APART_NS_MAX: i64 = 1 << 30;
+
+/// The weight of nice 0.
+const NICE_0_WEIGHT: u64 = 1024;
+
+/// Weights by nice, from −20 on (`sched_prio_to_weight` in `kernel/sched/core.c`): a step is 10 % of the CPU.
+const WEIGHTS: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+    3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
+    70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+/// The class by which a thread is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    Deadline,
+    /// By priority, 0 first, as the kernel counts.
+    RealTime(u8),
+    Fair,
+}
+
+impl Class {
+    pub(crate) fn of(policy: Policy) -> Self {
+        match policy {
+            Policy::Other { .. } => Self::Fair,
+            Policy::Fifo(prio) | Policy::RoundRobin(prio) => Self::RealTime(99 - prio),
+            Policy::Deadline { .. } => Self::Deadline,
+        }
+    }
+}
+
+/// The priority as the kernel counts.
+pub(crate) fn prio_of(policy: Policy) -> Prio {
+    match policy {
+        Policy::Other { nice } => Prio(120 + i16::from(nice)),
+        Policy::Fifo(prio) | Policy::RoundRobin(prio) => Prio(99 - i16::from(prio)),
+        Policy::Deadline { .. } => Prio(-1),
+    }
+}
+
+/// Virtual time of a fair thread, ns at nice 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fair {
+    pub(crate) weight: u64,
+    pub(crate) virtual_ns: i64,
+    pub(crate) deadline_ns: i64,
+    /// What it was owed when it left the queue.
+    pub(crate) lag_ns: i64,
+}
+
+impl Fair {
+    pub(crate) fn new(policy: Policy) -> Self {
+        let nice = if let Policy::Other { nice } = policy { nice } else { 0 };
+        let weight = u64::from(WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize]);
+        Self { weight, virtual_ns: 0, deadline_ns: 0, lag_ns: 0 }
+    }
+
+    fn virtual_of(&self, ns: u64) -> i64 {
+        if self.weight == NICE_0_WEIGHT {
+            return ns as i64;
+        }
+        (u128::from(ns) * u128::from(NICE_0_WEIGHT) / u128::from(self.weight)) as i64
+    }
+
+    /// It has run. Says whether its slice is over.
+    pub(crate) fn runs(&mut self, ns: u64) -> bool {
+        self.virtual_ns += self.virtual_of(ns);
+        let is_over = self.virtual_ns >= self.deadline_ns;
+        if is_over {
+            self.deadline_ns = self.virtual_ns + self.virtual_of(FAIR_SLICE_NS);
+        }
+        is_over
+    }
+
+    fn most_lag_ns(&self) -> i64 {
+        self.virtual_of(2 * FAIR_SLICE_NS)
+    }
+}
+
+/// A fair thread in a queue.
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    thread: ThreadAt,
+    fair: Fair,
+}
+
+/// The threads that could run on a CPU and do not.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    deadline: Vec<(u64, ThreadAt)>,
+    realtime: Vec<VecDeque<ThreadAt>>,
+    /// A bit per priority that has someone, 0 first.
+    priorities: u128,
+    fair: Vec<Queued>,
+    /// Real-time threads may not run: their bandwidth is used up.
+    pub(crate) realtime_off: bool,
+    /// Virtual time when there was nobody.
+    floor_ns: i64,
+}
+
+impl Queue {
+    /// With room for so many.
+    pub(crate) fn new(threads: usize) -> Self {
+        Self {
+            deadline: Vec::with_capacity(threads),
+            realtime: vec![VecDeque::new(); 100],
+            priorities: 0,
+            fair: Vec::with_capacity(threads),
+            realtime_off: false,
+            floor_ns: 0,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.deadline.is_empty() && self.priorities == 0 && self.fair.is_empty()
+    }
+
+    /// How many fair threads are in it.
+    pub(crate) fn fair_count(&self) -> usize {
+        self.fair.len()
+    }
+
+    /// The class of whoever is first.
+    pub(crate) fn first_class(&self) -> Option<Class> {
+        if !self.deadline.is_empty() {
+            Some(Class::Deadline)
+        } else if self.runs_realtime() {
+            Some(Class::RealTime(self.priorities.trailing_zeros() as u8))
+        } else {
+            (!self.fair.is_empty()).then_some(Class::Fair)
+        }
+    }
+
+    const fn runs_realtime(&self) -> bool {
+        self.priorities != 0 && !self.realtime_off
+    }
+
+    /// The real-time threads in it.
+    pub(crate) fn realtime_threads(&self) -> Vec<ThreadAt> {
+        self.realtime.iter().flatten().copied().collect()
+    }
+
+    pub(crate) fn has_realtime(&self, prio: u8) -> bool {
+        self.priorities >> prio & 1 == 1
+    }
+
+    pub(crate) fn push_deadline(&mut self, thread: ThreadAt, deadline_ns: u64) {
+        self.deadline.push((deadline_ns, thread));
+    }
+
+    pub(crate) fn push_realtime(&mut self, thread: ThreadAt, prio: u8, first: bool) {
+        let list = &mut self.realtime[usize::from(prio)];
+        if first {
+            list.push_front(thread);
+        } else {
+            list.push_back(thread);
+        }
+        self.priorities |= 1 << prio;
+    }
+
+    pub(crate) fn push_fair(&mut self, thread: ThreadAt, fair: Fair) {
+        self.fair.push(Queued { thread, fair });
+    }
+
+    /// Takes a thread out, wherever it is.
+    pub(crate) fn remove(&mut self, thread: ThreadAt, class: Class) {
+        match class {
+            Class::Deadline => self.deadline.retain(|(_, other)| *other != thread),
+            Class::RealTime(prio) => {
+                let list = &mut self.realtime[usize::from(prio)];
+                list.retain(|other| *other != thread);
+                if list.is_empty() {
+                    self.priorities &= !(1 << prio);
+                }
+            }
+            Class::Fair => self.fair.retain(|other| other.thread != thread),
+        }
+    }
+
+    /// The weighted mean of virtual times, of those who wait and of who runs.
+    fn mean_ns(&self, running: Option<&Fair>) -> i64 {
+        let all = || self.fair.iter().map(|queued| &queued.fair).chain(running);
+        let Some(base_ns) = all().next().map(|fair| fair.virtual_ns) else { return self.floor_ns };
+        // They are within seconds of each other; should they not be, only the choice of who runs next is coarser.
+        let (mut sum, mut weights) = (0_i64, 0_i64);
+        for fair in all() {
+            let weight = fair.weight as i64;
+            let apart_ns = (fair.virtual_ns - base_ns).clamp(-APART_NS_MAX, APART_NS_MAX);
+            sum += apart_ns * weight;
+            weights += weight;
+        }
+        base_ns + sum.div_euclid(weights)
+    }
+
+    /// A thread comes that has slept: it keeps what it was owed or owed.
+    pub(crate) fn place(&self, fair: &mut Fair, running: Option<&Fair>) {
+        fair.virtual_ns = self.mean_ns(running) - fair.lag_ns;
+        fair.deadline_ns = fair.virtual_ns + fair.virtual_of(FAIR_SLICE_NS);
+    }
+
+    /// A thread that runs goes to sleep.
+    pub(crate) fn leaves(&mut self, fair: &mut Fair) {
+        let mean_ns = self.mean_ns(Some(fair));
+        let most_ns = fair.most_lag_ns();
+        fair.lag_ns = (mean_ns - fair.virtual_ns).clamp(-most_ns, most_ns);
+        self.floor_ns = mean_ns;
+    }
+
+    /// Whether a fair thread in the queue is to run before the one that does.
+    pub(crate) fn prefers(&self, thread: ThreadAt, running: &Fair) -> bool {
+        let mean_ns = self.mean_ns(Some(running));
+        let Some(queued) = self.fair.iter().find(|queued| queued.thread == thread) else {
+            return false;
+        };
+        let eligible = queued.fair.virtual_ns <= mean_ns;
+        eligible && (queued.fair.deadline_ns < running.deadline_ns || running.virtual_ns > mean_ns)
+    }
+
+    /// Takes out who is to run next, with its virtual time where it is a fair one's.
+    pub(crate) fn pop(&mut self) -> Option<(ThreadAt, Option<Fair>)> {
+        if !self.deadline.is_empty() {
+            let first = (0..self.deadline.len()).min_by_key(|at| (self.deadline[*at], *at))?;
+            return Some((self.deadline.remove(first).1, None));
+        }
+        if self.runs_realtime() {
+            let prio = self.priorities.trailing_zeros();
+            let list = &mut self.realtime[prio as usize];
+            let thread = list.pop_front();
+            if list.is_empty() {
+                self.priorities &= !(1 << prio);
+            }
+            return Some((thread?, None));
+        }
+        let mean_ns = self.mean_ns(None);
+        let mut best: Option<(usize, i64)> = None;
+        for (at, queued) in self.fair.iter().enumerate() {
+            let earlier = best.is_none_or(|(_, deadline_ns)| queued.fair.deadline_ns < deadline_ns);
+            if queued.fair.virtual_ns <= mean_ns && earlier {
+                best = Some((at, queued.fair.deadline_ns));
+            }
+        }
+        // Of any numbers one is not above their mean.
+        let (at, _) = best?;
+        let queued = self.fair.remove(at);
+        Some((queued.thread, Some(queued.fair)))
+    }
+
+    /// Anybody in it that may run on a CPU, the first class first.
+    pub(crate) fn find(&self, allowed: impl Fn(ThreadAt) -> bool) -> Option<ThreadAt> {
+        let realtime = self.realtime.iter().flatten().copied().filter(|_| !self.realtime_off);
+        let fair = self.fair.iter().map(|queued| queued.thread);
+        let deadline = self.deadline.iter().map(|(_, thread)| *thread);
+        deadline.chain(realtime).chain(fair).find(|thread| allowed(*thread))
+    }
+}

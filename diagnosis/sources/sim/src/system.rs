@@ -1,0 +1,180 @@
+//! A whole system to be simulated, and whether it can be.
+
+use crate::machine::CPUS_MAX;
+use crate::workload::{OPERATIONS_MAX, THREADS_MAX};
+use crate::{COST_NS_MAX, Cost, CostError, Kernel, Machine, Operation, Policy, Sections, Workload};
+use tardy_timers::policy::KNOWN;
+
+/// The longest time that is simulated, ns: about 36 years.
+pub const SPAN_NS_MAX: u64 = 1 << 60;
+
+/// A program that takes less time than this waits before it begins anew: without taking any it would go round
+/// for ever.
+pub(crate) const REPEAT_NS_MIN: u64 = 1_000;
+
+/// The shortest period of a bandwidth, ns, as in the kernel (`min_cfs_quota_period`).
+const PERIOD_NS_MIN: u64 = 1_000_000;
+
+/// A system.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct System {
+    /// The machine.
+    pub machine: Machine,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// What runs.
+    pub workload: Workload,
+    /// What all that is random depends on.
+    pub seed: u64,
+}
+
+/// Why a system cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SystemError {
+    /// Too few or too many CPUs.
+    #[error("a machine has 1 to {CPUS_MAX} CPUs, not {0}")]
+    Cpus(u16),
+    /// A cost that cannot be drawn.
+    #[error("{what}: {error}")]
+    Cost {
+        /// Whose.
+        what: String,
+        /// Why.
+        error: CostError,
+    },
+    /// There is no such timer policy.
+    #[error("there is no timer policy {0}: tardy sim list names them")]
+    Timers(String),
+    /// A bandwidth that cannot be.
+    #[error("bandwidth of {0}: a runtime is above 0 and a period at least 1 ms")]
+    Bandwidth(String),
+    /// Too many threads.
+    #[error("at most {THREADS_MAX} threads can be simulated")]
+    Threads,
+    /// A thread that cannot be.
+    #[error("thread {name}: {why}")]
+    Thread {
+        /// Whose.
+        name: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// A device on a CPU that there is not.
+    #[error("device {name}: there is no CPU {cpu}")]
+    Device {
+        /// Whose.
+        name: String,
+        /// Where.
+        cpu: u16,
+    },
+}
+
+impl System {
+    /// Whether it can be simulated.
+    ///
+    /// # Errors
+    /// Names what cannot be, and why.
+    pub fn check(&self) -> Result<(), SystemError> {
+        let machine = &self.machine;
+        if machine.cpus == 0 || machine.cpus > CPUS_MAX {
+            return Err(SystemError::Cpus(machine.cpus));
+        }
+        for (name, cost) in machine.costs() {
+            check(name, cost)?;
+        }
+        if !KNOWN.iter().any(|about| about.name == self.kernel.timers) {
+            return Err(SystemError::Timers(self.kernel.timers.clone()));
+        }
+        let threads = &self.workload.threads;
+        if threads.len() > THREADS_MAX {
+            return Err(SystemError::Threads);
+        }
+        let rt = self.kernel.rt_bandwidth.iter();
+        let rt = rt.map(|bandwidth| ("real-time", bandwidth.runtime_ns, bandwidth.period_ns));
+        let groups = self.workload.groups.iter();
+        let groups = groups.map(|group| (group.name.as_str(), group.quota_ns, group.period_ns));
+        for (name, runtime_ns, period_ns) in rt.chain(groups) {
+            if !is_bandwidth(runtime_ns, period_ns) {
+                return Err(SystemError::Bandwidth(name.to_owned()));
+            }
+        }
+        for thread in threads {
+            let refuse = |why| SystemError::Thread { name: thread.name.clone(), why };
+            let all = u64::MAX >> (CPUS_MAX - machine.cpus);
+            if thread.cpus & all == 0 {
+                return Err(refuse("the machine has none of its CPUs"));
+            }
+            match thread.policy {
+                Policy::Other { nice } if !(-20..=19).contains(&nice) => {
+                    return Err(refuse("nice is from -20 to 19"));
+                }
+                Policy::Fifo(prio) | Policy::RoundRobin(prio) if !(1..=99).contains(&prio) => {
+                    return Err(refuse("a real-time priority is from 1 to 99"));
+                }
+                _ => {}
+            }
+            if thread.group.is_some_and(|group| group as usize >= self.workload.groups.len()) {
+                return Err(refuse("there is no such control group"));
+            }
+            if thread.program.len() > OPERATIONS_MAX {
+                return Err(refuse("its program is too long"));
+            }
+            for sections in [&thread.irqs_off, &thread.preempt_off].into_iter().flatten() {
+                let Sections { every, length } = sections;
+                check(&thread.name, every)?;
+                check(&thread.name, length)?;
+            }
+            for operation in &thread.program {
+                self.check_operation(operation, &thread.name)?;
+            }
+        }
+        for device in &self.workload.devices {
+            if device.cpu >= machine.cpus {
+                let name = device.name.clone();
+                return Err(SystemError::Device { name, cpu: device.cpu });
+            }
+            for cost in [&device.every, &device.handler].into_iter().chain(&device.softirq) {
+                check(&device.name, cost)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_operation(&self, operation: &Operation, name: &str) -> Result<(), SystemError> {
+        let refuse = |why| Err(SystemError::Thread { name: name.to_owned(), why });
+        match operation {
+            Operation::Run(cost)
+            | Operation::Kernel(cost)
+            | Operation::IrqsOff(cost)
+            | Operation::PreemptOff(cost)
+            | Operation::Sleep(cost)
+            | Operation::Rearm(cost) => check(name, cost),
+            Operation::SleepGrid { period_ns: 0, .. } => refuse("a period cannot be 0"),
+            Operation::SleepGrid { period_ns, phase_ns } => {
+                check(name, &Cost::Constant(*period_ns))?;
+                check(name, &Cost::Constant(*phase_ns))
+            }
+            Operation::Wake(thread) if *thread as usize >= self.workload.threads.len() => {
+                refuse("it wakes a thread that there is not")
+            }
+            Operation::Lock(lock)
+            | Operation::Unlock(lock)
+            | Operation::PiLock(lock)
+            | Operation::PiUnlock(lock)
+                if *lock >= self.workload.locks =>
+            {
+                refuse("it uses a lock that there is not")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether that can be a bandwidth.
+pub(crate) fn is_bandwidth(runtime_ns: u64, period_ns: u64) -> bool {
+    runtime_ns > 0 && (PERIOD_NS_MIN..=COST_NS_MAX).contains(&period_ns)
+}
+
+fn check(what: &str, cost: &Cost) -> Result<(), SystemError> {
+    cost.check().map_err(|error| SystemError::Cost { what: what.to_owned(), error })
+}

@@ -1,0 +1,287 @@
+//! The account of the truth: why each wakeup was late, by the simulator's own state.
+//!
+//! It says in the explainer's words what the explainer has to find out from events, and shares no code with it.
+//! What a wakeup went through is known as it happens ([`Waker`], [`Fired`](crate::Fired)); what CPUs did
+//! meanwhile is kept as they did it. `judge.rs` says what each stretch of it counts as.
+
+mod judge;
+
+use crate::System;
+use crate::engine::names;
+use crate::observer::{Doing, Observer, State, ThreadAt, Throttle, Waker};
+use judge::{Names, Phase};
+use std::collections::VecDeque;
+use tardy_model::{CpuId, Culprit, Prio, TaskId};
+
+/// Changes of state that are kept of each CPU. A wakeup that reaches further back is marked as cut.
+const HISTORY_MAX: usize = 1 << 16;
+
+/// What woke a thread, or what else its lateness counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Its timer: from that one's soft expiry.
+    Timer,
+    /// Anything else: from the waking.
+    Other,
+    /// It lost the CPU: from then.
+    Preempted,
+}
+
+/// A stretch of a lateness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// When it began.
+    pub start_ns: u64,
+    /// How long it took.
+    pub ns: u64,
+    /// Why the thread did not run.
+    pub cause: &'static str,
+    /// Who it was.
+    pub culprit: Culprit,
+}
+
+/// What is true of a wakeup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truth {
+    /// Who.
+    pub task: TaskId,
+    /// Where it came to run.
+    pub cpu: CpuId,
+    /// What it counts from.
+    pub kind: Kind,
+    /// From when.
+    pub expiry_ns: u64,
+    /// How late it ran.
+    pub lateness_ns: u64,
+    /// Consecutive; they sum to the lateness.
+    pub segments: Vec<Segment>,
+    /// Part of it lies further back than is kept.
+    pub is_cut: bool,
+}
+
+/// A wakeup that is on its way.
+#[derive(Clone, Debug)]
+struct Journey {
+    kind: Kind,
+    by: Option<Waker>,
+    woken_ns: u64,
+    /// On whose queues it was since when, and at which priority.
+    places: Vec<Place>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    since_ns: u64,
+    cpu: u16,
+    prio: Prio,
+    /// The waker is still looking for a CPU.
+    is_placing: bool,
+    /// It may not run.
+    throttled: Option<Throttle>,
+}
+
+/// Keeps the account.
+#[derive(Debug)]
+pub struct Account {
+    names: Names,
+    history: Vec<VecDeque<(u64, State)>>,
+    dropped_ns: u64,
+    journeys: Vec<Option<Journey>>,
+    told: Vec<Truth>,
+}
+
+impl Account {
+    /// Of a system that has not begun.
+    pub fn new(system: &System) -> Self {
+        let tasks: Vec<TaskId> = names(system).into_iter().map(|(task, ..)| task).collect();
+        let own = system.workload.threads.len() as u32;
+        Self {
+            history: vec![VecDeque::new(); usize::from(system.machine.cpus)],
+            dropped_ns: 0,
+            journeys: vec![None; tasks.len()],
+            names: Names { tasks, own, tells_sections: system.kernel.tells_sections },
+            told: Vec::new(),
+        }
+    }
+
+    /// What has ended since it was asked last, in the order of ending.
+    pub fn take(&mut self) -> Vec<Truth> {
+        std::mem::take(&mut self.told)
+    }
+
+    fn close(&mut self, now_ns: u64, thread: ThreadAt, journey: &Journey) {
+        let phases = phases(journey);
+        let Some(expiry_ns) = phases.first().map(|(start_ns, ..)| *start_ns) else { return };
+        let mut segments: Vec<Segment> = Vec::new();
+        for (at, (start_ns, phase, cpu)) in phases.iter().enumerate() {
+            let end_ns = phases.get(at + 1).map_or(now_ns, |next| next.0);
+            self.between(usize::from(*cpu), *start_ns, end_ns, |from_ns, to_ns, state| {
+                let (cause, culprit) = self.names.judge(thread, journey.by, *phase, state);
+                let ns = to_ns - from_ns;
+                match segments.last_mut() {
+                    Some(last) if (last.cause, last.culprit) == (cause, culprit) => last.ns += ns,
+                    _ => segments.push(Segment { start_ns: from_ns, ns, cause, culprit }),
+                }
+            });
+        }
+        self.told.push(Truth {
+            task: self.names.tasks[thread as usize],
+            cpu: journey.places.last().map_or(CpuId::UNKNOWN, |place| CpuId(place.cpu)),
+            kind: journey.kind,
+            expiry_ns,
+            lateness_ns: now_ns - expiry_ns,
+            segments,
+            is_cut: expiry_ns < self.dropped_ns,
+        });
+    }
+
+    /// What a CPU did between two times, in order.
+    fn between(
+        &self,
+        cpu: usize,
+        from_ns: u64,
+        to_ns: u64,
+        mut piece: impl FnMut(u64, u64, State),
+    ) {
+        let history = &self.history[cpu];
+        let after = history.partition_point(|(start_ns, _)| *start_ns <= from_ns);
+        let mut at_ns = from_ns;
+        for at in after.saturating_sub(1)..history.len() {
+            if at_ns >= to_ns {
+                return;
+            }
+            let end_ns = history.get(at + 1).map_or(to_ns, |(start_ns, _)| to_ns.min(*start_ns));
+            if end_ns > at_ns {
+                piece(at_ns, end_ns, history[at].1);
+                at_ns = end_ns;
+            }
+        }
+    }
+}
+
+/// The phases of a wakeup, each with the CPU that mattered in it; none is empty but perhaps the last.
+fn phases(journey: &Journey) -> Vec<(u64, Phase, u16)> {
+    let mut phases: Vec<(u64, Phase, u16)> = Vec::new();
+    let mut begins = |ns: u64, phase: Phase, cpu: u16| {
+        let ns = phases.last().map_or(ns, |last| ns.max(last.0));
+        if phases.last().is_some_and(|last| last.0 == ns) {
+            phases.pop();
+        }
+        phases.push((ns, phase, cpu));
+    };
+    let mut waker_cpu = journey.places.first().map_or(0, |place| place.cpu);
+    if let Some(Waker::Timer(fired)) = journey.by {
+        let cpu = fired.cpu.0;
+        waker_cpu = cpu;
+        let fires_ns = fired.entry_ns;
+        begins(fired.soft_ns.min(journey.woken_ns), Phase::Unarmed, cpu);
+        begins(fired.armed_ns, Phase::Slack, cpu);
+        begins(fired.hard_ns.min(fires_ns), Phase::Device, cpu);
+        begins(fired.arrival_ns.min(fires_ns), Phase::Pending, cpu);
+        begins(fires_ns, Phase::Interrupt, cpu);
+        if let Some((raised_ns, begin_ns)) = fired.softirq {
+            begins(raised_ns, Phase::SoftirqWait, cpu);
+            begins(begin_ns, Phase::SoftirqRun, cpu);
+        }
+        begins(fired.begin_ns, Phase::Callback, cpu);
+    }
+    for place in &journey.places {
+        let Place { since_ns, cpu, prio, is_placing, throttled } = *place;
+        if is_placing {
+            begins(since_ns, Phase::Placing(place_of(journey, since_ns)), waker_cpu);
+        } else if let Some(by) = throttled {
+            begins(since_ns, Phase::Throttled(by), cpu);
+        } else {
+            begins(since_ns, Phase::Runnable(prio), cpu);
+        }
+    }
+    phases
+}
+
+/// The CPU that is chosen in the end.
+fn place_of(journey: &Journey, since_ns: u64) -> u16 {
+    let later = journey.places.iter().find(|place| place.since_ns > since_ns || !place.is_placing);
+    later.map_or(0, |place| place.cpu)
+}
+
+impl Observer for Account {
+    const EVENTS: bool = false;
+    const STATES: bool = true;
+
+    fn state(&mut self, cpu: u16, now_ns: u64, state: State) {
+        let history = &mut self.history[usize::from(cpu)];
+        if let Some(last) = history.back_mut()
+            && last.0 == now_ns
+        {
+            last.1 = state;
+            return;
+        }
+        if history.len() == HISTORY_MAX {
+            history.pop_front();
+            let first_ns = history.front().map_or(now_ns, |(start_ns, _)| *start_ns);
+            self.dropped_ns = self.dropped_ns.max(first_ns);
+        }
+        history.push_back((now_ns, state));
+    }
+
+    fn woken(&mut self, now_ns: u64, thread: ThreadAt, on: u16, prio: Prio, by: Waker) {
+        let kind = if matches!(by, Waker::Timer(_)) { Kind::Timer } else { Kind::Other };
+        let place = Place { since_ns: now_ns, cpu: on, prio, is_placing: false, throttled: None };
+        let journey = Journey { kind, by: Some(by), woken_ns: now_ns, places: vec![place] };
+        self.journeys[thread as usize] = Some(journey);
+    }
+
+    fn moved(&mut self, now_ns: u64, thread: ThreadAt, to: u16, by_waker: bool) {
+        if let Some(journey) = &mut self.journeys[thread as usize]
+            && let Some(last) = journey.places.last_mut()
+        {
+            last.is_placing |= by_waker;
+            let place = Place { since_ns: now_ns, cpu: to, is_placing: false, ..*last };
+            journey.places.push(place);
+        }
+    }
+
+    fn priority(&mut self, now_ns: u64, thread: ThreadAt, prio: Prio) {
+        if let Some(journey) = &mut self.journeys[thread as usize]
+            && let Some(last) = journey.places.last().copied()
+        {
+            journey.places.push(Place { since_ns: now_ns, prio, ..last });
+        }
+    }
+
+    fn preempted(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16, prio: Prio) {
+        let place = Place { since_ns: now_ns, cpu, prio, is_placing: false, throttled: None };
+        let (kind, by) = (Kind::Preempted, None);
+        self.journeys[thread as usize] =
+            Some(Journey { kind, by, woken_ns: now_ns, places: vec![place] });
+    }
+
+    fn throttled(&mut self, now_ns: u64, thread: ThreadAt, by: Option<Throttle>) {
+        if let Some(journey) = &mut self.journeys[thread as usize]
+            && let Some(last) = journey.places.last().copied()
+        {
+            journey.places.push(Place { since_ns: now_ns, throttled: by, ..last });
+        }
+    }
+
+    fn ran(&mut self, now_ns: u64, thread: ThreadAt, _cpu: u16) {
+        if let Some(journey) = self.journeys[thread as usize].take() {
+            self.close(now_ns, thread, &journey);
+        }
+    }
+}
+
+/// What a stretch of a wakeup is, beside what the CPU did.
+impl Phase {
+    /// Whether what runs is the timer's own callback.
+    fn is_own(by: Option<Waker>, doing: Doing) -> bool {
+        let Some(Waker::Timer(fired)) = by else { return false };
+        matches!(
+            doing,
+            Doing::Callback(timer)
+                | Doing::SoftirqCallback(timer)
+                | Doing::ThreadedCallback(timer, ..)
+                if timer == fired.timer
+        )
+    }
+}

@@ -1,0 +1,157 @@
+//! The workload: threads as small programs, and interrupts of devices.
+
+use crate::Cost;
+
+/// The most threads.
+pub(crate) const THREADS_MAX: usize = 1 << 16;
+
+/// The most operations of one program.
+pub(crate) const OPERATIONS_MAX: usize = 1 << 12;
+
+/// What runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Workload {
+    /// Threads.
+    pub threads: Vec<Thread>,
+    /// Devices that interrupt.
+    pub devices: Vec<Device>,
+    /// Control groups with a bandwidth; threads name them by place.
+    pub groups: Vec<Group>,
+    /// How many locks there are; operations name them by number.
+    pub locks: u32,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    /// Its name; 15 bytes are kept.
+    pub name: String,
+    /// Its scheduling policy.
+    pub policy: Policy,
+    /// The CPUs on which it may run, a bit each; those that the machine does not have count as none.
+    pub cpus: u64,
+    /// Its timer slack; real-time threads have none.
+    pub slack_ns: u64,
+    /// What it does, from the first to the last.
+    pub program: Vec<Operation>,
+    /// Where it goes on after the last; at its end where that is no operation, and then it sleeps for ever.
+    pub repeat_from: usize,
+    /// Sections with interrupts off in what it runs.
+    pub irqs_off: Option<Sections>,
+    /// Sections without preemption in what it runs.
+    pub preempt_off: Option<Sections>,
+    /// Its control group, where that has a bandwidth.
+    pub group: Option<u32>,
+    /// Its wakeups are what the system is measured by.
+    pub watched: bool,
+}
+
+impl Default for Thread {
+    /// An ordinary thread that does nothing, anywhere.
+    fn default() -> Self {
+        Self {
+            name: "thread".to_owned(),
+            policy: Policy::Other { nice: 0 },
+            cpus: u64::MAX,
+            slack_ns: 50_000,
+            program: Vec::new(),
+            repeat_from: 0,
+            irqs_off: None,
+            preempt_off: None,
+            group: None,
+            watched: false,
+        }
+    }
+}
+
+/// A thread's scheduling policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// `SCHED_OTHER`, −20 to 19.
+    Other {
+        /// Lower has the larger share.
+        nice: i8,
+    },
+    /// `SCHED_FIFO`, 1 to 99.
+    Fifo(u8),
+    /// `SCHED_RR`, 1 to 99, with the kernel's slice of 100 ms.
+    RoundRobin(u8),
+    /// `SCHED_DEADLINE`: the earliest deadline first. Its budget is not enforced.
+    Deadline {
+        /// From where it is woken.
+        deadline_ns: u64,
+    },
+}
+
+/// Short stretches in what a thread runs, as a process in its own CPU time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sections {
+    /// CPU time from the end of one to the next.
+    pub every: Cost,
+    /// How long each lasts.
+    pub length: Cost,
+}
+
+/// A step of a thread's program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// Runs in user space.
+    Run(Cost),
+    /// Runs in the kernel.
+    Kernel(Cost),
+    /// Runs with interrupts off.
+    IrqsOff(Cost),
+    /// Runs without being preempted.
+    PreemptOff(Cost),
+    /// Sleeps for so long, from now on (`clock_nanosleep`, relative).
+    Sleep(Cost),
+    /// Sleeps to the next time of its own grid (`clock_nanosleep`, absolute). Where that has passed, it asks
+    /// for it all the same.
+    SleepGrid {
+        /// From one time to the next.
+        period_ns: u64,
+        /// The first one comes so long after its first use.
+        phase_ns: u64,
+    },
+    /// Moves a timer of its own that wakes nobody to so long from now: a timeout, so a coarse one where the
+    /// timer policy tells them apart.
+    Rearm(Cost),
+    /// Wakes a thread, by its place, from its [`Wait`](Self::Wait), or from the next one.
+    Wake(u32),
+    /// Waits until a thread wakes it.
+    Wait,
+    /// Takes a lock, or waits for it. Who has waited longest at the highest priority comes first.
+    Lock(u32),
+    /// Gives a lock back.
+    Unlock(u32),
+    /// Takes a lock with priority inheritance (`FUTEX_LOCK_PI`).
+    PiLock(u32),
+    /// Gives such a lock back.
+    PiUnlock(u32),
+}
+
+/// A control group with a bandwidth (`cpu.max`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its path.
+    pub name: String,
+    /// CPU time, of all CPUs together, in each period.
+    pub quota_ns: u64,
+    /// The period.
+    pub period_ns: u64,
+}
+
+/// A device that interrupts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// Where it interrupts.
+    pub cpu: u16,
+    /// From one interrupt to the next.
+    pub every: Cost,
+    /// Its handler.
+    pub handler: Cost,
+    /// Work that the handler leaves to the softirq `NET_RX`.
+    pub softirq: Option<Cost>,
+}

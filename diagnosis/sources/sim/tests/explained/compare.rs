@@ -1,0 +1,211 @@
+//! A simulated system explained from its events, held against the account of the truth.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use tardy_explain::{Explainer, Named, Options, Sink, Watch};
+use tardy_model::{Batch, Culprit, Source, TaskId, Wakeup, WakeupKind};
+use tardy_sim::truth::{Account, Kind, Truth};
+use tardy_sim::{Simulated, System};
+
+/// Differences that are shown of one system.
+const SHOWN_MAX: usize = 5;
+
+/// Takes wakeups as they are explained.
+#[derive(Default)]
+struct Keep(Vec<Wakeup>);
+
+impl Sink for Keep {
+    fn wakeup(&mut self, wakeup: &Named<'_>) {
+        self.0.push(wakeup.wakeup().clone());
+    }
+}
+
+/// What became of the wakeups of one system.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Wakeups of which the truth is known.
+    pub(crate) wakeups: u64,
+    /// Those whose balance is the account, to the nanosecond.
+    pub(crate) equal: u64,
+    /// Those that differ in nothing but what is known to, see [`KNOWN`].
+    pub(crate) known: u64,
+    /// Those that the explainer does not have.
+    pub(crate) missing: u64,
+    /// Those that only the explainer has.
+    pub(crate) invented: u64,
+    /// Nanoseconds by (what is true, what was explained), where that differs.
+    pub(crate) confused_ns: BTreeMap<(String, String), (u64, u64)>,
+    /// The first few that differ, in words.
+    pub(crate) shown: String,
+}
+
+impl Outcome {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.wakeups += other.wakeups;
+        self.equal += other.equal;
+        self.known += other.known;
+        self.missing += other.missing;
+        self.invented += other.invented;
+        for (pair, (count, ns)) in other.confused_ns {
+            let sum = self.confused_ns.entry(pair).or_default();
+            *sum = (sum.0 + count, sum.1 + ns);
+        }
+    }
+}
+
+/// What is told otherwise than it is true, and known to be: a cause and what is told for it, and why.
+const KNOWN: &[(&str, &str, &str)] = &[
+    (
+        "idle_exit IdleState",
+        "irq_delay Nobody",
+        "the timer is due while the idle task, awake, has interrupts off on its way out or in again",
+    ),
+    (
+        "softirq_wait",
+        "softirq_work",
+        "the softirq's thread is preempted between the softirq's begin and the callback",
+    ),
+    ("softirq_wait", "unexplained", "it is preempted between the callback's begin and the waking"),
+    (
+        "idle_exit IdleState",
+        "forced_idle Nobody",
+        "a CPU goes to sleep while another one is still on its way to put the thread into its queue",
+    ),
+    ("interrupts Softirq", "higher_priority SoftirqIn", "as the next one"),
+    ("interrupts Softirq", "not_preemptible SoftirqIn", "as the next one"),
+    (
+        "softirq_wait Softirq",
+        "softirq_wait SoftirqIn",
+        "where the end of a section with interrupts off comes between an interrupt's end and a softirq, that is \
+         taken to be in the thread that runs softirqs",
+    ),
+    ("stacked_timers", "softirq_work", "an interrupt's callback breaks into the softirq"),
+    (
+        "wrong_cpu Cpu",
+        "wrong_cpu Cpu",
+        "the CPU that wakes is named instead of the one that is chosen",
+    ),
+];
+
+/// Whether a difference is known.
+fn is_known(truth: &str, told: &str) -> bool {
+    KNOWN.iter().any(|(one, other, _)| truth.starts_with(one) && told.starts_with(other))
+}
+
+/// A stretch: from when, how long, cause, culprit.
+type Stretch = (u64, u64, &'static str, Culprit);
+
+/// Simulates a system for a time, explains it, and compares.
+pub(crate) fn compare(system: &System, span_ns: u64) -> Outcome {
+    let mut source = Simulated::new(system, span_ns, Account::new(system)).expect("it can be");
+    let watch = Watch { all: true, ..Watch::default() };
+    let mut explainer = Explainer::new(Options { watch, worst: 0 }, Keep::default());
+    let mut batch = Batch::default();
+    while source.next_batch(&mut batch).expect("a simulation does not fail") {
+        explainer.batch(&batch);
+        batch.clear();
+    }
+    let (_, Keep(told)) = explainer.finish();
+    let truths = source.observer_mut().take();
+    let mut by_end: HashMap<(TaskId, u64), Wakeup> = HashMap::new();
+    for wakeup in told.into_iter().filter(|wakeup| wakeup.kind != WakeupKind::Lock) {
+        by_end.insert((wakeup.task, wakeup.expiry_ns + wakeup.lateness_ns), wakeup);
+    }
+    let mut outcome = Outcome::default();
+    let mut shown = 0;
+    for truth in truths.iter().filter(|truth| !truth.is_cut) {
+        outcome.wakeups += 1;
+        let key = (truth.task, truth.expiry_ns + truth.lateness_ns);
+        let Some(wakeup) = by_end.remove(&key) else {
+            outcome.missing += 1;
+            if shown < SHOWN_MAX {
+                shown += 1;
+                let _ = writeln!(outcome.shown, "missing: {truth:?}");
+            }
+            continue;
+        };
+        let true_ones =
+            merged(truth.segments.iter().map(|it| (it.start_ns, it.ns, it.cause, it.culprit)));
+        let told =
+            merged(wakeup.segments.iter().map(|it| (it.start_ns, it.ns, it.cause.0, it.culprit)));
+        let same = true_ones == told && kind_of(&wakeup) == truth.kind;
+        outcome.equal += u64::from(same);
+        if !same {
+            let all_known = confuse(&true_ones, &told, &mut outcome.confused_ns);
+            outcome.known += u64::from(all_known && kind_of(&wakeup) == truth.kind);
+            if !all_known && shown < SHOWN_MAX {
+                shown += 1;
+                show(truth, &wakeup, &true_ones, &told, &mut outcome.shown);
+            }
+        }
+    }
+    outcome.invented = by_end.len() as u64;
+    for wakeup in by_end.values().take(SHOWN_MAX) {
+        let _ = writeln!(outcome.shown, "invented: {wakeup:?}");
+    }
+    outcome
+}
+
+fn kind_of(wakeup: &Wakeup) -> Kind {
+    match wakeup.kind {
+        WakeupKind::Timer => Kind::Timer,
+        WakeupKind::Preempted => Kind::Preempted,
+        _ => Kind::Other,
+    }
+}
+
+/// A timer is the same whoever is said to have armed it.
+fn plain(culprit: Culprit) -> Culprit {
+    match culprit {
+        Culprit::Timer(timer, _) => Culprit::Timer(timer, TaskId::IDLE),
+        other => other,
+    }
+}
+
+fn merged(segments: impl Iterator<Item = Stretch>) -> Vec<Stretch> {
+    let mut merged: Vec<Stretch> = Vec::new();
+    for (start_ns, ns, cause, culprit) in segments {
+        let culprit = plain(culprit);
+        match merged.last_mut() {
+            Some(last) if (last.2, last.3) == (cause, culprit) => last.1 += ns,
+            _ => merged.push((start_ns, ns, cause, culprit)),
+        }
+    }
+    merged
+}
+
+/// What is confused with what, for how long; and whether all of it is known.
+fn confuse(
+    truth: &[Stretch],
+    told: &[Stretch],
+    confused: &mut BTreeMap<(String, String), (u64, u64)>,
+) -> bool {
+    let mut all_known = true;
+    let name = |stretch: &Stretch| format!("{} {:?}", stretch.2, stretch.3);
+    let cut = |name: String| name.split('(').next().unwrap_or_default().to_owned();
+    for one in truth {
+        for other in told {
+            let from_ns = one.0.max(other.0);
+            let to_ns = (one.0 + one.1).min(other.0 + other.1);
+            if from_ns < to_ns && (one.2, one.3) != (other.2, other.3) {
+                let pair = (cut(name(one)), cut(name(other)));
+                all_known &= is_known(&pair.0, &pair.1);
+                let sum = confused.entry(pair).or_default();
+                *sum = (sum.0 + 1, sum.1 + to_ns - from_ns);
+            }
+        }
+    }
+    all_known
+}
+
+fn show(truth: &Truth, wakeup: &Wakeup, true_ones: &[Stretch], told: &[Stretch], out: &mut String) {
+    let Truth { task, kind, expiry_ns, lateness_ns, .. } = truth;
+    let _ = writeln!(out, "{task} {kind:?} as {:?}: {expiry_ns}+{lateness_ns}", wakeup.kind);
+    for (what, stretches) in [("true", true_ones), ("told", told)] {
+        let _ = write!(out, "  {what}:");
+        for (start_ns, ns, cause, culprit) in stretches {
+            let _ = write!(out, " {start_ns}+{ns} {cause} {culprit:?};");
+        }
+        let _ = writeln!(out);
+    }
+}
