@@ -81,9 +81,12 @@ fn others_than_the_recording_was_made_for_have_a_page_of_their_own() {
     keep(here, "run-1", 1_000_000_000, 10);
     Said::by(&mut at(here, ["explain", "-q"])).expect(0);
     let own = fs::read(here.join("recordings/run-1/report.html")).unwrap();
-    Said::by(&mut at(here, ["explain", "-q", "--comm", "a/b c", "--pid", "7"])).expect(0);
+    let chosen = ["explain", "-q", "--comm", "a/b c", "--comm", synthetic::WATCHED_NAME];
+    Said::by(&mut at(here, chosen)).expect(0);
     assert_eq!(fs::read(here.join("recordings/run-1/report.html")).unwrap(), own);
-    assert!(here.join("recordings/run-1/report-7-a_b_c.html").exists());
+    let plain = synthetic::WATCHED_NAME.replace(|c: char| !c.is_alphanumeric() && c != '-', "_");
+    let page = format!("recordings/run-1/report-a_b_c-{plain}.html");
+    assert!(here.join(&page).exists(), "{page}");
 }
 
 #[test]
