@@ -8,6 +8,7 @@ use crate::names::full_name;
 use crate::palette::look;
 use crate::units::{counted, duration};
 use tardy_explain::{Explanation, Label, WorstWakeup};
+use tardy_model::Cause;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Groups named of one part.
@@ -18,7 +19,14 @@ pub(crate) fn headline(explanation: &Explanation, worst: &WorstWakeup) -> String
     let wakeup = &worst.wakeup;
     let after_ns = wakeup.expiry_ns.saturating_sub(explanation.start_ns);
     let seconds = format!("{}.{:06}", after_ns / 1_000_000_000, after_ns / 1_000 % 1_000_000);
-    let loss = if wakeup.touched_by_loss { "; near a loss of events" } else { "" };
+    let is_whole = wakeup.segments.iter().all(|segment| segment.cause != Cause::UNEXPLAINED);
+    // Where nothing was lost, the kernel's events were silent for a while.
+    let loss = match (wakeup.touched_by_loss, explanation.lost) {
+        (true, 0) if is_whole => "",
+        (true, 0) => "; a CPU worked and recorded nothing",
+        (true, _) => "; near a loss of events",
+        (false, _) => "",
+    };
     let pid = worst.victim.pid.unwrap_or(wakeup.task.0);
     format!(
         "{}: {} ({pid}) on CPU {}, {seconds} s after the start{loss}",
