@@ -5,6 +5,7 @@ use clap::Args;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use tardy_report::clean::clean;
 
 /// Flags that every verb has.
 #[derive(Clone, Debug, Default, Args)]
@@ -29,10 +30,7 @@ impl Output {
 
 /// Text without what a terminal would obey: names of files and of threads may hold anything.
 pub(crate) fn printable(text: &str) -> String {
-    let shown = |c: char| {
-        if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() }
-    };
-    text.chars().map(shown).collect()
+    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
 }
 
 /// Prints a JSON document to `file`, or to standard output.
@@ -72,6 +70,11 @@ pub(crate) fn recording_folder(asked: Option<&Path>, name: &str) -> Result<PathB
     new_folder(asked, crate::recordings::FOLDER, name)
 }
 
+/// Where folders of a kind go that nobody puts elsewhere: below the current one, else the temporary one.
+pub(crate) fn homes(what: &str) -> [PathBuf; 2] {
+    [PathBuf::from(what), std::env::temp_dir().join(format!("tardy-{what}"))]
+}
+
 /// The one asked for, or the next free `WHAT/NAME-N`, below the current folder or, where nothing can
 /// be written there, below the system's temporary one.
 pub(crate) fn new_folder(asked: Option<&Path>, what: &str, name: &str) -> Result<PathBuf, Failure> {
@@ -79,8 +82,7 @@ pub(crate) fn new_folder(asked: Option<&Path>, what: &str, name: &str) -> Result
         return Ok(path.to_owned());
     }
     let mut refused = None;
-    let temporary = std::env::temp_dir().join(format!("tardy-{what}"));
-    for base in [PathBuf::from(what), temporary] {
+    for base in homes(what) {
         match next_free(&base, name) {
             Ok(path) => return Ok(path),
             Err(error) => refused = Some((base, error)),

@@ -26,15 +26,27 @@ pub(crate) struct Kept {
     pub(crate) folder: PathBuf,
     /// What it says of itself, or why that cannot be read.
     pub(crate) manifest: Result<Manifest, String>,
-    /// Of all its files.
-    pub(crate) bytes: u64,
-    pub(crate) summary: Option<Summary>,
 }
 
 impl Kept {
     /// When it was made; 0 where that is not known.
     pub(crate) fn created_unix_s(&self) -> u64 {
         self.manifest.as_ref().map_or(0, |manifest| manifest.created_unix_s)
+    }
+
+    /// Of all its files.
+    pub(crate) fn bytes(&self) -> u64 {
+        size(&self.folder) + size(&self.folder.join("events"))
+    }
+
+    /// What the last explanation left.
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        let path = self.folder.join(SUMMARY);
+        let is_small =
+            fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= SUMMARY_BYTES_MAX);
+        let text = is_small.then(|| fs::read(&path).ok()).flatten()?;
+        let summary: Summary = serde_json::from_slice(&text).ok()?;
+        (summary.schema == SCHEMA).then_some(summary)
     }
 }
 
@@ -64,7 +76,7 @@ pub(crate) fn remember(folder: &Path, explanation: &Explanation) -> Result<(), F
 
 /// Where recordings are kept that nobody put elsewhere.
 pub(crate) fn homes() -> [PathBuf; 2] {
-    [PathBuf::from(FOLDER), std::env::temp_dir().join(format!("tardy-{FOLDER}"))]
+    output::homes(FOLDER)
 }
 
 /// The recordings in a folder, the newest first. What is no recording is passed over.
@@ -117,18 +129,7 @@ fn read(folder: PathBuf) -> Option<Kept> {
         return None;
     }
     let manifest = Manifest::read(&folder).map_err(|error| error.to_string());
-    let bytes = size(&folder) + size(&folder.join("events"));
-    let summary = summary(&folder);
-    Some(Kept { folder, manifest, bytes, summary })
-}
-
-fn summary(folder: &Path) -> Option<Summary> {
-    let path = folder.join(SUMMARY);
-    let is_small =
-        fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= SUMMARY_BYTES_MAX);
-    let text = is_small.then(|| fs::read(&path).ok()).flatten()?;
-    let summary: Summary = serde_json::from_slice(&text).ok()?;
-    (summary.schema == SCHEMA).then_some(summary)
+    Some(Kept { folder, manifest })
 }
 
 /// The bytes of the files in a folder.

@@ -167,10 +167,10 @@ impl Explain {
         if let Some(note) = nobody(&explanation, &self.watch) {
             self.output.remark(&note);
         }
+        let mut data = Data::new(&context);
+        data.explanation = Some(&explanation);
+        data.timers = timers.as_ref();
         if write {
-            let mut data = Data::new(&context);
-            data.explanation = Some(&explanation);
-            data.timers = timers.as_ref();
             output::write_file(&page, &tardy_report::page(&data))?;
             if !self.watch.is_chosen() {
                 recordings::remember(&recording, &explanation)?;
@@ -184,9 +184,6 @@ impl Explain {
                 .with_timers(timers.as_ref());
             output::write_json(&document, self.out.as_deref())?;
         } else if !self.output.json {
-            let mut data = Data::new(&context);
-            data.explanation = Some(&explanation);
-            data.timers = timers.as_ref();
             data.limits.worst = worst;
             if let Some(WorstCount::Some(count)) = self.worst {
                 data.limits.stories = count;

@@ -55,6 +55,8 @@ impl List {
 
 fn entry(kept: &Kept) -> Value {
     let manifest = kept.manifest.as_ref();
+    let summary = kept.summary();
+    let summary = summary.as_ref();
     json!({
         "recording": kept.folder,
         "unreadable": manifest.err(),
@@ -64,11 +66,11 @@ fn entry(kept: &Kept) -> Value {
         "sealed": manifest.map(|it| it.sealed).ok(),
         "span_ns": span_ns(kept),
         "events": manifest.ok().and_then(|it| it.totals).map(|totals| totals.events),
-        "bytes": kept.bytes,
-        "wakeups": kept.summary.as_ref().map(|summary| summary.wakeups),
-        "p99_ns": kept.summary.as_ref().map(|summary| summary.p99_ns),
-        "max_ns": kept.summary.as_ref().map(|summary| summary.max_ns),
-        "main_cause": kept.summary.as_ref().map(|summary| &summary.main_cause),
+        "bytes": kept.bytes(),
+        "wakeups": summary.map(|summary| summary.wakeups),
+        "p99_ns": summary.map(|summary| summary.p99_ns),
+        "max_ns": summary.map(|summary| summary.max_ns),
+        "main_cause": summary.map(|summary| &summary.main_cause),
     })
 }
 
@@ -91,14 +93,14 @@ fn table(kept: &[Kept], width: usize) -> String {
             None if one.manifest.is_ok() => "cut short".to_owned(),
             None => String::new(),
         };
-        let late = match &one.summary {
+        let late = match one.summary() {
             Some(summary) if summary.wakeups > 0 => {
                 format!("{}, {}", duration(summary.p99_ns), duration(summary.max_ns))
             }
             Some(_) => "nobody".to_owned(),
             None => "not explained yet".to_owned(),
         };
-        let size = format!("{:.1} MB", one.bytes as f64 / 1e6);
+        let size = format!("{:.1} MB", one.bytes() as f64 / 1e6);
         let folder = clean(&one.folder.to_string_lossy());
         rows.push([folder, made, length, size, late, how(one)]);
     }

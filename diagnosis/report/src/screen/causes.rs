@@ -2,29 +2,19 @@
 
 use crate::data::Data;
 use crate::palette::look;
-use crate::section::{shares, worst_shares};
-use crate::text::{Align, Table, Terminal, share_bar};
+use crate::section::{CAUSE_COLUMNS, shares, worst_shares};
+use crate::text::{SHARE_BAR_COLUMNS, Table, Terminal, share_bar};
 use crate::units::{duration, percent};
 use std::io::{self, Write};
 
 const CAUSES: usize = 5;
-const BAR_COLUMNS: usize = 10;
 
 pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let found = data.explanation.filter(|e| e.causes.iter().any(|cause| cause.ns > 0));
     let Some(explanation) = found else { return Ok(()) };
     let causes = &explanation.causes;
     let (all, worst) = (shares(causes, |cause| cause.ns), worst_shares(explanation));
-    let columns = [
-        Align::Left,
-        Align::Left,
-        Align::Right,
-        Align::Right,
-        Align::Left,
-        Align::Right,
-        Align::Left,
-    ];
-    let mut table = Table::new(&columns).flush().can_do_without(&[4]);
+    let mut table = Table::new(&CAUSE_COLUMNS).flush().can_do_without(&[4]);
     let more = match causes.len().saturating_sub(CAUSES) {
         0 => String::new(),
         more => format!("{more} more with --full"),
@@ -45,7 +35,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
             cause.cause.0.to_owned(),
             duration(cause.ns),
             percent(all[at]),
-            share_bar(all[at], BAR_COLUMNS),
+            share_bar(all[at], SHARE_BAR_COLUMNS),
             worst.as_ref().map_or_else(String::new, |shares| percent(shares[at])),
             cause.meaning.to_owned(),
         ]);

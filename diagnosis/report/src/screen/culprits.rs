@@ -4,12 +4,11 @@ use crate::clean::cut;
 use crate::data::Data;
 use crate::names::group_name;
 use crate::section::Ranking;
-use crate::text::{Align, Table, Terminal, share_bar};
+use crate::text::{Align, SHARE_BAR_COLUMNS, Table, Terminal, share_bar};
 use crate::units::{count, duration, percent};
 use std::io::{self, Write};
 
 const CULPRITS: usize = 5;
-const BAR_COLUMNS: usize = 10;
 /// The columns of a name, in hundredths of all.
 const NAME_SHARE: usize = 46;
 
@@ -34,7 +33,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
             cut(&format!("  {}", group_name(&found.group)), columns),
             duration(found.ns),
             percent(share),
-            share_bar(share, BAR_COLUMNS),
+            share_bar(share, SHARE_BAR_COLUMNS),
             format!("mostly as {}", found.main_cause.0),
         ]);
     }

@@ -5,7 +5,7 @@ use crate::data::Data;
 use crate::page::share_cell;
 use crate::palette::look;
 use crate::shares::tenths;
-use crate::text::{Align, Table, Terminal, share_bar};
+use crate::text::{Align, SHARE_BAR_COLUMNS, Table, Terminal, share_bar};
 use crate::units::{count, counted, duration, percent};
 use maud::{Markup, html};
 use std::io::{self, Write};
@@ -13,7 +13,9 @@ use tardy_explain::{CauseFinding, Explanation};
 
 pub(super) struct Causes;
 
-const BAR_COLUMNS: usize = 10;
+/// A table of causes: letter, name, time, share and its bar, share of the worst wakeups, what it is.
+pub(crate) const CAUSE_COLUMNS: [Align; 7] =
+    [Align::Left, Align::Left, Align::Right, Align::Right, Align::Left, Align::Right, Align::Left];
 
 impl Section for Causes {
     fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
@@ -21,16 +23,7 @@ impl Section for Causes {
         let causes = &explanation.causes;
         let (all, worst) = (shares(causes, |cause| cause.ns), worst_shares(explanation));
         writeln!(out, "{}", terminal.bold("Why: causes, by their share of all lateness"))?;
-        let mut table = Table::new(&[
-            Align::Left,
-            Align::Left,
-            Align::Right,
-            Align::Right,
-            Align::Left,
-            Align::Right,
-            Align::Left,
-        ])
-        .can_do_without(&[4]);
+        let mut table = Table::new(&CAUSE_COLUMNS).can_do_without(&[4]);
         let worst_head = if worst.is_some() { "worst 1 %" } else { "" };
         table.row(
             ["", "cause", "time", "all", "", worst_head, "what it is"].map(str::to_owned).into(),
@@ -43,7 +36,7 @@ impl Section for Causes {
                 cause.cause.0.to_owned(),
                 duration(cause.ns),
                 percent(all[at]),
-                share_bar(all[at], BAR_COLUMNS),
+                share_bar(all[at], SHARE_BAR_COLUMNS),
                 worst_cell(at),
                 cause.meaning.to_owned(),
             ]);

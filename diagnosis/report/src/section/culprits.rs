@@ -7,7 +7,7 @@ use crate::names::{full_name, group_name, kind_name};
 use crate::page::share_cell;
 use crate::palette::look;
 use crate::shares::tenths;
-use crate::text::{Align, Table, Terminal, share_bar};
+use crate::text::{Align, SHARE_BAR_COLUMNS, Table, Terminal, share_bar};
 use crate::units::{count, counted, duration, percent};
 use maud::{Markup, html};
 use std::io::{self, Write};
@@ -15,7 +15,6 @@ use tardy_explain::{CulpritFinding, Explanation, GroupFinding};
 
 pub(super) struct Culprits;
 
-const BAR_COLUMNS: usize = 10;
 /// The columns of a name, in hundredths of all.
 const NAME_SHARE: usize = 46;
 
@@ -85,7 +84,7 @@ impl Section for Culprits {
                 kind_name(found.group.kind),
                 duration(found.ns),
                 percent(share),
-                share_bar(share, BAR_COLUMNS),
+                share_bar(share, SHARE_BAR_COLUMNS),
                 found.main_cause.0.to_owned(),
             ]);
             let (shown, more) = members(explanation, found, MEMBERS_TERMINAL);
@@ -106,7 +105,7 @@ impl Section for Culprits {
                 String::new(),
                 duration(ranking.others_ns),
                 percent(share),
-                share_bar(share, BAR_COLUMNS),
+                share_bar(share, SHARE_BAR_COLUMNS),
                 String::new(),
             ]);
         }

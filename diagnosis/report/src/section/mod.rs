@@ -39,7 +39,7 @@ macro_rules! registry {
 }
 
 pub(crate) use advice::{HEADING as ADVICE_HEADING, advice, lines as advice_lines};
-pub(crate) use causes::{shares, worst_shares};
+pub(crate) use causes::{CAUSE_COLUMNS, shares, worst_shares};
 pub(crate) use culprits::Ranking;
 pub(crate) use lateness::figures;
 pub(crate) use notes::notes;

@@ -6,6 +6,9 @@ use crate::palette::look;
 use crate::shares::apportion;
 use tardy_model::Cause;
 
+/// Columns of a bar in a table.
+pub(crate) const SHARE_BAR_COLUMNS: usize = 10;
+
 /// A bar of eighths of a block for a share (tenths of a percent), padded to `width` columns. A share
 /// above zero is always seen.
 pub(crate) fn share_bar(tenths: u32, width: usize) -> String {

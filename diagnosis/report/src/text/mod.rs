@@ -4,7 +4,7 @@ mod bar;
 mod ink;
 mod table;
 
-pub(crate) use bar::{segment_bar, share_bar};
+pub(crate) use bar::{SHARE_BAR_COLUMNS, segment_bar, share_bar};
 pub(crate) use table::{Align, Table};
 
 use std::io;
