@@ -210,8 +210,10 @@ impl<'a> Balance<'a> {
         self.room.refused = refused;
     }
 
-    /// The CPU needs its idle state's exit latency from when its timer was due; what is longer is no exit.
+    /// The CPU needs its idle state's exit latency from when its timer was due; what is longer is no exit. One that
+    /// is awake has the interrupt no sooner than the device brings it.
     fn pending(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, stage: &Stage, until_ns: u64) {
+        let delivered_ns = stage.start_ns.saturating_add(cpu.delivery_ns());
         walk.to(until_ns, |start_ns, stop_ns, activity| {
             let exit_ns = match *activity {
                 Activity::Idle(_) => self.exit_ns(activity, true),
@@ -221,7 +223,12 @@ impl<'a> Balance<'a> {
                 _ => u64::MAX,
             };
             let awake_ns = start_ns.saturating_add(exit_ns).min(stop_ns);
-            self.by_section(cpu, Section::IrqsOff, (start_ns, awake_ns), activity);
+            let idles = matches!(*activity, Activity::Idle(_) | Activity::Awake(_));
+            let brought_ns = if idles { start_ns } else { delivered_ns.clamp(start_ns, awake_ns) };
+            self.piece.in_delivery = true;
+            self.by_section(cpu, Section::IrqsOff, (start_ns, brought_ns), activity);
+            self.piece.in_delivery = false;
+            self.by_section(cpu, Section::IrqsOff, (brought_ns, awake_ns), activity);
             let known = Known { is_past_exit: true, ..Known::default() };
             self.piece(awake_ns, stop_ns, activity, known);
         });
@@ -293,6 +300,7 @@ fn first_piece<'a>(case: &'a Case, stage: &Stage, sees_interrupts: bool) -> Piec
         irqs_on: false,
         sees_interrupts,
         is_past_exit: false,
+        in_delivery: false,
         held_by: Culprit::Nobody,
     }
 }

@@ -93,6 +93,7 @@ fn place_of(culprit: Culprit) -> usize {
         Culprit::Cpu(cpu) => u32::from(cpu.0).wrapping_mul(17),
         Culprit::Nobody | Culprit::Task(_) | Culprit::Timer(..) => 0,
         Culprit::Hypervisor(sure) => 2 + u32::from(sure),
+        Culprit::ClockEventDevice => 4,
         Culprit::Nmi(_) | Culprit::Function(_) | Culprit::Setting(_) => 1,
     };
     at as usize % RECENT
@@ -370,6 +371,9 @@ impl Labels {
                 plain("bandwidth", "real-time bandwidth".to_owned())
             }
             Culprit::Cpu(cpu) => plain("cpu", format!("CPU {cpu}")),
+            Culprit::ClockEventDevice => {
+                plain(CLOCK_EVENT_DEVICE, "the clock event device".to_owned())
+            }
             Culprit::Hypervisor(true) => plain("hypervisor", "the hypervisor".to_owned()),
             Culprit::Hypervisor(false) => {
                 plain("hypervisor", "the hypervisor (when exactly is not known)".to_owned())
@@ -401,6 +405,9 @@ impl Labels {
         Label { kind, name: self.task_name(task), pid: Some(task.0) }
     }
 }
+
+/// The kind of culprit that a clock-event device is.
+pub(crate) const CLOCK_EVENT_DEVICE: &str = "clock_event_device";
 
 /// How the names of threads begin that the kernel starts to do others' work: an imported trace does not
 /// say which are its own.

@@ -212,6 +212,8 @@ pub struct Piece<'a> {
     pub sees_interrupts: bool,
     /// The idle state's exit latency is over, by its driver's table: the CPU should be awake.
     pub is_past_exit: bool,
+    /// The timer's interrupt could not have come yet: it takes as long as that whoever runs.
+    pub in_delivery: bool,
     /// Where it waits again: who had to do something for it, or kept that one from doing it.
     pub held_by: Culprit,
 }

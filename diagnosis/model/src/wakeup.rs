@@ -49,6 +49,9 @@ pub enum Culprit {
     /// The host of a virtual machine, which ran something else; whether then, or only at some time between the
     /// CPU's events before and after.
     Hypervisor(bool),
+    /// The clock-event device, whose interrupt takes so long to come whoever runs; in a guest the hypervisor is
+    /// part of it.
+    ClockEventDevice,
 }
 
 /// Settings that make a wakeup late.

@@ -4,7 +4,7 @@ use crate::clean::clean;
 use crate::data::Data;
 use crate::names::group_name;
 use crate::units::{count, counted, duration, duration_mean, whole_percent};
-use tardy_explain::Explanation;
+use tardy_explain::{Explanation, GroupFinding};
 use tardy_model::Cause;
 
 /// With more, it is no verdict any more.
@@ -63,29 +63,48 @@ fn overview(data: &Data<'_>) -> Option<String> {
     })
 }
 
-/// Who took most, as what; else, where nobody is known, what it was. And what the tail is, where that is another
-/// cause.
+/// From this share on, what wakeups take by themselves is said.
+const OWN_SHARE_MIN: f64 = 0.2;
+
+/// Who took most, as what, beside what wakeups take by themselves; else, where nobody is known, what it was. And
+/// what the tail is, where that is another cause.
 fn main_culprit(explanation: &Explanation) -> Option<String> {
-    let first = explanation.groups.first().filter(|group| group.ns > 0)?;
-    let tail = tail(explanation, first.main_cause);
     let meaning = |cause: Cause| {
         let found = explanation.causes.iter().find(|found| found.cause == cause);
         found.map_or("", |found| found.meaning)
     };
-    if first.group.name.is_empty() {
-        let cause = explanation.causes.first()?;
-        let share = whole_percent(cause.share);
-        return Some(format!("{share} of that is {} ({}){tail}.", cause.cause.0, cause.meaning));
+    let blamed_ns = |group: &GroupFinding| group.ns - group.own_ns();
+    let most = |a: &&GroupFinding, b: &&GroupFinding| blamed_ns(a).cmp(&blamed_ns(b));
+    // Of equals the first, as the tables have them.
+    let blamed = explanation.groups.iter().rev().max_by(most).filter(|group| blamed_ns(group) > 0);
+    let all_ns = explanation.groups.iter().map(|group| group.ns).fold(0, u64::saturating_add);
+    let own_ns = explanation.groups.iter().map(GroupFinding::own_ns).fold(0, u64::saturating_add);
+    let share = |ns: u64| ns as f64 / all_ns.max(1) as f64;
+    let own = if share(own_ns) < OWN_SHARE_MIN {
+        None
+    } else {
+        let own = whole_percent(share(own_ns));
+        Some(format!(
+            "{own} of that is what a wakeup takes here with nobody in its way (clock event device, timer callback, \
+             the thread's own work)"
+        ))
+    };
+    let Some(blamed) = blamed else { return own.map(|own| format!("{own}.")) };
+    let cause = blamed.blamed_cause()?;
+    let tail = tail(explanation, cause);
+    if blamed.group.name.is_empty() {
+        let share = whole_percent(share(blamed_ns(blamed)));
+        let nobody = format!("{share} of that is {} ({}){tail}.", cause.0, meaning(cause));
+        return Some(own.map_or(nobody.clone(), |own| format!("{own}; {nobody}")));
     }
-    let (_, main_ns) = first.causes.first()?;
-    let mostly = if main_ns * 100 >= first.ns * 99 { "" } else { "mostly " };
-    Some(format!(
-        "{} took {} of that, {mostly}as {} ({}){tail}.",
-        capital(&group_name(&first.group)),
-        whole_percent(first.share),
-        first.main_cause.0,
-        meaning(first.main_cause),
-    ))
+    let cause_ns = blamed.causes.iter().find(|(known, _)| *known == cause).map_or(0, |(_, ns)| *ns);
+    let mostly = if cause_ns * 100 >= blamed_ns(blamed) * 99 { "" } else { "mostly " };
+    let (who, took) = (group_name(&blamed.group), whole_percent(share(blamed_ns(blamed))));
+    let what = format!("{mostly}as {} ({})", cause.0, meaning(cause));
+    Some(match own {
+        Some(own) => format!("{own}; {who} took {took}, {what}{tail}."),
+        None => format!("{} took {took} of that, {what}{tail}.", capital(&who)),
+    })
 }
 
 /// What the worst wakeups were late by most, where that is not `main`.

@@ -3,6 +3,7 @@
 mod command;
 mod weight;
 
+use weight::InCause;
 pub use weight::Weight;
 
 use crate::cause::{REGISTRY, UNEXPLAINED_AT, cause_at};
@@ -42,8 +43,8 @@ pub struct Remedy {
     pub text: String,
     /// [`Advice::command`].
     pub command: Option<String>,
-    /// It helps against the first group alone, not against all of the cause.
-    pub of_first: bool,
+    /// It helps against no more than this of the cause, in nanoseconds.
+    pub at_most_ns: Option<u64>,
 }
 
 impl Remedy {
@@ -57,9 +58,9 @@ impl Remedy {
         Self { command, ..self }
     }
 
-    /// Against the first group alone.
-    pub(crate) fn of_first(self) -> Self {
-        Self { of_first: true, ..self }
+    /// Against one group alone, not against all of the cause.
+    pub(crate) fn against(self, group: &InCause<'_>) -> Self {
+        Self { at_most_ns: Some(group.ns), ..self }
     }
 }
 
@@ -73,7 +74,7 @@ pub(crate) fn advise(explanation: &mut Explanation, prio: &dyn Fn(TaskId) -> Pri
             }
             let weight = Weight::new(explanation, finding, prio);
             let remedy = REGISTRY[at].advice(&weight)?;
-            let part = if remedy.of_first { weight.first_share() } else { 1.0 };
+            let part = remedy.at_most_ns.map_or(1.0, |ns| ns as f64 / finding.ns.max(1) as f64);
             Some(Advice {
                 cause: finding.cause,
                 text: remedy.text,

@@ -75,11 +75,6 @@ impl<'a> Weight<'a> {
         self.groups.first()
     }
 
-    /// The share of this cause that the first group took, 0–1.
-    pub(super) fn first_share(&self) -> f64 {
-        self.first().map_or(0.0, |first| first.ns as f64 / self.ns.max(1) as f64)
-    }
-
     /// The members of the first group that have a part in this cause, most first.
     fn members(&self) -> impl Iterator<Item = &'a CulpritFinding> {
         let cause = self.cause;

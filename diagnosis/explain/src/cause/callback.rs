@@ -25,6 +25,10 @@ impl Rule for Callback {
         &[Doing::Expiry, Doing::Task]
     }
 
+    fn is_own(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let (cpu, number) = piece.case.callback?;

@@ -34,7 +34,8 @@ impl Rule for HigherPriority {
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
-        let (who, victims) = (weight.first()?.group.words(), weight.victims());
+        let first = weight.first()?;
+        let (who, victims) = (first.group.words(), weight.victims());
         let highest = weight.highest_prio();
         let higher = highest.and_then(above).and_then(|prio| weight.real_time(prio));
         let remedy = match (highest, higher, weight.move_away()) {
@@ -55,6 +56,6 @@ impl Rule for HigherPriority {
                 "{who} runs first. Give {victims} a higher priority, or bind one of the two to another CPU."
             )),
         };
-        Some(remedy.of_first())
+        Some(remedy.against(first))
     }
 }

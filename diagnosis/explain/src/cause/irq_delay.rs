@@ -2,13 +2,15 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
+use crate::label::CLOCK_EVENT_DEVICE;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
-/// Expiry → timer interrupt entry, while the CPU was awake: whoever ran kept interrupts off, or the
-/// clock-event device was late, or the hypervisor did not run the virtual CPU. Where events prove the
-/// first, it is [`IrqsOff`](super::irqs_off::IrqsOff)'s.
+/// Expiry → timer interrupt entry, while the CPU was awake. As long as interrupts of that CPU take to come whoever
+/// runs, it is the clock-event device's; of the rest whoever ran kept interrupts off, or the device was later
+/// than it mostly is, or the hypervisor did not run the virtual CPU. Where events prove the first, it is
+/// [`IrqsOff`](super::irqs_off::IrqsOff)'s.
 pub(super) struct IrqDelay;
 
 impl Rule for IrqDelay {
@@ -17,8 +19,7 @@ impl Rule for IrqDelay {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer interrupt came late: interrupts disabled, a late timer device, or a hypervisor; no event \
-         proves which"
+        "the timer interrupt came late, and no event proves why"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -29,6 +30,7 @@ impl Rule for IrqDelay {
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         match *piece.activity {
             Activity::Unknown => None,
+            _ if piece.in_delivery => Some(Culprit::ClockEventDevice),
             // It should have been awake: whoever was late, the idle state was not.
             Activity::Idle(_) | Activity::Awake(_) => Some(Culprit::Nobody),
             // No task keeps off what is on.
@@ -42,28 +44,26 @@ impl Rule for IrqDelay {
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
-        let first = weight.first()?.group;
-        if first.kind == "unknown" {
-            return Some(Remedy::text(
-                "No event shows why: the clock-event device was late, or a hypervisor did not run the CPU (in a \
-                 guest, give the virtual CPUs cores of their own).",
-            ));
-        }
-        if first.kind == "idle_state" {
+        // Nothing shortens what the device takes.
+        let mut blamed = weight.groups.iter().filter(|it| it.group.kind != CLOCK_EVENT_DEVICE);
+        let first = blamed.next()?;
+        let remedy = match first.group.kind {
+            "unknown" => Remedy::text(
+                "No event shows why: the clock event device was later than it mostly is, or a hypervisor did not \
+                 run the CPU (in a guest, give the virtual CPUs cores of their own).",
+            ),
+            _ if !weight.is_weighty() => return None,
             // It kept nothing off.
-            return weight.is_weighty().then(|| {
-                Remedy::text(
-                    "The CPU was idle and awake, and the timer interrupt came late all the same: by the clock-event \
-                     device or, in a guest, by the hypervisor (give the virtual CPUs cores of their own).",
-                )
-            });
-        }
-        weight.is_weighty().then(|| {
-            Remedy::text(format!(
-                "{} ran while the timer interrupt was due. Where the kernel has it (CONFIG_IRQSOFF_TRACER), the irqsoff tracer tells who disables interrupts; in a \
-                 guest, give the virtual CPUs cores of their own.",
-                first.words()
-            ))
-        })
+            "idle_state" => Remedy::text(
+                "The CPU was idle and awake, and the timer interrupt came late all the same: by the clock event \
+                 device or, in a guest, by the hypervisor (give the virtual CPUs cores of their own).",
+            ),
+            _ => Remedy::text(format!(
+                "{} ran while the timer interrupt was due. Where the kernel has it (CONFIG_IRQSOFF_TRACER), the \
+                 irqsoff tracer tells who disables interrupts; in a guest, give the virtual CPUs cores of their own.",
+                first.group.words()
+            )),
+        };
+        Some(remedy.against(first))
     }
 }

@@ -30,8 +30,9 @@ impl Rule for IrqsOff {
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
-        let who = weight.first()?.group.words();
+        let first = weight.first()?;
+        let who = first.group.words();
         let text = format!("{who} disables interrupts. The irqsoff tracer names the function.");
-        Some(Remedy::text(text).of_first())
+        Some(Remedy::text(text).against(first))
     }
 }

@@ -28,6 +28,11 @@ pub trait Rule: Sync {
         Doing::ALL
     }
 
+    /// Whether it is what a wakeup takes by itself, with nobody in its way.
+    fn is_own(&self) -> bool {
+        false
+    }
+
     /// Who it was, where this piece is this cause's.
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit>;
 
@@ -117,6 +122,11 @@ pub(crate) fn cause_at(at: usize) -> Cause {
 static CAUSES: LazyLock<[Cause; UNEXPLAINED_AT + 1]> = LazyLock::new(|| {
     std::array::from_fn(|at| REGISTRY.get(at).map_or(Cause::UNEXPLAINED, |rule| rule.cause()))
 });
+
+/// Whether a cause is what a wakeup takes by itself, with nobody in its way.
+pub fn is_own(cause: Cause) -> bool {
+    REGISTRY.iter().any(|rule| rule.cause() == cause && rule.is_own())
+}
 
 pub(crate) fn meaning_at(at: usize) -> &'static str {
     REGISTRY.get(at).map_or("no recorded event explains it", |rule| rule.meaning())
@@ -220,6 +230,7 @@ mod tests {
                         irqs_on: !is(4),
                         sees_interrupts: is(3),
                         is_past_exit: is(5),
+                        in_delivery: is(2),
                         held_by: Culprit::Task(OTHER),
                     });
                 }

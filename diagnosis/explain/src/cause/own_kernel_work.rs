@@ -25,6 +25,10 @@ impl Rule for OwnKernelWork {
         &[Doing::Task]
     }
 
+    fn is_own(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let own = piece.activity.thread().is_some_and(|(task, _)| task == piece.case.task);

@@ -34,7 +34,8 @@ impl Rule for StackedTimers {
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
-        let (who, victims) = (weight.first()?.group.words(), weight.victims());
+        let first = weight.first()?;
+        let (who, victims) = (first.group.words(), weight.victims());
         let happens = format!("The {who} expire in the same interrupt as those of {victims}.");
         Some(match weight.move_away() {
             Some(away) => {
@@ -45,6 +46,6 @@ impl Rule for StackedTimers {
                  defers timers of ordinary threads."
             )),
         }
-        .of_first())
+        .against(first))
     }
 }

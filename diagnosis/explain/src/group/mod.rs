@@ -11,8 +11,9 @@ mod gather;
 
 pub(crate) use gather::Gather;
 
+use crate::cause::is_own;
 use crate::findings::Explanation;
-use crate::label::{Label, Labels};
+use crate::label::{CLOCK_EVENT_DEVICE, Label, Labels};
 use tardy_model::{Cause, Culprit, TaskId};
 
 /// Who is meant, in a few words: a program, a kind of kernel threads, a device.
@@ -45,6 +46,23 @@ pub struct GroupFinding {
     pub causes: Vec<(Cause, u64)>,
     /// Its members, most first, by their places in [`Explanation::culprits`].
     pub members: Vec<usize>,
+}
+
+impl GroupFinding {
+    /// What of it a wakeup takes by itself, with nobody in its way: its timer's callback, the thread's own work,
+    /// the clock-event device.
+    pub fn own_ns(&self) -> u64 {
+        if self.group.kind == CLOCK_EVENT_DEVICE {
+            return self.ns;
+        }
+        let own = self.causes.iter().filter(|(cause, _)| is_own(*cause));
+        own.map(|(_, ns)| *ns).fold(0, u64::saturating_add)
+    }
+
+    /// The cause in which it took most of the rest.
+    pub fn blamed_cause(&self) -> Option<Cause> {
+        self.causes.iter().map(|(cause, _)| *cause).find(|cause| !is_own(*cause))
+    }
 }
 
 impl Group {

@@ -116,6 +116,15 @@ impl Cpu {
                 expiry.interrupt_ns = Some(around.begin_ns);
                 let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
                 self.silences.was_due(around.begin_ns, hard_ns);
+                // The device is programmed for the first that must fire; an interrupt before that is another's.
+                let is_awake = matches!(self.base, Activity::Task(..) | Activity::Polling(_));
+                let is_first = self.contexts.len() == 1 && !around.after_callback;
+                if is_awake
+                    && is_first
+                    && let Some(late_ns) = around.begin_ns.checked_sub(hard_ns)
+                {
+                    self.deliveries.saw(late_ns);
+                }
             }
         }
         if let Some(around) = self.contexts.last_mut() {

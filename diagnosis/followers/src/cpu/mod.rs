@@ -9,6 +9,7 @@
 //! | any other switch, idle | empty: nothing switches in a hard interrupt |
 //! | a loss | empty, and nothing is known of the past since then |
 
+mod delivery;
 mod expiry;
 mod history;
 mod sections;
@@ -22,6 +23,7 @@ pub use stolen::StolenTime;
 use crate::Activity;
 use crate::prios::Prios;
 use crate::timers::Place;
+use delivery::Deliveries;
 use history::History;
 use sections::Sections;
 use sent::Senders;
@@ -76,6 +78,7 @@ pub struct Cpu {
     preempt_off: Sections,
     silences: Silences,
     stolen: StolenTime,
+    deliveries: Deliveries,
 }
 
 /// A context above the task.
@@ -149,6 +152,7 @@ impl Cpu {
             preempt_off: Sections::default(),
             silences: Silences::default(),
             stolen: StolenTime::default(),
+            deliveries: Deliveries::default(),
         }
     }
 
@@ -291,6 +295,12 @@ impl Cpu {
             }
         });
         stolen.unplaced_ns += unplaced_ns;
+    }
+
+    /// How long the timer's interrupt takes to come to it, whoever runs, in nanoseconds; 0 while too few came to
+    /// tell.
+    pub fn delivery_ns(&self) -> u64 {
+        self.deliveries.floor_ns()
     }
 
     /// What has been stolen from it.

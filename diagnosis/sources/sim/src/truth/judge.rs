@@ -102,7 +102,7 @@ impl Names {
                 let slack_ns = u32::try_from(fired.hard_ns - fired.soft_ns).unwrap_or(u32::MAX);
                 ("slack", Culprit::Setting(Setting::TimerSlack(slack_ns)))
             }
-            Phase::Device => ("irq_delay", Culprit::Nobody),
+            Phase::Device => ("irq_delay", Culprit::ClockEventDevice),
             Phase::Pending => match doing {
                 Doing::Idle(_) => ("idle_exit", culprit),
                 Doing::Callback(_) | Doing::SoftirqCallback(_) => ("stacked_timers", culprit),
