@@ -80,6 +80,7 @@ impl Balancer {
             let until_ns = story.stages.get(at + 1).map_or(end_ns, |next| next.start_ns);
             let wait = if stage.phase.is_blocked() { waits.next() } else { None };
             balance.stretch = stretches.stage(stage, wait);
+            balance.piece.next_cpu = story.stages.get(at + 1).map_or(stage.cpu, |next| next.cpu);
             match wait {
                 Some(wait) => balance.wait(stage, until_ns, wait),
                 None => balance.stage(stage, until_ns),
@@ -217,9 +218,8 @@ impl<'a> Balance<'a> {
         walk.to(until_ns, |start_ns, stop_ns, activity| {
             let exit_ns = match *activity {
                 Activity::Idle(_) => self.exit_ns(activity, true),
-                // It came out of its state for this; had it been awake before, it would not be late by that.
-                Activity::Awake(_) if start_ns > stage.start_ns => WAY_OUT_NS_MAX,
-                Activity::Awake(_) => 0,
+                // The idle loop has interrupts off on its way out.
+                Activity::Awake(_) => WAY_OUT_NS_MAX,
                 _ => u64::MAX,
             };
             let awake_ns = start_ns.saturating_add(exit_ns).min(stop_ns);
@@ -295,6 +295,7 @@ fn first_piece<'a>(case: &'a Case, stage: &Stage, sees_interrupts: bool) -> Piec
         prio_after: stage.prio_after,
         cpu: stage.cpu,
         waker_cpu: stage.waker_cpu,
+        next_cpu: stage.cpu,
         refusal: None,
         in_section: false,
         irqs_on: false,

@@ -201,6 +201,8 @@ pub struct Piece<'a> {
     pub cpu: CpuId,
     /// The CPU that woke the victim.
     pub waker_cpu: CpuId,
+    /// The CPU of the phase that comes after this one: while it is put on a queue, the one that was chosen.
+    pub next_cpu: CpuId,
     /// The scheduler did not let the victim run, see `refusal.rs`.
     pub refusal: Option<Refusal>,
     /// The stream shows that interrupts were off, while the timer's was awaited, or preemption, while the

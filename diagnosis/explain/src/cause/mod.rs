@@ -225,6 +225,7 @@ mod tests {
                         prio_after: Prio(prio),
                         cpu: if is(2) { CpuId::UNKNOWN } else { CpuId(0) },
                         waker_cpu: CpuId(u16::from(is(3))),
+                        next_cpu: CpuId(1),
                         refusal,
                         in_section: is(4),
                         irqs_on: !is(4),

@@ -3,9 +3,11 @@
 use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
+use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
-/// Softirq raised → its thread or context begins. The culprit is what ran instead.
+/// Softirq raised → its thread or context begins; and later, up to the waking, whenever that thread does not have
+/// the CPU: it was preempted, or waits for a lock. The culprit is what ran instead.
 pub(super) struct SoftirqWait;
 
 impl Rule for SoftirqWait {
@@ -18,12 +20,17 @@ impl Rule for SoftirqWait {
     }
 
     fn phases(&self) -> &'static [Phase] {
-        &[Phase::SoftirqWait]
+        &[Phase::SoftirqWait, Phase::SoftirqRun, Phase::Callback]
     }
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        Some(piece.activity.culprit())
+        let runs_instead = match *piece.activity {
+            Activity::Task(task, _) => task != piece.case.task,
+            Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => true,
+            _ => false,
+        };
+        (piece.phase == Phase::SoftirqWait || runs_instead).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {

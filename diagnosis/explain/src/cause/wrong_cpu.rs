@@ -28,7 +28,8 @@ impl Rule for WrongCpu {
         let placing = piece.phase == Phase::Placing && by_waker;
         // It should have been awake by then: it had not been told.
         let told_late = piece.is_past_exit && piece.waker_cpu != piece.cpu;
-        (placing || told_late).then_some(Culprit::Cpu(piece.cpu))
+        let chosen = if placing { piece.next_cpu } else { piece.cpu };
+        (placing || told_late).then_some(Culprit::Cpu(chosen))
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

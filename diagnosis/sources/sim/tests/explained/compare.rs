@@ -57,17 +57,6 @@ impl Outcome {
 const KNOWN: &[(&str, &str, &str)] = &[
     (
         "idle_exit IdleState",
-        "irq_delay Nobody",
-        "the timer is due while the idle task, awake, has interrupts off on its way out or in again",
-    ),
-    (
-        "softirq_wait",
-        "softirq_work",
-        "the softirq's thread is preempted between the softirq's begin and the callback",
-    ),
-    ("softirq_wait", "unexplained", "it is preempted between the callback's begin and the waking"),
-    (
-        "idle_exit IdleState",
         "forced_idle Nobody",
         "a CPU goes to sleep while another one is still on its way to put the thread into its queue",
     ),
@@ -80,11 +69,6 @@ const KNOWN: &[(&str, &str, &str)] = &[
          taken to be in the thread that runs softirqs",
     ),
     ("stacked_timers", "softirq_work", "an interrupt's callback breaks into the softirq"),
-    (
-        "wrong_cpu Cpu",
-        "wrong_cpu Cpu",
-        "the CPU that wakes is named instead of the one that is chosen",
-    ),
 ];
 
 /// Whether a difference is known.

@@ -14,10 +14,10 @@ const SPAN_NS: u64 = 300_000_000;
 const SYSTEMS: u64 = 20;
 
 /// What of the wakeups must be explained as it is true, but for differences that are known.
-const SHARE_MIN: f64 = 0.999;
+const SHARE_MIN: f64 = 0.9999;
 
 /// And without those.
-const SHARE_EQUAL_MIN: f64 = 0.99;
+const SHARE_EQUAL_MIN: f64 = 0.999;
 
 fn compare_all(systems: std::ops::Range<u64>) {
     let mut all = Outcome::default();
