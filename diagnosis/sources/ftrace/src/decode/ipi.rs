@@ -6,7 +6,7 @@ use tardy_model::{Batch, CpuId, Event, NameId};
 
 /// Few kernels have them (x86 since 6.4), and who wants them in a trace has switched them on himself;
 /// `ipi_raise` is 32-bit and 64-bit ARM's.
-pub(super) const IMPORTED_EVENTS: &[Known] = &[
+pub(super) const EVENTS: &[Known] = &[
     Known {
         group: "ipi",
         event: "ipi_send_cpu",

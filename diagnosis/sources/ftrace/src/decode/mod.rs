@@ -143,16 +143,16 @@ const TABLES: [&[Known]; 15] = [
     task::EVENTS,
     idle::EVENTS,
     work::EVENTS,
+    ipi::EVENTS,
+    nmi::EVENTS,
     work::IMPORTED_EVENTS,
     sched::IMPORTED_EVENTS,
-    ipi::IMPORTED_EVENTS,
     irq::IMPORTED_EVENTS,
     task::IMPORTED_EVENTS,
-    nmi::IMPORTED_EVENTS,
     section::IMPORTED_EVENTS,
     syscall::EVENTS,
 ];
-const LIVE_TABLES: usize = 7;
+const LIVE_TABLES: usize = 9;
 
 /// A record with its place in time, and its fields.
 struct Record<'a> {

@@ -5,7 +5,7 @@ use tardy_model::event::Nmi;
 use tardy_model::{Batch, Event, NameId};
 
 /// The kernel tells of each handler when it has returned, and how long it took.
-pub(super) const IMPORTED_EVENTS: &[Known] = &[Known {
+pub(super) const EVENTS: &[Known] = &[Known {
     group: "nmi",
     event: "nmi_handler",
     variant: 0,
