@@ -12,6 +12,7 @@ const CROSSINGS: &[(&str, &[&str])] = &[
     // A simulated kernel expires its timers by the policies that are to be compared.
     ("diagnosis/sources/sim", &["timers/engine"]),
     ("laboratory/lab", &["diagnosis/model", "timers/engine"]),
+    ("laboratory/vm", &["diagnosis/programs"]),
 ];
 
 fn root() -> PathBuf {

@@ -80,7 +80,6 @@ impl Export {
         if is_stdout && self.output.json {
             return Err(Failure::usage("-o - and --json both write to standard output"));
         }
-        let out = if is_stdout { Path::new("/dev/stdout") } else { out };
         let mut input = Input::open(path, &self.import)?;
         let export = format.create(out, &about(&input))?;
         let options = Options { watch: input.watch(self.watch.watch()), worst: 0 };

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod duckdb;
+mod hostile;
 mod kept;
 #[path = "../live/program.rs"]
 #[allow(dead_code, reason = "the tests on a live kernel use the rest")]

@@ -5,20 +5,17 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long an asked program has to end before it is made to.
 const GRACE: Duration = Duration::from_secs(5);
+/// A folder that is not there.
+const NOWHERE: &str = "/nonexistent";
+
 /// As much as is read of what a program printed: more than any of those here says.
 const PRINTED_BYTES_MAX: u64 = 64 << 20;
-
-/// Where `program` is, looked up as a shell would.
-pub fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
-}
 
 /// A program about to be run.
 pub(crate) struct Job {
@@ -31,7 +28,9 @@ pub(crate) struct Job {
 impl Job {
     /// `what` completes "cannot …".
     pub(crate) fn new(program: &str, what: impl Into<String>, limit: Duration) -> Self {
-        let mut command = Command::new(program);
+        // Where none may be started, this says that it is not there.
+        let found = tardy_programs::find(program);
+        let mut command = Command::new(found.unwrap_or_else(|| Path::new(NOWHERE).join(program)));
         command.stdin(Stdio::null()).env("LC_ALL", "C");
         Self { command, program: program.to_owned(), what: what.into(), limit }
     }

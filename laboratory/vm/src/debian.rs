@@ -3,12 +3,13 @@
 //! apt keeps lists of its own below the cache, so neither the system's packages nor its architectures
 //! change, and nobody has to be root. Of the system's settings only those of the transport are used.
 
-use crate::command::{Job, on_path};
+use crate::command::Job;
 use crate::manifest::{Package, sha256};
 use crate::{Arch, Cache, VmError};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tardy_programs::find;
 
 /// The release whose kernels and programs are brought, whatever runs here.
 const RELEASE: &str = "bookworm";
@@ -204,7 +205,7 @@ fn check_host() -> Result<(), VmError> {
         })
     };
     for program in ["apt-get", "apt-cache", "dpkg-deb"] {
-        if on_path(program).is_none() {
+        if find(program).is_none() {
             let advice = "do it on Debian or one of its kin and copy ~/.cache/tardy/vm from there";
             return needs(program, advice);
         }

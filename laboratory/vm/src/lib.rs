@@ -32,7 +32,6 @@ mod tools;
 
 pub use arch::Arch;
 pub use cache::Cache;
-pub use command::on_path;
 pub use elf::libraries_of;
 pub use error::VmError;
 pub use fate::{Broken, Fate, Why};
@@ -43,4 +42,6 @@ pub use machine::{Machine, Mips};
 pub use manifest::Package;
 pub use program::guest_program;
 pub use run::{Guest, Limits, Ran, Said};
+/// Where a program is that may be started.
+pub use tardy_programs::find as on_path;
 pub use tools::{InstalledTools, Tools};

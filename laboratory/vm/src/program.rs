@@ -3,7 +3,6 @@
 use crate::{Arch, Cache, VmError, libraries_of};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 /// Where static builds of this program for guests lie in the cache, by architecture.
@@ -36,11 +35,10 @@ pub fn guest_program(arch: Arch, cache: &Cache) -> Result<Vec<(PathBuf, PathBuf)
 
 /// The program without what only debuggers read, where `strip` is here: a guest holds it in memory.
 pub(crate) fn stripped(program: &Path, to: &Path) -> PathBuf {
-    let made = Command::new("strip")
-        .args(["-o".as_ref(), to.as_os_str(), program.as_os_str()])
-        .stdin(Stdio::null())
-        .output()
-        .is_ok_and(|said| said.status.success());
+    let arguments = ["-o".as_ref(), to.as_os_str(), program.as_os_str()];
+    let said =
+        tardy_programs::command("strip").and_then(|mut strip| strip.args(arguments).output());
+    let made = said.is_ok_and(|said| said.status.success());
     if made { to.to_owned() } else { program.to_owned() }
 }
 

@@ -1,10 +1,11 @@
 //! QEMU's command line: a machine whose time is a count of its instructions, with nothing in it that
 //! differs from run to run.
 
-use crate::{Arch, Machine, VmError, on_path};
+use crate::{Arch, Machine, VmError};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tardy_programs::find;
 
 /// What the port to the host is called in the guest.
 pub(crate) const PORT_NAME: &str = "tardy";
@@ -22,7 +23,7 @@ pub(crate) struct Files<'a> {
 
 /// QEMU's program for an architecture, on the search path.
 pub(crate) fn program(arch: Arch) -> Result<PathBuf, VmError> {
-    on_path(arch.qemu()).ok_or_else(|| VmError::Missing {
+    find(arch.qemu()).ok_or_else(|| VmError::Missing {
         what: format!("QEMU for {arch} ({})", arch.qemu()),
         command: format!("apt-get install {}", arch.qemu_package()),
     })

@@ -5,10 +5,12 @@
 //! there is one, else Python's module. Compiled in, it would be larger than all of tardy.
 
 use super::parquet::Tables;
+use crate::output::needs_a_path;
 use crate::{About, Export, ExportError, Format};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tardy_explain::{Explanation, Named};
@@ -31,6 +33,14 @@ impl Format for DuckDb {
     }
 
     fn create(&self, path: &Path, _: &About) -> Result<Box<dyn Export>, ExportError> {
+        needs_a_path(path, "a database")?;
+        // A rename takes the place of whatever is there, a device or a link to one as well.
+        if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(ExportError::Needs(format!(
+                "a DuckDB database is a file of its own, and {} is something else: name a file with -o",
+                path.display()
+            )));
+        }
         // Before anything is read, which may take long.
         let maker = Maker::find()?;
         let beside = match path.parent() {
@@ -61,22 +71,25 @@ enum Maker {
     Python,
 }
 
+const DUCKDB: &str = "duckdb";
+const PYTHON: &str = "python3";
+
+/// Python takes modules neither from the current folder, which anybody may have filled, nor from its user's.
+const ISOLATED: &str = "-I";
+
 const TABLES: [&str; 3] = ["events", "wakeups", "segments"];
 
 impl Maker {
     fn find() -> Result<Self, ExportError> {
         let works = |program: &str, arguments: &[&str]| {
-            let mut command = Command::new(program);
-            command
-                .args(arguments)
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            command.status().is_ok_and(|status| status.success())
+            let command = tardy_programs::command(program).map(|mut command| {
+                command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status()
+            });
+            matches!(command, Ok(Ok(status)) if status.success())
         };
-        if works("duckdb", &["--version"]) {
+        if works(DUCKDB, &["--version"]) {
             Ok(Self::Program)
-        } else if works("python3", &["-c", "import duckdb"]) {
+        } else if works(PYTHON, &[ISOLATED, "-c", "import duckdb"]) {
             Ok(Self::Python)
         } else {
             Err(ExportError::Needs(
@@ -89,15 +102,16 @@ impl Maker {
     }
 
     /// A command that runs `sql` in the database file `path`.
-    fn command(self, path: &Path, sql: &str) -> Command {
-        let (program, arguments): (_, [&OsStr; 3]) = match self {
+    fn command(self, path: &Path, sql: &str) -> io::Result<Command> {
+        let (program, arguments): (_, &[&OsStr]) = match self {
             // No file of settings of whoever runs it.
             Self::Program => {
-                ("duckdb", ["-init".as_ref(), "/dev/null".as_ref(), "-batch".as_ref()])
+                (DUCKDB, &["-init".as_ref(), "/dev/null".as_ref(), "-batch".as_ref()])
             }
             Self::Python => (
-                "python3",
-                [
+                PYTHON,
+                &[
+                    ISOLATED.as_ref(),
                     "-c".as_ref(),
                     "import duckdb, sys\n\
                      try: duckdb.connect(sys.argv[1]).execute(sys.argv[2])\n\
@@ -107,14 +121,14 @@ impl Maker {
                 ],
             ),
         };
-        let mut command = Command::new(program);
+        let mut command = tardy_programs::command(program)?;
         command.args(arguments);
         match self {
             Self::Program => command.arg(path).arg(sql),
             Self::Python => command.arg(sql),
         };
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        command
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        Ok(command)
     }
 }
 
@@ -149,7 +163,7 @@ impl Export for Database {
             ExportError::Needs(format!("DuckDB takes no path that is not UTF-8: {path}"))
         })?;
         let made = self.temporary.path().join("made.duckdb");
-        let output = self.maker.command(&made, &sql(folder)).output();
+        let output = self.maker.command(&made, &sql(folder)).and_then(|mut command| command.output());
         let output = output.map_err(|error| ExportError::io(&self.path, error))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);

@@ -6,6 +6,7 @@
 //! groups have at most [`ROWS_PER_GROUP`] rows, which are in memory: about 60 MiB with all three.
 
 use crate::event_row::{EVENT_COLUMNS, EventColumn, EventRow, EventRows};
+use crate::output::needs_a_path;
 use crate::rows::WakeupRows;
 use crate::{About, Export, ExportError, Format};
 use std::fs;
@@ -34,6 +35,7 @@ impl Format for Parquet {
     }
 
     fn create(&self, path: &Path, _: &About) -> Result<Box<dyn Export>, ExportError> {
+        needs_a_path(path, "a folder of tables")?;
         Ok(Box::new(Tables::create(path)?))
     }
 }

@@ -1,13 +1,14 @@
 //! A kernel of our own, compiled here from Debian's package of the source.
 
 use super::{IMAGE, Kernel, Record};
-use crate::command::{Job, on_path};
+use crate::command::Job;
 use crate::debian::{Apt, Candidate, describe, unpack};
 use crate::manifest::{Manifest, Package, sha256_of};
 use crate::{Cache, VmError};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tardy_programs::find;
 
 /// What a kernel is built from.
 #[derive(Debug, PartialEq, Eq)]
@@ -116,7 +117,7 @@ fn check_host(kernel: &Kernel) -> Result<(), VmError> {
     if std::env::consts::ARCH != kernel.arch.name() {
         return needs(format!("a machine that is {}", kernel.arch), "build it there".to_owned());
     }
-    let is_there = |name: &str| Path::new(name).exists() || on_path(name).is_some();
+    let is_there = |name: &str| Path::new(name).exists() || find(name).is_some();
     let missing: Vec<_> = NEEDED.iter().filter(|(name, _)| !is_there(name)).collect();
     if missing.is_empty() {
         return Ok(());

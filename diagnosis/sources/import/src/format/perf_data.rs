@@ -77,11 +77,12 @@ impl Printed {
                     .to_owned(),
             ));
         }
-        let mut command = Command::new(program);
-        command.args(ARGUMENTS).arg(path);
-        // What its user has set for himself must not change what it prints.
-        command.env("PERF_CONFIG", "/dev/null").env("LC_ALL", "C");
-        Self::start(path, command).map_err(|error| {
+        let started = tardy_programs::command(program).and_then(|mut command| {
+            // What its user has set for himself must not change what it prints.
+            command.args(ARGUMENTS).arg(path).env("PERF_CONFIG", "/dev/null");
+            Self::start(path, command)
+        });
+        started.map_err(|error| {
             cannot(if error.kind() == io::ErrorKind::NotFound {
                 "there is no perf here: install it (Debian: linux-perf, Ubuntu: linux-tools), or run \
                  `perf script --ns -F comm,tid,cpu,time,event,trace` where the file was recorded and \

@@ -1,0 +1,47 @@
+//! Every place where a process is started is in the docs.
+#![allow(missing_docs)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The Rust files below a folder that are part of a program.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        let (path, name) = (entry.path(), entry.file_name());
+        let is_other = ["target", "tests", "examples", "benches"].iter().any(|it| name == *it);
+        if path.is_dir() && !is_other {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") && name != "build.rs" {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn processes_are_started_where_the_docs_say() {
+    let mut files = Vec::new();
+    for house in ["diagnosis", "laboratory", "timers", "command"] {
+        sources(&root().join(house), &mut files);
+    }
+    let starts = |text: &str| {
+        // What tests do in a file of their own at its end is theirs.
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        text.contains("Command::new(") || text.contains("tardy_programs::command(")
+    };
+    let started: BTreeSet<String> = files
+        .iter()
+        .filter(|file| starts(&fs::read_to_string(file).expect("a text")))
+        .map(|file| file.strip_prefix(root()).expect("below").display().to_string())
+        // Where it is defined how.
+        .filter(|file| file != "diagnosis/programs/src/lib.rs")
+        .collect();
+    let page = fs::read_to_string(root().join("docs/reference/programs.md")).expect("the page");
+    let told: BTreeSet<String> =
+        page.split('`').filter(|word| word.ends_with(".rs")).map(str::to_owned).collect();
+    assert_eq!(started, told);
+}

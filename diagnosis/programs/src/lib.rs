@@ -1,0 +1,121 @@
+//! Others' programs that tardy starts by itself (`perf`, `duckdb`, `qemu-system-*`, …): where they may be found, and
+//! with which environment they are started.
+//!
+//! tardy mostly runs as root, perhaps in a folder that somebody else can write to, perhaps with an environment that
+//! somebody else made. So a program comes only from folders of `PATH` that are absolute, and from a file and a
+//! folder that nobody but root and the user himself can change. Of the environment it gets what [`PASSED_ON`]
+//! names, and no more: interpreters take code from theirs (`PYTHONPATH`, `PERL5LIB`, `LD_PRELOAD`).
+//!
+//! Commands that the user names himself (`tardy run -- CMD`, his pager) are his own affair and not started by this.
+#![forbid(unsafe_code)]
+
+use rustix::process::getuid;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a program is given of tardy's environment, beside a `PATH` of trusted folders alone.
+pub const PASSED_ON: &[&str] = &["HOME", "TMPDIR", "TERM", "http_proxy", "https_proxy", "no_proxy"];
+
+/// Where programs are looked for without a `PATH`.
+const FOLDERS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Permission bits by which others than the owner may write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// Where a program is that may be started; `None` where there is none.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let files = folders().into_iter().map(|folder| folder.join(program));
+    files.into_iter().find(|file| is_trusted(file) && is_program(file))
+}
+
+/// A program about to be started: with no input, messages in English, and a small environment.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::NotFound`] where there is none that may be started.
+pub fn command(program: &str) -> io::Result<Command> {
+    let file = find(program).ok_or_else(|| {
+        let why = format!(
+            "there is no {program} in the folders of PATH that only root and you can write to"
+        );
+        io::Error::new(io::ErrorKind::NotFound, why)
+    })?;
+    Ok(at(&file))
+}
+
+/// The same, of a program that was found.
+pub fn at(file: &Path) -> Command {
+    let mut command = Command::new(file);
+    let passed_on = PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.env_clear().envs(passed_on).env("LC_ALL", "C").stdin(Stdio::null());
+    if let Ok(path) = std::env::join_paths(folders()) {
+        command.env("PATH", path);
+    }
+    command
+}
+
+/// The folders of `PATH` in which programs may be found, in its order.
+fn folders() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH");
+    let path = path.as_deref().unwrap_or(OsStr::new(FOLDERS));
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute() && is_trusted(folder))
+        .collect()
+}
+
+/// Whether nobody but root and who runs this can change a file or folder; links count for what they lead to.
+fn is_trusted(path: &Path) -> bool {
+    let own = getuid().as_raw();
+    path.metadata().is_ok_and(|found| {
+        (found.uid() == 0 || found.uid() == own) && found.mode() & OTHERS_WRITE == 0
+    })
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_program_is_found_by_its_whole_path() {
+        let sh = find("sh").expect("there is a shell");
+        assert!(sh.is_absolute() && sh.ends_with("sh"), "{}", sh.display());
+        assert_eq!(find("no-such-program-of-tardy"), None);
+        let error = command("no-such-program-of-tardy").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(error.to_string().contains("no-such-program-of-tardy"), "{error}");
+    }
+
+    #[test]
+    fn what_others_can_write_to_is_not_trusted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("tool");
+        fs::write(&file, "#!/bin/sh\n").expect("a file");
+        for (mode, trusted) in [(0o755, true), (0o775, false), (0o757, false), (0o700, true)] {
+            fs::set_permissions(&file, Permissions::from_mode(mode)).expect("a mode");
+            assert_eq!(is_trusted(&file), trusted, "{mode:o}");
+        }
+        assert!(!is_trusted(Path::new("/tmp")), "everybody writes there");
+        assert!(!is_program(folder.path()), "a folder is none");
+    }
+
+    #[test]
+    fn an_environment_is_not_passed_on() {
+        let said = |script: &str| {
+            let mut shell = command("sh").expect("a shell");
+            let said = shell.args(["-c", script]).output().expect("it runs");
+            String::from_utf8_lossy(&said.stdout).into_owned()
+        };
+        assert_eq!(said("echo \"[$CARGO_MANIFEST_DIR]\""), "[]\n", "cargo set it for this test");
+        let path = said("echo $PATH");
+        assert!(path.trim().split(':').all(|folder| folder.starts_with('/')), "{path}");
+    }
+}
