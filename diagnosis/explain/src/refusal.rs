@@ -24,6 +24,9 @@ const WAIT_NS_MIN: u64 = 20_000;
 /// microseconds.
 const REALTIME_NS_MIN: u64 = 1_000_000;
 
+/// Shorter than this a task of lower priority may run because nobody has told its CPU of the victim yet.
+const CHOICE_NS_MIN: u64 = 100_000;
+
 /// A fair victim that had waited for at least [`GROUP_NS_MIN`] and runs this soon after a group's timer ran
 /// because of it: such timers fire some times a second, so that chance is one in thousands.
 const AT_ONCE_NS: u64 = 100_000;
@@ -186,12 +189,15 @@ pub(crate) fn refusals(
         let fired = firings.last(from_ns, to_ns, Purpose::RtBandwidth, |_| true).is_some();
         let bandwidth = Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth));
         // A bandwidth is used up by real-time tasks that run, and concerns them alone.
-        let since_ns = from_ns.saturating_sub(REALTIME_PERIOD_NS);
-        let used = cpu.realtime_ns().is_some_and(|ns| ns >= since_ns);
-        let may_be = prio.0 >= 0 && (fired || used);
+        let may_be = prio.0 >= 0 && !gaps.is_empty() && (fired || uses_realtime(cpu, from_ns));
         let refused = gaps.into_iter().filter_map(|gap| match gap.chosen {
             Chosen::Idle if !fired || prio.0 < 0 => {
                 Some((gap.idle_ns, gap.end_ns, Refusal::ForcedIdle))
+            }
+            _ if gap.end_ns - gap.start_ns < CHOICE_NS_MIN => None,
+            // It was chosen all the same: what kept the victim out is not known.
+            Chosen::Task if gap.end_ns - gap.start_ns < REALTIME_NS_MIN => {
+                Some((gap.start_ns, gap.end_ns, Refusal::Unknown))
             }
             _ if gap.end_ns - gap.start_ns < REALTIME_NS_MIN => None,
             _ if may_be => Some((gap.start_ns, gap.end_ns, bandwidth)),
@@ -213,7 +219,9 @@ pub(crate) fn refusals(
         (None, Some(at_ns))
             if to_ns - at_ns <= AT_ONCE_NS
                 && at_ns - from_ns >= GROUP_NS_MIN
-                && firings.is_told(cpu, waiting.cpu, at_ns, to_ns) =>
+                && firings.is_told(cpu, waiting.cpu, at_ns, to_ns)
+                // A CPU that is busy switches no sooner for it; the tick makes it switch anyhow.
+                && !cpu.ticked(at_ns.saturating_sub(AT_ONCE_NS), to_ns) =>
         {
             found.push((from_ns, at_ns, group));
         }
@@ -222,6 +230,19 @@ pub(crate) fn refusals(
             found.extend(gaps.iter().take(REFUSALS_MAX).map(forced));
         }
     }
+}
+
+/// Whether real-time tasks had most of the CPU in a period up to a time, as far as it is known who had it.
+fn uses_realtime(cpu: &Cpu, to_ns: u64) -> bool {
+    let (mut realtime_ns, mut known_ns) = (0, 0);
+    cpu.between(to_ns.saturating_sub(REALTIME_PERIOD_NS), to_ns, |from_ns, until_ns, activity| {
+        let ns = until_ns - from_ns;
+        let is_known = activity != Activity::Unknown;
+        let prio = activity.thread().map(|(_, prio)| prio);
+        known_ns += if is_known { ns } else { 0 };
+        realtime_ns += if prio.is_some_and(|it| it.0 >= 0 && it.is_realtime()) { ns } else { 0 };
+    });
+    realtime_ns > 0 && realtime_ns * 2 >= known_ns
 }
 
 /// Whether a bandwidth that is given back at a time ends a gap: the CPU does not go on idling.
@@ -287,7 +308,8 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
     let may_run = |prio: Prio| fair || !prio.is_known() || prio.may_run_before(waiting.prio);
     let mut base = cpu.base_before(from_ns);
     let of_victim = |base: Activity| base.thread().is_some_and(|(task, _)| task == waiting.task);
-    let mut queued = waiting.queued_here || of_victim(base);
+    // Woken on its way to sleep, it comes into the queue only when it has left the CPU.
+    let mut queued = waiting.lost_it || waiting.queued_here && !of_victim(base);
     let mut gap = Growing::since(from_ns);
     let begins = |ns: u64| ns == from_ns && !waiting.lost_it;
     let mut in_interrupt = false;
@@ -304,7 +326,7 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
         if activity == Activity::Unknown || may_run {
             gap.ended(start_ns).into_iter().for_each(&mut found);
             gap = Growing::since(stop_ns);
-            queued |= is_switch(base, activity);
+            queued |= is_switch(base, activity) && !of_victim(base);
         } else if activity.is_idle() {
             gap.idle_ns.get_or_insert(start_ns);
             // It goes to sleep, perhaps once more: an entry makes a span of its own.
@@ -322,14 +344,14 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
             if gap.idles {
                 gap.idled_ns = stop_ns;
             }
-            queued |= is_switch(base, activity);
+            queued |= is_switch(base, activity) && !of_victim(base);
         } else {
             gap.idle_ns = None;
             if is_switch(base, activity) {
                 if queued && !begins(start_ns) {
                     gap.chooses(Chosen::Task);
                 }
-                queued = true;
+                queued |= !of_victim(base);
             }
         }
         base = activity;

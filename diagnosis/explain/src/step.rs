@@ -319,10 +319,17 @@ impl StepMaker<'_> {
                     (could_run_ns, preempted) = (time_ns, false);
                 }
                 (Phase::Runnable, Some(Phase::Runnable | Phase::Placing)) => {
-                    step(cpu, Happened::Moved(cpu));
+                    if before.is_some_and(|before| before.cpu != cpu) && cpu != CpuId::UNKNOWN {
+                        step(cpu, Happened::Moved(cpu));
+                    }
+                }
+                (Phase::Runnable, None) if self.wakeup.kind == WakeupKind::Preempted => {
+                    let by = self.activity_at(Some(cpu), time_ns);
+                    step(cpu, Happened::Preempted(by.map_or(Culprit::Nobody, Activity::culprit)));
+                    (could_run_ns, preempted) = (time_ns, true);
                 }
                 (Phase::Runnable | Phase::Placing, _) => {
-                    step(waker_cpu, self.woken(cpu));
+                    step(waker_cpu, self.woken(cpu, waker_cpu, time_ns));
                     (could_run_ns, preempted) = (time_ns, false);
                 }
                 // The timer's own way is told by its expiry.
@@ -333,12 +340,17 @@ impl StepMaker<'_> {
     }
 
     /// The waking with which it began.
-    fn woken(&self, on: CpuId) -> Happened {
+    fn woken(&self, on: CpuId, waker_cpu: CpuId, time_ns: u64) -> Happened {
         let wakeup = self.wakeup;
         let link = wakeup.chain.first();
         let (by, work, started) = match (wakeup.kind, link) {
             (WakeupKind::Timer, _) => {
                 (Culprit::Timer(wakeup.timer, TaskId::IDLE), NameId::NONE, false)
+            }
+            (WakeupKind::Irq | WakeupKind::Softirq, _) => {
+                let by = self.activity_at(Some(waker_cpu), time_ns);
+                let by = by.filter(|by| by.is_interrupt() || by.thread().is_some());
+                (by.map_or(Culprit::Nobody, Activity::culprit), NameId::NONE, false)
             }
             (_, Some(link)) => (link.by, link.work, link.started),
             (_, None) => (Culprit::Nobody, NameId::NONE, wakeup.kind == WakeupKind::New),

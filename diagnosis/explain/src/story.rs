@@ -261,9 +261,10 @@ impl Story {
     /// that put it there.
     pub(crate) fn queued(&mut self, time_ns: u64, on: CpuId, by: CpuId) {
         let last = self.last();
-        // What it takes to put it into its own CPU's queue is part of waking it, unless that is held up.
-        let at_once = last.cpu == on && time_ns.saturating_sub(last.start_ns) <= QUEUED_NS_MAX;
-        if last.phase != Phase::Runnable || at_once {
+        // What it takes to put it into its own CPU's queue is part of waking it. That CPU does it itself, as soon
+        // as it heeds an interrupt: what it does until then is what counts; or the waker does, if that is held up.
+        let at_once = time_ns.saturating_sub(last.start_ns) <= QUEUED_NS_MAX || by == on;
+        if last.phase != Phase::Runnable || last.cpu == on && at_once {
             return;
         }
         let last = self.stages.last_mut().expect("a story begins with a stage");

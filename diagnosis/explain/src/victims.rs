@@ -21,6 +21,10 @@ const SKEW_NS_MAX: u64 = 1_000_000;
 /// another reason.
 const EARLY_NS_MAX: u64 = 200_000;
 
+/// Where an event tells that it was put on a queue, and no other waking was seen: it may look for work for its CPU
+/// first (`newidle_balance`).
+const EARLY_QUEUED_NS_MAX: u64 = 10_000_000;
+
 /// A watched thread.
 #[derive(Debug)]
 pub(crate) struct Victim {
@@ -295,7 +299,8 @@ impl Victims {
             match victim.state {
                 // It never went to sleep: the waking took that back.
                 State::Running => victim.early = None,
-                State::Asleep => self.takes_early(woken.target),
+                // Nothing else can have put it there.
+                State::Asleep => self.takes_early(woken.target, EARLY_QUEUED_NS_MAX),
                 _ => {}
             }
         }
@@ -310,10 +315,10 @@ impl Victims {
     }
 
     /// A thread that sleeps has been woken already, on its way there.
-    fn takes_early(&mut self, task: TaskId) {
+    fn takes_early(&mut self, task: TaskId, ns_max: u64) {
         let Some(victim) = self.get_mut(task) else { return };
         let since_ns = victim.sleep.map_or(u64::MAX, |sleep| sleep.since_ns);
-        let fits = |early: &Early| since_ns.saturating_sub(early.time_ns) <= EARLY_NS_MAX;
+        let fits = |early: &Early| since_ns.saturating_sub(early.time_ns) <= ns_max;
         let Some(Early { time_ns, target, by, expiry }) = victim.early.take().filter(fits) else {
             return;
         };
@@ -348,7 +353,7 @@ impl Victims {
         Target { task, prio, cpu }: Target,
     ) -> Option<Ended> {
         if self.get(task)?.state == State::Asleep {
-            self.takes_early(task);
+            self.takes_early(task, EARLY_NS_MAX);
         }
         let victim = self.get_mut(task)?;
         if victim.state.has_story() {

@@ -274,7 +274,8 @@ fn of_part(
     is_woken: bool,
 ) -> (&'static str, String) {
     let first = parts.first().map_or(Culprit::Nobody, |(culprit, _)| *culprit);
-    let names = names(worst, parts);
+    let names_of = names;
+    let names = names_of(worst, parts);
     let ns = span(ns);
     let (runs, has) = if parts.len() == 1 { ("runs", "has") } else { ("run", "have") };
     match cause.0 {
@@ -286,6 +287,15 @@ fn of_part(
             "expiry",
             match first {
                 Culprit::Nobody => format!("for {ns} no interrupt comes, and no event shows why."),
+                Culprit::ClockEventDevice => match parts {
+                    [(_, device_ns), rest @ ..] if !rest.is_empty() => format!(
+                        "for {ns} no interrupt comes, {} of which it needs whoever runs; then {} {} on.",
+                        span(*device_ns),
+                        names_of(worst, rest),
+                        if rest.len() == 1 { "runs" } else { "run" },
+                    ),
+                    _ => format!("the timer's interrupt needs {ns} to come, whoever runs."),
+                },
                 _ => format!("for {ns} no interrupt comes: {names} {runs} on."),
             },
         ),

@@ -166,7 +166,7 @@ stories! {
         1058 0 15 softirq- 8
         1059 0 15 switch S 7 120 98
     " => "sleeper timer 1000+59: softirq_wait 1 ktimers/0, \
-          softirq_work 2 ktimers/0 (HRTIMER), softirq_work 50 busy, softirq_work 2 ktimers/0 (HRTIMER), \
+          softirq_work 2 ktimers/0 (HRTIMER), softirq_wait 50 busy, softirq_work 2 ktimers/0 (HRTIMER), \
           callback 2 sleeper (hrtimer_wakeup), higher_priority 1 ktimers/0 (HRTIMER), \
           higher_priority 1 ktimers/0";
 

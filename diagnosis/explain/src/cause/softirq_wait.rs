@@ -37,8 +37,8 @@ impl Rule for SoftirqWait {
         let command = "for id in $(pgrep '^(ktimers|ksoftirqd)/'); do chrt -f -p 50 $id; done";
         Some(
             Remedy::text(
-                "The softirq thread runs too late. Give it a real-time priority, or the late thread itself, \
-                 whose timers then expire in the interrupt.",
+                "The softirq that runs the timer came too late. Where threads run softirqs (PREEMPT_RT, ksoftirqd), \
+                 give them a real-time priority; timers of real-time threads' own sleeps need no softirq.",
             )
             .with(Some(command.to_owned())),
         )

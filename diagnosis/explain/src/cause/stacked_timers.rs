@@ -36,6 +36,7 @@ impl Rule for StackedTimers {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let first = weight.first()?;
         let (who, victims) = (first.group.words(), weight.victims());
+        let who = who.strip_prefix("the ").unwrap_or(&who);
         let happens = format!("The {who} expire in the same interrupt as those of {victims}.");
         Some(match weight.move_away() {
             Some(away) => {

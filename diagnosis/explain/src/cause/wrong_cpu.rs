@@ -3,7 +3,7 @@
 use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
-use tardy_model::{Cause, Culprit};
+use tardy_model::{Cause, CpuId, Culprit};
 
 /// The choice of another CPU and the move there, up to where the victim is in its queue. What a CPU that
 /// slept takes to wake up is [`IdleExit`](super::idle_exit::IdleExit)'s.
@@ -24,12 +24,14 @@ impl Rule for WrongCpu {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        // An interrupt that holds the waker up has a cause of its own.
         let by_waker = piece.cpu == piece.waker_cpu || !piece.activity.is_idle();
-        let placing = piece.phase == Phase::Placing && by_waker;
+        let placing = piece.phase == Phase::Placing && by_waker && !piece.activity.is_interrupt();
         // It should have been awake by then: it had not been told.
         let told_late = piece.is_past_exit && piece.waker_cpu != piece.cpu;
         let chosen = if placing { piece.next_cpu } else { piece.cpu };
-        (placing || told_late).then_some(Culprit::Cpu(chosen))
+        let culprit = if chosen == CpuId::UNKNOWN { Culprit::Nobody } else { Culprit::Cpu(chosen) };
+        (placing || told_late).then_some(culprit)
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

@@ -1,6 +1,7 @@
 //! Real-time tasks that have used up their share of a CPU.
 
 use super::{Evidence, Found, Pattern, Scene, percent, prio_words, us};
+use tardy_model::{Culprit, Setting};
 
 /// A CPU switches to tasks of lower priority, or to nothing, while a real-time thread waits on it.
 pub(super) struct RtThrottling;
@@ -29,14 +30,16 @@ impl Pattern for RtThrottling {
             return false;
         }
         let mut gap_ns = 0;
-        for segment in scene.own() {
+        // Other bandwidths have remedies of their own.
+        let by_realtime = Culprit::Setting(Setting::RtBandwidth);
+        for segment in scene.own().filter(|segment| segment.culprit == by_realtime) {
             evidence.at(segment.start_ns);
             evidence.blame(segment.culprit, segment.ns);
             gap_ns += segment.ns;
         }
         evidence.count(gap_ns);
         evidence.prio(wakeup.prio);
-        true
+        gap_ns > 0
     }
 
     fn is_worth_telling(&self, _: &Found) -> bool {

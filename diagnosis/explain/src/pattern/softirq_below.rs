@@ -3,6 +3,9 @@
 use super::{Evidence, Found, Pattern, Scene, percent, us};
 use tardy_model::{Culprit, TaskId};
 
+/// From the raise to the softirq nobody is waited for that long: it is the interrupt's way out, or a switch.
+const SWITCH_NS_MAX: u64 = 5_000;
+
 /// The softirq that runs a thread's timer waits while tasks run that the thread itself would preempt.
 pub(super) struct SoftirqBelow;
 
@@ -34,7 +37,8 @@ impl Pattern for SoftirqBelow {
         for segment in scene.own() {
             let Culprit::Task(task) = segment.culprit else { continue };
             let outranked = scene.prio(task).is_some_and(|prio| !prio.may_run_before(own));
-            if outranked && !is_softirq_thread(scene, task) {
+            let is_switch = segment.ns < SWITCH_NS_MAX;
+            if outranked && !is_switch && !is_softirq_thread(scene, task) {
                 evidence.at(segment.start_ns);
                 evidence.blame(segment.culprit, segment.ns);
             }

@@ -105,9 +105,7 @@ impl Maker {
     fn command(self, path: &Path, sql: &str) -> io::Result<Command> {
         let (program, arguments): (_, &[&OsStr]) = match self {
             // No file of settings of whoever runs it.
-            Self::Program => {
-                (DUCKDB, &["-init".as_ref(), "/dev/null".as_ref(), "-batch".as_ref()])
-            }
+            Self::Program => (DUCKDB, &["-init".as_ref(), "/dev/null".as_ref(), "-batch".as_ref()]),
             Self::Python => (
                 PYTHON,
                 &[
@@ -163,7 +161,8 @@ impl Export for Database {
             ExportError::Needs(format!("DuckDB takes no path that is not UTF-8: {path}"))
         })?;
         let made = self.temporary.path().join("made.duckdb");
-        let output = self.maker.command(&made, &sql(folder)).and_then(|mut command| command.output());
+        let output =
+            self.maker.command(&made, &sql(folder)).and_then(|mut command| command.output());
         let output = output.map_err(|error| ExportError::io(&self.path, error))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);

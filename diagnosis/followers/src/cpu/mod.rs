@@ -66,8 +66,6 @@ pub struct Cpu {
     sent: Senders,
     /// Callbacks begun.
     callbacks: u32,
-    /// When a real-time task ran last.
-    realtime_ns: Option<u64>,
     /// The last event was the end of an interrupt.
     left_irq: bool,
     /// When the last interrupts of the timer began, oldest first.
@@ -144,7 +142,6 @@ impl Cpu {
             raises: [None; 10],
             sent: Senders::default(),
             callbacks: 0,
-            realtime_ns: None,
             left_irq: false,
             timer_irqs: VecDeque::new(),
             ticks: VecDeque::new(),
@@ -194,9 +191,9 @@ impl Cpu {
         self.history.base_before(ns)
     }
 
-    /// When a real-time task last left it, as far as that was seen.
-    pub fn realtime_ns(&self) -> Option<u64> {
-        self.realtime_ns
+    /// Whether it had a tick whose interrupt began between two times; only the last ones are remembered.
+    pub fn ticked(&self, from_ns: u64, to_ns: u64) -> bool {
+        self.ticks.iter().any(|(_, entry_ns)| (from_ns..=to_ns).contains(entry_ns))
     }
 
     /// Whether what it did at a time is forgotten for want of room ([`SPANS_MAX`]).
@@ -450,11 +447,6 @@ impl Cpu {
             self.left.push((prev, std::mem::take(&mut self.contexts)));
         }
         self.contexts.clear();
-        let was_realtime =
-            self.base.thread().is_some_and(|(_, prio)| prio.0 >= 0 && prio.is_realtime());
-        if was_realtime {
-            self.realtime_ns = Some(time_ns);
-        }
         self.current = Some(next);
         self.base = match next {
             TaskId::IDLE => Activity::Idle(u32::MAX),

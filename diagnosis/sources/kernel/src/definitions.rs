@@ -122,7 +122,18 @@ impl Definitions {
         id
     }
 
-    /// The id of an interrupt line's name, where [`Definitions::line`] has given it one.
+    /// The id of the handler's name that runs for an interrupt line now: several may share it.
+    pub fn handler(&mut self, number: u32, name: &str, batch: &mut Batch) -> NameId {
+        let id = self.name(name, batch);
+        if id != NameId::NONE
+            && (self.lines.contains_key(&number) || next_id(self.lines.len()).is_some())
+        {
+            self.lines.insert(number, id);
+        }
+        id
+    }
+
+    /// The id of an interrupt line's name, where [`Definitions::line`] has given it one, or the last handler's.
     pub fn known_line(&self, number: u32) -> NameId {
         self.lines.get(&number).copied().unwrap_or(NameId::NONE)
     }

@@ -87,8 +87,7 @@ fn ipi(_: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
 fn handler_entry(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let number = record.number(0)? as u32;
     let text = record.text(1)?;
-    let name = || String::from_utf8_lossy(text).into_owned();
-    let name = state.definitions.line(number, name, batch);
+    let name = state.definitions.handler(number, &String::from_utf8_lossy(text), batch);
     state.entered.interrupt(record.cpu, Some(record.time_ns));
     Some(record.event(IrqBegin { irq: Irq::Line(number, name) }))
 }
