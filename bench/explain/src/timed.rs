@@ -1,6 +1,7 @@
 //! One measurement: this process reads a recording, and explains it.
 
-use rustix::time::{ClockId, clock_gettime};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::fs;
@@ -52,10 +53,10 @@ fn timed(
     rec: &Path,
     run: impl FnOnce(&mut Recording) -> Result<(u64, u64), Box<dyn Error>>,
 ) -> Result<Value, Box<dyn Error>> {
-    let (start, cpu_start) = (Instant::now(), cpu_seconds());
+    let (start, cpu_start) = (Instant::now(), cpu_seconds()?);
     let mut recording = Recording::open(rec)?;
     let (events, wakeups) = run(&mut recording)?;
-    let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu_start);
+    let (seconds, cpu_seconds) = (start.elapsed().as_secs_f64(), cpu_seconds()? - cpu_start);
     if let Some(torn) = recording.stopped_at() {
         return Err(format!("the recording is not whole: {torn}").into());
     }
@@ -98,9 +99,9 @@ fn explain<S: Sink>(
 }
 
 /// The time that all threads of this process have run, those that have ended too.
-fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+fn cpu_seconds() -> Result<f64, nix::Error> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    Ok((usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6)
 }
 
 /// The most memory this process ever had (`proc_pid_status(5)`).

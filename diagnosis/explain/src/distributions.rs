@@ -8,7 +8,7 @@ const VICTIMS_MAX: usize = 128;
 
 /// Latenesses of a victim that are gathered before they are counted. A distribution is larger than what a
 /// cache keeps of it from one wakeup to the next: what is counted together finds it there.
-const GATHERED: usize = 64;
+const GATHERED: usize = 512;
 
 /// No victim's place: not asked for yet; and there is none left.
 const NONE: u8 = u8::MAX;

@@ -231,9 +231,6 @@ impl<S: Sink> Explainer<S> {
     }
 
     fn exits(&mut self, task: TaskId) {
-        if let Some(victim) = self.victims.get_mut(task) {
-            victim.exits = true;
-        }
         self.threads.gone(task);
         self.labels.exits(task);
     }
@@ -380,6 +377,7 @@ impl<S: Sink> Explainer<S> {
     fn woken_new(&mut self, event: &Event, task: TaskId, on: CpuId) {
         let (time_ns, by) = (event.time_ns, Culprit::Task(event.task));
         let link = Link { time_ns, by, started: true, work: NameId::NONE };
+        self.labels.begins(task);
         self.threads.begins(task);
         self.threads.woken(task, on, link, event.task);
         let waker = Waker {
@@ -409,7 +407,7 @@ impl<S: Sink> Explainer<S> {
             }
         };
         self.ends(ended);
-        if dead && self.victims.get(prev).is_some_and(|victim| victim.exits) {
+        if dead && self.labels.has_exited(prev) {
             self.victims.forget(prev);
         }
         self.threads.switch_in(time_ns, switch.next, cpu);

@@ -37,8 +37,10 @@ struct Task {
     info: TaskInfo,
     /// The path of its control group.
     group: NameId,
-    /// Its own label.
-    label: Option<Labelled>,
+    /// Its own label, by the name that it has now.
+    label: Option<LabelId>,
+    /// It has told that it exits, and none has begun with its id since.
+    has_exited: bool,
 }
 
 /// Everything needed to name a culprit.
@@ -53,7 +55,6 @@ pub(crate) struct Labels {
     known_for: Vec<Culprit>,
     /// Processes with threads that were chosen to be explained.
     victims: FxHashSet<TaskId>,
-    exited: FxHashSet<TaskId>,
     by_label: FxHashMap<Label, LabelId>,
     by_culprit: FxHashMap<Culprit, Labelled>,
     /// Labels that are found without a search, beside those of threads: by timer, and those of others asked
@@ -106,6 +107,7 @@ impl Labels {
         {
             known.name = name;
             known.version = known.version.wrapping_add(1);
+            known.label = None;
         }
     }
 
@@ -135,14 +137,21 @@ impl Labels {
         self.victims.contains(&process)
     }
 
+    /// A new thread begins, perhaps with the id of one that is gone.
+    pub(crate) fn begins(&mut self, task: TaskId) {
+        if let Some(known) = self.task(task) {
+            known.has_exited = false;
+        }
+    }
+
     pub(crate) fn exits(&mut self, task: TaskId) {
-        if self.exited.len() < TASKS_MAX {
-            self.exited.insert(task);
+        if let Some(known) = self.task(task) {
+            known.has_exited = true;
         }
     }
 
     pub(crate) fn has_exited(&self, task: TaskId) -> bool {
-        self.exited.contains(&task)
+        self.of(task).is_some_and(|known| known.has_exited)
     }
 
     /// A thread's process, where that is known.
@@ -185,18 +194,14 @@ impl Labels {
     /// The number of a culprit's label, as it is named now.
     #[inline]
     pub(crate) fn id(&mut self, culprit: Culprit) -> LabelId {
-        let version = self.version(culprit);
-        match self.near(culprit) {
-            Some(known) if known.version == version => known.id,
-            _ => self.look_up(culprit, version),
-        }
+        self.near(culprit).unwrap_or_else(|| self.look_up(culprit))
     }
 
-    /// The label that a culprit had when it was asked for last, where that is found without a search.
+    /// A culprit's label, where that is found without a search.
     #[inline]
-    fn near(&self, culprit: Culprit) -> Option<Labelled> {
-        match culprit {
-            Culprit::Task(task) => self.of(task)?.label,
+    fn near(&self, culprit: Culprit) -> Option<LabelId> {
+        let label = match culprit {
+            Culprit::Task(task) => return self.of(task)?.label,
             Culprit::Timer(timer, by) => {
                 let of = self.timers.get(timer.0 as usize)?;
                 if by == TaskId::IDLE { of.alone } else { of.armed.filter(|_| of.armed_by == by) }
@@ -205,7 +210,9 @@ impl Labels {
                 let (known, label) = (*self.recent.get(place_of(other))?)?;
                 (known == other).then_some(label)
             }
-        }
+        };
+        // By the name that it had when it was looked up last.
+        label.filter(|label| label.version == self.version(culprit)).map(|label| label.id)
     }
 
     /// Where [`Labels::near`] looks for it.
@@ -213,7 +220,7 @@ impl Labels {
         match culprit {
             Culprit::Task(task) => {
                 if let Some(at) = self.places.get(task) {
-                    self.tasks[at].label = Some(label);
+                    self.tasks[at].label = Some(label.id);
                 }
             }
             Culprit::Timer(timer, by) => {
@@ -240,7 +247,9 @@ impl Labels {
         }
     }
 
-    fn look_up(&mut self, culprit: Culprit, version: u32) -> LabelId {
+    #[cold]
+    fn look_up(&mut self, culprit: Culprit) -> LabelId {
+        let version = self.version(culprit);
         if let Some(known) = self.by_culprit.get(&culprit)
             && known.version == version
         {
@@ -418,4 +427,38 @@ const KERNEL_THREADS: [&str; 8] =
 fn one_digit(ns: u32) -> u32 {
     let unit = 10u32.pow(ns.checked_ilog10().unwrap_or(0));
     ns / unit * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_named_as_it_is_called_now() {
+        let (mut labels, task, timer) = (Labels::default(), TaskId(7), TimerId(1));
+        let each = [Culprit::Task(task), Culprit::Timer(timer, task), Culprit::SoftirqIn(3, task)];
+        let ids = |labels: &mut Labels| each.map(|culprit| labels.id(culprit));
+        let unnamed = ids(&mut labels);
+        labels.rename(task, Comm::new("before"));
+        let before = ids(&mut labels);
+        assert_eq!(ids(&mut labels), before, "asked again");
+        labels.rename(task, Comm::new("after"));
+        let after = ids(&mut labels);
+        for at in 0..each.len() {
+            assert_ne!(unnamed[at], before[at], "{:?}", each[at]);
+            assert!(labels.get(before[at]).name.contains("before"));
+            assert!(labels.get(after[at]).name.contains("after"));
+        }
+        labels.rename(task, Comm::new("before"));
+        assert_eq!(ids(&mut labels), before, "the same label has the same number");
+    }
+
+    #[test]
+    fn who_begins_with_the_id_of_one_that_is_gone_has_not_exited() {
+        let mut labels = Labels::default();
+        labels.exits(TaskId(7));
+        assert!(labels.has_exited(TaskId(7)) && !labels.has_exited(TaskId(8)));
+        labels.begins(TaskId(7));
+        assert!(!labels.has_exited(TaskId(7)));
+    }
 }

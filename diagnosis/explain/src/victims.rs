@@ -49,8 +49,6 @@ pub(crate) struct Victim {
     pub(crate) fired: Option<(Expiry, CpuId)>,
     /// The timer that it armed last.
     pub(crate) armed: TimerId,
-    /// It has told that it exits: its last switch is still to come.
-    pub(crate) exits: bool,
     /// The call in which it waits for a condition that goes with a lock.
     pub(crate) waits_for: Option<SyscallEnter>,
     /// When and where it came to run last.
@@ -143,7 +141,6 @@ impl Victims {
             timer: TimerId::UNKNOWN,
             fired: None,
             armed: TimerId::UNKNOWN,
-            exits: false,
             waits_for: None,
             ran: (0, CpuId::UNKNOWN),
             continued_ns: 0,

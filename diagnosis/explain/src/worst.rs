@@ -134,10 +134,14 @@ fn tell(maker: &StepMaker<'_>, patterns: Patterns, labels: &Labels) -> Told {
         }
     }
     let steps = maker.steps();
-    let participants = wakeup.participants().chain(steps.iter().flat_map(Step::participants));
+    // Most have a part in it many times.
+    let everybody = wakeup.participants().chain(steps.iter().flat_map(Step::participants));
+    let mut everybody: Vec<Culprit> = everybody.collect();
+    everybody.sort_unstable();
+    everybody.dedup();
     let wakeup = WorstWakeup {
         victim: labels.label(Culprit::Task(wakeup.task)),
-        labels: participants.map(|culprit| (culprit, labels.label(culprit))).collect(),
+        labels: everybody.into_iter().map(|culprit| (culprit, labels.label(culprit))).collect(),
         steps,
         patterns,
         lanes: Vec::new(),

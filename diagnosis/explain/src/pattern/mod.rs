@@ -10,7 +10,6 @@ use crate::cause::{UNEXPLAINED_AT, causes};
 use crate::group::{Gather, Group, Who};
 use crate::label::{Label, LabelId, Labels};
 use crate::seen::Seen;
-use rustc_hash::FxHashMap;
 use tardy_followers::Prios;
 use tardy_model::event::{Comm, TaskInfo};
 use tardy_model::{Culprit, Prio, Segment, Tables, TaskId, Wakeup};
@@ -320,7 +319,9 @@ struct Sum {
     count_max: u64,
     counts: u64,
     worst: Option<Instance>,
-    culprits: FxHashMap<LabelId, u64>,
+    /// By label, what each took who took part.
+    culprits: Vec<Option<u64>>,
+    culprits_count: usize,
 }
 
 impl Default for Recogniser {
@@ -435,11 +436,13 @@ impl Sum {
         self.count_max = self.count_max.max(evidence.count);
         self.counts += evidence.count;
         for (culprit, ns) in &evidence.culprits {
-            let label = labels.id(*culprit);
-            if let Some(sum) = self.culprits.get_mut(&label) {
+            let at = labels.id(*culprit).0 as usize;
+            if let Some(Some(sum)) = self.culprits.get_mut(at) {
                 *sum = sum.saturating_add(*ns);
-            } else if self.culprits.len() < CULPRITS_MAX {
-                self.culprits.insert(label, *ns);
+            } else if self.culprits_count < CULPRITS_MAX {
+                self.culprits.resize(self.culprits.len().max(at + 1), None);
+                self.culprits[at] = Some(*ns);
+                self.culprits_count += 1;
             }
         }
         if self.worst.as_ref().is_none_or(|worst| evidence.ns > worst.ns) {
@@ -461,12 +464,13 @@ impl Sum {
         watched: Vec<(&'static str, f64)>,
         labels: &Labels,
     ) -> Found {
-        let by_id = self.culprits.iter().map(|(id, ns)| (labels.culprit(*id), *ns));
-        let groups = grouped(by_id, labels);
+        let by_id =
+            || (0..).map(LabelId).zip(&self.culprits).filter_map(|(id, ns)| Some((id, (*ns)?)));
+        let groups = grouped(by_id().map(|(id, ns)| (labels.culprit(id), ns)), labels);
         let mut culprits: Vec<(Label, u64)> =
-            self.culprits.iter().map(|(id, ns)| (labels.get(*id).clone(), *ns)).collect();
+            by_id().map(|(id, ns)| (labels.get(id).clone(), ns)).collect();
         culprits.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        let culprits_count = culprits.len();
+        let culprits_count = self.culprits_count;
         culprits.truncate(NAMED_MAX);
         let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
         Found {
