@@ -19,6 +19,9 @@ pub(crate) const LOAD: &str = "run.load";
 /// How long it was to take, as on the command line; or until what.
 pub(crate) const DURATION: &str = "run.duration";
 
+/// A command that was started to be watched.
+pub(crate) const COMMAND: &str = "run.command";
+
 /// The duration of what ends by itself.
 const UNTIL_IT_ENDS: &str = "until it ends";
 
@@ -70,7 +73,7 @@ pub(crate) fn of_plan(plan: &Plan) -> Settings {
 /// A command that is started to be watched, and the file that it is.
 pub(crate) fn of_command(command: &[String]) -> Settings {
     let Some(program) = command.first() else { return Settings::new() };
-    let mut settings = Settings::from([("run.command".to_owned(), command.join(" "))]);
+    let mut settings = Settings::from([(COMMAND.to_owned(), command.join(" "))]);
     if let Some(file) = found(program).as_deref().and_then(file) {
         settings.insert("run.program".to_owned(), file);
     }
