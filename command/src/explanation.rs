@@ -1,7 +1,9 @@
 //! Explains a recording: reads it, writes the tables where they are wanted, hands on what was found.
 
+use crate::arguments;
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::session::settings;
 use crate::verb::WatchFlags;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -178,14 +180,22 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
         host: host.name.clone(),
         // Nothing takes time from a guest whose time is counted; a note says what it is.
         hypervisor: host.hypervisor.clone().filter(|_| manifest.vm.is_none()),
-        load: None,
+        load: manifest.settings.get(settings::LOAD).filter(|load| *load != "none").cloned(),
         source: manifest.source.clone(),
         recording: input.folder().map(PathBuf::from),
         again: String::new(),
         page: None,
         notes,
-        duration_ns: 0,
+        duration_ns: duration_ns(&manifest),
     }
+}
+
+/// How long it took: as long as was asked for, unless it was ended before; 0 where that is not known.
+fn duration_ns(manifest: &Manifest) -> u64 {
+    let span_ns = manifest.totals.map(|totals| totals.last_ns.saturating_sub(totals.first_ns));
+    let asked = manifest.settings.get(settings::DURATION);
+    let asked_ns = asked.and_then(|duration| arguments::interval_ns(duration).ok());
+    asked_ns.into_iter().chain(span_ns).min().unwrap_or(0)
 }
 
 /// The command that explains this again, as a shell takes it.

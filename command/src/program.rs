@@ -4,9 +4,11 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::session::Session;
+use crate::session::settings::Looks;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use tardy_host::Threads;
 
 /// How often it is looked whether the recording is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -24,6 +26,15 @@ pub(crate) fn start(command: &[String], to_stderr: bool) -> Result<Option<Child>
     command.spawn().map(Some).map_err(cannot)
 }
 
+/// The threads of a program that was started, or of those processes, of which only these names are wanted.
+pub(crate) fn threads(child: Option<&Child>, processes: &[u32], names: &[String]) -> Threads {
+    Threads {
+        processes: processes.iter().copied().chain(child.map(Child::id)).collect(),
+        with_children: child.is_some(),
+        names: if child.is_some() { Vec::new() } else { names.to_vec() },
+    }
+}
+
 /// Waits until the time is over, the program ends, somebody asks for it, or the recording ends by itself.
 pub(crate) fn attend(
     session: &Session,
@@ -31,10 +42,12 @@ pub(crate) fn attend(
     mut child: Option<&mut Child>,
     duration: Option<Duration>,
     quiet: bool,
+    threads: Threads,
     words: impl Fn() -> String,
 ) -> Result<(), Failure> {
     let begun = Instant::now();
     let progress = Progress::new(duration, quiet);
+    let mut looks = Looks::new(Some(session), threads);
     loop {
         let elapsed = begun.elapsed();
         let over = duration.is_some_and(|duration| elapsed >= duration);
@@ -45,6 +58,7 @@ pub(crate) fn attend(
         if over || ended || interrupt.is_asked() || session.has_ended() {
             return Ok(());
         }
+        looks.after(elapsed);
         progress.show(elapsed, words());
         std::thread::sleep(LOOK_EVERY);
     }

@@ -2,17 +2,19 @@
 //! its events to disk, and the end of both.
 
 mod flight;
+pub(crate) mod settings;
 mod source;
 mod stream;
 
 use crate::failure::Failure;
 pub(crate) use flight::Late;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
+pub(crate) use settings::Settings;
 pub(crate) use source::{name_parser, probe_host};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 pub(crate) use stream::{Consumer, Stream, StreamRequest};
@@ -54,6 +56,8 @@ pub(crate) struct Request {
     pub(crate) compress: bool,
     /// Only this source; `None` for the best.
     pub(crate) only: Option<String>,
+    /// How it is made, by name.
+    pub(crate) settings: Settings,
     /// Keep the newest events in the kernel's buffer until a watched thread is later than this.
     pub(crate) flight_over_ns: Option<u64>,
 }
@@ -64,6 +68,8 @@ pub(crate) struct Session {
     stop: Arc<AtomicBool>,
     events: Arc<AtomicU64>,
     exceeded: Arc<OnceLock<Late>>,
+    /// What was learnt of the threads meanwhile.
+    learnt: Arc<Mutex<Settings>>,
     /// What was not to be had, a sentence each.
     pub(crate) notes: Vec<String>,
     pub(crate) folder: PathBuf,
@@ -83,13 +89,20 @@ impl Session {
         let exceeded = Arc::new(OnceLock::new());
         let (stop_seen, counted) = (Arc::clone(&stop), Arc::clone(&events));
         let late = Arc::clone(&exceeded);
+        let learnt = Arc::new(Mutex::default());
+        let known = Arc::clone(&learnt);
         let thread = std::thread::Builder::new()
             .name("tardy-record".to_owned())
-            .spawn(move || record(request, &facts, &begun_in, &stop_seen, &counted, &late))
+            .spawn(move || record(request, &facts, &begun_in, &stop_seen, &counted, &late, &known))
             .map_err(|error| Failure::new(format!("cannot start the recording thread: {error}")))?;
         let died = || Failure::new("the recording thread ended before it began");
         let notes = begun.recv().map_err(|_| died())??;
-        Ok(Self { thread, stop, events, exceeded, notes, folder })
+        Ok(Self { thread, stop, events, exceeded, learnt, notes, folder })
+    }
+
+    /// Keeps settings that are known only now; of those told before, the new value.
+    pub(crate) fn learn(&self, settings: Settings) {
+        self.learnt.lock().unwrap_or_else(PoisonError::into_inner).extend(settings);
     }
 
     /// Events recorded so far.
@@ -124,6 +137,7 @@ fn record(
     stop: &AtomicBool,
     events: &AtomicU64,
     exceeded: &OnceLock<Late>,
+    learnt: &Mutex<Settings>,
 ) -> Result<Sealed, Failure> {
     // Before the writer's thread is made, which inherits it.
     raise_own_niceness();
@@ -141,6 +155,8 @@ fn record(
                 source.follow(marks);
             }
             let mut manifest = manifest(facts, &*source, &notes);
+            manifest.settings.extend(settings::of_tardy());
+            manifest.settings.extend(request.settings);
             manifest.notes.extend(request.flight_over_ns.map(flight::note));
             let options = Options { compress: request.compress, ..Options::default() };
             let writer = Writer::create_with(&request.folder, manifest, options)?;
@@ -193,6 +209,7 @@ fn record(
     end.notes.extend(source.closing_notes());
     let stolen_ns = tardy_kernel::stolen_ns().zip(stolen_before_ns);
     end.stolen_ns = stolen_ns.map(|(after_ns, before_ns)| after_ns.saturating_sub(before_ns));
+    end.settings = std::mem::take(&mut learnt.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(writer.seal(end)?)
 }
 

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::program;
-use crate::session::{self, Late, Request, Session};
+use crate::session::{self, Late, Request, Session, Settings, settings};
 use clap::Args;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -86,6 +86,7 @@ impl Record {
             watched_processes: self.pid.clone(),
             watch_children: !self.command.is_empty(),
             flight_over_ns: self.over,
+            settings: self.settings(),
             ..self.recorder.request(folder)
         };
         let session = Session::begin(&host, request)
@@ -106,13 +107,32 @@ impl Record {
             Some(_) => "nobody was late yet".to_owned(),
         };
         let quiet = self.output.quiet || self.output.json;
-        program::attend(&session, &interrupt, child.as_mut(), self.duration, quiet, words)?;
+        let threads = program::threads(child.as_ref(), &self.pid, &[]);
+        program::attend(
+            &session,
+            &interrupt,
+            child.as_mut(),
+            self.duration,
+            quiet,
+            threads,
+            words,
+        )?;
         let (sealed, late) = session.end_flight()?;
         if let Some(mut child) = child {
             program::end(&mut child)?;
         }
         self.tell(&sealed, late.as_ref())?;
         Ok(if late.is_some() { Outcome::BoundExceeded } else { Outcome::Fine })
+    }
+
+    /// What is kept of how it was made.
+    fn settings(&self) -> Settings {
+        let mut kept = settings::of_run(None, self.duration);
+        // What runs beside is not tardy's here.
+        kept.remove(settings::LOAD);
+        kept.extend(settings::of_processes(self.pid.iter().copied()));
+        kept.extend(settings::of_command(&self.command));
+        kept
     }
 
     fn tell(&self, sealed: &Sealed, late: Option<&Late>) -> Result<(), Failure> {

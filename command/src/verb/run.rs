@@ -11,7 +11,8 @@ use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::pager::TextFlags;
 use crate::recordings;
-use crate::session::{self, Session};
+use crate::session::settings::Looks;
+use crate::session::{self, Session, settings};
 use crate::verb::explain::{self, WatchFlags};
 use crate::verb::load;
 use crate::verb::measure::{self, CyclicFlags};
@@ -168,7 +169,10 @@ impl Run {
         let plan = cyclic::Plan { marks: true, ..self.cyclic.plan(Some(duration))? };
         let mut prepared = cyclic::prepare(&plan)?;
         let mut notes = Vec::new();
+        let mut settings = settings::of_run(Some(load), Some(duration));
+        settings.extend(settings::of_plan(&plan));
         let request = session::Request {
+            settings,
             marks: prepared.take_marks(),
             ..self.recorder.request(folder.to_owned())
         };
@@ -192,7 +196,8 @@ impl Run {
         std::thread::sleep(LOAD_SETTLES);
         let running = prepared.start();
         let quiet = self.output.quiet || self.output.json;
-        let (_, took) = measure::attend(&running, Some(duration), quiet, interrupt);
+        let looks = Looks::at_own(session.as_ref(), plan.name);
+        let (_, took) = measure::attend(&running, Some(duration), quiet, interrupt, looks);
         let measurement = running.finish();
         let told_by_load = load.notes();
         load.stop();

@@ -8,8 +8,8 @@ fn a_gate_fails_where_it_is_shown_and_passes_where_it_is_not() {
     let later = later(folder.path(), 5);
     let status = |gates: &[&str]| {
         let mut arguments = vec!["--merge"];
-        let zynq = zynq();
-        arguments.extend([&zynq[..], &later]);
+        let sides = [format!("A={}", zynq()), format!("B={later}")];
+        arguments.extend(sides.iter().map(String::as_str));
         arguments.extend(gates);
         let output = compare(&arguments);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -43,6 +43,40 @@ fn the_document_holds_what_came_out() {
     assert_eq!((&gate["outcome"], &gate["verdict"]), (&"under".into(), &"passed".into()));
     assert_eq!((&gate["bound_ns"], &gate["figure"]), (&1_000.into(), &"p50".into()));
     assert_eq!((&document["failed"], &document["undecided"]), (&false.into(), &false.into()));
+}
+
+#[test]
+fn a_tail_that_was_cut_is_told_and_judged_as_far_as_it_is_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, known: &[(usize, u32)], over: u32| {
+        let path = folder.path().join(name);
+        let count = |at| known.iter().find(|(bin, _)| *bin == at).map_or(0, |(_, count)| *count);
+        let bins: Vec<String> = (0..100).map(|at| format!("{at:06} {:06}\n", count(at))).collect();
+        let bins = bins.concat();
+        let total: u32 = (0..100).map(count).sum();
+        let foot = format!(
+            "# Total: {total:09}\n# Min Latencies: 00005\n# Avg Latencies: 00007\n# Max Latencies: 00900\n\
+             # Histogram Overflows: {over:05}\n"
+        );
+        std::fs::write(&path, format!("# Histogram\n{bins}{foot}")).expect("a file");
+        text(&path)
+    };
+    let whole = write("whole.hist", &[(5, 50_000), (6, 49_000), (9, 1_000)], 0);
+    let cut = write("cut.hist", &[(5, 50_000), (6, 48_000), (99, 1_000)], 1_000);
+    let judged = |gate| {
+        let output = compare(&[&whole, &cut, "--fail-over", gate]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let words: Vec<&str> = said.split_whitespace().collect();
+        (output.status.code(), words.join(" "))
+    };
+    let (code, said) = judged("+50us@p99.9");
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("cut.hist − whole.hist is +8"), "{said}");
+    assert!(said.contains("the tail is cut, 1,000 of 100,000 values lie above"), "{said}");
+    assert!(said.contains("beyond 100.0 µs"), "{said}");
+    let (code, said) = judged("+200us@p99.9");
+    assert_eq!(code, Some(4), "how much later it is is not known: {said}");
+    assert_eq!(judged("+5us@p50").0, Some(0), "what lies in the bins is judged as ever");
 }
 
 #[test]

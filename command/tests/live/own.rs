@@ -36,6 +36,30 @@ fn a_command_is_run_to_its_end_and_explained() {
 }
 
 #[test]
+fn a_command_is_compared_and_not_what_becomes_it() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("recording");
+    let script = "for i in $(seq 30); do sleep 0.01; done";
+    run(&recording, &["--", "sh", "-c", script]);
+    let settings = &manifest(&recording)["settings"];
+    assert_eq!(settings["run.command"], format!("sh -c {script}"));
+    assert_eq!(settings["run.duration"], "until it ends");
+    assert_eq!(settings["thread.sh.policy"], "SCHED_OTHER", "{settings}");
+    let path = recording.to_str().unwrap();
+    let document = Said::by(&mut tardy(["compare", "-q", "--json", path, path])).expect(0).json();
+    let subjects = document["subjects"].as_array().unwrap();
+    let names: Vec<&str> =
+        subjects.iter().map(|subject| subject["name"].as_str().unwrap_or_default()).collect();
+    assert!(!names.contains(&"tardy"), "{names:?}");
+    assert!(names.contains(&"sh") || names.contains(&"sleep"), "{names:?}");
+    assert_eq!(document["settings"]["differing"], serde_json::json!([]));
+    let change = &document["changes"][0];
+    assert_eq!(change["total"], serde_json::json!({ "mean_ns": 0, "worst_ns": 0 }), "{change}");
+    assert!(change["wakeups"]["all"][0].as_u64().unwrap() >= 30);
+}
+
+#[test]
 fn threads_are_found_by_their_name_and_processes_by_number() {
     let Some(_machine) = Machine::that_records() else { return };
     let folder = tempfile::tempdir().unwrap();

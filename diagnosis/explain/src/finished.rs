@@ -102,6 +102,12 @@ impl Named<'_> {
         place(&Who { culprit: segment.culprit, label, labels: self.labels }).name
     }
 
+    /// The group of a segment's culprit: its kind, and what a person would call it.
+    pub(crate) fn group(&self, segment: &Segment, label: &Label) -> (&'static str, String) {
+        let place = place(&Who { culprit: segment.culprit, label, labels: self.labels });
+        (place.kind, place.name)
+    }
+
     /// The name of anybody who has a part in it.
     pub fn label(&self, culprit: Culprit) -> Label {
         let mut segments = self.segments();

@@ -5,7 +5,8 @@
 //! the stream; the bounds are constants beside what they bound.
 //!
 //! [`device`] answers another question of the same events: how often timers made the kernel program a
-//! clock-event device. [`timers`] tells who arms timers, what becomes of them, and what they cost others.
+//! clock-event device. [`timers`] tells who arms timers, what becomes of them, and what they cost others. [`change`] tells what causes and
+//! culprits add to the difference of two recordings.
 //!
 //! Start reading at `explainer.rs` (an event's way), then `machine.rs` (states of a thread), `story.rs` (the
 //! phases of a wakeup), `balance.rs` (a closed story cut into pieces), then any file under `cause/`.
@@ -15,6 +16,7 @@ mod advice;
 mod balance;
 mod calls;
 pub mod cause;
+pub mod change;
 mod closing;
 pub mod device;
 mod distributions;

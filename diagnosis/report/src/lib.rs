@@ -38,8 +38,9 @@ pub mod units;
 mod why;
 
 pub use compare::{
-    Bound, Compared, Figure, Gate, GateOutcome, GateVerdict, JudgedGate, SideFacts, SideKind,
-    SideSample, Subject, compare_page, compare_text, letter, quantile_name, verdict_sentence,
+    Bound, Changed, Compared, DifferingSetting, Figure, Gate, GateOutcome, GateVerdict, JudgedGate,
+    SettingsCompared, SideFacts, SideKind, SideSample, Subject, compare_page, compare_screen,
+    compare_text, letter, quantile_name, verdict_sentence,
 };
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Context, Data, Limits};

@@ -2,6 +2,7 @@
 
 use crate::{Experiment, Run};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tardy_stats::Counted;
 
@@ -23,6 +24,26 @@ pub struct Results {
 }
 
 impl Results {
+    /// Settings of the machine by name, and what the measurement was asked to be, in one condition or in all, behind
+    /// `run.`.
+    pub fn settings(&self, condition: Option<usize>) -> BTreeMap<String, String> {
+        let Self { experiment, run, .. } = self;
+        let mut settings = run.settings.clone();
+        let mut chosen = experiment.measure.clone();
+        if let Some(condition) = condition.and_then(|place| experiment.conditions.get(place)) {
+            chosen.extend(condition.measure.clone());
+            let policies = condition.kernel_threads.iter();
+            settings.extend(
+                policies
+                    .map(|(name, policy)| (format!("run.kernel-threads.{name}"), policy.clone())),
+            );
+        }
+        let word =
+            |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        settings.extend(chosen.iter().map(|(name, value)| (format!("run.{name}"), word(value))));
+        settings
+    }
+
     /// The command that does all of it again. An experiment that does not come with tardy as it is,
     /// but for the number of rounds, is in the file of its results' folder.
     pub fn command(&self) -> String {

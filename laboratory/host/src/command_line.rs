@@ -27,6 +27,11 @@ impl CommandLine {
         Self { options }
     }
 
+    /// Names and values, in order.
+    pub(crate) fn options(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The value of an option; the last one where it is given twice, as the kernel does.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         let found = self.options.iter().rev().find(|(given, _)| given == name);

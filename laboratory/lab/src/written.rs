@@ -52,6 +52,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time as it is written, exactly: `10s`, `1500us`, `0ns`.
+pub fn exactly(ns: u64) -> String {
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let fits = units.into_iter().find(|(_, unit_ns)| ns != 0 && ns.is_multiple_of(*unit_ns));
+    let (unit, unit_ns) = fits.unwrap_or(("ns", 1));
+    format!("{}{unit}", ns / unit_ns)
+}
+
 /// CPUs as in cyclictest's `-a`: `0-2,5`.
 ///
 /// # Errors
@@ -93,6 +101,20 @@ mod tests {
         for wrong in ["", "ms", "-1s", "1x", "0", "1e30s", "99999999999999d", "1.2.3s"] {
             assert!(interval_ns(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_is_written_exactly_reads_back() {
+        for (ns, text) in [
+            (10_000_000_000, "10s"),
+            (1_500_000, "1500us"),
+            (237_000, "237us"),
+            (50, "50ns"),
+            (90_000_000_000, "90s"),
+        ] {
+            assert_eq!((exactly(ns).as_str(), interval_ns(text)), (text, Ok(ns)));
+        }
+        assert_eq!(exactly(0), "0ns");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Judges gates.
 
-use tardy_report::{Bound, Figure, Gate, GateOutcome, JudgedGate, Subject, letter};
+use tardy_report::{Bound, Figure, Gate, GateOutcome, JudgedGate, SideSample, Subject};
 use tardy_stats::ab::{Comparison, Question, Verdict, compare};
 use tardy_stats::{Counted, Interval, Sample};
 
@@ -15,7 +15,9 @@ pub(super) fn judge(subject: &Subject, gates: &[Gate], question: &Question) -> V
             };
             let count = |at: usize| subject.sides[at].sample.count();
             let fewest = count(0).min(count(side));
-            judged.push(JudgedGate::new(*gate, subject.name.clone(), side, outcome, fewest));
+            let names = [0, side].map(|place| subject.sides[place].sample.name.clone());
+            let name = subject.name.clone();
+            judged.push(JudgedGate::new(*gate, name, (side, names), outcome, fewest));
         }
     }
     judged
@@ -29,28 +31,61 @@ fn difference(
     question: &Question,
 ) -> Result<Interval, String> {
     let (a, b) = (&subject.sides[0], &subject.sides[side]);
-    for (place, side) in [(0, a), (side, b)] {
-        let is_told = match gate.figure {
-            Figure::Mean => side.over_bins == 0,
-            Figure::Quantile(q) => side.tells(q),
-        };
-        if !is_told {
-            return Err(format!(
-                "the {} of {} lies above its histogram's bins or counts what does: measure with \
-                 more bins",
-                gate.figure.name(),
-                letter(place)
-            ));
-        }
+    let is_cut = [a, b].map(|side| is_cut(side, gate.figure));
+    if is_cut == [true, true] {
+        return Err(format!(
+            "the {} of both lies above the bins of their histograms or counts what does: measure with more bins",
+            gate.figure.name(),
+        ));
     }
-    match gate.bound {
-        Bound::Ns(_) => figure(&subject.comparisons[side - 1], gate.figure),
+    let scaled_comparison = match gate.bound {
+        Bound::Ns(_) => None,
         Bound::Share(share) => {
             let quantiles = super::gate::quantile(gate).into_iter().collect();
             let question = Question { quantiles, ..question.clone() };
-            let comparison = compare(&scaled(&a.sample, 1.0 + share), &b.sample, &question);
-            figure(&comparison, gate.figure)
+            Some(compare(&scaled(&a.sample, 1.0 + share), &b.sample, &question))
         }
+    };
+    let plain = &subject.comparisons[side - 1];
+    let interval = figure(scaled_comparison.as_ref().unwrap_or(plain), gate.figure)?;
+    // How far up each side's figure may be, and whether that is in its bins, does not depend on the share.
+    let highest = highest(plain, gate.figure);
+    let may_be_cut = [(a, 0), (b, 1)].map(|(side, at)| {
+        side.over_bins > 0 && highest[at].is_none_or(|ns| Some(ns) >= side.sample.whole().max_ns())
+    });
+    let width = a.sample.resolution_ns.max(b.sample.resolution_ns) as f64;
+    Ok(bounded_by_what_is_known(interval, may_be_cut, is_cut, width))
+}
+
+/// The upper ends of both sides' own intervals, as far as they are known.
+fn highest(comparison: &Comparison, figure: Figure) -> [Option<u64>; 2] {
+    let Figure::Quantile(q) = figure else { return [None, None] };
+    let found = comparison.quantiles.iter().find(|quantile| (quantile.q - q).abs() < 1e-9);
+    found.map_or([None, None], |quantile| [quantile.a.high_ns, quantile.b.high_ns])
+}
+
+/// Whether a side's figure is only known to lie beyond where a histogram's bins end, or counts values that do.
+fn is_cut(side: &SideSample, figure: Figure) -> bool {
+    match figure {
+        Figure::Mean => side.over_bins > 0,
+        Figure::Quantile(q) => !side.tells(q),
+    }
+}
+
+/// Values above the bins counted as the end of the bins, or as less than a bin's width more: where those are B's, it
+/// may be later by any amount more, and where they are A's, earlier. The other end of the interval holds.
+fn bounded_by_what_is_known(
+    interval: Interval,
+    [a_may_be, b_may_be]: [bool; 2],
+    [a_is, b_is]: [bool; 2],
+    width_ns: f64,
+) -> Interval {
+    let low = interval.low - if b_is { width_ns } else { 0.0 };
+    let high = interval.high + if a_is { width_ns } else { 0.0 };
+    Interval {
+        low: if a_may_be { f64::NEG_INFINITY } else { low },
+        high: if b_may_be { f64::INFINITY } else { high },
+        ..interval
     }
 }
 
@@ -119,9 +154,9 @@ mod tests {
         let [a, b] = samples;
         let side = |sample, over_bins| SideSample { sample, over_bins, ..SideSample::default() };
         let subject = Subject {
-            name: String::new(),
             sides: vec![side(a, 0), side(b, over_bins)],
             comparisons: comparisons.into_iter().map(|versus| versus.comparison).collect(),
+            ..Subject::default()
         };
         (subject, question)
     }
@@ -154,10 +189,21 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_above_the_bins_is_not_judged() {
-        let cut = subject(11_500, 100);
+    fn where_a_tail_is_cut_what_can_be_judged_is() {
+        // B's values above its bins are later than where they end: later by so much at least.
+        let mut cut = subject(11_500, 100);
+        assert_eq!(outcome(&cut, "+1us@p99.9").0, "over");
+        assert_eq!(outcome(&cut, "+2us@p99.9").0, "open");
+        assert_eq!(outcome(&cut, "+10%@p99.9").0, "over");
+        assert_eq!(outcome(&cut, "+1us@mean").0, "over");
+        assert_eq!(outcome(&cut, "+1us@p90").0, "over");
+        // A's are: B is later by so much at most.
+        cut.0.sides.iter_mut().for_each(|side| side.over_bins = 100 - side.over_bins);
+        assert_eq!(outcome(&cut, "+2us@p99.9").0, "under");
+        assert_eq!(outcome(&cut, "+1us@p99.9").0, "open");
+        // Of both nothing is known.
+        cut.0.sides[1].over_bins = 100;
         assert_eq!(outcome(&cut, "+1us@p99.9").0, "not judged");
-        assert_eq!(outcome(&cut, "+1us@mean").0, "not judged");
         assert_eq!(outcome(&cut, "+1us@p90").0, "over");
     }
 

@@ -1,5 +1,6 @@
 //! `tardy compare`: do recordings, traces, histograms or experiments differ, and by how much?
 
+mod changes;
 mod circumstances;
 mod figures;
 mod gate;
@@ -12,14 +13,14 @@ mod tail;
 use crate::failure::{Failure, Outcome};
 use crate::input::ImportFlags;
 use crate::output::{self, Output};
+use crate::pager::{self, TextFlags};
 use crate::recordings;
 use clap::Args;
 use opened::Opened;
-use std::io::Write;
 use std::path::PathBuf;
 use tardy_experiment::Bounds;
 use tardy_report::json::CompareDocument;
-use tardy_report::{Compared, Gate, GateVerdict, Subject, Terminal, letter};
+use tardy_report::{Compared, Gate, GateVerdict, SettingsCompared, Subject, Terminal};
 use tardy_stats::ab::{Against, Question, several};
 
 /// Sides at most: as many as there are colours on the page that can be told apart.
@@ -33,15 +34,17 @@ const BLOCKS: u16 = 32;
 #[derive(Debug, Args)]
 #[command(after_help = "\
     tardy compare before/ after/                        two recordings\n\
+    tardy compare slack=run-1 none=run-2                the same, by names of your own\n\
     tardy compare old.hist new.hist --page diff.html    two of cyclictest's histograms\n\
     tardy compare run:quiet run:storm                   two conditions of an experiment\n\
-    tardy compare A B --fail-over +5us@p99.9            exit with 3 where B is shown to be later,\n\
+    tardy compare A B --fail-over +5us@p99.9            exit with 3 where B is shown to be later by more,\n\
     \x20                                                   with 4 where the samples cannot tell\n\
     tardy compare measured.csv predicted.csv            how far off is a prediction")]
 pub(crate) struct Compare {
     /// What to compare, the first with each of the others: recordings, traces, files of histograms
-    /// (cyclictest's, rtla's, oslat's), experiments (DIR, or DIR:CONDITION). With :THREAD behind it,
-    /// only that thread or row [default: the two latest below recordings/]
+    /// (cyclictest's, rtla's, oslat's), experiments (DIR, or DIR:CONDITION). With NAME= before it, it is
+    /// called so, otherwise as the folder or file; with :THREAD behind it, only that thread or row
+    /// [default: the two latest below recordings/]
     #[arg(value_name = "A B", num_args = 2..)]
     sides: Vec<String>,
 
@@ -81,6 +84,9 @@ pub(crate) struct Compare {
     /// Write the JSON, or the text, to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    #[command(flatten)]
+    text: TextFlags,
 
     #[command(flatten)]
     import: ImportFlags,
@@ -149,8 +155,7 @@ impl Compare {
             let samples: Vec<_> = sides
                 .iter()
                 .zip(&row.places)
-                .enumerate()
-                .map(|(place, (side, rows))| side.sample(rows, letter(place), self.blocks.into()))
+                .map(|(side, rows)| side.sample(rows, side.facts.name.clone(), self.blocks.into()))
                 .collect();
             let plain: Vec<_> = samples.iter().map(|side| side.sample.clone()).collect();
             let comparisons = several(&plain, Against::First, &question);
@@ -158,6 +163,11 @@ impl Compare {
                 name: row.name.clone(),
                 sides: samples,
                 comparisons: comparisons.into_iter().map(|versus| versus.comparison).collect(),
+                // Of all together it is told already.
+                changes: match matched.rows.len() {
+                    1 => Vec::new(),
+                    _ => changes::of(sides, std::slice::from_ref(row)),
+                },
             };
             for side in &mut subject.sides {
                 side.tail = tail::sentence(side);
@@ -167,7 +177,16 @@ impl Compare {
         }
         warnings.extend(circumstances::warnings(sides, &subjects));
         let facts = sides.iter().map(|side| side.facts.clone()).collect();
-        Ok(Compared { sides: facts, subjects, gates, warnings })
+        let settings: Vec<_> = sides.iter().map(Opened::settings).collect();
+        Ok(Compared {
+            sides: facts,
+            settings: SettingsCompared::of(&settings),
+            changes: changes::of(sides, &matched.rows),
+            subjects,
+            gates,
+            warnings,
+            page: self.page.clone(),
+        })
     }
 
     /// The chance of a false alarm is shared out among the subjects; a subject's sides and figures
@@ -199,12 +218,12 @@ impl Compare {
             None => Terminal::of_stdout(),
             Some(_) => Terminal::default(),
         };
-        let mut out = output::writer(file)?;
-        tardy_report::compare_text(compared, terminal, &mut out)?;
-        out.flush()?;
-        if let Some(page) = &self.page {
-            self.output.remark(&page.display().to_string());
+        let mut text = Vec::new();
+        if self.text.full {
+            tardy_report::compare_text(compared, terminal, &mut text)?;
+        } else {
+            tardy_report::compare_screen(compared, terminal, &mut text)?;
         }
-        Ok(())
+        pager::write(&text, file, self.text)
     }
 }

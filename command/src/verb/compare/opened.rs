@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use tardy_explain::change::{Account, Taken};
 use tardy_report::{SideFacts, SideSample};
 use tardy_stats::{Counted, Sample};
 
@@ -9,8 +10,10 @@ use tardy_stats::{Counted, Sample};
 pub(super) struct Opened {
     /// What is told of it.
     pub(super) facts: SideFacts,
-    /// Settings of its machine, as far as they are known.
+    /// Settings of the machine and of the run, as far as they are known.
     pub(super) settings: BTreeMap<String, String>,
+    /// Why each of its wakeups was late, in the order of the series; or why that is not known, a clause.
+    pub(super) account: Result<Account, String>,
     /// Why its figures are to be taken with reserve, where something disturbed an experiment.
     pub(super) reserve: Option<String>,
     /// Names of threads, rows or methods, each once.
@@ -19,9 +22,12 @@ pub(super) struct Opened {
     pub(super) data: Data,
 }
 
+/// Whose a latency is that is not to be compared.
+pub(super) const NOBODY: u16 = u16::MAX;
+
 /// The latencies of a side.
 pub(super) enum Data {
-    /// One by one in order of time: whose (a place in the names), and how much in ns.
+    /// One by one in order of time: whose (a place in the names, or [`NOBODY`]), and how much in ns.
     Series(Vec<(u16, u64)>),
     /// Per name, block by block of an experiment.
     Blocks {
@@ -60,6 +66,30 @@ impl Opened {
             Data::Blocks { rows, .. } => rows[row].iter().map(Counted::count).sum(),
             Data::Bins { rows, .. } => rows[row].counted.count() + rows[row].over,
         }
+    }
+
+    /// Everything by name that is told of how it came about.
+    pub(super) fn settings(&self) -> BTreeMap<String, String> {
+        let mut settings: BTreeMap<String, String> =
+            self.facts.circumstances.iter().cloned().collect();
+        settings.extend(self.settings.clone());
+        settings
+    }
+
+    /// What the wakeups of some rows were late by.
+    ///
+    /// # Errors
+    /// Why that is not known, in a clause.
+    pub(super) fn taken(&self, of: &[usize]) -> Result<Taken, String> {
+        let account = self.account.as_ref().map_err(Clone::clone)?;
+        let Data::Series(series) = &self.data else {
+            return Err(format!("{} has no events", self.facts.name));
+        };
+        let wanted =
+            |(at, (row, _)): (usize, &(u16, u64))| of.contains(&usize::from(*row)).then_some(at);
+        account
+            .taken(series.iter().enumerate().filter_map(wanted))
+            .ok_or_else(|| format!("{} has more wakeups than can be taken apart", self.facts.name))
     }
 
     /// Whether rows of different names may be taken together unasked: methods and conditions of an
@@ -106,17 +136,38 @@ impl Opened {
     }
 }
 
-/// Gives each side the last part of its path for a name; all of it where two would be called alike.
+/// Gives each side that has no name the last part of its path; all of it where two would be called alike, with a
+/// number where even that does not tell them apart.
 pub(super) fn name_apart(sides: &mut [Opened]) {
     let short = |side: &Opened| {
+        // What a path is chosen for by its end has no name: `.`, `..`, `/`.
         let path = Path::new(&side.facts.given);
         path.file_name()
             .map_or_else(|| side.facts.given.clone(), |name| name.to_string_lossy().into_owned())
     };
-    let names: Vec<String> = sides.iter().map(short).collect();
+    let is_named: Vec<bool> = sides.iter().map(|side| !side.facts.name.is_empty()).collect();
+    let names: Vec<String> = sides
+        .iter()
+        .map(|side| if side.facts.name.is_empty() { short(side) } else { side.facts.name.clone() })
+        .collect();
     for (place, side) in sides.iter_mut().enumerate() {
         let is_alone = names.iter().filter(|name| **name == names[place]).count() == 1;
-        side.facts.name = if is_alone { names[place].clone() } else { side.facts.given.clone() };
+        side.facts.name = if is_alone || is_named[place] {
+            names[place].clone()
+        } else {
+            side.facts.given.clone()
+        };
+    }
+    for place in 1..sides.len() {
+        let name = sides[place].facts.name.clone();
+        let before = sides[..place].iter().filter(|side| {
+            let other = &side.facts.name;
+            *other == name || other.strip_prefix(&name).is_some_and(|rest| rest.starts_with(" ("))
+        });
+        let before = before.count();
+        if before > 0 {
+            sides[place].facts.name = format!("{name} ({})", before + 1);
+        }
     }
 }
 
@@ -139,10 +190,31 @@ mod tests {
         Opened {
             facts: SideFacts::default(),
             settings: BTreeMap::new(),
+            account: Err("no events".to_owned()),
             reserve: None,
             names: (0..names).map(|at| format!("t{at}")).collect(),
             data,
         }
+    }
+
+    #[test]
+    fn sides_are_called_as_asked_for_or_as_their_files_and_all_differently() {
+        let called = |given: &[(&str, &str)]| -> Vec<String> {
+            let side = |(name, given): &(&str, &str)| {
+                let mut side = opened(Data::Series(Vec::new()), 0);
+                (side.facts.name, side.facts.given) = ((*name).to_owned(), (*given).to_owned());
+                side
+            };
+            let mut sides: Vec<Opened> = given.iter().map(side).collect();
+            name_apart(&mut sides);
+            sides.into_iter().map(|side| side.facts.name).collect()
+        };
+        assert_eq!(called(&[("", "runs/a"), ("after", "runs/b")]), ["a", "after"]);
+        assert_eq!(called(&[("", "one/run"), ("", "two/run")]), ["one/run", "two/run"]);
+        assert_eq!(
+            called(&[("", "run"), ("", "run"), ("run", "x")]),
+            ["run", "run (2)", "run (3)"]
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::opened::Opened;
 use crate::failure::Failure;
-use tardy_report::letter;
+use tardy_stats::ab::VALUES_MIN;
 
 /// Rows compared one by one at most, where they can be taken together; of more, a reader sees no verdict
 /// for verdicts.
@@ -21,7 +21,7 @@ pub(super) struct Matched {
 }
 
 /// Rows of all sides that are compared with each other.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MatchedRow {
     /// The name that they share; empty where all there are are taken together.
     pub(super) name: String,
@@ -64,6 +64,7 @@ pub(super) fn matched(sides: &[Opened], merge: bool) -> Result<Matched, Failure>
             Some(MatchedRow { name: name.clone(), places: places? })
         })
         .collect();
+    let (shared, small) = enough(sides, shared);
     // What cannot be taken together, as the methods of an experiment, is compared one by one.
     let too_many = shared.len() > ROWS_MAX && sides.iter().all(Opened::can_merge);
     if shared.is_empty() || too_many {
@@ -79,7 +80,30 @@ pub(super) fn matched(sides: &[Opened], merge: bool) -> Result<Matched, Failure>
             format!("{why}: all threads of a side are taken together (--thread chooses one)");
         return Ok(Matched { rows: vec![whole()], notes: vec![note] });
     }
-    Ok(Matched { notes: left_out(sides, &filled, &shared), rows: shared })
+    let mut notes = left_out(sides, &filled, &[&shared[..], &small].concat());
+    if !small.is_empty() {
+        let names: Vec<&str> = small.iter().map(|row| row.name.as_str()).collect();
+        notes.push(format!(
+            "left out, as a side has fewer than {VALUES_MIN} values: {}",
+            listed(&names)
+        ));
+    }
+    Ok(Matched { notes, rows: shared })
+}
+
+/// Rows that have enough values on every side, and those that have not: of a program's helpers that live for a moment
+/// nothing can be said, and what can be said of the others would be lost among them. Where none has enough, all.
+fn enough(sides: &[Opened], shared: Vec<MatchedRow>) -> (Vec<MatchedRow>, Vec<MatchedRow>) {
+    let has_enough = |row: &MatchedRow| {
+        let of = |(side, rows): (&Opened, &Vec<usize>)| -> u64 {
+            rows.iter().map(|row| side.count(*row)).sum()
+        };
+        sides.iter().zip(&row.places).all(|side| of(side) >= VALUES_MIN)
+    };
+    if !shared.iter().any(has_enough) {
+        return (shared, Vec::new());
+    }
+    shared.into_iter().partition(has_enough)
 }
 
 fn left_out(sides: &[Opened], filled: &[Vec<usize>], shared: &[MatchedRow]) -> Vec<String> {
@@ -92,7 +116,7 @@ fn left_out(sides: &[Opened], filled: &[Vec<usize>], shared: &[MatchedRow]) -> V
             notes.push(format!(
                 "left out, as not on all sides: {} of {}",
                 listed(&names),
-                letter(place)
+                side.facts.name
             ));
         }
     }
@@ -134,6 +158,7 @@ mod tests {
         Opened {
             facts: SideFacts { given: "x.hist".to_owned(), ..SideFacts::default() },
             settings: BTreeMap::new(),
+            account: Err(String::new()),
             reserve: None,
             names: names.iter().map(|name| (*name).to_owned()).collect(),
             data: Data::Bins { width_ns: 1, rows: names.iter().map(row).collect() },
@@ -146,12 +171,25 @@ mod tests {
 
     #[test]
     fn the_same_names_are_compared_and_the_others_told() {
-        let sides = [side(&["t0", "empty", "t1"]), side(&["t1", "t0", "t7"])];
+        let mut sides = [side(&["t0", "empty", "t1"]), side(&["t1", "t0", "t7"])];
+        sides[1].facts.name = "after".to_owned();
         let found = matched(&sides, false).expect("rows");
         assert_eq!(names(&found), [("t0", vec![vec![0], vec![1]]), ("t1", vec![vec![2], vec![0]])]);
-        assert_eq!(found.notes, ["left out, as not on all sides: t7 of B"]);
+        assert_eq!(found.notes, ["left out, as not on all sides: t7 of after"]);
         let merged = matched(&sides, true).expect("rows");
         assert_eq!(names(&merged), [("", vec![vec![0, 2], vec![0, 1, 2]])]);
+    }
+
+    #[test]
+    fn where_one_has_enough_values_those_that_have_not_are_left_out() {
+        let mut sides = [side(&["t0", "t1"]), side(&["t0", "t1"])];
+        for side in &mut sides {
+            let Data::Bins { rows, .. } = &mut side.data else { panic!("bins") };
+            rows[1].over = VALUES_MIN;
+        }
+        let found = matched(&sides, false).expect("rows");
+        assert_eq!(names(&found), [("t1", vec![vec![1], vec![1]])]);
+        assert_eq!(found.notes, ["left out, as a side has fewer than 20 values: t0"]);
     }
 
     #[test]

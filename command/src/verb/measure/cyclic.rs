@@ -5,7 +5,8 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::session::Session;
+use crate::session::settings::Looks;
+use crate::session::{Session, Settings, settings};
 use crate::verb::load;
 use crate::verb::record::RecorderFlags;
 use clap::{Args, ValueEnum};
@@ -165,6 +166,7 @@ pub(crate) fn attend(
     duration: Option<Duration>,
     quiet: bool,
     interrupt: &Interrupt,
+    mut looks: Looks<'_>,
 ) -> (Vec<LiveFigures>, Duration) {
     let begun = Instant::now();
     let progress = Progress::new(duration, quiet);
@@ -172,6 +174,7 @@ pub(crate) fn attend(
         if interrupt.is_asked() {
             running.stop();
         }
+        looks.after(begun.elapsed());
         progress.show(begun.elapsed(), in_words(&running.snapshot()));
     }
     (running.snapshot(), begun.elapsed())
@@ -182,10 +185,12 @@ pub(super) fn begin_session(
     folder: Option<&Path>,
     recorder: &RecorderFlags,
     prepared: &mut Prepared,
+    settings: Settings,
     output: &Output,
 ) -> Result<Option<Session>, Failure> {
     let Some(folder) = folder else { return Ok(None) };
     let request = crate::session::Request {
+        settings,
         marks: prepared.take_marks(),
         ..recorder.request(folder.to_owned())
     };
@@ -224,12 +229,15 @@ impl Cyclic {
         let load =
             self.load.as_deref().map(|load| load::parse(load, None, &self.output)).transpose()?;
         let mut prepared = cyclic::prepare(&plan)?;
-        let session =
-            begin_session(self.record.as_deref(), &self.recorder, &mut prepared, &self.output)?;
+        let mut settings = settings::of_run(load.as_ref(), self.duration);
+        settings.extend(settings::of_plan(&plan));
+        let folder = self.record.as_deref();
+        let session = begin_session(folder, &self.recorder, &mut prepared, settings, &self.output)?;
         let load = load.map(|load| load.start()).transpose()?;
         let running = prepared.start();
         let quiet = self.output.quiet || self.output.json;
-        let (figures, _) = attend(&running, self.duration, quiet, &interrupt);
+        let looks = Looks::at_own(session.as_ref(), plan.name);
+        let (figures, _) = attend(&running, self.duration, quiet, &interrupt, looks);
         let measurement = running.finish();
         drop(load);
         for note in &measurement.notes {

@@ -5,7 +5,8 @@ use crate::arguments::{self, Cpus};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
-use crate::session::Session;
+use crate::session::settings::Looks;
+use crate::session::{Session, settings};
 use crate::verb::load;
 use crate::verb::record::RecorderFlags;
 use clap::Args;
@@ -81,13 +82,16 @@ impl Staircase {
         let load =
             self.load.as_deref().map(|load| load::parse(load, None, &self.output)).transpose()?;
         let mut prepared = cyclic::prepare(&plan)?;
-        let session =
-            begin_session(self.record.as_deref(), &self.recorder, &mut prepared, &self.output)?;
+        let mut settings = settings::of_run(load.as_ref(), self.duration);
+        settings.extend(settings::of_plan(&plan));
+        let folder = self.record.as_deref();
+        let session = begin_session(folder, &self.recorder, &mut prepared, settings, &self.output)?;
         let shown = load.as_ref().filter(|load| !load.is_none()).map(ToString::to_string);
         let load = load.map(|load| load.start()).transpose()?;
         let running = prepared.start();
         let quiet = self.output.quiet || self.output.json;
-        let (_, took) = attend(&running, self.duration, quiet, &interrupt);
+        let looks = Looks::at_own(session.as_ref(), plan.name);
+        let (_, took) = attend(&running, self.duration, quiet, &interrupt, looks);
         let measurement = running.finish();
         drop(load);
         for note in &measurement.notes {

@@ -8,12 +8,13 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::program;
 use crate::recordings;
-use crate::session::{self, Request, Session};
+use crate::session::{self, Request, Session, settings};
 use crate::verb::WatchFlags;
 use crate::verb::explain;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 use tardy_explain::Options;
 use tardy_kernel::processes_with;
 use tardy_lab::load::Spec;
@@ -82,8 +83,12 @@ impl Run {
         self.output.remark(&host.summary());
         let processes = own.processes()?;
         let folder = output::recording_folder(self.out.as_deref(), "run")?;
+        let mut settings = settings::of_run(Some(load), self.duration_of_own());
+        settings.extend(settings::of_processes(processes.iter().copied()));
+        settings.extend(settings::of_command(&own.command));
         let request = Request {
-            watched_processes: processes.into_iter().collect(),
+            settings,
+            watched_processes: processes.iter().copied().collect(),
             watch_children: !own.command.is_empty(),
             ..self.recorder.request(folder)
         };
@@ -97,21 +102,34 @@ impl Run {
             self.output.remark(note);
         }
         let quiet = self.output.quiet || self.output.json;
-        let status = self.watch(&session, interrupt, quiet);
+        let status = self.watch(&session, &processes, interrupt, quiet);
         let sealed = session.end()?;
         let notes = load_runs.notes();
         load_runs.stop();
         self.output.remark(&format!("explaining {} events", sealed.totals.events));
-        self.explain_own(&host, &sealed.dir, load, notes)?;
+        self.explain_own(&host, &sealed.dir, notes)?;
         // What the command said is told last: the recording is there whatever it was.
         status.map(|()| Outcome::Fine)
     }
 
-    fn watch(&self, session: &Session, interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
+    /// How long it is watched; `None` for until it ends.
+    fn duration_of_own(&self) -> Option<Duration> {
+        self.duration.or_else(|| self.own.command.is_empty().then_some(DURATION))
+    }
+
+    fn watch(
+        &self,
+        session: &Session,
+        processes: &BTreeSet<u32>,
+        interrupt: &Interrupt,
+        quiet: bool,
+    ) -> Result<(), Failure> {
         let mut child = program::start(&self.own.command, self.output.json)?;
-        let duration = self.duration.or_else(|| child.is_none().then_some(DURATION));
+        let duration = self.duration_of_own();
+        let processes: Vec<u32> = processes.iter().copied().collect();
+        let threads = program::threads(child.as_ref(), &processes, &self.own.comm);
         let words = || format!("{} events to {}", session.events(), session.folder.display());
-        program::attend(session, interrupt, child.as_mut(), duration, quiet, words)?;
+        program::attend(session, interrupt, child.as_mut(), duration, quiet, threads, words)?;
         if let Some(child) = &mut child
             && let Some(status) = program::end(child)?
             && !status.success()
@@ -125,7 +143,6 @@ impl Run {
         &self,
         host: &tardy_host::Host,
         folder: &Path,
-        load: &Spec,
         notes: Vec<String>,
     ) -> Result<(), Failure> {
         let mut recording = Input::Recording(Box::new(Recording::open(folder)?));
@@ -136,7 +153,6 @@ impl Run {
         let mut context = explanation::context(&recording, explained.notes);
         let page = session::page_path(folder);
         context.notes.extend(notes);
-        context.load = (!load.is_none()).then(|| load.to_string());
         context.page = Some(page.clone());
         context.again = explanation::again(folder, &watch);
         let explanation = &explained.explanation;

@@ -1,5 +1,6 @@
 //! `tardy.compare/1`.
 
+use super::changed_document::{ChangeDocument, SettingsDocument};
 use super::gate::{Bound, Figure, GateOutcome, GateVerdict, JudgedGate};
 use super::words::{letter, quantile_name, tells, tells_mean, verdict_sentence};
 use super::{Compared, SideFacts, SideSample, Subject, table};
@@ -13,6 +14,9 @@ use tardy_stats::{Interval, Quantile};
 pub struct CompareDocument<'a> {
     schema: &'static str,
     sides: Vec<SideDocument<'a>>,
+    settings: SettingsDocument<'a>,
+    /// Of all that is compared together; one per later side.
+    changes: Vec<ChangeDocument<'a>>,
     subjects: Vec<SubjectDocument<'a>>,
     gates: Vec<GateDocument<'a>>,
     /// Whether a gate failed.
@@ -25,6 +29,7 @@ pub struct CompareDocument<'a> {
 #[derive(Debug, Serialize)]
 struct SideDocument<'a> {
     side: String,
+    name: &'a str,
     given: &'a str,
     kind: &'static str,
     circumstances: BTreeMap<&'a str, &'a str>,
@@ -37,6 +42,8 @@ struct SubjectDocument<'a> {
     name: Option<&'a str>,
     sides: Vec<SampleDocument<'a>>,
     comparisons: Vec<ComparisonDocument<'a>>,
+    /// Empty where there is no other subject.
+    changes: Vec<ChangeDocument<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -159,6 +166,8 @@ impl<'a> From<&'a Compared> for CompareDocument<'a> {
         Self {
             schema: "tardy.compare/1",
             sides: sides.map(|(place, side)| SideDocument::new(place, side)).collect(),
+            settings: (&compared.settings).into(),
+            changes: ChangeDocument::of(&compared.changes),
             subjects: compared.subjects.iter().map(SubjectDocument::from).collect(),
             gates: compared.gates.iter().map(GateDocument::from).collect(),
             failed: compared.has(GateVerdict::Failed),
@@ -173,6 +182,7 @@ impl<'a> SideDocument<'a> {
         let circumstances = side.circumstances.iter();
         Self {
             side: letter(place),
+            name: &side.name,
             given: &side.given,
             kind: side.kind.name(),
             circumstances: circumstances.map(|(name, value)| (&name[..], &value[..])).collect(),
@@ -199,6 +209,7 @@ impl<'a> From<&'a Subject> for SubjectDocument<'a> {
             comparisons: comparisons
                 .map(|(at, comparison)| ComparisonDocument::of_side(subject, at + 1, comparison))
                 .collect(),
+            changes: ChangeDocument::of(&subject.changes),
         }
     }
 }

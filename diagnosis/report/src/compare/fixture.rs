@@ -1,6 +1,12 @@
 //! Comparisons to test with: intervals and probabilities are made up, samples are whole.
 
-use super::{Bound, Compared, Figure, Gate, JudgedGate, SideFacts, SideKind, SideSample, Subject};
+use super::{
+    Bound, Compared, Figure, Gate, JudgedGate, SettingsCompared, SideFacts, SideKind, SideSample,
+    Subject,
+};
+use std::collections::BTreeMap;
+use tardy_explain::change::{Change, Key, Sum, Taken};
+use tardy_model::Cause;
 use tardy_stats::ab::{
     BandPoint, Basis, Comparison, Difference, QuantileDifference, Side, Verdict,
 };
@@ -36,7 +42,7 @@ pub(crate) fn subject(shifts_ns: &[u64], n: u64, is_unordered: bool) -> Subject 
         .collect();
     let comparisons = samples[1..].iter().map(|b| comparison(&samples[0], b)).collect();
     let side = |sample| SideSample { sample, ..SideSample::default() };
-    Subject { name: String::new(), sides: samples.into_iter().map(side).collect(), comparisons }
+    Subject { sides: samples.into_iter().map(side).collect(), comparisons, ..Subject::default() }
 }
 
 /// Around 20 µs, one in a hundred up to 60 µs later, one in a thousand up to 400 µs.
@@ -131,6 +137,9 @@ fn side(sample: &Sample) -> Side {
 /// A comparison of as many sides as there are shifts, with everything that can be there.
 pub(crate) fn compared(shifts_ns: &[u64]) -> Compared {
     let mut subject = subject(shifts_ns, 20_000, false);
+    for (place, side) in subject.sides.iter_mut().enumerate() {
+        side.sample.name = format!("kernel-{place}");
+    }
     subject.sides[0].tail =
         Some("A: a longer run of 10 times as many would see 700 µs.".to_owned());
     let side = |place: usize| SideFacts {
@@ -147,15 +156,61 @@ pub(crate) fn compared(shifts_ns: &[u64]) -> Compared {
     let judged = |(place, comparison): (usize, &Comparison)| {
         let difference = comparison.quantiles[3].difference.b_minus_a;
         let outcome = gate.judge(difference);
-        JudgedGate::new(gate, String::new(), place + 1, outcome, 100_000)
+        let names = [0, place + 1].map(|place| subject.sides[place].sample.name.clone());
+        JudgedGate::new(gate, String::new(), (place + 1, names), outcome, 100_000)
     };
+    let sides: Vec<SideFacts> = (0..shifts_ns.len()).map(side).collect();
+    let settings: Vec<_> = sides
+        .iter()
+        .enumerate()
+        .map(|(place, side)| {
+            let mut settings: BTreeMap<String, String> =
+                side.circumstances.iter().cloned().collect();
+            settings.insert("run.load".to_owned(), "storm:40".to_owned());
+            settings.insert("thread.cyclic-0.slack_ns".to_owned(), format!("{}", 50_000 >> place));
+            if place > 0 {
+                settings.insert("vm.swappiness".to_owned(), "60".to_owned());
+            }
+            settings
+        })
+        .collect();
     Compared {
-        sides: (0..shifts_ns.len()).map(side).collect(),
+        settings: SettingsCompared::of(&settings),
+        changes: (1..shifts_ns.len()).map(|place| Ok(change(place))).collect(),
+        page: None,
+        sides,
         gates: subject.comparisons.iter().enumerate().map(judged).collect(),
         subjects: vec![subject],
-        warnings: vec![
-            "kernel differs: A 6.0.0-rt, B 6.1.0-rt. What differs besides may be the reason."
-                .to_owned(),
-        ],
+        warnings: vec!["kernel-1: not fit to be compared, as others ran beside.".to_owned()],
     }
+}
+
+/// More causes and culprits than are shown at once.
+pub(crate) fn change(place: usize) -> Change {
+    const CAUSES: [&str; 7] = [
+        "stacked_timers",
+        "slack",
+        "irq_delay",
+        "idle_exit",
+        "callback",
+        "interrupts",
+        "unexplained",
+    ];
+    let key = |cause: &'static str, name: &str| Key {
+        cause: Cause(cause),
+        kind: "task",
+        name: name.to_owned(),
+    };
+    let sum = |times: u64, wakeups: u64| Sum {
+        wakeups,
+        by: CAUSES
+            .iter()
+            .zip(1..)
+            .map(|(cause, at)| {
+                (key(cause, &format!("storm-{at}")), times * wakeups * at * 317 + at)
+            })
+            .collect(),
+    };
+    let taken = |times: u64| Taken { all: sum(times, 20_000), worst: sum(4 * times, 200) };
+    Change::between(&taken(1), &taken(1 + place as u64)).expect("both have wakeups")
 }

@@ -1,6 +1,7 @@
 //! Bounds that a comparison must keep, and how they were judged.
 
-use super::words::{letter, plain, quantile_name, signed, with_interval};
+use super::NAME_WIDTH;
+use super::words::{plain, quantile_name, signed, with_interval};
 use crate::clean::clean_cut;
 use crate::units::count;
 use tardy_stats::Interval;
@@ -39,8 +40,10 @@ pub struct JudgedGate {
     pub gate: Gate,
     /// The subject's name; empty where all threads are taken together.
     pub subject: String,
-    /// The place of the side that is compared with A.
+    /// The place of the side that is compared with the first.
     pub side: usize,
+    /// The names of the first side and of this one.
+    pub names: [String; 2],
     /// What came out.
     pub outcome: GateOutcome,
     /// Of an undecided gate, about how many values on each side would decide it, if the difference stays as it
@@ -164,7 +167,13 @@ fn needed_to_bound(q: f64) -> u64 {
 
 impl JudgedGate {
     /// A gate whose outcome came from so many values on the smaller side.
-    pub fn new(gate: Gate, subject: String, side: usize, outcome: GateOutcome, count: u64) -> Self {
+    pub fn new(
+        gate: Gate,
+        subject: String,
+        (side, names): (usize, [String; 2]),
+        outcome: GateOutcome,
+        count: u64,
+    ) -> Self {
         let needed = match &outcome {
             GateOutcome::Open { difference } => {
                 needed_to_decide(*difference, gate.bound_ns(), count)
@@ -175,7 +184,7 @@ impl JudgedGate {
             },
             GateOutcome::Over { .. } | GateOutcome::Under { .. } => None,
         };
-        Self { gate, subject, side, outcome, needed }
+        Self { gate, subject, side, names, outcome, needed }
     }
 
     /// What it comes to.
@@ -193,7 +202,7 @@ impl JudgedGate {
             "" => String::new(),
             name => format!("{}, ", clean_cut(name, 24)),
         };
-        let (a, b) = (letter(0), letter(self.side));
+        let [a, b] = self.names.each_ref().map(|name| clean_cut(name, NAME_WIDTH));
         let word = match self.verdict() {
             GateVerdict::Passed => "passed",
             GateVerdict::Failed => "FAILED",
@@ -208,7 +217,14 @@ impl JudgedGate {
             Bound::Ns(ns) => format!("{} more", plain(ns as f64)),
             Bound::Share(share) => format!("{} % more", trimmed(share * 100.0)),
         };
-        let figure = |difference: &Interval| format!("{what} = {}", with_interval(*difference));
+        // Where a histogram's bins end before the figure, one end is all that is known.
+        let figure = |difference: &Interval| match (difference.low, difference.high) {
+            (low, f64::INFINITY) if low.is_finite() => format!("{what} is {} or more", signed(low)),
+            (f64::NEG_INFINITY, high) if high.is_finite() => {
+                format!("{what} is {} or less", signed(high))
+            }
+            _ => format!("{what} = {}", with_interval(*difference)),
+        };
         let tail = match &self.outcome {
             GateOutcome::Over { difference } => {
                 format!("{}; shown to be over {beyond}", figure(difference))
@@ -242,10 +258,14 @@ fn trimmed(number: f64) -> String {
 mod tests {
     use super::*;
 
+    fn names() -> [String; 2] {
+        ["A".to_owned(), "B".to_owned()]
+    }
+
     fn judged(bound: Bound, low: f64, high: f64) -> JudgedGate {
         let gate = Gate { bound, figure: Figure::Quantile(0.999) };
         let outcome = gate.judge(Interval { value: f64::midpoint(low, high), low, high });
-        JudgedGate::new(gate, String::new(), 1, outcome, 20_000)
+        JudgedGate::new(gate, String::new(), (1, names()), outcome, 20_000)
     }
 
     #[test]
@@ -267,7 +287,7 @@ mod tests {
     fn what_cannot_be_judged_is_not_called_passed() {
         let gate = Gate { bound: Bound::Ns(0), figure: Figure::Mean };
         let outcome = GateOutcome::NotJudged { why: "B has 3 values".to_owned() };
-        let judged = JudgedGate::new(gate, "cyclic-0".to_owned(), 1, outcome, 3);
+        let judged = JudgedGate::new(gate, "cyclic-0".to_owned(), (1, names()), outcome, 3);
         assert_eq!(
             judged.sentence(),
             "UNDECIDED: cyclic-0, +0 in the mean (B against A): not judged, B has 3 values"
@@ -283,7 +303,7 @@ mod tests {
         let gate = Gate { bound: Bound::Ns(0), figure: Figure::Quantile(0.999) };
         let unjudged = |count| {
             let outcome = GateOutcome::NotJudged { why: "too few".to_owned() };
-            JudgedGate::new(gate, String::new(), 1, outcome, count).needed
+            JudgedGate::new(gate, String::new(), (1, names()), outcome, count).needed
         };
         // 0.999^3688 is the first below a fortieth.
         assert_eq!((unjudged(100), unjudged(5_000)), (Some(3_688), None));

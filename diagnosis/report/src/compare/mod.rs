@@ -1,23 +1,33 @@
 //! Samples side by side: do they differ, by how much, at which quantiles, how sure is that.
 //!
 //! [`Compared`] is what there is to show; [`compare_text`] writes it as text, [`compare_page`] as a
-//! page, [`CompareDocument`] as JSON. Sides have letters: A is what all others are compared with.
+//! page, [`CompareDocument`] as JSON. The first side is what all others are compared with. Readers see the sides'
+//! names; documents also have letters, A for the first.
 
+mod change;
+mod changed_document;
 mod document;
 mod gate;
 mod page;
+mod screen;
+mod settings;
 mod table;
 mod text;
 pub(crate) mod words;
 
+pub use change::Changed;
 pub use document::CompareDocument;
 pub(crate) use document::ComparisonDocument;
 pub use gate::{Bound, Figure, Gate, GateOutcome, GateVerdict, JudgedGate};
 pub(crate) use page::at_point;
 pub use page::compare_page;
+pub use screen::compare_screen;
+pub use settings::{DifferingSetting, SettingsCompared};
 pub use text::compare_text;
 pub use words::{letter, quantile_name, verdict_sentence};
 
+use crate::clean::clean_cut;
+use std::path::PathBuf;
 use tardy_stats::ab::Comparison;
 use tardy_stats::{Counted, Sample};
 
@@ -28,13 +38,35 @@ pub struct Compared {
     pub sides: Vec<SideFacts>,
     /// What was compared: threads of the same name, or one of all threads.
     pub subjects: Vec<Subject>,
+    /// Which settings differ between the sides.
+    pub settings: SettingsCompared,
+    /// What changed from the first side to each later one, of all that is compared together; or why that cannot be
+    /// told.
+    pub changes: Vec<Changed>,
     /// The bounds that were set, judged.
     pub gates: Vec<JudgedGate>,
     /// What a reader must know before relying on any figure, a sentence each.
     pub warnings: Vec<String>,
+    /// The page with the same, where one was written.
+    pub page: Option<PathBuf>,
+}
+
+/// Columns of a side's name, where it is cut.
+pub(super) const NAME_WIDTH: usize = 20;
+
+impl SideFacts {
+    /// The name, clean and not too long for a table.
+    pub(super) fn short_name(&self) -> String {
+        clean_cut(&self.name, NAME_WIDTH)
+    }
 }
 
 impl Compared {
+    /// The sides' names, clean and not too long for a table.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.sides.iter().map(SideFacts::short_name).collect()
+    }
+
     /// Whether any gate came to this.
     pub fn has(&self, verdict: GateVerdict) -> bool {
         self.gates.iter().any(|gate| gate.verdict() == verdict)
@@ -91,12 +123,15 @@ pub struct Subject {
     pub sides: Vec<SideSample>,
     /// Each later side with the first: B − A, C − A, …
     pub comparisons: Vec<Comparison>,
+    /// What changed from the first side to each later one; empty where this is all that is compared, and
+    /// [`Compared::changes`] says it.
+    pub changes: Vec<Changed>,
 }
 
 /// The latencies of one side.
 #[derive(Clone, Debug, Default)]
 pub struct SideSample {
-    /// What is compared.
+    /// What is compared; its name is the side's.
     pub sample: Sample,
     /// How many of them lie above the bins of a histogram. Of these only that is known, and the
     /// maximum where the file tells it; they count as the upper edge of the last bin.

@@ -1,24 +1,28 @@
 //! A comparison as a page.
 
 use super::GateVerdict;
-use super::words::{basis_sentence, letter, verdict_sentence, with_interval};
-use super::{Compared, Subject, quantile_name, table};
+use super::change::{self, ChangeLine, Changed};
+use super::text::no_change;
+use super::words::{basis_sentence, name, verdict_sentence, with_interval};
+use super::{Compared, SettingsCompared, SideFacts, Subject, quantile_name, table};
 use crate::clean::{clean, clean_cut};
 use crate::page::document;
 use crate::plot::{self, DifferenceLine, LINES_MAX, Line};
 use crate::units::unbroken;
 use maud::{Markup, html};
+use tardy_explain::change::{Change, ChangeOf};
 use tardy_stats::Interval;
 use tardy_stats::ab::BandPoint;
 
+/// Columns of a setting's name and of its value.
+const SETTING_WIDTHS: [usize; 2] = [60, 80];
+
+/// Causes and culprits of a table of changes.
+const ROWS_MAX: usize = 30;
+
 /// A comparison as one HTML page that loads nothing.
 pub fn compare_page(compared: &Compared) -> String {
-    let names: Vec<String> = compared
-        .sides
-        .iter()
-        .enumerate()
-        .map(|(place, side)| format!("{} {}", letter(place), side.name))
-        .collect();
+    let names = compared.names();
     let title = match &compared.sides[..] {
         [] => "A comparison".to_owned(),
         sides => {
@@ -30,6 +34,10 @@ pub fn compare_page(compared: &Compared) -> String {
         &title,
         &html! {
             (header(compared, &title))
+            (settings(compared))
+            @if !compared.changes.is_empty() {
+                section #changed { h2 { "What changed" } (changes(&names, &compared.changes)) }
+            }
             @for subject in &compared.subjects { (subject_section(subject, &names)) }
             (notes(compared))
         },
@@ -43,7 +51,7 @@ fn header(compared: &Compared, title: &str) -> Markup {
             ul.legend {
                 @for (place, side) in compared.sides.iter().enumerate() {
                     li class=(format!("line-{}", place % LINES_MAX)) {
-                        (super::text::side_line(place, side))
+                        (super::text::side_line(side))
                     }
                 }
             }
@@ -81,7 +89,7 @@ fn subject_section(subject: &Subject, names: &[String]) -> Markup {
         })
         .collect();
     let heads: Vec<String> = (1..subject.sides.len())
-        .map(|place| format!("{} − {}", letter(place), letter(0)))
+        .map(|place| format!("{} − {}", name(subject, place), name(subject, 0)))
         .collect();
     let bands: Vec<DifferenceLine<'_>> = subject
         .comparisons
@@ -114,6 +122,7 @@ fn subject_section(subject: &Subject, names: &[String]) -> Markup {
             @for side in &subject.sides {
                 @if let Some(tail) = &side.tail { p.note { (unbroken(&clean(tail))) } }
             }
+            (changes(names, &subject.changes))
             @if !lines.is_empty() {
                 h3 { "How often which latency" }
                 p.note {
@@ -134,7 +143,7 @@ fn subject_section(subject: &Subject, names: &[String]) -> Markup {
             @if !bands.is_empty() {
                 h3 { "How much later" }
                 p.note {
-                    "The difference at each quantile, above 0 where the side is later than A. Shaded: "
+                    "The difference at each quantile, above 0 where the side is later than the first. Shaded: "
                     "where the true difference lies, 95 % sure at each place. Each step to the right is "
                     "a tenth of the values before it."
                 }
@@ -151,9 +160,9 @@ fn figures(subject: &Subject) -> Markup {
             thead {
                 tr {
                     th {}
-                    @for place in 0..sides { th.number { (letter(place)) } }
+                    @for place in 0..sides { th.number { (name(subject, place)) } }
                     @for place in 1..sides {
-                        th.number { (table::difference_head(place)) }
+                        th.number { (table::difference_head(subject, place)) }
                         th.number { "p" }
                     }
                 }
@@ -175,20 +184,86 @@ fn figures(subject: &Subject) -> Markup {
     }
 }
 
+/// Settings that differ.
+fn settings(compared: &Compared) -> Markup {
+    let settings = &compared.settings;
+    if settings.silent.len() == compared.sides.len() {
+        return Markup::default();
+    }
+    html! {
+        section #settings {
+            h2 { (settings.heading()) }
+            @if let Some(sentence) = settings.silence(&compared.sides) { p.note { (sentence) } }
+            @if !settings.differing.is_empty() {
+                div.scroll {
+                    table {
+                        thead { tr { th {} @for name in compared.names() { th { (name) } } } }
+                        tbody {
+                            @for setting in &settings.differing {
+                                @let cells = SettingsCompared::cells(setting, SETTING_WIDTHS);
+                                tr { th { (cells[0]) } @for cell in &cells[1..] { td { (cell) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What changed for each later side.
+fn changes(names: &[String], changes: &[Changed]) -> Markup {
+    html! {
+        @for (place, changed) in (1..).zip(changes) {
+            h3 { (names[0]) " → " (names[place]) }
+            @match changed {
+                Ok(change) => { (change_table(change)) p.note { (change::worst_of(change)) } }
+                Err(why) => p.note { (no_change(names, place, why)) }
+            }
+        }
+    }
+}
+
+fn change_table(change: &Change) -> Markup {
+    let numbers = |adds: &ChangeOf| {
+        html! {
+            td.number { (unbroken(&change::exact(adds.mean_ns))) }
+            td.number { (unbroken(&change::exact(adds.worst_ns))) }
+        }
+    };
+    let rows = |lines: &[ChangeLine], whose: &str| {
+        html! {
+            tr { th { (whose) } th.number { "of the mean" } th.number { "of the worst 1 %" } }
+            @for line in lines {
+                tr { th.who { (line.letter()) " " bdi { (line.name) } } (numbers(&line.adds)) }
+            }
+            tr { th { "together" } (numbers(&change.total)) }
+        }
+    };
+    html! {
+        div.scroll {
+            table {
+                tbody {
+                    (rows(&change::causes(change, ROWS_MAX), "by cause"))
+                    (rows(&change::culprits(change, ROWS_MAX), "by whom"))
+                }
+            }
+        }
+    }
+}
+
 fn notes(compared: &Compared) -> Markup {
-    let notes: Vec<(usize, &String)> = compared
-        .sides
-        .iter()
-        .enumerate()
-        .flat_map(|(place, side)| side.notes.iter().map(move |note| (place, note)))
-        .collect();
+    let of = |side: &'_ SideFacts| -> Vec<(String, String)> {
+        side.notes.iter().map(|note| (side.short_name(), clean_cut(note, 400))).collect()
+    };
+    let notes: Vec<(String, String)> = compared.sides.iter().flat_map(of).collect();
     if notes.is_empty() {
         return Markup::default();
     }
     html! {
         section #notes {
             h2 { "Notes" }
-            ul { @for (place, note) in notes { li { (letter(place)) ": " (clean_cut(note, 400)) } } }
+            ul { @for (side, note) in notes { li { bdi { (side) } ": " (note) } } }
         }
     }
 }

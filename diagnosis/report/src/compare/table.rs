@@ -1,7 +1,8 @@
 //! The figures of all sides beside each other, and their differences from A.
 
-use super::words::{letter, plain, probability, quantile_name, tells, tells_mean, with_interval};
+use super::words::{name, plain, probability, quantile_name, tells, tells_mean, with_interval};
 use super::{Subject, words};
+use crate::clean::cut;
 use crate::units::count;
 use tardy_stats::ab::{Comparison, Difference};
 
@@ -9,7 +10,7 @@ use tardy_stats::ab::{Comparison, Difference};
 const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
 
 /// What a cell shows where nothing can be told.
-const UNKNOWN: &str = "-";
+pub(super) const UNKNOWN: &str = "-";
 
 /// A line of the table, in words.
 pub(super) struct Line {
@@ -41,7 +42,7 @@ pub(super) fn lines(subject: &Subject) -> Vec<Line> {
                 .map(|side| match subject.sides[side].over_bins {
                     _ if wholes[side].is_empty() => UNKNOWN.to_owned(),
                     0 => plain(wholes[side].mean_ns()),
-                    _ => format!(">{}", plain(wholes[side].mean_ns())),
+                    _ => format!("beyond {}", plain(wholes[side].mean_ns())),
                 })
                 .collect(),
             differences: differences(subject, |place, comparison| {
@@ -54,7 +55,9 @@ pub(super) fn lines(subject: &Subject) -> Vec<Line> {
             name: quantile_name(q),
             sides: (0..subject.sides.len())
                 .map(|side| match wholes[side].quantile_ns(q) {
-                    Some(ns) if !subject.sides[side].tells(q) => format!(">{}", plain(ns as f64)),
+                    Some(ns) if !subject.sides[side].tells(q) => {
+                        format!("beyond {}", plain(ns as f64))
+                    }
                     // Of fewer, the quantile is the maximum, whatever it truly is.
                     Some(_) if (1.0 - q) * (wholes[side].count() as f64) < 1.0 => {
                         UNKNOWN.to_owned()
@@ -95,9 +98,16 @@ fn differences(
     subject.comparisons.iter().enumerate().map(cells).collect()
 }
 
-/// Heads of the differences' columns: `B − A (95 %)`.
-pub(super) fn difference_head(place: usize) -> String {
-    format!("{} − {} (95 %)", letter(place), letter(0))
+/// Columns of a name in the head of a difference.
+const HEAD_NAME_WIDTH: usize = 12;
+
+/// Heads of the differences' columns: `difference (95 % sure)`; of several sides `after − before (95 %)`.
+pub(super) fn difference_head(subject: &Subject, place: usize) -> String {
+    if subject.sides.len() == 2 {
+        return "difference (95 % sure)".to_owned();
+    }
+    let name = |place| cut(&name(subject, place), HEAD_NAME_WIDTH);
+    format!("{} − {} (95 %)", name(place), name(0))
 }
 
 /// What the table's marks mean.
@@ -108,7 +118,9 @@ pub(super) fn legend(subject: &Subject) -> String {
     );
     let is_cut = subject.sides.iter().any(|side| side.over_bins > 0);
     if is_cut {
-        text.push_str(" “>”: it lies above the histogram's bins, or counts values that do.");
+        text.push_str(
+            " “beyond”: it lies above the histogram's bins, or counts values that do; how far is not known.",
+        );
     }
     let is_missing = lines(subject)
         .iter()

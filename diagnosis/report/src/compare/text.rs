@@ -1,17 +1,25 @@
 //! A comparison as text.
 
 use super::GateVerdict;
+use super::change::{self, ChangeLine, Changed};
+use super::settings::{NOT_RECORDED, widths};
 use super::table::{self, Line};
-use super::words::{basis_sentence, letter, verdict_sentence};
-use super::{Compared, SideFacts, Subject};
-use crate::clean::{clean, clean_cut};
+use super::words::{basis_sentence, name, verdict_sentence};
+use super::{Compared, SettingsCompared, SideFacts, Subject};
+use crate::clean::{clean, clean_cut, cut};
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use std::io::{self, Write};
+use tardy_explain::change::{Change, ChangeOf};
+use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of one pair in a table of differences: the interval and its p.
 const PAIR_WIDTH: usize = 2 + 34 + 2 + 6;
 
-/// Writes a comparison as text: what may be said, the sides, the figures, the gates.
+/// Causes and culprits of a table of changes in the whole text.
+const ROWS_MAX: usize = 12;
+
+/// Writes all of a comparison as text: what may be said, the sides, what differs besides, what changed, the figures,
+/// the gates.
 ///
 /// # Errors
 /// Where `out` cannot be written.
@@ -21,21 +29,12 @@ pub fn compare_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
-    let has_names = compared.subjects.iter().any(|subject| !subject.name.is_empty());
-    for subject in &compared.subjects {
-        for place in 1..subject.sides.len() {
-            let whose = if has_names {
-                format!("{}: ", clean_cut(&subject.name, 40))
-            } else {
-                String::new()
-            };
-            let sentence = format!("{whose}{}", verdict_sentence(subject, place));
-            paragraph(out, terminal, &sentence, |line| terminal.bold(line))?;
-        }
+    for sentence in verdicts(compared) {
+        paragraph(out, terminal, &sentence, |line| terminal.bold(line))?;
     }
     writeln!(out)?;
-    for (place, side) in compared.sides.iter().enumerate() {
-        paragraph(out, terminal, &side_line(place, side), str::to_owned)?;
+    for side in &compared.sides {
+        paragraph(out, terminal, &side_line(side), str::to_owned)?;
         for note in &side.notes {
             let note = format!("   {}", clean_cut(note, 400));
             paragraph(out, terminal, &note, |line| terminal.dim(line))?;
@@ -44,16 +43,169 @@ pub fn compare_text(
     for warning in &compared.warnings {
         paragraph(out, terminal, &clean_cut(warning, 600), |line| terminal.warn(line))?;
     }
+    writeln!(out)?;
+    write_settings(compared, terminal, usize::MAX, out)?;
+    write_changes(&compared.names(), &compared.changes, terminal, out)?;
+    let has_names = compared.subjects.iter().any(|subject| !subject.name.is_empty());
     for subject in &compared.subjects {
         writeln!(out)?;
         if has_names {
             writeln!(out, "{}", terminal.bold(&clean_cut(&subject.name, terminal.width)))?;
         }
         write_subject(subject, terminal, out)?;
+        write_changes(&compared.names(), &subject.changes, terminal, out)?;
     }
     if !compared.gates.is_empty() {
         writeln!(out)?;
     }
+    write_gates(compared, terminal, out)
+}
+
+/// What may be said of each subject and each later side.
+pub(super) fn verdicts(compared: &Compared) -> Vec<String> {
+    let has_names = compared.subjects.iter().any(|subject| !subject.name.is_empty());
+    let of = |subject: &Subject| -> Vec<String> {
+        let whose =
+            if has_names { format!("{}: ", clean_cut(&subject.name, 40)) } else { String::new() };
+        let each = 1..subject.sides.len();
+        each.map(|place| format!("{whose}{}", verdict_sentence(subject, place))).collect()
+    };
+    compared.subjects.iter().flat_map(of).collect()
+}
+
+/// The table of settings that differ, with so many lines at most.
+pub(super) fn write_settings(
+    compared: &Compared,
+    terminal: Terminal,
+    lines_max: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let settings = &compared.settings;
+    if settings.silent.len() == compared.sides.len() {
+        return Ok(());
+    }
+    let heading = settings.heading();
+    let sentence = settings.silence(&compared.sides);
+    if settings.differing.is_empty() {
+        let line =
+            [Some(format!("{heading}.")), sentence].into_iter().flatten().collect::<Vec<_>>();
+        return paragraph(out, terminal, &line.join(" "), str::to_owned);
+    }
+    let lines_max = lines_max.max(3);
+    let rows = settings.differing.len();
+    let shown = if rows + 1 > lines_max { lines_max - 2 } else { rows };
+    let [name_width, width] = widths(compared, terminal.width);
+    let mut table = Table::new(&vec![Align::Left; 1 + compared.sides.len()]).flush();
+    let heads = compared.sides.iter().map(|side| cut(&side.short_name(), width));
+    table.row(std::iter::once(cut(&heading, name_width + 2)).chain(heads).collect());
+    for setting in settings.differing.iter().take(shown) {
+        let mut cells = SettingsCompared::cells(setting, [name_width, width]);
+        cells[0].insert_str(0, "  ");
+        table.row(cells);
+    }
+    table.write(out, terminal.width, |row, column, text| match (row, column) {
+        (0, 0) => terminal.bold(text),
+        (0, _) => terminal.dim(text),
+        _ if text == NOT_RECORDED => terminal.dim(text),
+        _ => text.to_owned(),
+    })?;
+    let more = rows - shown;
+    if more > 0 {
+        let untold = rows - settings.told().max(shown);
+        let untold = match untold {
+            0 => String::new(),
+            untold => format!(", {untold} of them not recorded on a side"),
+        };
+        writeln!(out, "  {}", terminal.dim(&format!("{more} more with --full{untold}")))?;
+    }
+    Ok(())
+}
+
+/// A table of what changed for each later side, or why there is none.
+fn write_changes(
+    names: &[String],
+    changes: &[Changed],
+    terminal: Terminal,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for (place, changed) in (1..).zip(changes) {
+        writeln!(out)?;
+        match changed {
+            Ok(change) => {
+                let [causes, culprits] =
+                    [change::causes(change, ROWS_MAX), change::culprits(change, ROWS_MAX)];
+                write_change(names, place, change, [&causes, &culprits], terminal, out)?;
+                for line in textwrap::wrap(&change::worst_of(change), terminal.width - 2) {
+                    writeln!(out, "  {}", terminal.dim(&line))?;
+                }
+            }
+            Err(why) => paragraph(out, terminal, &no_change(names, place, why), str::to_owned)?,
+        }
+    }
+    Ok(())
+}
+
+/// Why there is no table of what changed, in a sentence.
+pub(super) fn no_change(names: &[String], place: usize, why: &str) -> String {
+    format!("What changed from {} to {} cannot be told: {}.", names[0], names[place], clean(why))
+}
+
+/// Columns of a name in a table of changes at most, and of each of its numbers.
+const CHANGED_NAME_WIDTH: usize = 44;
+const CHANGED_WIDTH: usize = 16;
+
+/// The table of what changed: causes, then culprits, then all.
+pub(super) fn write_change(
+    names: &[String],
+    place: usize,
+    change: &Change,
+    [causes, culprits]: [&[ChangeLine]; 2],
+    terminal: Terminal,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    const INDENT: usize = 5;
+    let columns = (terminal.width - INDENT - 2 * (CHANGED_WIDTH + 2)).min(CHANGED_NAME_WIDTH);
+    let numbers = |mean: &str, worst: &str| {
+        let room = CHANGED_WIDTH;
+        format!("  {mean:>room$}  {worst:>room$}")
+    };
+    let head = padded(&format!("What changed, {} → {}", names[0], names[place]), INDENT + columns);
+    let heads = numbers("of the mean", "of the worst 1 %");
+    writeln!(out, "{}{}", terminal.bold(&head), terminal.dim(&heads))?;
+    let row = |letter: &str, name: &str, adds: ChangeOf| {
+        let numbers = numbers(&change::exact(adds.mean_ns), &change::exact(adds.worst_ns));
+        format!("  {letter}  {}{numbers}", padded(name, columns))
+    };
+    for line in causes {
+        let letter = match line.cause {
+            Some(cause) => terminal.on_cause(cause, &line.letter()),
+            None => " ".to_owned(),
+        };
+        writeln!(out, "{}", row(&letter, &line.name, line.adds))?;
+    }
+    writeln!(out, "{}", row(" ", "together", change.total))?;
+    if !culprits.is_empty() {
+        writeln!(out, "  {}", terminal.dim("the same by whom:"))?;
+    }
+    for line in culprits {
+        writeln!(out, "{}", row(" ", &line.name, line.adds))?;
+    }
+    Ok(())
+}
+
+/// Cut or filled up to so many columns.
+fn padded(text: &str, columns: usize) -> String {
+    let text = cut(text, columns);
+    let room = " ".repeat(columns - text.width());
+    text + &room
+}
+
+/// A line or more for each gate.
+pub(super) fn write_gates(
+    compared: &Compared,
+    terminal: Terminal,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     for gate in &compared.gates {
         paragraph(out, terminal, &gate.sentence(), |line| match gate.verdict() {
             GateVerdict::Passed => line.to_owned(),
@@ -63,23 +215,23 @@ pub fn compare_text(
     Ok(())
 }
 
-/// `A  before.hist (histogram): kernel 6.1.0 · host zynq`, clean.
-pub(super) fn side_line(place: usize, side: &SideFacts) -> String {
+/// `before: runs/1.hist (histogram), kernel 6.1.0 · host zynq`, clean.
+pub(super) fn side_line(side: &SideFacts) -> String {
     let circumstances: Vec<String> = side
         .circumstances
         .iter()
         .map(|(name, value)| format!("{} {}", clean(name), clean_cut(value, 60)))
         .collect();
     let mut line =
-        format!("{}  {} ({})", letter(place), clean_cut(&side.given, 80), side.kind.name());
+        format!("{}: {} ({})", side.short_name(), clean_cut(&side.given, 80), side.kind.name());
     if !circumstances.is_empty() {
-        line.push_str(": ");
+        line.push_str(", ");
         line.push_str(&circumstances.join(" · "));
     }
     line
 }
 
-fn paragraph(
+pub(super) fn paragraph(
     out: &mut dyn Write,
     terminal: Terminal,
     text: &str,
@@ -92,15 +244,16 @@ fn paragraph(
     Ok(())
 }
 
+/// The figures of one subject.
 fn write_subject(subject: &Subject, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let lines = table::lines(subject);
     // Two sides and their difference stand in one table, as long as there is room.
     let sides = subject.sides.len();
     let pairs: Vec<usize> = (1..sides).collect();
     if sides == 2 && terminal.width >= 80 {
-        write_lines(&lines, sides, &pairs, terminal, out)?;
+        write_lines(subject, &lines, &pairs, terminal, out)?;
     } else {
-        write_lines(&lines, sides, &[], terminal, out)?;
+        write_lines(subject, &lines, &[], terminal, out)?;
         let per_table = ((terminal.width - 8) / PAIR_WIDTH).max(1);
         for pairs in pairs.chunks(per_table) {
             writeln!(out)?;
@@ -108,7 +261,7 @@ fn write_subject(subject: &Subject, terminal: Terminal, out: &mut dyn Write) -> 
                 .iter()
                 .filter(|line| pairs.iter().any(|at| line.differences[at - 1].is_some()))
                 .collect();
-            write_differences(&compared, pairs, terminal, out)?;
+            write_differences(subject, &compared, pairs, terminal, out)?;
         }
     }
     let basis = (1..sides).filter_map(|place| basis_sentence(subject, place));
@@ -122,20 +275,21 @@ fn write_subject(subject: &Subject, terminal: Terminal, out: &mut dyn Write) -> 
 }
 
 /// Figures of all sides, and the differences of some pairs.
-fn write_lines(
+pub(super) fn write_lines(
+    subject: &Subject,
     lines: &[Line],
-    sides: usize,
     pairs: &[usize],
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let sides = subject.sides.len();
     let mut columns = vec![Align::Left];
     columns.resize(1 + sides, Align::Right);
     let mut heads = vec![String::new()];
-    heads.extend((0..sides).map(letter));
+    heads.extend((0..sides).map(|place| name(subject, place)));
     for &place in pairs {
         columns.extend([Align::Left, Align::Right]);
-        heads.extend([table::difference_head(place), "p".to_owned()]);
+        heads.extend([table::difference_head(subject, place), "p".to_owned()]);
     }
     let mut table = Table::new(&columns);
     table.row(heads);
@@ -151,6 +305,7 @@ fn write_lines(
 }
 
 fn write_differences(
+    subject: &Subject,
     lines: &[&Line],
     pairs: &[usize],
     terminal: Terminal,
@@ -160,7 +315,7 @@ fn write_differences(
     let mut heads = vec![String::new()];
     for &place in pairs {
         columns.extend([Align::Left, Align::Right]);
-        heads.extend([table::difference_head(place), "p".to_owned()]);
+        heads.extend([table::difference_head(subject, place), "p".to_owned()]);
     }
     let mut table = Table::new(&columns);
     table.row(heads);
@@ -228,9 +383,9 @@ mod tests {
             let is_it = |line: &&str| line.trim_start().starts_with(&format!("{name} "));
             text.lines().find(is_it).unwrap_or_default()
         };
-        assert!(line("p50").contains("+5.00 µs") && !line("p50").contains('>'), "{text}");
+        assert!(line("p50").contains("+5.00 µs") && !line("p50").contains("beyond"), "{text}");
         for name in ["mean", "p99"] {
-            assert!(line(name).contains('>') && !line(name).contains('…'), "{text}");
+            assert!(line(name).contains("beyond") && !line(name).contains('…'), "{text}");
         }
         assert!(text.contains("above the histogram's bins"), "{text}");
     }

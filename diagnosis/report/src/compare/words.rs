@@ -1,6 +1,7 @@
 //! A comparison in sentences, and its numbers in words.
 
-use super::Subject;
+use super::{NAME_WIDTH, Subject};
+use crate::clean::clean_cut;
 use crate::units::count;
 use tardy_stats::Interval;
 use tardy_stats::ab::{Basis, Comparison, Difference, Verdict};
@@ -17,13 +18,21 @@ pub fn quantile_name(q: f64) -> String {
     format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// What a side of a subject is called, clean and not too long for a sentence.
+pub(crate) fn name(subject: &Subject, place: usize) -> String {
+    match subject.sides.get(place) {
+        Some(side) if !side.sample.name.is_empty() => clean_cut(&side.sample.name, NAME_WIDTH),
+        _ => letter(place),
+    }
+}
+
 /// What may be said of a comparison, in one or two sentences an engineer can act on. `place` is that
 /// of the side that is compared with A; a figure that the subject does not tell is left out.
 pub fn verdict_sentence(subject: &Subject, place: usize) -> String {
     let Some(comparison) = place.checked_sub(1).and_then(|at| subject.comparisons.get(at)) else {
         return String::new();
     };
-    verdict_of(&letter(0), &letter(place), comparison, |q| match q {
+    verdict_of(&name(subject, 0), &name(subject, place), comparison, |q| match q {
         Some(q) => tells(subject, place, q),
         None => tells_mean(subject, place),
     })
@@ -74,13 +83,22 @@ fn no_difference(a: &str, b: &str, detectable_ns: f64) -> String {
 
 fn differ(a: &str, b: &str, shown: &[(String, &Difference)], comparison: &Comparison) -> String {
     let part = |later: bool| -> Option<String> {
+        let word = if later { "later" } else { "earlier" };
         let figures: Vec<String> = shown
             .iter()
             .filter(|(_, difference)| (difference.b_minus_a.value > 0.0) == later)
-            .map(|(place, difference)| format!("{place} by {}", amount(difference.b_minus_a)))
+            .enumerate()
+            .map(|(number, (place, difference))| {
+                let amount = amount(difference.b_minus_a);
+                // What is compared with what is said once.
+                if number > 0 {
+                    format!("{amount} {place}")
+                } else {
+                    format!("{amount} {word} than {a} {place}")
+                }
+            })
             .collect();
-        let word = if later { "later" } else { "earlier" };
-        (!figures.is_empty()).then(|| format!("{word} than {a} {}", listed(&figures)))
+        (!figures.is_empty()).then(|| listed(&figures))
     };
     let parts: Vec<String> = [part(true), part(false)].into_iter().flatten().collect();
     let p = shown.iter().map(|(_, difference)| difference.p_adjusted).fold(0.0, f64::max);
@@ -95,7 +113,7 @@ fn differ(a: &str, b: &str, shown: &[(String, &Difference)], comparison: &Compar
             at_most(comparison.ranks_p_adjusted)
         );
     }
-    format!("{b} is {} (in brackets: 95 % intervals; p {}).", parts.join(", and "), at_most(p))
+    format!("{b} is {} (95 % sure of each; p {}).", parts.join(", and "), at_most(p))
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -113,7 +131,7 @@ pub(super) fn basis_sentence(subject: &Subject, place: usize) -> Option<String> 
     if matches!(comparison.verdict, Verdict::TooFew { .. }) {
         return None;
     }
-    let (a, b) = (letter(0), letter(place));
+    let (a, b) = (name(subject, 0), name(subject, place));
     let blocks = |blocks: usize| count(blocks as u64);
     Some(match comparison.basis {
         Basis::Blocks => format!(
@@ -145,18 +163,25 @@ fn at_quantile(q: f64) -> String {
     if is_same(q, 0.5) { "at the median".to_owned() } else { format!("at {}", quantile_name(q)) }
 }
 
-/// `5.00 µs (4.90–5.10)`, of a difference whose direction is said beside it.
+/// `4.90–5.10 µs`, of a difference whose direction is said beside it; where one end is not bounded, `4.90 µs or more`.
 fn amount(interval: Interval) -> String {
     let Interval { value, low, high } = interval;
     let (low, high) = if value < 0.0 { (-high, -low) } else { (low, high) };
     let unit = Unit::of(&[value, low, high]);
-    let ends = if low.is_finite() && high.is_finite() {
-        let between = if low < 0.0 { " to " } else { "–" };
-        format!(" ({}{between}{})", unit.number(low), unit.number(high))
-    } else {
-        String::new()
-    };
-    format!("{}{ends}", unit.with(value.abs()))
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => {
+            let (low, high) = (unit.number(low), unit.number(high));
+            // What is shown to differ lies on one side of 0; figures of a caller's own need not.
+            let between = if low.starts_with('−') { " to " } else { "–" };
+            if low == high {
+                format!("{low} {}", unit.name)
+            } else {
+                format!("{low}{between}{high} {}", unit.name)
+            }
+        }
+        (true, false) => format!("{} or more", unit.with(low)),
+        _ => unit.with(value.abs()),
+    }
 }
 
 /// `+5.00 µs (+4.90 … +5.10)`, in one unit; `…` alone stands for an end that nothing bounds.
@@ -242,8 +267,10 @@ mod tests {
         assert_eq!(with_interval(interval(812.4, -30.0, 1_600.0)), "+0.81 µs (−0.03 … +1.60)");
         assert_eq!(with_interval(interval(-3.2, -9.0, -0.2)), "−3 ns (−9 … +0)");
         assert_eq!(with_interval(interval(5.0, f64::NEG_INFINITY, f64::INFINITY)), "+5 ns (? … ?)");
-        assert_eq!(amount(interval(-5e3, -6e3, -4e3)), "5.00 µs (4.00–6.00)");
-        assert_eq!(amount(interval(5e3, -1e3, 6e3)), "5.00 µs (−1.00 to 6.00)");
+        assert_eq!(amount(interval(-5e3, -6e3, -4e3)), "4.00–6.00 µs");
+        assert_eq!(amount(interval(5e3, -1e3, 6e3)), "−1.00 to 6.00 µs");
+        assert_eq!(amount(interval(5e3, 5e3, 5e3)), "5.00 µs");
+        assert_eq!(amount(interval(5e3, 4e3, f64::INFINITY)), "4.00 µs or more");
         assert_eq!([plain(2.5e6), signed(-2.5e6)], ["2.50 ms", "−2.50 ms"]);
     }
 
@@ -280,7 +307,7 @@ mod tests {
         let median = &mut subject.comparisons[0].quantiles[0].difference.b_minus_a;
         *median = Interval { value: -200.0, low: -300.0, high: -100.0 };
         let said = verdict_sentence(&subject, 1);
-        assert!(said.contains("later than A at p90 by"), "{said}");
-        assert!(said.contains("and earlier than A at the median by 200 ns"), "{said}");
+        assert!(said.contains("µs later than A at p90"), "{said}");
+        assert!(said.contains("and 100–300 ns earlier than A at the median"), "{said}");
     }
 }

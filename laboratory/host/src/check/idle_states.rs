@@ -76,14 +76,15 @@ const GUEST: &str = "An idle virtual CPU halts, and the host must schedule it ag
                      fires: tens of µs that no exit latency tells.";
 
 /// An idle state, over all CPUs that have it.
-struct State {
-    name: String,
-    exit_us: u64,
+pub(crate) struct State {
+    pub(crate) name: String,
+    pub(crate) exit_us: u64,
     /// Whether some CPU may enter it.
-    allowed: bool,
+    pub(crate) allowed: bool,
 }
 
-fn states(probe: &Probe) -> Vec<State> {
+/// The states of all CPUs, in the kernel's order.
+pub(crate) fn states(probe: &Probe) -> Vec<State> {
     let root = &probe.root;
     let system_limit_us = system_limit_us(probe);
     let mut states: BTreeMap<usize, State> = BTreeMap::new();
@@ -108,7 +109,7 @@ fn states(probe: &Probe) -> Vec<State> {
 }
 
 /// What somebody holds `/dev/cpu_dma_latency` at, in µs. Only root may read it.
-fn system_limit_us(probe: &Probe) -> u64 {
+pub(crate) fn system_limit_us(probe: &Probe) -> u64 {
     let bytes = probe.root.bytes("dev/cpu_dma_latency", 4).unwrap_or_default();
     let value = <[u8; 4]>::try_from(bytes).map(i32::from_ne_bytes);
     value.ok().and_then(|us| u64::try_from(us).ok()).unwrap_or(u64::MAX)

@@ -9,7 +9,7 @@ mod high_resolution;
 mod hugepages;
 mod hypervisor;
 mod hz;
-mod idle_states;
+pub(crate) mod idle_states;
 mod irq_affinity;
 mod isolation;
 mod kernel;

@@ -171,11 +171,17 @@ impl Unadjusted {
 
     fn judged(mut self, first_step: f64) -> Comparison {
         let alpha = self.comparison.alpha;
-        let mean = self.comparison.mean.p_adjusted < alpha;
+        // A p and an interval are two ways to ask, and at the edge they may differ: what is said to be later lies
+        // above 0 by both.
+        let is_shown = |difference: &Difference| {
+            let Interval { low, high, .. } = difference.b_minus_a;
+            difference.p_adjusted < alpha && (low > 0.0 || high < 0.0)
+        };
+        let mean = is_shown(&self.comparison.mean);
         let ranks = self.comparison.ranks_p_adjusted < alpha;
         let differ = self.comparison.quantiles.iter();
         let quantiles: Vec<f64> =
-            differ.filter(|one| one.difference.p_adjusted < alpha).map(|one| one.q).collect();
+            differ.filter(|one| is_shown(&one.difference)).map(|one| one.q).collect();
         self.comparison.verdict = if let Some(why) = self.too_few {
             Verdict::TooFew { why }
         } else if mean || ranks || !quantiles.is_empty() {

@@ -4,7 +4,6 @@ use super::super::opened::{Data, Opened};
 use super::super::rows::listed;
 use super::{choose, circumstance};
 use crate::failure::Failure;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tardy_experiment::{Fit, Folder, Results};
 use tardy_report::{SideFacts, SideKind};
@@ -41,7 +40,8 @@ pub(super) fn read(
     let place = std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     Ok(Opened {
         facts: facts(given, &results, condition),
-        settings: BTreeMap::new(),
+        settings: results.settings(condition),
+        account: Err(format!("{given} is an experiment, which keeps no events")),
         reserve: reserve(&results),
         names,
         data: Data::Blocks { run: (place, rounds), rows },

@@ -38,6 +38,7 @@ pub(super) fn read(given: &str, path: &Path, thread: Option<&str>) -> Result<Ope
             ..SideFacts::default()
         },
         settings: BTreeMap::new(),
+        account: Err(format!("{given} holds a histogram, which does not tell why")),
         reserve: None,
         names,
         data: Data::Bins { width_ns: histograms.bin_ns.max(1), rows },

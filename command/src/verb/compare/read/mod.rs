@@ -22,6 +22,30 @@ pub(super) fn read(
     thread: Option<&str>,
     import: &ImportFlags,
 ) -> Result<Opened, Failure> {
+    let (name, given) = named(given);
+    let mut opened = read_unnamed(given, thread, import)?;
+    name.unwrap_or_default().clone_into(&mut opened.facts.name);
+    Ok(opened)
+}
+
+/// The name before a path, where there is one: `before=recordings/run-1`.
+fn named(given: &str) -> (Option<&str>, &str) {
+    match given.split_once('=') {
+        // A path may hold the sign itself.
+        Some((name, path))
+            if !name.is_empty() && !name.contains('/') && !Path::new(given).exists() =>
+        {
+            (Some(name), path)
+        }
+        _ => (None, given),
+    }
+}
+
+fn read_unnamed(
+    given: &str,
+    thread: Option<&str>,
+    import: &ImportFlags,
+) -> Result<Opened, Failure> {
     let (path, chosen) = located(given)?;
     if path.is_dir() && Folder::is_one(&path) {
         return experiment::read(given, &path, chosen, thread);
@@ -131,6 +155,24 @@ mod tests {
             assert_eq!((found, name), (PathBuf::from(path(file)), chosen), "{given}");
         }
         assert!(located(&path("none:t")).is_err() && located(":t").is_err());
+    }
+
+    #[test]
+    fn what_stands_before_a_path_is_what_it_is_called() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let odd = folder.path().join("x=y");
+        std::fs::write(&odd, "").expect("a file");
+        let odd = odd.display().to_string();
+        for (given, name, path) in [
+            ("before=run-1", Some("before"), "run-1"),
+            ("before=a=b", Some("before"), "a=b"),
+            ("run-1", None, "run-1"),
+            ("=run-1", None, "=run-1"),
+            ("a/b=c", None, "a/b=c"),
+            (&odd, None, &odd),
+        ] {
+            assert_eq!(named(given), (name, path), "{given}");
+        }
     }
 
     #[test]
