@@ -35,6 +35,7 @@ mod text;
 mod text_report;
 mod timers;
 pub mod units;
+mod watched;
 mod why;
 
 pub use compare::{
@@ -42,7 +43,7 @@ pub use compare::{
     SideSample, Subject, compare_page, compare_text, letter, quantile_name, verdict_sentence,
 };
 pub use cyclictest::{Resolution, cyclictest_lines};
-pub use data::{Context, Data, Limits};
+pub use data::{Caught, Context, Data, Limits};
 pub use experiment::{
     ExperimentData, curves_file, experiment_page, experiment_sentences, experiment_text,
     predicted_text,
@@ -61,6 +62,7 @@ pub use text_report::terminal;
 pub use timers::{
     Counted, TimerColumn, TimerGrouping, TimerLine, TimerSort, TimerUse, timer_lines, timer_table,
 };
+pub use watched::{Watched, WatchedRow, watched_page};
 pub use why::why_text;
 
 #[cfg(test)]
