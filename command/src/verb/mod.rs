@@ -53,7 +53,7 @@ pub(crate) enum Verb {
     Report(report::Report),
     /// Two or more recordings, histograms or experiments: do they differ, by how much, how sure is it
     Compare(compare::Compare),
-    /// Who arms timers right now, and what they cost other threads: a table, again and again
+    /// Who is late right now, why, and by whom; and who arms timers: tables, again and again
     Top(top::Top),
     /// Wait, for a night or a week, until a thread is late, and keep the worst of it, explained
     Watch(watch::Watch),

@@ -7,6 +7,8 @@
 //! [`device`] answers another question of the same events: how often timers made the kernel program a
 //! clock-event device. [`timers`] tells who arms timers, what becomes of them, and what they cost others.
 //!
+//! [`lateness`] keeps how late each thread is, while a stream goes on.
+//!
 //! Start reading at `explainer.rs` (an event's way), then `machine.rs` (states of a thread), `story.rs` (the
 //! phases of a wakeup), `balance.rs` (a closed story cut into pieces), then any file under `cause/`.
 #![forbid(unsafe_code)]
@@ -24,6 +26,7 @@ mod findings;
 mod finished;
 mod group;
 mod label;
+pub mod lateness;
 mod machine;
 pub mod pattern;
 pub mod piece;

@@ -18,6 +18,7 @@ mod data;
 mod experiment;
 mod histograms;
 pub mod json;
+mod late;
 mod names;
 mod page;
 pub mod palette;
@@ -49,6 +50,7 @@ pub use experiment::{
     predicted_text,
 };
 pub use histograms::histograms_text;
+pub use late::{LateColumn, LateLine, LateSort, TREND as LATE_TREND, late_table};
 pub use page::page;
 pub use pi::{BoostsSeen, pi_sentences, pi_text};
 pub use rearm::{DeviceSeen, DeviceUse, rearm_text};
