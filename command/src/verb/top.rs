@@ -121,7 +121,7 @@ impl View {
         match self.which {
             Which::Late => self.late = next(&LateSort::ALL.map(|(sort, ..)| sort), self.late),
             Which::Timers => {
-                self.timers = next(&TimerSort::ALL.map(|(sort, ..)| sort), self.timers)
+                self.timers = next(&TimerSort::ALL.map(|(sort, ..)| sort), self.timers);
             }
         }
     }
@@ -135,7 +135,7 @@ impl View {
     }
 
     /// What is shown, and by what it is sorted.
-    fn words(&self) -> (&'static str, &'static str) {
+    fn words(self) -> (&'static str, &'static str) {
         let late = LateSort::ALL.into_iter().find(|(sort, ..)| *sort == self.late);
         let timers = TimerSort::ALL.into_iter().find(|(sort, ..)| *sort == self.timers);
         match (self.which, self.grouping) {

@@ -3,7 +3,9 @@
 use crate::session::Consumer;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tardy_explain::lateness::{LateRow, LatenessTable};
 use tardy_explain::timers::{Counts, TimerKind, TimerRow, TimerTable};
 use tardy_explain::{Explainer, Explanation, Named, Options, Seen, Sink, Watch, WorstWakeup};
@@ -19,9 +21,19 @@ const NAMES_MAX: usize = 1 << 18;
 /// Events after which they begin anew in any case: an hour at 300,000 a second.
 const EVENTS_MAX: u64 = 1 << 30;
 
+/// Events that are explained before it is asked whether somebody wants to look.
+const PART_EVENTS: usize = 4096;
+
+/// How long he has to begin.
+const GIVE_WAY: Duration = Duration::from_micros(100);
+
 /// What follows the stream, in the hands of the thread that reads it and of who looks.
 #[derive(Clone)]
-pub(super) struct Watcher(Arc<Mutex<Watched>>);
+pub(super) struct Watcher {
+    watched: Arc<Mutex<Watched>>,
+    /// Somebody waits to look: who reads lets him, though it has more to do.
+    is_wanted: Arc<AtomicBool>,
+}
 
 struct Watched {
     explainer: Explainer<Tables>,
@@ -88,16 +100,25 @@ impl Watched {
 impl Watcher {
     pub(super) fn new() -> Self {
         let explainer = explainer(Tables::default());
-        Self(Arc::new(Mutex::new(Watched { explainer, timers: 0, events: 0 })))
+        let watched = Arc::new(Mutex::new(Watched { explainer, timers: 0, events: 0 }));
+        Self { watched, is_wanted: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Watched> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Watcher::lock`], and soon, even where more comes than is read in time.
+    fn lock_soon(&self) -> MutexGuard<'_, Watched> {
+        self.is_wanted.store(true, Ordering::Relaxed);
+        let watched = self.lock();
+        self.is_wanted.store(false, Ordering::Relaxed);
+        watched
     }
 
     /// A thread's worst wakeup, and what is needed to tell it.
     pub(super) fn story(&self, task: TaskId) -> Option<Story> {
-        let mut now = self.lock();
+        let mut now = self.lock_soon();
         let Tables { late, timers } = now.explainer.sink_mut();
         let worst = late.worst(task)?.clone();
         let explanation = Explanation {
@@ -118,7 +139,16 @@ pub(super) struct Story {
 
 impl Consumer for Watcher {
     fn batch(&mut self, batch: &Batch) {
-        self.lock().take(batch);
+        // The definitions come with the first part.
+        let (first, rest) = batch.events.split_at(batch.events.len().min(PART_EVENTS));
+        let (timers, names) = (batch.timers.clone(), batch.names.clone());
+        self.lock().take(&Batch { timers, names, events: first.to_vec() });
+        for part in rest.chunks(PART_EVENTS) {
+            while self.is_wanted.load(Ordering::Relaxed) {
+                std::thread::sleep(GIVE_WAY);
+            }
+            self.lock().take(&Batch { events: part.to_vec(), ..Batch::default() });
+        }
     }
 
     fn has_enough(&self) -> bool {
@@ -168,7 +198,7 @@ impl Looks {
     /// Looks, and lets go of the threads that have ended: they are seen this time for the last time, and
     /// from then on in the row of all others.
     pub(super) fn look(&mut self, watcher: &Watcher) -> Look {
-        let mut now = watcher.lock();
+        let mut now = watcher.lock_soon();
         let Tables { timers: table, late } = now.explainer.sink_mut();
         let late = late.look();
         let rows = table.rows();

@@ -23,6 +23,9 @@ pub const BLAMES_MAX: usize = 64;
 /// Names of groups. One more is called by its cause alone.
 const GROUPS_MAX: usize = 1 << 12;
 
+/// Culprits whose groups are remembered. Of one more it is asked again each time.
+const NAMES_MAX: usize = 1 << 16;
+
 /// A group without a name.
 const NOBODY: u32 = 0;
 
@@ -118,10 +121,8 @@ impl Sink for LatenessTable {
                 self.ended.insert(seen.event.task);
             }
             // Its number may be one that another had.
-            Kind::WokenNew(new) => {
-                if self.ended.remove(&new.target) {
-                    self.rows.remove(&new.target);
-                }
+            Kind::WokenNew(new) if self.ended.remove(&new.target) => {
+                self.rows.remove(&new.target);
             }
             _ => {}
         }
@@ -164,16 +165,15 @@ impl Sink for LatenessTable {
         row.now.max_ns = row.now.max_ns.max(ns);
         row.now.sum_ns = row.now.sum_ns.saturating_add(ns);
         for ((segment, label), id) in named.segments().zip(named.culprit_ids()) {
-            let group = match self.group_of.get(&id) {
-                Some(group) => *group,
-                None => {
-                    let name = named.group_name(segment, label);
-                    let group = group(&mut self.groups, &mut self.by_group, name);
-                    if self.group_of.len() < GROUPS_MAX * 16 {
-                        self.group_of.insert(id, group);
-                    }
-                    group
+            let group = if let Some(group) = self.group_of.get(&id) {
+                *group
+            } else {
+                let name = named.group_name(segment, label);
+                let group = group(&mut self.groups, &mut self.by_group, name);
+                if self.group_of.len() < NAMES_MAX {
+                    self.group_of.insert(id, group);
                 }
+                group
             };
             row.blame(segment.cause, group, segment.ns);
         }

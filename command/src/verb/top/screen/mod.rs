@@ -267,7 +267,7 @@ impl Screen {
         let (what, sort) = self.view.words();
         let mut words = vec![
             Span::styled(what, Ink::bold()),
-            Span::styled(format!(" by {sort}  "), Ink::bold()),
+            Span::styled(format!(" by {sort} "), Ink::bold()),
         ];
         if self.is_paused {
             words.push(Span::styled("paused", ink.warn()));
@@ -278,7 +278,7 @@ impl Screen {
             words.push(Span::styled(format!("filter: {}{cursor}  ", self.filter), Ink::bold()));
         }
         words.push(Span::styled(
-            "?:help Tab:view s:sort /:filter space:pause Enter:story q:quit",
+            "?:help t:view s:sort /:filter space:pause Enter:story q:quit",
             Ink::dim(),
         ));
         Line::from(words)

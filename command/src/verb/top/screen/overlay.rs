@@ -68,6 +68,6 @@ impl Overlay {
             let style = if at == 0 { Ink::bold() } else { ratatui::style::Style::new() };
             Line::styled(line.clone(), style)
         };
-        frame.render_widget(Paragraph::new(Text::from_iter(shown.map(line))), area);
+        frame.render_widget(Paragraph::new(shown.map(line).collect::<Text<'_>>()), area);
     }
 }

@@ -94,8 +94,8 @@ impl Grid {
                 return columns;
             }
             let ranked = |at: &usize| self.columns[columns[*at].0].rank;
-            let least = (0..columns.len()).filter(|at| ranked(at).is_some()).min_by_key(ranked);
-            match least {
+            let first = (0..columns.len()).filter(|at| ranked(at).is_some()).min_by_key(ranked);
+            match first {
                 Some(at) => columns.remove(at),
                 None => return columns,
             };

@@ -92,6 +92,8 @@ fn screen() -> Screen {
     screen
 }
 
+/// Of any thread.
+#[allow(clippy::unnecessary_wraps)] // as who is asked for one may have none
 fn story(task: TaskId) -> Option<Story> {
     let cause = Cause("higher_priority");
     let segment = Segment {
