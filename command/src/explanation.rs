@@ -3,19 +3,20 @@
 use crate::arguments;
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::recordings;
 use crate::session::settings;
 use crate::verb::WatchFlags;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tardy_explain::timers::{TimerFindings, TimerTable};
-use tardy_explain::{Explainer, Explanation, Named, Options, Seen, Sink};
+use tardy_explain::{Explainer, Explanation, Named, Options, Seen, Sink, WorstWakeup};
 use tardy_export::WakeupRows;
 use tardy_model::{Batch, TimerDef};
-use tardy_recording::Manifest;
 use tardy_recording::tables::{TableError, TableWriter};
-use tardy_report::Context;
+use tardy_recording::{Manifest, Trigger};
 use tardy_report::json::{ExplainJson, ExplainTotals};
+use tardy_report::{Caught, Context};
 
 /// What is made of each wakeup as it is explained.
 #[derive(Default)]
@@ -66,7 +67,10 @@ pub(crate) fn explain(
         explainer.batch(&batch);
         batch.clear();
     }
-    let (explanation, sinks) = explainer.finish();
+    let (mut explanation, sinks) = explainer.finish();
+    if let Some(trigger) = &manifest.trigger {
+        caught_first(&mut explanation, trigger);
+    }
     let recorded = manifest.totals.map_or(0, |totals| totals.events);
     if explanation.events == 0 && recorded > 0 {
         let why = input.closing().notes.join("; ");
@@ -99,6 +103,17 @@ pub(crate) fn explain(
     notes.extend(missing(&manifest));
     notes.extend(end.missing);
     Ok(Explained { explanation, timers, notes, tables })
+}
+
+/// The wakeup for which a recording was kept comes first among the worst.
+fn caught_first(explanation: &mut Explanation, trigger: &Trigger) {
+    let is_it = |worst: &WorstWakeup| {
+        let wakeup = &worst.wakeup;
+        (wakeup.task.0, wakeup.expiry_ns) == (trigger.task, trigger.expiry_ns)
+    };
+    if let Some(at) = explanation.worst.iter().position(is_it) {
+        explanation.worst[..=at].rotate_right(1);
+    }
 }
 
 /// What a recording could not show: a source of the running kernel names the events that it lacks, an
@@ -184,6 +199,7 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
         source: manifest.source.clone(),
         recording: input.folder().map(PathBuf::from),
         again: String::new(),
+        caught: manifest.trigger.as_ref().map(caught),
         page: None,
         notes,
         duration_ns: duration_ns(&manifest),
@@ -196,6 +212,16 @@ fn duration_ns(manifest: &Manifest) -> u64 {
     let asked = manifest.settings.get(settings::DURATION);
     let asked_ns = asked.and_then(|duration| arguments::interval_ns(duration).ok());
     asked_ns.into_iter().chain(span_ns).min().unwrap_or(0)
+}
+
+/// For which wakeup it was kept.
+fn caught(trigger: &Trigger) -> Caught {
+    Caught {
+        when: recordings::when(trigger.ran_unix_ns),
+        task: trigger.task,
+        expiry_ns: trigger.expiry_ns,
+        over_ns: trigger.over_ns,
+    }
 }
 
 /// The command that explains this again, as a shell takes it.

@@ -1,6 +1,13 @@
 //! The recordings that are kept here: below `recordings/`, where every verb puts them that is not told
 //! otherwise, or below the system's temporary folder, where that cannot be written.
 
+mod watched;
+
+pub(crate) use watched::{
+    WATCH_FILE, WatchIndex, caught, entries, is_watched, number_of, watch_home, watched, when,
+    worst_first, worst_of,
+};
+
 use crate::failure::Failure;
 use crate::output;
 use serde::{Deserialize, Serialize};
@@ -79,10 +86,14 @@ pub(crate) fn homes() -> [PathBuf; 2] {
     output::homes(FOLDER)
 }
 
-/// The recordings in a folder, the newest first. What is no recording is passed over.
+/// The recordings in a folder, the newest first, with those in the folders of watches there. What is no
+/// recording is passed over.
 pub(crate) fn kept(folder: &Path) -> Vec<Kept> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut kept: Vec<Kept> = entries.filter_map(|entry| read(entry.path())).collect();
+    let read_all = |path: PathBuf| {
+        if is_watched(&path) { watched::kept(&path) } else { read(path).into_iter().collect() }
+    };
+    let mut kept: Vec<Kept> = entries.flat_map(|entry| read_all(entry.path())).collect();
     kept.sort_by(|a, b| {
         let newest = b.created_unix_s().cmp(&a.created_unix_s());
         newest.then_with(|| number(&b.folder).cmp(&number(&a.folder)))
@@ -90,13 +101,13 @@ pub(crate) fn kept(folder: &Path) -> Vec<Kept> {
     kept
 }
 
-/// The recording asked for, or the latest that is kept, with a word about which.
+/// The recording asked for, of a watch's folder the worst, or the latest that is kept, with a word about which.
 pub(crate) fn or_latest(
     asked: Option<PathBuf>,
     output: &output::Output,
 ) -> Result<PathBuf, Failure> {
     if let Some(path) = asked {
-        return Ok(path);
+        return worst_of(path, output);
     }
     let [latest] = latest::<1>()?;
     output.remark(&format!("{}, the latest", latest.display()));

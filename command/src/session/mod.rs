@@ -1,20 +1,19 @@
 //! A live recording beside whatever else runs: the best source that there is, a thread that moves
 //! its events to disk, and the end of both.
 
-mod flight;
 pub(crate) mod settings;
 mod source;
 mod stream;
 
 use crate::failure::Failure;
-pub(crate) use flight::Late;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 pub(crate) use settings::Settings;
-pub(crate) use source::{name_parser, probe_host};
+pub(crate) use source::{fly, name_parser, probe_host};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 pub(crate) use stream::{Consumer, Stream, StreamRequest};
@@ -40,9 +39,9 @@ fn look_every(bytes_per_cpu: u64) -> Duration {
     (LOOK_EVERY * looks).min(LOOK_EVERY_MAX)
 }
 
-/// The recorder's niceness, where that is allowed: its buffer must not overflow because the load
+/// The niceness of who records, where that is allowed: its buffer must not overflow because the load
 /// that it records keeps it from running. It stays below every real-time thread.
-const NICE: i32 = -15;
+pub(crate) const NICE: i32 = -15;
 
 /// What to record, and where to.
 #[derive(Default)]
@@ -58,8 +57,6 @@ pub(crate) struct Request {
     pub(crate) only: Option<String>,
     /// How it is made, by name.
     pub(crate) settings: Settings,
-    /// Keep the newest events in the kernel's buffer until a watched thread is later than this.
-    pub(crate) flight_over_ns: Option<u64>,
 }
 
 /// A recording that runs.
@@ -67,7 +64,6 @@ pub(crate) struct Session {
     thread: JoinHandle<Result<Sealed, Failure>>,
     stop: Arc<AtomicBool>,
     events: Arc<AtomicU64>,
-    exceeded: Arc<OnceLock<Late>>,
     /// What was learnt of the threads meanwhile.
     learnt: Arc<Mutex<Settings>>,
     /// What was not to be had, a sentence each.
@@ -86,18 +82,16 @@ impl Session {
         let folder = request.folder.clone();
         let facts = host.facts().clone();
         let (begun_in, begun) = mpsc::sync_channel(1);
-        let exceeded = Arc::new(OnceLock::new());
         let (stop_seen, counted) = (Arc::clone(&stop), Arc::clone(&events));
-        let late = Arc::clone(&exceeded);
         let learnt = Arc::new(Mutex::default());
         let known = Arc::clone(&learnt);
         let thread = std::thread::Builder::new()
             .name("tardy-record".to_owned())
-            .spawn(move || record(request, &facts, &begun_in, &stop_seen, &counted, &late, &known))
+            .spawn(move || record(request, &facts, &begun_in, &stop_seen, &counted, &known))
             .map_err(|error| Failure::new(format!("cannot start the recording thread: {error}")))?;
         let died = || Failure::new("the recording thread ended before it began");
         let notes = begun.recv().map_err(|_| died())??;
-        Ok(Self { thread, stop, events, exceeded, learnt, notes, folder })
+        Ok(Self { thread, stop, events, learnt, notes, folder })
     }
 
     /// Keeps settings that are known only now; of those told before, the new value.
@@ -110,23 +104,15 @@ impl Session {
         self.events.load(Ordering::Relaxed)
     }
 
-    /// Whether it has ended by itself: the disk is full, the kernel refuses, a flight recorder's bound
-    /// was exceeded.
+    /// Whether it has ended by itself: the disk is full, the kernel refuses.
     pub(crate) fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
     /// Ends the recording and seals it.
     pub(crate) fn end(self) -> Result<Sealed, Failure> {
-        Ok(self.end_flight()?.0)
-    }
-
-    /// Ends the recording and seals it; with who exceeded the bound of a flight recorder.
-    pub(crate) fn end_flight(self) -> Result<(Sealed, Option<Late>), Failure> {
         self.stop.store(true, Ordering::Relaxed);
-        let broke = |_| Failure::new("the recording thread broke");
-        let sealed = self.thread.join().map_err(broke)??;
-        Ok((sealed, self.exceeded.get().cloned()))
+        self.thread.join().map_err(|_| Failure::new("the recording thread broke"))?
     }
 }
 
@@ -136,7 +122,6 @@ fn record(
     begun: &mpsc::SyncSender<Begun>,
     stop: &AtomicBool,
     events: &AtomicU64,
-    exceeded: &OnceLock<Late>,
     learnt: &Mutex<Settings>,
 ) -> Result<Sealed, Failure> {
     // Before the writer's thread is made, which inherits it.
@@ -147,17 +132,15 @@ fn record(
         watched_processes: request.watched_processes,
         watch_children: request.watch_children,
         buffer_bytes_per_cpu: request.buffer_bytes_per_cpu,
-        flight_over_ns: request.flight_over_ns,
     };
     let started =
         source::start(&wanted, request.only.as_deref()).and_then(|(mut source, notes)| {
             for marks in request.marks {
                 source.follow(marks);
             }
-            let mut manifest = manifest(facts, &*source, &notes);
+            let mut manifest = manifest(facts, &Recorder::of(&*source), &notes);
             manifest.settings.extend(settings::of_tardy());
             manifest.settings.extend(request.settings);
-            manifest.notes.extend(request.flight_over_ns.map(flight::note));
             let options = Options { compress: request.compress, ..Options::default() };
             let writer = Writer::create_with(&request.folder, manifest, options)?;
             source.mark_own(writer.thread_id());
@@ -179,15 +162,6 @@ fn record(
     let look_every = look_every(source.bytes_per_cpu());
     let stolen_before_ns = tardy_kernel::stolen_ns();
     let mut end = ManifestEnd::default();
-    if let Some(over_ns) = request.flight_over_ns {
-        let late = flight::wait(&*source, stop);
-        end.notes.push(flight::closing_note(over_ns, late.as_ref()));
-        if let Some(late) = late {
-            // Set once, here.
-            let _ = exceeded.set(late);
-        }
-        stop.store(true, Ordering::Relaxed);
-    }
     let mut batch = Batch::default();
     loop {
         let stopping = stop.load(Ordering::Relaxed);
@@ -214,20 +188,44 @@ fn record(
 }
 
 fn raise_own_niceness() {
-    let me = Some(Pid::from_raw(rustix::thread::gettid().as_raw_nonzero().get())).flatten();
-    // Not allowed for everybody; then the buffer's size has to do.
+    let me = Some(own_thread());
+    // Who is even less nice already stays so.
     if getpriority_process(me).is_ok_and(|nice| nice > NICE) {
-        let _ = setpriority_process(me, NICE);
+        be_nice(NICE);
     }
 }
 
-fn manifest(facts: &Facts, source: &dyn LiveSource, notes: &[String]) -> Manifest {
+/// This thread's niceness from now on. To be less nice is not allowed for everybody; then the buffer's size
+/// has to do.
+pub(crate) fn be_nice(niceness: i32) {
+    let _ = setpriority_process(Some(own_thread()), niceness);
+}
+
+fn own_thread() -> Pid {
+    rustix::thread::gettid()
+}
+
+/// What recorded, for a manifest.
+pub(crate) struct Recorder<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) missing: &'a [String],
+    pub(crate) bytes_per_cpu: u64,
+}
+
+impl<'a> Recorder<'a> {
+    fn of(source: &'a dyn LiveSource) -> Self {
+        let (name, missing) = (source.name(), source.missing());
+        Self { name, missing, bytes_per_cpu: source.bytes_per_cpu() }
+    }
+}
+
+pub(crate) fn manifest(facts: &Facts, recorder: &Recorder<'_>, notes: &[String]) -> Manifest {
     let created = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Manifest {
         tardy_version: env!("CARGO_PKG_VERSION").to_owned(),
         created_unix_s: created.map_or(0, |since| since.as_secs()),
         command_line: std::env::args().collect(),
-        source: source.name().to_owned(),
+        source: recorder.name.to_owned(),
         host: tardy_recording::Host {
             name: facts.hostname.clone(),
             kernel_release: facts.release.clone(),
@@ -239,9 +237,9 @@ fn manifest(facts: &Facts, source: &dyn LiveSource, notes: &[String]) -> Manifes
             hz: facts.hz,
         },
         settings: facts.settings.clone(),
-        missing: source.missing().to_vec(),
+        missing: recorder.missing.to_vec(),
         notes: notes.to_vec(),
-        buffer_bytes_per_cpu: source.bytes_per_cpu(),
+        buffer_bytes_per_cpu: recorder.bytes_per_cpu,
         ..Manifest::default()
     }
 }

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use tardy_host::Host;
-use tardy_kernel::{LiveSource, Options};
+use tardy_kernel::{FlightOptions, FlightRecorder, LiveSource, Options};
 use tardy_model::SourceError;
 use tardy_tracefs::Tracefs;
 
@@ -15,25 +15,16 @@ struct Candidate {
     what: &'static str,
     /// What is lost by it, against the first one.
     lost: &'static str,
-    /// Whether it can be a flight recorder.
-    flies: bool,
     start: fn(&Options) -> Result<Box<dyn LiveSource>, SourceError>,
 }
 
 /// All there are, the best first. A new one is a line here.
 const CANDIDATES: &[Candidate] = &[
-    Candidate {
-        name: "ebpf",
-        what: "eBPF programs",
-        lost: "nothing",
-        flies: true,
-        start: start_ebpf,
-    },
+    Candidate { name: "ebpf", what: "eBPF programs", lost: "nothing", start: start_ebpf },
     Candidate {
         name: "tracefs",
         what: "The kernel's own trace buffer",
         lost: "which costs more per event and knows less of timers",
-        flies: false,
         start: |options| Ok(Box::new(Tracefs::start(options)?)),
     },
 ];
@@ -54,6 +45,17 @@ fn start_ebpf(_: &Options) -> Result<Box<dyn LiveSource>, SourceError> {
     Err("this tardy was built without eBPF".into())
 }
 
+/// Starts a flight recorder: eBPF alone can be one.
+#[cfg(feature = "ebpf")]
+pub(crate) fn fly(options: &FlightOptions) -> Result<Box<dyn FlightRecorder>, SourceError> {
+    Ok(Box::new(tardy_live::Flight::start(options)?))
+}
+
+#[cfg(not(feature = "ebpf"))]
+pub(crate) fn fly(_: &FlightOptions) -> Result<Box<dyn FlightRecorder>, SourceError> {
+    Err("this tardy was built without eBPF".into())
+}
+
 /// Reads a source's name from the command line.
 pub(crate) fn name_parser() -> PossibleValuesParser {
     let value = |candidate: &Candidate| PossibleValue::new(candidate.name).help(candidate.what);
@@ -68,9 +70,6 @@ pub(super) fn start(
 ) -> Result<(Box<dyn LiveSource>, Vec<String>), Failure> {
     let mut refused = Vec::new();
     for candidate in CANDIDATES.iter().filter(|it| only.is_none_or(|only| only == it.name)) {
-        if options.flight_over_ns.is_some() && !candidate.flies {
-            continue;
-        }
         match (candidate.start)(options) {
             Ok(source) => {
                 let Candidate { name, lost, .. } = candidate;
@@ -79,10 +78,6 @@ pub(super) fn start(
             }
             Err(error) => refused.push(error.to_string()),
         }
-    }
-    if options.flight_over_ns.is_some() {
-        let why = if refused.is_empty() { "another source was asked for" } else { &refused[0] };
-        return Err(Failure::new(format!("--flight needs eBPF: {why}")));
     }
     Err(Failure::new(refused.join("; and ")))
 }

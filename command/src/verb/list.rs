@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
+use tardy_recording::Trigger;
 use tardy_report::Terminal;
 use tardy_report::clean::{clean, clean_cut};
 use tardy_report::units::duration;
@@ -53,6 +54,11 @@ impl List {
     }
 }
 
+/// The one wakeup that a watch kept a recording for.
+fn kept_for(trigger: &Trigger) -> String {
+    format!("kept for {}, {}", duration(trigger.lateness_ns), clean(&trigger.name))
+}
+
 fn entry(kept: &Kept) -> Value {
     let manifest = kept.manifest.as_ref();
     let summary = kept.summary();
@@ -70,6 +76,7 @@ fn entry(kept: &Kept) -> Value {
         "wakeups": summary.map(|summary| summary.wakeups),
         "p99_ns": summary.map(|summary| summary.p99_ns),
         "max_ns": summary.map(|summary| summary.max_ns),
+        "kept_for": manifest.ok().and_then(|it| it.trigger.as_ref()),
         "main_cause": summary.map(|summary| &summary.main_cause),
     })
 }
@@ -93,7 +100,9 @@ fn table(kept: &[Kept], width: usize) -> String {
             None if one.manifest.is_ok() => "cut short".to_owned(),
             None => String::new(),
         };
+        let trigger = one.manifest.as_ref().ok().and_then(|it| it.trigger.as_ref());
         let late = match one.summary() {
+            _ if trigger.is_some() => trigger.map_or_else(String::new, kept_for),
             Some(summary) if summary.wakeups > 0 => {
                 format!("{}, {}", duration(summary.p99_ns), duration(summary.max_ns))
             }

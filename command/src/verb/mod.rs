@@ -20,6 +20,7 @@ mod run;
 mod sim;
 mod top;
 mod vm;
+mod watch;
 mod why;
 
 pub(crate) use explain::WatchFlags;
@@ -52,8 +53,10 @@ pub(crate) enum Verb {
     Report(report::Report),
     /// Two or more recordings, histograms or experiments: do they differ, by how much, how sure is it
     Compare(compare::Compare),
-    /// Who arms timers right now, and what they cost other threads: a table, again and again
+    /// Who is late right now, why, and by whom; and who arms timers: tables, again and again
     Top(top::Top),
+    /// Wait, for a night or a week, until a thread is late, and keep the worst of it, explained
+    Watch(watch::Watch),
     /// A simulated kernel: what a timer policy would do to a machine and a workload that are described
     Sim(sim::Sim),
     /// A real kernel in counted time: commands in guests, and the kernels there are
@@ -82,6 +85,7 @@ impl Verb {
             Self::Report(verb) => verb.execute(),
             Self::Compare(verb) => verb.execute(),
             Self::Top(verb) => verb.execute(),
+            Self::Watch(verb) => verb.execute(),
             Self::Sim(verb) => verb.execute(),
             Self::Vm(verb) => verb.execute(),
             Self::List(verb) => verb.execute(),

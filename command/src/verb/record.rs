@@ -5,9 +5,8 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::program;
-use crate::session::{self, Late, Request, Session, Settings, settings};
+use crate::session::{self, Request, Session, Settings, settings};
 use clap::Args;
-use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 use tardy_recording::Sealed;
@@ -23,14 +22,13 @@ pub(crate) struct Record {
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
 
-    /// Keep the newest events in the kernel's buffers, and write them once a watched thread runs late:
-    /// one of -p or CMD, or else any real-time thread of user space
-    #[arg(long, requires = "over")]
+    /// Was what tardy watch is now
+    #[arg(long, hide = true)]
     flight: bool,
 
-    /// How late is late, for --flight: 100us
-    #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns, requires = "flight")]
-    over: Option<u64>,
+    /// Was what tardy watch is now
+    #[arg(long, value_name = "TIME", hide = true)]
+    over: Option<String>,
 
     /// The recording's folder [default: recordings/record-N]
     #[arg(short, long, value_name = "DIR")]
@@ -78,6 +76,12 @@ impl RecorderFlags {
 
 impl Record {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        if self.flight || self.over.is_some() {
+            return Err(Failure::usage(format!(
+                "waiting for a late wakeup is a verb of its own: tardy watch --over {}",
+                self.over.as_deref().unwrap_or("100us")
+            )));
+        }
         self.pid.iter().try_for_each(|pid| program::must_exist(*pid))?;
         let interrupt = Interrupt::catch()?;
         let host = session::probe_host();
@@ -85,7 +89,6 @@ impl Record {
         let request = Request {
             watched_processes: self.pid.clone(),
             watch_children: !self.command.is_empty(),
-            flight_over_ns: self.over,
             settings: self.settings(),
             ..self.recorder.request(folder)
         };
@@ -102,10 +105,7 @@ impl Record {
                 return Err(failure);
             }
         };
-        let words = || match self.over {
-            None => format!("{} events to {}", session.events(), session.folder.display()),
-            Some(_) => "nobody was late yet".to_owned(),
-        };
+        let words = || format!("{} events to {}", session.events(), session.folder.display());
         let quiet = self.output.quiet || self.output.json;
         let threads = program::threads(child.as_ref(), &self.pid, &[]);
         program::attend(
@@ -117,12 +117,12 @@ impl Record {
             threads,
             words,
         )?;
-        let (sealed, late) = session.end_flight()?;
+        let sealed = session.end()?;
         if let Some(mut child) = child {
             program::end(&mut child)?;
         }
-        self.tell(&sealed, late.as_ref())?;
-        Ok(if late.is_some() { Outcome::BoundExceeded } else { Outcome::Fine })
+        self.tell(&sealed)?;
+        Ok(Outcome::Fine)
     }
 
     /// What is kept of how it was made.
@@ -135,10 +135,10 @@ impl Record {
         kept
     }
 
-    fn tell(&self, sealed: &Sealed, late: Option<&Late>) -> Result<(), Failure> {
+    fn tell(&self, sealed: &Sealed) -> Result<(), Failure> {
         let totals = &sealed.totals;
         if self.output.json {
-            let mut document = serde_json::json!({
+            let document = serde_json::json!({
                 "schema": "tardy.record/1",
                 "recording": sealed.dir,
                 "events": totals.events,
@@ -146,23 +146,7 @@ impl Record {
                 "span_ns": totals.last_ns.saturating_sub(totals.first_ns),
                 "bytes": totals.bytes,
             });
-            if self.flight {
-                document["exceeded"] = late.map_or(Value::Null, |late| {
-                    serde_json::json!({
-                        "task": late.name,
-                        "pid": late.exceeded.task.0,
-                        "cpu": late.exceeded.cpu.0,
-                        "due_ns": late.exceeded.due_ns,
-                        "late_ns": late.exceeded.late_ns(),
-                    })
-                });
-            }
             return output::write_json(&document, None);
-        }
-        match late {
-            Some(late) => println!("{late}"),
-            None if self.flight => println!("nobody was late"),
-            None => {}
         }
         println!(
             "{}: {} events, {} lost, {:.1} s, {:.1} MB",

@@ -70,6 +70,9 @@ impl Report {
         if Folder::is_one(recording) {
             return self.experiment(recording);
         }
+        if recordings::is_watched(recording) {
+            return self.watched(recording);
+        }
         if self.csv.is_some() {
             return Err(Failure::usage(format!(
                 "--csv is for experiments, and {} is no experiment's folder",
@@ -91,18 +94,44 @@ impl Report {
                 "--json is for experiments and files of histograms; of a recording, tardy explain --json tells all",
             ));
         }
+        println!("{}", self.one(recording, self.out.as_deref())?.display());
+        Ok(Outcome::Fine)
+    }
+
+    /// Writes the page of a recording or a trace; says where.
+    fn one(&self, recording: &Path, page: Option<&Path>) -> Result<PathBuf, Failure> {
         let mut input = Input::open(recording, &self.import)?;
         let options = Options { watch: self.watch.watch(), ..Options::default() };
         let explained = explanation::explain(&mut input, options, Wanted::default())?;
         let context = explanation::context(&input, explained.notes);
         let mut data = Data::new(&context);
         data.explanation = Some(&explained.explanation);
-        let path = self.out.unwrap_or_else(|| match input.folder() {
-            Some(folder) => self.watch.page(folder),
-            None => PathBuf::from("report.html"),
-        });
+        let path = match (page, input.folder()) {
+            (Some(page), _) => page.to_owned(),
+            (None, Some(folder)) => self.watch.page(folder),
+            (None, None) => PathBuf::from("report.html"),
+        };
         output::write_file(&path, &tardy_report::page(&data))?;
-        println!("{}", path.display());
+        Ok(path)
+    }
+
+    /// Writes the pages of all that a watch keeps, and one that leads to them.
+    fn watched(&self, folder: &Path) -> Result<Outcome, Failure> {
+        if self.out.is_some() {
+            return Err(Failure::usage(format!(
+                "-o is for one page, and {} holds many recordings, whose pages are written into them",
+                folder.display()
+            )));
+        }
+        let mut watched = recordings::watched(folder);
+        for row in &mut watched.kept {
+            let page = self.one(&folder.join(&row.recording), None)?;
+            let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            row.page = format!("{}/{name}", row.recording);
+        }
+        let page = session::page_path(folder);
+        output::write_file(&page, &tardy_report::watched_page(&watched))?;
+        println!("{}", page.display());
         Ok(Outcome::Fine)
     }
 

@@ -1,4 +1,4 @@
-//! `tardy top`: who arms timers right now.
+//! `tardy top`: who is late right now, and who arms timers.
 
 mod plain;
 mod screen;
@@ -10,10 +10,10 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::session::{self, Stream, StreamRequest};
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::PossibleValuesParser;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use tardy_report::{TimerColumn, TimerGrouping, TimerSort};
+use tardy_report::{LateSort, Terminal, TimerColumn, TimerGrouping, TimerSort};
 use watcher::{Looks, Watcher};
 
 /// Flags of `tardy top`.
@@ -31,14 +31,22 @@ pub(crate) struct Top {
     #[arg(short, long)]
     batch: bool,
 
-    /// What to sort by
-    #[arg(short = 'o', long, value_name = "KEY", default_value = "cost", value_parser = sort_parser())]
-    sort: TimerSort,
+    /// What to sort by [default: lateness; of timers cost]
+    #[arg(short = 'o', long, value_name = "KEY", value_parser = sort_parser())]
+    sort: Option<String>,
 
-    /// A line for each program (a process, or all processes of one name) instead of each thread's timers of a
-    /// kind
+    /// Show who arms timers, and what they cost others
+    #[arg(long)]
+    timers: bool,
+
+    /// Show timers with a line for each program (a process, or all processes of one name) instead of each
+    /// thread's timers of a kind
     #[arg(long, alias = "processes")]
     programs: bool,
+
+    /// Colours: where the terminal has them and NO_COLOR is not set, always, or never
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"])]
+    color: String,
 
     /// The kernel's buffer per CPU, in KiB [default: 4096; with tracefs 8192]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
@@ -60,22 +68,88 @@ fn delay(text: &str) -> Result<Duration, String> {
     if delay < DELAY_MIN { Err(format!("at least {DELAY_MIN:?}")) } else { Ok(delay) }
 }
 
-fn sort_parser() -> impl TypedValueParser<Value = TimerSort> {
-    let names = TimerSort::ALL.map(|(_, _, name)| PossibleValue::new(name));
-    PossibleValuesParser::new(names).map(|chosen| {
-        let known = TimerSort::ALL.into_iter().find(|(_, _, name)| *name == chosen);
-        known.map_or(TimerSort::Cost, |(sort, ..)| sort)
-    })
+fn sort_parser() -> PossibleValuesParser {
+    let late = LateSort::ALL.map(|(_, _, name)| name);
+    let timers = TimerSort::ALL.map(|(_, _, name)| name);
+    let more = timers.into_iter().filter(|name| !late.contains(name));
+    PossibleValuesParser::new(late.into_iter().chain(more))
 }
 
-/// What is shown.
+/// Which table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    Late,
+    Timers,
+}
+
+/// What is shown, and how.
 #[derive(Clone, Copy, Debug)]
 struct View {
-    sort: TimerSort,
+    which: Which,
+    late: LateSort,
+    timers: TimerSort,
     grouping: TimerGrouping,
+    colour: bool,
 }
 
-const COLUMNS: [TimerColumn; 13] = [
+impl View {
+    fn of(flags: &Top) -> Self {
+        let name = flags.sort.as_deref().unwrap_or_default();
+        let late = LateSort::ALL.into_iter().find(|known| known.2 == name).map(|known| known.0);
+        let timers = TimerSort::ALL.into_iter().find(|known| known.2 == name).map(|known| known.0);
+        let asks_for_timers =
+            flags.timers || flags.programs || (late.is_none() && timers.is_some());
+        Self {
+            which: if asks_for_timers { Which::Timers } else { Which::Late },
+            late: late.unwrap_or(LateSort::Late),
+            timers: timers.unwrap_or(TimerSort::Cost),
+            grouping: if flags.programs { TimerGrouping::Programs } else { TimerGrouping::Threads },
+            colour: match flags.color.as_str() {
+                "always" => true,
+                "never" => false,
+                _ => Terminal::of_stdout().colour,
+            },
+        }
+    }
+
+    /// The next one that there is.
+    fn sort_by_next(&mut self) {
+        fn next<T: Copy + PartialEq>(all: &[T], now: T) -> T {
+            let at = all.iter().position(|one| *one == now).unwrap_or(0);
+            all[(at + 1) % all.len()]
+        }
+        match self.which {
+            Which::Late => self.late = next(&LateSort::ALL.map(|(sort, ..)| sort), self.late),
+            Which::Timers => {
+                self.timers = next(&TimerSort::ALL.map(|(sort, ..)| sort), self.timers);
+            }
+        }
+    }
+
+    fn regroup(&mut self) {
+        self.grouping = match self.grouping {
+            TimerGrouping::Threads => TimerGrouping::Programs,
+            TimerGrouping::Programs => TimerGrouping::Tree,
+            TimerGrouping::Tree => TimerGrouping::Threads,
+        };
+    }
+
+    /// What is shown, and by what it is sorted.
+    fn words(self) -> (&'static str, &'static str) {
+        let late = LateSort::ALL.into_iter().find(|(sort, ..)| *sort == self.late);
+        let timers = TimerSort::ALL.into_iter().find(|(sort, ..)| *sort == self.timers);
+        match (self.which, self.grouping) {
+            (Which::Late, _) => ("threads", late.map_or("", |known| known.2)),
+            (_, TimerGrouping::Threads) => ("timers", timers.map_or("", |known| known.2)),
+            (_, TimerGrouping::Programs) => {
+                ("timers of programs", timers.map_or("", |known| known.2))
+            }
+            (_, TimerGrouping::Tree) => ("timers, both", timers.map_or("", |known| known.2)),
+        }
+    }
+}
+
+const TIMER_COLUMNS: [TimerColumn; 13] = [
     TimerColumn::Name,
     TimerColumn::Id,
     TimerColumn::Armed,
@@ -134,8 +208,7 @@ impl Top {
         let stream = Stream::begin(request, watcher.clone())
             .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
         let mut looks = Looks::default();
-        let grouping = if self.programs { TimerGrouping::Programs } else { TimerGrouping::Threads };
-        let view = View { sort: self.sort, grouping };
+        let view = View::of(&self);
         let pace = Pace::new(self.delay, self.iterations);
         let look = || looks.look(&watcher);
         let shown = if plain {
@@ -144,7 +217,8 @@ impl Top {
             }
             plain::show(&stream, view, pace, self.output.json, &interrupt, look)
         } else {
-            screen::show(&stream, view, pace, &interrupt, look)
+            let story = |task| watcher.story(task);
+            screen::show(&stream, view, pace, &interrupt, look, story)
         };
         // Why it ended by itself is what the stream says.
         stream.end()?;

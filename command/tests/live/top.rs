@@ -57,6 +57,14 @@ fn a_storms_threads_are_named_with_their_call_and_rate() {
     let ratio = armed_each_second / rounds;
     assert!((0.5..2.0).contains(&ratio), "{armed_each_second} armed, {rounds} rounds a second");
 
+    // They are late too, each by its own timer's slack at least.
+    let victims = last["victims"].as_array().unwrap();
+    let late = victims.iter().find(|row| row["name"] == "storm-00");
+    let late = late.unwrap_or_else(|| panic!("nobody is late: {last}"));
+    assert!(late["wakeups"].as_u64().unwrap() > 0 && late["max_ns"].as_u64().unwrap() > 0);
+    assert!(late["p50_ns"].as_u64() <= late["p99_ns"].as_u64(), "{late}");
+    assert!(late["main_cause"].is_string(), "{late}");
+
     // What was armed has expired, but for what still waits, or was armed before or lost.
     let storms =
         || sleepers.iter().filter(|(name, _)| name.starts_with("storm-")).map(|(_, row)| *row);
@@ -101,6 +109,15 @@ fn tables_are_for_whom_documents_are_not() {
     let headings = said.out.lines().filter(|line| line.contains("what for"));
     assert_eq!(headings.count(), 2);
     assert!(said.out.contains("the kernel"), "the tick, if nothing else: {}", said.out);
+}
+
+#[test]
+fn the_first_table_is_of_who_is_late() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let said = Said::by(&mut tardy(["top", "-b", "-n", "2", "-d", "1.5", "-o", "max"])).expect(0);
+    let headings = said.out.lines().filter(|line| line.contains("p99") && line.contains("mostly"));
+    assert_eq!(headings.count(), 2, "{}", said.out);
+    Said::by(&mut tardy(["top", "-b", "-o", "weather"])).expect(2);
 }
 
 #[test]

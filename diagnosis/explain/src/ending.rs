@@ -15,7 +15,7 @@ use crate::story::Story;
 use crate::summary::Summary;
 use crate::threads::{THREADS_MAX, Threads};
 use crate::victims::{Ended, Victim};
-use crate::worst::Worst;
+use crate::worst::{self, Worst};
 use std::collections::VecDeque;
 use tardy_followers::{Followers, SPANS_MAX, Skew, StolenTime};
 use tardy_model::event::{ClockSet, Loss, TaskInfo};
@@ -125,12 +125,13 @@ impl Endings {
     }
 
     /// A story has ended, which lies with its victim.
-    pub(crate) fn ends(
+    pub(crate) fn ends<S: Sink>(
         &mut self,
         ended: &Ended,
         victim: &Victim,
         past: &Past<'_>,
         labels: &mut Labels,
+        sink: &mut S,
     ) {
         let story = match &victim.ended_call {
             Some(call) if ended.is_call => call,
@@ -144,17 +145,17 @@ impl Endings {
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
         let by_mark = victim.info.has(TaskInfo::MARKS);
         let recent = (past.followers, past.threads);
-        self.finished(finished, Some(story), by_mark, recent, labels);
+        self.finished(finished, Some(story), by_mark, recent, labels, sink);
     }
 
     /// A thread counted a wakeup whose events are missing: it is there, and unexplained.
-    pub(crate) fn mark_alone(
+    pub(crate) fn mark_alone<S: Sink>(
         &mut self,
         event: &Event,
         expiry_ns: u64,
         timer: TimerId,
         recent: (&Followers, &Threads),
-        labels: &mut Labels,
+        (labels, sink): (&mut Labels, &mut S),
     ) {
         let known = timer != TimerId::UNKNOWN;
         let lateness_ns = event.time_ns.saturating_sub(expiry_ns);
@@ -172,26 +173,33 @@ impl Endings {
             wakeup.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
             self.balancer.causes.push(UNEXPLAINED_AT as u8);
         }
-        self.finished(finished, None, true, recent, labels);
+        self.finished(finished, None, true, recent, labels, sink);
     }
 
     /// Names everybody as they are called now, and waits for a late report of losses.
-    fn finished(
+    fn finished<S: Sink>(
         &mut self,
         mut finished: Box<Finished>,
         story: Option<&Story>,
         by_mark: bool,
         (followers, threads): (&Followers, &Threads),
         labels: &mut Labels,
+        sink: &mut S,
     ) {
         let causes = &self.balancer.causes[..];
         let wakeup = &finished.wakeup;
         let patterns = self.recogniser.wakeup(wakeup, causes, &followers.prios, labels);
-        if self.worst.wants(wakeup) {
+        let wants_whole = sink.wants_whole(wakeup);
+        if wants_whole || self.worst.wants(wakeup) {
             let tables = &labels.tables;
             let cpus = &followers.cpus[..];
             let maker = StepMaker { story, wakeup, by_mark, cpus, threads, tables };
-            self.worst.keep(&maker, patterns, labels);
+            if wants_whole {
+                sink.whole(worst::whole(&maker, patterns, labels));
+            }
+            if self.worst.wants(wakeup) {
+                self.worst.keep(&maker, patterns, labels);
+            }
         }
         let victim = labels.id(Culprit::Task(wakeup.task));
         let blames = wakeup.segments.iter().zip(causes);

@@ -439,7 +439,8 @@ impl<S: Sink> Explainer<S> {
             let life = self.followers.timers.get(timer);
             let timer = timer_of(life.is_some_and(|life| life.soft_ns == mark.expiry_ns), timer);
             let recent = (&self.followers, &self.threads);
-            self.endings.mark_alone(event, mark.expiry_ns, timer, recent, &mut self.labels);
+            let naming = (&mut self.labels, &mut self.sink);
+            self.endings.mark_alone(event, mark.expiry_ns, timer, recent, naming);
         }
     }
 
@@ -452,7 +453,7 @@ impl<S: Sink> Explainer<S> {
                 firings: &self.firings,
                 exit_latencies_ns: &self.exit_latencies_ns,
             };
-            self.endings.ends(&ended, victim, &past, &mut self.labels);
+            self.endings.ends(&ended, victim, &past, &mut self.labels, &mut self.sink);
         }
     }
 }

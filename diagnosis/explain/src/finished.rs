@@ -1,10 +1,12 @@
 //! A wakeup that has ended, and its names.
 
+use crate::findings::WorstWakeup;
 use crate::group::{Who, place};
 use crate::label::{Label, LabelId, Labels};
 use crate::pattern::Patterns;
 use crate::seen::Seen;
-use tardy_model::{Culprit, Segment, Tables, TimerDef, Wakeup};
+use tardy_model::event::Comm;
+use tardy_model::{Culprit, Segment, Tables, TaskId, TimerDef, Wakeup};
 
 /// A wakeup whose balance is made; a loss that is told of later may still touch it.
 #[derive(Debug, Default)]
@@ -40,6 +42,15 @@ pub trait Sink {
     fn takes_wakeups(&self) -> bool {
         true
     }
+
+    /// Whether it wants this one whole, with all that is needed to tell its story, at once and before any late
+    /// report of a loss.
+    fn wants_whole(&self, _: &Wakeup) -> bool {
+        false
+    }
+
+    /// One that it wanted whole.
+    fn whole(&mut self, _: WorstWakeup) {}
 
     /// Timers are defined, before the events that use them: what had their ids before was other timers. For
     /// who keeps something of each timer.
@@ -85,6 +96,16 @@ impl Named<'_> {
     /// The victim's name.
     pub fn victim(&self) -> &Label {
         self.labels.get(self.finished.victim)
+    }
+
+    /// The victim's process, where that is known.
+    pub fn process(&self) -> Option<TaskId> {
+        self.labels.process(self.finished.wakeup.task)
+    }
+
+    /// The name that a thread has now; empty where it is not known.
+    pub fn comm(&self, task: TaskId) -> Comm {
+        self.labels.comm(task)
     }
 
     /// The number of the victim's name: the same number always has the same label.

@@ -8,6 +8,8 @@
 //! clock-event device. [`timers`] tells who arms timers, what becomes of them, and what they cost others. [`change`] tells what causes and
 //! culprits add to the difference of two recordings.
 //!
+//! [`lateness`] keeps how late each thread is, while a stream goes on.
+//!
 //! Start reading at `explainer.rs` (an event's way), then `machine.rs` (states of a thread), `story.rs` (the
 //! phases of a wakeup), `balance.rs` (a closed story cut into pieces), then any file under `cause/`.
 #![forbid(unsafe_code)]
@@ -26,6 +28,7 @@ mod findings;
 mod finished;
 mod group;
 mod label;
+pub mod lateness;
 mod machine;
 pub mod pattern;
 pub mod piece;

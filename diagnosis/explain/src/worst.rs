@@ -99,6 +99,11 @@ impl Worst {
     }
 }
 
+/// One wakeup whole, now.
+pub(crate) fn whole(maker: &StepMaker<'_>, patterns: Patterns, labels: &Labels) -> WorstWakeup {
+    tell(maker, patterns, labels).whole()
+}
+
 fn tell(maker: &StepMaker<'_>, patterns: Patterns, labels: &Labels) -> Told {
     let (wakeup, cpus) = (maker.wakeup, maker.cpus);
     let before_ns = (wakeup.lateness_ns as f64 * BEFORE) as u64;

@@ -342,6 +342,7 @@ impl EventRows {
             }
             Kind::TaskGroup(group) => row.name = self.name(group.path),
             Kind::Recorded(recorded) => row.kinds = Some(recorded.kinds),
+            Kind::Current(current) => row.prio = Some(current.prio.0.into()),
             Kind::Stolen(stolen) => row.duration_ns = Some(stolen.ns),
             Kind::IdleExit(_) | Kind::TaskName(_) | Kind::TaskExit(_) | Kind::Unknown(_) => {}
         }
@@ -476,6 +477,7 @@ fn kind_name(kind: &Kind) -> &'static str {
         Kind::TaskGroup(_) => "task_group",
         Kind::Recorded(_) => "recorded",
         Kind::Stolen(_) => "stolen",
+        Kind::Current(_) => "current",
         Kind::Unknown(_) => "unknown",
     }
 }

@@ -103,6 +103,7 @@ impl Followers {
         let after_irq = cpu.left_irq();
         let visible = self.visible;
         cpu.outlives(time_ns, |activity| visible.ends(activity));
+        self.prios.tells(event.task, kind);
         if Kind::speaks_of_current(event.tag()) {
             if visible.stolen() {
                 cpu.falls_silent(time_ns, event.tag() == Stolen::TAG);

@@ -1,6 +1,6 @@
 //! The priority at which each task was last seen.
 
-use tardy_model::{Prio, TaskId};
+use tardy_model::{Kind, Prio, TaskId};
 
 /// Task ids that are kept, as many as Linux has (`PID_MAX_LIMIT`): 8 MB where all are used.
 const TASKS_MAX: usize = 1 << 22;
@@ -21,6 +21,16 @@ impl Prios {
             self.0.resize(at + 1, Prio::UNKNOWN);
         }
         self.0[at] = prio;
+    }
+
+    /// Takes what an event tells of its own task, before that is looked at.
+    #[inline]
+    pub(crate) fn tells(&mut self, task: TaskId, kind: &Kind) {
+        if let Kind::Current(current) = kind
+            && current.prio.is_known()
+        {
+            self.set(task, current.prio);
+        }
     }
 
     /// The priority at which a task was last seen, if any event told it.

@@ -36,6 +36,8 @@ pub const GROUP: &str = "tardy_group";
 pub const RECORDED: &str = "tardy_recorded";
 /// A hypervisor took time from the CPU.
 pub const STOLEN: &str = "tardy_stolen";
+/// The CPU runs the task when the trace begins: [`NEW_PRIO`].
+pub const CURRENT: &str = "tardy_current";
 
 /// Timers of the wheel count ticks, and recordings nanoseconds: in the traces that tardy writes a tick is
 /// a nanosecond, and the count is ahead of the clock by this, so that it is nobody's 32-bit number.

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 /// Replaces `path` by a file of these bytes: a temporary file beside it, on stable storage, then
 /// renamed. A reader sees the old file or the new one, whenever the process or the machine dies.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// Where it cannot be written; the old file is there then.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_path(path);
     let mut file = File::create(&temporary)?;
     let written = file.write_all(bytes).and_then(|()| commit(&file, &temporary, path));

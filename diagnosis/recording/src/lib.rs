@@ -30,11 +30,14 @@ mod segment_writer;
 mod table_file;
 pub mod tables;
 mod torn;
+mod trigger;
 mod write_error;
 mod writer;
 
+pub use atomic_file::replace as replace_file;
 pub use manifest::{Host, Manifest, ManifestEnd, ManifestError, Totals, Vm};
 pub use recording::{OpenError, ReadError, Recording};
 pub use torn::{Flaw, Torn};
+pub use trigger::Trigger;
 pub use write_error::WriteError;
 pub use writer::{Options, Sealed, Writer};

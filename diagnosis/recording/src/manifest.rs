@@ -1,5 +1,6 @@
 //! What a recording says of itself.
 
+use crate::trigger::Trigger;
 use crate::{atomic_file, format};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,6 +51,9 @@ pub struct Manifest {
     /// (`/proc/stat`); written when it is sealed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<u64>,
+    /// The wakeup for which it was kept, where it was for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
     /// What is in it; written when it is sealed.
     pub totals: Option<Totals>,
 }
@@ -182,6 +186,7 @@ impl Default for Manifest {
             buffer_bytes_per_cpu: 0,
             sealed: false,
             stolen_ns: None,
+            trigger: None,
             totals: None,
         }
     }

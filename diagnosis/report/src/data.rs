@@ -43,12 +43,27 @@ pub struct Context {
     pub recording: Option<PathBuf>,
     /// The command that explains the same, for more of it; empty where nothing does.
     pub again: String,
+    /// The wakeup for which the recording was kept, where it was for one.
+    pub caught: Option<Caught>,
     /// The page with the same findings, where one was written.
     pub page: Option<PathBuf>,
     /// What the reader must know besides: a sentence each.
     pub notes: Vec<String>,
     /// How long it took; 0 where that is not known.
     pub duration_ns: u64,
+}
+
+/// A wakeup for which a recording was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caught {
+    /// When it ran, by the clock on the wall, in words.
+    pub when: String,
+    /// Whose it was: the thread id.
+    pub task: u32,
+    /// From when its lateness counts.
+    pub expiry_ns: u64,
+    /// The bound that it exceeded.
+    pub over_ns: u64,
 }
 
 /// How much of each list is shown. What is cut is counted and summed in a line of its own.

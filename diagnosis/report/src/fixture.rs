@@ -98,6 +98,7 @@ pub(crate) fn context() -> Context {
         source: "live (eBPF)".to_owned(),
         recording: Some("storm.tardy".into()),
         again: "tardy explain storm.tardy".to_owned(),
+        caught: None,
         page: Some("storm.tardy/report.html".into()),
         notes: vec!["System calls were not recorded; lateness ends at the switch.".to_owned()],
         duration_ns: 10_000_000_000,

@@ -18,6 +18,7 @@ mod data;
 mod experiment;
 mod histograms;
 pub mod json;
+mod late;
 mod names;
 mod page;
 pub mod palette;
@@ -35,6 +36,7 @@ mod text;
 mod text_report;
 mod timers;
 pub mod units;
+mod watched;
 mod why;
 
 pub use compare::{
@@ -43,12 +45,13 @@ pub use compare::{
     compare_text, letter, quantile_name, verdict_sentence,
 };
 pub use cyclictest::{Resolution, cyclictest_lines};
-pub use data::{Context, Data, Limits};
+pub use data::{Caught, Context, Data, Limits};
 pub use experiment::{
     ExperimentData, curves_file, experiment_page, experiment_sentences, experiment_text,
     predicted_text,
 };
 pub use histograms::histograms_text;
+pub use late::{LateColumn, LateLine, LateSort, TREND as LATE_TREND, late_table};
 pub use page::page;
 pub use pi::{BoostsSeen, pi_sentences, pi_text};
 pub use rearm::{DeviceSeen, DeviceUse, rearm_text};
@@ -62,6 +65,7 @@ pub use text_report::terminal;
 pub use timers::{
     Counted, TimerColumn, TimerGrouping, TimerLine, TimerSort, TimerUse, timer_lines, timer_table,
 };
+pub use watched::{Watched, WatchedRow, watched_page};
 pub use why::why_text;
 
 #[cfg(test)]

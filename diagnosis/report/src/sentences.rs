@@ -2,7 +2,8 @@
 
 use crate::clean::clean;
 use crate::data::Data;
-use crate::names::group_name;
+use crate::names::{full_name, group_name};
+use crate::section::{GroupNames, merged, sums};
 use crate::units::{count, counted, duration, duration_mean, whole_percent};
 use tardy_explain::{Explanation, GroupFinding};
 use tardy_model::Cause;
@@ -30,7 +31,42 @@ pub fn top_sentences(data: &Data<'_>) -> Vec<String> {
         sentences.extend(latest_thread(data));
     }
     sentences.truncate(SENTENCES_MAX);
+    // What the recording was kept for comes before all that is in it.
+    if let Some(sentence) = caught(data) {
+        sentences.insert(0, sentence);
+    }
     sentences
+}
+
+/// For which wakeup the recording was kept, and who it was.
+fn caught(data: &Data<'_>) -> Option<String> {
+    let (caught, explanation) = (data.context.caught.as_ref()?, data.explanation?);
+    let bound = duration(caught.over_ns);
+    let found = explanation.worst.iter().find(|worst| {
+        (worst.wakeup.task.0, worst.wakeup.expiry_ns) == (caught.task, caught.expiry_ns)
+    });
+    let Some(worst) = found else {
+        return Some(format!(
+            "Kept for thread {} that ran more than {bound} late on {}, which is not among the wakeups explained \
+             here.",
+            caught.task,
+            clean(&caught.when)
+        ));
+    };
+    let names = GroupNames::new(explanation);
+    let most = sums(&worst.victim, &merged(worst), &names).into_iter().next();
+    let by = most.map_or_else(String::new, |part| {
+        let who = if part.is_other { format!(" by {}", part.who) } else { String::new() };
+        format!("; {} of that was {}{who}", duration(part.ns), part.cause.0)
+    });
+    Some(format!(
+        "Kept for {} ({}), which ran {} late on CPU {} on {}, over the bound of {bound}{by}.",
+        full_name(&worst.victim),
+        caught.task,
+        duration(worst.wakeup.lateness_ns),
+        worst.wakeup.cpu,
+        clean(&caught.when)
+    ))
 }
 
 fn broken_bound(data: &Data<'_>) -> Option<String> {

@@ -1,15 +1,15 @@
 //! One table, or one JSON document, after the other.
 
 use super::watcher::Look;
-use super::{COLUMNS, Pace, View};
+use super::{Pace, TIMER_COLUMNS, View, Which};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::session::Stream;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
-use tardy_report::json::{TimerUseDocument, TopDocument};
+use tardy_report::json::{LateDocument, TimerUseDocument, TopDocument};
 use tardy_report::units::{count, duration};
-use tardy_report::{Terminal, timer_lines, timer_table};
+use tardy_report::{Terminal, late_table, timer_lines, timer_table};
 
 /// Columns where there is no terminal: enough for every one.
 const WIDTH: usize = 160;
@@ -35,7 +35,7 @@ pub(super) fn show(
         }
         let look = look();
         if json {
-            serde_json::to_writer(&mut out, &document(&look, stream, iteration))?;
+            serde_json::to_writer(&mut out, &document(&look, stream, view, iteration))?;
             writeln!(out)?;
         } else {
             if iteration > 1 {
@@ -51,7 +51,9 @@ pub(super) fn show(
     Ok(())
 }
 
-fn document<'a>(look: &Look, stream: &'a Stream, iteration: u64) -> TopDocument<'a> {
+fn document<'a>(look: &Look, stream: &'a Stream, view: View, iteration: u64) -> TopDocument<'a> {
+    let mut late = look.late.clone();
+    view.late.sort(&mut late);
     let row = |one| TimerUseDocument::new(one, look.interval_ns, look.total_ns);
     TopDocument {
         schema: TopDocument::SCHEMA,
@@ -62,6 +64,7 @@ fn document<'a>(look: &Look, stream: &'a Stream, iteration: u64) -> TopDocument<
         events: look.events,
         lost: look.lost,
         notes: &stream.notes,
+        victims: late.iter().map(LateDocument::from).collect(),
         timers: look.uses.iter().map(row).collect(),
     }
 }
@@ -72,17 +75,26 @@ fn table(look: &Look, stream: &Stream, view: View, out: &mut dyn Write) -> io::R
     } else {
         Terminal { width: WIDTH, ..Terminal::default() }
     };
-    writeln!(out, "tardy top - {}", summary(look, stream.source))?;
-    let lines = timer_lines(&look.uses, look.interval_ns, look.total_ns, view.grouping, view.sort);
-    timer_table(&lines, &COLUMNS, usize::MAX, terminal, out)
+    let terminal = Terminal { colour: terminal.colour && view.colour, ..terminal };
+    let (before, lost, after) = summary(look, stream.source);
+    writeln!(out, "tardy top - {before}{lost}{after}")?;
+    if view.which == Which::Late {
+        let mut late = look.late.clone();
+        view.late.sort(&mut late);
+        return late_table(&late, terminal, out);
+    }
+    let lines =
+        timer_lines(&look.uses, look.interval_ns, look.total_ns, view.grouping, view.timers);
+    timer_table(&lines, &TIMER_COLUMNS, usize::MAX, terminal, out)
 }
 
-/// Where the events come from, how many, and for how long.
-pub(super) fn summary(look: &Look, source: &str) -> String {
+/// Where the events come from and how many; what was lost of them; and for how long.
+pub(super) fn summary(look: &Look, source: &str) -> (String, String, String) {
     let rate = look.events as f64 * 1e9 / look.interval_ns.max(1) as f64;
     let lost = match look.lost_total {
         0 => "none lost".to_owned(),
         all => format!("{} lost, {} in all", count(look.lost), count(all)),
     };
-    format!("{source}, {} events/s, {lost}, for {}", count(rate as u64), duration(look.total_ns))
+    let before = format!("{source}, {} events/s, ", count(rate as u64));
+    (before, lost, format!(", for {}", duration(look.total_ns)))
 }

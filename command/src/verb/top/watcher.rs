@@ -1,12 +1,16 @@
-//! Explains on the fly: from batches of events to rows of timers, and from look to look.
+//! Explains on the fly: from batches of events to rows of threads and of timers, and from look to look.
 
 use crate::session::Consumer;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tardy_explain::lateness::{LateRow, LatenessTable};
 use tardy_explain::timers::{Counts, TimerKind, TimerRow, TimerTable};
-use tardy_explain::{Explainer, Options, Watch};
-use tardy_model::{Batch, TaskId};
-use tardy_report::TimerUse;
+use tardy_explain::{Explainer, Explanation, Named, Options, Seen, Sink, Watch, WorstWakeup};
+use tardy_model::{Batch, TaskId, TimerDef, Wakeup};
+use tardy_report::{LATE_TREND, LateLine, TimerUse};
 
 /// Timers that a source defines, and culprits that the explanation names, before both begin anew: some
 /// 100 MB. On a machine where few threads come and go that is after days; what happens in the tenths of
@@ -17,21 +21,63 @@ const NAMES_MAX: usize = 1 << 18;
 /// Events after which they begin anew in any case: an hour at 300,000 a second.
 const EVENTS_MAX: u64 = 1 << 30;
 
+/// Events that are explained before it is asked whether somebody wants to look.
+const PART_EVENTS: usize = 4096;
+
+/// How long he has to begin.
+const GIVE_WAY: Duration = Duration::from_micros(100);
+
 /// What follows the stream, in the hands of the thread that reads it and of who looks.
 #[derive(Clone)]
-pub(super) struct Watcher(Arc<Mutex<Watched>>);
+pub(super) struct Watcher {
+    watched: Arc<Mutex<Watched>>,
+    /// Somebody waits to look: who reads lets him, though it has more to do.
+    is_wanted: Arc<AtomicBool>,
+}
 
 struct Watched {
-    explainer: Explainer<TimerTable>,
+    explainer: Explainer<Tables>,
     /// What the source has defined and told since it began.
     timers: usize,
     events: u64,
 }
 
-/// Every thread's wakeups; none of them is kept.
-fn explainer(table: TimerTable) -> Explainer<TimerTable> {
+/// What is kept of the stream.
+#[derive(Default)]
+struct Tables {
+    timers: TimerTable,
+    late: LatenessTable,
+}
+
+impl Sink for Tables {
+    fn define(&mut self, defined: &[TimerDef]) {
+        self.timers.define(defined);
+    }
+
+    #[inline]
+    fn event(&mut self, seen: &Seen<'_>) {
+        self.timers.event(seen);
+        self.late.event(seen);
+    }
+
+    fn wakeup(&mut self, named: &Named<'_>) {
+        self.timers.wakeup(named);
+        self.late.wakeup(named);
+    }
+
+    fn wants_whole(&self, wakeup: &Wakeup) -> bool {
+        self.late.wants_whole(wakeup)
+    }
+
+    fn whole(&mut self, worst: WorstWakeup) {
+        self.late.whole(worst);
+    }
+}
+
+/// Every thread's wakeups; of each thread one is kept whole.
+fn explainer(tables: Tables) -> Explainer<Tables> {
     let watch = Watch { all: true, ..Watch::default() };
-    Explainer::new(Options { watch, worst: 0 }, table)
+    Explainer::new(Options { watch, worst: 0 }, tables)
 }
 
 impl Watched {
@@ -42,28 +88,67 @@ impl Watched {
     }
 
     fn begin_anew(&mut self) {
-        let explained = std::mem::replace(&mut self.explainer, explainer(TimerTable::default()));
-        let (_, mut table) = explained.finish();
-        table.begin_anew();
-        self.explainer = explainer(table);
+        let explained = std::mem::replace(&mut self.explainer, explainer(Tables::default()));
+        let (_, mut tables) = explained.finish();
+        tables.timers.begin_anew();
+        tables.late.begin_anew();
+        self.explainer = explainer(tables);
         (self.timers, self.events) = (0, 0);
     }
 }
 
 impl Watcher {
     pub(super) fn new() -> Self {
-        let explainer = explainer(TimerTable::default());
-        Self(Arc::new(Mutex::new(Watched { explainer, timers: 0, events: 0 })))
+        let explainer = explainer(Tables::default());
+        let watched = Arc::new(Mutex::new(Watched { explainer, timers: 0, events: 0 }));
+        Self { watched, is_wanted: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Watched> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// As [`Watcher::lock`], and soon, even where more comes than is read in time.
+    fn lock_soon(&self) -> MutexGuard<'_, Watched> {
+        self.is_wanted.store(true, Ordering::Relaxed);
+        let watched = self.lock();
+        self.is_wanted.store(false, Ordering::Relaxed);
+        watched
+    }
+
+    /// A thread's worst wakeup, and what is needed to tell it.
+    pub(super) fn story(&self, task: TaskId) -> Option<Story> {
+        let mut now = self.lock_soon();
+        let Tables { late, timers } = now.explainer.sink_mut();
+        let worst = late.worst(task)?.clone();
+        let explanation = Explanation {
+            start_ns: late.start_ns(),
+            lost: timers.lost(),
+            ..Explanation::default()
+        };
+        Some(Story { explanation, worst })
+    }
+}
+
+/// One wakeup, to be told.
+pub(super) struct Story {
+    /// Of the whole stream, as far as a story needs it.
+    pub(super) explanation: Explanation,
+    pub(super) worst: WorstWakeup,
 }
 
 impl Consumer for Watcher {
     fn batch(&mut self, batch: &Batch) {
-        self.lock().take(batch);
+        // The definitions come with the first part.
+        let (first, rest) = batch.events.split_at(batch.events.len().min(PART_EVENTS));
+        let (timers, names) = (batch.timers.clone(), batch.names.clone());
+        self.lock().take(&Batch { timers, names, events: first.to_vec() });
+        for part in rest.chunks(PART_EVENTS) {
+            while self.is_wanted.load(Ordering::Relaxed) {
+                std::thread::sleep(GIVE_WAY);
+            }
+            self.lock().take(&Batch { events: part.to_vec(), ..Batch::default() });
+        }
     }
 
     fn has_enough(&self) -> bool {
@@ -81,6 +166,7 @@ impl Consumer for Watcher {
 /// What is seen at one look.
 #[derive(Default)]
 pub(super) struct Look {
+    pub(super) late: Vec<LateLine>,
     pub(super) uses: Vec<TimerUse>,
     pub(super) interval_ns: u64,
     pub(super) total_ns: u64,
@@ -102,6 +188,7 @@ fn key_of(row: &TimerRow) -> Key {
 #[derive(Default)]
 pub(super) struct Looks {
     before: FxHashMap<Key, Counts>,
+    trends: FxHashMap<TaskId, VecDeque<u64>>,
     span_ns: u64,
     events: u64,
     lost: u64,
@@ -111,14 +198,17 @@ impl Looks {
     /// Looks, and lets go of the threads that have ended: they are seen this time for the last time, and
     /// from then on in the row of all others.
     pub(super) fn look(&mut self, watcher: &Watcher) -> Look {
-        let mut now = watcher.lock();
-        let table = now.explainer.sink_mut();
+        let mut now = watcher.lock_soon();
+        let Tables { timers: table, late } = now.explainer.sink_mut();
+        let late = late.look();
         let rows = table.rows();
         let (span_ns, events, lost) = (table.span_ns(), table.events(), table.lost());
         table.forget_ended();
         let after = table.rows();
         drop(now);
 
+        let interval_ns = span_ns.saturating_sub(self.span_ns);
+        let late = self.trended(late, interval_ns);
         let none = Counts::default();
         let uses = rows.into_iter().map(|row| {
             let now = row.counts.since(self.before.get(&key_of(&row)).unwrap_or(&none));
@@ -127,8 +217,9 @@ impl Looks {
         // What was armed before the start, and expired once, is soon of no interest.
         let is_of_interest = |one: &TimerUse| one.row.counts.armed > 0 || !one.now.is_empty();
         let look = Look {
+            late,
             uses: uses.filter(is_of_interest).collect(),
-            interval_ns: span_ns.saturating_sub(self.span_ns),
+            interval_ns,
             total_ns: span_ns,
             events: events - self.events,
             lost: lost - self.lost,
@@ -138,6 +229,23 @@ impl Looks {
         self.before = after.into_iter().map(|row| (key_of(&row), row.counts)).collect();
         (self.span_ns, self.events, self.lost) = (span_ns, events, lost);
         look
+    }
+
+    /// With what the looks before had; of who is gone that is forgotten.
+    fn trended(&mut self, rows: Vec<LateRow>, now_ns: u64) -> Vec<LateLine> {
+        let mut trends = FxHashMap::default();
+        let line = |row: LateRow| {
+            let mut trend = self.trends.remove(&row.task).unwrap_or_default();
+            if trend.len() == LATE_TREND {
+                trend.pop_front();
+            }
+            trend.push_back(row.now.max_ns);
+            trends.insert(row.task, trend.clone());
+            LateLine { row, now_ns, trend }
+        };
+        let lines = rows.into_iter().map(line).collect();
+        self.trends = trends;
+        lines
     }
 }
 

@@ -8,7 +8,7 @@
 //! | `# tardy: task pid=… process=… flags=…` | what is known of a thread (`TaskInfo`) |
 //! | `tracing_mark_write: tardy: mark expiry_ns=… sequence=…` | a thread's own reading (`Mark`) |
 //! | `tracing_mark_write: tardy: armed hrtimer=… …` | as `hrtimer_start`, of the line's task: what is to be known of a timer that is about to expire, where its arming does not tell it |
-//! | `tracing_mark_write: tardy: clock_set …`, `idle_state …`, `task_group …`, `recorded …`, `stolen …` | `ClockSet`, `IdleState`, `TaskGroup`, `Recorded`, `Stolen` |
+//! | `tracing_mark_write: tardy: clock_set …`, `idle_state …`, `task_group …`, `recorded …`, `stolen …`, `current …` | `ClockSet`, `IdleState`, `TaskGroup`, `Recorded`, `Stolen`, `Current` |
 //! | `CPU:0 [LOST 7 EVENTS]` | a loss, before the CPU's next event, as the kernel writes it |
 //! | `task_rename: pid=… oldcomm=… newcomm=…` | a thread's name, at the beginning too |
 //!
@@ -304,6 +304,7 @@ impl Lines {
                 write!(out, "{OWN} recorded kinds={:#x}", recorded.kinds)
             }
             Kind::Stolen(stolen) => write!(out, "{OWN} stolen ns={}", stolen.ns),
+            Kind::Current(current) => write!(out, "{OWN} current prio={}", current.prio.0),
             // Written before.
             _ => Ok(()),
         }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use tardy_model::event::{
-    Call, ClockSet, Comm, ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IpiSend, Irq,
-    IrqBegin, IrqEnd, Loss, Mark, Migrate, Nmi, PageFault, Priority, Recorded, Section,
+    Call, ClockSet, Comm, Current, ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IpiSend,
+    Irq, IrqBegin, IrqEnd, Loss, Mark, Migrate, Nmi, PageFault, Priority, Recorded, Section,
     SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Stolen, Switch,
     SyscallEnter, SyscallExit, TaskExit, TaskGroup, TaskInfo, TaskName, TaskState, TimerArm,
     TimerCancel, TimerMode, Vector, Waking, Woken, WokenNew, WorkBegin, WorkEnd, futex,
@@ -182,7 +182,7 @@ impl Storm {
             next,
             next_prio: SLEEPER_PRIO,
         };
-        let told: [(TaskId, Kind); 65] = [
+        let told: [(TaskId, Kind); 66] = [
             (idle, IdleExit.into()),
             (idle, switch(TaskState::Running, false, task).into()),
             (task, TaskInfo { process: thread(cpu, 0), flags: TaskInfo::SYSCALLS }.into()),
@@ -245,6 +245,7 @@ impl Storm {
             (task, TaskGroup { path: GROUP, throttled: true }.into()),
             (task, Recorded { kinds: 0x1f_ffff_ffff }.into()),
             (task, Stolen { ns: 345_678 }.into()),
+            (task, Current { prio: Prio(49) }.into()),
             (task, switch(TaskState::Running, true, other).into()),
             (other, switch(TaskState::Uninterruptible, false, task).into()),
             (task, switch(TaskState::Stopped, false, other).into()),

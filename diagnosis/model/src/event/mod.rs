@@ -230,6 +230,7 @@ kinds! {
     clock { 33 ClockSet }
     recorded { 36 Recorded }
     stolen { 37 Stolen }
+    current { 38 Current }
 }
 
 #[cfg(test)]

@@ -35,5 +35,5 @@ pub use rearm::{RearmDocument, RearmMethodDocument};
 pub use run::RunDocument;
 pub use sleep::{MethodDocument, SleepDocument};
 pub use staircase::{StaircaseDocument, StepDocument};
-pub use timers::{TimerCountsDocument, TimerDocument, TimerUseDocument, TopDocument};
+pub use timers::{LateDocument, TimerCountsDocument, TimerDocument, TimerUseDocument, TopDocument};
 pub use why::WhyDocument;

@@ -1,5 +1,6 @@
 //! Rows of who arms timers, in `tardy.explain/1` and `tardy.top/1`.
 
+use crate::late::LateLine;
 use crate::timers::{Counted, TimerUse};
 use serde::Serialize;
 use tardy_explain::timers::{Counts, TimerRow};
@@ -41,6 +42,8 @@ pub struct TopDocument<'a> {
     pub lost: u64,
     /// What of the recording went otherwise than asked for, a sentence each.
     pub notes: &'a [String],
+    /// How late threads are, the most late first.
+    pub victims: Vec<LateDocument>,
     /// The rows, most first.
     pub timers: Vec<TimerUseDocument>,
 }
@@ -48,6 +51,56 @@ pub struct TopDocument<'a> {
 impl TopDocument<'_> {
     /// Its schema.
     pub const SCHEMA: &'static str = "tardy.top/1";
+}
+
+/// One thread that is late.
+#[derive(Debug, Serialize)]
+pub struct LateDocument {
+    name: String,
+    tid: u32,
+    process: String,
+    interval: LateIntervalDocument,
+    wakeups: u64,
+    p50_ns: u64,
+    p99_ns: u64,
+    max_ns: u64,
+    sum_ns: u64,
+    main_cause: Option<&'static str>,
+    culprit: String,
+}
+
+#[derive(Debug, Serialize)]
+struct LateIntervalDocument {
+    wakeups: u64,
+    per_second: f64,
+    max_ns: u64,
+    sum_ns: u64,
+}
+
+impl From<&LateLine> for LateDocument {
+    fn from(line: &LateLine) -> Self {
+        let (row, now) = (&line.row, line.row.now);
+        let per_second =
+            if line.now_ns == 0 { 0.0 } else { now.count as f64 * 1e9 / line.now_ns as f64 };
+        Self {
+            name: row.label.name.clone(),
+            tid: row.task.0,
+            process: row.process.to_string(),
+            interval: LateIntervalDocument {
+                wakeups: now.count,
+                per_second,
+                max_ns: now.max_ns,
+                sum_ns: now.sum_ns,
+            },
+            wakeups: row.count,
+            p50_ns: row.p50_ns,
+            p99_ns: row.p99_ns,
+            max_ns: row.max_ns,
+            sum_ns: row.sum_ns,
+            main_cause: row.cause.map(|cause| cause.0),
+            culprit: row.culprit.clone(),
+        }
+    }
 }
 
 /// Of the kernel itself the ids are 0; of all rows together that have none of their own, everything is

@@ -52,6 +52,7 @@ fn names_are_never_markup() {
             load: Some(attack.to_owned()),
             source: attack.to_owned(),
             recording: Some(attack.into()),
+            caught: None,
             page: Some(attack.into()),
             again: attack.to_owned(),
             notes: vec![attack.to_owned()],

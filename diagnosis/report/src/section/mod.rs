@@ -44,7 +44,7 @@ pub(crate) use culprits::Ranking;
 pub(crate) use lateness::figures;
 pub(crate) use notes::notes;
 pub(crate) use victims::numbers as latency_numbers;
-pub(crate) use worst::{GroupNames, headline, merged, summary};
+pub(crate) use worst::{GroupNames, headline, merged, summary, sums};
 
 /// The table of timers alone.
 ///

@@ -41,6 +41,11 @@ impl Definitions {
         }
     }
 
+    /// Nothing defined any more, for a stream of its own.
+    pub fn begin_anew(&mut self) {
+        *self = Self::new(std::mem::take(&mut self.symbols));
+    }
+
     /// What names the functions.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols

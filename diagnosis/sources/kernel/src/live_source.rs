@@ -1,6 +1,6 @@
 //! What whoever records the running kernel asks of a source, and what every such source can do.
 
-use tardy_model::{CpuId, MarkReader, Source, SourceError, TaskId};
+use tardy_model::{MarkReader, Source, SourceError};
 
 /// What to record.
 #[derive(Clone, Debug, Default)]
@@ -14,29 +14,6 @@ pub struct Options {
     /// The kernel's buffer, in bytes for each CPU; `None` for the source's own choice. A source may
     /// round it, and says what it made of it in [`LiveSource::bytes_per_cpu`].
     pub buffer_bytes_per_cpu: Option<u64>,
-    /// Keep the newest events in the kernel's buffer until a watched thread runs later than this,
-    /// instead of yielding all; `None` for all. Not every source can.
-    pub flight_over_ns: Option<u64>,
-}
-
-/// A watched thread that ran later than the bound of a flight recorder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exceeded {
-    /// Who.
-    pub task: TaskId,
-    /// Where it ran.
-    pub cpu: CpuId,
-    /// From when its lateness counts: its timer's soft expiry, or its waking.
-    pub due_ns: u64,
-    /// When the scheduler switched to it.
-    pub ran_ns: u64,
-}
-
-impl Exceeded {
-    /// How late it was.
-    pub const fn late_ns(&self) -> u64 {
-        self.ran_ns.saturating_sub(self.due_ns)
-    }
 }
 
 /// A source of the running kernel's events, while it runs.
@@ -49,8 +26,7 @@ pub trait LiveSource: Source {
     /// The name under which recordings keep it: `live-…`.
     fn name(&self) -> &'static str;
 
-    /// Events that this kernel does not have or that a flight recorder leaves out, as the kernel calls
-    /// them.
+    /// Events that this kernel does not have, as it calls them.
     fn missing(&self) -> &[String];
 
     /// The kernel's buffer, in bytes for each CPU.
@@ -64,12 +40,6 @@ pub trait LiveSource: Source {
 
     /// Events that came when the stream had passed their time.
     fn late(&self) -> u64;
-
-    /// For a flight recorder: the first watched thread that exceeded the bound, once one has. What
-    /// was recorded comes with the batches after [`LiveSource::stop`], and none before.
-    fn exceeded(&self) -> Option<Exceeded> {
-        None
-    }
 
     /// Ends the recording. What was recorded still comes with the next batches, and then the end.
     ///

@@ -48,16 +48,31 @@ pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
 
 /// The processes that have a thread of one of these names now.
 pub fn processes_with(names: &[String]) -> Vec<u32> {
+    let mut processes: Vec<u32> = named(names).into_iter().map(|(process, _)| process).collect();
+    processes.dedup();
+    processes
+}
+
+/// The threads that have one of these names now.
+pub fn threads_with(names: &[String]) -> Vec<u32> {
+    named(names).into_iter().map(|(_, thread)| thread).collect()
+}
+
+/// Processes with the threads of these names that they have now, process by process.
+fn named(names: &[String]) -> Vec<(u32, u32)> {
     if names.is_empty() {
         return Vec::new();
     }
-    let is_named = |comm: &str| names.iter().any(|name| name == kernel_name(comm));
-    let processes = procfs::process::all_processes().into_iter().flatten().flatten();
-    let found = processes.filter(|process| {
-        let threads = process.tasks().into_iter().flatten().flatten();
-        threads.filter_map(|thread| thread.stat().ok()).any(|stat| is_named(&stat.comm))
-    });
-    found.map(|process| process.pid() as u32).collect()
+    let mut found = Vec::new();
+    for process in procfs::process::all_processes().into_iter().flatten().flatten() {
+        for thread in process.tasks().into_iter().flatten().flatten() {
+            let Ok(stat) = thread.stat() else { continue };
+            if names.iter().any(|name| name == kernel_name(&stat.comm)) {
+                found.push((process.pid() as u32, thread.tid as u32));
+            }
+        }
+    }
+    found
 }
 
 /// The event that says what is known of a thread of this process, from `time_ns` on.
@@ -107,6 +122,7 @@ mod tests {
         told.recv().unwrap();
         let found = |name: &str| processes_with(&[name.to_owned()]);
         assert_eq!(found("found-by-name"), [std::process::id()]);
+        assert_eq!(threads_with(&["found-by-name".to_owned()]).len(), 1);
         assert_eq!(found("found-by-nam"), [0; 0]);
         assert_eq!(processes_with(&[]), [0; 0]);
         drop(hold);

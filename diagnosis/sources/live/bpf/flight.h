@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Who ran too late: what a flight recorder waits for. A watched thread has a place by its id, with the
- * time from which its lateness counts: its timer's soft expiry, or its waking. Threads whose ids have
- * the same low bits share one: the first that is watched has it.
+ * time from which its lateness counts: its timer's hard expiry (what it allows its timer as slack is its
+ * own choice), or its waking. Threads whose ids have the same low bits share one: the first that is
+ * watched has it, until it ends.
  */
 #pragma once
 
@@ -13,7 +14,7 @@ struct due {
 	__u64 due_ns;
 };
 
-/* The first that exceeded the bound; the recorder looks at `state`. */
+/* The first that exceeded the bar; the recorder looks at `state`, and puts it back to 0. */
 struct exceeded {
 	/* 0 nobody yet, 1 is being written, 2 is written. */
 	__u64 state;
@@ -27,11 +28,15 @@ struct exceeded {
 struct flight {
 	struct due dues[DUES];
 	struct exceeded exceeded;
+	/* Set by the recorder, at any time: who is later than this is to be told of. */
+	__u64 bar_ns;
+	/* How often anybody was later than the bound, whatever the bar. */
+	__u64 over_count;
 };
 
 struct flight flight;
 
-/* Set by the loader. */
+/* The bound, set by the loader; the bar is never below. */
 const volatile __u64 over_ns = 0;
 
 /* Watch every thread of user space that has a real-time priority. */
@@ -51,6 +56,17 @@ static __always_inline void watch_lateness(__u32 task)
 
 	if (!due->task)
 		due->task = task;
+}
+
+/* It has ended: another may have its place. */
+static __always_inline void unwatch_lateness(__u32 task)
+{
+	struct due *due = due_of(task);
+
+	if (due->task == task) {
+		due->due_ns = 0;
+		due->task = 0;
+	}
 }
 
 static __always_inline bool is_realtime(struct task_struct *task)
@@ -81,6 +97,9 @@ static __noinline int exceed(__u32 task, __u64 due_ns, __u64 ran_ns)
 {
 	struct exceeded *exceeded = &flight.exceeded;
 
+	__sync_fetch_and_add(&flight.over_count, 1);
+	if (ran_ns - due_ns <= *(volatile __u64 *)&flight.bar_ns)
+		return 0;
 	if (__sync_val_compare_and_swap(&exceeded->state, 0, 1))
 		return 0;
 	exceeded->due_ns = due_ns;

@@ -15,11 +15,12 @@
  * asked before the claim. An interrupt between the two may take the room that was seen, so some slots
  * are kept in reserve: for the claim itself, a loss, and one claim of each context that a CPU nests.
  *
- * A flight recorder: nobody reads, and there is always room (the loader sets a limit that no head
- * reaches), so that the newest takes the place of the oldest. A claim zeroes its slot's time at once:
- * the reader, who comes when the programs are detached, sees no mixture of two records, even where one
- * of them had not ended. Who was current is told by switches: with all of a CPU's records before him,
- * the reader knows it for each.
+ * A flight recorder: there is always room (the loader sets a limit that no head reaches), so that the
+ * newest takes the place of the oldest. The reader copies what is there while the programs go on: he
+ * reads the head, waits until claims before it are written, copies, and reads the head again; what was
+ * claimed meanwhile may have taken the oldest slots, which he leaves out. A claim zeroes its slot's time
+ * at once, so that one that never came to its end is no older record. Who was current is told by
+ * switches: with all of a CPU's records before him, the reader knows it for each.
  *
  * The claim comes before the clock is read. So when the reader finds a CPU's ring empty at T, every
  * record of that CPU that comes later has a time after T, and what is older can be released in
@@ -62,7 +63,10 @@ struct ring {
 	/* Written here: what the hypervisor had stolen from this CPU since its start when that was looked at
 	   last, and 1; 0 before. */
 	__u64 stolen;
-	__u64 pad1[5];
+	/* In a flight recorder: who came to run at the last switch, and its priority above that; 0 before the
+	   first. */
+	__u64 current;
+	__u64 pad1[4];
 	/* Then the slots. */
 };
 

@@ -1,11 +1,11 @@
 //! Loads the programs that this kernel has tracepoints for, and attaches them.
 
-use crate::flight::Flight;
+use crate::flight_shared::FlightShared;
 use crate::ring::{Rings, ring_bytes};
-use crate::{Error, Options, warnings};
+use crate::{Error, FlightOptions, Options, warnings};
 use libbpf_rs::btf::{Btf, ReferencesType, types};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, OpenObject};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, OpenObject};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::time::{ClockId, clock_getres};
 use std::mem::MaybeUninit;
@@ -18,7 +18,9 @@ mod skeleton {
 
 pub(crate) struct Attached {
     pub(crate) rings: Rings,
-    pub(crate) flight: Option<Flight>,
+    pub(crate) flight: Option<FlightShared>,
+    /// The processes that are watched.
+    pub(crate) watched: MapHandle,
     pub(crate) links: Vec<Link>,
     /// What a hypervisor steals is told.
     pub(crate) counts_stolen: bool,
@@ -54,18 +56,31 @@ const TIMER_INTERRUPT_HOOK: &str = "local_timer_entry";
 const FLIGHT_PREFIX: &str = "fly_";
 
 /// Whether a program belongs to what is recorded, by its name and its hook.
-fn is_wanted(options: &Options, replaced: &[String], program: &str, hook: &str) -> bool {
+fn is_wanted(
+    options: &Options,
+    flies: bool,
+    replaced: &[String],
+    program: &str,
+    hook: &str,
+) -> bool {
     let watches = options.watch_children || !options.watched_processes.is_empty();
-    match options.flight_over_ns {
-        None => !program.starts_with(FLIGHT_PREFIX) && (watches || !WATCHING_HOOKS.contains(&hook)),
-        Some(_) if program.starts_with(FLIGHT_PREFIX) => true,
-        Some(_) => {
+    match flies {
+        false => {
+            !program.starts_with(FLIGHT_PREFIX) && (watches || !WATCHING_HOOKS.contains(&hook))
+        }
+        true if program.starts_with(FLIGHT_PREFIX) => true,
+        true => {
             !HOOKS_WITHOUT_FLIGHT.contains(&hook) && !replaced.iter().any(|other| other == hook)
         }
     }
 }
 
-pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Error> {
+/// With `flight` as a flight recorder, else as a stream.
+pub(crate) fn attach(
+    options: &Options,
+    flight: Option<&FlightOptions>,
+    slots_shift: u32,
+) -> Result<Attached, Error> {
     // Before Linux 5.11 maps count as locked memory; where raising is not allowed loading will say.
     let unlimited = Rlimit { current: None, maximum: None };
     let _ = setrlimit(Resource::Memlock, unlimited);
@@ -80,15 +95,16 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
         .open(&mut object)
         .map_err(|error| Error::from_libbpf("to open the programs", &error))?;
 
+    let over_ns = flight.map(|flight| flight.over_ns);
     let rodata = open.maps.rodata_data.as_deref_mut().expect("the programs have constants");
     rodata.slots_mask = (1 << slots_shift) - 1;
-    rodata.over_ns = options.flight_over_ns.unwrap_or(u64::MAX);
-    let watches = options.watch_children || !options.watched_processes.is_empty();
-    rodata.watches_realtime = options.flight_over_ns.is_some() && !watches;
-    let watched_info = watched_info(options);
+    rodata.over_ns = over_ns.unwrap_or(u64::MAX);
+    rodata.watches_realtime = flight.is_some_and(|flight| flight.watch_realtime);
+    let watched_info = watched_info(over_ns.is_some());
     rodata.watched_info = watched_info;
     if options.watch_children {
-        rodata.watch_children_of = std::process::id();
+        // A flight recorder starts others than it watches: only the children of processes that are watched are.
+        rodata.watch_children_of = if flight.is_some() { u32::MAX } else { std::process::id() };
     }
     let counts_stolen = is_virtual() && keeps_stolen(&btf);
     rodata.counts_stolen = counts_stolen;
@@ -109,33 +125,37 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
     let mut missing = Vec::new();
     for mut program in open.open_object_mut().progs_mut() {
         let hook = tracepoint_of(&program.section().to_string_lossy());
-        let wanted = is_wanted(options, &replaced, &program.name().to_string_lossy(), &hook)
-            && !(timer_interrupts_untold && hook == TIMER_INTERRUPT_HOOK);
+        let wanted = is_wanted(
+            options,
+            over_ns.is_some(),
+            &replaced,
+            &program.name().to_string_lossy(),
+            &hook,
+        ) && !(timer_interrupts_untold && hook == TIMER_INTERRUPT_HOOK);
         let there = tracepoint_arguments(&btf, &hook).is_some();
         if wanted && !there {
             missing.push(hook);
         }
         program.set_autoload(wanted && there);
     }
-    if options.flight_over_ns.is_some() {
+    if over_ns.is_some() {
         missing.extend(HOOKS_WITHOUT_FLIGHT.map(str::to_owned));
     }
 
     let loaded = open.load().map_err(|error| Error::from_libbpf("to load the programs", &error))?;
-    let flags = [watched_info];
+    let watched = MapHandle::try_from(&loaded.maps.watched)
+        .map_err(|error| Error::from_libbpf("to watch processes", &error))?;
     for process in &options.watched_processes {
-        loaded
-            .maps
-            .watched
-            .update(&process.to_ne_bytes(), &flags, MapFlags::ANY)
-            .map_err(|error| Error::from_libbpf("to watch a process", &error))?;
+        watch(&watched, *process, watched_info)?;
     }
     let rings = Rings::map(&loaded.maps.rings, cpus, slots_shift)?;
 
     let mut flight = None;
-    if options.flight_over_ns.is_some() {
+    if let Some(over_ns) = over_ns {
         rings.overwrite();
-        flight = Some(Flight::map(&loaded.maps.bss)?);
+        let shared = FlightShared::map(&loaded.maps.bss)?;
+        shared.set_bar(over_ns);
+        flight = Some(shared);
     }
 
     // Links keep their programs, programs their maps: the object itself is not needed any more.
@@ -149,7 +169,14 @@ pub(crate) fn attach(options: &Options, slots_shift: u32) -> Result<Attached, Er
             .map_err(|error| Error::from_libbpf(&program.name().to_string_lossy(), &error))?;
         links.push(link);
     }
-    Ok(Attached { rings, flight, links, counts_stolen, timer_interrupts_untold, missing })
+    Ok(Attached { rings, flight, watched, links, counts_stolen, timer_interrupts_untold, missing })
+}
+
+/// From now on this process is watched.
+pub(crate) fn watch(watched: &MapHandle, process: u32, info: u8) -> Result<(), Error> {
+    watched
+        .update(&process.to_ne_bytes(), &[info], MapFlags::ANY)
+        .map_err(|error| Error::from_libbpf("to watch a process", &error))
 }
 
 /// Whether an interrupt of the timer tells of itself when it begins, without its own hook: the loop that
@@ -190,11 +217,8 @@ fn keeps_stolen(btf: &Btf<'_>) -> bool {
 }
 
 /// What is told of threads that are watched.
-pub(crate) fn watched_info(options: &Options) -> u8 {
-    match options.flight_over_ns {
-        None => TaskInfo::WATCHED | TaskInfo::SYSCALLS,
-        Some(_) => TaskInfo::WATCHED,
-    }
+pub(crate) const fn watched_info(flies: bool) -> u8 {
+    if flies { TaskInfo::WATCHED } else { TaskInfo::WATCHED | TaskInfo::SYSCALLS }
 }
 
 /// `tp_btf/sched_switch` → `sched_switch`.

@@ -7,7 +7,7 @@ use crate::window::Window;
 use libbpf_rs::MapCore;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use tardy_model::event::{ExpireBegin, Loss, TimerArm};
 use tardy_model::{CpuId, Event, Kind, TaskId};
 
@@ -34,7 +34,8 @@ struct Ring {
     pad0: [u64; 4],
     tail: AtomicU64,
     stolen: u64,
-    pad1: [u64; 5],
+    current: AtomicU64,
+    pad1: [u64; 4],
 }
 
 /// A record, copied out.
@@ -55,6 +56,23 @@ const GIVE_BACK: u64 = 256;
 
 /// Tags whose record is followed by a definition.
 pub(crate) const DEFINED_TAGS: [u8; 2] = [TimerArm::TAG, ExpireBegin::TAG];
+
+/// A copy of what a CPU's overwriting ring held.
+pub(crate) struct Copied {
+    /// By place.
+    slots: Vec<Option<Record>>,
+    window: Window,
+    /// Who came to run at its last switch, and at which priority.
+    pub(crate) current: Option<(u32, u16)>,
+}
+
+impl Copied {
+    /// Hands its records to `take`, in the order in which they were claimed. Returns whether older ones had
+    /// been there.
+    pub(crate) fn read(&self, take: impl FnMut(Record, Option<Record>)) -> bool {
+        self.window.read(|place| self.slots.get(place).copied().flatten(), take)
+    }
+}
 
 /// All CPUs' rings.
 pub(crate) struct Rings {
@@ -145,15 +163,26 @@ impl Rings {
         at as usize & ((1 << self.slots_shift) - 1)
     }
 
-    /// Hands what an overwriting ring holds to `take`, each CPU in its order, once nothing writes any
-    /// more. Returns for each CPU whether older records had been there.
-    pub(crate) fn recover(&self, mut take: impl FnMut(Record, Option<Record>)) -> Vec<bool> {
-        let recover = |cpu| {
-            let head = self.ring(cpu).head.load(Ordering::Acquire);
-            let read = |place| self.slot(cpu, place).read(cpu);
-            Window { slots_shift: self.slots_shift, head }.read(read, &mut take)
+    /// Copies what overwriting rings hold, while they are written. `settle` is called once in between, and
+    /// returns when the records claimed before it are written.
+    pub(crate) fn copy(&self, settle: impl FnOnce()) -> Vec<Copied> {
+        let heads: Vec<u64> =
+            (0..self.cpus).map(|cpu| self.ring(cpu).head.load(Ordering::Acquire)).collect();
+        settle();
+        let copy = |(cpu, head)| {
+            let ring = self.ring(cpu);
+            // Never more than was claimed: of a CPU that is not there that is nothing.
+            let slots = ((1_u64 << self.slots_shift) + 1).min(head + 1) as usize;
+            let slots = (0..slots).map(|place| self.slot(cpu, place).read(cpu)).collect();
+            let current = ring.current.load(Ordering::Relaxed);
+            // What is copied was read before the head is.
+            fence(Ordering::Acquire);
+            let head_after = ring.head.load(Ordering::Relaxed);
+            let window = Window { slots_shift: self.slots_shift, head, head_after };
+            let current = (current != 0).then_some((current as u32, (current >> 32) as u16));
+            Copied { slots, window, current }
         };
-        (0..self.cpus).map(recover).collect()
+        heads.into_iter().enumerate().map(copy).collect()
     }
 
     fn ring(&self, cpu: usize) -> &Ring {

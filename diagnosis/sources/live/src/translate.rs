@@ -102,6 +102,13 @@ impl Translator {
         self.unhooked = Unhooked::new(untold);
     }
 
+    /// Nothing defined or known any more, for a stream of its own.
+    pub(crate) fn begin_anew(&mut self) {
+        self.definitions.begin_anew();
+        self.flight = FlightState::default();
+        self.groups = Groups::default();
+    }
+
     /// What names the functions.
     pub(crate) fn symbols(&self) -> &Symbols {
         self.definitions.symbols()

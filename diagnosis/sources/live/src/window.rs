@@ -5,11 +5,13 @@ use crate::ring::{DEFINED_TAGS, Record};
 /// The tag of a record's second half, as in `build.rs`.
 const TAG_TIMER_DEFINITION: u8 = 0xf0;
 
-/// What an overwriting ring holds: the slots claimed last.
+/// What an overwriting ring held: the slots claimed last.
 pub(crate) struct Window {
     pub(crate) slots_shift: u32,
-    /// Slots claimed since the start.
+    /// Slots claimed since the start, when the copying began: all of them are written.
     pub(crate) head: u64,
+    /// The same when it had ended: what was claimed meanwhile may have taken the place of the oldest.
+    pub(crate) head_after: u64,
 }
 
 impl Window {
@@ -24,8 +26,8 @@ impl Window {
         mut take: impl FnMut(Record, Option<Record>),
     ) -> bool {
         let size = 1_u64 << self.slots_shift;
-        let overwritten = self.head > size;
-        let mut at = self.head.saturating_sub(size);
+        let overwritten = self.head_after > size;
+        let mut at = self.head_after.saturating_sub(size);
         if overwritten && at.is_multiple_of(size) {
             at += 1;
         }
@@ -87,8 +89,12 @@ mod tests {
         }
 
         fn read(&self) -> (String, bool) {
+            self.read_after(self.head)
+        }
+
+        fn read_after(&self, head_after: u64) -> (String, bool) {
             let mut read = String::new();
-            let window = Window { slots_shift: SHIFT, head: self.head };
+            let window = Window { slots_shift: SHIFT, head: self.head, head_after };
             let overwritten = window.read(
                 |place| self.slots[place],
                 |record, definition| {
@@ -114,6 +120,14 @@ mod tests {
         // The oldest is the second half of B.
         assert_eq!(Written::new("aBcdefghi").read(), ("cdefghi".to_owned(), true));
         assert_eq!(Written::new("Bcdefghi").read(), ("cdefghi".to_owned(), true));
+    }
+
+    #[test]
+    fn what_may_have_been_overwritten_while_it_was_copied_is_left_out() {
+        let written = Written::new("abcdefghij");
+        assert_eq!(written.read_after(13), ("fghij".to_owned(), true));
+        assert_eq!(written.read_after(18), (String::new(), true), "all of it");
+        assert_eq!(Written::new("abc").read_after(9), ("bc".to_owned(), true));
     }
 
     /// The record in the last slot reaches into the one behind it; the first slot is left out and

@@ -319,6 +319,10 @@ fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
         }
         Kind::Recorded(recorded) => generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)]),
         Kind::Stolen(stolen) => generic(event, own::STOLEN, &[(own::DURATION, stolen.ns)]),
+        Kind::Current(current) => {
+            let prio = u64::from(current.prio.0 as u16);
+            generic(event, own::CURRENT, &[(own::NEW_PRIO, prio)])
+        }
         _ => return None,
     })
 }

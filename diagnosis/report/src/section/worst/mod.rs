@@ -6,7 +6,7 @@ mod timeline;
 mod turns;
 
 pub(crate) use story::{headline, summary};
-pub(crate) use turns::GroupNames;
+pub(crate) use turns::{GroupNames, sums};
 
 use super::Section;
 use crate::clean::clean;

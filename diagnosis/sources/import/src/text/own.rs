@@ -2,8 +2,10 @@
 
 use super::fields::number;
 use memchr::memmem;
-use tardy_model::event::{ClockSet, IdleState, Mark, Recorded, Stolen, TaskGroup, TaskInfo};
-use tardy_model::{Kind, NameId, TaskId};
+use tardy_model::event::{
+    ClockSet, Current, IdleState, Mark, Recorded, Stolen, TaskGroup, TaskInfo,
+};
+use tardy_model::{Kind, NameId, Prio, TaskId};
 
 /// The line that says that expiries are of the clock of the events, whatever that is.
 pub(crate) const EXPIRIES: &[u8] = b"# tardy: expiries are of this clock";
@@ -31,6 +33,7 @@ pub(crate) fn task(line: &[u8]) -> Option<(TaskId, TaskInfo)> {
 /// - `task_group throttled=1 path=/user.slice`: the group in which the line's task is counted, and whether
 ///   that keeps it from running from its next switch on;
 /// - `recorded kinds=0x1fff`: the kinds that the recording tells of;
+/// - `current prio=49`: the line's task runs on its CPU when the trace begins, at this priority;
 /// - `stolen ns=120000`: what a hypervisor took from the line's CPU lately.
 pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
     let rest = body.trim_ascii().strip_prefix(b"tardy: ")?;
@@ -59,6 +62,10 @@ pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
             Some((TaskGroup { path: NameId::NONE, throttled }.into(), &path[b" path=".len()..]))
         }
         b"recorded" => nameless(Recorded { kinds: number(b"kinds=")? }.into()),
+        b"current" => {
+            let prio = Prio(number(b"prio=")? as u16 as i16);
+            nameless(Current { prio }.into())
+        }
         b"stolen" => nameless(Stolen { ns: number(b"ns=")? }.into()),
         _ => None,
     }
@@ -115,6 +122,7 @@ mod tests {
                 Some((TaskGroup { throttled: true, ..group }.into(), "/x throttled=0")),
             ),
             ("tardy: recorded kinds=0x1ff", Some((Recorded { kinds: 0x1ff }.into(), ""))),
+            ("tardy: current prio=49", Some((Current { prio: Prio(49) }.into(), ""))),
             ("tardy: stolen ns=120000", Some((Stolen { ns: 120_000 }.into(), ""))),
             ("anything at all", None),
         ] {

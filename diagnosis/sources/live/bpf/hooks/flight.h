@@ -89,8 +89,9 @@ int fly_sched_waking(__u64 *ctx)
 	where[0] = task_cpu(task);
 	where[1] = task->prio;
 	due = due_of(pid);
-	if (*clock == CLOCK_MONOTONIC && begins_to_wait(due, task, pid))
-		due->due_ns = expiry->a;
+	/* Of another clock the expiry may be anything by this one, or be set to be anything. */
+	if (begins_to_wait(due, task, pid))
+		due->due_ns = *clock == CLOCK_MONOTONIC ? expiry->a + expiry->bc : expiry->time_ns;
 	return 0;
 }
 
@@ -110,6 +111,21 @@ int fly_sched_switch(__u64 *ctx)
 	next = (void *)ARGUMENT(2);
 	pid = next->pid;
 	put_switch(&claim, ctx, (void *)ARGUMENT(1), next, pid);
+	ring->current = both(pid, next->prio);
 	end_waiting(pid, claim.time_ns);
 	return 0;
+}
+
+/* Who ends is not found in procfs later: its name is told with its end. */
+SEC("tp_btf/sched_process_exit")
+int fly_sched_process_exit(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ARGUMENT(0);
+	__u32 pid = task->pid;
+
+	unwatch_lateness(pid);
+	emit_name(pid, task->comm);
+	emit_of(pid, TAG_TASK_INFO, watch_flags(task) | (task->flags & PF_KTHREAD ? INFO_KERNEL : 0), 0,
+		task->tgid);
+	return emit_of(pid, TAG_TASK_EXIT, 0, 0, 0);
 }

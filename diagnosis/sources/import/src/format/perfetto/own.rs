@@ -3,8 +3,8 @@
 use super::plan::{Plans, VALUES_MAX, places};
 use tardy_ftrace::decode::{EventId, Value};
 use tardy_model::event::{
-    ClockSet, IdleState, IpiSend, Loss, Mark, Nmi, Priority, Recorded, Section, SectionBegin,
-    SectionEnd, Stolen, TaskGroup, TaskInfo,
+    ClockSet, Current, IdleState, IpiSend, Loss, Mark, Nmi, Priority, Recorded, Section,
+    SectionBegin, SectionEnd, Stolen, TaskGroup, TaskInfo,
 };
 use tardy_model::{CpuId, Kind, NameId, Prio, TaskId};
 use tardy_perfetto::own;
@@ -136,6 +136,7 @@ fn own_event<'a>(name: &[u8], named: &Named<'a>) -> Option<Said<'a>> {
             ClockSet { by_ns: named.number(own::BY)? as i64, since_ns: named.number(own::SINCE)? }
                 .into()
         }
+        own::CURRENT => Current { prio: Prio(named.number(own::NEW_PRIO)? as u16 as i16) }.into(),
         own::STOLEN => Stolen { ns: named.number(own::DURATION)? }.into(),
         own::RECORDED => Recorded { kinds: named.number(own::KINDS)? }.into(),
         own::NMI => {

@@ -1,0 +1,208 @@
+//! Folders of `tardy watch`: recordings that were each kept for a late wakeup, and an index of them.
+
+use super::Kept;
+use crate::failure::Failure;
+use crate::output::Output;
+use jiff::{Timestamp, tz::TimeZone};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tardy_recording::{Manifest, Trigger};
+use tardy_report::units::{count, counted, duration};
+use tardy_report::{Watched, WatchedRow};
+
+/// The index, by which such a folder is known.
+pub(crate) const WATCH_FILE: &str = "watch.json";
+
+/// Of an index that is read at most: a thousand entries have some 400 KB.
+const INDEX_BYTES_MAX: u64 = 16 << 20;
+
+/// What a watch has counted, and what it keeps: `tardy.watch/1`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct WatchIndex {
+    pub(crate) schema: String,
+    /// When the first run began.
+    pub(crate) began_unix_s: u64,
+    /// Of all runs together.
+    pub(crate) watched_s: u64,
+    pub(crate) runs: u64,
+    /// The last one's.
+    pub(crate) command_line: Vec<String>,
+    pub(crate) over_ns: u64,
+    pub(crate) keep: u32,
+    /// Wakeups that the kernel side saw exceed the bound, looked at or not.
+    pub(crate) over_count: u64,
+    /// Looks that found somebody late.
+    pub(crate) late: u64,
+    /// Looks that found nobody late.
+    pub(crate) false_triggers: u64,
+    /// Looks that came too late for what the buffers held.
+    pub(crate) missed: u64,
+    /// Recordings that had to make room.
+    pub(crate) let_go: u64,
+    /// The number of the last recording.
+    pub(crate) numbered: u64,
+    /// The worst first.
+    pub(crate) kept: Vec<KeptEntry>,
+}
+
+/// A recording that is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptEntry {
+    pub(crate) recording: String,
+    /// When the thread ran, RFC 3339.
+    pub(crate) ran_at: String,
+    #[serde(flatten)]
+    pub(crate) trigger: Trigger,
+}
+
+impl WatchIndex {
+    pub(crate) const SCHEMA: &str = "tardy.watch/1";
+
+    /// That of a folder; `None` where there is none that can be read.
+    pub(crate) fn read(folder: &Path) -> Option<Self> {
+        let path = folder.join(WATCH_FILE);
+        let is_small =
+            fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= INDEX_BYTES_MAX);
+        let text = is_small.then(|| fs::read(&path).ok()).flatten()?;
+        let index: Self = serde_json::from_slice(&text).ok()?;
+        (index.schema == Self::SCHEMA).then_some(index)
+    }
+
+    /// How it went.
+    fn sentences(&self) -> Vec<String> {
+        let watched = duration(self.watched_s * 1_000_000_000);
+        let runs = counted(self.runs, "run");
+        let bound = duration(self.over_ns);
+        vec![
+            format!(
+                "Watched for {watched} in {runs}, since {}.",
+                when(self.began_unix_s * 1_000_000_000)
+            ),
+            format!(
+                "{} over {bound}; {} led to a look: {} found somebody late, {} nobody, {} came too late.",
+                counted(self.over_count, "wakeup"),
+                count(self.late + self.false_triggers + self.missed),
+                count(self.late),
+                count(self.false_triggers),
+                count(self.missed)
+            ),
+        ]
+    }
+
+    /// Replaces that of a folder, whole or not at all.
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        let path = folder.join(WATCH_FILE);
+        tardy_recording::replace_file(&path, &text)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
+    }
+}
+
+/// Whether a folder is of a watch.
+pub(crate) fn is_watched(folder: &Path) -> bool {
+    folder.join(WATCH_FILE).is_file()
+}
+
+/// The recordings in such a folder with what they were kept for, the worst first. Read from the recordings
+/// themselves: the index may be of before a crash.
+pub(crate) fn caught(folder: &Path) -> Vec<(PathBuf, Trigger)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut caught: Vec<_> = entries
+        .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
+        .filter_map(|entry| {
+            let manifest = Manifest::read(&entry.path()).ok()?;
+            Some((entry.path(), manifest.trigger?))
+        })
+        .collect();
+    worst_first(&mut caught);
+    caught
+}
+
+/// In the order in which they are kept; of two alike the earlier one stays.
+pub(crate) fn worst_first(caught: &mut [(PathBuf, Trigger)]) {
+    caught.sort_by_key(|(_, trigger)| (Reverse(trigger.excess_ns()), trigger.ran_unix_ns));
+}
+
+pub(crate) fn entries(caught: &[(PathBuf, Trigger)]) -> Vec<KeptEntry> {
+    let entry = |(path, trigger): &(PathBuf, Trigger)| KeptEntry {
+        recording: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        ran_at: Timestamp::from_nanosecond(trigger.ran_unix_ns.into())
+            .map_or_else(|_| String::new(), |time| time.to_string()),
+        trigger: trigger.clone(),
+    };
+    caught.iter().map(entry).collect()
+}
+
+/// The recording that is meant: of a watch's folder the worst one, with a word about the others.
+pub(crate) fn worst_of(path: PathBuf, output: &Output) -> Result<PathBuf, Failure> {
+    if !is_watched(&path) {
+        return Ok(path);
+    }
+    let caught = caught(&path);
+    let Some((worst, _)) = caught.first() else {
+        return Err(Failure::new(format!(
+            "nobody was late yet in {}: nothing is kept",
+            path.display()
+        )));
+    };
+    let others = match caught.len() {
+        1 => "the only one that is kept".to_owned(),
+        all => format!("the worst of {all} that are kept; tardy list {} shows all", path.display()),
+    };
+    output.remark(&format!("{}, {others}", worst.display()));
+    Ok(worst.clone())
+}
+
+/// Where a watch keeps what nobody puts elsewhere: always the same, so that it goes on after a restart.
+pub(crate) fn watch_home() -> Result<PathBuf, Failure> {
+    let mut refused = None;
+    for home in super::homes() {
+        let folder = home.join("watch");
+        match fs::create_dir_all(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) => refused = Some((folder, error)),
+        }
+    }
+    let (folder, error) = refused.expect("two folders were tried");
+    Err(Failure::new(format!("cannot make {}: {error}; name one with -o", folder.display())))
+}
+
+/// A time by the clock on the wall, `2026-11-22 03:12:45.123`.
+pub(crate) fn when(unix_ns: u64) -> String {
+    let Ok(time) = Timestamp::from_nanosecond(unix_ns.into()) else { return String::new() };
+    time.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S.%3f").to_string()
+}
+
+/// A watch's folder, for its page.
+pub(crate) fn watched(folder: &Path) -> Watched {
+    let index = WatchIndex::read(folder).unwrap_or_default();
+    let row = |(recording, trigger): (PathBuf, Trigger)| WatchedRow {
+        when: when(trigger.ran_unix_ns),
+        thread: format!("{} ({})", trigger.name, trigger.task),
+        lateness_ns: trigger.lateness_ns,
+        cause: trigger.cause,
+        culprit: trigger.culprit,
+        recording: recording.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        page: String::new(),
+    };
+    Watched {
+        command_line: index.command_line.join(" "),
+        sentences: index.sentences(),
+        kept: caught(folder).into_iter().map(row).collect(),
+    }
+}
+
+/// The recordings that a watch keeps in a folder, as those of any folder.
+pub(super) fn kept(folder: &Path) -> Vec<Kept> {
+    let of = |(folder, _): (PathBuf, Trigger)| super::read(folder);
+    caught(folder).into_iter().filter_map(of).collect()
+}
+
+/// The name of a recording that a watch kept, by which the next one's is found.
+pub(crate) fn number_of(recording: &Path) -> u64 {
+    super::number(recording)
+}

@@ -1,0 +1,297 @@
+//! `tardy watch`: waits, for a night or a week, until a thread is late, and keeps the worst of it.
+
+mod action;
+mod folder;
+mod stretch;
+mod whom;
+
+use crate::arguments;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::{self, Output};
+use crate::program;
+use crate::progress::Progress;
+use crate::recordings;
+use crate::session::{self, Recorder};
+use action::Action;
+use clap::Args;
+use folder::{Found, WatchFolder};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use stretch::{Caught, Judged, Sought};
+use tardy_host::Facts;
+use tardy_kernel::{ClockOffsets, Exceeded, FlightRecorder, Held};
+use tardy_recording::Manifest;
+use tardy_report::units::duration as in_words;
+use whom::Whom;
+
+/// How often it is looked whether somebody was late. What the kernel's buffers hold must be more.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long it goes on after that, so that what follows the late wakeup is there too.
+const GO_ON: Duration = Duration::from_millis(10);
+
+/// How often what was counted is written down.
+const COUNT_EVERY: Duration = Duration::from_secs(60);
+
+/// Niceness of what explains: whoever is watched has more right to the CPU.
+const NICE_EXPLAINING: i32 = 10;
+
+/// Flags of `tardy watch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+    tardy watch --over 200us                         every real-time thread of user space\n\
+    tardy watch --over 200us --pid 1234 -D 8h        a process, for a night\n\
+    tardy watch --over 1ms --comm pipewire --exec 'logger late: $TARDY_RECORDING'\n\
+    tardy explain recordings/watch                   the worst that was kept\n\
+\n\
+    CMD of --exec finds in its environment: TARDY_RECORDING, TARDY_THREAD, TARDY_TID, TARDY_LATE_NS,\n\
+    TARDY_TIME, TARDY_CAUSE, TARDY_CULPRIT.")]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    whom: Whom,
+
+    /// How late is late, beyond the slack that a thread allows its timers: 100us
+    #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
+    over: u64,
+
+    /// How many of the worst to keep; a worse one takes the place of the least
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    keep: u32,
+
+    /// Run this command, by sh, for each one that is kept; the watch goes on meanwhile
+    #[arg(long, value_name = "CMD")]
+    exec: Option<String>,
+
+    /// End after so many late wakeups
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    exit_after: Option<u64>,
+
+    /// How long; without it until Ctrl-C, or until the command ends
+    #[arg(short = 'D', long, value_parser = arguments::duration)]
+    duration: Option<Duration>,
+
+    /// The folder of those that are kept; one that is there is gone on with [default: recordings/watch]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// The kernel's buffer per CPU, in KiB: how far back a recording reaches [default: 4096]
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
+    buffer: Option<u64>,
+
+    #[command(flatten)]
+    output: Output,
+
+    /// A command to start and watch, until it ends
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// A watch that is on.
+struct Watching<'a> {
+    flags: &'a Watch,
+    facts: Facts,
+    flight: Box<dyn FlightRecorder>,
+    folder: WatchFolder,
+    action: Action,
+    begun: Instant,
+    /// What was judged before ended before this.
+    judged_until_ns: u64,
+    /// How far `CLOCK_REALTIME` was ahead then.
+    realtime_ahead_ns: i64,
+    /// Late wakeups of this run.
+    late: u64,
+}
+
+impl Watch {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        let mut whom = self.whom.clone();
+        whom.check(&self.command)?;
+        let interrupt = Interrupt::catch()?;
+        let host = session::probe_host();
+        let options = whom.options(self.over, self.buffer.map(|kib| kib << 10));
+        let mut flight = session::fly(&options).map_err(|error| {
+            Failure::new(format!(
+                "cannot watch, which needs eBPF: {error}; tardy measure cyclic --break-over does without"
+            ))
+        })?;
+        let folder = self.out.clone().map_or_else(recordings::watch_home, Ok)?;
+        let folder = WatchFolder::open(&folder, self.keep, self.over)?;
+        for word in folder.greeting(u64::from(host.facts().cpus) * flight.bytes_per_cpu()) {
+            self.output.remark(&word);
+        }
+        let mut child = program::start(&self.command, self.output.json)?;
+        if let Some(child) = &child {
+            flight.watch_process(child.id())?;
+        }
+        session::be_nice(session::NICE);
+        let mut watching = Watching {
+            flags: &self,
+            facts: host.facts().clone(),
+            flight,
+            folder,
+            action: Action::new(self.exec.clone()),
+            begun: Instant::now(),
+            judged_until_ns: 0,
+            realtime_ahead_ns: ClockOffsets::read().realtime_ahead_ns,
+            late: 0,
+        };
+        watching.set_bar();
+        let watched = watching.until_the_end(&mut whom, &interrupt, child.as_mut());
+        if let Some(child) = &mut child {
+            program::end(child)?;
+        }
+        watched?;
+        watching.tell_all()?;
+        Ok(if watching.late > 0 { Outcome::BoundExceeded } else { Outcome::Fine })
+    }
+}
+
+impl Watching<'_> {
+    fn until_the_end(
+        &mut self,
+        whom: &mut Whom,
+        interrupt: &Interrupt,
+        mut child: Option<&mut std::process::Child>,
+    ) -> Result<(), Failure> {
+        let output = &self.flags.output;
+        let progress = Progress::new(self.flags.duration, output.quiet || output.json);
+        let mut counted = Duration::ZERO;
+        loop {
+            let elapsed = self.begun.elapsed();
+            let over = self.flags.duration.is_some_and(|duration| elapsed >= duration);
+            let enough = self.flags.exit_after.is_some_and(|count| self.late >= count);
+            let ended = match &mut child {
+                None => false,
+                Some(child) => matches!(child.try_wait(), Ok(Some(_)) | Err(_)),
+            };
+            if over || enough || ended || interrupt.is_asked() {
+                break;
+            }
+            if self.flight.exceeded().is_some() {
+                self.look(&progress)?;
+            }
+            whom.look_for_more(&mut *self.flight);
+            self.action.look();
+            if elapsed.saturating_sub(counted) >= COUNT_EVERY {
+                counted = elapsed;
+                self.count()?;
+            }
+            progress.show(elapsed, self.folder.words());
+            std::thread::sleep(LOOK_EVERY);
+        }
+        self.action.finish();
+        self.count()
+    }
+
+    /// Somebody was late: what the recorder holds is explained, and kept where it is worth it.
+    fn look(&mut self, progress: &Progress) -> Result<(), Failure> {
+        let Some(exceeded) = self.flight.exceeded() else { return Ok(()) };
+        std::thread::sleep(GO_ON);
+        let held = self.flight.hold()?;
+        session::be_nice(NICE_EXPLAINING);
+        let looked = stretch::judge(&held, &self.sought(exceeded));
+        self.judged_until_ns = held.until_ns;
+        let kept = match looked {
+            Judged::Missed => {
+                self.folder.count(Found::Missed);
+                Ok(())
+            }
+            Judged::False(mistaken) => {
+                self.folder.count(Found::False);
+                progress.beside(|| self.flags.output.remark(&format!("{mistaken}: not kept")));
+                Ok(())
+            }
+            Judged::Late(caught) => {
+                self.late += 1;
+                self.folder.count(Found::Late);
+                if self.folder.wants(&caught.trigger) {
+                    self.keep(&held, &caught, progress)
+                } else {
+                    Ok(())
+                }
+            }
+        };
+        session::be_nice(session::NICE);
+        kept.and_then(|()| self.count())
+    }
+
+    fn sought(&mut self, exceeded: Exceeded) -> Sought {
+        let ahead_ns = ClockOffsets::read().realtime_ahead_ns;
+        let before_ns = std::mem::replace(&mut self.realtime_ahead_ns, ahead_ns);
+        Sought {
+            exceeded,
+            over_ns: self.flags.over,
+            since_ns: self.judged_until_ns,
+            clock_was_set: ahead_ns.abs_diff(before_ns) > self.flags.over,
+        }
+    }
+
+    fn keep(&mut self, held: &Held, caught: &Caught, progress: &Progress) -> Result<(), Failure> {
+        let manifest = self.manifest(caught, held);
+        let kept = self.folder.keep(manifest, held)?;
+        recordings::remember(&kept, &caught.explanation)?;
+        self.set_bar();
+        let output = &self.flags.output;
+        if !output.json {
+            progress.beside(|| {
+                println!("{} → {}", output::printable(&told(caught)), kept.display());
+            });
+        }
+        self.action.run(&kept, &caught.trigger);
+        Ok(())
+    }
+
+    fn manifest(&self, caught: &Caught, held: &Held) -> Manifest {
+        let recorder = Recorder {
+            name: self.flight.name(),
+            missing: self.flight.missing(),
+            bytes_per_cpu: self.flight.bytes_per_cpu(),
+        };
+        let mut manifest = session::manifest(&self.facts, &recorder, &[]);
+        manifest.trigger = Some(caught.trigger.clone());
+        manifest.notes.push(stretch::note(&caught.trigger, held));
+        manifest.notes.extend(self.flight.notes());
+        manifest
+    }
+
+    /// Where enough are kept, only who is later than the least of them is of interest.
+    fn set_bar(&mut self) {
+        self.flight.set_bar(self.folder.bar_ns());
+    }
+
+    fn count(&mut self) -> Result<(), Failure> {
+        let watched = self.begun.elapsed();
+        self.folder.write(watched, self.flight.over_count())
+    }
+
+    fn tell_all(&self) -> Result<(), Failure> {
+        if self.flags.output.json {
+            return output::write_json(&self.folder.document(), None);
+        }
+        println!("{}", output::printable(&self.folder.words()));
+        if self.folder.has_any() {
+            let folder = self.folder.path().display();
+            self.flags.output.remark(&format!("next: tardy explain {folder} (the worst)"));
+        }
+        Ok(())
+    }
+}
+
+/// `2026-11-22 03:12:45.123 tick (1234) ran 512 µs late on CPU 1: mostly higher_priority by hog-90`.
+fn told(caught: &Caught) -> String {
+    let trigger = &caught.trigger;
+    let by = match trigger.culprit.as_str() {
+        "" => String::new(),
+        culprit => format!(" by {culprit}"),
+    };
+    format!(
+        "{} {} ({}) ran {} late on CPU {}: mostly {}{by}",
+        recordings::when(trigger.ran_unix_ns),
+        trigger.name,
+        trigger.task,
+        in_words(trigger.lateness_ns),
+        trigger.cpu,
+        trigger.cause
+    )
+}

@@ -1,0 +1,59 @@
+//! Whose lateness is watched, also of threads that come later.
+
+use crate::failure::Failure;
+use crate::program;
+use clap::Args;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use tardy_kernel::{FlightOptions, FlightRecorder, Options, threads_with};
+
+/// How often it is looked whether there are more threads of a name: it reads all of procfs.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// Whose lateness.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Whom {
+    /// Watch the threads of this process, also later ones (repeatable) [default: every real-time thread of
+    /// user space]
+    #[arg(short, long, value_name = "PID")]
+    pid: Vec<u32>,
+
+    /// Watch threads of this name, also those that come later, within 5 s (repeatable)
+    #[arg(long, value_name = "NAME")]
+    comm: Vec<String>,
+
+    #[arg(skip)]
+    is_everybody: bool,
+
+    /// Threads of a name that are watched already, and when it was looked for more.
+    #[arg(skip)]
+    known: BTreeSet<u32>,
+    #[arg(skip)]
+    looked: Option<Instant>,
+}
+
+impl Whom {
+    pub(super) fn check(&mut self, command: &[String]) -> Result<(), Failure> {
+        self.is_everybody = self.pid.is_empty() && self.comm.is_empty() && command.is_empty();
+        self.pid.iter().try_for_each(|pid| program::must_exist(*pid))
+    }
+
+    pub(super) fn options(&self, over_ns: u64, buffer_bytes_per_cpu: Option<u64>) -> FlightOptions {
+        let watched_processes = self.pid.clone();
+        let source = Options { watched_processes, buffer_bytes_per_cpu, ..Options::default() };
+        FlightOptions { source, watch_realtime: self.is_everybody, over_ns }
+    }
+
+    /// Watches threads of the names that were not there before.
+    pub(super) fn look_for_more(&mut self, flight: &mut dyn FlightRecorder) {
+        if self.comm.is_empty() || self.looked.is_some_and(|at| at.elapsed() < LOOK_EVERY) {
+            return;
+        }
+        let now: BTreeSet<u32> = threads_with(&self.comm).into_iter().collect();
+        for thread in now.difference(&self.known) {
+            flight.watch_thread(*thread);
+        }
+        self.known = now;
+        self.looked = Some(Instant::now());
+    }
+}

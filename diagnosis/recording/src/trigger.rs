@@ -1,0 +1,36 @@
+//! Why a recording was kept.
+
+use serde::{Deserialize, Serialize};
+
+/// The wakeup for which a recording was kept: what `explain` begins with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trigger {
+    /// Who was late: its thread id.
+    pub task: u32,
+    /// Its name.
+    pub name: String,
+    /// Where it ran.
+    pub cpu: u16,
+    /// From when its lateness counts, in nanoseconds of the recording's clock.
+    pub expiry_ns: u64,
+    /// How late it was.
+    pub lateness_ns: u64,
+    /// What of that was of its own choosing: its timer's slack, and that it asked too late.
+    pub own_ns: u64,
+    /// The bound that it exceeded.
+    pub over_ns: u64,
+    /// When it ran, in nanoseconds since 1970-01-01 UTC.
+    pub ran_unix_ns: u64,
+    /// The cause that took most.
+    pub cause: String,
+    /// Who did most of that; empty where nobody is known.
+    pub culprit: String,
+}
+
+impl Trigger {
+    /// How late it was beyond its own choosing: what recordings are ranked by.
+    pub fn excess_ns(&self) -> u64 {
+        self.lateness_ns.saturating_sub(self.own_ns)
+    }
+}
