@@ -55,7 +55,7 @@ pub(crate) enum Verb {
     /// Who arms timers right now, and what they cost other threads: a table, again and again
     Top(top::Top),
     /// A simulated kernel: what a timer policy would do to a machine and a workload that are described
-    Sim(sim::Sim),
+    Sim(Box<sim::Sim>),
     /// A real kernel in counted time: commands in guests, and the kernels there are
     Vm(vm::Vm),
     /// The recordings that there are: when, how, how late
