@@ -58,7 +58,7 @@ pub(crate) enum Verb {
     /// Wait, for a night or a week, until a thread is late, and keep the worst of it, explained
     Watch(watch::Watch),
     /// A simulated kernel: what a timer policy would do to a machine and a workload that are described
-    Sim(sim::Sim),
+    Sim(Box<sim::Sim>),
     /// A real kernel in counted time: commands in guests, and the kernels there are
     Vm(vm::Vm),
     /// The recordings that there are: when, how, how late

@@ -1,6 +1,8 @@
 //! Simulated systems, through the command, as a user would ask. Needs no rights.
 #![forbid(unsafe_code)]
 
+mod sweeps;
+
 use serde_json::Value;
 use std::process::{Command, Output};
 

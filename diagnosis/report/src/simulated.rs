@@ -7,7 +7,8 @@ use crate::units::{count, duration, duration_mean};
 use std::io::{self, Write};
 use tardy_stats::{Latencies, Quantile};
 
-const HEADS: [&str; 10] = [
+const HEADS: [&str; 11] = [
+    "condition",
     "policy",
     "thread",
     "n",
@@ -23,6 +24,8 @@ const HEADS: [&str; 10] = [
 /// A thread, or several that are alike, under a timer policy.
 #[derive(Clone, Debug)]
 pub struct SimulatedRow<'a> {
+    /// The condition; empty where there is one alone.
+    pub condition: &'a str,
     /// The policy.
     pub policy: &'a str,
     /// The thread.
@@ -44,12 +47,16 @@ pub fn simulated_text(
 ) -> io::Result<()> {
     let width = terminal.width.clamp(WIDTH_MIN, WIDTH_MAX);
     let mut columns = vec![Align::Right; HEADS.len()];
-    (columns[0], columns[1]) = (Align::Left, Align::Left);
-    let mut table = Table::new(&columns).can_do_without(&[9, 3, 5]);
-    table.row(HEADS.map(str::to_owned).into());
+    columns[..3].fill(Align::Left);
+    let has_conditions = rows.iter().any(|row| !row.condition.is_empty());
+    let first = usize::from(!has_conditions);
+    let can_go = [10, 4, 6].map(|column| column - first);
+    let mut table = Table::new(&columns[first..]).can_do_without(&can_go);
+    table.row(HEADS[first..].iter().map(|head| (*head).to_owned()).collect());
     for row in rows {
-        let SimulatedRow { policy, thread, latencies, programmed_per_s } = row;
-        table.row(vec![
+        let SimulatedRow { condition, policy, thread, latencies, programmed_per_s } = row;
+        let cells = vec![
+            clean_cut(condition, 24),
             clean_cut(policy, 28),
             clean_cut(thread, 16),
             count(latencies.count()),
@@ -60,7 +67,8 @@ pub fn simulated_text(
             with_interval(latencies.quantile(0.999)),
             duration(latencies.max_ns()),
             format!("{}/s", count(programmed_per_s.round() as u64)),
-        ]);
+        ];
+        table.row(cells[first..].to_vec());
     }
     table.write(
         out,
@@ -95,6 +103,7 @@ mod tests {
         let mut latencies = Latencies::default();
         (0..10_000).for_each(|at| latencies.record(5_000 + at));
         let row = |policy, thread| SimulatedRow {
+            condition: "",
             policy,
             thread,
             latencies: &latencies,

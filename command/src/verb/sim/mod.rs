@@ -1,12 +1,17 @@
-//! `tardy sim`: a simulated kernel, a row per timer policy.
+//! `tardy sim`: a simulated kernel, a row per timer policy and condition.
 
+mod cases;
+mod fit;
 mod list;
 mod runs;
+mod table;
 
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
+use cases::{Case, Changes};
 use clap::{Args, Subcommand};
-use runs::{Figures, PolicyRuns};
+use runs::{Figures, Group, PolicyRuns};
 use serde::Serialize;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
@@ -14,10 +19,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tardy_model::{Batch, Source};
 use tardy_recording::{Host, Manifest, ManifestEnd, Options, Writer};
-use tardy_report::{SimulatedRow, Terminal, simulated_text};
-use tardy_sim::file::{self, File};
+use tardy_report::{SimulatedRow, Terminal, curves_file, simulated_text};
+use tardy_sim::file::File;
 use tardy_sim::{START_NS, Simulated};
-use tardy_stats::Latencies;
 
 /// Flags of `tardy sim`.
 #[derive(Debug, Args)]
@@ -30,21 +34,8 @@ pub(crate) struct Sim {
     #[arg(value_name = "FILE", required = true)]
     file: Option<PathBuf>,
 
-    /// Simulate so much of the system's time in each run, instead of what the file says
-    #[arg(short = 'D', long, value_name = "TIME", value_parser = crate::arguments::interval_ns)]
-    duration: Option<u64>,
-
-    /// Runs of each policy, each with a seed of its own, instead of what the file says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(file::RUNS_MAX)))]
-    runs: Option<u32>,
-
-    /// What all that is random depends on, instead of what the file says
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-
-    /// Timer policies to compare, instead of those of the file: hardirq,deferred
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    policies: Vec<String>,
+    #[command(flatten)]
+    changes: Changes,
 
     /// Threads of this machine that simulate; the results are the same for any number [default: one per CPU]
     #[arg(long, value_name = "N")]
@@ -53,6 +44,14 @@ pub(crate) struct Sim {
     /// Write the events of the first run of the first policy as a recording to this folder
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+
+    /// Write the figures as a table to this file, in the form that tardy compare holds against measured ones
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Draw them over what varies (--over), in one picture, an SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 
     #[command(flatten)]
     output: Output,
@@ -65,6 +64,8 @@ enum SimVerb {
     List(list::List),
     /// A machine or a system that comes with tardy, as the file it is
     Show(list::Show),
+    /// Choose numbers of a system so that its figures come out as measured
+    Fit(Box<fit::Fit>),
 }
 
 impl Sim {
@@ -72,86 +73,74 @@ impl Sim {
         match self.verb {
             Some(SimVerb::List(verb)) => return verb.execute(),
             Some(SimVerb::Show(verb)) => return verb.execute(),
+            Some(SimVerb::Fit(verb)) => return verb.execute(),
             None => {}
         }
         // clap asks for it.
         let path = self.file.as_deref().ok_or_else(|| Failure::usage("tardy sim needs a FILE"))?;
-        let file = self.described(path)?;
-        self.simulate(&file)
+        let cases = self.changes.cases(path)?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        self.simulate(&cases, &stem)
     }
 
-    /// The file with what the flags change of it.
-    fn described(&self, path: &Path) -> Result<File, Failure> {
-        let name = path.display();
-        let text = match path.to_str().and_then(file::known_system) {
-            Some(known) if !path.exists() => known.text.to_owned(),
-            _ => read(path)?,
-        };
-        let mut file = file::read(&text).map_err(|error| {
-            Failure::new(format!("{name}: {error}; tardy sim show storm is one that can be"))
-        })?;
-        file.span_ns = self.duration.unwrap_or(file.span_ns);
-        file.runs = self.runs.unwrap_or(file.runs);
-        file.system.seed = self.seed.unwrap_or(file.system.seed);
-        if !self.policies.is_empty() {
-            file.policies.clone_from(&self.policies);
-        }
-        for policy in &file.policies {
-            let system = file.system_of(policy, 0);
-            system.check().map_err(|error| Failure::usage(error.to_string()))?;
-        }
-        Ok(file)
-    }
-
-    fn simulate(&self, file: &File) -> Result<Outcome, Failure> {
+    fn simulate(&self, cases: &[Case], name: &str) -> Result<Outcome, Failure> {
+        let file = &cases.first().ok_or_else(|| Failure::usage("it has no condition"))?.file;
         let recorded = self.out.as_deref().map(|out| record(file, out)).transpose()?;
         let quiet = self.output.quiet || self.output.json;
-        let results = runs::all(file, self.jobs, quiet)?;
+        let results = runs::all(cases, self.jobs, quiet, &Interrupt::catch()?)?;
+        let truth = table::table(&results, name);
+        if let Some(csv) = &self.csv {
+            output::write_file(csv, &truth.to_csv())?;
+        }
+        if let Some(plot) = &self.plot {
+            let picture = curves_file(std::slice::from_ref(&truth)).map_err(Failure::usage)?;
+            output::write_file(plot, &picture)?;
+        }
         if self.output.json {
             output::write_json(&Document::new(file, &results, recorded.as_deref()), None)?;
         } else {
-            let mut out = output::writer(None)?;
-            if !file.title.is_empty() {
-                writeln!(out, "Simulated: {}", file.title)?;
-            }
-            let rows: Vec<(&PolicyRuns, String, Latencies)> = results
-                .iter()
-                .flat_map(|runs| runs.by_group(file).map(move |(name, all)| (runs, name, all)))
-                .collect();
-            let rows: Vec<SimulatedRow<'_>> = rows
-                .iter()
-                .map(|(runs, thread, latencies)| SimulatedRow {
-                    policy: runs.policy,
-                    thread,
-                    latencies,
-                    programmed_per_s: runs.programmed_per_s(file),
-                })
-                .collect();
-            simulated_text(&rows, Terminal::of_stdout(), &mut out)?;
-            for runs in results.iter().filter(|runs| runs.totals.moves > 0) {
-                let share = runs.totals.programmed as f64 / runs.totals.moves as f64;
-                writeln!(
-                    out,
-                    "  {}: timers were moved {} times, and devices programmed {share:.3} times a move",
-                    runs.policy, runs.totals.moves,
-                )?;
-            }
-            out.flush()?;
+            Self::tell(file, &results)?;
         }
         if let Some(folder) = recorded {
             self.output.remark(&format!("next: tardy explain {} --all", folder.display()));
         }
         Ok(Outcome::Fine)
     }
-}
 
-fn read(path: &Path) -> Result<String, Failure> {
-    let refuse = |why: String| Failure::new(format!("could not read {}: {why}", path.display()));
-    let bytes = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?.len();
-    if bytes > file::TEXT_MAX as u64 {
-        return Err(refuse(format!("it is longer than {} MiB", file::TEXT_MAX >> 20)));
+    fn tell(file: &File, results: &[PolicyRuns<'_>]) -> Result<(), Failure> {
+        let mut out = output::writer(None)?;
+        if !file.title.is_empty() {
+            writeln!(out, "Simulated: {}", file.title)?;
+        }
+        let rows: Vec<(&PolicyRuns<'_>, Group)> = results
+            .iter()
+            .flat_map(|runs| runs.by_group().map(move |group| (runs, group)))
+            .collect();
+        let rows: Vec<SimulatedRow<'_>> = rows
+            .iter()
+            .map(|(runs, group)| SimulatedRow {
+                condition: &runs.case.condition.name,
+                policy: runs.policy,
+                thread: &group.name,
+                latencies: &group.all,
+                programmed_per_s: runs.programmed_per_s(),
+            })
+            .collect();
+        simulated_text(&rows, Terminal::of_stdout(), &mut out)?;
+        for runs in results {
+            if let Some((share, own)) = runs.programmed_per_move() {
+                writeln!(
+                    out,
+                    "  {}: timers were moved {} times, and devices programmed {share:.4} times a move, {own:.4} by the \
+                     moves themselves",
+                    runs.named(),
+                    runs.totals.moves,
+                )?;
+            }
+        }
+        out.flush()?;
+        Ok(())
     }
-    std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))
 }
 
 /// Writes the events of the first run of the first policy as a recording.
@@ -203,6 +192,9 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct PolicyDocument<'a> {
+    /// Where there are several.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    condition: &'a str,
     policy: &'a str,
     steps: u64,
     programmed: u64,
@@ -229,11 +221,12 @@ struct ThreadDocument<'a> {
 impl<'a> Document<'a> {
     fn new(file: &'a File, results: &'a [PolicyRuns<'a>], recording: Option<&'a Path>) -> Self {
         let policies = results.iter().map(|runs| PolicyDocument {
+            condition: &runs.case.condition.name,
             policy: runs.policy,
             steps: runs.totals.steps,
             programmed: runs.totals.programmed,
             moves: runs.totals.moves,
-            threads: threads(file, &runs.totals),
+            threads: threads(&runs.case.file, &runs.totals),
         });
         Self {
             schema: "tardy.sim/1",

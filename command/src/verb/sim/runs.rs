@@ -1,9 +1,11 @@
 //! Many simulations at once, on threads of this machine; their number changes no result.
 
+use super::cases::Case;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -26,6 +28,7 @@ pub(super) struct Figures {
     pub(super) steps: u64,
     pub(super) programmed: u64,
     pub(super) moves: u64,
+    pub(super) programmed_by_moves: u64,
 }
 
 impl Figures {
@@ -44,6 +47,7 @@ impl Figures {
         self.steps += other.steps;
         self.programmed += other.programmed;
         self.moves += other.moves;
+        self.programmed_by_moves += other.programmed_by_moves;
     }
 }
 
@@ -58,43 +62,100 @@ impl Observer for Figures {
     }
 }
 
-/// All runs of a policy together.
+/// All runs of a system under a policy together.
 pub(super) struct PolicyRuns<'a> {
+    pub(super) case: &'a Case,
     pub(super) policy: &'a str,
     pub(super) totals: Figures,
+    /// Of each entry of the file, what each run has shown.
+    runs: Vec<Vec<Run>>,
+}
+
+/// An entry's threads in one run.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    mean_ns: u64,
+    max_ns: u64,
+}
+
+/// What the threads of an entry have shown.
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) all: Latencies,
+    /// Half of all measurements, each of as many runs as the file calls rounds, show a larger maximum.
+    pub(super) max_median_ns: u64,
+    /// The least and the most of the runs' means, and the least of their maxima.
+    pub(super) means_ns: (u64, u64),
+    pub(super) max_low_ns: u64,
 }
 
 impl PolicyRuns<'_> {
     /// The threads that come of one entry of the file as one, where any of them is watched.
-    pub(super) fn by_group<'b>(
-        &'b self,
-        file: &'b File,
-    ) -> impl Iterator<Item = (String, Latencies)> + 'b {
-        file.groups.iter().filter_map(|(name, range)| {
-            let mut all = self.totals.latencies.get(range.clone())?.iter().flatten();
-            let mut sum = all.next()?.clone();
-            all.for_each(|latencies| sum.merge(latencies));
-            Some((name.clone(), sum))
+    pub(super) fn by_group(&self) -> impl Iterator<Item = Group> {
+        let file = &self.case.file;
+        file.groups.iter().zip(&self.runs).filter_map(|((name, range), runs)| {
+            let all = of_entry(&self.totals, range.clone())?;
+            let of_measurement =
+                |runs: &[Run]| runs.iter().map(|run| run.max_ns).max().unwrap_or_default();
+            let mut maxima: Vec<u64> =
+                runs.chunks(file.rounds as usize).map(of_measurement).collect();
+            maxima.sort_unstable();
+            let means = || runs.iter().map(|run| run.mean_ns);
+            Some(Group {
+                name: name.clone(),
+                max_median_ns: maxima.get(maxima.len() / 2).copied().unwrap_or_default(),
+                means_ns: (means().min()?, means().max()?),
+                max_low_ns: runs.iter().map(|run| run.max_ns).min()?,
+                all,
+            })
         })
     }
 
-    pub(super) fn programmed_per_s(&self, file: &File) -> f64 {
+    /// The condition, where there are several, and the policy.
+    pub(super) fn named(&self) -> String {
+        let condition = &self.case.condition.name;
+        if condition.is_empty() {
+            self.policy.to_owned()
+        } else {
+            format!("{condition}, {}", self.policy)
+        }
+    }
+
+    /// How often the devices were programmed for each move of an armed timer, in all and by moves themselves;
+    /// `None` where none was moved.
+    pub(super) fn programmed_per_move(&self) -> Option<(f64, f64)> {
+        let Figures { programmed, moves, programmed_by_moves, .. } = self.totals;
+        let share = |of: u64| of as f64 / moves as f64;
+        (moves > 0).then(|| (share(programmed), share(programmed_by_moves)))
+    }
+
+    pub(super) fn programmed_per_s(&self) -> f64 {
+        let file = &self.case.file;
         let seconds = file.span_ns as f64 / 1e9 * f64::from(file.runs);
         if seconds > 0.0 { self.totals.programmed as f64 / seconds } else { 0.0 }
     }
 }
 
-/// Simulates every policy as often as the file says.
-pub(super) fn all(
-    file: &File,
+/// The threads of an entry as one; `None` where none is watched.
+fn of_entry(figures: &Figures, range: Range<usize>) -> Option<Latencies> {
+    let mut all = figures.latencies.get(range)?.iter().flatten();
+    let mut sum = all.next()?.clone();
+    all.for_each(|latencies| sum.merge(latencies));
+    Some(sum)
+}
+
+/// Simulates every system under each of its policies as often as its file says.
+pub(super) fn all<'a>(
+    cases: &'a [Case],
     jobs: Option<NonZeroUsize>,
     quiet: bool,
-) -> Result<Vec<PolicyRuns<'_>>, Failure> {
-    let interrupt = Interrupt::catch()?;
-    let work: Vec<(&str, u32)> = file
-        .policies
-        .iter()
-        .flat_map(|policy| (0..file.runs).map(move |run| (policy.as_str(), run)))
+    interrupt: &Interrupt,
+) -> Result<Vec<PolicyRuns<'a>>, Failure> {
+    let under = || {
+        cases.iter().flat_map(|case| case.file.policies.iter().map(move |policy| (case, policy)))
+    };
+    let work: Vec<(&Case, &str, u32)> = under()
+        .flat_map(|(case, policy)| (0..case.file.runs).map(move |run| (case, policy.as_str(), run)))
         .collect();
     let workers =
         jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
@@ -102,15 +163,15 @@ pub(super) fn all(
     let (next, done_ns, alive) =
         (AtomicUsize::new(0), AtomicU64::new(0), AtomicUsize::new(workers));
     let found: Vec<Mutex<Option<Figures>>> = work.iter().map(|_| Mutex::new(None)).collect();
-    let all_ns = file.span_ns.saturating_mul(work.len() as u64);
+    let all_ns = work.iter().map(|(case, ..)| case.file.span_ns).fold(0, u64::saturating_add);
     let progress = Progress::new(Some(Duration::from_nanos(all_ns)), quiet);
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((policy, run)) = work.get(at).copied() else { break };
-                    let figures = one(file, policy, run, &done_ns, &interrupt);
+                    let Some((case, policy, run)) = work.get(at).copied() else { break };
+                    let figures = one(&case.file, policy, run, &done_ns, interrupt);
                     if let (Some(figures), Ok(mut place)) = (figures, found[at].lock()) {
                         *place = Some(figures);
                     }
@@ -121,19 +182,26 @@ pub(super) fn all(
         while alive.load(Ordering::Acquire) > 0 {
             let done = Duration::from_nanos(done_ns.load(Ordering::Relaxed));
             progress.show(done, "of the systems' time".to_owned());
-            thread::sleep(LOOK);
+            thread::sleep(if quiet { LOOK / 20 } else { LOOK });
         }
     });
     drop(progress);
     let mut found = found.into_iter().map(|place| place.into_inner().ok().flatten());
     let mut results = Vec::new();
-    for policy in &file.policies {
-        let mut totals = Figures::of(file);
-        for _ in 0..file.runs {
+    for (case, policy) in under() {
+        let mut totals = Figures::of(&case.file);
+        let mut runs = vec![Vec::new(); case.file.groups.len()];
+        for _ in 0..case.file.runs {
             let figures = found.next().flatten();
-            totals.add(&figures.ok_or_else(|| Failure::new("the simulation was interrupted"))?);
+            let figures = figures.ok_or_else(|| Failure::new("the simulation was interrupted"))?;
+            for ((_, range), runs) in case.file.groups.iter().zip(&mut runs) {
+                if let Some(all) = of_entry(&figures, range.clone()).filter(|all| all.count() > 0) {
+                    runs.push(Run { mean_ns: all.mean_ns().round() as u64, max_ns: all.max_ns() });
+                }
+            }
+            totals.add(&figures);
         }
-        results.push(PolicyRuns { policy, totals });
+        results.push(PolicyRuns { case, policy, totals, runs });
     }
     Ok(results)
 }
@@ -157,7 +225,8 @@ fn one(
         simulation.run_until(end_ns.min(from_ns.saturating_add(SLICE_NS)));
         done_ns.fetch_add(simulation.now_ns() - from_ns, Ordering::Relaxed);
     }
-    let (steps, programmed, moves) =
-        (simulation.steps(), simulation.programmed(), simulation.moves());
-    Some(Figures { steps, programmed, moves, ..simulation.into_observer() })
+    let (steps, programmed) = (simulation.steps(), simulation.programmed());
+    let (moves, programmed_by_moves) = (simulation.moves(), simulation.programmed_by_moves());
+    let watched = simulation.into_observer();
+    Some(Figures { steps, programmed, moves, programmed_by_moves, ..watched })
 }

@@ -13,6 +13,7 @@
 mod cost;
 mod engine;
 pub mod file;
+pub mod fit;
 mod kernel;
 mod machine;
 mod observer;

@@ -31,8 +31,12 @@ pub struct Machine {
     pub softirq_entry: Cost,
     /// From where a wakeup is told to where the thread is in a queue.
     pub wakeup: Cost,
+    /// A fair thread's wakeup takes so much more.
+    pub wakeup_fair: Cost,
     /// From where the scheduler is called to where the next thread runs.
     pub switch: Cost,
+    /// It takes so much more for each fair thread: the one that is put back or leaves, and the one that comes.
+    pub switch_fair: Cost,
     /// An interrupt to another CPU takes so long to arrive.
     pub ipi: Cost,
     /// Its handler.
@@ -90,7 +94,9 @@ impl Default for Machine {
             tick: Cost::ZERO,
             softirq_entry: Cost::ZERO,
             wakeup: Cost::ZERO,
+            wakeup_fair: Cost::ZERO,
             switch: Cost::ZERO,
+            switch_fair: Cost::ZERO,
             ipi: Cost::ZERO,
             ipi_handler: Cost::ZERO,
             syscall_entry: Cost::ZERO,
@@ -107,6 +113,8 @@ impl Machine {
     /// Every cost with its name.
     pub fn costs(&self) -> impl Iterator<Item = (&'static str, &Cost)> {
         let own = [
+            ("wakeup_fair", &self.wakeup_fair),
+            ("switch_fair", &self.switch_fair),
             ("device_late", &self.device_late),
             ("program", &self.program),
             ("irq_entry", &self.irq_entry),

@@ -137,7 +137,8 @@ pub trait Observer {
     /// A thread comes to run.
     fn ran(&mut self, _now_ns: u64, _thread: ThreadAt, _cpu: u16) {}
 
-    /// A thread is back in user space from a sleep, so much later than it asked for.
+    /// A thread is back in user space from a sleep, so much later than it asked for, or, where whole sleeps
+    /// are measured, than it called.
     fn late(&mut self, _thread: ThreadAt, _lateness_ns: u64) {}
 }
 

@@ -116,6 +116,8 @@ impl System {
             if thread.group.is_some_and(|group| group as usize >= self.workload.groups.len()) {
                 return Err(refuse("there is no such control group"));
             }
+            check(&thread.name, &thread.returns)?;
+            check(&thread.name, &thread.callback)?;
             if thread.program.len() > OPERATIONS_MAX {
                 return Err(refuse("its program is too long"));
             }
@@ -150,9 +152,9 @@ impl System {
             | Operation::Sleep(cost)
             | Operation::Rearm(cost) => check(name, cost),
             Operation::SleepGrid { period_ns: 0, .. } => refuse("a period cannot be 0"),
-            Operation::SleepGrid { period_ns, phase_ns } => {
+            Operation::SleepGrid { period_ns, phase } => {
                 check(name, &Cost::Constant(*period_ns))?;
-                check(name, &Cost::Constant(*phase_ns))
+                check(name, phase)
             }
             Operation::Wake(thread) if *thread as usize >= self.workload.threads.len() => {
                 refuse("it wakes a thread that there is not")

@@ -32,6 +32,10 @@ pub struct Thread {
     pub cpus: u64,
     /// Its timer slack; real-time threads have none.
     pub slack_ns: u64,
+    /// Its way back from a sleep to user space takes so much more than the machine's (`syscall_exit`).
+    pub returns: Cost,
+    /// Its timers' callbacks take so much more than the machine's.
+    pub callback: Cost,
     /// What it does, from the first to the last.
     pub program: Vec<Operation>,
     /// Where it goes on after the last; at its end where that is no operation, and then it sleeps for ever.
@@ -44,6 +48,8 @@ pub struct Thread {
     pub group: Option<u32>,
     /// Its wakeups are what the system is measured by.
     pub watched: bool,
+    /// What is measured is how long each sleep took from call to return, not how late it ended.
+    pub whole_sleeps: bool,
 }
 
 impl Default for Thread {
@@ -54,12 +60,15 @@ impl Default for Thread {
             policy: Policy::Other { nice: 0 },
             cpus: u64::MAX,
             slack_ns: 50_000,
+            returns: Cost::ZERO,
+            callback: Cost::ZERO,
             program: Vec::new(),
             repeat_from: 0,
             irqs_off: None,
             preempt_off: None,
             group: None,
             watched: false,
+            whole_sleeps: false,
         }
     }
 }
@@ -110,8 +119,8 @@ pub enum Operation {
     SleepGrid {
         /// From one time to the next.
         period_ns: u64,
-        /// The first one comes so long after its first use.
-        phase_ns: u64,
+        /// The first one comes so long after its first use, drawn once.
+        phase: Cost,
     },
     /// Moves a timer of its own that wakes nobody to so long from now: a timeout, so a coarse one where the
     /// timer policy tells them apart.

@@ -1,13 +1,15 @@
 //! What a simulation allocates once it runs: nothing.
 #![allow(missing_docs)]
 
-use tardy_sim::file::{SYSTEMS, read};
+use tardy_sim::file::{SYSTEMS, Template, Values};
 use tardy_sim::{START_NS, Simulation};
 
 #[test]
 fn a_simulation_that_has_warmed_up_allocates_nothing() {
     for known in SYSTEMS {
-        let file = read(known.text).expect("it can be");
+        let template = Template::parse(known.text).expect("it can be");
+        let last = template.conditions.last().expect("there is one");
+        let file = template.file(last, &Values::new()).expect("it can be");
         for policy in &file.policies {
             let mut simulation =
                 Simulation::new(&file.system_of(policy, 0), ()).expect("it can be");

@@ -126,6 +126,11 @@ impl Truth {
 }
 
 impl TruthRow {
+    /// A row that tells nothing yet.
+    pub fn new(condition: String, at: BTreeMap<String, String>, series: String) -> Self {
+        Self { condition, at, series, ..Self::default() }
+    }
+
     /// What it tells of latencies; `None` where it does not.
     pub fn get(&self, column: Column) -> Option<u64> {
         self.latencies[column as usize]

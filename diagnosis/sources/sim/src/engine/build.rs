@@ -9,7 +9,7 @@ use super::{Line, START_NS, Simulation, Step};
 use crate::observer::{Observer, ThreadAt};
 use crate::random::{Entity, Stream};
 use crate::sched::{Class, Fair, Queue, RR_SLICE_NS, prio_of};
-use crate::{Policy, Softirqs, System, workload};
+use crate::{Cost, Policy, Preemption, Softirqs, System, workload};
 use tardy_model::TaskId;
 use tardy_model::event::TaskState;
 use tardy_timers::policy::{self, Settings};
@@ -161,8 +161,11 @@ impl<O: Observer> Simulation<O> {
             pi_locks: (0..system.workload.locks).map(|_| PiLock::new()).collect(),
             groups: groups.collect(),
             groups_named_from: groups_named_from(system),
+            soft_timers: system.kernel.timers.starts_with("softirq-expires-next"),
+            soft_sleepers: system.kernel.preemption == Preemption::Rt,
             follows_timers: false,
             moves: 0,
+            programmed_by_moves: 0,
             observer,
         };
         let names = ["batch", "inherit"];
@@ -231,8 +234,11 @@ fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Threa
         (0..system.machine.cpus).filter(|cpu| made.cpus >> cpu & 1 == 1).collect();
     made.cpu = allowed[at as usize % allowed.len()];
     made.slack_ns = thread.slack_ns;
+    made.returns = thread.returns.clone();
+    made.callback = thread.callback.clone();
     made.repeat_from = thread.repeat_from;
     made.watched = thread.watched;
+    made.whole_sleeps = thread.whole_sleeps;
     made.group = thread.group;
     let operations = thread.program.iter().enumerate().map(|(number, operation)| {
         let stream = stream(OPERATIONS_FROM + number as u32);
@@ -261,6 +267,8 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         fair: Fair::new(policy),
         policy,
         slack_ns: 0,
+        returns: Cost::ZERO,
+        callback: Cost::ZERO,
         program: Box::new([]),
         repeat_from: 0,
         began_ns: 0,
@@ -283,6 +291,8 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         runs_softirqs: false,
         serves: None,
         asks_ns: 0,
+        called_ns: 0,
+        whole_sleeps: false,
         group: None,
         watched: false,
         streams: Streams::new(seed, number),

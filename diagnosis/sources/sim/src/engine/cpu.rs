@@ -33,6 +33,8 @@ pub(crate) enum Step {
     Tick,
     // Softirqs.
     SoftirqEntry,
+    /// Timers' softirq writes the device, under the lock of the queue.
+    SoftirqProgram,
     NetRx,
     // The scheduler.
     Switch,
@@ -85,6 +87,7 @@ impl Step {
             | Self::Tick
             // Under the lock of the queue, and of the thread.
             | Self::Dequeue
+            | Self::SoftirqProgram
             | Self::CallbackWakes
             | Self::Switch
             | Self::Stolen

@@ -60,10 +60,15 @@ pub struct Simulation<O> {
     /// The name of the first group among the names that events use.
     groups_named_from: u32,
     devices: Vec<Line>,
+    /// The policy leaves it to each timer where it expires, and timeouts ask for the softirq.
+    soft_timers: bool,
+    /// So do the sleeps of ordinary threads, as on `PREEMPT_RT` since Linux 5.4.
+    soft_sleepers: bool,
     /// The policy's threads change their priorities.
     follows_timers: bool,
     /// How often an armed timer was moved.
     moves: u64,
+    programmed_by_moves: u64,
     observer: O,
 }
 
@@ -107,6 +112,11 @@ impl<O: Observer> Simulation<O> {
     /// How often a timer was moved that was armed.
     pub fn moves(&self) -> u64 {
         self.moves
+    }
+
+    /// How often that programmed a device, what interrupts did at their end aside.
+    pub fn programmed_by_moves(&self) -> u64 {
+        self.programmed_by_moves
     }
 
     /// Who looks on.
@@ -170,6 +180,7 @@ impl<O: Observer> Simulation<O> {
             Step::CallbackWakes => self.callback_woke(at),
             Step::Tick => self.ticked(at),
             Step::SoftirqEntry => self.softirq_begins(at),
+            Step::SoftirqProgram => self.softirq_done(at),
             Step::NetRx => self.net_rx_ends(at),
             Step::Switch => self.switches(at),
             Step::Stolen => self.given_back(at),

@@ -196,7 +196,9 @@ impl<O: Observer> Simulation<O> {
             };
             self.event(at, SyscallEnter { call, number, op, value: 0, argument: 0 });
         }
+        let now_ns = self.now_ns;
         let thread = &mut self.threads[self.cpus[at].current as usize];
+        thread.called_ns = now_ns;
         let ns = self.machine.syscall_entry.draw(&mut thread.streams.entry);
         self.go(at, Step::SyscallEntry, ns);
     }
@@ -214,9 +216,9 @@ impl<O: Observer> Simulation<O> {
             Operation::Sleep(cost) | Operation::Rearm(cost) => {
                 now_ns + cost.draw(&mut planned.stream)
             }
-            Operation::SleepGrid { period_ns, phase_ns } => {
+            Operation::SleepGrid { period_ns, phase } => {
                 planned.next_ns = match planned.next_ns {
-                    0 => now_ns + phase_ns,
+                    0 => now_ns + phase.draw(&mut planned.stream),
                     last_ns => last_ns + period_ns,
                 };
                 planned.next_ns
@@ -268,7 +270,8 @@ impl<O: Observer> Simulation<O> {
         });
         if in_call {
             let thread = &mut self.threads[self.cpus[at].current as usize];
-            let ns = self.machine.syscall_exit.draw(&mut thread.streams.exit);
+            let stream = &mut thread.streams.exit;
+            let ns = self.machine.syscall_exit.draw(stream) + thread.returns.draw(stream);
             return self.go(at, Step::SyscallExit, ns);
         }
         self.go(at, Step::Fetch, 0);
@@ -282,11 +285,11 @@ impl<O: Observer> Simulation<O> {
             Operation::PiLock(_) | Operation::PiUnlock(_) => (FUTEX, false),
             _ => (CLOCK_NANOSLEEP, true),
         };
-        let asks_ns = thread.asks_ns;
+        let since_ns = if thread.whole_sleeps { thread.called_ns } else { thread.asks_ns };
         self.threads[me as usize].stage = None;
         self.event(at, SyscallExit { number, result: 0 });
         if sleeps {
-            self.observer.late(me, self.now_ns.saturating_sub(asks_ns));
+            self.observer.late(me, self.now_ns.saturating_sub(since_ns));
         }
         self.go(at, Step::Fetch, 0);
     }

@@ -20,7 +20,10 @@ impl<O: Observer> Simulation<O> {
         woken.leaves = false;
         let was = woken.standing;
         woken.wakes_up = was == Standing::Asleep;
-        let ns = self.machine.wakeup.draw(&mut woken.streams.wakeup);
+        let mut ns = self.machine.wakeup.draw(&mut woken.streams.wakeup);
+        if woken.class == Class::Fair {
+            ns += self.machine.wakeup_fair.draw(&mut woken.streams.wakeup);
+        }
         self.tell_irqs(at, true);
         self.event(at, Waking { target, target_cpu: CpuId(cpu), prio });
         // Who was on the way to sleep and has lost the CPU there waits for it all the same.
@@ -185,14 +188,20 @@ impl<O: Observer> Simulation<O> {
     /// The scheduler is called; `leaves` where the current thread goes to sleep.
     pub(super) fn schedules(&mut self, at: usize, leaves: bool) {
         let cpu = &mut self.cpus[at];
+        let comes_fair = cpu.queue.first_class() == Some(Class::Fair);
+        let mut fair = u64::from(comes_fair);
         let stream = match self.threads.get_mut(cpu.current as usize) {
             Some(current) => {
                 current.leaves = leaves;
+                fair += u64::from(current.class == Class::Fair);
                 &mut current.streams.switch
             }
             None => &mut cpu.streams.switch,
         };
-        let ns = self.machine.switch.draw(stream);
+        let mut ns = self.machine.switch.draw(stream);
+        for _ in 0..fair {
+            ns += self.machine.switch_fair.draw(stream);
+        }
         cpu.push(Frame::new(Step::Switch, self.now_ns + ns), self.now_ns);
     }
 

@@ -82,6 +82,7 @@ impl<O: Observer> Simulation<O> {
                 | Step::CallbackWakes
                 | Step::Moving
                 | Step::Waiting
+                | Step::SoftirqProgram
         );
         in_thread || cpu.frames[1..cpu.depth - 1].iter().any(|frame| frame.entry_ns == 0)
     }

@@ -142,7 +142,9 @@ impl<O: Observer> Simulation<O> {
                     Doing::Interrupt(frame.interrupt)
                 }
                 Step::NetRx if depth > 0 => Doing::Softirq(NET_RX),
-                Step::Moving | Step::Waiting if depth > 0 => Doing::Softirq(HRTIMER),
+                Step::Moving | Step::Waiting | Step::SoftirqProgram if depth > 0 => {
+                    Doing::Softirq(HRTIMER)
+                }
                 _ if depth > 0 => Doing::SoftirqCallback(timer),
                 step => self.doing_at_base(at, step, timer),
             };
@@ -160,7 +162,7 @@ impl<O: Observer> Simulation<O> {
         };
         match step {
             Step::NetRx => Doing::ThreadedSoftirq(NET_RX, cpu.current, thread.prio),
-            Step::Moving | Step::Waiting => {
+            Step::Moving | Step::Waiting | Step::SoftirqProgram => {
                 Doing::ThreadedSoftirq(HRTIMER, cpu.current, thread.prio)
             }
             Step::Dequeue | Step::Callback | Step::CallbackWakes => {

@@ -6,7 +6,7 @@ use crate::observer::{ThreadAt, TimerAt};
 use crate::random::{Entity, Stream};
 use crate::sched::{Class, Fair};
 use crate::workload::Sections;
-use crate::{Operation, Policy};
+use crate::{Cost, Operation, Policy};
 use tardy_model::event::TaskState;
 use tardy_model::{Prio, TaskId};
 use tardy_timers::policy::Key;
@@ -81,6 +81,8 @@ pub(crate) struct Thread {
     pub(crate) fair: Fair,
     pub(crate) policy: Policy,
     pub(crate) slack_ns: u64,
+    pub(crate) returns: Cost,
+    pub(crate) callback: Cost,
     pub(crate) program: Box<[Planned]>,
     pub(crate) repeat_from: usize,
     /// When its program began last.
@@ -120,6 +122,10 @@ pub(crate) struct Thread {
     pub(crate) serves: Option<u8>,
     /// The time that its sleep, or its timeout, asks for.
     pub(crate) asks_ns: u64,
+    /// When it entered the call for that.
+    pub(crate) called_ns: u64,
+    /// What is measured is the whole sleep.
+    pub(crate) whole_sleeps: bool,
     /// Its control group, where that has a bandwidth.
     pub(crate) group: Option<u32>,
     pub(crate) watched: bool,

@@ -22,6 +22,9 @@ impl<O: Observer> Simulation<O> {
         let arm = Arm { sleeper: sleeps, ..Arm::sleep(expiry, owner.timer_priority()) };
         // A timeout is there to be moved.
         let arm = if sleeps { arm } else { arm.coarse() };
+        let soft =
+            self.soft_timers && (!sleeps || self.soft_sleepers && owner.timer_priority() == 0);
+        let arm = if soft { arm.in_softirq() } else { arm };
         let before = self.cpus[at].timers.programmed();
         let armed_here = entry.key.filter(|_| usize::from(entry.cpu) == at);
         let elsewhere = entry.key.filter(|_| armed_here.is_none());
@@ -34,7 +37,8 @@ impl<O: Observer> Simulation<O> {
         }
         let entry = &mut self.timers[timer as usize];
         let timers = &mut self.cpus[at].timers;
-        self.moves += u64::from(entry.key.is_some());
+        let was_armed = entry.key.is_some();
+        self.moves += u64::from(was_armed);
         let moves = armed_here.is_some_and(|key| timers.rearm(key, expiry).is_ok());
         if !moves {
             entry.key = timers.arm(arm, timer).ok();
@@ -46,7 +50,11 @@ impl<O: Observer> Simulation<O> {
         }
         self.tell_arm(at, timer, if sleeps { Call::ClockNanosleep } else { Call::Timerfd });
         self.programs(at);
-        self.cpus[at].timers.programmed() != before
+        let written = self.cpus[at].timers.programmed() - before;
+        if was_armed {
+            self.programmed_by_moves += written;
+        }
+        written > 0
     }
 
     pub(super) fn tell_arm(&mut self, at: usize, timer: TimerAt, call: Call) {
@@ -128,8 +136,14 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             None => {
+                let before = self.cpus[at].timers.programmed();
                 self.programs(at);
-                self.softirq_done(at);
+                let cpu = &mut self.cpus[at];
+                if cpu.timers.programmed() == before {
+                    return self.softirq_done(at);
+                }
+                let ns = self.machine.program.draw(&mut cpu.streams.program);
+                self.go(at, Step::SoftirqProgram, ns);
             }
         }
     }
@@ -167,11 +181,15 @@ impl<O: Observer> Simulation<O> {
             let ns = self.machine.tick.draw(&mut self.cpus[at].streams.tick);
             return self.go(at, Step::Tick, ns);
         }
-        let stream = match purpose {
-            Purpose::Sleep | Purpose::Timeout => &mut self.threads[owner as usize].streams.callback,
-            _ => &mut self.cpus[at].streams.kernel,
+        let callback = &self.machine.callback;
+        let ns = match purpose {
+            Purpose::Sleep | Purpose::Timeout => {
+                let owner = &mut self.threads[owner as usize];
+                let stream = &mut owner.streams.callback;
+                callback.draw(stream) + owner.callback.draw(stream)
+            }
+            _ => callback.draw(&mut self.cpus[at].streams.kernel),
         };
-        let ns = self.machine.callback.draw(stream);
         self.go(at, Step::Callback, ns);
     }
 

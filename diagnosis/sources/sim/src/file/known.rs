@@ -19,11 +19,17 @@ macro_rules! known {
 }
 
 /// All machines.
-pub const MACHINES: &[Known] =
-    known!["machines": "zynq-7020", "piii-celeron-333", "counted-500mips", "x86-vm"];
+pub const MACHINES: &[Known] = known![
+    "machines": "zynq-7020", "piii-celeron-333", "counted-500mips", "counted-x86", "counted-armv7",
+    "x86-vm",
+];
 
 /// All systems.
-pub const SYSTEMS: &[Known] = known!["systems": "storm", "staircase", "sleep", "rearm", "pi-spike"];
+pub const SYSTEMS: &[Known] = known![
+    "systems": "storm", "zynq-storm", "zynq-fit", "zynq-network", "stacking", "stacking-fit",
+    "staircase", "sleep", "sleep-services", "rearm", "rearm-share", "softirq-expires-next",
+    "pi-spike",
+];
 
 /// A machine by its name.
 pub fn machine(name: &str) -> Option<&'static Known> {

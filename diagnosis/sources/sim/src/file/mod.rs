@@ -25,18 +25,21 @@
 //! program = [{ sleep = "0us..1ms" }]
 //! ```
 
+mod change;
 mod known;
 mod machine;
+mod template;
 mod workload;
 mod written;
 
 pub use known::{Known, MACHINES, SYSTEMS, machine as known_machine, system as known_system};
+pub use template::{CONDITIONS_MAX, Condition, Free, Template, Values};
 
 use crate::system::is_bandwidth;
 use crate::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs, System};
 use machine::RawMachine;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use std::num::NonZeroU64;
 use std::ops::Range;
 use tardy_timers::policy::KNOWN;
@@ -84,6 +87,8 @@ pub struct File {
     pub span_ns: u64,
     /// Runs of each policy, which differ in their seeds.
     pub runs: u32,
+    /// So many runs after each other make one measurement; what its maximum is likely to be is over all of them.
+    pub rounds: u32,
     /// The threads that come of each entry, by its name.
     pub groups: Vec<(String, Range<usize>)>,
 }
@@ -109,6 +114,7 @@ struct RawFile {
     span: Option<Ns>,
     seed: Option<u64>,
     runs: Option<Spanned<u32>>,
+    rounds: Option<Spanned<u32>>,
     policies: Option<Spanned<Vec<Spanned<String>>>>,
     machine: Option<Spanned<RawMachine>>,
     #[serde(default)]
@@ -119,6 +125,13 @@ struct RawFile {
     devices: Vec<Spanned<RawDevice>>,
     #[serde(default, rename = "group")]
     limits: Vec<Spanned<RawGroup>>,
+    // Of the template, which has filled them in.
+    #[serde(default, rename = "with")]
+    _with: Option<IgnoredAny>,
+    #[serde(default, rename = "condition")]
+    _conditions: Option<IgnoredAny>,
+    #[serde(default, rename = "free")]
+    _free: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -182,6 +195,13 @@ pub fn read(text: &str) -> Result<File, FileError> {
             format!("from 1 to {RUNS_MAX} runs can be made, not {runs}"),
         ));
     }
+    let rounds = raw.rounds.as_ref().map_or(1, |rounds| *rounds.get_ref());
+    if let Some(spanned) = &raw.rounds
+        && (rounds == 0 || !runs.is_multiple_of(rounds))
+    {
+        let why = format!("{runs} runs cannot be measurements of {rounds} rounds each");
+        return Err(at(spanned.span(), why));
+    }
     let policies = match &raw.policies {
         None => vec!["hardirq".to_owned()],
         Some(list) if list.get_ref().is_empty() => {
@@ -211,7 +231,7 @@ pub fn read(text: &str) -> Result<File, FileError> {
     system.kernel.timers.clone_from(&policies[0]);
     system.check().map_err(|error| FileError { line: None, why: error.to_string() })?;
     let span_ns = raw.span.map_or(10_000_000_000, |span| span.0);
-    Ok(File { title: raw.title, system, policies, span_ns, runs, groups })
+    Ok(File { title: raw.title, system, policies, span_ns, runs, rounds, groups })
 }
 
 impl RawKernel {

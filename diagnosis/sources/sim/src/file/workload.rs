@@ -4,7 +4,7 @@ use super::FileError;
 use super::written::{Ns, Written};
 use crate::system::is_bandwidth;
 use crate::workload::THREADS_MAX;
-use crate::{Device, Group, Operation, Policy, Sections, Thread, Workload};
+use crate::{Cost, Device, Group, Operation, Policy, Sections, Thread, Workload};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::ops::Range;
 use toml::Spanned;
@@ -20,6 +20,8 @@ pub(super) struct RawThread {
     policy: RawPolicy,
     cpus: Option<Vec<u16>>,
     slack: Option<Ns>,
+    returns: Option<Written>,
+    callback: Option<Written>,
     program: Vec<RawOperation>,
     #[serde(default)]
     repeat_from: usize,
@@ -29,7 +31,35 @@ pub(super) struct RawThread {
     irqs_off: Option<RawSections>,
     preempt_off: Option<RawSections>,
     #[serde(default)]
-    watched: bool,
+    watched: RawWatched,
+}
+
+/// `true`, or `"sleeps"` for how long whole sleeps took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum RawWatched {
+    #[default]
+    No,
+    Lateness,
+    Sleeps,
+}
+
+impl<'de> Deserialize<'de> for RawWatched {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Is(bool),
+            What(String),
+        }
+        match Either::deserialize(deserializer) {
+            Ok(Either::Is(false)) => Ok(Self::No),
+            Ok(Either::Is(true)) => Ok(Self::Lateness),
+            Ok(Either::What(what)) if what == "sleeps" => Ok(Self::Sleeps),
+            _ => {
+                Err(D::Error::custom("write watched = true, or \"sleeps\" for how long they took"))
+            }
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,8 +84,7 @@ enum RawOperation {
 #[serde(deny_unknown_fields)]
 struct RawGrid {
     period: Ns,
-    #[serde(default)]
-    phase: Ns,
+    phase: Option<Written>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -236,7 +265,8 @@ fn thread(
                 return Err("a period cannot be 0".to_owned());
             }
             RawOperation::SleepGrid(grid) => {
-                Operation::SleepGrid { period_ns: grid.period.0, phase_ns: grid.phase.0 }
+                let phase = grid.phase.as_ref().map_or(Cost::ZERO, |phase| phase.0.clone());
+                Operation::SleepGrid { period_ns: grid.period.0, phase }
             }
             RawOperation::Wake(name) => {
                 let known = first_of.iter().find(|(known, _)| known == name);
@@ -263,12 +293,15 @@ fn thread(
         name: raw.name.clone(),
         policy: raw.policy.0,
         cpus: on,
+        returns: raw.returns.as_ref().map_or(Cost::ZERO, |returns| returns.0.clone()),
+        callback: raw.callback.as_ref().map_or(Cost::ZERO, |callback| callback.0.clone()),
         slack_ns: raw.slack.map_or(Thread::default().slack_ns, |slack| slack.0),
         program,
         repeat_from: if raw.once { usize::MAX } else { raw.repeat_from },
         irqs_off: sections(&raw.irqs_off),
         preempt_off: sections(&raw.preempt_off),
         group: group.transpose()?,
-        watched: raw.watched,
+        watched: raw.watched != RawWatched::No,
+        whole_sleeps: raw.watched == RawWatched::Sleeps,
     })
 }

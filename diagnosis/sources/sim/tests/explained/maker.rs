@@ -62,6 +62,8 @@ impl Maker {
         };
         let idle_states = (0..states).map(|at| state(at, self)).collect();
         Machine {
+            wakeup_fair: Cost::ZERO,
+            switch_fair: Cost::ZERO,
             cpus: 1 + self.below(4) as u16,
             device_late: Cost::ZERO,
             program: self.cost(500),
@@ -139,7 +141,7 @@ impl Maker {
         let sleep = match self.below(3) {
             0 => Operation::SleepGrid {
                 period_ns: 200_000 + self.below(1_500_000),
-                phase_ns: self.below(1_000_000),
+                phase: Cost::Constant(self.below(1_000_000)),
             },
             _ => Operation::Sleep(Cost::Uniform {
                 from_ns: 0,
@@ -180,6 +182,9 @@ impl Maker {
         let slack_ns = if self.one_in(2) { 50_000 } else { 1 };
         let (irqs_off, preempt_off) = (sections(self), sections(self));
         Thread {
+            returns: Cost::ZERO,
+            callback: Cost::ZERO,
+            whole_sleeps: false,
             name: format!("thread-{at}"),
             policy,
             cpus,

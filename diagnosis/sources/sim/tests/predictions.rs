@@ -1,0 +1,105 @@
+//! What systems that come with the program must show: figures of the lists that they are about.
+#![allow(missing_docs)]
+
+use tardy_sim::file::{File, Template, Values, known_system};
+use tardy_sim::{Observer, START_NS, Simulation, ThreadAt};
+
+/// Latenesses, or lengths of sleeps, by thread.
+struct Seen(Vec<Vec<u64>>);
+
+impl Observer for Seen {
+    const EVENTS: bool = false;
+    const STATES: bool = false;
+
+    fn late(&mut self, thread: ThreadAt, ns: u64) {
+        self.0[thread as usize].push(ns);
+    }
+}
+
+struct Shown {
+    seen: Vec<Vec<u64>>,
+    /// How often moves programmed the device, each.
+    by_moves: f64,
+}
+
+impl Shown {
+    fn mean_ns(&self, thread: usize) -> f64 {
+        let all = &self.seen[thread];
+        all.iter().sum::<u64>() as f64 / all.len() as f64
+    }
+
+    fn quantile_ns(&self, thread: usize, q: f64) -> f64 {
+        let mut all = self.seen[thread].clone();
+        all.sort_unstable();
+        all[(all.len() as f64 * q) as usize] as f64
+    }
+}
+
+fn file(name: &str, condition: &str) -> File {
+    let template =
+        Template::parse(known_system(name).expect("it is known").text).expect("it can be");
+    let condition = template.conditions.iter().find(|one| one.name == condition);
+    template.file(condition.expect("it has it"), &Values::new()).expect("it can be")
+}
+
+fn shown(file: &File, policy: &str, span_ms: u64) -> Shown {
+    let seen = Seen(vec![Vec::new(); file.system.workload.threads.len()]);
+    let mut simulation = Simulation::new(&file.system_of(policy, 0), seen).expect("it can be");
+    simulation.run_until(START_NS + span_ms * 1_000_000);
+    let by_moves = simulation.programmed_by_moves() as f64 / simulation.moves() as f64;
+    Shown { seen: simulation.into_observer().0, by_moves }
+}
+
+#[track_caller]
+fn near(value: f64, expected: f64, share: f64) {
+    assert!((value / expected - 1.0).abs() <= share, "{value}, not {expected}");
+}
+
+/// (tick − 300 µs) / tick, and once a tick more: the move at which the tick comes first writes the device for it.
+#[test]
+fn a_timeout_that_is_moved_programs_the_device_in_the_share_of_the_arithmetic() {
+    let share = |condition, policy| shown(&file("rearm-share", condition), policy, 2_000).by_moves;
+    near(share("hz-1000", "rearm-single"), 36.0 / 50.0, 0.002);
+    near(share("hz-250", "rearm-single"), 186.0 / 200.0, 0.002);
+    near(share("hz-250", "rearm-eager-double"), 371.0 / 200.0, 0.002);
+    near(share("phone", "rearm-single"), 0.9006, 0.01);
+}
+
+#[test]
+fn a_stale_cache_almost_never_programs() {
+    let file = file("softirq-expires-next", "");
+    let before = shown(&file, "softirq-expires-next-before", 1_000).by_moves;
+    let after = shown(&file, "softirq-expires-next-after", 1_000).by_moves;
+    assert!(before < 0.1 && after > 0.9, "{before} before, {after} after");
+}
+
+#[test]
+fn services_to_sleep_differ_by_their_entry_and_slack_by_itself() {
+    // Medians: now and then a tick comes between.
+    let median =
+        |condition| shown(&file("sleep-services", condition), "hardirq", 2_000).quantile_ns(0, 0.5);
+    let (precise, default) = (median("u64-1ns"), median("u64-50us"));
+    let gap = |more: f64, less: f64| assert!((more - less - 32.0).abs() < 2.0, "{more} {less}");
+    gap(median("nanosleep-1ns"), precise);
+    gap(median("nanosleep-50us"), default);
+    near(default - precise, 50_000.0, 0.02);
+    near(precise, 54_000.0, 0.05);
+}
+
+#[test]
+fn the_storm_of_2017_is_as_it_was_measured_and_deferring_helps_as_it_did() {
+    let file = file("zynq-storm", "");
+    let storm = shown(&file, "hardirq", 4_000);
+    // The histogram's, by the middle of its bins.
+    for (cpu, mean_ns, p50_ns, p99_ns) in
+        [(0, 27_460.0, 26_500.0, 51_500.0), (1, 29_620.0, 28_500.0, 52_500.0)]
+    {
+        near(storm.mean_ns(cpu), mean_ns, 0.06);
+        near(storm.quantile_ns(cpu, 0.5), p50_ns, 0.06);
+        near(storm.quantile_ns(cpu, 0.99), p99_ns, 0.08);
+    }
+    let deferred = shown(&file, "deferred", 4_000);
+    for cpu in [0, 1] {
+        near(deferred.mean_ns(cpu), 21_500.0, 0.1);
+    }
+}
