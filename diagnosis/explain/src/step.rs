@@ -319,9 +319,12 @@ impl StepMaker<'_> {
                     (could_run_ns, preempted) = (time_ns, false);
                 }
                 (Phase::Runnable, Some(Phase::Runnable | Phase::Placing)) => {
-                    if before.is_some_and(|before| before.cpu != cpu) && cpu != CpuId::UNKNOWN {
-                        step(cpu, Happened::Moved(cpu));
-                    }
+                    let is_moved = before.is_some_and(|before| before.cpu != cpu);
+                    steps.extend((is_moved && cpu != CpuId::UNKNOWN).then_some(Step {
+                        time_ns,
+                        cpu: Some(cpu),
+                        what: Happened::Moved(cpu),
+                    }));
                 }
                 (Phase::Runnable, None) if self.wakeup.kind == WakeupKind::Preempted => {
                     let by = self.activity_at(Some(cpu), time_ns);
