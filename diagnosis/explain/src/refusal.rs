@@ -9,7 +9,7 @@
 //! | `SCHED_DEADLINE` | its budget's timer fires before it runs | its budget |
 //! | fair | the CPU idles by choice, or the victim runs at once after the timer; a group's bandwidth timer fires | that bandwidth |
 //! | fair | the CPU idles by choice, and no such timer fires | forced idle: core scheduling, `sched_ext`, or a bandwidth whose timer is not recorded |
-//! | real-time | the CPU chooses a task of lower priority, or to idle, for a millisecond | the bandwidth of real-time tasks |
+//! | real-time | the CPU chooses a task of lower priority, or to idle, for a millisecond, or leaves a real-time task that could run for one | the bandwidth of real-time tasks, where they had used much of it or its timer fires; else not known |
 
 use crate::piece::Refusal;
 use std::collections::VecDeque;
@@ -186,11 +186,29 @@ pub(crate) fn refusals(
         choices(cpu, from_ns, to_ns, waiting, |gap| gaps.push(gap));
     }
     if prio.is_realtime() {
+        let mut left_out = Vec::new();
+        cpu.realtime_out(from_ns, to_ns, |start_ns, end_ns, is_out| {
+            if is_out && prio.0 >= 0 && end_ns - start_ns >= CHOICE_NS_MIN {
+                left_out.push((start_ns, end_ns));
+            }
+        });
         let fired = firings.last(from_ns, to_ns, Purpose::RtBandwidth, |_| true).is_some();
-        let bandwidth = Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth));
         // A bandwidth is used up by real-time tasks that run, and concerns them alone.
-        let may_be = prio.0 >= 0 && !gaps.is_empty() && (fired || uses_realtime(cpu, from_ns));
-        let refused = gaps.into_iter().filter_map(|gap| match gap.chosen {
+        let some = prio.0 >= 0 && !(gaps.is_empty() && left_out.is_empty());
+        let bandwidth = if some && (fired || uses_realtime(cpu, from_ns)) {
+            Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth))
+        } else {
+            Refusal::Unknown
+        };
+        // Another one that could run was left as well, perhaps before the victim came.
+        found.extend(
+            left_out.iter().take(REFUSALS_MAX).map(|(start, end)| (*start, *end, bandwidth)),
+        );
+        let apart = |gap: &Gap| {
+            let mut left_out = left_out.iter();
+            !left_out.any(|(start_ns, end_ns)| gap.start_ns < *end_ns && *start_ns < gap.end_ns)
+        };
+        let refused = gaps.into_iter().filter(apart).filter_map(|gap| match gap.chosen {
             Chosen::Idle if !fired || prio.0 < 0 => {
                 Some((gap.idle_ns, gap.end_ns, Refusal::ForcedIdle))
             }
@@ -200,10 +218,10 @@ pub(crate) fn refusals(
                 Some((gap.start_ns, gap.end_ns, Refusal::Unknown))
             }
             _ if gap.end_ns - gap.start_ns < REALTIME_NS_MIN => None,
-            _ if may_be => Some((gap.start_ns, gap.end_ns, bandwidth)),
-            _ => Some((gap.start_ns, gap.end_ns, Refusal::Unknown)),
+            _ => Some((gap.start_ns, gap.end_ns, bandwidth)),
         });
         found.extend(refused.take(REFUSALS_MAX));
+        found.sort_unstable_by_key(|(start_ns, ..)| *start_ns);
         return;
     }
     let group = Refusal::Throttled(Culprit::Setting(Setting::CfsBandwidth(task)));

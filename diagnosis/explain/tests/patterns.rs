@@ -199,15 +199,19 @@ fn rt_throttling() {
          it sleep; where it is meant to run on, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since Linux 6.12, 0 \
          to the file runtime of each CPU's fair_server in /sys/kernel/debug/sched)."
     );
-    // One task runs on: it may be one that cannot be preempted where it is.
+    // One task runs on: it was chosen although the spinner could run.
     let runs_on = THROTTLED
         .replace("970000000 0 21 switch R 22 120", "970000000 0 21 irq+ 26")
         .replace("980000000 0 22 switch R 21 120", "980000000 0 21 irq- 26");
+    assert!(found(&runs_on).contains(&"rt_throttling"));
+    // Nobody was left for it: it may be one that cannot be preempted where it is.
+    let runs_on = runs_on.replace("0 30 switch R 21", "0 30 switch S 21");
     assert!(!found(&runs_on).contains(&"rt_throttling"));
     // A thread of the fair class takes its turn after others.
     assert_eq!(found(&THROTTLED.replace("on 0 prio 19", "on 0 prio 120")), [] as [&str; 0]);
     // Passed over for less than a millisecond: it is on its way into the queue.
     let short = THROTTLED
+        .replace("0 30 switch R 21", "0 30 switch S 21")
         .replace("970000000", "960100000")
         .replace("980000000", "960200000")
         .replace(" 1000000000", "960900000");

@@ -31,7 +31,7 @@ pub use timers::{Ended, Life, MOVE_NS_MAX, Purpose, TICKS, Timers};
 pub use visible::Visible;
 
 use cpu::Sent;
-use tardy_model::event::{IpiSend, Priority, Stolen, Switch};
+use tardy_model::event::{IpiSend, Priority, Stolen, Switch, TaskState};
 use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerId};
 
 /// CPUs that can be told apart; what is above is read as the last one (the format allows 65,536).
@@ -214,6 +214,8 @@ impl Followers {
         cpu.had_prio(event.task, prev_prio);
         self.prios.set(event.task, prev_prio);
         self.prios.set(switch.next, next_prio);
+        let runnable = (switch.prev_state == TaskState::Running).then_some(prev_prio);
+        cpu.chooses(event.time_ns, runnable, next_prio);
         if cpu.switch(event.time_ns, event.task, switch.next, next_prio) {
             // Only PREEMPT_RT leaves a softirq by a switch.
             self.names.softirqs_are_preempted();

@@ -74,6 +74,8 @@ pub struct Cpu {
     ticks: VecDeque<(u64, u64)>,
     irqs_off: Sections,
     preempt_off: Sections,
+    /// A real-time task could run and one below was chosen.
+    realtime_out: Sections,
     silences: Silences,
     stolen: StolenTime,
     deliveries: Deliveries,
@@ -147,6 +149,7 @@ impl Cpu {
             ticks: VecDeque::new(),
             irqs_off: Sections::default(),
             preempt_off: Sections::default(),
+            realtime_out: Sections::default(),
             silences: Silences::default(),
             stolen: StolenTime::default(),
             deliveries: Deliveries::default(),
@@ -189,6 +192,12 @@ impl Cpu {
     /// What ran, interrupts aside, right before a time; [`Activity::Unknown`] where that is not known.
     pub fn base_before(&self, ns: u64) -> Activity {
         self.history.base_before(ns)
+    }
+
+    /// Calls `piece` for what of a time it had left real-time tasks that could run for one below them, or for
+    /// nothing, and what not; in order, without a gap.
+    pub fn realtime_out(&self, from_ns: u64, to_ns: u64, piece: impl FnMut(u64, u64, bool)) {
+        self.realtime_out.between(from_ns, to_ns, piece);
     }
 
     /// Whether it had a tick whose interrupt began between two times; only the last ones are remembered.
@@ -464,6 +473,16 @@ impl Cpu {
         leaves
     }
 
+    /// A switch leaves a task of one priority, runnable or not, for one of another.
+    pub(crate) fn chooses(&mut self, time_ns: u64, runnable: Option<Prio>, next: Prio) {
+        let is_realtime = |prio: Prio| prio.0 >= 0 && prio.is_realtime();
+        if next.is_realtime() {
+            self.realtime_out.end(time_ns);
+        } else if runnable.is_some_and(is_realtime) && next.is_known() {
+            self.realtime_out.begin(time_ns);
+        }
+    }
+
     /// It goes to sleep, which it does in no interrupt.
     pub fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
         self.base = if enter.polls {
@@ -530,6 +549,7 @@ impl Cpu {
         self.silences.asked();
         self.irqs_off.forget();
         self.preempt_off.forget();
+        self.realtime_out.forget();
         self.note(since_ns);
     }
 }
