@@ -4,6 +4,8 @@
 //! verb and turns what comes back into an exit status: 0 fine, 1 failed, 2 wrong usage, 3 a bound
 //! was exceeded, 4 whether it was cannot be told.
 #![forbid(unsafe_code)]
+// They panic where nobody reads any more, or the disk is full: see `output::out`.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
 mod explanation;
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Undecided) => ExitCode::from(4),
         Err(failure) => {
             if !failure.is_closed_pipe() {
-                eprintln!("tardy: {}", output::printable(&failure.to_string()));
+                output::say!("tardy: {}", output::printable(&failure.to_string()));
             }
             ExitCode::from(failure.status())
         }

@@ -7,6 +7,33 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tardy_report::clean::clean;
 
+/// Prints a line of results, as `println!` formats it. Yields an error where it cannot be written; that its reader has
+/// gone is none (`tardy … | head`): the work is done all the same.
+macro_rules! out {
+    ($($text:tt)*) => { $crate::output::line(&format!($($text)*)) };
+}
+pub(crate) use out;
+
+/// Says something beside the results, on standard error. That nobody can read it is no reason to end.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::output::beside(&format!($($text)*)) };
+}
+pub(crate) use say;
+
+/// A line to standard output, see [`out`].
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A line to standard error, see [`say`].
+pub(crate) fn beside(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Flags that every verb has.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Output {
@@ -23,7 +50,7 @@ impl Output {
     /// A remark for people, beside the results.
     pub(crate) fn remark(&self, text: &str) {
         if !self.quiet {
-            eprintln!("{}", printable(text));
+            say!("{}", printable(text));
         }
     }
 }

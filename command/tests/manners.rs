@@ -1,4 +1,4 @@
-//! Completions and manual pages.
+//! Completions, manual pages, and outputs that nobody reads or that are full.
 #![allow(missing_docs)]
 
 #[path = "live/program.rs"]
@@ -60,4 +60,58 @@ fn bash_takes_its_script() {
 fn a_folder_that_cannot_be_written_is_told() {
     let said = Said::by(&mut tardy(["man", "-o", "/proc/nowhere"])).expect(1);
     assert!(said.err.contains("could not write /proc/nowhere"), "{}", said.err);
+}
+
+/// What prints something without root or a recording.
+const PRINTING: [&[&str]; 10] = [
+    &["--help"],
+    &["list"],
+    &["import", "--formats"],
+    &["export", "--formats"],
+    &["export", "--formats", "--json"],
+    &["sim", "list"],
+    &["sim", "show", "storm"],
+    &["load", "list"],
+    &["man"],
+    &["completions", "bash"],
+];
+
+#[test]
+fn an_output_that_nobody_reads_ends_nothing_badly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for arguments in PRINTING {
+        for closed in ["stdout", "stderr", "both"] {
+            let mut command = tardy(arguments);
+            command.current_dir(folder.path());
+            let end = || {
+                let (reader, writer) = std::io::pipe().expect("a pipe");
+                drop(reader);
+                writer
+            };
+            if closed != "stderr" {
+                command.stdout(end());
+            }
+            if closed != "stdout" {
+                command.stderr(end());
+            }
+            let status = command.status().expect("it runs");
+            assert!(matches!(status.code(), Some(0 | 1)), "{arguments:?}, {closed}: {status}");
+        }
+    }
+}
+
+#[test]
+fn a_full_output_is_one_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // A line of clap's own is not ours to check.
+    for arguments in PRINTING.iter().filter(|arguments| arguments[0] != "--help") {
+        let full = fs::File::options().write(true).open("/dev/full").expect("a full device");
+        let mut command = tardy(*arguments);
+        let said = command.current_dir(folder.path()).stdout(full).output().expect("it runs");
+        let err = String::from_utf8_lossy(&said.stderr).into_owned();
+        let nothing_to_print = said.status.success() && arguments[0] == "list";
+        assert!(nothing_to_print || said.status.code() == Some(1), "{arguments:?}: {err}");
+        assert!(nothing_to_print || err.lines().count() == 1, "{arguments:?}: {err}");
+        assert!(!err.contains("panicked"), "{arguments:?}: {err}");
+    }
 }

@@ -39,7 +39,7 @@ impl ImportVerb {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let Some(file) = self.file.as_ref().filter(|_| !self.formats) else {
             for format in tardy_import::formats() {
-                println!("{:<14} {}", format.name(), format.written_by());
+                output::out!("{:<14} {}", format.name(), format.written_by())?;
             }
             return Ok(Outcome::Fine);
         };
@@ -91,14 +91,14 @@ impl ImportVerb {
             output::write_json(&document, None)?;
             return Ok(Outcome::Fine);
         }
-        println!(
+        output::out!(
             "{}: {} events, {} lost, {:.3} s, {:.1} MB",
             sealed.dir.display(),
             totals.events,
             totals.lost,
             totals.last_ns.saturating_sub(totals.first_ns) as f64 / 1e9,
             totals.bytes as f64 / 1e6
-        );
+        )?;
         for sentence in end.notes.iter().chain(&end.missing) {
             self.output.remark(&format!("  {sentence}"));
         }

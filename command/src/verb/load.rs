@@ -6,7 +6,6 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::Progress;
 use clap::Args;
-use std::io::Write;
 use std::time::{Duration, Instant};
 use tardy_lab::load::{KNOWN, RECIPES, Spec, Work};
 
@@ -96,7 +95,7 @@ impl Load {
             });
             crate::output::write_json(&document, None)?;
         } else {
-            println!("{spec}: {threads} threads, {seconds:.1} s");
+            crate::output::out!("{spec}: {threads} threads, {seconds:.1} s")?;
             for (load, work) in spec.parts().zip(&work) {
                 let done: Vec<_> = work
                     .iter()
@@ -104,10 +103,10 @@ impl Load {
                         format!("{count} {unit}, {:.0} a second", *count as f64 / seconds)
                     })
                     .collect();
-                println!("  {load}: {}", done.join("; "));
+                crate::output::out!("  {load}: {}", done.join("; "))?;
             }
             for note in notes {
-                eprintln!("note: {note}");
+                crate::output::say!("note: {note}");
             }
         }
         Ok(Outcome::Fine)
@@ -168,8 +167,8 @@ fn list(output: &Output) -> Result<Outcome, Failure> {
         entry(format!("mix:{} = {}", recipe.name, recipe.loads), recipe.source);
     }
     lines.push(
-        "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.\n".to_owned(),
+        "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.".to_owned(),
     );
-    crate::output::writer(None)?.write_all(lines.join("\n").as_bytes())?;
+    crate::output::out!("{}", lines.join("\n"))?;
     Ok(Outcome::Fine)
 }

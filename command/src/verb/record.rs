@@ -148,14 +148,14 @@ impl Record {
             });
             return output::write_json(&document, None);
         }
-        println!(
+        output::out!(
             "{}: {} events, {} lost, {:.1} s, {:.1} MB",
             sealed.dir.display(),
             totals.events,
             totals.lost,
             totals.last_ns.saturating_sub(totals.first_ns) as f64 / 1e9,
             totals.bytes as f64 / 1e6
-        );
+        )?;
         // Where nobody was watched, somebody has to be chosen.
         let nobody = self.pid.is_empty() && self.command.is_empty();
         let all = if nobody { " --all" } else { "" };

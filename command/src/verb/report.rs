@@ -94,7 +94,7 @@ impl Report {
                 "--json is for experiments and files of histograms; of a recording, tardy explain --json tells all",
             ));
         }
-        println!("{}", self.one(recording, self.out.as_deref())?.display());
+        output::out!("{}", self.one(recording, self.out.as_deref())?.display())?;
         Ok(Outcome::Fine)
     }
 
@@ -131,7 +131,7 @@ impl Report {
         }
         let page = session::page_path(folder);
         output::write_file(&page, &tardy_report::watched_page(&watched))?;
-        println!("{}", page.display());
+        output::out!("{}", page.display())?;
         Ok(Outcome::Fine)
     }
 
@@ -140,7 +140,7 @@ impl Report {
         let shown = Shown::read(recording)?;
         if let Some(file) = &self.csv {
             output::write_file(file, &shown.figures().to_csv())?;
-            println!("{}", file.display());
+            output::out!("{}", file.display())?;
             return Ok(Outcome::Fine);
         }
         if self.json {
@@ -150,7 +150,7 @@ impl Report {
         let page = self.out.clone().unwrap_or_else(|| session::page_path(recording));
         output::write_file(&page, &shown.page())?;
         shown.tell(false, None)?;
-        println!("{}", page.display());
+        output::out!("{}", page.display())?;
         Ok(Outcome::Fine)
     }
 
@@ -166,7 +166,7 @@ impl Report {
         }
         let picture = tardy_report::curves_file(&truths).map_err(Failure::new)?;
         output::write_file(file, &picture)?;
-        println!("{}", file.display());
+        output::out!("{}", file.display())?;
         Ok(Outcome::Fine)
     }
 

@@ -234,8 +234,9 @@ impl Watching<'_> {
         self.set_bar();
         let output = &self.flags.output;
         if !output.json {
-            progress.beside(|| {
-                println!("{} → {}", output::printable(&told(caught)), kept.display());
+            // That it cannot be told is no reason to end the night: it is kept.
+            let _ = progress.beside(|| {
+                output::out!("{} → {}", output::printable(&told(caught)), kept.display())
             });
         }
         self.action.run(&kept, &caught.trigger);
@@ -269,7 +270,7 @@ impl Watching<'_> {
         if self.flags.output.json {
             return output::write_json(&self.folder.document(), None);
         }
-        println!("{}", output::printable(&self.folder.words()));
+        output::out!("{}", output::printable(&self.folder.words()))?;
         if self.folder.has_any() {
             let folder = self.folder.path().display();
             self.flags.output.remark(&format!("next: tardy explain {folder} (the worst)"));

@@ -30,17 +30,17 @@ impl List {
             output::write_json(&document, None)?;
             return Ok(Outcome::Fine);
         }
-        println!("Systems (tardy sim NAME):");
+        output::out!("Systems (tardy sim NAME):")?;
         for known in SYSTEMS {
-            println!("  {:<28} {}", known.name, known.about());
+            output::out!("  {:<28} {}", known.name, known.about())?;
         }
-        println!("Machines ([machine] like = \"NAME\"):");
+        output::out!("Machines ([machine] like = \"NAME\"):")?;
         for known in MACHINES {
-            println!("  {:<28} {}", known.name, known.about());
+            output::out!("  {:<28} {}", known.name, known.about())?;
         }
-        println!("Timer policies (policies = [\"NAME\"]), and where callbacks run:");
+        output::out!("Timer policies (policies = [\"NAME\"]), and where callbacks run:")?;
         for about in KNOWN {
-            println!("  {:<28} {}; {}", about.name, about.contexts, about.proposed);
+            output::out!("  {:<28} {}; {}", about.name, about.contexts, about.proposed)?;
         }
         Ok(Outcome::Fine)
     }
@@ -62,7 +62,7 @@ impl Show {
                 "there is neither a system nor a machine {name}: tardy sim list names them"
             ))
         })?;
-        print!("{}", known.text);
+        crate::output::out!("{}", known.text.trim_end())?;
         Ok(Outcome::Fine)
     }
 }

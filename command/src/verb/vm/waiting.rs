@@ -29,7 +29,7 @@ pub(super) fn show<T: Send>(
             match words.recv_timeout(Duration::from_millis(100)) {
                 Ok(words) => {
                     if !is_terminal && !quiet {
-                        eprintln!("{words}");
+                        crate::output::say!("{words}");
                     }
                     latest = words;
                 }

@@ -22,7 +22,10 @@ impl Action {
         self.look();
         let Some(command) = &self.command else { return };
         if self.running.is_some() {
-            eprintln!("tardy: --exec is not run for {}: it still runs", recording.display());
+            crate::output::say!(
+                "tardy: --exec is not run for {}: it still runs",
+                recording.display()
+            );
             return;
         }
         let recording = std::path::absolute(recording).unwrap_or_else(|_| recording.to_owned());
@@ -40,7 +43,7 @@ impl Action {
         match started {
             Ok(child) => self.running = Some(child),
             // No reason to end the night.
-            Err(error) => eprintln!("tardy: cannot run --exec: {error}"),
+            Err(error) => crate::output::say!("tardy: cannot run --exec: {error}"),
         }
     }
 
