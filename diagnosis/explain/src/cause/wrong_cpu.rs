@@ -24,9 +24,8 @@ impl Rule for WrongCpu {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        // An interrupt that holds the waker up has a cause of its own.
         let by_waker = piece.cpu == piece.waker_cpu || !piece.activity.is_idle();
-        let placing = piece.phase == Phase::Placing && by_waker && !piece.activity.is_interrupt();
+        let placing = piece.phase == Phase::Placing && by_waker;
         // It should have been awake by then: it had not been told.
         let told_late = piece.is_past_exit && piece.waker_cpu != piece.cpu;
         let chosen = if placing { piece.next_cpu } else { piece.cpu };
