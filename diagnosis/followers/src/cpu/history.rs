@@ -79,6 +79,11 @@ impl History {
             }
             if last.start_ns == time_ns {
                 last.activity = activity;
+                // What took no time broke into nothing: a span of its own would look like another beginning.
+                let before = self.spans.len().checked_sub(2).map(|at| self.spans[at].activity);
+                if before == Some(activity) {
+                    self.spans.pop_back();
+                }
                 return;
             }
         }
@@ -292,6 +297,20 @@ mod tests {
         assert!(history.idled_since(25), "it idles");
         history.note(30, Activity::Softirq(3));
         assert!(history.idled_since(25) && !history.idled_since(31));
+    }
+
+    #[test]
+    fn what_takes_no_time_breaks_into_nothing() {
+        let mut history = History::new(SPANS_MAX);
+        history.note(10, Activity::Idle(1));
+        history.note(20, Activity::Softirq(3));
+        history.note(20, Activity::Idle(1));
+        history.note(30, Activity::Softirq(3));
+        history.note(40, Activity::Idle(1));
+        let begins: Vec<u64> = history.spans.iter().map(|span| span.start_ns).collect();
+        assert_eq!(begins, [10, 30, 40]);
+        history.note_anew(50, Activity::Idle(1));
+        assert_eq!(history.spans.len(), 4, "an entry is told apart");
     }
 
     #[test]
