@@ -15,7 +15,8 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     if !facts.is_empty() {
         writeln!(out, "{}", terminal.dim(&cut(&facts, terminal.width)))?;
     }
-    let text = top_sentences(data).join(" ");
+    // A number and its per cent stay together.
+    let text = top_sentences(data).join(" ").replace(" %", "\u{a0}%");
     let lines = textwrap::wrap(&text, terminal.width);
     let is_cut = lines.len() > LINES;
     for (number, line) in lines.iter().take(LINES).enumerate() {
@@ -24,6 +25,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         } else {
             line.to_string()
         };
+        let line = line.replace('\u{a0}', " ");
         writeln!(out, "{}", terminal.bold(&line))?;
     }
     Ok(())
