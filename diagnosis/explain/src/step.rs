@@ -309,7 +309,7 @@ impl StepMaker<'_> {
                         step(cpu, Happened::Blocks { state, on, holder, next });
                     }
                 }
-                (Phase::Runnable, Some(Phase::Running | Phase::Faulting)) => {
+                (Phase::Runnable, was) if self.lost_the_cpu(was) => {
                     let by = self.activity_at(Some(cpu), time_ns);
                     step(cpu, Happened::Preempted(by.map_or(Culprit::Nobody, Activity::culprit)));
                     (could_run_ns, preempted) = (time_ns, true);
@@ -319,17 +319,12 @@ impl StepMaker<'_> {
                     (could_run_ns, preempted) = (time_ns, false);
                 }
                 (Phase::Runnable, Some(Phase::Runnable | Phase::Placing)) => {
-                    let is_moved = before.is_some_and(|before| before.cpu != cpu);
-                    steps.extend((is_moved && cpu != CpuId::UNKNOWN).then_some(Step {
-                        time_ns,
-                        cpu: Some(cpu),
-                        what: Happened::Moved(cpu),
-                    }));
-                }
-                (Phase::Runnable, None) if self.wakeup.kind == WakeupKind::Preempted => {
-                    let by = self.activity_at(Some(cpu), time_ns);
-                    step(cpu, Happened::Preempted(by.map_or(Culprit::Nobody, Activity::culprit)));
-                    (could_run_ns, preempted) = (time_ns, true);
+                    let was_on = before.map_or(cpu, |before| before.cpu);
+                    match cpu {
+                        CpuId::UNKNOWN => {}
+                        cpu if cpu == was_on => {}
+                        cpu => step(cpu, Happened::Moved(cpu)),
+                    }
                 }
                 (Phase::Runnable | Phase::Placing, _) => {
                     step(waker_cpu, self.woken(cpu, waker_cpu, time_ns));
@@ -340,6 +335,11 @@ impl StepMaker<'_> {
             }
             before = Some(stage);
         }
+    }
+
+    /// Whether a victim that can run lost the CPU, after a phase or at the story's beginning.
+    fn lost_the_cpu(&self, was: Option<Phase>) -> bool {
+        was.map_or(self.wakeup.kind == WakeupKind::Preempted, Phase::is_on_cpu)
     }
 
     /// The waking with which it began.

@@ -274,8 +274,7 @@ fn of_part(
     is_woken: bool,
 ) -> (&'static str, String) {
     let first = parts.first().map_or(Culprit::Nobody, |(culprit, _)| *culprit);
-    let names_of = names;
-    let names = names_of(worst, parts);
+    let names = names(worst, parts);
     let ns = span(ns);
     let (runs, has) = if parts.len() == 1 { ("runs", "has") } else { ("run", "have") };
     match cause.0 {
@@ -291,7 +290,7 @@ fn of_part(
                     [(_, device_ns), rest @ ..] if !rest.is_empty() => format!(
                         "for {ns} no interrupt comes, {} of which it needs whoever runs; then {} {} on.",
                         span(*device_ns),
-                        names_of(worst, rest),
+                        self::names(worst, rest),
                         if rest.len() == 1 { "runs" } else { "run" },
                     ),
                     _ => format!("the timer's interrupt needs {ns} to come, whoever runs."),

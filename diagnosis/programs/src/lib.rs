@@ -43,18 +43,13 @@ pub fn command(program: &str) -> io::Result<Command> {
         );
         io::Error::new(io::ErrorKind::NotFound, why)
     })?;
-    Ok(at(&file))
-}
-
-/// The same, of a program that was found.
-pub fn at(file: &Path) -> Command {
     let mut command = Command::new(file);
     let passed_on = PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
     command.env_clear().envs(passed_on).env("LC_ALL", "C").stdin(Stdio::null());
     if let Ok(path) = std::env::join_paths(folders()) {
         command.env("PATH", path);
     }
-    command
+    Ok(command)
 }
 
 /// The folders of `PATH` in which programs may be found, in its order.

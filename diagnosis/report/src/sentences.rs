@@ -131,7 +131,10 @@ fn main_culprit(explanation: &Explanation) -> Option<String> {
     if blamed.group.name.is_empty() {
         let share = whole_percent(share(blamed_ns(blamed)));
         let nobody = format!("{share} of that is {} ({}){tail}.", cause.0, meaning(cause));
-        return Some(own.map_or(nobody.clone(), |own| format!("{own}; {nobody}")));
+        return Some(match own {
+            Some(own) => format!("{own}; {nobody}"),
+            None => nobody,
+        });
     }
     let cause_ns = blamed.causes.iter().find(|(known, _)| *known == cause).map_or(0, |(_, ns)| *ns);
     let mostly = if cause_ns * 100 >= blamed_ns(blamed) * 99 { "" } else { "mostly " };

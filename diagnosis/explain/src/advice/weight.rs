@@ -22,7 +22,6 @@ pub struct Weight<'a> {
     /// Who took most in it, at most three.
     pub groups: Vec<InCause<'a>>,
     cause: Cause,
-    ns: u64,
     worst_share: f64,
     explanation: &'a Explanation,
     prio: &'a dyn Fn(TaskId) -> Prio,
@@ -53,15 +52,7 @@ impl<'a> Weight<'a> {
         groups.sort_by_key(|group| std::cmp::Reverse(group.ns));
         groups.truncate(GROUPS_MAX);
         let mean_ns = finding.ns / finding.wakeups.max(1);
-        Self {
-            mean_ns,
-            groups,
-            cause,
-            ns: finding.ns,
-            worst_share: finding.worst_share,
-            explanation,
-            prio,
-        }
+        Self { mean_ns, groups, cause, worst_share: finding.worst_share, explanation, prio }
     }
 
     /// Whether it takes long where it appears, or makes the worst wakeups what they are: a little of it is in
@@ -153,7 +144,7 @@ impl std::fmt::Debug for Weight<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Weight")
             .field("cause", &self.cause)
-            .field("ns", &self.ns)
+            .field("mean_ns", &self.mean_ns)
             .finish_non_exhaustive()
     }
 }
