@@ -12,7 +12,6 @@ mod calls;
 mod capability;
 mod check;
 mod command_line;
-mod cpu_list;
 pub mod doctor;
 mod escape;
 mod facts;

@@ -2,13 +2,13 @@
 
 use crate::calls::Calls;
 use crate::command_line::CommandLine;
-use crate::cpu_list::CpuList;
 use crate::kernel_config::KernelConfig;
 use crate::kernel_version::{self, KernelVersion};
 use crate::preemption::Preemption;
 use crate::privileges::Privileges;
 use crate::root::Root;
 use crate::virtualisation::Virtualisation;
+use tardy_changes::CpuList;
 
 /// Everything that checks may look at.
 pub(crate) struct Probe {

@@ -1,8 +1,8 @@
 //! Which CPUs device interrupts go to.
 
 use super::Finding;
-use crate::cpu_list::CpuList;
 use crate::probe::Probe;
+use tardy_changes::CpuList;
 
 /// Interrupts that are named one by one.
 const NAMED_MAX: usize = 8;

@@ -1,8 +1,8 @@
 //! Which CPUs are kept free of other work.
 
 use super::Finding;
-use crate::cpu_list::CpuList;
 use crate::probe::Probe;
+use tardy_changes::CpuList;
 
 /// From this many CPUs on it is usual to keep some for real-time threads.
 const CPUS_TO_SPARE: usize = 4;

@@ -8,12 +8,13 @@ const CPUS_MAX: u32 = 8192;
 
 /// A set of CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CpuList(BTreeSet<u32>);
+pub struct CpuList(BTreeSet<u32>);
 
 impl CpuList {
     /// Reads `0-3,8`. Kernels write `(null)` or nothing for the empty set. `None` where it is
     /// neither, or names a CPU that no kernel can have.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.is_empty() || text == "(null)" {
             return Some(Self::default());
@@ -31,36 +32,49 @@ impl CpuList {
     }
 
     /// CPUs `0..count`.
-    pub(crate) fn first(count: u32) -> Self {
+    #[must_use]
+    pub fn first(count: u32) -> Self {
         Self((0..count.min(CPUS_MAX)).collect())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    /// They, in order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
 
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+    /// Whether one is in both.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
         !self.0.is_disjoint(&other.0)
     }
 
-    pub(crate) fn without(&self, other: &Self) -> Self {
+    /// Those that are not in the other.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
         Self(self.0.difference(&other.0).copied().collect())
     }
 
-    pub(crate) fn union(&self, other: &Self) -> Self {
+    /// Those of both.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
         Self(self.0.union(&other.0).copied().collect())
     }
 
     /// As the kernel takes it in `smp_affinity`: hexadecimal words of 32 CPUs, highest first.
-    pub(crate) fn mask(&self) -> String {
+    #[must_use]
+    pub fn mask(&self) -> String {
         let words = self.0.last().map_or(1, |last| *last as usize / 32 + 1);
         let mut mask = vec![0u32; words];
         for cpu in &self.0 {

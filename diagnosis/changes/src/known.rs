@@ -1,0 +1,164 @@
+//! The registry: all changes there are, a line each.
+
+/// What a change is written for, in its parentheses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Nothing: it is the system's.
+    System,
+    /// Threads: an id, a name, or the victim.
+    Threads,
+    /// Threads, or the interrupt of a number.
+    ThreadsOrIrq,
+    /// A control group by its path, or threads, whose group is meant.
+    Group,
+}
+
+/// What is written behind the `=`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Nothing.
+    None,
+    /// A time, `50us`.
+    Time,
+    /// A time, or `off`.
+    TimeOrOff,
+    /// A scheduling policy, `fifo:50`.
+    Scheduling,
+    /// CPUs, `0-2,5`.
+    Cpus,
+    /// A number above 0, not necessarily whole.
+    Number,
+    /// Time in a period, `50ms/100ms`, or `off`.
+    Bandwidth,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A word that the implementation knows.
+    Word,
+}
+
+/// A change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for.
+    pub target: Target,
+    /// What it is set to.
+    pub form: Form,
+    /// What it does, in a sentence without its end.
+    pub what: &'static str,
+    /// One as it is written.
+    pub example: &'static str,
+}
+
+const fn known(
+    name: &'static str,
+    target: Target,
+    form: Form,
+    example: &'static str,
+    what: &'static str,
+) -> About {
+    About { name, target, form, what, example }
+}
+
+/// All that there are.
+pub const KNOWN: &[About] = &[
+    known(
+        "affinity",
+        Target::ThreadsOrIrq,
+        Form::Cpus,
+        "affinity(hackbench)=1",
+        "threads or an interrupt run on these CPUs only",
+    ),
+    known(
+        "cpu-max",
+        Target::Group,
+        Form::Bandwidth,
+        "cpu-max(victim)=off",
+        "the CPU bandwidth of a control group (cpu.max)",
+    ),
+    known(
+        "device",
+        Target::System,
+        Form::Time,
+        "device=2us",
+        "programming the clock-event device takes so long",
+    ),
+    known(
+        "idle-latency",
+        Target::System,
+        Form::Time,
+        "idle-latency=10us",
+        "idle states that take longer to leave are forbidden (PM QoS); with 0us the CPU polls",
+    ),
+    known(
+        "isolate",
+        Target::System,
+        Form::Cpus,
+        "isolate=1",
+        "only the victim, and what is bound to them, runs on these CPUs",
+    ),
+    known(
+        "more",
+        Target::Threads,
+        Form::Number,
+        "more(storm)=30",
+        "so many more threads of the same kind",
+    ),
+    known("no-theft", Target::System, Form::None, "no-theft", "the hypervisor takes no time"),
+    known(
+        "preempt",
+        Target::System,
+        Form::OneOf(&["none", "voluntary", "lazy", "full", "rt"]),
+        "preempt=full",
+        "the kernel's preemption model",
+    ),
+    known(
+        "prio",
+        Target::Threads,
+        Form::Scheduling,
+        "prio(victim)=fifo:50",
+        "the scheduling policy and priority of threads; ktimers, ksoftirqd and irq/… are threads",
+    ),
+    known(
+        "remove",
+        Target::ThreadsOrIrq,
+        Form::None,
+        "remove(hackbench)",
+        "threads or an interrupt are not there",
+    ),
+    known(
+        "rt-runtime",
+        Target::System,
+        Form::Bandwidth,
+        "rt-runtime=off",
+        "the bandwidth of real-time threads (sched_rt_runtime_us in sched_rt_period_us)",
+    ),
+    known(
+        "slack",
+        Target::Threads,
+        Form::Time,
+        "slack(victim)=1ns",
+        "the timer slack of threads that are not real-time",
+    ),
+    known(
+        "slower",
+        Target::ThreadsOrIrq,
+        Form::Number,
+        "slower(irq 24)=2",
+        "threads or an interrupt do what they do so many times more rarely",
+    ),
+    known(
+        "timers",
+        Target::System,
+        Form::Word,
+        "timers=softirq",
+        "the kernel's timer policy: which timers expire in which context",
+    ),
+];
+
+/// The change of a name.
+#[must_use]
+pub fn about(name: &str) -> Option<&'static About> {
+    KNOWN.iter().find(|about| about.name == name)
+}
