@@ -18,6 +18,9 @@ pub struct Kernel {
     pub timers: String,
     /// What can be set about it: `jiffy_ns` is the tick.
     pub settings: Settings,
+    /// The tick is stopped while a CPU idles (`NO_HZ_IDLE`), and is a timer in the policy's queue; else it is the
+    /// policy's own, always on.
+    pub nohz: bool,
     /// Whether irq-off and preempt-off sections are told (`preemptirq` events).
     pub tells_sections: bool,
 }
@@ -32,6 +35,7 @@ impl Default for Kernel {
             rt_bandwidth: None,
             timers: "hardirq".to_owned(),
             settings: Settings::default(),
+            nohz: false,
             tells_sections: true,
         }
     }

@@ -2,7 +2,10 @@
 
 use crate::machine::CPUS_MAX;
 use crate::workload::{OPERATIONS_MAX, THREADS_MAX};
-use crate::{COST_NS_MAX, Cost, CostError, Kernel, Machine, Operation, Policy, Sections, Workload};
+use crate::{
+    Arrival, COST_NS_MAX, Cost, CostError, Kernel, Machine, NO_THREAD, Operation, Policy, Sections,
+    Workload,
+};
 use tardy_timers::policy::KNOWN;
 
 /// The longest time that is simulated, ns: about 36 years.
@@ -59,6 +62,9 @@ pub enum SystemError {
         /// Why.
         why: &'static str,
     },
+    /// Interrupts or thefts that cannot be done again.
+    #[error("what came from outside is not in order of time, or names what is not there")]
+    Outside,
     /// A device on a CPU that there is not.
     #[error("device {name}: there is no CPU {cpu}")]
     Device {
@@ -126,20 +132,39 @@ impl System {
                 check(&thread.name, every)?;
                 check(&thread.name, length)?;
             }
+            let script = thread.script.iter().flat_map(|script| script.iter());
+            for step in script {
+                self.check_operation(&step.operation(), &thread.name)?;
+            }
             for operation in &thread.program {
                 self.check_operation(operation, &thread.name)?;
             }
         }
+        self.check_outside()?;
         for device in &self.workload.devices {
             if device.cpu >= machine.cpus {
                 let name = device.name.clone();
                 return Err(SystemError::Device { name, cpu: device.cpu });
             }
-            for cost in [&device.every, &device.handler].into_iter().chain(&device.softirq) {
+            for cost in device.every.iter().chain([&device.handler]).chain(&device.softirq) {
                 check(&device.name, cost)?;
             }
         }
         Ok(())
+    }
+
+    fn check_outside(&self) -> Result<(), SystemError> {
+        let Workload { outside, devices, threads, .. } = &self.workload;
+        let cpus = self.machine.cpus;
+        let fits = |arrival: &Arrival| {
+            let wakes = arrival.wakes == NO_THREAD || (arrival.wakes as usize) < threads.len();
+            arrival.cpu < cpus && (arrival.device as usize) < devices.len() && wakes
+        };
+        let in_order = outside.arrivals.is_sorted_by_key(|arrival| arrival.at_ns)
+            && outside.thefts.is_sorted_by_key(|theft| theft.at_ns);
+        let all_fit = outside.arrivals.iter().all(fits)
+            && outside.thefts.iter().all(|theft| theft.cpu < cpus && theft.ns <= COST_NS_MAX);
+        if in_order && all_fit { Ok(()) } else { Err(SystemError::Outside) }
     }
 
     fn check_operation(&self, operation: &Operation, name: &str) -> Result<(), SystemError> {

@@ -1,6 +1,6 @@
 //! The workload: threads as small programs, and interrupts of devices.
 
-use crate::Cost;
+use crate::{Cost, Outside, Script};
 
 /// The most threads.
 pub(crate) const THREADS_MAX: usize = 1 << 16;
@@ -19,6 +19,8 @@ pub struct Workload {
     pub groups: Vec<Group>,
     /// How many locks there are; operations name them by number.
     pub locks: u32,
+    /// What came from outside while a system was recorded that is done again.
+    pub outside: Outside,
 }
 
 /// A thread.
@@ -40,6 +42,8 @@ pub struct Thread {
     pub program: Vec<Operation>,
     /// Where it goes on after the last; at its end where that is no operation, and then it sleeps for ever.
     pub repeat_from: usize,
+    /// What it does instead of a program, where it was recorded.
+    pub script: Option<Script>,
     /// Sections with interrupts off in what it runs.
     pub irqs_off: Option<Sections>,
     /// Sections without preemption in what it runs.
@@ -64,6 +68,7 @@ impl Default for Thread {
             callback: Cost::ZERO,
             program: Vec::new(),
             repeat_from: 0,
+            script: None,
             irqs_off: None,
             preempt_off: None,
             group: None,
@@ -122,6 +127,10 @@ pub enum Operation {
         /// The first one comes so long after its first use, drawn once.
         phase: Cost,
     },
+    /// Sleeps until so long after the beginning (`clock_nanosleep`, absolute).
+    SleepUntil(u64),
+    /// Is back in user space: what is measured ends here, where the thread marks that.
+    Back,
     /// Moves a timer of its own that wakes nobody to so long from now: a timeout, so a coarse one where the
     /// timer policy tells them apart.
     Rearm(Cost),
@@ -157,8 +166,8 @@ pub struct Device {
     pub name: String,
     /// Where it interrupts.
     pub cpu: u16,
-    /// From one interrupt to the next.
-    pub every: Cost,
+    /// From one interrupt to the next; `None` where it interrupts only as recorded ([`Outside`]).
+    pub every: Option<Cost>,
     /// Its handler.
     pub handler: Cost,
     /// Work that the handler leaves to the softirq `NET_RX`.

@@ -40,7 +40,7 @@ fn storm(threads: u32, timers: &str) -> System {
             devices: vec![Device {
                 name: "eth0".to_owned(),
                 cpu: 1,
-                every: Cost::Exponential { mean_ns: 100_000.0 },
+                every: Some(Cost::Exponential { mean_ns: 100_000.0 }),
                 handler: Cost::Constant(2_000),
                 softirq: Some(Cost::Constant(8_000)),
             }],

@@ -132,7 +132,7 @@ impl<O: Observer> Simulation<O> {
                     self.resched(at, to, thread);
                 }
             }
-            Purpose::Sleep | Purpose::Timeout | Purpose::Tick => {}
+            Purpose::Sleep | Purpose::Timeout | Purpose::Tick | Purpose::StoppedTick => {}
         }
     }
 
@@ -143,7 +143,7 @@ impl<O: Observer> Simulation<O> {
                 self.kernel.rt_bandwidth.map_or(0, |bandwidth| bandwidth.period_ns)
             }
             Purpose::GroupPeriod(group) => self.groups[group as usize].period_ns,
-            Purpose::Sleep | Purpose::Timeout | Purpose::Tick => 0,
+            Purpose::Sleep | Purpose::Timeout | Purpose::Tick | Purpose::StoppedTick => 0,
         }
     }
 

@@ -8,8 +8,11 @@ use super::thread::{Planned, Purpose, Standing, Streams, Strewn, Thread, Timer};
 use super::{Line, START_NS, Simulation, Step};
 use crate::observer::{Observer, ThreadAt};
 use crate::random::{Entity, Stream};
+use crate::replay::Coming;
 use crate::sched::{Class, Fair, Queue, RR_SLICE_NS, prio_of};
-use crate::{Cost, Policy, Preemption, Softirqs, System, workload};
+use crate::system::SPAN_NS_MAX;
+use crate::{Cost, Operation, Outside, Policy, Preemption, Softirqs, System, workload};
+use std::num::NonZeroU64;
 use tardy_model::TaskId;
 use tardy_model::event::TaskState;
 use tardy_timers::policy::{self, Settings};
@@ -23,6 +26,9 @@ const FIRST_KERNEL_TASK: u32 = 10;
 const OPERATIONS_FROM: u32 = 64;
 /// Those of its sections.
 const SECTIONS_FROM: u32 = 32;
+
+/// The period of ticks that never come: 36 years.
+const TICKS_NONE: NonZeroU64 = NonZeroU64::new(SPAN_NS_MAX).expect("above 0");
 
 /// A kernel thread: its name, and how it is scheduled.
 struct KernelThread {
@@ -38,6 +44,10 @@ fn settings(system: &System) -> Settings {
     let mut settings = system.kernel.settings;
     settings.start_ns = START_NS;
     settings.timers = settings.timers.max(2 * system.workload.threads.len());
+    if system.kernel.nohz {
+        // The policy has no ticks of its own.
+        settings.jiffy_ns = TICKS_NONE;
+    }
     if system.kernel.softirqs == Softirqs::Ktimers && settings.common == 0 {
         settings.common = 1;
     }
@@ -133,7 +143,7 @@ impl<O: Observer> Simulation<O> {
             thread.frame = Frame::new(Step::Parked, 0);
             threads.push(thread);
         }
-        let (timers, ticks_at, periods_at) = all_timers(system);
+        let Timers { all: timers, ticks_at, periods_at, stopped_ticks_at } = all_timers(system);
         let groups = system.workload.groups.iter().map(|group| Group {
             quota_ns: group.quota_ns,
             period_ns: group.period_ns,
@@ -144,7 +154,8 @@ impl<O: Observer> Simulation<O> {
         let devices = system.workload.devices.iter().enumerate().map(|(at, device)| {
             let stream = |purpose| Stream::new(system.seed, Entity::Source(at as u32), purpose);
             let mut every = stream(0);
-            let next_ns = START_NS + device.every.draw(&mut every);
+            let first = device.every.as_ref().map(|cost| cost.draw(&mut every));
+            let next_ns = first.map_or(NEVER, |ns| START_NS + ns);
             let (handler, softirq) = (stream(1), stream(2));
             Line { device: device.clone(), next_ns, every, handler, softirq }
         });
@@ -157,6 +168,7 @@ impl<O: Observer> Simulation<O> {
             threads,
             timers,
             ticks_at,
+            stopped_ticks_at,
             locks: (0..system.workload.locks).map(|_| Lock::new()).collect(),
             pi_locks: (0..system.workload.locks).map(|_| PiLock::new()).collect(),
             groups: groups.collect(),
@@ -176,7 +188,7 @@ impl<O: Observer> Simulation<O> {
             simulation.goes_idle(at);
             simulation.cpus[at].told_irqs_off = false;
         }
-        for (number, timer) in (periods_at..simulation.timers.len() as u32).enumerate() {
+        for (number, timer) in (periods_at..stopped_ticks_at).enumerate() {
             // Those of CPUs come first.
             let cpus = simulation.cpus.len();
             let per_cpu = if system.kernel.rt_bandwidth.is_some() { cpus } else { 0 };
@@ -196,8 +208,15 @@ impl<O: Observer> Simulation<O> {
     }
 }
 
-/// The timers of a system, and the first of CPUs' ticks and of bandwidths among them.
-fn all_timers(system: &System) -> (Vec<Timer>, u32, u32) {
+/// The timers of a system, and where those of each kind begin.
+struct Timers {
+    all: Vec<Timer>,
+    ticks_at: u32,
+    periods_at: u32,
+    stopped_ticks_at: u32,
+}
+
+fn all_timers(system: &System) -> Timers {
     let own = system.workload.threads.len() as u32;
     let mut timers = Vec::new();
     for owner in 0..own {
@@ -221,7 +240,13 @@ fn all_timers(system: &System) -> (Vec<Timer>, u32, u32) {
     for group in 0..system.workload.groups.len() as u32 {
         timers.push(Timer { soft_ns: START_NS, ..new_timer(0, Purpose::GroupPeriod(group)) });
     }
-    (timers, ticks_at, periods_at)
+    let stopped_ticks_at = timers.len() as u32;
+    if system.kernel.nohz {
+        for _ in 0..system.machine.cpus {
+            timers.push(new_timer(0, Purpose::StoppedTick));
+        }
+    }
+    Timers { all: timers, ticks_at, periods_at, stopped_ticks_at }
 }
 
 fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Thread {
@@ -245,6 +270,12 @@ fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Threa
         Planned { operation: operation.clone(), stream, next_ns: 0 }
     });
     made.program = operations.collect();
+    if let Some(script) = &thread.script {
+        // A script is done through a program of one operation.
+        let (operation, stream) = (Operation::Wait, stream(OPERATIONS_FROM));
+        made.program = Box::new([Planned { operation, stream, next_ns: 0 }]);
+        made.script = Some(script.clone());
+    }
     let both = [(&thread.irqs_off, Step::IrqsOff), (&thread.preempt_off, Step::PreemptOff)];
     for (number, (sections, step)) in both.into_iter().enumerate() {
         if let Some(sections) = sections {
@@ -270,6 +301,8 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         returns: Cost::ZERO,
         callback: Cost::ZERO,
         program: Box::new([]),
+        script: None,
+        script_at: 0,
         repeat_from: 0,
         began_ns: 0,
         at: 0,
@@ -318,7 +351,13 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
     let timers = policy::build(&system.kernel.timers, &settings, &|| Precise::with_capacity(room));
     let stream = |purpose| Stream::new(system.seed, Entity::Cpu(at), purpose);
     let mut theft = stream(9);
-    let first_theft = system.machine.theft.as_ref().map(|it| it.every.draw(&mut theft).max(1));
+    let Outside { arrivals, thefts } = &system.workload.outside;
+    let arrivals = Coming::of(arrivals.iter().filter(|it| it.cpu == at).copied());
+    let thefts = Coming::of(thefts.iter().filter(|it| it.cpu == at).copied());
+    let first_theft = match &system.machine.theft {
+        Some(drawn) => Some(drawn.every.draw(&mut theft).max(1)),
+        None => thefts.first().map(|taken| taken.at_ns),
+    };
     let nothing = Context { thread: NOBODY, raised: None, runs: None, wakes: false };
     Cpu {
         frames: [Frame::new(Step::Fetch, NEVER); cpu::FRAMES],
@@ -336,6 +375,9 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
         line_ns: NEVER,
         line: 0,
         theft_ns: first_theft.map_or(NEVER, |ns| START_NS + ns),
+        recorded_ns: arrivals.first().map_or(NEVER, |arrival| START_NS + arrival.at_ns),
+        arrivals,
+        thefts,
         contexts: [nothing; CONTEXTS],
         rt_used_ns: 0,
         net_ns: 0,

@@ -2,6 +2,7 @@
 
 use crate::observer::{Interrupt, State, ThreadAt, TimerAt};
 use crate::random::Stream;
+use crate::replay::{Arrival, Coming, Taken};
 use crate::sched::Queue;
 use tardy_timers::policy::Policy;
 
@@ -151,6 +152,8 @@ pub(crate) struct Frame {
     pub(crate) context: u8,
     /// Which interrupt.
     pub(crate) interrupt: Interrupt,
+    /// It is one that is done again.
+    pub(crate) is_recorded: bool,
 }
 
 impl Frame {
@@ -164,6 +167,7 @@ impl Frame {
             arrival_ns: 0,
             context: 0,
             interrupt: Interrupt::Timer,
+            is_recorded: false,
         }
     }
 
@@ -245,6 +249,10 @@ pub(crate) struct Cpu {
     pub(crate) line_ns: u64,
     pub(crate) line: u32,
     pub(crate) theft_ns: u64,
+    /// What is done again: interrupts, the next of which comes at that time, and thefts.
+    pub(crate) arrivals: Coming<Arrival>,
+    pub(crate) recorded_ns: u64,
+    pub(crate) thefts: Coming<Taken>,
     pub(crate) contexts: [Context; CONTEXTS],
     /// What real-time threads have run of their bandwidth.
     pub(crate) rt_used_ns: u64,
@@ -281,7 +289,7 @@ impl Cpu {
 
     /// When the first interrupt arrives, or has arrived.
     pub(crate) fn arrival_ns(&self) -> u64 {
-        self.device_ns.min(self.ipi_ns).min(self.line_ns)
+        self.device_ns.min(self.ipi_ns).min(self.line_ns).min(self.recorded_ns)
     }
 
     /// When something happens next, if nothing happens before.

@@ -20,6 +20,9 @@ impl<O: Observer> Simulation<O> {
         if self.cpus[at].need != Need::No {
             return self.schedules(at, false);
         }
+        if self.kernel.nohz {
+            self.stops_tick(at);
+        }
         let next_ns = self.cpus[at].timers.device_ns().unwrap_or(NEVER);
         let far_ns = next_ns.saturating_sub(self.now_ns);
         let states = self.machine.idle_states.iter().enumerate();

@@ -1,7 +1,7 @@
 //! Interrupts, from their arrival to the way out.
 
 use super::tell::Softirq;
-use super::{Frame, NEVER, NOBODY, Need, Simulation, Step, Where};
+use super::{Frame, NEVER, NOBODY, Need, START_NS, Simulation, Step, Where};
 use crate::observer::{Interrupt, NET_RX, Observer};
 
 impl<O: Observer> Simulation<O> {
@@ -21,11 +21,18 @@ impl<O: Observer> Simulation<O> {
             let by = std::mem::replace(&mut cpu.ipi_by, NOBODY);
             frame.interrupt = Interrupt::Reschedule((by != NOBODY).then_some(by));
             frame.end_ns = now_ns + self.machine.ipi_handler.draw(&mut cpu.streams.ipi);
+        } else if cpu.recorded_ns == arrival_ns
+            && let Some(arrival) = cpu.arrivals.first()
+        {
+            frame.interrupt = Interrupt::Device(arrival.device);
+            frame.is_recorded = true;
+            frame.end_ns = now_ns + u64::from(arrival.handler_ns);
         } else {
             frame.interrupt = Interrupt::Device(cpu.line);
             let line = &mut self.devices[cpu.line as usize];
             frame.end_ns = now_ns + line.device.handler.draw(&mut line.handler);
-            line.next_ns = now_ns + line.device.every.draw(&mut line.every).max(1);
+            let every = line.device.every.as_ref().map(|every| every.draw(&mut line.every));
+            line.next_ns = every.map_or(NEVER, |ns| now_ns + ns.max(1));
             self.next_line(at);
         }
         self.cpus[at].push(frame, now_ns);
@@ -44,6 +51,9 @@ impl<O: Observer> Simulation<O> {
 
     /// A handler that is no timer's has done its work.
     pub(super) fn handled(&mut self, at: usize) {
+        if self.cpus[at].top().is_recorded {
+            return self.handled_as_recorded(at);
+        }
         if let Interrupt::Device(device) = self.cpus[at].top().interrupt {
             let line = &mut self.devices[device as usize];
             if let Some(work) = &line.device.softirq {
@@ -55,6 +65,34 @@ impl<O: Observer> Simulation<O> {
             }
         }
         self.irq_ends(at);
+    }
+
+    /// An interrupt that is done again has done its work.
+    fn handled_as_recorded(&mut self, at: usize) {
+        let cpu = &mut self.cpus[at];
+        let arrival = cpu.arrivals.first();
+        cpu.arrivals.pass();
+        cpu.recorded_ns = cpu.arrivals.first().map_or(NEVER, |next| START_NS + next.at_ns);
+        let Some(arrival) = arrival else { return self.irq_ends(at) };
+        if arrival.softirq_ns > 0 {
+            cpu.net_ns += u64::from(arrival.softirq_ns);
+            if !std::mem::replace(&mut cpu.net_raised, true) {
+                self.tell_softirq(at, NET_RX, Softirq::Raise);
+            }
+        }
+        let Some(woken) = self.threads.get_mut(arrival.wakes as usize) else {
+            return self.irq_ends(at);
+        };
+        let interrupt = self.cpus[at].top().interrupt;
+        if !(woken.waits && woken.prepared) {
+            woken.tokens = woken.tokens.saturating_add(1);
+            return self.irq_ends(at);
+        }
+        woken.waits = false;
+        self.tell_irq_end(at, interrupt);
+        let ns = self.tell_waking(at, arrival.wakes);
+        self.cpus[at].top_mut().timer = arrival.wakes;
+        self.go(at, Step::IrqLeave, ns);
     }
 
     /// The handler ends. Whoever runs softirqs in a thread is woken on the way out.

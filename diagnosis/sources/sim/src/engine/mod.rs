@@ -54,6 +54,8 @@ pub struct Simulation<O> {
     timers: Vec<Timer>,
     /// Where ticks begin among timers.
     ticks_at: u32,
+    /// Where the ticks begin that idle CPUs have not.
+    stopped_ticks_at: u32,
     locks: Vec<program::Lock>,
     pi_locks: Vec<futex::PiLock>,
     groups: Vec<bandwidth::Group>,
@@ -211,8 +213,11 @@ impl<O: Observer> Simulation<O> {
 
     fn steal(&mut self, at: usize) {
         let cpu = &mut self.cpus[at];
-        let Some(theft) = &self.machine.theft else { return };
-        let length_ns = theft.length.draw(&mut cpu.streams.theft);
+        let length_ns = match (&self.machine.theft, cpu.thefts.first()) {
+            (Some(theft), _) => theft.length.draw(&mut cpu.streams.theft),
+            (None, Some(taken)) => taken.ns,
+            (None, None) => return,
+        };
         let end_ns = self.now_ns + length_ns;
         cpu.push(Frame::new(Step::Stolen, end_ns), self.now_ns);
     }
@@ -220,9 +225,12 @@ impl<O: Observer> Simulation<O> {
     fn given_back(&mut self, at: usize) {
         let cpu = &mut self.cpus[at];
         cpu.pop(self.now_ns);
-        let every = self.machine.theft.as_ref().map(|theft| &theft.every);
-        let next_ns = every.map(|every| every.draw(&mut cpu.streams.theft).max(1));
-        cpu.theft_ns = next_ns.map_or(NEVER, |ns| self.now_ns + ns);
+        if let Some(theft) = &self.machine.theft {
+            cpu.theft_ns = self.now_ns + theft.every.draw(&mut cpu.streams.theft).max(1);
+            return;
+        }
+        cpu.thefts.pass();
+        cpu.theft_ns = cpu.thefts.first().map_or(NEVER, |taken| START_NS + taken.at_ns);
     }
 
     /// Something may happen to another CPU earlier than it knew.

@@ -2,7 +2,7 @@
 
 use super::futex::FUTEX;
 use super::thread::{sleeper_of, timeout_of};
-use super::{NOBODY, Simulation, Step};
+use super::{NOBODY, START_NS, Simulation, Step};
 use crate::Operation;
 use crate::observer::{Observer, ThreadAt};
 use crate::system::REPEAT_NS_MIN;
@@ -38,8 +38,9 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn fetches(&mut self, at: usize) {
         let me = self.cpus[at].current;
         let thread = &mut self.threads[me as usize];
+        thread.follows_script();
         if thread.at >= thread.program.len() {
-            if thread.repeat_from >= thread.program.len() {
+            if thread.script.is_some() || thread.repeat_from >= thread.program.len() {
                 thread.prepared = true;
                 return self.go(at, Step::GoesToSleep, 0);
             }
@@ -67,7 +68,10 @@ impl<O: Observer> Simulation<O> {
                 self.tell_preemption(at, true);
                 self.go(at, Step::PreemptOff, ns);
             }
-            Operation::Sleep(_) | Operation::SleepGrid { .. } | Operation::Rearm(_) => {
+            Operation::Sleep(_)
+            | Operation::SleepGrid { .. }
+            | Operation::SleepUntil(_)
+            | Operation::Rearm(_) => {
                 self.calls(at);
             }
             Operation::Wake(other) => {
@@ -79,6 +83,11 @@ impl<O: Observer> Simulation<O> {
                     woken.tokens = woken.tokens.saturating_add(1);
                     self.go(at, Step::Fetch, 0);
                 }
+            }
+            Operation::Back => {
+                let late_ns = self.now_ns.saturating_sub(thread.asks_ns);
+                self.observer.late(me, late_ns);
+                self.go(at, Step::Fetch, 0);
             }
             Operation::Wait => {
                 if thread.tokens > 0 {
@@ -216,6 +225,7 @@ impl<O: Observer> Simulation<O> {
             Operation::Sleep(cost) | Operation::Rearm(cost) => {
                 now_ns + cost.draw(&mut planned.stream)
             }
+            Operation::SleepUntil(ns) => START_NS + ns,
             Operation::SleepGrid { period_ns, phase } => {
                 planned.next_ns = match planned.next_ns {
                     0 => now_ns + phase.draw(&mut planned.stream),
@@ -266,7 +276,10 @@ impl<O: Observer> Simulation<O> {
         }
         let last = thread.at.checked_sub(1).and_then(|last| thread.program.get(last));
         let in_call = last.is_some_and(|planned| {
-            matches!(planned.operation, Operation::Sleep(_) | Operation::SleepGrid { .. })
+            matches!(
+                planned.operation,
+                Operation::Sleep(_) | Operation::SleepGrid { .. } | Operation::SleepUntil(_)
+            )
         });
         if in_call {
             let thread = &mut self.threads[self.cpus[at].current as usize];
@@ -288,7 +301,7 @@ impl<O: Observer> Simulation<O> {
         let since_ns = if thread.whole_sleeps { thread.called_ns } else { thread.asks_ns };
         self.threads[me as usize].stage = None;
         self.event(at, SyscallExit { number, result: 0 });
-        if sleeps {
+        if sleeps && self.threads[me as usize].script.is_none() {
             self.observer.late(me, self.now_ns.saturating_sub(since_ns));
         }
         self.go(at, Step::Fetch, 0);

@@ -311,6 +311,9 @@ impl<O: Observer> Simulation<O> {
         frame.end_ns += now_ns;
         cpu.frames[0] = frame;
         self.observer.ran(now_ns, next, at as u16);
+        if self.kernel.nohz {
+            self.arms_tick(at);
+        }
     }
 
     /// Charges the current thread with what it has run, and says whether its slice is over.

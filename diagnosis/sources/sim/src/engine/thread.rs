@@ -6,7 +6,7 @@ use crate::observer::{ThreadAt, TimerAt};
 use crate::random::{Entity, Stream};
 use crate::sched::{Class, Fair};
 use crate::workload::Sections;
-use crate::{Cost, Operation, Policy};
+use crate::{Cost, Operation, Policy, Script};
 use tardy_model::event::TaskState;
 use tardy_model::{Prio, TaskId};
 use tardy_timers::policy::Key;
@@ -84,6 +84,8 @@ pub(crate) struct Thread {
     pub(crate) returns: Cost,
     pub(crate) callback: Cost,
     pub(crate) program: Box<[Planned]>,
+    pub(crate) script: Option<Script>,
+    pub(crate) script_at: usize,
     pub(crate) repeat_from: usize,
     /// When its program began last.
     pub(crate) began_ns: u64,
@@ -133,6 +135,18 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
+    /// Takes the next step of its script, if it has one.
+    pub(crate) fn follows_script(&mut self) {
+        if let Some(script) = &self.script
+            && let Some(step) = script.get(self.script_at)
+            && let [only] = &mut *self.program
+        {
+            only.operation = step.operation();
+            self.script_at += 1;
+            self.at = 0;
+        }
+    }
+
     /// As timers see it: 0 is not real-time, 1 to 99 are.
     pub(crate) const fn timer_priority(&self) -> u8 {
         match self.prio.0 {
@@ -166,6 +180,8 @@ pub(crate) enum Purpose {
     /// Nobody waits for it.
     Timeout,
     Tick,
+    /// The same, of a CPU whose tick stops while it idles.
+    StoppedTick,
     /// Gives real-time threads bandwidth.
     RtPeriod,
     /// Gives a control group bandwidth.

@@ -177,7 +177,7 @@ impl<O: Observer> Simulation<O> {
             let (timer, soft_ns) = (timer_id(timer), entry.soft_ns);
             self.event(at, ExpireBegin { timer, soft_ns, slack_ns, mode });
         }
-        if purpose == Purpose::Tick {
+        if matches!(purpose, Purpose::Tick | Purpose::StoppedTick) {
             let ns = self.machine.tick.draw(&mut self.cpus[at].streams.tick);
             return self.go(at, Step::Tick, ns);
         }
@@ -214,11 +214,41 @@ impl<O: Observer> Simulation<O> {
         self.tick(at);
         let tick = self.cpus[at].top().timer;
         self.event(at, ExpireEnd { timer: timer_id(tick) });
+        if self.timers[tick as usize].purpose == Purpose::StoppedTick {
+            self.arms_tick(at);
+            return self.fires_next(at);
+        }
         let entry = &mut self.timers[tick as usize];
         entry.soft_ns += self.kernel.settings.jiffy_ns.get();
         entry.hard_ns = entry.soft_ns;
         self.tell_arm(at, tick, Call::Unknown);
         self.fires_next(at);
+    }
+
+    /// The tick of a CPU that has something to do, where it stops else: the next multiple of a jiffy.
+    pub(super) fn arms_tick(&mut self, at: usize) {
+        let timer = self.stopped_ticks_at + at as u32;
+        let jiffy_ns = self.kernel.settings.jiffy_ns;
+        let next_ns = (self.now_ns / jiffy_ns + 1) * jiffy_ns.get();
+        let entry = &mut self.timers[timer as usize];
+        if entry.key.is_some() {
+            return;
+        }
+        (entry.soft_ns, entry.hard_ns) = (next_ns, next_ns);
+        (entry.armed_ns, entry.cpu) = (self.now_ns, at as u16);
+        entry.key = self.cpus[at].timers.arm(Arm::kernel(Expiry::at(next_ns)), timer).ok();
+        self.tell_arm(at, timer, Call::Unknown);
+        self.programs(at);
+    }
+
+    /// It stops, because the CPU goes to sleep.
+    pub(super) fn stops_tick(&mut self, at: usize) {
+        let timer = self.stopped_ticks_at + at as u32;
+        if let Some(key) = self.timers[timer as usize].key.take() {
+            let _ = self.cpus[at].timers.cancel(key);
+            self.event(at, TimerCancel { timer: timer_id(timer) });
+            self.programs(at);
+        }
     }
 
     fn callback_ends(&mut self, at: usize) {

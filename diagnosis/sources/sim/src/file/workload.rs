@@ -207,7 +207,7 @@ pub(super) fn workload(
         devices.push(Device {
             name: raw.name,
             cpu: raw.cpu,
-            every: raw.every.0,
+            every: Some(raw.every.0),
             handler: raw.handler.0,
             softirq: raw.softirq.map(|cost| cost.0),
         });
@@ -221,7 +221,16 @@ pub(super) fn workload(
         }
         limits.push(Group { name: name.clone(), quota_ns: quota.0, period_ns: period.0 });
     }
-    Ok((Workload { threads, devices, groups: limits, locks: locks.len() as u32 }, groups))
+    Ok((
+        Workload {
+            threads,
+            devices,
+            groups: limits,
+            locks: locks.len() as u32,
+            ..Workload::default()
+        },
+        groups,
+    ))
 }
 
 fn copies(raw: &RawThread, cpus: u16) -> u32 {
@@ -298,6 +307,7 @@ fn thread(
         slack_ns: raw.slack.map_or(Thread::default().slack_ns, |slack| slack.0),
         program,
         repeat_from: if raw.once { usize::MAX } else { raw.repeat_from },
+        script: None,
         irqs_off: sections(&raw.irqs_off),
         preempt_off: sections(&raw.preempt_off),
         group: group.transpose()?,

@@ -122,7 +122,7 @@ impl Maker {
             Device {
                 name: format!("eth{at}"),
                 cpu: self.below(cpus) as u16,
-                every: Cost::Exponential { mean_ns: about_ns as f64 },
+                every: Some(Cost::Exponential { mean_ns: about_ns as f64 }),
                 handler: self.cost(2_000),
                 softirq,
             }
@@ -192,6 +192,7 @@ impl Maker {
             program,
             repeat_from: 0,
             group: None,
+            script: None,
             irqs_off,
             preempt_off,
             watched: true,

@@ -1,0 +1,122 @@
+//! What was recorded is done again: scripts in a closed loop, interrupts and thefts by the clock.
+#![allow(missing_docs)]
+
+use std::sync::Arc;
+use tardy_model::{Event, Kind};
+use tardy_sim::{
+    Arrival, Cost, Device, Kernel, Machine, NO_THREAD, Observer, Outside, START_NS, Scripted,
+    Simulation, System, SystemError, Taken, Thread, ThreadAt, Workload,
+};
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// Who came to run, and when since the beginning.
+    runs: Vec<(ThreadAt, u64)>,
+    late: Vec<(ThreadAt, u64)>,
+    expired: usize,
+}
+
+impl Observer for Seen {
+    const EVENTS: bool = true;
+    const STATES: bool = false;
+
+    fn event(&mut self, event: Event) {
+        self.expired += usize::from(matches!(event.kind(), Kind::ExpireBegin(_)));
+    }
+
+    fn ran(&mut self, now_ns: u64, thread: ThreadAt, _cpu: u16) {
+        self.runs.push((thread, now_ns - START_NS));
+    }
+
+    fn late(&mut self, thread: ThreadAt, lateness_ns: u64) {
+        self.late.push((thread, lateness_ns));
+    }
+}
+
+fn scripted(steps: &[Scripted]) -> Thread {
+    Thread { script: Some(Arc::from(steps)), slack_ns: 0, ..Thread::default() }
+}
+
+/// One CPU on which nothing takes time but waking: 1 us.
+fn system(threads: Vec<Thread>, outside: Outside) -> System {
+    let device =
+        Device { name: "eth0".to_owned(), cpu: 0, every: None, handler: Cost::ZERO, softirq: None };
+    System {
+        machine: Machine { wakeup: Cost::Constant(1_000), ..Machine::default() },
+        kernel: Kernel { nohz: true, ..Kernel::default() },
+        workload: Workload { threads, devices: vec![device], outside, ..Workload::default() },
+        seed: 1,
+    }
+}
+
+fn seen(system: &System, until_ns: u64) -> Seen {
+    let mut simulation = Simulation::new(system, Seen::default()).unwrap();
+    simulation.run_until(START_NS + until_ns);
+    simulation.into_observer()
+}
+
+#[test]
+fn threads_do_what_they_did() {
+    use Scripted::{Back, Run, Sleep, SleepUntil, Wait, Wake};
+    let waker = scripted(&[SleepUntil(10_000), Run(5_000), Wake(1), Sleep(20_000), Back, Run(1)]);
+    let woken = scripted(&[Wait, Run(3_000), Wait, Run(2_000)]);
+    let arrival =
+        Arrival { at_ns: 100_000, cpu: 0, device: 0, handler_ns: 4_000, softirq_ns: 0, wakes: 1 };
+    let outside = Outside { arrivals: Arc::from([arrival]), thefts: Arc::default() };
+    let seen = seen(&system(vec![waker, woken], outside), 1_000_000);
+    // Both begin; the waker's timer fires at 10 us; it runs on after the waking, which takes 1 us, and sleeps
+    // at 17 us; the other runs for 3 us; the waker's timer fires at 37 us, and 1 us after it it runs; the
+    // interrupt comes at 100 us, its handler takes 4 us, and the waking 1.
+    assert_eq!(seen.runs[2..], [(0, 11_000), (1, 17_000), (0, 38_000), (1, 105_000)]);
+    assert_eq!(seen.late, [(0, 1_000)], "{:?}", seen.runs);
+}
+
+#[test]
+fn what_comes_before_it_is_waited_for_is_not_lost() {
+    use Scripted::{Run, Sleep, Wait};
+    let arrival =
+        Arrival { at_ns: 1_000, cpu: 0, device: 0, handler_ns: 0, softirq_ns: 0, wakes: 0 };
+    let outside = Outside { arrivals: Arc::from([arrival]), thefts: Arc::default() };
+    let late = scripted(&[Run(50_000), Wait, Run(10), Sleep(1_000), Run(1)]);
+    let seen = seen(&system(vec![late], outside), 1_000_000);
+    assert_eq!(seen.runs[1..], [(0, 52_010)], "it did not wait");
+}
+
+#[test]
+fn thefts_come_by_the_clock() {
+    use Scripted::{Run, SleepUntil};
+    let taken =
+        [Taken { at_ns: 9_000, cpu: 0, ns: 30_000 }, Taken { at_ns: 60_000, cpu: 0, ns: 500 }];
+    let outside = Outside { arrivals: Arc::default(), thefts: Arc::from(taken) };
+    let thread = scripted(&[SleepUntil(10_000), Run(50_000), SleepUntil(200_000), Run(1)]);
+    let seen = seen(&system(vec![thread], outside), 1_000_000);
+    assert_eq!(seen.runs[1..], [(0, 40_000), (0, 201_000)]);
+}
+
+#[test]
+fn an_idle_cpu_has_no_ticks() {
+    let idle = scripted(&[Scripted::SleepUntil(500_000_000), Scripted::Run(10_500_000)]);
+    let seen = seen(&system(vec![idle], Outside::default()), 1_000_000_000);
+    // Its own timer, and a tick every millisecond while it runs.
+    assert_eq!(seen.expired, 1 + 10);
+}
+
+#[test]
+fn what_cannot_be_done_again_is_refused() {
+    let arrival =
+        Arrival { at_ns: 5, cpu: 0, device: 0, handler_ns: 0, softirq_ns: 0, wakes: NO_THREAD };
+    let earlier = Arrival { at_ns: 4, ..arrival };
+    let wrong = [
+        vec![arrival, earlier],
+        vec![Arrival { cpu: 1, ..arrival }],
+        vec![Arrival { device: 1, ..arrival }],
+        vec![Arrival { wakes: 7, ..arrival }],
+    ];
+    for arrivals in wrong {
+        let outside = Outside { arrivals: arrivals.into(), thefts: Arc::default() };
+        let refused = system(Vec::new(), outside).check();
+        assert_eq!(refused, Err(SystemError::Outside));
+    }
+    let wakes_nobody = scripted(&[Scripted::Wake(9)]);
+    assert!(system(vec![wakes_nobody], Outside::default()).check().is_err());
+}
