@@ -21,6 +21,7 @@ mod sim;
 mod top;
 mod vm;
 mod watch;
+mod whatif;
 mod why;
 
 pub(crate) use explain::WatchFlags;
@@ -57,6 +58,8 @@ pub(crate) enum Verb {
     Top(top::Top),
     /// Wait, for a night or a week, until a thread is late, and keep the worst of it, explained
     Watch(watch::Watch),
+    /// What a change would do to a recorded system: predictions, ranked, each with how sure it is
+    Whatif(Box<whatif::WhatIfVerb>),
     /// A simulated kernel: what a timer policy would do to a machine and a workload that are described
     Sim(Box<sim::Sim>),
     /// A real kernel in counted time: commands in guests, and the kernels there are
@@ -86,6 +89,7 @@ impl Verb {
             Self::Compare(verb) => verb.execute(),
             Self::Top(verb) => verb.execute(),
             Self::Watch(verb) => verb.execute(),
+            Self::Whatif(verb) => verb.execute(),
             Self::Sim(verb) => verb.execute(),
             Self::Vm(verb) => verb.execute(),
             Self::List(verb) => verb.execute(),

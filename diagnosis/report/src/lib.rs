@@ -37,6 +37,7 @@ mod text_report;
 mod timers;
 pub mod units;
 mod watched;
+mod whatif;
 mod why;
 
 pub use compare::{
@@ -66,6 +67,7 @@ pub use timers::{
     Counted, TimerColumn, TimerGrouping, TimerLine, TimerSort, TimerUse, timer_lines, timer_table,
 };
 pub use watched::{Watched, WatchedRow, watched_page};
+pub use whatif::{Predictions, WhatIfDocument, whatif_text};
 pub use why::why_text;
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub struct Thread {
     pub policy: Policy,
     /// The CPUs on which it may run, a bit each; those that the machine does not have count as none.
     pub cpus: u64,
+    /// Where it begins; spread over those that it may use where that is `None` or not among them.
+    pub first_cpu: Option<u16>,
     /// Its timer slack; real-time threads have none.
     pub slack_ns: u64,
     /// Its way back from a sleep to user space takes so much more than the machine's (`syscall_exit`).
@@ -63,6 +65,7 @@ impl Default for Thread {
             name: "thread".to_owned(),
             policy: Policy::Other { nice: 0 },
             cpus: u64::MAX,
+            first_cpu: None,
             slack_ns: 50_000,
             returns: Cost::ZERO,
             callback: Cost::ZERO,

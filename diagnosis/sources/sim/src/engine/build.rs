@@ -257,7 +257,8 @@ fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Threa
     // Spread over those that it may use.
     let allowed: Vec<u16> =
         (0..system.machine.cpus).filter(|cpu| made.cpus >> cpu & 1 == 1).collect();
-    made.cpu = allowed[at as usize % allowed.len()];
+    let first = thread.first_cpu.filter(|first| allowed.contains(first));
+    made.cpu = first.unwrap_or(allowed[at as usize % allowed.len()]);
     made.slack_ns = thread.slack_ns;
     made.returns = thread.returns.clone();
     made.callback = thread.callback.clone();

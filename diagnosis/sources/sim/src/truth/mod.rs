@@ -27,6 +27,11 @@ pub enum Kind {
     Preempted,
 }
 
+/// The ids of a system's threads, in the order of the workload's, the kernel's own behind them.
+pub fn tasks(system: &System) -> impl Iterator<Item = TaskId> {
+    names(system).into_iter().map(|(task, ..)| task)
+}
+
 /// A stretch of a lateness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -93,7 +98,7 @@ pub struct Account {
 impl Account {
     /// Of a system that has not begun.
     pub fn new(system: &System) -> Self {
-        let tasks: Vec<TaskId> = names(system).into_iter().map(|(task, ..)| task).collect();
+        let tasks: Vec<TaskId> = tasks(system).collect();
         let own = system.workload.threads.len() as u32;
         Self {
             history: vec![VecDeque::new(); usize::from(system.machine.cpus)],

@@ -1,0 +1,166 @@
+//! `tardy whatif`: what would a change do?
+
+use super::WatchFlags;
+use crate::failure::{Failure, Outcome};
+use crate::input::{ImportFlags, Input};
+use crate::output::{self, Output};
+use crate::pager::{self, TextFlags};
+use crate::recordings;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use tardy_changes::{Change, KNOWN};
+use tardy_explain::{Explainer, Options};
+use tardy_model::Batch;
+use tardy_recording::Manifest;
+use tardy_report::{Predictions, Terminal, WhatIfDocument, whatif_text};
+use tardy_whatif::{KernelSeen, Observation, Observed, Tried, WhatIf, rank};
+
+/// Changes that are shown by themselves.
+const SHOWN: usize = 10;
+
+/// Flags of `tardy whatif`.
+#[derive(Debug, Args)]
+pub(crate) struct WhatIfVerb {
+    /// The recording's folder, or a trace of another tool's [default: the latest below recordings/]
+    #[arg(value_name = "REC")]
+    recording: Option<PathBuf>,
+
+    #[command(flatten)]
+    import: ImportFlags,
+
+    /// Predict this change (repeatable: they are made together), as slack(victim)=1ns or prio(hackbench)=other;
+    /// --list names all [default: each that may help, ranked]
+    #[arg(long, value_name = "CHANGE", value_parser = parsed)]
+    change: Vec<Change>,
+
+    /// Predict each of the changes by itself, ranked, instead of all together
+    #[arg(long, requires = "change")]
+    each: bool,
+
+    /// List the changes there are
+    #[arg(long)]
+    list: bool,
+
+    /// Threads of this machine that simulate; the results are the same for any number [default: one per CPU]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    watch: WatchFlags,
+
+    /// Write the text or the JSON to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    text: TextFlags,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+fn parsed(text: &str) -> Result<Change, String> {
+    text.parse().map_err(|error: tardy_changes::ChangeError| error.to_string())
+}
+
+impl WhatIfVerb {
+    pub(crate) fn execute(mut self) -> Result<Outcome, Failure> {
+        if self.list {
+            return list(&self.output);
+        }
+        let recording = recordings::or_latest(self.recording.take(), &self.output)?;
+        let mut input = Input::open(&recording, &self.import)?;
+        let observed = self.observe(&mut input)?;
+        let refuse = |why: tardy_whatif::Refusal| {
+            let name = recording.display();
+            Failure::new(format!("nothing can be predicted from {name}, because {why}"))
+        };
+        let whatif = WhatIf::new(&observed, &kernel(&input.manifest())).map_err(refuse)?;
+        let changes = self.changes(&whatif);
+        let tried = self.try_all(&whatif, &observed, &changes);
+        let shown = if self.text.full || !self.change.is_empty() { tried.len() } else { SHOWN };
+        let baseline = whatif.baseline();
+        let predictions = Predictions { baseline, tried: &tried, shown };
+        self.tell(&predictions)?;
+        let any = tried.iter().any(|tried| tried.prediction.is_ok());
+        Ok(if any || self.change.is_empty() { Outcome::Fine } else { Outcome::Undecided })
+    }
+
+    fn observe(&self, input: &mut Input) -> Result<Observed, Failure> {
+        let options = Options { watch: input.watch(self.watch.watch()), worst: 0 };
+        let totals = input.manifest().totals;
+        let fit_until_ns = totals.map(|totals| totals.first_ns.midpoint(totals.last_ns));
+        let mut explainer = Explainer::new(options, Observation::new(fit_until_ns));
+        let mut batch = Batch::default();
+        while input.read(&mut batch)? {
+            explainer.batch(&batch);
+            batch.clear();
+        }
+        let (_, observation) = explainer.finish();
+        Ok(observation.finish())
+    }
+
+    fn changes(&self, whatif: &WhatIf) -> Vec<Vec<Change>> {
+        if self.change.is_empty() {
+            return whatif.candidates().into_iter().map(|change| vec![change]).collect();
+        }
+        if self.each {
+            return self.change.iter().map(|change| vec![change.clone()]).collect();
+        }
+        vec![self.change.clone()]
+    }
+
+    fn try_all(&self, whatif: &WhatIf, observed: &Observed, changes: &[Vec<Change>]) -> Vec<Tried> {
+        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
+        let bar = ProgressBar::new(changes.len() as u64);
+        if self.output.quiet || self.output.json {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let style =
+            ProgressStyle::with_template("{elapsed_precise} {bar:24} {pos} of {len} changes");
+        bar.set_style(style.expect("the template is a constant"));
+        let tried = rank(whatif, observed, changes, jobs.map_or(1, NonZeroUsize::get), &|done| {
+            bar.set_position(done as u64);
+        });
+        bar.finish_and_clear();
+        tried
+    }
+
+    fn tell(&self, predictions: &Predictions<'_>) -> Result<(), Failure> {
+        let file: Option<&Path> = self.out.as_deref();
+        if self.output.json {
+            return output::write_json(&WhatIfDocument::new(predictions), file);
+        }
+        let terminal = if file.is_some() { Terminal::default() } else { Terminal::of_stdout() };
+        let mut text = Vec::new();
+        whatif_text(predictions, terminal, &mut text)?;
+        pager::write(&text, file, self.text)
+    }
+}
+
+/// What a manifest says of the kernel.
+fn kernel(manifest: &Manifest) -> KernelSeen {
+    let host = &manifest.host;
+    KernelSeen { preemption: host.preemption.clone(), hz: host.hz, cpus: host.cpus_online }
+}
+
+/// The changes there are.
+fn list(output: &Output) -> Result<Outcome, Failure> {
+    if output.json {
+        let known = KNOWN.iter().map(|about| {
+            serde_json::json!({ "name": about.name, "example": about.example, "what": about.what })
+        });
+        let document = serde_json::json!({
+            "schema": "tardy.changes/1",
+            "changes": known.collect::<Vec<_>>(),
+        });
+        output::write_json(&document, None)?;
+        return Ok(Outcome::Fine);
+    }
+    for about in KNOWN {
+        output::out!("  {:<24} {}", about.example, about.what)?;
+    }
+    Ok(Outcome::Fine)
+}

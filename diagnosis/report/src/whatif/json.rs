@@ -1,0 +1,147 @@
+//! Predictions as JSON: `tardy.whatif/1`.
+
+use super::Predictions;
+use serde::Serialize;
+use tardy_whatif::{Baseline, Figures, Moved, Tried};
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub struct WhatIfDocument<'a> {
+    schema: &'static str,
+    /// The share of predictions whose range is to hold the true figure.
+    coverage: f64,
+    baseline: BaselineJson<'a>,
+    changes: Vec<TriedJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct FiguresJson {
+    n: u64,
+    mean_ns: f64,
+    p50_ns: f64,
+    p99_ns: f64,
+    p999_ns: f64,
+    worst_percent_ns: f64,
+    max_ns: f64,
+}
+
+impl From<Figures> for FiguresJson {
+    fn from(figures: Figures) -> Self {
+        let Figures { n, mean_ns, p50_ns, p99_ns, p999_ns, worst_percent_ns, max_ns } = figures;
+        Self { n, mean_ns, p50_ns, p99_ns, p999_ns, worst_percent_ns, max_ns }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct BaselineJson<'a> {
+    recorded: FiguresJson,
+    simulated: FiguresJson,
+    /// By figure, of the second half: |simulated / recorded − 1|.
+    error: ErrorJson,
+    causes: Vec<CauseJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorJson {
+    mean: f64,
+    p50: f64,
+    p99: f64,
+    p999: f64,
+    worst_percent: f64,
+    max: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct CauseJson<'a> {
+    cause: &'a str,
+    recorded_share: f64,
+    simulated_share: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct MovedJson {
+    figure: &'static str,
+    recorded_ns: f64,
+    predicted_ns: f64,
+    low_ns: f64,
+    high_ns: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct TriedJson {
+    change: String,
+    /// Why it cannot be told; absent where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    figures: Vec<MovedJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simulated: Option<FiguresJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    others_mean_before_ns: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    others_mean_after_ns: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    costs: Vec<&'static str>,
+    /// The effect is smaller than what the simulation is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within_error: Option<bool>,
+    /// The figures at best, where the change does no more than remove segments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_best: Option<FiguresJson>,
+}
+
+const FIGURES: [&str; 6] = ["mean", "p50", "p99", "p999", "worst_percent", "max"];
+
+impl<'a> WhatIfDocument<'a> {
+    /// Of predictions.
+    pub fn new(predictions: &Predictions<'a>) -> Self {
+        Self {
+            schema: "tardy.whatif/1",
+            coverage: tardy_whatif::COVERAGE,
+            baseline: BaselineJson::new(predictions.baseline),
+            changes: predictions.tried.iter().map(TriedJson::new).collect(),
+        }
+    }
+}
+
+impl<'a> BaselineJson<'a> {
+    fn new(baseline: &'a Baseline) -> Self {
+        let [mean, p50, p99, p999, worst_percent, max] = baseline.error;
+        let causes = baseline.causes.iter().map(|(cause, recorded_share, simulated_share)| {
+            let (recorded_share, simulated_share) = (*recorded_share, *simulated_share);
+            CauseJson { cause, recorded_share, simulated_share }
+        });
+        Self {
+            recorded: baseline.recorded.into(),
+            simulated: baseline.simulated.into(),
+            error: ErrorJson { mean, p50, p99, p999, worst_percent, max },
+            causes: causes.collect(),
+        }
+    }
+}
+
+impl TriedJson {
+    fn new(tried: &Tried) -> Self {
+        let prediction = tried.prediction.as_ref().ok();
+        let figures = prediction.map_or_else(Vec::new, |prediction| {
+            let figures = FIGURES.into_iter().zip(prediction.figures);
+            let figures = figures.map(|(figure, moved)| {
+                let Moved { recorded_ns, predicted_ns, low_ns, high_ns } = moved;
+                MovedJson { figure, recorded_ns, predicted_ns, low_ns, high_ns }
+            });
+            figures.collect()
+        });
+        Self {
+            change: tried.name(),
+            refused: tried.prediction.as_ref().err().map(ToString::to_string),
+            figures,
+            simulated: prediction.map(|prediction| prediction.simulated.into()),
+            others_mean_before_ns: prediction.map(|prediction| prediction.others_ns.0),
+            others_mean_after_ns: prediction.map(|prediction| prediction.others_ns.1),
+            costs: prediction.map_or_else(Vec::new, |prediction| prediction.prices.clone()),
+            within_error: prediction.map(|prediction| prediction.is_unsure),
+            at_best: tried.bound.map(|bound| bound.best.into()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `idle-latency=TIME`: idle states that take longer to leave are forbidden.
+
+use super::{Predicted, Removes};
+use crate::model::Model;
+use crate::refusal::Refusal;
+use crate::suspects::Suspects;
+use tardy_changes::Change;
+use tardy_sim::{Cost, IdleState};
+
+pub(super) struct IdleLatency;
+
+impl Predicted for IdleLatency {
+    fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
+        let limit_ns = change.time_ns().unwrap_or(0);
+        let states = &mut model.system.machine.idle_states;
+        if states.is_empty() {
+            return Err(Refusal::Unrecorded("idle states"));
+        }
+        let before = states.len();
+        states.retain(|state| state.polls || state.latency_ns <= limit_ns);
+        if states.len() == before {
+            return Err(Refusal::Meaningless("no idle state takes longer".to_owned()));
+        }
+        if states.is_empty() {
+            states.push(IdleState {
+                name: "POLL".to_owned(),
+                exit: Cost::ZERO,
+                latency_ns: 0,
+                residency_ns: 0,
+                polls: true,
+            });
+        }
+        Ok(())
+    }
+
+    fn price(&self) -> &'static str {
+        "idle CPUs take more power, and turbo has less room"
+    }
+
+    fn removes(&self, change: &Change, _: &Model) -> Option<Removes> {
+        (change.time_ns() == Some(0))
+            .then(|| -> Removes { Box::new(|segment| segment.cause.0 == "idle_exit") })
+    }
+
+    fn candidates(&self, _: &Model, suspects: &Suspects) -> Vec<String> {
+        if suspects.has("idle_exit") { vec!["idle-latency=0us".to_owned()] } else { Vec::new() }
+    }
+}

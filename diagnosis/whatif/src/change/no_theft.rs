@@ -1,0 +1,33 @@
+//! `no-theft`: the hypervisor takes no time.
+
+use super::{Predicted, Removes};
+use crate::model::Model;
+use crate::refusal::Refusal;
+use crate::suspects::Suspects;
+use std::sync::Arc;
+use tardy_changes::Change;
+
+pub(super) struct NoTheft;
+
+impl Predicted for NoTheft {
+    fn apply(&self, _: &Change, model: &mut Model) -> Result<(), Refusal> {
+        let thefts = &mut model.system.workload.outside.thefts;
+        if thefts.is_empty() {
+            return Err(Refusal::Meaningless("no theft was recorded".to_owned()));
+        }
+        *thefts = Arc::default();
+        Ok(())
+    }
+
+    fn price(&self) -> &'static str {
+        "CPUs of one's own, from whoever runs the host"
+    }
+
+    fn removes(&self, _: &Change, _: &Model) -> Option<Removes> {
+        Some(Box::new(|segment| segment.cause.0 == "hypervisor"))
+    }
+
+    fn candidates(&self, _: &Model, suspects: &Suspects) -> Vec<String> {
+        if suspects.has("hypervisor") { vec!["no-theft".to_owned()] } else { Vec::new() }
+    }
+}

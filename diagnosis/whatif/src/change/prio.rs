@@ -1,0 +1,78 @@
+//! `prio(WHOM)=POLICY`: the scheduling policy and priority of threads.
+
+use super::Predicted;
+use crate::model::Model;
+use crate::refusal::Refusal;
+use crate::suspects::Suspects;
+use tardy_changes::{Change, Scheduling};
+use tardy_sim::{Policy, Softirqs};
+
+/// A real-time priority below those of threaded interrupts, which have 50.
+const USUAL: u8 = 49;
+
+pub(super) struct Prio;
+
+impl Predicted for Prio {
+    fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
+        let policy = match change.scheduling() {
+            Some(Scheduling::Other(nice) | Scheduling::Batch(nice)) => Policy::Other { nice },
+            Some(Scheduling::Idle) => Policy::Other { nice: 19 },
+            Some(Scheduling::Fifo(prio)) => Policy::Fifo(prio),
+            Some(Scheduling::RoundRobin(prio)) => Policy::RoundRobin(prio),
+            None => return Err(Refusal::Meaningless("that is no policy".to_owned())),
+        };
+        let places = super::places(change, model)?;
+        let mut changed = false;
+        for at in places {
+            if model.roles[at].name.starts_with("ktimers/") {
+                if model.system.kernel.softirqs != Softirqs::Ktimers {
+                    continue;
+                }
+                model.system.kernel.settings.common = match policy {
+                    Policy::Fifo(prio) | Policy::RoundRobin(prio) => prio,
+                    _ => 0,
+                };
+                changed = true;
+                continue;
+            }
+            let thread = &mut model.system.workload.threads[at];
+            changed |= thread.policy != policy;
+            thread.policy = policy;
+        }
+        if changed {
+            return Ok(());
+        }
+        Err(Refusal::Meaningless("those threads have that policy already".to_owned()))
+    }
+
+    fn price(&self) -> &'static str {
+        "who has a lower priority waits for longer; a real-time thread that spins takes its CPU for itself"
+    }
+
+    fn candidates(&self, model: &Model, suspects: &Suspects) -> Vec<String> {
+        let threads = model.roles.iter().zip(&model.system.workload.threads);
+        let highest = threads.clone().filter(|(role, _)| role.is_victim);
+        let highest = highest.map(|(_, thread)| realtime(thread.policy)).max().unwrap_or(0);
+        let mut found = Vec::new();
+        if highest == 0 {
+            found.push(format!("prio(victim)=fifo:{USUAL}"));
+        }
+        let above = threads.filter(|(role, thread)| {
+            suspects.names(role) && realtime(thread.policy) >= highest.max(1)
+        });
+        let above = above.map(|(_, thread)| realtime(thread.policy)).max();
+        if let Some(above) = above.filter(|above| highest > 0 && *above >= highest && *above < 98) {
+            found.push(format!("prio(victim)=fifo:{}", above + 1));
+        }
+        found.extend(suspects.threads.iter().map(|name| format!("prio({name})=other")));
+        found
+    }
+}
+
+fn realtime(policy: Policy) -> u8 {
+    match policy {
+        Policy::Fifo(prio) | Policy::RoundRobin(prio) => prio,
+        Policy::Deadline { .. } => 100,
+        Policy::Other { .. } => 0,
+    }
+}

@@ -1,0 +1,34 @@
+//! `rt-runtime=TIME/PERIOD`: the bandwidth of real-time threads.
+
+use super::{Predicted, Removes};
+use crate::model::Model;
+use crate::refusal::Refusal;
+use crate::suspects::Suspects;
+use tardy_changes::Change;
+use tardy_model::{Culprit, Setting};
+use tardy_sim::Bandwidth;
+
+pub(super) struct RtRuntime;
+
+impl Predicted for RtRuntime {
+    fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
+        let bandwidth = change.bandwidth_ns();
+        model.system.kernel.rt_bandwidth =
+            bandwidth.map(|(runtime_ns, period_ns)| Bandwidth { runtime_ns, period_ns });
+        Ok(())
+    }
+
+    fn price(&self) -> &'static str {
+        "a real-time thread that spins locks everybody else out"
+    }
+
+    fn removes(&self, change: &Change, _: &Model) -> Option<Removes> {
+        change.bandwidth_ns().is_none().then(|| -> Removes {
+            Box::new(|segment| segment.culprit == Culprit::Setting(Setting::RtBandwidth))
+        })
+    }
+
+    fn candidates(&self, _: &Model, suspects: &Suspects) -> Vec<String> {
+        if suspects.has("throttled") { vec!["rt-runtime=off".to_owned()] } else { Vec::new() }
+    }
+}

@@ -1,0 +1,52 @@
+//! `slack(WHOM)=TIME`: the timer slack of threads.
+
+use super::{Predicted, Removes, tasks};
+use crate::model::Model;
+use crate::refusal::Refusal;
+use crate::suspects::Suspects;
+use tardy_changes::Change;
+use tardy_model::Setting;
+use tardy_sim::Policy;
+
+pub(super) struct Slack;
+
+impl Predicted for Slack {
+    fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
+        let ns = change.time_ns().unwrap_or(0);
+        let places = super::places(change, model)?;
+        let mut changed = false;
+        for at in places {
+            let thread = &mut model.system.workload.threads[at];
+            if matches!(thread.policy, Policy::Other { .. }) {
+                changed |= thread.slack_ns != ns;
+                thread.slack_ns = ns;
+            }
+        }
+        if changed {
+            return Ok(());
+        }
+        Err(Refusal::Meaningless(
+            "those threads are real-time or have that slack already".to_owned(),
+        ))
+    }
+
+    fn price(&self) -> &'static str {
+        "timers fire in more interrupts of their own"
+    }
+
+    fn removes(&self, change: &Change, model: &Model) -> Option<Removes> {
+        let victims = tasks(model, &super::places(change, model).ok()?);
+        let all = model.roles.iter().filter(|role| role.is_victim);
+        let covers =
+            all.clone().count() > 0 && all.clone().all(|role| victims.contains(&role.task));
+        covers.then(|| -> Removes {
+            Box::new(|segment| {
+                matches!(segment.culprit, tardy_model::Culprit::Setting(Setting::TimerSlack(_)))
+            })
+        })
+    }
+
+    fn candidates(&self, _: &Model, suspects: &Suspects) -> Vec<String> {
+        if suspects.has("slack") { vec!["slack(victim)=1ns".to_owned()] } else { Vec::new() }
+    }
+}

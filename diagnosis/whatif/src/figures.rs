@@ -1,0 +1,192 @@
+//! Latenesses as figures: counts in narrow bins per block of time, so that blocks can be drawn anew cheaply.
+
+/// Blocks of time that are taken for independent.
+pub(crate) const BLOCKS: usize = 20;
+
+/// Bins per doubling: each is 1/64 of an octave, 1.1 % wide.
+const PER_OCTAVE: u32 = 64;
+
+/// Below this, ns, each value has a bin of its own.
+const LINEAR: u64 = 64;
+
+/// Bins up to the largest `u64`.
+const BINS: usize = (LINEAR + 58 * PER_OCTAVE as u64) as usize;
+
+fn bin(ns: u64) -> usize {
+    if ns < LINEAR {
+        return ns as usize;
+    }
+    let octave = ns.ilog2();
+    // The bits below the first one, as a fraction of 64.
+    let within = (ns >> (octave - 6)) & u64::from(PER_OCTAVE - 1);
+    (LINEAR + u64::from((octave - 6) * PER_OCTAVE) + within) as usize
+}
+
+/// The middle of a bin, ns.
+fn middle(bin: usize) -> f64 {
+    let bin = bin as u64;
+    if bin < LINEAR {
+        return bin as f64;
+    }
+    let above = bin - LINEAR;
+    let octave = 6 + above / u64::from(PER_OCTAVE);
+    let width = 2f64.powi(octave as i32 - 6);
+    let from = 2f64.powi(octave as i32) + (above % u64::from(PER_OCTAVE)) as f64 * width;
+    if octave == 6 { from } else { from + width / 2.0 }
+}
+
+/// Counts of one block.
+#[derive(Clone, Debug)]
+struct Block {
+    counts: Vec<u32>,
+    n: u64,
+    sum_ns: u64,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { counts: vec![0; BINS], n: 0, sum_ns: 0 }
+    }
+}
+
+/// Latenesses by block of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    blocks: Vec<Block>,
+    max_ns: u64,
+    span_ns: u64,
+}
+
+/// Figures of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// How many wakeups.
+    pub n: u64,
+    /// The mean, ns.
+    pub mean_ns: f64,
+    /// Half are below, ns.
+    pub p50_ns: f64,
+    /// 99 % are below, ns.
+    pub p99_ns: f64,
+    /// 99.9 % are below, ns.
+    pub p999_ns: f64,
+    /// The mean of the latest 1 %, ns.
+    pub worst_percent_ns: f64,
+    /// The largest, ns.
+    pub max_ns: f64,
+}
+
+impl Figures {
+    /// They, in the order in which they are shown, `n` aside.
+    pub fn all(&self) -> [f64; 6] {
+        [self.mean_ns, self.p50_ns, self.p99_ns, self.p999_ns, self.worst_percent_ns, self.max_ns]
+    }
+
+    /// Their names.
+    pub const NAMES: [&'static str; 6] = ["mean", "p50", "p99", "p99.9", "worst 1 %", "max"];
+}
+
+impl Blocks {
+    pub(crate) fn new(span_ns: u64) -> Self {
+        Self { blocks: vec![Block::default(); BLOCKS], max_ns: 0, span_ns: span_ns.max(1) }
+    }
+
+    /// A lateness of a wakeup that was due so long after the beginning.
+    pub(crate) fn add(&mut self, at_ns: u64, lateness_ns: u64) {
+        let block = (u128::from(at_ns) * BLOCKS as u128 / u128::from(self.span_ns)) as usize;
+        let block = &mut self.blocks[block.min(BLOCKS - 1)];
+        block.counts[bin(lateness_ns)] += 1;
+        block.n += 1;
+        block.sum_ns = block.sum_ns.saturating_add(lateness_ns);
+        self.max_ns = self.max_ns.max(lateness_ns);
+    }
+
+    /// Of all blocks.
+    pub(crate) fn figures(&self) -> Figures {
+        let mut figures = self.of(0..BLOCKS);
+        figures.max_ns = self.max_ns as f64;
+        figures
+    }
+
+    /// Of these blocks, each as often as it is named. The maximum is that of its bin.
+    pub(crate) fn of(&self, blocks: impl Iterator<Item = usize>) -> Figures {
+        let mut counts = vec![0u64; BINS];
+        let (mut n, mut sum_ns) = (0, 0.0);
+        for at in blocks {
+            let block = &self.blocks[at];
+            n += block.n;
+            sum_ns += block.sum_ns as f64;
+            if block.n > 0 {
+                for (count, more) in counts.iter_mut().zip(&block.counts) {
+                    *count += u64::from(*more);
+                }
+            }
+        }
+        if n == 0 {
+            return Figures::default();
+        }
+        let quantile = |share: f64| {
+            let rank = ((n as f64 * share).ceil() as u64).clamp(1, n);
+            let mut below = 0;
+            let at = counts.iter().position(|count| {
+                below += count;
+                below >= rank
+            });
+            middle(at.unwrap_or(BINS - 1))
+        };
+        let mut left = (n / 100).max(1);
+        let worst = left;
+        let mut worst_ns = 0.0;
+        for (at, count) in counts.iter().enumerate().rev() {
+            let taken = left.min(*count);
+            worst_ns += taken as f64 * middle(at);
+            left -= taken;
+        }
+        let last = counts.iter().rposition(|count| *count > 0);
+        Figures {
+            n,
+            mean_ns: sum_ns / n as f64,
+            p50_ns: quantile(0.5),
+            p99_ns: quantile(0.99),
+            p999_ns: quantile(0.999),
+            worst_percent_ns: worst_ns / worst as f64,
+            max_ns: last.map_or(0.0, middle),
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.blocks.iter().map(|block| block.n).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_in_the_middle_of_its_bin() {
+        for ns in (0..200).chain([1_000, 4_095, 4_096, 123_456, 1 << 40, u64::MAX]) {
+            let middle = middle(bin(ns));
+            assert!((middle - ns as f64).abs() <= ns as f64 * 0.008, "{ns}: {middle}");
+        }
+    }
+
+    #[test]
+    fn figures_are_those_of_the_sample() {
+        let mut blocks = Blocks::new(1_000);
+        for at in 0..1_000u64 {
+            blocks.add(at, 1_000 + at);
+        }
+        let figures = blocks.figures();
+        let near = |figure: f64, expected: f64| {
+            assert!((figure / expected - 1.0).abs() < 0.012, "{figure}, not {expected}");
+        };
+        near(figures.mean_ns, 1_499.5);
+        near(figures.p50_ns, 1_499.0);
+        near(figures.p99_ns, 1_989.0);
+        near(figures.p999_ns, 1_998.0);
+        near(figures.worst_percent_ns, 1_994.5);
+        assert_eq!((figures.n, figures.max_ns), (1_000, 1_999.0));
+        assert_eq!(blocks.of([3, 3].into_iter()).n, 100);
+    }
+}

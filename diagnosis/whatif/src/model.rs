@@ -1,0 +1,227 @@
+//! A recording as a system that can be simulated: the machine's costs, the kernel, and every thread's script.
+
+use crate::observed::{Costs, Observed, ThreadSeen};
+use crate::refusal::Refusal;
+use std::num::NonZeroU64;
+use tardy_changes::Whom;
+use tardy_model::event::TaskInfo;
+use tardy_model::{Prio, TaskId};
+use tardy_sim::{
+    Arrival, CPUS_MAX, Cost, Device, Kernel, Outside, Policy, Preemption, Scripted, Softirqs,
+    System, Taken, Thread, Workload,
+};
+
+/// A thread that ran so often, and on one CPU only, is bound to it.
+const BOUND_FROM: u32 = 10;
+
+/// What is known of the kernel that was recorded beside its events.
+#[derive(Clone, Debug, Default)]
+pub struct KernelSeen {
+    /// Its preemption model, as the kernel tells it: `full`, `voluntary (dynamic)`.
+    pub preemption: Option<String>,
+    /// Ticks per second.
+    pub hz: Option<u32>,
+    /// CPUs online.
+    pub cpus: u32,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+/// What a thread of the system was in the recording.
+#[derive(Clone, Debug)]
+pub(crate) struct Role {
+    pub(crate) task: TaskId,
+    pub(crate) process: TaskId,
+    pub(crate) name: String,
+    pub(crate) is_victim: bool,
+    pub(crate) marks: bool,
+    /// A thread of the kernel that is bound to its CPU.
+    pub(crate) is_bound_kernel: bool,
+    pub(crate) waits: bool,
+}
+
+/// A recording as a system.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pub(crate) system: System,
+    /// By the threads' places.
+    pub(crate) roles: Vec<Role>,
+    /// Lines of interrupts by the places of devices.
+    pub(crate) lines: Vec<Option<u32>>,
+    pub(crate) span_ns: u64,
+    /// So long after its beginning the recording begins.
+    pub(crate) shift_ns: u64,
+}
+
+impl Model {
+    /// Of a recording.
+    pub(crate) fn of(observed: &Observed, seen: &KernelSeen) -> Result<Self, Refusal> {
+        let cpus = observed.cpus.max(u16::try_from(seen.cpus).unwrap_or(0).min(CPUS_MAX));
+        if observed.bounds.contains(&"CPUs") || seen.cpus > CPUS_MAX.into() {
+            return Err(Refusal::TooLarge { what: "CPUs", max: CPUS_MAX.into() });
+        }
+        let machine = observed.costs.machine(cpus.max(1));
+        let own = OwnCosts::of(&observed.costs);
+        let is_rt = seen.preemption.as_deref().is_some_and(|model| model.contains("rt"));
+        let has = |name: &str| {
+            observed.threads.iter().any(|thread| thread.comm.to_string().starts_with(name))
+        };
+        let mut kernel = Kernel {
+            preemption: if is_rt { Preemption::Rt } else { Preemption::Full },
+            softirqs: match (is_rt, has("ktimers/")) {
+                (true, true) => Softirqs::Ktimers,
+                (true, false) => Softirqs::Ksoftirqd,
+                (false, _) => Softirqs::IrqTail,
+            },
+            // Since Linux 5.4 ordinary sleepers expire in the softirq there.
+            timers: if is_rt { "softirq-expires-next-after" } else { "hardirq" }.to_owned(),
+            nohz: true,
+            tells_sections: false,
+            ..Kernel::default()
+        };
+        let hz = seen.hz.filter(|hz| *hz > 0).unwrap_or(250);
+        if let Some(jiffy_ns) = NonZeroU64::new(1_000_000_000 / u64::from(hz)) {
+            kernel.settings.jiffy_ns = jiffy_ns;
+        }
+        let jiffy_ns = kernel.settings.jiffy_ns.get();
+        let ticks = u128::from(observed.span_ns() / jiffy_ns) * u128::from(cpus.max(1));
+        // Where CPUs tick while they idle too, all ticks that can be are there.
+        kernel.nohz = u128::from(observed.ticks) * 10 < ticks * 9;
+        // Ticks are at multiples of a jiffy from the beginning, as they were.
+        let shift_ns = match observed.tick_ns {
+            0 => 0,
+            tick_ns => (jiffy_ns + observed.first_ns % jiffy_ns - tick_ns % jiffy_ns) % jiffy_ns,
+        };
+        let mut roles = Vec::new();
+        let mut threads = Vec::new();
+        for thread in &observed.threads {
+            roles.push(role(thread));
+            threads.push(scripted(thread, is_rt, own, shift_ns));
+        }
+        let devices = observed.sources.iter().map(|(name, _)| Device {
+            name: name.clone(),
+            cpu: 0,
+            every: None,
+            handler: Cost::ZERO,
+            softirq: None,
+        });
+        let workload = Workload {
+            threads,
+            devices: devices.collect(),
+            outside: outside(observed, shift_ns),
+            ..Workload::default()
+        };
+        Ok(Self {
+            system: System { machine, kernel, workload, seed: 1 },
+            roles,
+            lines: observed.sources.iter().map(|(_, line)| *line).collect(),
+            span_ns: observed.span_ns() + shift_ns,
+            shift_ns,
+        })
+    }
+
+    /// The places of the threads that are meant.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub(crate) fn whom(&self, whom: &Whom) -> Result<Vec<usize>, Refusal> {
+        let is_it = |role: &Role| match whom {
+            Whom::Victim => role.is_victim,
+            Whom::Id(id) => role.task.0 == *id || role.process.0 == *id,
+            Whom::Name(_) => whom.matches_name(&role.name) || whom.matches_name(stem(&role.name)),
+            Whom::Irq(_) => false,
+        };
+        let found: Vec<usize> =
+            (0..self.roles.len()).filter(|at| is_it(&self.roles[*at])).collect();
+        if found.is_empty() { Err(Refusal::Nobody(whom.to_string())) } else { Ok(found) }
+    }
+}
+
+/// A thread's name without its number: `storm` of `storm-12`. Those that do the same are called by that.
+pub(crate) fn stem(name: &str) -> &str {
+    let without = name.trim_end_matches(|it: char| it.is_ascii_digit());
+    let stem = without.trim_end_matches(['-', '/', ':', '_', '.']);
+    if stem.is_empty() || without.len() == name.len() { name } else { stem }
+}
+
+/// What of a thread's run the simulator adds by itself.
+#[derive(Clone, Copy, Debug)]
+struct OwnCosts {
+    switch_ns: u64,
+    queue_ns: u64,
+    wakeup_ns: u64,
+}
+
+impl OwnCosts {
+    fn of(costs: &Costs) -> Self {
+        let (wakeup_ns, switch_ns) = costs.usual_ns();
+        let queue_ns = costs.queue_operation.median().unwrap_or(0);
+        Self { switch_ns, queue_ns, wakeup_ns }
+    }
+}
+
+fn role(thread: &ThreadSeen) -> Role {
+    let is_kernel = thread.info.has(TaskInfo::KERNEL);
+    Role {
+        task: thread.task,
+        process: thread.info.process,
+        name: thread.comm.to_string(),
+        is_victim: thread.is_victim,
+        marks: thread.draft.marks,
+        is_bound_kernel: is_kernel && thread.draft.cpus.is_power_of_two(),
+        waits: thread.draft.waits,
+    }
+}
+
+/// The policy of a priority as the kernel has it.
+fn policy(prio: Prio) -> Policy {
+    match prio.0 {
+        ..0 => Policy::Deadline { deadline_ns: 1_000_000 },
+        rt @ 0..=98 => Policy::Fifo(99 - rt as u8),
+        other => Policy::Other { nice: (other - 120).clamp(-20, 19) as i8 },
+    }
+}
+
+fn outside(observed: &Observed, shift_ns: u64) -> Outside {
+    let arrivals = observed.arrivals.iter();
+    let arrivals = arrivals.map(|it| Arrival { at_ns: it.at_ns + shift_ns, ..*it });
+    let thefts = observed.thefts.iter();
+    let thefts = thefts.map(|it| Taken { at_ns: it.at_ns + shift_ns, ..*it });
+    Outside { arrivals: arrivals.collect(), thefts: thefts.collect() }
+}
+
+fn scripted(thread: &ThreadSeen, is_rt: bool, own: OwnCosts, shift_ns: u64) -> Thread {
+    let draft = &thread.draft;
+    let is_bound = draft.cpus.is_power_of_two()
+        && (draft.placed >= BOUND_FROM || thread.info.has(TaskInfo::KERNEL));
+    let mut script = draft.steps.clone();
+    if is_rt && thread.runs_timers {
+        // The simulator has threads of its own for that.
+        script.clear();
+    }
+    for step in &mut script {
+        if let Scripted::SleepUntil(ns) = step {
+            *ns += shift_ns;
+        }
+    }
+    for at in 1..script.len() {
+        let less_ns = match script[at] {
+            Scripted::Sleep(_) | Scripted::SleepUntil(_) => own.switch_ns + own.queue_ns,
+            Scripted::Wait => own.switch_ns,
+            Scripted::Wake(_) => own.wakeup_ns,
+            Scripted::Run(_) | Scripted::Back => 0,
+        };
+        if let Scripted::Run(ns) = &mut script[at - 1] {
+            *ns = ns.saturating_sub(less_ns);
+        }
+    }
+    Thread {
+        name: thread.comm.to_string(),
+        policy: policy(draft.prio.unwrap_or(Prio(120))),
+        cpus: if is_bound { draft.cpus } else { u64::MAX },
+        first_cpu: draft.first_cpu,
+        slack_ns: draft.slack_ns.unwrap_or(0),
+        script: Some(script.into()),
+        watched: thread.is_victim,
+        ..Thread::default()
+    }
+}

@@ -1,0 +1,137 @@
+//! A thread's script while it is written: what it ran, what it asked for, what it waited for.
+
+use tardy_model::Prio;
+use tardy_model::event::{TimerArm, TimerMode};
+use tardy_sim::{COST_NS_MAX, Scripted};
+
+/// A sleep that a thread asked for.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    soft_ns: u64,
+    /// How far that was from where it asked; `None` of an absolute time.
+    after_ns: Option<u64>,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+/// A thread while a recording is read.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) steps: Vec<Scripted>,
+    /// What it ran since the last step.
+    demand_ns: u64,
+    /// The timer that it armed for the sleep that comes.
+    armed: Option<Asked>,
+    is_asleep: bool,
+    /// It can run, or does.
+    is_seen: bool,
+    /// CPUs on which it was, a bit each.
+    pub(crate) cpus: u64,
+    /// CPUs in which its wakings found it: of one that is bound, more than a few on one alone.
+    pub(crate) placed: u32,
+    /// Where it ran first.
+    pub(crate) first_cpu: Option<u16>,
+    pub(crate) prio: Option<Prio>,
+    /// The slack that its sleeps had last.
+    pub(crate) slack_ns: Option<u64>,
+    pub(crate) marks: bool,
+    /// It waits for what threads or interrupts do, not only for its timers.
+    pub(crate) waits: bool,
+}
+
+impl Draft {
+    pub(crate) fn ran(&mut self, ns: u64) {
+        self.demand_ns += ns;
+    }
+
+    pub(crate) fn was_robbed(&mut self, ns: u64) {
+        self.demand_ns = self.demand_ns.saturating_sub(ns);
+    }
+
+    fn run_ends(&mut self) {
+        let ns = std::mem::take(&mut self.demand_ns);
+        if ns > 0 {
+            self.steps.push(Scripted::Run(ns.min(COST_NS_MAX)));
+        }
+    }
+
+    pub(crate) fn arms(&mut self, now_ns: u64, arm: &TimerArm) {
+        let relative = arm.mode.0 & TimerMode::REL != 0;
+        let after_ns = relative.then(|| arm.soft_ns.saturating_sub(now_ns));
+        self.armed = Some(Asked { soft_ns: arm.soft_ns, after_ns });
+        self.slack_ns = Some(arm.slack_ns.into());
+    }
+
+    pub(crate) fn disarms(&mut self) {
+        if !self.is_asleep {
+            self.armed = None;
+        }
+    }
+
+    pub(crate) fn comes_to_run(&mut self, cpu: u16, prio: Prio) {
+        self.is_seen = true;
+        self.is_asleep = false;
+        self.cpus |= 1 << u32::from(cpu).min(63);
+        self.placed += 1;
+        self.first_cpu.get_or_insert(cpu);
+        if prio.is_known() {
+            self.prio.get_or_insert(prio);
+        }
+    }
+
+    pub(crate) fn sleeps(&mut self) {
+        self.is_seen = true;
+        self.run_ends();
+        self.is_asleep = true;
+    }
+
+    /// Its timer wakes it, that should have fired at a time.
+    pub(crate) fn timer_wakes(&mut self, soft_ns: u64, begin_ns: u64) {
+        if !self.wakes_from_sleep() {
+            return;
+        }
+        let asked = self.armed.take().filter(|asked| asked.soft_ns == soft_ns);
+        self.steps.push(match asked.and_then(|asked| asked.after_ns) {
+            Some(after_ns) => Scripted::Sleep(after_ns.min(COST_NS_MAX)),
+            None => Scripted::SleepUntil(soft_ns.saturating_sub(begin_ns)),
+        });
+    }
+
+    /// Somebody else wakes it. Whether it slept.
+    pub(crate) fn other_wakes(&mut self) -> bool {
+        let slept = self.wakes_from_sleep();
+        if slept {
+            self.armed = None;
+            // The first waking of a new thread is its beginning.
+            self.waits |= !self.steps.is_empty();
+            self.steps.push(Scripted::Wait);
+        }
+        slept
+    }
+
+    fn wakes_from_sleep(&mut self) -> bool {
+        // Of whom nothing was seen before slept when it began.
+        let slept = self.is_asleep || !self.is_seen;
+        self.is_seen = true;
+        self.is_asleep = false;
+        slept
+    }
+
+    pub(crate) fn wakes(&mut self, other: u32) {
+        self.run_ends();
+        self.steps.push(Scripted::Wake(other));
+    }
+
+    pub(crate) fn is_back(&mut self) {
+        self.marks = true;
+        self.run_ends();
+        self.steps.push(Scripted::Back);
+    }
+
+    /// The recording ends. Who could run goes on.
+    pub(crate) fn ends(&mut self) {
+        if self.is_seen && !self.is_asleep {
+            self.demand_ns = 0;
+            self.steps.push(Scripted::Run(COST_NS_MAX));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a recording tells of a system: what each thread did, what came from outside, what things cost, and how late
+//! the victims were.
+//!
+//! `observation.rs` looks on while the recording is explained, one reading for both, and knows which event tells
+//! what; `draft.rs` writes the threads' scripts, `contexts.rs` knows what a CPU does above its task, `costs.rs` what
+//! the machine's own work takes.
+
+mod contexts;
+mod costs;
+mod cpu;
+mod draft;
+mod observation;
+mod samples;
+
+pub(crate) use costs::Costs;
+pub(crate) use draft::Draft;
+pub use observation::Observation;
+use std::collections::HashMap;
+use tardy_model::event::{Comm, TaskInfo};
+use tardy_model::{Segment, TaskId};
+use tardy_sim::{Arrival, NO_THREAD, Taken};
+
+/// Threads that are replayed, at most.
+pub(crate) const THREADS_MAX: usize = 1 << 15;
+
+/// Steps of all threads together, at most: 16 bytes each.
+pub(crate) const STEPS_MAX: usize = 1 << 24;
+
+/// Wakeups of victims that are kept, at most, each with its segments.
+pub(crate) const WAKEUPS_MAX: usize = 1 << 20;
+
+/// Segments of one wakeup that are kept; the rest counts as nobody's.
+pub(crate) const SEGMENTS_MAX: usize = 64;
+
+/// A wakeup of a victim as it was recorded.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub(crate) expiry_ns: u64,
+    /// How late it ran, or was back where it marks that.
+    pub lateness_ns: u64,
+    pub(crate) segments: Box<[Segment]>,
+}
+
+/// A thread.
+#[derive(Debug)]
+pub(crate) struct ThreadSeen {
+    pub(crate) task: TaskId,
+    pub(crate) comm: Comm,
+    pub(crate) info: TaskInfo,
+    pub(crate) draft: Draft,
+    pub(crate) is_victim: bool,
+    /// It runs the softirq of high-resolution timers, which the simulator does itself.
+    pub(crate) runs_timers: bool,
+}
+
+/// What a recording told.
+#[derive(Debug, Default)]
+pub struct Observed {
+    pub(crate) first_ns: u64,
+    pub(crate) last_ns: u64,
+    /// Events in all, and those that are known to be missing.
+    pub events: u64,
+    pub(crate) losses: u64,
+    pub(crate) cpus: u16,
+    pub(crate) threads: Vec<ThreadSeen>,
+    at: HashMap<TaskId, u32>,
+    pub(crate) arrivals: Vec<Arrival>,
+    pub(crate) thefts: Vec<Taken>,
+    /// Sources of arrivals, by name, with the number of an interrupt line.
+    pub(crate) sources: Vec<(String, Option<u32>)>,
+    pub(crate) costs: Costs,
+    pub(crate) wakeups: Vec<Recorded>,
+    /// Something was not kept: what.
+    pub(crate) bounds: Vec<&'static str>,
+    pub(crate) switches: u64,
+    pub(crate) expiries: u64,
+    pub(crate) ticks: u64,
+    /// When the last one was due.
+    pub(crate) tick_ns: u64,
+}
+
+impl Observed {
+    /// How long it lasts, ns.
+    pub fn span_ns(&self) -> u64 {
+        self.last_ns - self.first_ns
+    }
+
+    /// The recorded wakeups of the victims.
+    pub fn wakeups(&self) -> &[Recorded] {
+        &self.wakeups
+    }
+
+    fn reached(&mut self, bound: &'static str) {
+        if !self.bounds.contains(&bound) {
+            self.bounds.push(bound);
+        }
+    }
+
+    /// The place of a thread; [`NO_THREAD`] of the idle tasks, and where there are too many.
+    fn place(&mut self, task: TaskId) -> u32 {
+        if task == TaskId::IDLE {
+            return NO_THREAD;
+        }
+        if let Some(at) = self.at.get(&task) {
+            return *at;
+        }
+        if self.threads.len() >= THREADS_MAX {
+            self.reached("threads");
+            return NO_THREAD;
+        }
+        let at = self.threads.len() as u32;
+        self.at.insert(task, at);
+        self.threads.push(ThreadSeen {
+            task,
+            comm: Comm::default(),
+            info: TaskInfo::default(),
+            draft: Draft::default(),
+            is_victim: false,
+            runs_timers: false,
+        });
+        at
+    }
+
+    fn thread(&mut self, task: TaskId) -> Option<&mut ThreadSeen> {
+        let at = self.place(task);
+        self.threads.get_mut(at as usize)
+    }
+
+    /// The place of a source of interrupts.
+    fn source(&mut self, name: &str, line: Option<u32>) -> u32 {
+        let known = self.sources.iter().position(|known| known.0 == name && known.1 == line);
+        known.unwrap_or_else(|| {
+            self.sources.push((name.to_owned(), line));
+            self.sources.len() - 1
+        }) as u32
+    }
+
+    fn arrives(&mut self, cpu: usize, at_ns: u64, arrival: Arrival) {
+        let at_ns = at_ns.saturating_sub(self.first_ns);
+        if self.arrivals.len() < STEPS_MAX {
+            self.arrivals.push(Arrival { at_ns, cpu: cpu as u16, ..arrival });
+        } else {
+            self.reached("interrupts");
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! Looks on while a recording is explained, and knows which event tells what.
+
+use super::contexts::{Above, Open};
+use super::cpu::{CpuSeen, TimerIrq};
+use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX};
+use tardy_explain::{Activity, Named, Seen, Sink};
+use tardy_followers::{Cpu, Purpose};
+use tardy_model::event::{Irq, Switch, TaskState, Vector, softirq};
+use tardy_model::{CpuId, Kind, Prio, TaskId, TimerId, WakeupKind};
+use tardy_sim::{Arrival, CPUS_MAX, NO_THREAD, Taken};
+
+/// Looks on while a recording is explained.
+#[derive(Debug, Default)]
+pub struct Observation {
+    observed: Observed,
+    cpus: Vec<CpuSeen>,
+}
+
+/// An arrival that does nothing yet.
+const NOTHING: Arrival =
+    Arrival { at_ns: 0, cpu: 0, device: 0, handler_ns: 0, softirq_ns: 0, wakes: NO_THREAD };
+
+fn purpose(seen: &Seen<'_>, timer: TimerId) -> Purpose {
+    Purpose::of(seen.tables.function(timer))
+}
+
+fn short(ns: u64) -> u32 {
+    u32::try_from(ns).unwrap_or(u32::MAX)
+}
+
+impl Observation {
+    /// Nothing seen yet. Costs are taken from what comes before a time, where one is given.
+    pub fn new(fit_until_ns: Option<u64>) -> Self {
+        let mut observation = Self::default();
+        observation.observed.costs = Costs::until(fit_until_ns);
+        observation
+    }
+
+    /// Ends it.
+    pub fn finish(self) -> Observed {
+        let mut observed = self.observed;
+        for thread in &mut observed.threads {
+            thread.draft.ends();
+        }
+        observed.arrivals.sort_by_key(|arrival| arrival.at_ns);
+        observed.thefts.sort_by_key(|theft| theft.at_ns);
+        observed
+    }
+
+    /// A CPU that slept is awake: how long it has slept in its state.
+    fn wakes_up(&mut self, at: usize, now_ns: u64, before: Activity) {
+        if let Activity::Idle(_) | Activity::Polling(_) = before {
+            let cpu = &self.cpus[at];
+            if let Some(state) = cpu.idle_state {
+                self.observed.costs.idled(state, now_ns.saturating_sub(cpu.idles_since_ns));
+            }
+        }
+    }
+
+    /// What has passed on a CPU since its last event belongs to what it did.
+    fn accounts(&mut self, at: usize, now_ns: u64) {
+        let cpu = &mut self.cpus[at];
+        let ns = now_ns.saturating_sub(std::mem::replace(&mut cpu.since_ns, now_ns));
+        let thread = match cpu.activity {
+            Activity::Task(task, _) if cpu.contexts.is_empty() => task,
+            Activity::ThreadedSoftirq(_, task, _) | Activity::ThreadedExpiry(_, _, _, task, _) => {
+                task
+            }
+            _ => {
+                if let Some(open) = cpu.contexts.last() {
+                    open.ns += ns;
+                }
+                return;
+            }
+        };
+        if let Some(thread) = self.observed.thread(thread) {
+            thread.draft.ran(ns);
+        }
+    }
+
+    fn waking(&mut self, seen: &Seen<'_>, at: usize, target: TaskId, prio: Prio) {
+        let now_ns = seen.event.time_ns;
+        let first_ns = self.observed.first_ns;
+        let Some(follower) = seen.followers.cpu(seen.event.cpu) else { return };
+        if let Some(timer) = &mut self.cpus[at].timer {
+            timer.waking_ns = now_ns;
+            timer.wakes_fair = prio >= Prio::FAIR_FIRST;
+        }
+        let expiry = follower.expiry().filter(|expiry| {
+            expiry.owner == target && purpose(seen, expiry.timer) == Purpose::Sleeper
+        });
+        if let Some(expiry) = expiry {
+            if let Some(thread) = self.observed.thread(target) {
+                thread.draft.timer_wakes(expiry.soft_ns, first_ns);
+            }
+            return;
+        }
+        let woken = self.observed.place(target);
+        let Some(thread) = self.observed.threads.get_mut(woken as usize) else { return };
+        if !thread.draft.other_wakes() {
+            return;
+        }
+        let by = match follower.activity() {
+            Activity::Task(task, _) | Activity::ThreadedSoftirq(_, task, _) => Some(task),
+            _ => None,
+        };
+        if let Some(waker) = by.filter(|by| *by != TaskId::IDLE)
+            && let Some(waker) = self.observed.thread(waker)
+        {
+            waker.draft.wakes(woken);
+            return;
+        }
+        let device = self.observed.source("waking", None);
+        self.observed.arrives(at, now_ns, Arrival { device, wakes: woken, ..NOTHING });
+    }
+
+    fn switch(&mut self, seen: &Seen<'_>, at: usize, switch: Switch) {
+        let now_ns = seen.event.time_ns;
+        self.observed.switches += 1;
+        let prev = seen.event.task;
+        let cpu = &mut self.cpus[at];
+        cpu.contexts.clear();
+        cpu.timer = None;
+        if let Some(left_ns) = cpu.left_at_ns.take()
+            && (prev == TaskId::IDLE || switch.preempted)
+        {
+            let fair = |task: TaskId, prio: Prio| {
+                usize::from(task != TaskId::IDLE && prio >= Prio::FAIR_FIRST)
+            };
+            let fair = fair(prev, switch.prev_prio) + fair(switch.next, switch.next_prio);
+            self.observed.costs.switch(fair, now_ns - left_ns);
+        }
+        if let Some(thread) = self.observed.thread(prev)
+            && switch.prev_state != TaskState::Running
+        {
+            thread.draft.sleeps();
+        }
+        if let Some(thread) = self.observed.thread(switch.next) {
+            thread.draft.comes_to_run(at as u16, switch.next_prio);
+        }
+    }
+
+    fn irq_begins(&mut self, at: usize, now_ns: u64, irq: Irq, before: Activity) {
+        let cpu = &mut self.cpus[at];
+        let idle = cpu.idle_state.filter(|_| before.is_idle());
+        let simulated = matches!(irq, Irq::Vector(vector) if vector == Vector::LOCAL_TIMER || vector == Vector::RESCHEDULE);
+        let what = if simulated { Above::Simulated } else { Above::Interrupt(irq) };
+        cpu.contexts.begins(what, now_ns, before.is_idle());
+        if irq == Irq::Vector(Vector::LOCAL_TIMER) {
+            cpu.timer = Some(TimerIrq {
+                begin_ns: now_ns,
+                was_idle: idle,
+                was_task: matches!(before, Activity::Task(..)),
+                callback_begin_ns: 0,
+                callback_end_ns: 0,
+                callbacks: 0,
+                waking_ns: 0,
+                wakes_fair: false,
+            });
+        }
+    }
+
+    fn irq_ends(&mut self, seen: &Seen<'_>, at: usize, irq: Irq) {
+        let now_ns = seen.event.time_ns;
+        let cpu = &mut self.cpus[at];
+        cpu.left_at_ns = Some(now_ns);
+        cpu.last_end_ns = now_ns;
+        let timer = cpu.timer.take();
+        let is_it = |above: Above| match above {
+            Above::Interrupt(open) => open.is_same(irq),
+            Above::Simulated => true,
+            _ => false,
+        };
+        let open = cpu.contexts.ends(is_it);
+        if let Some(timer) = timer
+            && timer.callback_end_ns > 0
+        {
+            self.observed.costs.irq_exit.add(now_ns - timer.callback_end_ns);
+        }
+        let Some(Open { what, since_ns, ns, was_idle }) = open else { return };
+        let (name, line) = match (what, irq) {
+            (Above::Interrupt(_), Irq::Line(line, name)) => {
+                (seen.tables.name(name).to_owned(), Some(line))
+            }
+            (Above::Interrupt(_), Irq::Vector(vector)) => (vector.name().to_owned(), None),
+            _ => {
+                let is_ipi = irq == Irq::Vector(Vector::RESCHEDULE);
+                if is_ipi {
+                    self.observed.costs.ipi_handler.add(ns);
+                }
+                return;
+            }
+        };
+        let device = self.observed.source(&name, line);
+        // The simulator makes an idle CPU wake up for it, so that it has to come before.
+        let before_ns = if was_idle { self.observed.costs.usual_exit_ns() } else { 0 };
+        let arrival = Arrival { device, handler_ns: short(ns), ..NOTHING };
+        self.observed.arrives(at, since_ns.saturating_sub(before_ns), arrival);
+    }
+
+    fn softirq_ends(&mut self, at: usize, vector: u32) {
+        let open = self.cpus[at].contexts.ends(|above| above == Above::Softirq(vector));
+        self.cpus[at].left_at_ns = None;
+        let Some(open) = open.filter(|_| vector != softirq::HRTIMER) else { return };
+        let device = self.observed.source(softirq::name(vector), None);
+        let arrival = Arrival { device, softirq_ns: short(open.ns), ..NOTHING };
+        self.observed.arrives(at, open.since_ns, arrival);
+    }
+
+    fn callback_begins(&mut self, seen: &Seen<'_>, at: usize) {
+        let now_ns = seen.event.time_ns;
+        let Some(follower) = seen.followers.cpu(seen.event.cpu) else { return };
+        let Some(expiry) = follower.expiry() else { return };
+        self.observed.expiries += 1;
+        let purpose = purpose(seen, expiry.timer);
+        if purpose == Purpose::Tick {
+            self.observed.ticks += 1;
+            self.observed.tick_ns = expiry.soft_ns;
+        }
+        let simulated = matches!(purpose, Purpose::Sleeper | Purpose::Tick);
+        let what = if simulated { Above::SimulatedCallback } else { Above::Callback };
+        let cpu = &mut self.cpus[at];
+        cpu.contexts.begins(what, now_ns, false);
+        let stolen = cpu.stolen_since_irq;
+        let last_end_ns = cpu.last_end_ns;
+        let Some(timer) = &mut cpu.timer else { return };
+        timer.callbacks += 1;
+        timer.callback_begin_ns = now_ns;
+        timer.waking_ns = 0;
+        let costs = &mut self.observed.costs;
+        if timer.callbacks > 1 {
+            if timer.callback_end_ns > 0 {
+                costs.queue_operation.add(now_ns - timer.callback_end_ns);
+            }
+            return;
+        }
+        costs.irq_entry.add(now_ns - timer.begin_ns);
+        let due_ns = expiry.soft_ns + u64::from(expiry.slack_ns);
+        let armed = seen.followers.timers.get(expiry.timer);
+        let was_armed = armed.is_some_and(|life| life.armed_ns > 0 && life.armed_ns < due_ns);
+        // What was due while another interrupt ran came late for that.
+        if stolen || !was_armed || due_ns < last_end_ns || timer.begin_ns < due_ns {
+            return;
+        }
+        let late_ns = timer.begin_ns - due_ns;
+        match timer.was_idle {
+            Some(state) => costs.idle_exit(state, late_ns),
+            None if timer.was_task => costs.device_late.add(late_ns),
+            None => {}
+        }
+    }
+
+    fn callback_ends(&mut self, seen: &Seen<'_>, at: usize, timer: TimerId) {
+        let now_ns = seen.event.time_ns;
+        let is_callback =
+            |above: Above| matches!(above, Above::Callback | Above::SimulatedCallback);
+        let cpu = &mut self.cpus[at];
+        let open = cpu.contexts.ends(is_callback);
+        let in_softirq =
+            cpu.contexts.last().is_some_and(|open| matches!(open.what, Above::Softirq(_)));
+        let purpose = purpose(seen, timer);
+        let costs = &mut self.observed.costs;
+        if let Some(irq) = &mut cpu.timer
+            && irq.callback_begin_ns > 0
+        {
+            let begin_ns = irq.callback_begin_ns;
+            if purpose == Purpose::Tick {
+                costs.tick.add(now_ns - begin_ns);
+            } else if purpose == Purpose::Sleeper && irq.waking_ns > 0 {
+                costs.callback.add(irq.waking_ns - begin_ns);
+                costs.wakeup(irq.wakes_fair, now_ns - irq.waking_ns);
+            }
+            irq.callback_end_ns = now_ns;
+        }
+        let Some(open) = open.filter(|open| open.what == Above::Callback) else { return };
+        if in_softirq {
+            if let Some(softirq) = self.cpus[at].contexts.last() {
+                softirq.ns += open.ns;
+            }
+            return;
+        }
+        let device = self.observed.source(seen.tables.function(timer), None);
+        let arrival = Arrival { device, handler_ns: short(open.ns), ..NOTHING };
+        self.observed.arrives(at, open.since_ns, arrival);
+    }
+
+    fn stolen(&mut self, at: usize, now_ns: u64, since_ns: u64, ns: u64) {
+        let cpu = &mut self.cpus[at];
+        cpu.stolen_since_irq = true;
+        let thread = cpu.activity.thread().map(|(task, _)| task);
+        if let Some(thread) = thread.and_then(|task| self.observed.thread(task)) {
+            thread.draft.was_robbed(ns);
+        }
+        let at_ns = since_ns.max(now_ns.saturating_sub(ns)).saturating_sub(self.observed.first_ns);
+        if self.observed.thefts.len() < STEPS_MAX {
+            self.observed.thefts.push(Taken { at_ns, cpu: at as u16, ns: ns.min(1 << 40) });
+        } else {
+            self.observed.reached("thefts");
+        }
+    }
+}
+
+impl Sink for Observation {
+    fn wakeup(&mut self, named: &Named<'_>) {
+        let wakeup = named.wakeup();
+        let at = self.observed.place(wakeup.task);
+        let Some(thread) = self.observed.threads.get_mut(at as usize) else { return };
+        thread.is_victim = true;
+        let counts = match wakeup.kind {
+            WakeupKind::Timer => true,
+            WakeupKind::Task | WakeupKind::Irq | WakeupKind::Softirq => !thread.draft.marks,
+            _ => false,
+        };
+        if !counts || wakeup.touched_by_loss {
+            return;
+        }
+        if self.observed.wakeups.len() >= WAKEUPS_MAX {
+            return self.observed.reached("wakeups");
+        }
+        self.observed.wakeups.push(Recorded {
+            expiry_ns: wakeup.expiry_ns,
+            lateness_ns: wakeup.lateness_ns,
+            segments: wakeup.segments.iter().take(SEGMENTS_MAX).copied().collect(),
+        });
+    }
+
+    fn event(&mut self, seen: &Seen<'_>) {
+        let event = seen.event;
+        let now_ns = event.time_ns;
+        let observed = &mut self.observed;
+        observed.events += 1;
+        if observed.first_ns == 0 {
+            observed.first_ns = now_ns;
+        }
+        observed.last_ns = observed.last_ns.max(now_ns);
+        observed.costs.passes(now_ns);
+        match seen.kind {
+            Kind::TaskName(name) => {
+                if let Some(thread) = observed.thread(event.task) {
+                    thread.comm = name.comm;
+                }
+                return;
+            }
+            Kind::TaskInfo(info) => {
+                if let Some(thread) = observed.thread(event.task) {
+                    thread.info = *info;
+                }
+                return;
+            }
+            Kind::IdleState(state) => {
+                let name = seen.tables.name(state.name);
+                return observed.costs.knows_state(state.state, name, state.exit_latency_ns);
+            }
+            Kind::Loss(loss) => observed.losses += loss.at_least(),
+            kind if !Kind::speaks_of_current(kind.tag()) && !matches!(kind, Kind::Mark(_)) => {
+                return;
+            }
+            _ => {}
+        }
+        let at = usize::from(event.cpu.0);
+        if event.cpu == CpuId::UNKNOWN || at >= usize::from(CPUS_MAX) {
+            return observed.reached("CPUs");
+        }
+        observed.cpus = observed.cpus.max(event.cpu.0 + 1);
+        if at >= self.cpus.len() {
+            self.cpus.resize_with(at + 1, CpuSeen::default);
+        }
+        let since_ns = if self.cpus[at].since_ns == 0 { now_ns } else { self.cpus[at].since_ns };
+        self.cpus[at].since_ns = since_ns;
+        let before = self.cpus[at].activity;
+        self.accounts(at, now_ns);
+        self.takes(seen, at, before, since_ns);
+        let follower = seen.followers.cpu(event.cpu);
+        self.cpus[at].activity = follower.map_or(Activity::Unknown, Cpu::activity);
+    }
+}
+
+impl Observation {
+    fn takes(&mut self, seen: &Seen<'_>, at: usize, before: Activity, since_ns: u64) {
+        let (event, now_ns) = (seen.event, seen.event.time_ns);
+        let left = self.cpus[at].left_at_ns;
+        let is_beside = matches!(
+            seen.kind,
+            Kind::Switch(_) | Kind::SectionBegin(_) | Kind::SectionEnd(_) | Kind::Stolen(_)
+        );
+        if !is_beside {
+            self.cpus[at].left_at_ns = None;
+        }
+        match *seen.kind {
+            Kind::TimerArm(arm) => {
+                let sleeps = purpose(seen, arm.timer) == Purpose::Sleeper;
+                if seen.followed.in_task
+                    && sleeps
+                    && let Some(thread) = self.observed.thread(event.task)
+                {
+                    thread.draft.arms(now_ns, &arm);
+                }
+            }
+            Kind::TimerCancel(_) if seen.followed.in_task => {
+                if let Some(thread) = self.observed.thread(event.task) {
+                    thread.draft.disarms();
+                }
+            }
+            Kind::ExpireBegin(_) => self.callback_begins(seen, at),
+            Kind::ExpireEnd(end) => self.callback_ends(seen, at, end.timer),
+            Kind::IrqBegin(begin) => {
+                self.wakes_up(at, now_ns, before);
+                self.irq_begins(at, now_ns, begin.irq, before);
+            }
+            Kind::IrqEnd(end) => self.irq_ends(seen, at, end.irq),
+            Kind::SoftirqBegin(begin) => {
+                if begin.vector == softirq::HRTIMER
+                    && let Activity::ThreadedSoftirq(_, task, _) =
+                        seen.followers.cpu(event.cpu).map_or(Activity::Unknown, Cpu::activity)
+                    && let Some(thread) = self.observed.thread(task)
+                {
+                    thread.runs_timers = true;
+                }
+                let in_thread = seen
+                    .followers
+                    .cpu(event.cpu)
+                    .is_some_and(|cpu| matches!(cpu.activity(), Activity::ThreadedSoftirq(..)));
+                if !in_thread {
+                    let what = Above::Softirq(begin.vector);
+                    self.cpus[at].contexts.begins(what, now_ns, false);
+                    if let Some(left_ns) = left {
+                        self.observed.costs.softirq_entry.add(now_ns - left_ns);
+                    }
+                }
+            }
+            Kind::SoftirqEnd(end) => self.softirq_ends(at, end.vector),
+            Kind::Waking(waking) => self.waking(seen, at, waking.target, waking.prio),
+            Kind::WokenNew(new) => self.waking(seen, at, new.target, new.prio),
+            Kind::Switch(switch) => {
+                self.cpus[at].left_at_ns = left;
+                self.switch(seen, at, switch);
+            }
+            Kind::IdleEnter(enter) => {
+                if matches!(before, Activity::Idle(_)) {
+                    self.observed.costs.idle_entry.add(now_ns - since_ns);
+                }
+                self.cpus[at].idle_state = Some(enter.state);
+                self.cpus[at].idles_since_ns = now_ns;
+                self.cpus[at].stolen_since_irq = false;
+                self.observed.costs.enters_state(enter.state, enter.polls);
+            }
+            Kind::IdleExit(_) => {
+                self.wakes_up(at, now_ns, before);
+                self.cpus[at].left_at_ns = Some(now_ns);
+                self.cpus[at].contexts.clear();
+            }
+            Kind::Mark(_) => {
+                if let Some(thread) = self.observed.thread(event.task) {
+                    thread.draft.is_back();
+                }
+            }
+            Kind::Stolen(stolen) => self.stolen(at, now_ns, since_ns, stolen.ns),
+            _ => {}
+        }
+        if !matches!(seen.kind, Kind::Stolen(_) | Kind::IrqBegin(_) | Kind::ExpireBegin(_)) {
+            self.cpus[at].stolen_since_irq = false;
+        }
+    }
+}

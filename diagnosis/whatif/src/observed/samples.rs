@@ -1,0 +1,112 @@
+//! What was measured of something, and the distribution that is drawn from.
+
+use tardy_sim::{Cost, Entity, Stream};
+
+/// Of more, as many are kept, each with the same chance.
+const KEPT_MAX: usize = 1 << 15;
+
+/// Parts of the distribution: each holds as many samples.
+const BINS: usize = 256;
+
+/// So many of the longest are drawn as they were.
+const TAIL: usize = 256;
+
+/// Durations, ns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Samples {
+    kept: Vec<u64>,
+    seen: u64,
+    is_closed: bool,
+}
+
+impl Samples {
+    pub(crate) fn add(&mut self, ns: u64) {
+        if self.is_closed {
+            return;
+        }
+        self.seen += 1;
+        if self.kept.len() < KEPT_MAX {
+            self.kept.push(ns);
+            return;
+        }
+        // Reservoir sampling (Vitter's algorithm R); what is drawn depends on the number of the sample alone.
+        let mut stream = Stream::new(self.seen, Entity::Maker, 1);
+        let at = stream.below(self.seen) as usize;
+        if let Some(place) = self.kept.get_mut(at) {
+            *place = ns;
+        }
+    }
+
+    /// What comes from now on is not taken, unless there is nothing yet.
+    pub(crate) fn close(&mut self) {
+        self.is_closed = self.seen > 0;
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.seen
+    }
+
+    fn sorted(&self) -> Vec<u64> {
+        let mut sorted = self.kept.clone();
+        sorted.sort_unstable();
+        sorted
+    }
+
+    /// Half are below; `None` where there is none.
+    pub(crate) fn median(&self) -> Option<u64> {
+        let sorted = self.sorted();
+        sorted.get(sorted.len() / 2).copied()
+    }
+
+    /// A tenth are above.
+    pub(crate) fn high(&self) -> Option<u64> {
+        let sorted = self.sorted();
+        sorted.get(sorted.len() * 9 / 10).copied()
+    }
+
+    /// A tenth are below.
+    pub(crate) fn low(&self) -> Option<u64> {
+        let sorted = self.sorted();
+        sorted.get(sorted.len() / 10).copied()
+    }
+
+    /// The distribution, less something that is drawn elsewhere; nothing where there is none.
+    pub(crate) fn cost(&self, less_ns: u64) -> Cost {
+        Self::together(std::iter::once((self, less_ns)))
+    }
+
+    /// The same of several, each less something.
+    pub(crate) fn together<'a>(all: impl Iterator<Item = (&'a Self, u64)>) -> Cost {
+        let less = |(samples, less_ns): (&'a Self, u64)| {
+            samples.kept.iter().map(move |ns| ns.saturating_sub(less_ns))
+        };
+        let mut sorted: Vec<u64> = all.flat_map(less).collect();
+        sorted.sort_unstable();
+        // Between the longest ones lies nothing that was measured: each is a bin of its own.
+        let (body, tail) = sorted.split_at(sorted.len().saturating_sub(TAIL));
+        let parts = body.chunks(body.len().div_ceil(BINS).max(1)).chain(tail.chunks(1));
+        let bins = parts.map(|part| (part[0], part[part.len() - 1], part.len() as u64));
+        Cost::histogram(bins.collect()).unwrap_or(Cost::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_is_as_what_was_measured() {
+        let mut samples = Samples::default();
+        for ns in 0..100_000u64 {
+            samples.add(1_000 + ns % 100 + if ns % 1_000 == 0 { 50_000 } else { 0 });
+        }
+        let cost = samples.cost(1_000);
+        let mut stream = Stream::new(1, Entity::Maker, 2);
+        let mut drawn: Vec<u64> = (0..100_000).map(|_| cost.draw(&mut stream)).collect();
+        drawn.sort_unstable();
+        assert!((40..60).contains(&drawn[50_000]), "{}", drawn[50_000]);
+        let far = drawn.iter().filter(|ns| **ns >= 50_000).count();
+        assert!((50..200).contains(&far), "{far}");
+        assert_eq!(Samples::default().cost(0).draw(&mut stream), 0);
+    }
+}

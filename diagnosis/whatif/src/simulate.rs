@@ -1,0 +1,155 @@
+//! A model simulated: how late its victims are, and everybody else.
+
+use crate::figures::Blocks;
+use crate::model::Model;
+use crate::refusal::Refusal;
+use std::collections::BTreeMap;
+use tardy_model::Prio;
+use tardy_sim::truth::Account;
+use tardy_sim::{Observer, START_NS, Simulation, System, ThreadAt, Waker};
+
+/// How late whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Simulated {
+    pub(crate) victims: Blocks,
+    /// The other threads' wakeups: how many, and how late in all, ns.
+    pub(crate) others: u64,
+    pub(crate) others_ns: u64,
+    /// Lateness of victims by cause, ns, where that was asked for.
+    pub(crate) causes: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Is {
+    Other,
+    Victim,
+    /// What counts of it is how late it is back.
+    Marking,
+}
+
+struct Onlooker {
+    simulated: Simulated,
+    is: Vec<Is>,
+    /// From when the lateness of a wakeup on its way counts.
+    since_ns: Vec<Option<u64>>,
+    now_ns: u64,
+    /// Where the recording begins.
+    begin_ns: u64,
+}
+
+impl Onlooker {
+    fn new(model: &Model) -> Self {
+        let is = model.roles.iter().map(|role| match (role.is_victim, role.marks) {
+            (true, true) => Is::Marking,
+            (true, false) => Is::Victim,
+            (false, _) => Is::Other,
+        });
+        let simulated = Simulated {
+            victims: Blocks::new(model.span_ns - model.shift_ns),
+            others: 0,
+            others_ns: 0,
+            causes: BTreeMap::new(),
+        };
+        Self {
+            simulated,
+            begin_ns: START_NS + model.shift_ns,
+            since_ns: vec![None; model.system.workload.threads.len()],
+            is: is.collect(),
+            now_ns: 0,
+        }
+    }
+
+    fn is(&self, thread: ThreadAt) -> Is {
+        self.is.get(thread as usize).copied().unwrap_or(Is::Other)
+    }
+}
+
+impl Observer for Onlooker {
+    const EVENTS: bool = false;
+    const STATES: bool = false;
+
+    fn woken(&mut self, now_ns: u64, thread: ThreadAt, _on: u16, _prio: Prio, by: Waker) {
+        let since_ns = match by {
+            Waker::Timer(fired) => Some(fired.soft_ns),
+            Waker::Start => None,
+            Waker::Thread(_) | Waker::Interrupt => Some(now_ns),
+        };
+        if let Some(slot) = self.since_ns.get_mut(thread as usize) {
+            *slot = since_ns;
+        }
+    }
+
+    fn ran(&mut self, now_ns: u64, thread: ThreadAt, _cpu: u16) {
+        self.now_ns = now_ns;
+        let since_ns = self.since_ns.get_mut(thread as usize).and_then(Option::take);
+        let Some(since_ns) = since_ns else { return };
+        let lateness_ns = now_ns.saturating_sub(since_ns);
+        match self.is(thread) {
+            Is::Victim => {
+                self.simulated.victims.add(since_ns.saturating_sub(self.begin_ns), lateness_ns);
+            }
+            Is::Other => {
+                self.simulated.others += 1;
+                self.simulated.others_ns = self.simulated.others_ns.saturating_add(lateness_ns);
+            }
+            Is::Marking => {}
+        }
+    }
+
+    fn late(&mut self, thread: ThreadAt, lateness_ns: u64) {
+        if self.is(thread) == Is::Marking {
+            let at_ns = self.now_ns.saturating_sub(self.begin_ns);
+            self.simulated.victims.add(at_ns, lateness_ns);
+        }
+    }
+}
+
+fn with_seed(model: &Model, seed: u64) -> System {
+    System { seed, ..model.system.clone() }
+}
+
+fn refused(error: &tardy_sim::SystemError) -> Refusal {
+    Refusal::Meaningless(error.to_string())
+}
+
+/// Simulates a model.
+///
+/// # Errors
+/// Where the changed system cannot be.
+pub(crate) fn simulate(model: &Model, seed: u64) -> Result<Simulated, Refusal> {
+    let system = with_seed(model, seed);
+    let mut simulation =
+        Simulation::new(&system, Onlooker::new(model)).map_err(|error| refused(&error))?;
+    simulation.run_until(START_NS + model.span_ns);
+    Ok(simulation.into_observer().simulated)
+}
+
+/// The same, with what made the victims late.
+pub(crate) fn simulate_with_causes(model: &Model, seed: u64) -> Result<Simulated, Refusal> {
+    /// The account is taken so often, so that it never grows large.
+    const SLICES: u64 = 64;
+    let system = with_seed(model, seed);
+    let account = Account::new(&system);
+    let mut simulation = Simulation::new(&system, (Onlooker::new(model), account))
+        .map_err(|error| refused(&error))?;
+    let is_victim: std::collections::HashSet<_> = tardy_sim::truth::tasks(&system)
+        .zip(&model.roles)
+        .filter(|(_, role)| role.is_victim)
+        .map(|(task, _)| task)
+        .collect();
+    let mut causes: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for slice in 1..=SLICES {
+        let end_ns = u128::from(model.span_ns) * u128::from(slice) / u128::from(SLICES);
+        simulation.run_until(START_NS + end_ns as u64);
+        for truth in simulation.observer_mut().1.take() {
+            if is_victim.contains(&truth.task) && truth.kind != tardy_sim::truth::Kind::Preempted {
+                for segment in truth.segments {
+                    *causes.entry(segment.cause).or_default() += segment.ns;
+                }
+            }
+        }
+    }
+    let mut simulated = simulation.into_observer().0.simulated;
+    simulated.causes = causes;
+    Ok(simulated)
+}
