@@ -22,6 +22,9 @@ pub const WAKEUPS_MIN: usize = 100;
 /// More losses than this share of events, and the scripts have holes.
 const LOSSES_MAX: f64 = 0.01;
 
+/// Where mean and median are off by more than this share of the recorded ones, nothing is said.
+const UNLIKE_MIN: f64 = 1.0;
+
 /// Intervals are to hold so much of the truths.
 pub const COVERAGE: f64 = 0.9;
 
@@ -119,6 +122,13 @@ impl WhatIf {
         let mut error = [0.0; 6];
         for (error, (was, is)) in error.iter_mut().zip(was.all().into_iter().zip(is.all())) {
             *error = if was > 0.0 { (is / was - 1.0).abs() } else { 0.0 };
+        }
+        if error[0].min(error[1]) >= UNLIKE_MIN {
+            return Err(Refusal::Unlike(format!(
+                "its victims are late by {:.1} µs on average, and in the recording by {:.1} µs",
+                is.mean_ns / 1e3,
+                was.mean_ns / 1e3
+            )));
         }
         let causes = causes(observed, &base);
         let baseline = Baseline { recorded: recorded.figures(), simulated, error, causes };

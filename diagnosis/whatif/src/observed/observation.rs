@@ -114,6 +114,16 @@ impl Observation {
         self.observed.arrives(at, now_ns, Arrival { device, wakes: woken, ..NOTHING });
     }
 
+    /// A new thread: it begins by the clock, however long its maker takes in a changed system.
+    fn begins(&mut self, at: usize, now_ns: u64, target: TaskId) {
+        let woken = self.observed.place(target);
+        let Some(thread) = self.observed.threads.get_mut(woken as usize) else { return };
+        if thread.draft.other_wakes() {
+            let device = self.observed.source("waking", None);
+            self.observed.arrives(at, now_ns, Arrival { device, wakes: woken, ..NOTHING });
+        }
+    }
+
     fn switch(&mut self, seen: &Seen<'_>, at: usize, switch: Switch) {
         let now_ns = seen.event.time_ns;
         self.observed.switches += 1;
@@ -430,7 +440,7 @@ impl Observation {
             }
             Kind::SoftirqEnd(end) => self.softirq_ends(at, end.vector),
             Kind::Waking(waking) => self.waking(seen, at, waking.target, waking.prio),
-            Kind::WokenNew(new) => self.waking(seen, at, new.target, new.prio),
+            Kind::WokenNew(new) => self.begins(at, now_ns, new.target),
             Kind::Switch(switch) => {
                 self.cpus[at].left_at_ns = left;
                 self.switch(seen, at, switch);
