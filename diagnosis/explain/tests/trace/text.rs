@@ -190,6 +190,13 @@ fn kind(event: &[&str]) -> Option<Kind> {
         ["nmi", ns] => Kind::Nmi(Nmi { ns: number(ns), handler: NameId::NONE }),
         ["ipi", to] => Kind::IpiSend(IpiSend::to(cpu(to), NameId::NONE)),
         ["stolen", ns] => Kind::Stolen(Stolen { ns: number(ns) }),
+        // A name by its number, as with work.
+        ["stack", taken, of, frames] => Kind::Stack(Stack {
+            taken: Taken::named(taken).expect("a stack"),
+            of: id(of),
+            late_ns: 0,
+            frames: NameId(number(frames) as u32),
+        }),
         ["irqs-off"] => section_begin(),
         ["irqs-on"] => section_end(),
         ["awake"] => Kind::IdleExit(IdleExit),
