@@ -215,6 +215,7 @@ pub(crate) fn explanation() -> Explanation {
         ns,
         share: share(ns, total_ns),
         wakeups: row.5,
+        stacks: Vec::new(),
     });
     let (groups, culprits) = grouped(culprits.collect());
     let victims = each.into_iter().enumerate().map(|(number, latencies)| VictimFinding {
@@ -271,6 +272,7 @@ fn grouped(mut culprits: Vec<CulpritFinding>) -> (Vec<GroupFinding>, Vec<Culprit
                 share: members.iter().map(|at| culprits[*at].share).sum(),
                 main_cause: first.main_cause,
                 causes: vec![(first.main_cause, ns)],
+                stacks: Vec::new(),
                 members,
             }
         })
@@ -418,7 +420,8 @@ fn worst_wakeup(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool
     };
     let mut end_ns = expiry_ns;
     for (cause, culprit, name, ns) in parts {
-        segments.push(Segment { cause: Cause(cause), culprit, start_ns: end_ns, ns, stretch: 0 });
+        let (cause, start_ns, stack) = (Cause(cause), end_ns, NameId::NONE);
+        segments.push(Segment { cause, culprit, start_ns, ns, stretch: 0, stack });
         lane.spans.push(span(end_ns, end_ns + ns, name.clone()));
         labels.insert(culprit, name);
         end_ns += ns;
