@@ -11,7 +11,7 @@ const UNKNOWN: &str = "[unknown]";
 /// Folds a stack whose frames are told by name, the innermost first: with or without the offset in the function
 /// (`zap_pte_range+0x1f0`). What took the stack, and the way by which it was come to, is left out: the interrupt's own
 /// frames, the scheduler's, and functions that only let interrupts or preemption in again, whose caller had them
-/// off. `None` where nothing is left.
+/// off. `None` where that leaves no function that is known.
 pub fn folded<'a>(taken: Taken, frames: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let frames: Vec<&str> = frames.into_iter().map(function_of).collect();
     let rest = match taken {
@@ -27,6 +27,9 @@ pub fn folded<'a>(taken: Taken, frames: impl IntoIterator<Item = &'a str>) -> Op
         return Some(IN_USER_SPACE.to_owned());
     }
     let kept = &rest[..rest.len().min(FRAMES_MAX)];
+    if kept.iter().all(|frame| *frame == UNKNOWN) {
+        return None;
+    }
     Some(kept.join(FRAME_SEPARATOR))
 }
 
@@ -193,6 +196,7 @@ mod tests {
             "__schedule schedule exit_to_user_mode_loop do_syscall_64 entry_SYSCALL_64_after_hwframe",
             Some("do_syscall_64<-entry_SYSCALL_64_after_hwframe"),
         );
+        is(Taken::Left, "__schedule schedule 0xffffffffc0123456 0xffffffff81234567", None);
         is(Taken::Slept, "folio_wait_bit_common+0x45/0x70", Some("folio_wait_bit_common"));
         is(
             Taken::Left,
