@@ -146,6 +146,18 @@ fn who_is_there(from_ns: u64, tasks: Vec<Event>, cpus: &[OnCpu]) -> Vec<Event> {
     there
 }
 
+/// A thread that began lately told of itself before it was known that it is watched.
+fn tell_roles(cpus: &mut [OnCpu], roles: &Roles) {
+    for event in cpus.iter_mut().flat_map(|cpu| &mut cpu.events) {
+        if let Kind::TaskInfo(info) = event.kind()
+            && let Some(role) = roles.threads.get(&event.task.0)
+        {
+            let info = TaskInfo { flags: info.flags | role, ..info };
+            *event = Event::new(event.time_ns, event.cpu, event.task, info.into());
+        }
+    }
+}
+
 /// From when on every CPU's events are there, as far as they were overwritten.
 fn whole_from_ns(cpus: &[OnCpu], start_ns: u64) -> u64 {
     let cut = cpus.iter().filter(|cpu| cpu.is_cut);
@@ -242,8 +254,9 @@ impl FlightRecorder for Flight {
         self.shared.look_again();
 
         let mut definitions = Batch::default();
-        let cpus = self.translate(&copied, &mut definitions);
+        let mut cpus = self.translate(&copied, &mut definitions);
         drop(copied);
+        tell_roles(&mut cpus, &roles);
         let whole_ns = whole_from_ns(&cpus, self.start_ns);
         let needed_ns = exceeded.map_or(u64::MAX, |exceeded| exceeded.due_ns);
         let there_ns = cpus.iter().filter_map(|cpu| cpu.events.first()).map(|event| event.time_ns);
@@ -326,6 +339,25 @@ mod tests {
             [(10, 1), (50, 0)]
         );
         assert_eq!(ordered.len(), 7);
+    }
+
+    #[test]
+    fn who_began_lately_and_is_watched_stays_so() {
+        let info = |task| {
+            let info = TaskInfo { process: TaskId(task), flags: TaskInfo::KERNEL };
+            Event::new(5, CpuId(0), TaskId(task), info.into())
+        };
+        let events = vec![info(7), info(8)];
+        let mut cpus = [OnCpu { cpu: CpuId(0), events, first: None, is_cut: false }];
+        let mut roles = Roles::default();
+        roles.threads.insert(7, TaskInfo::WATCHED);
+        tell_roles(&mut cpus, &roles);
+        let flags = cpus[0].events.iter().map(|event| match event.kind() {
+            Kind::TaskInfo(info) => info.flags,
+            other => panic!("{other:?}"),
+        });
+        let expected = [TaskInfo::KERNEL | TaskInfo::WATCHED, TaskInfo::KERNEL];
+        assert_eq!(flags.collect::<Vec<_>>(), expected);
     }
 
     #[test]
