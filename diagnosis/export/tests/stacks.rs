@@ -56,8 +56,8 @@ fn functions_stand_behind_their_culprit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("causes.folded");
     export::export("folded", &path, &[stream()]).unwrap();
-    let folded = std::fs::read_to_string(&path).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
     let stack = ";__x64_sys_munmap;unmap_vmas;zap_pte_range 89000";
-    let line = folded.lines().find(|line| line.contains("not_preemptible;unmapper"));
-    assert!(line.is_some_and(|line| line.ends_with(stack)), "{folded}");
+    let line = text.lines().find(|line| line.contains("not_preemptible;unmapper"));
+    assert!(line.is_some_and(|line| line.ends_with(stack)), "{text}");
 }
