@@ -1,6 +1,6 @@
 //! Who: the five that took most.
 
-use crate::clean::cut;
+use crate::clean::{clean, cut};
 use crate::data::Data;
 use crate::names::group_name;
 use crate::section::Ranking;
@@ -17,7 +17,7 @@ const NAME_SHARE: usize = 46;
 fn mostly(found: &GroupFinding) -> String {
     let cause = found.main_cause;
     match found.place(cause) {
-        Some((stack, _)) => format!("{} in {}", cause.0, stack.function()),
+        Some((stack, _)) => format!("{} in {}", cause.0, clean(stack.function())),
         None => format!("mostly as {}", cause.0),
     }
 }

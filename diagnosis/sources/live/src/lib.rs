@@ -207,7 +207,8 @@ impl Source for Live {
             complete &= !self.merge.push_marks(marks);
         }
         let (translator, merge) = (&mut self.translator, &mut self.merge);
-        // Before the rings: of one time a stack comes before the switch that it is of.
+        // Before the rings: of one time a stack comes before the switch that it is of. It is claimed after that time,
+        // as an expiry is.
         if let Some(stacks) = &mut self.stacks {
             complete &= stacks.drain(|raw| {
                 if let Some(stack) = translator.stack(&raw, batch) {

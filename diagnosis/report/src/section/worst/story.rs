@@ -2,7 +2,7 @@
 
 use super::turns::{GroupNames, Part, sums, turns};
 use super::{PARTS_SHOWN, UNBROKEN};
-use crate::clean::cut;
+use crate::clean::{clean, cut};
 use crate::json::MergedSegment;
 use crate::names::full_name;
 use crate::palette::look;
@@ -52,7 +52,7 @@ pub(crate) fn summary(
         let by = if part.is_other { format!(" by {}", part.who) } else { String::new() };
         let is_meant = |culprit| names.of(&entry.label(culprit)) == part.who;
         let stack = if part.is_other { entry.stack(part.cause, is_meant) } else { None };
-        let place = stack.map_or_else(String::new, |stack| format!(" in {}", stack.words()));
+        let place = stack.map_or_else(String::new, |stack| format!(" in {}", clean(&stack.words())));
         let next = format!("{between}{} {}{by}{place}{times}", duration(part.ns), part.cause.0);
         let room = width.saturating_sub(text.width());
         // What is left out is counted: there has to be room for that too.

@@ -21,31 +21,32 @@ static __always_inline void wait_for(struct task_struct *task, __u32 pid, __u64 
 {
 	struct due *due;
 
-	if (stacks_over_ns == NO_STACKS || !is_realtime(task))
+	if (stacks_over_ns == NO_STACKS || task->prio >= REALTIME_PRIOS)
 		return;
 	due = due_of(pid);
 	due->task = pid;
 	due->due_ns = time_ns;
 }
 
-/* A task leaves the CPU to one of a higher real-time priority, which may have waited for it. */
+/*
+ * A task leaves the CPU to one of a higher real-time priority, which may have waited for it. The stack counts as of
+ * the switch, before which the recorder puts it.
+ */
 static __always_inline void look_for_late_switch(__u64 *ctx, struct task_struct *prev,
-						 struct task_struct *next)
+						 struct task_struct *next, __u32 pid, __u64 now_ns)
 {
 	struct due *due;
 	__u64 since_ns;
-	__s64 late_ns;
 
 	if (stacks_over_ns == NO_STACKS || next->prio >= REALTIME_PRIOS)
 		return;
-	due = due_of(next->pid);
+	due = due_of(pid);
 	since_ns = due->due_ns;
-	if (!since_ns || due->task != next->pid)
+	if (!since_ns || due->task != pid)
 		return;
 	due->due_ns = 0;
-	late_ns = bpf_ktime_get_ns() - since_ns;
-	if (late_ns > (__s64)stacks_over_ns && next->prio < prev->prio)
-		take_stack(ctx, STACK_LEFT, prev->pid, late_ns, 0);
+	if ((__s64)(now_ns - since_ns) > (__s64)stacks_over_ns && next->prio < prev->prio)
+		take_stack(ctx, STACK_LEFT, prev->pid, now_ns - since_ns, now_ns);
 }
 
 SEC("tp_btf/sched_waking")
@@ -122,15 +123,17 @@ int on_sched_switch(__u64 *ctx)
 	struct task_struct *next = (void *)ARGUMENT(2);
 	struct ring *ring = own_ring();
 	struct claim claim;
+	__u32 pid;
 
 	if (prev->prio >= PRIO_FAIR_MIN && prev->pid && is_throttled(prev))
 		put_group(prev);
 	tell_stolen(ring, prev);
-	look_for_late_switch(ctx, prev, next);
 	if (!claim_room(&claim, ring, 1))
 		return 0;
 	claim.time_ns = bpf_ktime_get_ns();
-	put_switch(&claim, ctx, (void *)ARGUMENT(1), next, next->pid);
+	pid = next->pid;
+	look_for_late_switch(ctx, (void *)ARGUMENT(1), next, pid, claim.time_ns);
+	put_switch(&claim, ctx, (void *)ARGUMENT(1), next, pid);
 	return 0;
 }
 
