@@ -52,7 +52,8 @@ pub(crate) fn summary(
         let by = if part.is_other { format!(" by {}", part.who) } else { String::new() };
         let is_meant = |culprit| names.of(&entry.label(culprit)) == part.who;
         let stack = if part.is_other { entry.stack(part.cause, is_meant) } else { None };
-        let place = stack.map_or_else(String::new, |stack| format!(" in {}", clean(&stack.words())));
+        let words = stack.map(|stack| clean(&stack.words()));
+        let place = words.map_or_else(String::new, |words| format!(" in {words}"));
         let next = format!("{between}{} {}{by}{place}{times}", duration(part.ns), part.cause.0);
         let room = width.saturating_sub(text.width());
         // What is left out is counted: there has to be room for that too.
