@@ -50,8 +50,16 @@ TARDY_ENDS = "kill -INT $T; wait $T; grep -o '[0-9]* events' /tmp/said"
 CONDITIONS = {
     "nothing": (":", ":"),
     "tardy record": ("tardy record --quiet -o /tmp/rec >/tmp/said & T=$!", TARDY_ENDS),
+    "tardy record --stacks": (
+        "tardy record --stacks --quiet -o /tmp/rec >/tmp/said & T=$!",
+        TARDY_ENDS,
+    ),
     "tardy watch": (
         "tardy watch --over 10ms --quiet -o /tmp/rec >/tmp/said & T=$!",
+        "kill -INT $T; wait $T",
+    ),
+    "tardy watch --no-stacks": (
+        "tardy watch --no-stacks --over 10ms --quiet -o /tmp/rec >/tmp/said & T=$!",
         "kill -INT $T; wait $T",
     ),
     "tardy record, tracefs": (

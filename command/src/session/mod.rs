@@ -53,6 +53,8 @@ pub(crate) struct Request {
     /// Bytes of the kernel's buffer per CPU; `None` for the source's own choice.
     pub(crate) buffer_bytes_per_cpu: Option<u64>,
     pub(crate) compress: bool,
+    /// Take kernel stacks where something is later than this.
+    pub(crate) stacks_over_ns: Option<u64>,
     /// Only this source; `None` for the best.
     pub(crate) only: Option<String>,
     /// How it is made, by name.
@@ -132,6 +134,7 @@ fn record(
         watched_processes: request.watched_processes,
         watch_children: request.watch_children,
         buffer_bytes_per_cpu: request.buffer_bytes_per_cpu,
+        stacks_over_ns: request.stacks_over_ns,
     };
     let started =
         source::start(&wanted, request.only.as_deref()).and_then(|(mut source, notes)| {

@@ -15,16 +15,25 @@ struct Candidate {
     what: &'static str,
     /// What is lost by it, against the first one.
     lost: &'static str,
+    /// Whether it can take kernel stacks.
+    takes_stacks: bool,
     start: fn(&Options) -> Result<Box<dyn LiveSource>, SourceError>,
 }
 
 /// All there are, the best first. A new one is a line here.
 const CANDIDATES: &[Candidate] = &[
-    Candidate { name: "ebpf", what: "eBPF programs", lost: "nothing", start: start_ebpf },
+    Candidate {
+        name: "ebpf",
+        what: "eBPF programs",
+        lost: "nothing",
+        takes_stacks: true,
+        start: start_ebpf,
+    },
     Candidate {
         name: "tracefs",
         what: "The kernel's own trace buffer",
         lost: "which costs more per event and knows less of timers",
+        takes_stacks: false,
         start: |options| Ok(Box::new(Tracefs::start(options)?)),
     },
 ];
@@ -74,7 +83,10 @@ pub(super) fn start(
             Ok(source) => {
                 let Candidate { name, lost, .. } = candidate;
                 let note = |error| format!("recording by {name}, {lost}: {error}");
-                return Ok((source, refused.into_iter().map(note).collect()));
+                let stackless = options.stacks_over_ns.is_some() && !candidate.takes_stacks;
+                let stackless = stackless
+                    .then(|| format!("no kernel stacks are taken: {name} cannot, only eBPF can"));
+                return Ok((source, refused.into_iter().map(note).chain(stackless).collect()));
             }
             Err(error) => refused.push(error.to_string()),
         }

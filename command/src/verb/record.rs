@@ -56,6 +56,17 @@ pub(crate) struct RecorderFlags {
     #[arg(long)]
     pub(crate) compress: bool,
 
+    /// Take kernel stacks where something is later than TIME: which function it was [default TIME: 50us]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = arguments::interval_ns,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "50us"
+    )]
+    pub(crate) stacks: Option<u64>,
+
     /// Insist on a source
     #[arg(long, value_parser = session::name_parser())]
     pub(crate) source: Option<String>,
@@ -68,6 +79,7 @@ impl RecorderFlags {
             folder,
             buffer_bytes_per_cpu: self.buffer.map(|kib| kib << 10),
             compress: self.compress,
+            stacks_over_ns: self.stacks,
             only: self.source.clone(),
             ..Request::default()
         }

@@ -79,6 +79,10 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
     buffer: Option<u64>,
 
+    /// Take no kernel stacks: who it was is told, and not in which function
+    #[arg(long)]
+    no_stacks: bool,
+
     #[command(flatten)]
     output: Output,
 
@@ -109,7 +113,8 @@ impl Watch {
         whom.check(&self.command)?;
         let interrupt = Interrupt::catch()?;
         let host = session::probe_host();
-        let options = whom.options(self.over, self.buffer.map(|kib| kib << 10));
+        let buffer_bytes = self.buffer.map(|kib| kib << 10);
+        let options = whom.options(self.over, buffer_bytes, !self.no_stacks);
         let mut flight = session::fly(&options).map_err(|error| {
             Failure::new(format!(
                 "cannot watch, which needs eBPF: {error}; tardy measure cyclic --break-over does without"

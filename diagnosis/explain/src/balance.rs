@@ -3,12 +3,13 @@
 use crate::cause;
 use crate::piece::{Case, Phase, Piece, Refusal};
 use crate::refusal::{Firings, Refused, Waiting, refusals};
+use crate::stacks::Stacks;
 use crate::story::{Stage, Story};
 use crate::threads::Threads;
 use crate::wait::Wait;
 use tardy_followers::{Activity, Cpu, Followers, Walk};
 use tardy_model::event::Section;
-use tardy_model::{CpuId, Culprit, Segment, Stretch, StretchKind, Wakeup, WakeupKind};
+use tardy_model::{CpuId, Culprit, NameId, Segment, Stretch, StretchKind, Wakeup, WakeupKind};
 
 /// A CPU needs up to this many times its idle state's exit latency to be awake; what is longer is something
 /// else's. Drivers' tables have a typical figure, which firmware and clocks stretch.
@@ -33,6 +34,7 @@ pub(crate) struct Past<'a> {
     pub(crate) followers: &'a Followers,
     pub(crate) threads: &'a Threads,
     pub(crate) firings: &'a Firings,
+    pub(crate) stacks: &'a Stacks,
     /// Exit latency by idle state; 0 where it is not known.
     pub(crate) exit_latencies_ns: &'a [u64],
 }
@@ -280,7 +282,8 @@ impl<'a> Balance<'a> {
             return;
         }
         let cause = cause::cause_at(at.into());
-        self.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
+        let stack = NameId::NONE;
+        self.segments.push(Segment { cause, culprit, start_ns, ns, stretch, stack });
         self.room.causes.push(at);
     }
 }

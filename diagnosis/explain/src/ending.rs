@@ -19,7 +19,7 @@ use crate::worst::{self, Worst};
 use std::collections::VecDeque;
 use tardy_followers::{Followers, SPANS_MAX, Skew, StolenTime};
 use tardy_model::event::{ClockSet, Loss, TaskInfo};
-use tardy_model::{Cause, Culprit, Event, Segment, Tables, TaskId, TimerId, WakeupKind};
+use tardy_model::{Cause, Culprit, Event, NameId, Segment, Tables, TaskId, TimerId, WakeupKind};
 
 /// A loss is told of by the first event that its CPU writes again. Finished wakeups wait this long
 /// for such a report before they are final.
@@ -108,9 +108,15 @@ impl Endings {
     /// An event comes.
     #[inline]
     pub(crate) fn sees(&mut self, seen: &Seen<'_>) {
-        self.now_ns = seen.event.time_ns;
-        self.summary.event(self.now_ns);
+        self.passes(seen.event.time_ns);
         self.recogniser.event(seen);
+    }
+
+    /// An event passes that tells nothing of what happens.
+    #[inline]
+    pub(crate) fn passes(&mut self, time_ns: u64) {
+        self.now_ns = time_ns;
+        self.summary.event(time_ns);
     }
 
     pub(crate) fn waited(&mut self, waited: &Waited, labels: &Labels) {
@@ -141,6 +147,9 @@ impl Endings {
         let wakeup = &mut finished.wakeup;
         self.balancer.close(story, ended.end_ns, ended.to_user, past, wakeup);
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
+        let fired_on = story.fired.map_or(wakeup.cpu, |fired| fired.cpu);
+        let cpus = [wakeup.cpu, fired_on];
+        past.stacks.attach(&mut wakeup.segments, &self.balancer.causes, cpus);
         self.cut += u64::from(self.balancer.is_cut);
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
         let by_mark = victim.info.has(TaskInfo::MARKS);
@@ -169,8 +178,8 @@ impl Endings {
         self.balancer.causes.clear();
         if lateness_ns > 0 {
             let (cause, culprit) = (Cause::UNEXPLAINED, Culprit::Nobody);
-            let (start_ns, ns, stretch) = (expiry_ns, lateness_ns, 0);
-            wakeup.segments.push(Segment { cause, culprit, start_ns, ns, stretch });
+            let (start_ns, ns, stretch, stack) = (expiry_ns, lateness_ns, 0, NameId::NONE);
+            wakeup.segments.push(Segment { cause, culprit, start_ns, ns, stretch, stack });
             self.balancer.causes.push(UNEXPLAINED_AT as u8);
         }
         self.finished(finished, None, true, recent, labels, sink);

@@ -9,13 +9,14 @@ use crate::label::Labels;
 use crate::machine::State;
 use crate::refusal::Firings;
 use crate::seen::Seen;
+use crate::stacks::Stacks;
 use crate::story::{Target, WokenBy};
 use crate::threads::Threads;
 use crate::victims::{Ended, Victims, Waker};
 use crate::watch::Watch;
 use tardy_followers::{Activity, Expiry, Followed, Followers, SPANS_MAX, place_of};
 use tardy_model::event::{
-    IdleState, Mark, Priority, Switch, TaskState, TimerArm, Vector, Waking, Woken,
+    IdleState, Mark, Priority, Stack, Switch, TaskState, TimerArm, Vector, Waking, Woken,
 };
 use tardy_model::{
     Batch, CpuId, Culprit, Event, Kind, Link, NameId, Tables, TaskId, TimerId, WakeupKind,
@@ -49,6 +50,7 @@ pub struct Explainer<S> {
     followers: Followers,
     threads: Threads,
     firings: Firings,
+    stacks: Stacks,
     exit_latencies_ns: Vec<u64>,
     /// The task woken by the last event of each CPU.
     just_woken: Vec<TaskId>,
@@ -66,6 +68,7 @@ impl<S: Sink> Explainer<S> {
             followers: Followers::new(SPANS_MAX),
             threads: Threads::default(),
             firings: Firings::default(),
+            stacks: Stacks::default(),
             exit_latencies_ns: Vec::new(),
             just_woken: Vec::new(),
             victims: Victims::default(),
@@ -104,6 +107,9 @@ impl<S: Sink> Explainer<S> {
     pub fn event(&mut self, event: &Event) {
         let time_ns = event.time_ns;
         let kind = event.kind();
+        if let Kind::Stack(stack) = kind {
+            return self.stack(event, stack);
+        }
         let followed = self.followers.event(event, &kind, &self.labels.tables);
         let (followers, tables) = (&self.followers, &self.labels.tables);
         let seen = Seen { event, kind: &kind, followed: &followed, followers, tables };
@@ -197,6 +203,13 @@ impl<S: Sink> Explainer<S> {
             Kind::TaskExit(_) => self.exits(event.task),
             _ => {}
         }
+        self.endings.settle(&self.labels, &mut self.sink);
+    }
+
+    /// A stack is evidence, and passes by everything that follows events one after the other.
+    fn stack(&mut self, event: &Event, stack: Stack) {
+        self.stacks.saw(event, stack);
+        self.endings.passes(event.time_ns);
         self.endings.settle(&self.labels, &mut self.sink);
     }
 
@@ -451,6 +464,7 @@ impl<S: Sink> Explainer<S> {
                 followers: &self.followers,
                 threads: &self.threads,
                 firings: &self.firings,
+                stacks: &self.stacks,
                 exit_latencies_ns: &self.exit_latencies_ns,
             };
             self.endings.ends(&ended, victim, &past, &mut self.labels, &mut self.sink);

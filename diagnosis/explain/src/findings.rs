@@ -10,7 +10,8 @@ use crate::sleep::WaitFinding;
 use crate::step::Step;
 use std::collections::BTreeMap;
 use tardy_followers::{Skew, StolenTime};
-use tardy_model::{Cause, CpuId, Culprit, Prio, Wakeup};
+use tardy_model::event::{FRAME_SEPARATOR, IN_USER_SPACE, innermost};
+use tardy_model::{Cause, CpuId, Culprit, NameId, Prio, Segment, Wakeup};
 use tardy_stats::Latencies;
 
 /// Everything that an explanation found.
@@ -169,6 +170,52 @@ pub struct CulpritFinding {
     pub share: f64,
     /// Wakeups in which it appears.
     pub wakeups: u64,
+    /// Where in the kernel it was, most first, where stacks were taken.
+    pub stacks: Vec<StackFinding>,
+}
+
+/// What a culprit took of one cause in one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackFinding {
+    /// The cause.
+    pub cause: Cause,
+    /// The functions, the innermost first, with [`FRAME_SEPARATOR`](tardy_model::event::FRAME_SEPARATOR) between
+    /// them. Names come from traces: they are data, whatever they hold.
+    pub frames: String,
+    /// Nanoseconds, over all wakeups.
+    pub ns: u64,
+}
+
+impl StackFinding {
+    /// The function.
+    pub fn function(&self) -> &str {
+        innermost(&self.frames)
+    }
+
+    /// Its last callers, as a person reads them: `zap_pte_range <- unmap_page_range <- unmap_vmas`.
+    pub fn words(&self) -> String {
+        place_in_words(&self.frames)
+    }
+
+    /// Most first.
+    pub(crate) fn sort(stacks: &mut [Self]) {
+        stacks.sort_by(|a, b| {
+            let by_name = || (&a.frames, a.cause).cmp(&(&b.frames, b.cause));
+            b.ns.cmp(&a.ns).then_with(by_name)
+        });
+    }
+}
+
+/// Functions of a stack that are named where there is little room.
+const FUNCTIONS_NAMED: usize = 3;
+
+/// The innermost functions of a stack, as a person reads them.
+pub(crate) fn place_in_words(frames: &str) -> String {
+    if frames == IN_USER_SPACE {
+        return "user space".to_owned();
+    }
+    let named: Vec<&str> = frames.split(FRAME_SEPARATOR).take(FUNCTIONS_NAMED).collect();
+    named.join(" <- ")
 }
 
 /// A wakeup with everything needed to tell its story.
@@ -212,5 +259,30 @@ impl WorstWakeup {
     /// A culprit's name.
     pub fn label(&self, culprit: Culprit) -> Label {
         self.labels.get(&culprit).cloned().unwrap_or_default()
+    }
+
+    /// The frames of a segment's stack; empty where none was taken.
+    pub fn frames(&self, segment: &Segment) -> String {
+        match segment.stack {
+            NameId::NONE => String::new(),
+            stack => self.label(Culprit::Function(stack)).name,
+        }
+    }
+
+    /// The stack of culprits of one cause, where one was taken; of several, that of most time.
+    pub fn stack(&self, cause: Cause, is_meant: impl Fn(Culprit) -> bool) -> Option<StackFinding> {
+        let mut stacks: Vec<StackFinding> = Vec::new();
+        for segment in &self.wakeup.segments {
+            let frames = self.frames(segment);
+            if segment.cause != cause || frames.is_empty() || !is_meant(segment.culprit) {
+                continue;
+            }
+            match stacks.iter_mut().find(|stack| stack.frames == frames) {
+                Some(stack) => stack.ns = stack.ns.saturating_add(segment.ns),
+                None => stacks.push(StackFinding { cause, frames, ns: segment.ns }),
+            }
+        }
+        StackFinding::sort(&mut stacks);
+        stacks.into_iter().next()
     }
 }

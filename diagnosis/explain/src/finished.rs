@@ -19,7 +19,7 @@ pub(crate) struct Finished {
 }
 
 /// What is to blame for a segment, by numbers that sums are kept by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Blame {
     /// The cause's place in the registry.
     pub(crate) cause: u8,

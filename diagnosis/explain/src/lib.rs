@@ -36,6 +36,7 @@ mod refusal;
 mod seen;
 mod sleep;
 mod slots;
+mod stacks;
 mod step;
 mod story;
 mod summary;
@@ -54,7 +55,7 @@ pub use cause::causes;
 pub use explainer::{Explainer, Options};
 pub use findings::{
     Bound, CauseFinding, ClockFinding, CulpritFinding, Explanation, GapFinding, Lane, LaneSpan,
-    VictimFinding, WorstGroup, WorstWakeup,
+    StackFinding, VictimFinding, WorstGroup, WorstWakeup,
 };
 pub use finished::{Named, Sink};
 pub use group::{Group, GroupFinding};

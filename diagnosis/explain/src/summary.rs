@@ -3,13 +3,18 @@
 use crate::cause::{self, UNEXPLAINED_AT};
 use crate::distributions::Distributions;
 use crate::findings::{
-    CauseFinding, CulpritFinding, Explanation, GapFinding, VictimFinding, WorstGroup, WorstWakeup,
+    CauseFinding, CulpritFinding, Explanation, GapFinding, StackFinding, VictimFinding, WorstGroup,
+    WorstWakeup,
 };
 use crate::finished::Blame;
 use crate::label::{LabelId, Labels};
 use rustc_hash::FxHashMap;
-use tardy_model::Wakeup;
+use std::collections::hash_map::Entry;
 use tardy_model::event::Loss;
+use tardy_model::{NameId, Segment, Wakeup};
+
+/// Stacks of culprits that are told apart; beyond it new ones go without.
+const PLACES_MAX: usize = 1 << 16;
 
 const CAUSES: usize = UNEXPLAINED_AT + 1;
 
@@ -39,6 +44,8 @@ pub(crate) struct Summary {
     number: u64,
     gaps: Sum,
     gaps_after: FxHashMap<LabelId, u64>,
+    /// Where culprits were, by their stacks.
+    places: FxHashMap<(Blame, NameId), u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -172,6 +179,9 @@ impl Summary {
                 self.culprits.resize_with(place + 1, CulpritSum::default);
             }
             self.culprits[place].add(cause, segment.ns, self.number);
+            if segment.stack != NameId::NONE {
+                self.was_in(*blame, segment);
+            }
         }
         let class = &mut self.classes.0[class_of(lateness_ns)];
         class.wakeups += 1;
@@ -184,6 +194,36 @@ impl Summary {
             sum.wakeups += 1;
             class.by_cause[cause] = class.by_cause[cause].saturating_add(ns);
         }
+    }
+
+    /// A culprit's stack is known.
+    fn was_in(&mut self, blame: Blame, segment: &Segment) {
+        let has_room = self.places.len() < PLACES_MAX;
+        match self.places.entry((blame, segment.stack)) {
+            Entry::Occupied(sum) => {
+                let sum = sum.into_mut();
+                *sum = sum.saturating_add(segment.ns);
+            }
+            Entry::Vacant(place) if has_room => {
+                place.insert(segment.ns);
+            }
+            Entry::Vacant(_) => {}
+        }
+    }
+
+    /// Where a culprit was, most first.
+    fn stacks(&self, labels: &Labels) -> FxHashMap<LabelId, Vec<StackFinding>> {
+        let mut by_culprit: FxHashMap<LabelId, Vec<StackFinding>> = FxHashMap::default();
+        for ((blame, stack), ns) in &self.places {
+            let cause = cause::cause_at(blame.cause.into());
+            let frames = labels.tables.name(*stack).to_owned();
+            let found = StackFinding { cause, frames, ns: *ns };
+            by_culprit.entry(blame.culprit).or_default().push(found);
+        }
+        for stacks in by_culprit.values_mut() {
+            StackFinding::sort(stacks);
+        }
+        by_culprit
     }
 
     /// News of a loss that may have touched a wakeup which ended before.
@@ -219,6 +259,7 @@ impl Summary {
             .collect();
         causes.sort_by_key(|finding| std::cmp::Reverse(finding.ns));
 
+        let mut stacks = self.stacks(labels);
         let mut culprits: Vec<CulpritFinding> = self
             .culprits()
             .map(|(label, sum)| CulpritFinding {
@@ -231,6 +272,7 @@ impl Summary {
                 ns: sum.ns,
                 share: sum.ns as f64 / total_ns,
                 wakeups: sum.wakeups,
+                stacks: stacks.remove(&label).unwrap_or_default(),
             })
             .collect();
         culprits.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.label.cmp(&b.label)));

@@ -274,7 +274,7 @@ fn of_part(
     is_woken: bool,
 ) -> (&'static str, String) {
     let first = parts.first().map_or(Culprit::Nobody, |(culprit, _)| *culprit);
-    let names = names(worst, parts);
+    let names = names(worst, cause, parts);
     let ns = span(ns);
     let (runs, has) = if parts.len() == 1 { ("runs", "has") } else { ("run", "have") };
     match cause.0 {
@@ -290,7 +290,7 @@ fn of_part(
                     [(_, device_ns), rest @ ..] if !rest.is_empty() => format!(
                         "for {ns} no interrupt comes, {} of which it needs whoever runs; then {} {} on.",
                         span(*device_ns),
-                        self::names(worst, rest),
+                        self::names(worst, cause, rest),
                         if rest.len() == 1 { "runs" } else { "run" },
                     ),
                     _ => format!("the timer's interrupt needs {ns} to come, whoever runs."),
@@ -371,7 +371,7 @@ fn sum(worst: &WorstWakeup) -> String {
     parts.sort_by_key(|(.., ns)| std::cmp::Reverse(*ns));
     let named = parts.iter().take(NAMED_MAX).map(|(cause, culprit, ns)| match culprit {
         Culprit::Nobody => format!("{} {}", span(*ns), cause.0),
-        culprit => format!("{} {} by {}", span(*ns), cause.0, name(worst, *culprit)),
+        culprit => format!("{} {} by {}", span(*ns), cause.0, placed(worst, *cause, *culprit)),
     });
     let mut named: Vec<String> = named.collect();
     let rest: u64 = parts.iter().skip(NAMED_MAX).map(|(.., ns)| ns).sum();
@@ -451,16 +451,26 @@ fn name(worst: &WorstWakeup, culprit: Culprit) -> String {
     }
 }
 
+/// A culprit's name, and where it was, as far as that is known.
+fn placed(worst: &WorstWakeup, cause: Cause, culprit: Culprit) -> String {
+    let name = name(worst, culprit);
+    match worst.stack(cause, |other| other == culprit) {
+        Some(stack) => format!("{name} in {}", stack.words()),
+        None => name,
+    }
+}
+
 /// Culprits, most first, each with its time where they are several.
-fn names(worst: &WorstWakeup, parts: &[(Culprit, u64)]) -> String {
+fn names(worst: &WorstWakeup, cause: Cause, parts: &[(Culprit, u64)]) -> String {
+    let name = |culprit| placed(worst, cause, culprit);
     if let [(culprit, _)] = parts {
-        return name(worst, *culprit);
+        return name(*culprit);
     }
     let mut parts = parts.to_vec();
     parts.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     let named = parts.iter().take(NAMED_MAX);
     let mut named: Vec<String> =
-        named.map(|(culprit, ns)| format!("{} {}", name(worst, *culprit), span(*ns))).collect();
+        named.map(|(culprit, ns)| format!("{} {}", name(*culprit), span(*ns))).collect();
     if let Some(more @ 1..) = parts.len().checked_sub(NAMED_MAX) {
         named.push(format!("{more} more"));
     }

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 use tardy_explain::Named;
+use tardy_model::event::FRAME_SEPARATOR;
 
 /// Different stacks that are told apart; the rest of a victim's time is summed by cause.
 const STACKS_MAX: usize = 1 << 18;
@@ -10,7 +11,8 @@ const STACKS_MAX: usize = 1 << 18;
 /// Victims and causes whose rest is summed; a thread's name cannot grow it beyond that.
 const RESTS_MAX: usize = 1 << 18;
 
-/// Nanoseconds by stack: `victim;cause;group;culprit`, without the culprit where it is called as its group.
+/// Nanoseconds by stack: `victim;cause;group;culprit`, without the culprit where it is called as its group, and behind
+/// it where in the kernel it was, the outermost function first, where that is known.
 #[derive(Debug, Default)]
 pub(crate) struct CauseStacks {
     ns: FxHashMap<String, u64>,
@@ -38,6 +40,12 @@ impl CauseStacks {
                     frame(&mut self.line, &culprit.name, culprit.pid);
                 }
             }
+            for function in named.tables().name(segment.stack).rsplit(FRAME_SEPARATOR) {
+                if !function.is_empty() {
+                    self.line.push(';');
+                    frame(&mut self.line, function, None);
+                }
+            }
             if !self.ns.contains_key(&self.line) && self.ns.len() >= STACKS_MAX {
                 self.line.truncate(cause_end);
                 self.line.push_str(";(others)");
@@ -53,7 +61,7 @@ impl CauseStacks {
         }
     }
 
-    /// Lines `victim;cause;culprit ns`, sorted.
+    /// Lines `victim;cause;culprit;function ns`, sorted.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<_> = self.ns.iter().map(|(stack, ns)| format!("{stack} {ns}")).collect();
         lines.sort_unstable();

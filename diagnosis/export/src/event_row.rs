@@ -135,7 +135,7 @@ columns! {
     mode: optional_text, "how it was armed: ABS, REL|PINNED, …";
     irq: optional_u32, "the interrupt's number";
     irq_name: optional_text, "the interrupt's, vector's or softirq's name";
-    target: optional_u32, "the thread that is woken, moved, boosted, or switched to";
+    target: optional_u32, "the thread that is woken, moved, boosted, or switched to; whose stack it is";
     target_name: optional_text, "its name";
     prev_state: optional_text, "the letter of the state in which the current thread left the CPU";
     preempted: optional_bool, "whether it was preempted";
@@ -160,10 +160,11 @@ columns! {
     flags: optional_u32, "its flags: 1 kernel, 2 tardy's own, 4 watched, 8 marks, 16 calls recorded";
     address: optional_u64, "the address of a page fault, and of a timer";
     signal: optional_u32, "the signal's number";
-    name: optional_text, "the name of an idle state, the path of a control group, irq or preempt of a section";
+    name: optional_text, "the name of an idle state, the path of a control group, irq or preempt of a section, which stack: interrupted, left or slept";
+    frames: optional_text, "a stack: the kernel's functions, the innermost first, with <- between them";
     targets: optional_u64, "the CPUs to which an interrupt is sent, a bit each";
     first_target: optional_u32, "the CPU of the lowest bit";
-    duration_ns: optional_u64, "how long an NMI took; the exit latency of an idle state; what a hypervisor stole";
+    duration_ns: optional_u64, "how long an NMI took; the exit latency of an idle state; what a hypervisor stole; how late it was where a stack was taken";
     by_ns: optional_i64, "by how much a clock was set forward";
     kinds: optional_u64, "the kinds of events that are recorded, a bit for each tag";
 }
@@ -196,6 +197,7 @@ impl EventRows {
             Kind::Switch(switch) => Target::Task(switch.next),
             Kind::Migrate(migrate) => Target::Task(migrate.target),
             Kind::Priority(priority) => Target::Task(priority.target),
+            Kind::Stack(stack) => Target::Task(stack.of),
             _ => Target::Nobody,
         };
         name_into(&mut self.task_name, &self.names, event.task);
@@ -344,6 +346,11 @@ impl EventRows {
             Kind::Recorded(recorded) => row.kinds = Some(recorded.kinds),
             Kind::Current(current) => row.prio = Some(current.prio.0.into()),
             Kind::Stolen(stolen) => row.duration_ns = Some(stolen.ns),
+            Kind::Stack(stack) => {
+                row.name = Some(stack.taken.name());
+                row.duration_ns = (stack.late_ns > 0).then_some(stack.late_ns);
+                row.frames = self.name(stack.frames);
+            }
             Kind::IdleExit(_) | Kind::TaskName(_) | Kind::TaskExit(_) | Kind::Unknown(_) => {}
         }
     }
@@ -478,6 +485,7 @@ fn kind_name(kind: &Kind) -> &'static str {
         Kind::Recorded(_) => "recorded",
         Kind::Stolen(_) => "stolen",
         Kind::Current(_) => "current",
+        Kind::Stack(_) => "stack",
         Kind::Unknown(_) => "unknown",
     }
 }

@@ -97,6 +97,10 @@ impl Followers {
             self.cpus.resize_with(at + 1, || Cpu::new(spans_max));
         }
         let mut followed = Followed::default();
+        if let Kind::Stack(_) = kind {
+            // Evidence beside the rest: with or without it, all else is the same.
+            return followed;
+        }
         self.visible.saw(event.tag());
         let time_ns = event.time_ns;
         let cpu = &mut self.cpus[at];
@@ -142,14 +146,7 @@ impl Followers {
             Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
             Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),
             Kind::Stolen(stolen) => cpu.stolen(stolen.ns),
-            Kind::IpiSend(send) => {
-                // ARM tells the reason in words; x86 a function, but for what makes a CPU schedule.
-                let calls = !matches!(
-                    tables.name(send.function),
-                    "" | "Rescheduling interrupts" | "IRQ work interrupts"
-                );
-                self.ipi_sent(event, &send, calls);
-            }
+            Kind::IpiSend(send) => self.ipi_sent(event, &send, tables),
             Kind::SoftirqRaise(raise) => cpu.softirq_raise(time_ns, raise.vector),
             Kind::SoftirqBegin(begin) => {
                 let in_thread = self.names.runs_softirqs(event.task, after_irq);
@@ -233,7 +230,12 @@ impl Followers {
         }
     }
 
-    fn ipi_sent(&mut self, event: &Event, send: &IpiSend, calls: bool) {
+    fn ipi_sent(&mut self, event: &Event, send: &IpiSend, tables: &Tables) {
+        // ARM tells the reason in words; x86 a function, but for what makes a CPU schedule.
+        let calls = !matches!(
+            tables.name(send.function),
+            "" | "Rescheduling interrupts" | "IRQ work interrupts"
+        );
         let ipi = Sent { time_ns: event.time_ns, by: event.task, function: send.function };
         let first = usize::from(send.first.0);
         for (at, cpu) in self.cpus.iter_mut().enumerate().skip(first).take(64) {

@@ -120,6 +120,9 @@ pub struct Segment {
     pub ns: u64,
     /// Which of the wakeup's [`stretches`](Wakeup::stretches) it is part of; 0 where there are none.
     pub stretch: u16,
+    /// Where in the kernel the culprit was, where a stack was taken: the folded frames of
+    /// [`event::Stack`](crate::event::Stack). Evidence, which decides nothing.
+    pub stack: NameId,
 }
 
 /// A part of a wakeup in which the victim ran, or waited once. They follow each other without a gap
@@ -291,7 +294,10 @@ impl Wakeup {
 
     /// Everybody who has a part in it, some of them more than once.
     pub fn participants(&self) -> impl Iterator<Item = Culprit> {
-        let segments = self.segments.iter().map(|segment| segment.culprit);
+        let segments = self
+            .segments
+            .iter()
+            .flat_map(|segment| [segment.culprit, Culprit::Function(segment.stack)]);
         let holders = self.stretches.iter().filter_map(|stretch| match stretch.kind {
             StretchKind::Blocked { holder, .. } => Some(Culprit::Task(holder)),
             _ => None,

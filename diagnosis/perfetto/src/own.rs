@@ -39,6 +39,10 @@ pub const STOLEN: &str = "tardy_stolen";
 /// The CPU runs the task when the trace begins: [`NEW_PRIO`].
 pub const CURRENT: &str = "tardy_current";
 
+/// A kernel stack, where something was late: [`PID`] (whose), [`TAKEN`], [`DURATION`] (how late), [`FUNCTION`]
+/// (the frames).
+pub const STACK: &str = "tardy_stack";
+
 /// Timers of the wheel count ticks, and recordings nanoseconds: in the traces that tardy writes a tick is
 /// a nanosecond, and the count is ahead of the clock by this, so that it is nobody's 32-bit number.
 pub const TICKS_AHEAD: u64 = 1 << 33;
@@ -87,6 +91,8 @@ pub const TARGETS: &str = "targets";
 pub const FIRST: &str = "first";
 /// 0 interrupts, 1 preemption.
 pub const SECTION: &str = "section";
+/// 0 what was interrupted, 1 where the CPU was left, 2 where the task had slept.
+pub const TAKEN: &str = "taken";
 /// Nanoseconds; forward is positive.
 pub const BY: &str = "by_ns";
 /// A bit for each tag of the event model.

@@ -5,7 +5,7 @@ use crate::shares::apportion;
 use std::collections::BTreeMap;
 use tardy_explain::{
     Advice, CauseFinding, CulpritFinding, Explainer, Explanation, Found, GapFinding, Group,
-    GroupFinding, Instance, Label, Lane, LaneSpan, Options, PatternFinding, Patterns,
+    GroupFinding, Instance, Label, Lane, LaneSpan, Options, PatternFinding, Patterns, StackFinding,
     VictimFinding, WorstGroup, WorstWakeup,
 };
 use tardy_lab::cyclic::OwnCost;
@@ -215,8 +215,15 @@ pub(crate) fn explanation() -> Explanation {
         ns,
         share: share(ns, total_ns),
         wakeups: row.5,
+        stacks: Vec::new(),
     });
-    let (groups, culprits) = grouped(culprits.collect());
+    let (mut groups, culprits) = grouped(culprits.collect());
+    for group in &mut groups {
+        if group.main_cause == Cause("not_preemptible") {
+            let (cause, frames, ns) = (group.main_cause, FRAMES.to_owned(), group.ns / 5 * 4);
+            group.stacks.push(StackFinding { cause, frames, ns });
+        }
+    }
     let victims = each.into_iter().enumerate().map(|(number, latencies)| VictimFinding {
         label: victim(number as u32),
         latencies,
@@ -271,6 +278,7 @@ fn grouped(mut culprits: Vec<CulpritFinding>) -> (Vec<GroupFinding>, Vec<Culprit
                 share: members.iter().map(|at| culprits[*at].share).sum(),
                 main_cause: first.main_cause,
                 causes: vec![(first.main_cause, ns)],
+                stacks: Vec::new(),
                 members,
             }
         })
@@ -418,7 +426,8 @@ fn worst_wakeup(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool
     };
     let mut end_ns = expiry_ns;
     for (cause, culprit, name, ns) in parts {
-        segments.push(Segment { cause: Cause(cause), culprit, start_ns: end_ns, ns, stretch: 0 });
+        let (cause, start_ns, stack) = (Cause(cause), end_ns, NameId::NONE);
+        segments.push(Segment { cause, culprit, start_ns, ns, stretch: 0, stack });
         lane.spans.push(span(end_ns, end_ns + ns, name.clone()));
         labels.insert(culprit, name);
         end_ns += ns;
@@ -492,6 +501,10 @@ fn stacked() -> WorstWakeup {
     worst_wakeup(1, 3_214_567_000, parts, false)
 }
 
+/// Where it was, by a name that is no better than its own.
+const FRAMES: &str = "zap_pte_range<-unmap\u{1b}[31m<b>_range<-unmap_vmas<-__x64_sys_munmap";
+const STACK: NameId = NameId(900);
+
 fn preempted() -> WorstWakeup {
     let parts = vec![
         late_irq(1_310),
@@ -507,7 +520,14 @@ fn preempted() -> WorstWakeup {
         task("higher_priority", 23, "migration/1", 190_000),
         task("own_kernel_work", 4_101, "cyclic-0", 10_000),
     ];
-    worst_wakeup(0, 7_000_120_000, parts, false)
+    let mut worst = worst_wakeup(0, 7_000_120_000, parts, false);
+    worst.labels.insert(Culprit::Function(STACK), label("function", FRAMES, None));
+    for segment in &mut worst.wakeup.segments {
+        if segment.cause == Cause("not_preemptible") {
+            segment.stack = STACK;
+        }
+    }
+    worst
 }
 
 fn touched() -> WorstWakeup {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 use tardy_model::Kind;
-use tardy_model::event::{Priority, Switch, TaskGroup, TaskInfo, TimerMode, Vector};
+use tardy_model::event::{Priority, Switch, Taken, TaskGroup, TaskInfo, TimerMode, Vector};
 
 /// The record that follows a timer's event; never leaves this crate.
 const TAG_TIMER_DEFINITION: u8 = 0xf0;
@@ -16,6 +16,15 @@ const RESERVED_SLOTS: u32 = 16;
 
 /// Places of threads whose lateness a flight recorder looks at.
 const DUES: u32 = 1 << 16;
+
+/// Frames of a stack, with those of the interrupt and of what takes it: some ten.
+const STACK_FRAMES: u32 = 32;
+
+/// Stacks that are kept of each CPU until they are read.
+const STACK_SLOTS: u32 = 256;
+
+/// How far apart two stacks of one kind are on one CPU, at least.
+const STACKS_APART_NS: u32 = 100_000;
 
 /// In the flags of an expiry: in the same loop as the one before. Never leaves this crate.
 const EXPIRY_SAME_LOOP: u32 = 0x80;
@@ -66,6 +75,11 @@ fn model_header() -> String {
     define("RESERVED_SLOTS", RESERVED_SLOTS);
     define("DUES", DUES);
     define("EXPIRY_SAME_LOOP", EXPIRY_SAME_LOOP);
+    define("STACK_FRAMES", STACK_FRAMES);
+    define("STACK_SLOTS", STACK_SLOTS);
+    define("STACKS_APART_NS", STACKS_APART_NS);
+    define("STACK_INTERRUPTED", Taken::Interrupted as u32);
+    define("STACK_LEFT", Taken::Left as u32);
     define("IRQ_VECTOR", 1);
     define("VECTOR_LOCAL_TIMER", Vector::LOCAL_TIMER.0);
     define("MODE_SOFT", TimerMode::SOFT.into());
@@ -75,6 +89,7 @@ fn model_header() -> String {
     define("GROUP_THROTTLED", TaskGroup::THROTTLED.into());
     define("INFO_WATCHED", TaskInfo::WATCHED.into());
     define("INFO_SYSCALLS", TaskInfo::SYSCALLS.into());
+    header.push_str("#define NO_STACKS (~0ULL)\n");
     header.push_str("#define VECTORS(hook)");
     for (number, name) in Vector::NAMES.iter().enumerate() {
         write!(header, " hook({name}, {number})").expect("a String takes every write");

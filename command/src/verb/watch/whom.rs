@@ -10,6 +10,9 @@ use tardy_kernel::{FlightOptions, FlightRecorder, Options, threads_with};
 /// How often it is looked whether there are more threads of a name: it reads all of procfs.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
+/// A late interrupt is worth a stack from this part of the bound on: the rest of a lateness may be another's.
+const INTERRUPTS_PART: u64 = 2;
+
 /// Whose lateness.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Whom {
@@ -38,9 +41,18 @@ impl Whom {
         self.pid.iter().try_for_each(|pid| program::must_exist(*pid))
     }
 
-    pub(super) fn options(&self, over_ns: u64, buffer_bytes_per_cpu: Option<u64>) -> FlightOptions {
-        let watched_processes = self.pid.clone();
-        let source = Options { watched_processes, buffer_bytes_per_cpu, ..Options::default() };
+    pub(super) fn options(
+        &self,
+        over_ns: u64,
+        buffer_bytes_per_cpu: Option<u64>,
+        takes_stacks: bool,
+    ) -> FlightOptions {
+        let source = Options {
+            watched_processes: self.pid.clone(),
+            buffer_bytes_per_cpu,
+            stacks_over_ns: takes_stacks.then_some(over_ns / INTERRUPTS_PART),
+            ..Options::default()
+        };
         FlightOptions { source, watch_realtime: self.is_everybody, over_ns }
     }
 

@@ -3,6 +3,7 @@
 use super::{PRIORITY, Rule, Weight, above};
 use crate::advice::Remedy;
 use crate::piece::{Doing, Phase, Piece, Standing};
+use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
@@ -24,6 +25,10 @@ impl Rule for CpuContention {
 
     fn doing(&self) -> &'static [Doing] {
         &[Doing::Task]
+    }
+
+    fn stacks(&self) -> &'static [Taken] {
+        &[Taken::Left]
     }
 
     #[inline]

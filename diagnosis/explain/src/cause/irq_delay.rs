@@ -5,6 +5,7 @@ use crate::advice::Remedy;
 use crate::label::CLOCK_EVENT_DEVICE;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
+use tardy_model::event::{IN_USER_SPACE, Taken};
 use tardy_model::{Cause, Culprit};
 
 /// Expiry → timer interrupt entry, while the CPU was awake. As long as interrupts of that CPU take to come whoever
@@ -24,6 +25,10 @@ impl Rule for IrqDelay {
 
     fn phases(&self) -> &'static [Phase] {
         &[Phase::Pending]
+    }
+
+    fn stacks(&self) -> &'static [Taken] {
+        &[Taken::Interrupted]
     }
 
     #[inline]
@@ -58,12 +63,28 @@ impl Rule for IrqDelay {
                 "The CPU was idle and awake, and the timer interrupt came late all the same: by the clock event \
                  device or, in a guest, by the hypervisor (give the virtual CPUs cores of their own).",
             ),
-            _ => Remedy::text(format!(
-                "{} ran while the timer interrupt was due. Where the kernel has it (CONFIG_IRQSOFF_TRACER), the \
-                 irqsoff tracer tells who disables interrupts; in a guest, give the virtual CPUs cores of their own.",
-                first.group.words()
-            )),
+            _ => Remedy::text(with_place(&first.group.words(), weight)),
         };
         Some(remedy.against(first))
+    }
+}
+
+/// What is told of who ran while the interrupt was due.
+fn with_place(who: &str, weight: &Weight<'_>) -> String {
+    match weight.place() {
+        // Interrupts are on there.
+        Some((stack, _)) if stack.frames == IN_USER_SPACE => format!(
+            "{who} ran in user space when the timer interrupt came late, where no task keeps interrupts off: the \
+             clock event device was later than it mostly is, or a hypervisor did not run the CPU."
+        ),
+        Some((_, place)) => format!(
+            "{who} ran while the timer interrupt was due{place}: look for who keeps interrupts off there; in a \
+             guest, give the virtual CPUs cores of their own."
+        ),
+        None => format!(
+            "{who} ran while the timer interrupt was due. Where the kernel has it (CONFIG_IRQSOFF_TRACER), the \
+             irqsoff tracer tells who disables interrupts, and a recording with --stacks in which function; in a \
+             guest, give the virtual CPUs cores of their own."
+        ),
     }
 }

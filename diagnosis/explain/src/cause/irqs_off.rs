@@ -4,6 +4,7 @@ use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
+use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
 /// Expiry → timer interrupt entry, where the stream records sections with interrupts off (`irq_disable`,
@@ -21,6 +22,10 @@ impl Rule for IrqsOff {
 
     fn phases(&self) -> &'static [Phase] {
         &[Phase::Pending]
+    }
+
+    fn stacks(&self) -> &'static [Taken] {
+        &[Taken::Interrupted]
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use super::Rule;
 use crate::piece::{Phase, Piece};
+use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
 /// Blocked → woken again, before the return to user space. The culprit is the holder of what it waits
@@ -20,6 +21,10 @@ impl Rule for Lock {
 
     fn phases(&self) -> &'static [Phase] {
         &[Phase::Blocked]
+    }
+
+    fn stacks(&self) -> &'static [Taken] {
+        &[Taken::Left, Taken::Slept]
     }
 
     #[inline]

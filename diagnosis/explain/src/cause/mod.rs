@@ -10,6 +10,7 @@ use crate::advice::Remedy;
 pub use crate::advice::Weight;
 use crate::piece::{Doing, Phase, Piece};
 use std::sync::LazyLock;
+use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit, Prio};
 
 /// One cause of lateness.
@@ -35,6 +36,11 @@ pub trait Rule: Sync {
 
     /// Who it was, where this piece is this cause's.
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit>;
+
+    /// Kernel stacks that show where its culprits are, where any were taken.
+    fn stacks(&self) -> &'static [Taken] {
+        &[]
+    }
 
     /// What an engineer would do about it, where there is an obvious remedy.
     fn advice(&self, _weight: &Weight<'_>) -> Option<Remedy> {
@@ -126,6 +132,11 @@ static CAUSES: LazyLock<[Cause; UNEXPLAINED_AT + 1]> = LazyLock::new(|| {
 /// Whether a cause is what a wakeup takes by itself, with nobody in its way.
 pub fn is_own(cause: Cause) -> bool {
     REGISTRY.iter().any(|rule| rule.cause() == cause && rule.is_own())
+}
+
+/// The stacks that a cause has use for.
+pub(crate) fn stacks_at(at: usize) -> &'static [Taken] {
+    REGISTRY.get(at).map_or(&[], |rule| rule.stacks())
 }
 
 pub(crate) fn meaning_at(at: usize) -> &'static str {

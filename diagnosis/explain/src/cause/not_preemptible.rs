@@ -3,6 +3,7 @@
 use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::piece::{Doing, Phase, Piece, Standing};
+use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of a task of lower priority: it could not be preempted where it was. The
@@ -27,6 +28,10 @@ impl Rule for NotPreemptible {
         &[Doing::Task]
     }
 
+    fn stacks(&self) -> &'static [Taken] {
+        &[Taken::Left]
+    }
+
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let (_, standing) = piece.other()?;
@@ -37,9 +42,10 @@ impl Rule for NotPreemptible {
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let who = weight.first()?.group.words();
+        let place = weight.place().map(|(_, words)| words).unwrap_or_default();
         weight.is_weighty().then(|| {
             Remedy::text(format!(
-                "{who} runs on inside the kernel. Boot with preempt=full, or use a PREEMPT_RT kernel."
+                "{who} runs on inside the kernel{place}. Boot with preempt=full, or use a PREEMPT_RT kernel."
             ))
             .with(Some("echo full > /sys/kernel/debug/sched/preempt".to_owned()))
         })

@@ -4,6 +4,7 @@ use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
+use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
 /// From a page fault of the victim's to when it runs on: its own work in the kernel, and any wait for
@@ -21,6 +22,10 @@ impl Rule for PageFault {
 
     fn phases(&self) -> &'static [Phase] {
         &[Phase::Faulting, Phase::BlockedOnPage]
+    }
+
+    fn stacks(&self) -> &'static [Taken] {
+        &[Taken::Left, Taken::Slept]
     }
 
     #[inline]

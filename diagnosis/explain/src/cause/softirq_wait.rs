@@ -4,6 +4,7 @@ use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
+use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
 /// Softirq raised → its thread or context begins; and later, up to the waking, whenever that thread does not have
@@ -21,6 +22,10 @@ impl Rule for SoftirqWait {
 
     fn phases(&self) -> &'static [Phase] {
         &[Phase::SoftirqWait, Phase::SoftirqRun, Phase::Callback]
+    }
+
+    fn stacks(&self) -> &'static [Taken] {
+        &[Taken::Left]
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use super::Rule;
 use crate::piece::{Doing, Phase, Piece, Standing};
+use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, while a task of lower priority was current, in a stream without events of interrupts or
@@ -26,6 +27,10 @@ impl Rule for SwitchDelay {
 
     fn doing(&self) -> &'static [Doing] {
         &[Doing::Task]
+    }
+
+    fn stacks(&self) -> &'static [Taken] {
+        &[Taken::Left]
     }
 
     #[inline]

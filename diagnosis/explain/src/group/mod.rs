@@ -12,7 +12,7 @@ mod gather;
 pub(crate) use gather::Gather;
 
 use crate::cause::is_own;
-use crate::findings::Explanation;
+use crate::findings::{Explanation, StackFinding};
 use crate::label::{CLOCK_EVENT_DEVICE, Label, Labels};
 use tardy_model::{Cause, Culprit, TaskId};
 
@@ -31,6 +31,9 @@ pub struct Group {
     pub pid: Option<u32>,
 }
 
+/// A place that is named with a group has at least this share of what the group took of a cause.
+const PLACE_SHARE_MIN: f64 = 0.05;
+
 /// What one group took.
 #[derive(Clone, Debug)]
 pub struct GroupFinding {
@@ -44,6 +47,9 @@ pub struct GroupFinding {
     pub main_cause: Cause,
     /// What it took in each cause, most first.
     pub causes: Vec<(Cause, u64)>,
+    /// Where in the kernel they were, by cause: each function once, most first, with the stack of most time that
+    /// ends in it.
+    pub stacks: Vec<StackFinding>,
     /// Its members, most first, by their places in [`Explanation::culprits`].
     pub members: Vec<usize>,
 }
@@ -57,6 +63,14 @@ impl GroupFinding {
         }
         let own = self.causes.iter().filter(|(cause, _)| is_own(*cause));
         own.map(|(_, ns)| *ns).fold(0, u64::saturating_add)
+    }
+
+    /// Where it was for most of what it took of a cause, and the share of that; none where that is little.
+    pub fn place(&self, cause: Cause) -> Option<(&StackFinding, f64)> {
+        let first = self.stacks.iter().find(|stack| stack.cause == cause)?;
+        let (_, ns) = self.causes.iter().find(|(known, _)| *known == cause)?;
+        let share = first.ns as f64 / (*ns).max(1) as f64;
+        (share >= PLACE_SHARE_MIN).then_some((first, share))
     }
 
     /// The cause in which it took most of the rest.
@@ -160,6 +174,24 @@ pub(crate) fn place(who: &Who<'_>) -> Place {
     })
 }
 
+/// Each function once in a cause.
+fn by_function<'a>(stacks: impl Iterator<Item = &'a StackFinding>) -> Vec<StackFinding> {
+    let mut all: Vec<StackFinding> = stacks.cloned().collect();
+    StackFinding::sort(&mut all);
+    let mut functions: Vec<StackFinding> = Vec::new();
+    for stack in all {
+        let is_same = |known: &&mut StackFinding| {
+            known.cause == stack.cause && known.function() == stack.function()
+        };
+        match functions.iter_mut().find(is_same) {
+            Some(known) => known.ns = known.ns.saturating_add(stack.ns),
+            None => functions.push(stack),
+        }
+    }
+    StackFinding::sort(&mut functions);
+    functions
+}
+
 /// Groups the culprits of an explanation that is otherwise finished.
 pub(crate) fn group_all(explanation: &mut Explanation, labels: &Labels) {
     let mut gather = Gather::default();
@@ -180,6 +212,7 @@ pub(crate) fn group_all(explanation: &mut Explanation, labels: &Labels) {
             share: 0.0,
             main_cause: Cause::UNEXPLAINED,
             causes: Vec::new(),
+            stacks: Vec::new(),
             members,
         };
         for member in finding.members.iter().map(|at| &explanation.culprits[*at]) {
@@ -192,6 +225,8 @@ pub(crate) fn group_all(explanation: &mut Explanation, labels: &Labels) {
                 }
             }
         }
+        let stacks = finding.members.iter().flat_map(|at| &explanation.culprits[*at].stacks);
+        finding.stacks = by_function(stacks);
         finding.causes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         if let Some((cause, _)) = finding.causes.first() {
             finding.main_cause = *cause;

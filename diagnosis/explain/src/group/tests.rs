@@ -60,6 +60,7 @@ fn grouped(culprits: &[Culprit]) -> Vec<(String, Vec<usize>)> {
         ns: 10,
         share: 0.1,
         wakeups: 1,
+        stacks: Vec::new(),
     };
     let culprits: Vec<_> = culprits.iter().map(finding).collect();
     let sum: u64 = culprits.iter().map(|culprit| culprit.ns).sum();

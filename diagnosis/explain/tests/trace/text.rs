@@ -1,6 +1,6 @@
 //! Traces as text, so that a reader of a test sees the story.
 //!
-//! A line is `TIME CPU TASK EVENT…`, or a definition: `task ID NAME [flag…]`,
+//! A line is `TIME CPU TASK EVENT…`, or a definition: `task ID NAME [flag…]`, `name ID NAME`,
 //! `timer ID FUNCTION [owner TASK] [list]`. A flag of a task may be its process, as a number. Times are
 //! nanoseconds; `#` begins a remark. Every kind of event counts as recorded, unless a line `learn` says that
 //! this is to be learnt from what comes.
@@ -21,6 +21,9 @@ pub(crate) fn parse(trace: &str) -> Batch {
             ["task", id, name, flags @ ..] => define_task(&mut batch, number(id), name, flags),
             ["timer", id, function, rest @ ..] => {
                 define_timer(&mut batch, number(id), function, rest);
+            }
+            ["name", id, name] => {
+                batch.names.push((NameId(number(id) as u32), (*name).to_owned()));
             }
             [time, cpu, task, event @ ..] => {
                 let kind = kind(event).unwrap_or_else(|| panic!("no such event: {line}"));
@@ -190,6 +193,7 @@ fn kind(event: &[&str]) -> Option<Kind> {
         ["nmi", ns] => Kind::Nmi(Nmi { ns: number(ns), handler: NameId::NONE }),
         ["ipi", to] => Kind::IpiSend(IpiSend::to(cpu(to), NameId::NONE)),
         ["stolen", ns] => Kind::Stolen(Stolen { ns: number(ns) }),
+        ["stack", taken, of, frames] => stack(taken, of, frames),
         ["irqs-off"] => section_begin(),
         ["irqs-on"] => section_end(),
         ["awake"] => Kind::IdleExit(IdleExit),
@@ -200,6 +204,16 @@ fn kind(event: &[&str]) -> Option<Kind> {
         }
         ["gone"] => Kind::TaskExit(TaskExit),
         _ => return None,
+    })
+}
+
+/// Whose, and its frames as a name by its number.
+fn stack(taken: &str, of: &str, frames: &str) -> Kind {
+    Kind::Stack(Stack {
+        taken: Taken::named(taken).expect("a stack"),
+        of: TaskId(number(of) as u32),
+        late_ns: 0,
+        frames: NameId(number(frames) as u32),
     })
 }
 

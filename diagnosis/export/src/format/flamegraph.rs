@@ -20,7 +20,7 @@ impl Format for FlameGraph {
     }
 
     fn meaning(&self) -> &'static str {
-        "where lateness went, as a flame graph of victims, causes and culprits by their groups (SVG)"
+        "where lateness went, as a flame graph of victims, causes, culprits by their groups, and functions (SVG)"
     }
 
     fn create(&self, path: &Path, about: &About) -> Result<Box<dyn Export>, ExportError> {
@@ -56,7 +56,7 @@ impl Export for File {
             format!("Why threads were late on {}", self.host)
         };
         "ns".clone_into(&mut options.count_name);
-        "Thread, cause or culprit:".clone_into(&mut options.name_type);
+        "Thread, cause, culprit or function:".clone_into(&mut options.name_type);
         // The same recording gives the same picture.
         options.hash = true;
         let mut svg = Vec::new();

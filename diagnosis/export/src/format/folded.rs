@@ -1,5 +1,5 @@
-//! Where lateness went, as folded stacks: a line per victim, cause, group of culprits and culprit with nanoseconds, as
-//! flamegraph.pl, inferno and speedscope read them.
+//! Where lateness went, as folded stacks: a line per victim, cause, group of culprits, culprit and functions of the
+//! kernel with nanoseconds, as flamegraph.pl, inferno and speedscope read them.
 
 use crate::cause_stacks::CauseStacks;
 use crate::output::Output;
@@ -19,7 +19,7 @@ impl Format for Folded {
     }
 
     fn meaning(&self) -> &'static str {
-        "where lateness went, as folded stacks for flame graphs: victim;cause;group;culprit ns"
+        "where lateness went, as folded stacks for flame graphs: victim;cause;group;culprit;function ns"
     }
 
     fn create(&self, path: &Path, _: &About) -> Result<Box<dyn Export>, ExportError> {

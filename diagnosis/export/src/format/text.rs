@@ -305,6 +305,11 @@ impl Lines {
             }
             Kind::Stolen(stolen) => write!(out, "{OWN} stolen ns={}", stolen.ns),
             Kind::Current(current) => write!(out, "{OWN} current prio={}", current.prio.0),
+            Kind::Stack(stack) => {
+                let (of, late_ns, taken) = (stack.of, stack.late_ns, stack.taken.name());
+                let frames = one_line(self.tables.name(stack.frames));
+                write!(out, "{OWN} stack of={of} late_ns={late_ns} taken={taken} frames={frames}")
+            }
             // Written before.
             _ => Ok(()),
         }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use tardy_model::event::{
     Call, ClockSet, Comm, Current, ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IpiSend,
     Irq, IrqBegin, IrqEnd, Loss, Mark, Migrate, Nmi, PageFault, Priority, Recorded, Section,
-    SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Stolen, Switch,
-    SyscallEnter, SyscallExit, TaskExit, TaskGroup, TaskInfo, TaskName, TaskState, TimerArm,
-    TimerCancel, TimerMode, Vector, Waking, Woken, WokenNew, WorkBegin, WorkEnd, futex,
+    SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Stack, Stolen,
+    Switch, SyscallEnter, SyscallExit, Taken, TaskExit, TaskGroup, TaskInfo, TaskName, TaskState,
+    TimerArm, TimerCancel, TimerMode, Vector, Waking, Woken, WokenNew, WorkBegin, WorkEnd, futex,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, Prio, TaskId, TimerClass, TimerDef, TimerId};
 
@@ -23,6 +23,7 @@ const ETH0: NameId = NameId(4);
 const WORK: NameId = NameId(5);
 const REASON: NameId = NameId(6);
 const GROUP: NameId = NameId(7);
+const FRAMES: NameId = NameId(8);
 
 /// A timer of the wheel, and the tick.
 const WHEEL_TIMER: TimerId = TimerId(1000);
@@ -81,6 +82,7 @@ impl Storm {
             (WORK, "vmstat_update"),
             (REASON, "Function call interrupts"),
             (GROUP, "/user.slice/a b"),
+            (FRAMES, "zap_pte_range<-unmap_page_range<-unmap_vmas"),
         ] {
             batch.names.push((name, text.to_owned()));
         }
@@ -182,7 +184,7 @@ impl Storm {
             next,
             next_prio: SLEEPER_PRIO,
         };
-        let told: [(TaskId, Kind); 66] = [
+        let told: [(TaskId, Kind); 69] = [
             (idle, IdleExit.into()),
             (idle, switch(TaskState::Running, false, task).into()),
             (task, TaskInfo { process: thread(cpu, 0), flags: TaskInfo::SYSCALLS }.into()),
@@ -246,6 +248,9 @@ impl Storm {
             (task, Recorded { kinds: 0x1f_ffff_ffff }.into()),
             (task, Stolen { ns: 345_678 }.into()),
             (task, Current { prio: Prio(49) }.into()),
+            (task, stack(Taken::Interrupted, task).into()),
+            (task, stack(Taken::Left, task).into()),
+            (task, stack(Taken::Slept, other).into()),
             (task, switch(TaskState::Running, true, other).into()),
             (other, switch(TaskState::Uninterruptible, false, task).into()),
             (task, switch(TaskState::Stopped, false, other).into()),
@@ -326,4 +331,8 @@ impl Storm {
         self.time_ns += self.random.u64(100..2000);
         events.push(Event::new(self.time_ns, cpu, task, kind.into()));
     }
+}
+
+fn stack(taken: Taken, of: TaskId) -> Stack {
+    Stack { taken, of, late_ns: 123_456, frames: FRAMES }
 }

@@ -72,6 +72,9 @@ pub(crate) fn told_event(event: &Event, tables: &Tables) -> String {
             format!("state {} {} {}", it.state, it.exit_latency_ns, tables.name(it.name))
         }
         Kind::TaskGroup(group) => format!("group {}", tables.name(group.path)),
+        Kind::Stack(it) => {
+            format!("stack {:?} {} {} {}", it.taken, it.of, it.late_ns, tables.name(it.frames))
+        }
         // Names may be in no encoding.
         Kind::TaskName(name) => format!("name {:x?}", name.comm.0),
         kind => format!("{kind:?}"),

@@ -21,6 +21,7 @@
 pub use irq::{Irq, Vector, softirq};
 pub use sched::TaskState;
 pub use section::Section;
+pub use stack::{FRAME_SEPARATOR, IN_USER_SPACE, Taken, innermost};
 pub use syscall::{Call, futex};
 pub use task::Comm;
 pub use timer::TimerMode;
@@ -231,6 +232,7 @@ kinds! {
     recorded { 36 Recorded }
     stolen { 37 Stolen }
     current { 38 Current }
+    stack { 39 Stack }
 }
 
 #[cfg(test)]
@@ -242,7 +244,7 @@ mod tests {
         /// Whatever 32 bytes come, reading and folding again settles after one round: a kind may
         /// drop bits that it gives no meaning, but never changes what it keeps.
         #[test]
-        fn any_record_reads_and_folds(bytes in prop::array::uniform32(any::<u8>()), tag in 0u8..40) {
+        fn any_record_reads_and_folds(bytes in prop::array::uniform32(any::<u8>()), tag in 0u8..42) {
             let mut bytes = bytes;
             bytes[14] = tag;
             let event = Event::from_bytes(&bytes);

@@ -15,7 +15,8 @@ use tardy_explain::timers::TimerFindings;
 use tardy_explain::{
     CauseFinding, CulpritFinding, Explanation, Label, Patterns, VictimFinding, WorstWakeup,
 };
-use tardy_model::{Culprit, Wakeup};
+use tardy_model::event::FRAME_SEPARATOR;
+use tardy_model::{Culprit, NameId, Segment, Wakeup};
 use tardy_stats::Latencies;
 
 const SCHEMA: &str = "tardy.explain/1";
@@ -93,6 +94,18 @@ struct CulpritDocument {
     name: String,
     pid: Option<u32>,
     ns: u64,
+    /// Where in the kernel it was, the innermost function first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stack: Vec<String>,
+}
+
+/// A culprit, and where it was.
+type Placed = (Label, String);
+
+/// The frames of a folded stack; none of an empty one.
+pub(super) fn frames_of(folded: &str) -> Vec<String> {
+    let frames = folded.split(FRAME_SEPARATOR).filter(|frame| !frame.is_empty());
+    frames.map(str::to_owned).collect()
 }
 
 #[derive(Debug, Serialize)]
@@ -240,8 +253,13 @@ impl WakeupDocument {
         patterns: Patterns,
         label: impl Fn(Culprit) -> Label,
     ) -> Self {
-        let segments = merge_segments(&wakeup.segments, &label);
-        let segment = |segment: MergedSegment<Label>| {
+        let frames = |segment: &Segment| match segment.stack {
+            NameId::NONE => String::new(),
+            stack => label(Culprit::Function(stack)).name,
+        };
+        let key = |segment: &Segment| (label(segment.culprit), frames(segment));
+        let segments = merge_segments(&wakeup.segments, key);
+        let segment = |segment: MergedSegment<Placed>| {
             let stretch = (!wakeup.stretches.is_empty()).then_some(segment.stretch);
             SegmentDocument { stretch, ..SegmentDocument::from(segment) }
         };
@@ -266,13 +284,14 @@ impl From<&WorstWakeup> for WakeupDocument {
     }
 }
 
-impl From<MergedSegment<Label>> for SegmentDocument {
-    fn from(segment: MergedSegment<Label>) -> Self {
-        let culprit = |(label, ns): (Label, u64)| CulpritDocument {
+impl From<MergedSegment<Placed>> for SegmentDocument {
+    fn from(segment: MergedSegment<Placed>) -> Self {
+        let culprit = |((label, frames), ns): (Placed, u64)| CulpritDocument {
             kind: kind_of(&label),
             name: label.name,
             pid: label.pid,
             ns,
+            stack: frames_of(&frames),
         };
         Self {
             cause: segment.cause.0,

@@ -1,7 +1,11 @@
 //! Culprits as a person would name them, with who they are made of.
 
+use super::explain::frames_of;
 use serde::Serialize;
-use tardy_explain::{Explanation, Group, GroupFinding};
+use tardy_explain::{Explanation, Group, GroupFinding, StackFinding};
+
+/// Functions of a group that are told; the rest took less.
+const FUNCTIONS_MAX: usize = 100;
 
 /// One group with all its members.
 #[derive(Debug, Serialize)]
@@ -14,6 +18,9 @@ pub(super) struct GroupDocument<'a> {
     share: f64,
     main_cause: &'static str,
     causes: Vec<InCauseDocument>,
+    /// Where in the kernel, each innermost function once in a cause.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    functions: Vec<FunctionDocument<'a>>,
     members: Vec<MemberDocument<'a>>,
 }
 
@@ -40,6 +47,14 @@ struct InCauseDocument {
 }
 
 #[derive(Debug, Serialize)]
+struct FunctionDocument<'a> {
+    cause: &'static str,
+    function: &'a str,
+    ns: u64,
+    stack: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
 struct MemberDocument<'a> {
     kind: &'static str,
     name: &'a str,
@@ -62,6 +77,13 @@ impl<'a> From<&'a (Group, u64)> for InPatternDocument<'a> {
     }
 }
 
+impl<'a> From<&'a StackFinding> for FunctionDocument<'a> {
+    fn from(found: &'a StackFinding) -> Self {
+        let cause = found.cause.0;
+        Self { cause, function: found.function(), ns: found.ns, stack: frames_of(&found.frames) }
+    }
+}
+
 impl<'a> GroupDocument<'a> {
     pub(super) fn new(found: &'a GroupFinding, explanation: &'a Explanation) -> Self {
         let members = found.members.iter().filter_map(|at| explanation.culprits.get(*at));
@@ -74,6 +96,12 @@ impl<'a> GroupDocument<'a> {
             share: found.share,
             main_cause: found.main_cause.0,
             causes: causes.map(|(cause, ns)| InCauseDocument { cause: cause.0, ns: *ns }).collect(),
+            functions: found
+                .stacks
+                .iter()
+                .take(FUNCTIONS_MAX)
+                .map(FunctionDocument::from)
+                .collect(),
             members: members
                 .map(|member| MemberDocument {
                     kind: super::kind::kind_of(&member.label),

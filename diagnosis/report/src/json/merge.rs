@@ -1,7 +1,7 @@
 //! Neighbouring segments of one cause as one.
 
 use std::collections::BTreeMap;
-use tardy_model::{Cause, Culprit, Segment};
+use tardy_model::{Cause, Segment};
 
 /// Waits whose culprits come one after the other.
 const LOCK: Cause = Cause("lock");
@@ -21,12 +21,12 @@ pub struct MergedSegment<K> {
     pub stretch: u16,
 }
 
-/// Joins segments that touch, are part of one stretch and have the same cause; culprits that `key`
+/// Joins segments that touch, are part of one stretch and have the same cause; culprits whose segments `key`
 /// calls the same become one. Segments that do not touch stay apart, so nothing is invented and
 /// nothing is lost. Who held a lock up is told in order: segments of that cause stay as they are.
 pub fn merge_segments<K: Clone + Ord>(
     segments: &[Segment],
-    key: impl Fn(Culprit) -> K,
+    key: impl Fn(&Segment) -> K,
 ) -> Vec<MergedSegment<K>> {
     segments
         .chunk_by(|a, b| {
@@ -36,7 +36,7 @@ pub fn merge_segments<K: Clone + Ord>(
         .map(|run| {
             let mut culprits = BTreeMap::<K, u64>::new();
             for segment in run {
-                *culprits.entry(key(segment.culprit)).or_default() += segment.ns;
+                *culprits.entry(key(segment)).or_default() += segment.ns;
             }
             let mut culprits: Vec<_> = culprits.into_iter().collect();
             culprits.sort_by_key(|&(_, ns)| std::cmp::Reverse(ns));
@@ -55,7 +55,7 @@ pub fn merge_segments<K: Clone + Ord>(
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use tardy_model::TaskId;
+    use tardy_model::{Culprit, NameId, TaskId};
 
     fn segments() -> impl Strategy<Value = Vec<Segment>> {
         let piece =
@@ -71,6 +71,7 @@ mod tests {
                     start_ns: at_ns,
                     ns,
                     stretch: 0,
+                    stack: NameId::NONE,
                 });
                 at_ns += ns;
             }
@@ -89,7 +90,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_nanosecond_stays_where_it_was(segments in segments()) {
-            let merged = merge_segments(&segments, |culprit| culprit);
+            let merged = merge_segments(&segments, |segment| segment.culprit);
             let before = sums(segments.iter().map(|s| (s.cause, s.culprit, s.ns)));
             let after = sums(merged.iter().flat_map(|m| {
                 m.culprits.iter().map(|&(culprit, ns)| (m.cause, culprit, ns))

@@ -1,16 +1,26 @@
 //! Who: the five that took most.
 
-use crate::clean::cut;
+use crate::clean::{clean, cut};
 use crate::data::Data;
 use crate::names::group_name;
 use crate::section::Ranking;
 use crate::text::{Align, SHARE_BAR_COLUMNS, Table, Terminal, share_bar};
 use crate::units::{count, duration, percent};
 use std::io::{self, Write};
+use tardy_explain::GroupFinding;
 
 const CULPRITS: usize = 5;
 /// The columns of a name, in hundredths of all.
 const NAME_SHARE: usize = 46;
+
+/// As what it took most, and in which function, where stacks tell.
+fn mostly(found: &GroupFinding) -> String {
+    let cause = found.main_cause;
+    match found.place(cause) {
+        Some((stack, _)) => format!("{} in {}", cause.0, clean(stack.function())),
+        None => format!("mostly as {}", cause.0),
+    }
+}
 
 pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let Some(explanation) = data.explanation.filter(|e| !e.groups.is_empty()) else {
@@ -34,7 +44,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
             duration(found.ns),
             percent(share),
             share_bar(share, SHARE_BAR_COLUMNS),
-            format!("mostly as {}", found.main_cause.0),
+            mostly(found),
         ]);
     }
     table.write(out, terminal.width, |row, column, text| match (row, column) {

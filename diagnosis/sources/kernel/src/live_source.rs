@@ -14,6 +14,9 @@ pub struct Options {
     /// The kernel's buffer, in bytes for each CPU; `None` for the source's own choice. A source may
     /// round it, and says what it made of it in [`LiveSource::bytes_per_cpu`].
     pub buffer_bytes_per_cpu: Option<u64>,
+    /// Take kernel stacks where something is later than this, in nanoseconds; `None` for none. A source that cannot
+    /// says so.
+    pub stacks_over_ns: Option<u64>,
 }
 
 /// A source of the running kernel's events, while it runs.

@@ -42,9 +42,6 @@ const volatile __u64 over_ns = 0;
 /* Watch every thread of user space that has a real-time priority. */
 const volatile bool watches_realtime = false;
 
-/* MAX_RT_PRIO: what is below is of a real-time or deadline class. */
-#define REALTIME_PRIOS 100
-
 static __always_inline struct due *due_of(__u32 task)
 {
 	return &flight.dues[task & (DUES - 1)];
@@ -111,15 +108,21 @@ static __noinline int exceed(__u32 task, __u64 due_ns, __u64 ran_ns)
 }
 
 /* It is switched to. */
-static __always_inline void end_waiting(__u32 pid, __u64 now_ns)
+static __always_inline void end_waiting(__u64 *ctx, __u32 pid, __u64 now_ns)
 {
 	struct due *due = due_of(pid);
 
 	if (due->task == pid && due->due_ns) {
 		__s64 late_ns = now_ns - due->due_ns;
 
-		if (late_ns > (__s64)over_ns)
+		if (late_ns > (__s64)over_ns) {
+			struct task_struct *prev = (void *)ARGUMENT(1);
+
+			/* Before the recorder is told. */
+			if (stacks_over_ns != NO_STACKS)
+				take_stack(ctx, STACK_LEFT, prev->pid, late_ns, now_ns);
 			exceed(pid, due->due_ns, now_ns);
+		}
 		due->due_ns = 0;
 	}
 }

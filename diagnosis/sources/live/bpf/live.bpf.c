@@ -8,6 +8,7 @@
 #include "ring.h"
 #include "task.h"
 #include "stolen.h"
+#include "stacks.h"
 #include "flight.h"
 
 #include "hooks/hrtimer.h"

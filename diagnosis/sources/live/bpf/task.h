@@ -2,6 +2,9 @@
 /* Tasks, where kernels keep what differently. */
 #pragma once
 
+/* MAX_RT_PRIO: what is below is of a real-time or deadline class. */
+#define REALTIME_PRIOS 100
+
 static __always_inline __u16 task_cpu(struct task_struct *task)
 {
 	struct task_struct___thread_info *there = (void *)task;

@@ -2,6 +2,7 @@
 
 use crate::flight_shared::FlightShared;
 use crate::ring::{Rings, ring_bytes};
+use crate::stacks::Stacks;
 use crate::{Error, FlightOptions, Options, warnings};
 use libbpf_rs::btf::{Btf, ReferencesType, types};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -19,6 +20,8 @@ mod skeleton {
 pub(crate) struct Attached {
     pub(crate) rings: Rings,
     pub(crate) flight: Option<FlightShared>,
+    /// Where stacks are taken.
+    pub(crate) stacks: Option<Stacks>,
     /// The processes that are watched.
     pub(crate) watched: MapHandle,
     pub(crate) links: Vec<Link>,
@@ -108,6 +111,14 @@ pub(crate) fn attach(
     }
     let counts_stolen = is_virtual() && keeps_stolen(&btf);
     rodata.counts_stolen = counts_stolen;
+    if let Some(stacks_over_ns) = options.stacks_over_ns {
+        rodata.stacks_over_ns = stacks_over_ns;
+        rodata.stacks_overwrite = flight.is_some();
+        open.maps
+            .stacks
+            .set_max_entries(cpus as u32)
+            .map_err(|error| Error::from_libbpf("room for stacks", &error))?;
+    }
     let sized = open
         .maps
         .rings
@@ -150,6 +161,9 @@ pub(crate) fn attach(
     }
     let rings = Rings::map(&loaded.maps.rings, cpus, slots_shift)?;
 
+    let stacks = options.stacks_over_ns.map(|_| Stacks::map(&loaded.maps.stacks, cpus));
+    let stacks = stacks.transpose()?;
+
     let mut flight = None;
     if let Some(over_ns) = over_ns {
         rings.overwrite();
@@ -169,7 +183,16 @@ pub(crate) fn attach(
             .map_err(|error| Error::from_libbpf(&program.name().to_string_lossy(), &error))?;
         links.push(link);
     }
-    Ok(Attached { rings, flight, watched, links, counts_stolen, timer_interrupts_untold, missing })
+    Ok(Attached {
+        rings,
+        flight,
+        stacks,
+        watched,
+        links,
+        counts_stolen,
+        timer_interrupts_untold,
+        missing,
+    })
 }
 
 /// From now on this process is watched.

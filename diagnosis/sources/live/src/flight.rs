@@ -3,6 +3,7 @@
 use crate::flight_shared::FlightShared;
 use crate::recursion_misses::recursion_misses;
 use crate::ring::{Copied, Rings};
+use crate::stacks::{self, Stacks};
 use crate::translate::Translator;
 use crate::{
     Error, FlightOptions, SLOTS_SHIFT, attach, idle_states, recursion_misses, roles, slots_shift,
@@ -24,6 +25,7 @@ const BATCH_EVENTS: usize = 1 << 16;
 pub struct Flight {
     rings: Rings,
     shared: FlightShared,
+    stacks: Option<Stacks>,
     watched: MapHandle,
     /// Dropping these detaches the programs.
     links: Vec<Link>,
@@ -65,6 +67,7 @@ impl Flight {
         let mut flight = Self {
             rings: attached.rings,
             shared,
+            stacks: attached.stacks,
             watched: attached.watched,
             links: attached.links,
             translator,
@@ -85,6 +88,13 @@ impl Flight {
                 self.shared.watch(thread);
             }
         }
+    }
+
+    /// The stacks that were taken since a time.
+    fn stacks(&mut self, from_ns: u64, batch: &mut Batch) -> Vec<Event> {
+        let copied = self.stacks.as_ref().map(Stacks::copy).unwrap_or_default();
+        let since = copied.iter().filter(|raw| raw.time_ns >= from_ns);
+        since.filter_map(|raw| self.translator.stack(raw, batch)).collect()
     }
 
     /// The events of each CPU that has any, in the order of its records; and what they define.
@@ -136,6 +146,18 @@ fn who_is_there(from_ns: u64, tasks: Vec<Event>, cpus: &[OnCpu]) -> Vec<Event> {
     there
 }
 
+/// A thread that began lately told of itself before it was known that it is watched.
+fn tell_roles(cpus: &mut [OnCpu], roles: &Roles) {
+    for event in cpus.iter_mut().flat_map(|cpu| &mut cpu.events) {
+        if let Kind::TaskInfo(info) = event.kind()
+            && let Some(role) = roles.threads.get(&event.task.0)
+        {
+            let info = TaskInfo { flags: info.flags | role, ..info };
+            *event = Event::new(event.time_ns, event.cpu, event.task, info.into());
+        }
+    }
+}
+
 /// From when on every CPU's events are there, as far as they were overwritten.
 fn whole_from_ns(cpus: &[OnCpu], start_ns: u64) -> u64 {
     let cut = cpus.iter().filter(|cpu| cpu.is_cut);
@@ -145,10 +167,16 @@ fn whole_from_ns(cpus: &[OnCpu], start_ns: u64) -> u64 {
 
 /// Puts the events of all CPUs into one order, from where all of them are there. Ahead of them comes what
 /// each CPU runs then. Where that is too late for `needed_ns`, all that is there comes, and where a CPU's
-/// begin it says that there had been others.
-fn in_order(cpus: Vec<OnCpu>, whole_ns: u64, start_ns: u64, needed_ns: u64) -> Vec<Event> {
+/// begin it says that there had been others. Of one time a stack comes before the switch that it is of.
+fn in_order(
+    stacks: Vec<Event>,
+    cpus: Vec<OnCpu>,
+    whole_ns: u64,
+    start_ns: u64,
+    needed_ns: u64,
+) -> Vec<Event> {
     let is_whole = whole_ns <= needed_ns;
-    let mut ordered = Vec::new();
+    let mut ordered = stacks;
     for OnCpu { cpu, events, first, is_cut } in cpus {
         let mut current = first;
         let mut held = Vec::with_capacity(events.len());
@@ -226,15 +254,17 @@ impl FlightRecorder for Flight {
         self.shared.look_again();
 
         let mut definitions = Batch::default();
-        let cpus = self.translate(&copied, &mut definitions);
+        let mut cpus = self.translate(&copied, &mut definitions);
         drop(copied);
+        tell_roles(&mut cpus, &roles);
         let whole_ns = whole_from_ns(&cpus, self.start_ns);
         let needed_ns = exceeded.map_or(u64::MAX, |exceeded| exceeded.due_ns);
         let there_ns = cpus.iter().filter_map(|cpu| cpu.events.first()).map(|event| event.time_ns);
         let from_ns =
             if whole_ns <= needed_ns { whole_ns } else { there_ns.min().unwrap_or(whole_ns) };
         let there = who_is_there(from_ns, tasks, &cpus);
-        let events = in_order(cpus, whole_ns, self.start_ns, needed_ns);
+        let stacks = self.stacks(from_ns, &mut definitions);
+        let events = in_order(stacks, cpus, whole_ns, self.start_ns, needed_ns);
 
         let mut batches = vec![Batch { events: there, ..definitions }];
         let more = events.chunks(BATCH_EVENTS);
@@ -251,7 +281,8 @@ impl FlightRecorder for Flight {
                 "{unwatched} threads were not watched for their lateness: others' ids end alike"
             )
         });
-        symbols.into_iter().chain(missed).chain(unwatched).collect()
+        let stacks = self.stacks.as_ref().and_then(|stacks| stacks::note(stacks.left_out()));
+        symbols.into_iter().chain(missed).chain(unwatched).chain(stacks).collect()
     }
 }
 
@@ -289,7 +320,7 @@ mod tests {
     fn it_begins_where_all_cpus_events_are_there_with_what_each_runs() {
         let whole_ns = whole_from_ns(&cpus(), 3);
         assert_eq!(whole_ns, 50);
-        let ordered = in_order(cpus(), whole_ns, 3, 52);
+        let ordered = in_order(Vec::new(), cpus(), whole_ns, 3, 52);
         let told: Vec<_> =
             ordered.iter().map(|event| (event.time_ns, event.cpu.0, event.task.0)).collect();
         assert_eq!(told, [(50, 0, 7), (50, 0, 7), (50, 1, 9), (50, 2, 5), (55, 1, 9), (60, 0, 7)]);
@@ -301,7 +332,7 @@ mod tests {
 
     #[test]
     fn what_is_needed_from_before_comes_with_a_loss_where_others_had_been() {
-        let ordered = in_order(cpus(), 50, 3, 15);
+        let ordered = in_order(Vec::new(), cpus(), 50, 3, 15);
         let losses: Vec<_> = ordered.iter().filter(|event| event.tag() == Loss::TAG).collect();
         assert_eq!(
             losses.iter().map(|loss| (loss.time_ns, loss.cpu.0)).collect::<Vec<_>>(),
@@ -311,12 +342,31 @@ mod tests {
     }
 
     #[test]
+    fn who_began_lately_and_is_watched_stays_so() {
+        let info = |task| {
+            let info = TaskInfo { process: TaskId(task), flags: TaskInfo::KERNEL };
+            Event::new(5, CpuId(0), TaskId(task), info.into())
+        };
+        let events = vec![info(7), info(8)];
+        let mut cpus = [OnCpu { cpu: CpuId(0), events, first: None, is_cut: false }];
+        let mut roles = Roles::default();
+        roles.threads.insert(7, TaskInfo::WATCHED);
+        tell_roles(&mut cpus, &roles);
+        let flags = cpus[0].events.iter().map(|event| match event.kind() {
+            Kind::TaskInfo(info) => info.flags,
+            other => panic!("{other:?}"),
+        });
+        let expected = [TaskInfo::KERNEL | TaskInfo::WATCHED, TaskInfo::KERNEL];
+        assert_eq!(flags.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn where_nothing_was_overwritten_all_of_it_is_there() {
         let mut cpus = cpus();
         for cpu in &mut cpus {
             cpu.is_cut = false;
         }
         assert_eq!(whole_from_ns(&cpus, 3), 3);
-        assert_eq!(in_order(cpus, 3, 3, 52).len(), 8);
+        assert_eq!(in_order(Vec::new(), cpus, 3, 3, 52).len(), 8);
     }
 }

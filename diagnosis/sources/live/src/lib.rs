@@ -8,7 +8,7 @@
 //! [`Flight`] is a flight recorder: programs of its own (`bpf/hooks/flight.h`) overwrite the oldest, and
 //! nothing is read before somebody asks for a copy.
 //!
-//! The only crate here with `unsafe`: in `ring.rs` and `flight_shared.rs`, for the memory shared with the
+//! The only crate here with `unsafe`: in `ring.rs`, `stacks.rs` and `flight_shared.rs`, for the memory shared with the
 //! kernel. The BPF side is in `bpf/`; start reading there at `ring.h`.
 
 mod attach;
@@ -17,6 +17,7 @@ mod flight;
 mod flight_shared;
 mod recursion_misses;
 mod ring;
+mod stacks;
 mod state;
 mod translate;
 mod unhooked;
@@ -28,10 +29,11 @@ pub use flight::Flight;
 pub use tardy_kernel::{FlightOptions, FlightRecorder, LiveSource, Options};
 
 use ring::Rings;
+use stacks::Stacks;
 use std::collections::BTreeMap;
 use tardy_kernel::{IdleStates, Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
 use tardy_model::event::{
-    IdleState, IpiSend, Nmi, Recorded, SectionBegin, SectionEnd, Stolen, TaskInfo, Woken,
+    IdleState, IpiSend, Nmi, Recorded, SectionBegin, SectionEnd, Stack, Stolen, TaskInfo, Woken,
 };
 use tardy_model::{Batch, CpuId, Event, MarkReader, NameId, Source, SourceError, TaskId};
 use translate::Translator;
@@ -50,6 +52,7 @@ const CLAIMED_LATE_NS: u64 = 20_000;
 /// The running recorder.
 pub struct Live {
     rings: Rings,
+    stacks: Option<Stacks>,
     /// Dropping these detaches the programs.
     links: Vec<libbpf_rs::Link>,
     translator: Translator,
@@ -82,13 +85,14 @@ impl Live {
         let roles = roles(options, false);
         let mut merge = Merge::default();
         if attached.missing.is_empty() {
-            let recorded = recorded(attached.counts_stolen).into();
+            let recorded = recorded(attached.counts_stolen, attached.stacks.is_some()).into();
             merge.push(Event::new(start_ns, CpuId(0), TaskId::IDLE, recorded));
         }
         let there = idle_states(start_ns).into_iter().chain(tasks_now(start_ns, &roles));
         there.for_each(|event| merge.push(event));
         Ok(Self {
             rings: attached.rings,
+            stacks: attached.stacks,
             links: attached.links,
             translator,
             merge,
@@ -133,10 +137,12 @@ fn slots_shift(bytes: u64) -> Result<u32, Error> {
 }
 
 /// What is told where every hook could be attached: all but what has none, and what migrations tell.
-fn recorded(counts_stolen: bool) -> Recorded {
+fn recorded(counts_stolen: bool, takes_stacks: bool) -> Recorded {
     let unhooked = [Woken::TAG, Nmi::TAG, IpiSend::TAG, SectionBegin::TAG, SectionEnd::TAG];
     let stolen = (!counts_stolen).then_some(Stolen::TAG);
-    let unhooked = unhooked.iter().chain(&stolen).fold(0, |kinds, tag| kinds | 1 << tag);
+    let stacks = (!takes_stacks).then_some(Stack::TAG);
+    let unhooked =
+        unhooked.iter().chain(&stolen).chain(&stacks).fold(0, |kinds, tag| kinds | 1 << tag);
     Recorded { kinds: Recorded::all().kinds & !unhooked }
 }
 
@@ -187,7 +193,8 @@ impl LiveSource for Live {
         };
         let recursion_misses = recursion_misses::note(&self.recursion_misses);
         let symbols = self.translator.symbols().note();
-        symbols.into_iter().chain(late).chain(recursion_misses).collect()
+        let stacks = self.stacks.as_ref().and_then(|stacks| stacks::note(stacks.left_out()));
+        symbols.into_iter().chain(late).chain(recursion_misses).chain(stacks).collect()
     }
 }
 
@@ -200,6 +207,15 @@ impl Source for Live {
             complete &= !self.merge.push_marks(marks);
         }
         let (translator, merge) = (&mut self.translator, &mut self.merge);
+        // Before the rings: of one time a stack comes before the switch that it is of. It is claimed after that time,
+        // as an expiry is.
+        if let Some(stacks) = &mut self.stacks {
+            complete &= stacks.drain(|raw| {
+                if let Some(stack) = translator.stack(&raw, batch) {
+                    merge.push(stack);
+                }
+            });
+        }
         complete &= self.rings.drain(|record, definition| {
             translator.streamed(record, definition, batch, |event| merge.push(event));
         });

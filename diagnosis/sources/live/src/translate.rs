@@ -2,13 +2,14 @@
 //! get their ids, jiffies and other clocks become `CLOCK_MONOTONIC`.
 
 use crate::ring::Record;
+use crate::stacks::RawStack;
 use crate::state;
 use crate::unhooked::Unhooked;
 use std::collections::HashMap;
 use tardy_kernel::{Abi, Clocks, Definitions, Groups, IdleStates, Interrupts, Symbols, tick_ns};
 use tardy_model::event::{
-    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Switch, SyscallEnter,
-    TaskGroup, TimerArm, TimerCancel, Waking, WorkBegin, WorkEnd,
+    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Stack, Switch,
+    SyscallEnter, TaskGroup, TimerArm, TimerCancel, Waking, WorkBegin, WorkEnd,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId, TimerClass};
 
@@ -112,6 +113,16 @@ impl Translator {
     /// What names the functions.
     pub(crate) fn symbols(&self) -> &Symbols {
         self.definitions.symbols()
+    }
+
+    /// The event of a stack; none where it tells nothing.
+    pub(crate) fn stack(&mut self, raw: &RawStack, batch: &mut Batch) -> Option<Event> {
+        let symbols = self.definitions.symbols();
+        let names: Vec<String> = raw.addresses.iter().map(|at| symbols.name(*at)).collect();
+        let folded = tardy_kernel::folded(raw.taken, names.iter().map(String::as_str))?;
+        let frames = self.definitions.name(&folded, batch);
+        let stack = Stack { taken: raw.taken, of: raw.of, late_ns: raw.late_ns, frames };
+        Some(Event::new(raw.time_ns, raw.cpu, raw.of, stack.into()))
     }
 
     /// The event of a record; a timer's needs its definition.

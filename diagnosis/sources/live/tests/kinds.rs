@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tardy_live::{Live, LiveSource, Options};
-use tardy_model::event::Call;
+use tardy_model::event::{Call, Taken};
 use tardy_model::{Batch, Event, Kind, Source, Tables, TaskId};
 
 /// What does not come within this time never does.
@@ -181,6 +181,41 @@ fn page_faults_do_not_come_where_nobody_is_watched() {
     until(live, act, |event, _| {
         assert!(!matches!(event.kind(), Kind::PageFault(_)), "{event:?}");
         rounds += u32::from(matches!(event.kind(), Kind::Switch(_)));
+        rounds >= 100
+    });
+}
+
+/// A system call now and then, so that interrupts come upon user space and the kernel.
+fn busy_a_while() {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(3) {
+        std::hint::black_box(std::fs::read("/proc/self/stat").unwrap());
+    }
+}
+
+#[test]
+fn a_late_interrupt_comes_with_the_stack_that_it_interrupted() {
+    // Later than nothing: every one.
+    let late = Options { stacks_over_ns: Some(0), ..Options::default() };
+    let Some((live, _alone)) = recorder(&late) else { return };
+    let me = this_thread();
+    until(live, busy_a_while, |event, tables| {
+        let Kind::Stack(stack) = event.kind() else { return false };
+        let frames = tables.name(stack.frames);
+        assert!(!frames.is_empty() && !frames.contains("0x"), "{frames}");
+        assert_ne!(stack.of, TaskId::IDLE, "{frames}");
+        assert!(stack.late_ns > 0 && !frames.contains("hrtimer_interrupt"), "{frames}");
+        stack.of == me && frames.contains("vfs_") && stack.taken == Taken::Interrupted
+    });
+}
+
+#[test]
+fn no_stack_comes_where_none_is_asked_for() {
+    let Some((live, _alone)) = recorder(&Options::default()) else { return };
+    let mut rounds = 0;
+    until(live, busy_a_while, |event, _| {
+        assert!(!matches!(event.kind(), Kind::Stack(_)), "{event:?}");
+        rounds += u32::from(matches!(event.kind(), Kind::ExpireBegin(_)));
         rounds >= 100
     });
 }

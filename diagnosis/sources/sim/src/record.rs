@@ -3,7 +3,9 @@
 use crate::engine::{FIRST_DEVICE_NAME, START_NS, Simulation, groups_named_from, names};
 use crate::observer::Observer;
 use crate::{System, SystemError};
-use tardy_model::event::{Comm, IdleState, Recorded, SectionBegin, SectionEnd, TaskInfo, TaskName};
+use tardy_model::event::{
+    Comm, IdleState, Recorded, SectionBegin, SectionEnd, Stack, TaskInfo, TaskName,
+};
 use tardy_model::{
     Batch, CpuId, Event, NameId, Source, SourceError, TaskId, TimerClass, TimerDef, TimerId,
 };
@@ -109,6 +111,7 @@ fn definitions(system: &System) -> Batch {
         batch.events.push(Event::new(START_NS, CpuId(0), task, kind));
     };
     let mut recorded = Recorded::all();
+    recorded.kinds &= !(1 << Stack::TAG);
     if !system.kernel.tells_sections {
         recorded.kinds &= !(1 << SectionBegin::TAG | 1 << SectionEnd::TAG);
     }

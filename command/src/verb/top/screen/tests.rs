@@ -8,7 +8,7 @@ use tardy_explain::lateness::{Interval, LateRow};
 use tardy_explain::timers::{Counts, TimerRow};
 use tardy_explain::{Explanation, Label, WorstWakeup};
 use tardy_model::event::Comm;
-use tardy_model::{Cause, CpuId, Culprit, Segment, Wakeup};
+use tardy_model::{Cause, CpuId, Culprit, NameId, Segment, Wakeup};
 use tardy_report::{LateLine, TimerUse};
 
 fn late(
@@ -102,6 +102,7 @@ fn story(task: TaskId) -> Option<Story> {
         start_ns: 1_000,
         ns: 512_000,
         stretch: 0,
+        stack: NameId::NONE,
     };
     let wakeup = Wakeup {
         task,

@@ -323,6 +323,11 @@ fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
             let prio = u64::from(current.prio.0 as u16);
             generic(event, own::CURRENT, &[(own::NEW_PRIO, prio)])
         }
+        Kind::Stack(stack) => {
+            let (taken, of) = ((own::TAKEN, stack.taken as u64), (own::PID, stack.of.0.into()));
+            let fields = [taken, of, (own::DURATION, stack.late_ns)];
+            named(event, own::STACK, name(stack.frames), &fields)
+        }
         _ => return None,
     })
 }

@@ -113,7 +113,7 @@ fn with_worst<'a>(data: &Data<'a>) -> Option<(&'a Explanation, &'a [WorstWakeup]
 }
 
 pub(crate) fn merged(entry: &WorstWakeup) -> Vec<MergedSegment<Label>> {
-    merge_segments(&entry.wakeup.segments, |culprit| entry.label(culprit))
+    merge_segments(&entry.wakeup.segments, |segment| entry.label(segment.culprit))
 }
 
 /// The longest parts, in order of time; how many the others are, and how long together.

@@ -2,7 +2,7 @@
 
 use super::turns::{GroupNames, Part, sums, turns};
 use super::{PARTS_SHOWN, UNBROKEN};
-use crate::clean::cut;
+use crate::clean::{clean, cut};
 use crate::json::MergedSegment;
 use crate::names::full_name;
 use crate::palette::look;
@@ -50,7 +50,11 @@ pub(crate) fn summary(
         let between = if number == 0 { "" } else { " · " };
         let times = if part.times > 1 { format!(", {} times", part.times) } else { String::new() };
         let by = if part.is_other { format!(" by {}", part.who) } else { String::new() };
-        let next = format!("{between}{} {}{by}{times}", duration(part.ns), part.cause.0);
+        let is_meant = |culprit| names.of(&entry.label(culprit)) == part.who;
+        let stack = if part.is_other { entry.stack(part.cause, is_meant) } else { None };
+        let words = stack.map(|stack| clean(&stack.words()));
+        let place = words.map_or_else(String::new, |words| format!(" in {words}"));
+        let next = format!("{between}{} {}{by}{place}{times}", duration(part.ns), part.cause.0);
         let room = width.saturating_sub(text.width());
         // What is left out is counted: there has to be room for that too.
         let rest = if left > 1 { format!(" · {} more", left - 1).width() } else { 0 };

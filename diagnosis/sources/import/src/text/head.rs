@@ -56,6 +56,14 @@ pub(crate) struct Head<'a> {
     pub(crate) body: usize,
 }
 
+impl Head<'_> {
+    /// The same without what it has of the line.
+    pub(super) fn without_text(self) -> Head<'static> {
+        let Head { start, task, cpu, time_ns, unit, body, .. } = self;
+        Head { start, comm: b"", task, cpu, time_ns, unit, event: b"", body }
+    }
+}
+
 /// Names of tasks are not longer (`TASK_COMM_LEN`, less the zero).
 pub(crate) const COMM_BYTES_MAX: usize = 15;
 

@@ -15,6 +15,7 @@ mod lines;
 mod notes;
 mod own;
 mod reader;
+mod stacks;
 mod window;
 
 pub(crate) use head::Style;

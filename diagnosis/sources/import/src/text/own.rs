@@ -3,7 +3,7 @@
 use super::fields::number;
 use memchr::memmem;
 use tardy_model::event::{
-    ClockSet, Current, IdleState, Mark, Recorded, Stolen, TaskGroup, TaskInfo,
+    ClockSet, Current, IdleState, Mark, Recorded, Stack, Stolen, Taken, TaskGroup, TaskInfo,
 };
 use tardy_model::{Kind, NameId, Prio, TaskId};
 
@@ -34,7 +34,8 @@ pub(crate) fn task(line: &[u8]) -> Option<(TaskId, TaskInfo)> {
 ///   that keeps it from running from its next switch on;
 /// - `recorded kinds=0x1fff`: the kinds that the recording tells of;
 /// - `current prio=49`: the line's task runs on its CPU when the trace begins, at this priority;
-/// - `stolen ns=120000`: what a hypervisor took from the line's CPU lately.
+/// - `stolen ns=120000`: what a hypervisor took from the line's CPU lately;
+/// - `stack of=7 late_ns=500000 taken=left frames=zap_pte_range<-unmap_vmas`: where a task was in the kernel.
 pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
     let rest = body.trim_ascii().strip_prefix(b"tardy: ")?;
     let what = rest.split(|byte| *byte == b' ').next()?;
@@ -67,6 +68,18 @@ pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
             nameless(Current { prio }.into())
         }
         b"stolen" => nameless(Stolen { ns: number(b"ns=")? }.into()),
+        b"stack" => {
+            let (before, frames) = rest.split_at(memmem::find(rest, b" frames=")?);
+            let mut words = before.split(|byte| *byte == b' ');
+            let taken = words.find_map(|word| word.strip_prefix(b"taken="))?;
+            let stack = Stack {
+                taken: Taken::named(std::str::from_utf8(taken).ok()?)?,
+                of: TaskId(u32::try_from(value(before, b"of=")?).ok()?),
+                late_ns: value(before, b"late_ns=")?,
+                frames: NameId::NONE,
+            };
+            Some((stack.into(), &frames[b" frames=".len()..]))
+        }
         _ => None,
     }
 }
@@ -82,6 +95,7 @@ pub(crate) fn named(kind: Kind, name: NameId) -> Kind {
     match kind {
         Kind::IdleState(state) => IdleState { name, ..state }.into(),
         Kind::TaskGroup(group) => TaskGroup { path: name, ..group }.into(),
+        Kind::Stack(stack) => Stack { frames: name, ..stack }.into(),
         kind => kind,
     }
 }
@@ -105,6 +119,7 @@ mod tests {
         let set = ClockSet { by_ns: -3000, since_ns: 7 };
         let state = IdleState { state: 1, exit_latency_ns: 2000, name: NameId::NONE };
         let group = TaskGroup { path: NameId::NONE, throttled: false };
+        let stack = Stack { taken: Taken::Left, of: TaskId(7), late_ns: 500, frames: NameId::NONE };
         for (text, expected) in [
             (
                 " tardy: mark expiry_ns=18446744073709551615 sequence=4",
@@ -124,6 +139,11 @@ mod tests {
             ("tardy: recorded kinds=0x1ff", Some((Recorded { kinds: 0x1ff }.into(), ""))),
             ("tardy: current prio=49", Some((Current { prio: Prio(49) }.into(), ""))),
             ("tardy: stolen ns=120000", Some((Stolen { ns: 120_000 }.into(), ""))),
+            (
+                "tardy: stack of=7 late_ns=500 taken=left frames=zap<-unmap",
+                Some((stack.into(), "zap<-unmap")),
+            ),
+            ("tardy: stack of=7 late_ns=500 taken=up frames=zap", None),
             ("anything at all", None),
         ] {
             let told = event(text.as_bytes());

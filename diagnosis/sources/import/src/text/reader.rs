@@ -4,7 +4,7 @@ use super::events::{EVENTS, Events, Parsed, Reader};
 use super::head::{Head, Style, Unit, head, may_end_time};
 use super::notes::Notes;
 use super::window::{Place, Window};
-use super::{first_head, header, own};
+use super::{first_head, header, own, stacks};
 use crate::Origin;
 use memchr::memchr_iter;
 use tardy_ftrace::decode::Decoder;
@@ -36,6 +36,9 @@ pub(crate) struct LineReader {
     last_ns: u64,
     /// Calls are told by number, so events of single calls tell nothing new.
     has_numbered_calls: bool,
+    /// The place of the last event, and a stack whose frames follow.
+    last: Option<Place>,
+    stack: Option<stacks::Reading>,
     /// What is told of threads before the next event.
     told: Vec<(TaskId, TaskInfo)>,
 }
@@ -46,6 +49,8 @@ const TOLD_MAX: usize = 1 << 20;
 #[derive(Clone, Copy, Default)]
 struct Cpu {
     last_ns: Option<u64>,
+    /// When its last event was, where that was a switch.
+    switch_ns: Option<u64>,
     /// Whose name was told last here, and need not be told again.
     named: u32,
     /// How many events were lost since the last one; `u32::MAX` where it is not known.
@@ -77,6 +82,8 @@ impl LineReader {
             first_ns: 0,
             last_ns: 0,
             has_numbered_calls: false,
+            last: None,
+            stack: None,
             told: Vec::new(),
         }
     }
@@ -125,6 +132,9 @@ impl LineReader {
 
     /// Reads the events of a line; `next` is the one after it.
     pub(crate) fn read(&mut self, line: &[u8], next: &[u8], number: u64, is_whole: bool) {
+        if self.is_of_stack(line) {
+            return;
+        }
         if self.carried.is_empty() {
             self.read_line(line, next, number, is_whole);
             return;
@@ -136,6 +146,42 @@ impl LineReader {
         joined.extend_from_slice(line);
         self.read_line(&joined, next, number, is_whole);
         self.joined = joined;
+    }
+
+    /// Takes a line that is a frame of a stack, or that begins one of ftrace's.
+    fn is_of_stack(&mut self, line: &[u8]) -> bool {
+        if let Some(frame) = stacks::frame(self.style, line) {
+            self.finish_open(&[], &[], true);
+            if self.stack.is_none() && self.style == Style::Perf {
+                // It is the last event's.
+                self.begin_stack(self.last);
+            }
+            if let Some(stack) = &mut self.stack {
+                stack.push(frame);
+            }
+            return true;
+        }
+        self.end_stack();
+        // A line that has an event says so itself; others are few.
+        let ends_alike = self.style == Style::Ftrace && line.ends_with(b">");
+        if let Some(head) = ends_alike.then(|| stacks::begin(line)).flatten() {
+            self.finish_open(&[], &[], true);
+            self.begin_stack(Some(place(&head)));
+            return true;
+        }
+        false
+    }
+
+    fn begin_stack(&mut self, place: Option<Place>) {
+        let Some(place) = place else { return };
+        let switch_ns = self.cpu(place.cpu.0).and_then(|cpu| cpu.switch_ns);
+        self.stack = Some(stacks::Reading::new(place, switch_ns));
+    }
+
+    fn end_stack(&mut self) {
+        if let Some((place, kind, frames)) = self.stack.take().and_then(stacks::Reading::finish) {
+            self.window.push_own(place, kind, frames.as_bytes());
+        }
     }
 
     fn read_line(&mut self, line: &[u8], next: &[u8], number: u64, is_whole: bool) {
@@ -217,10 +263,16 @@ impl LineReader {
         self.last_ns = self.last_ns.max(head.time_ns);
         let (place, first_ns) = (place(head), self.first_ns);
         let is_loss = head.event == b"PERF_RECORD_LOST";
+        if head.event == stacks::EVENT {
+            self.begin_stack(Some(place));
+            return None;
+        }
         let cpu = self.cpu(head.cpu)?;
         let since_ns = cpu.last_ns.unwrap_or(first_ns);
         let lost = if is_loss { Some(header::lost_by_perf(body)) } else { cpu.lost.take() };
         cpu.last_ns = Some(head.time_ns);
+        cpu.switch_ns = (head.event == b"sched_switch").then_some(head.time_ns);
+        self.last = Some(place);
         if let Some(count) = lost {
             self.window.push_loss(place, since_ns, count);
         }
@@ -326,6 +378,7 @@ impl LineReader {
 
     /// Finishes what is still open at the end.
     pub(crate) fn finish(&mut self) {
+        self.end_stack();
         self.finish_open(&[], &[], true);
         for cpu in 0..self.cpus.len() {
             let Cpu { last_ns, lost, .. } = self.cpus[cpu];

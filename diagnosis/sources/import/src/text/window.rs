@@ -20,7 +20,7 @@ pub(crate) const EVENTS_HELD_MAX: usize = 512;
 const FIRST_EVENTS_HELD_MAX: usize = 1 << 15;
 
 /// Longer names and texts in fields are cut; the kernel's own names are not longer (`KSYM_NAME_LEN`).
-const TEXT_BYTES_MAX: usize = 512;
+pub(super) const TEXT_BYTES_MAX: usize = 512;
 
 /// An event's values where the line that they stood in is gone.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,6 +10,7 @@ mod follows;
 mod mail;
 mod order;
 mod recorded;
+mod stacks;
 
 use std::io::Write;
 use tardy_import::{Closing, Options, Origin};

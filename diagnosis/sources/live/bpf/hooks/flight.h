@@ -112,7 +112,7 @@ int fly_sched_switch(__u64 *ctx)
 	pid = next->pid;
 	put_switch(&claim, ctx, (void *)ARGUMENT(1), next, pid);
 	ring->current = both(pid, next->prio);
-	end_waiting(pid, claim.time_ns);
+	end_waiting(ctx, pid, claim.time_ns);
 	return 0;
 }
 

@@ -161,6 +161,8 @@ static __noinline int put_other_expiry(struct record *record, struct ring *ring,
 	struct hrtimer *timer = (void *)ARGUMENT(0);
 	__u32 clock = timer->base->clockid;
 	__u8 flags = timer->is_soft ? MODE_SOFT : 0;
+	__u64 due_ns = record->a + record->bc;
+	__u64 begin_ns;
 
 	*(__u32 *)&record[1].bc = clock;
 	if (casts()) {
@@ -173,7 +175,10 @@ static __noinline int put_other_expiry(struct record *record, struct ring *ring,
 	if (!timer->is_soft && clock == CLOCK_MONOTONIC)
 		ring->monotonic_base = (__u64)timer->base;
 	record->what = what(current, TAG_EXPIRE_BEGIN, flags);
-	publish(record, bpf_ktime_get_ns());
+	begin_ns = bpf_ktime_get_ns();
+	publish(record, begin_ns);
+	if (!(flags & EXPIRY_SAME_LOOP) && !timer->is_soft && clock == CLOCK_MONOTONIC)
+		look_for_late_interrupt(ctx, begin_ns - due_ns);
 	return 0;
 }
 
@@ -204,6 +209,7 @@ static __always_inline void put_expiry(const struct claim *claim, struct ring *r
 		ring->loop_ns = now_ns;
 		record->what = what(current, TAG_EXPIRE_BEGIN, 0);
 		publish(record, now_ns);
+		look_for_late_interrupt(ctx, now_ns - record->a - record->bc);
 	}
 }
 

@@ -11,6 +11,44 @@ static __always_inline bool passes_state(void)
 	return bpf_core_type_matches(btf_trace_sched_switch___passes_state);
 }
 
+/*
+ * Where stacks are taken, a thread of a real-time priority is waited for from its waking on, in the places that a
+ * flight recorder has for those that it watches; the last one of its place has it. Who waits among equals does so
+ * for its turn. (The scheduler's own account of waiting is of no use here: its clock stands still from a waking
+ * to the switch that it leads to.)
+ */
+static __always_inline void wait_for(struct task_struct *task, __u32 pid, __u64 time_ns)
+{
+	struct due *due;
+
+	if (stacks_over_ns == NO_STACKS || task->prio >= REALTIME_PRIOS)
+		return;
+	due = due_of(pid);
+	due->task = pid;
+	due->due_ns = time_ns;
+}
+
+/*
+ * A task leaves the CPU to one of a higher real-time priority, which may have waited for it. The stack counts as of
+ * the switch, before which the recorder puts it.
+ */
+static __always_inline void look_for_late_switch(__u64 *ctx, struct task_struct *prev,
+						 struct task_struct *next, __u32 pid, __u64 now_ns)
+{
+	struct due *due;
+	__u64 since_ns;
+
+	if (stacks_over_ns == NO_STACKS || next->prio >= REALTIME_PRIOS)
+		return;
+	due = due_of(pid);
+	since_ns = due->due_ns;
+	if (!since_ns || due->task != pid)
+		return;
+	due->due_ns = 0;
+	if ((__s64)(now_ns - since_ns) > (__s64)stacks_over_ns && next->prio < prev->prio)
+		take_stack(ctx, STACK_LEFT, prev->pid, now_ns - since_ns, now_ns);
+}
+
 SEC("tp_btf/sched_waking")
 int on_sched_waking(__u64 *ctx)
 {
@@ -20,11 +58,14 @@ int on_sched_waking(__u64 *ctx)
 	struct claim claim;
 
 	/* Where something came in between, the recorder sees it twice. */
-	if (ring && is_expected(ring, *(volatile __u64 *)&ring->head, task))
+	if (ring && is_expected(ring, *(volatile __u64 *)&ring->head, task)) {
+		wait_for(task, pid, ring->loop_ns);
 		return 0;
+	}
 	if (!claim_room(&claim, ring, 1))
 		return 0;
 	claim.time_ns = bpf_ktime_get_ns();
+	wait_for(task, pid, claim.time_ns);
 	put(&claim, own_id(), TAG_WAKING, 0, 0, both(pid, halves(task_cpu(task), task->prio)));
 	return 0;
 }
@@ -82,6 +123,7 @@ int on_sched_switch(__u64 *ctx)
 	struct task_struct *next = (void *)ARGUMENT(2);
 	struct ring *ring = own_ring();
 	struct claim claim;
+	__u32 pid;
 
 	if (prev->prio >= PRIO_FAIR_MIN && prev->pid && is_throttled(prev))
 		put_group(prev);
@@ -89,7 +131,9 @@ int on_sched_switch(__u64 *ctx)
 	if (!claim_room(&claim, ring, 1))
 		return 0;
 	claim.time_ns = bpf_ktime_get_ns();
-	put_switch(&claim, ctx, (void *)ARGUMENT(1), next, next->pid);
+	pid = next->pid;
+	look_for_late_switch(ctx, (void *)ARGUMENT(1), next, pid, claim.time_ns);
+	put_switch(&claim, ctx, (void *)ARGUMENT(1), next, pid);
 	return 0;
 }
 

@@ -4,7 +4,7 @@ use super::plan::{Plans, VALUES_MAX, places};
 use tardy_ftrace::decode::{EventId, Value};
 use tardy_model::event::{
     ClockSet, Current, IdleState, IpiSend, Loss, Mark, Nmi, Priority, Recorded, Section,
-    SectionBegin, SectionEnd, Stolen, TaskGroup, TaskInfo,
+    SectionBegin, SectionEnd, Stack, Stolen, Taken, TaskGroup, TaskInfo,
 };
 use tardy_model::{CpuId, Kind, NameId, Prio, TaskId};
 use tardy_perfetto::own;
@@ -172,6 +172,16 @@ fn own_event<'a>(name: &[u8], named: &Named<'a>) -> Option<Said<'a>> {
             let throttled = named.number(own::THROTTLED) == Some(1);
             return Some(named.with_name(TaskGroup { path: NameId::NONE, throttled }.into()));
         }
+        own::STACK => {
+            let taken = usize::try_from(named.number(own::TAKEN)?).ok();
+            let stack = Stack {
+                taken: *taken.and_then(|taken| Taken::ALL.get(taken))?,
+                of: TaskId(named.number(own::PID)? as u32),
+                late_ns: named.number(own::DURATION)?,
+                frames: NameId::NONE,
+            };
+            return Some(named.with_name(stack.into()));
+        }
         own::CLOCK => {
             let Value::Text(name) = named.get(own::FUNCTION) else { return None };
             return Some(Said::Clock(name));
@@ -192,6 +202,7 @@ pub(super) fn with_name(kind: Kind, name: NameId) -> Kind {
         Kind::SectionEnd(end) => SectionEnd { caller: name, ..end }.into(),
         Kind::IdleState(state) => IdleState { name, ..state }.into(),
         Kind::TaskGroup(group) => TaskGroup { path: name, ..group }.into(),
+        Kind::Stack(stack) => Stack { frames: name, ..stack }.into(),
         kind => kind,
     }
 }

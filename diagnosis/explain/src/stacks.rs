@@ -1,0 +1,84 @@
+//! Kernel stacks beside the segments that they are evidence for: in which function it was. They decide no cause and
+//! move no nanosecond.
+
+use crate::cause;
+use std::collections::VecDeque;
+use tardy_followers::place_of;
+use tardy_model::event::{Stack, Taken};
+use tardy_model::{CpuId, Culprit, Event, NameId, Segment, TaskId};
+
+/// Stacks that are remembered of each CPU; of more, the last ones. A late wakeup ends soon after its own was taken.
+const KEPT_MAX: usize = 32;
+
+/// The last stacks of each CPU.
+#[derive(Debug, Default)]
+pub(crate) struct Stacks {
+    cpus: Vec<VecDeque<Kept>>,
+    /// When the last one was taken, anywhere.
+    last_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    time_ns: u64,
+    cpu: CpuId,
+    stack: Stack,
+}
+
+impl Stacks {
+    pub(crate) fn saw(&mut self, event: &Event, stack: Stack) {
+        let place = place_of(event.cpu);
+        if place >= self.cpus.len() {
+            self.cpus.resize_with(place + 1, VecDeque::new);
+        }
+        let kept = &mut self.cpus[place];
+        if kept.len() == KEPT_MAX {
+            kept.pop_front();
+        }
+        kept.push_back(Kept { time_ns: event.time_ns, cpu: event.cpu, stack });
+        self.last_ns = event.time_ns;
+    }
+
+    /// Gives each segment of a balance the stack that tells where its culprit was, where one was taken: the first
+    /// from its begin on, of the kind that its cause, by its place in the registry, has use for. Where the culprit
+    /// is no task, it must be of one of the CPUs that mattered.
+    pub(crate) fn attach(&self, segments: &mut [Segment], causes: &[u8], cpus: [CpuId; 2]) {
+        let Some(first) = segments.first() else { return };
+        if self.last_ns < first.start_ns {
+            return;
+        }
+        for (segment, cause) in segments.iter_mut().zip(causes) {
+            let wanted = cause::stacks_at(usize::from(*cause));
+            if !wanted.is_empty() {
+                segment.stack = self.of(segment, wanted, cpus).unwrap_or(NameId::NONE);
+            }
+        }
+    }
+
+    fn of(&self, segment: &Segment, wanted: &[Taken], cpus: [CpuId; 2]) -> Option<NameId> {
+        let task = task_of(segment.culprit);
+        let fits = |kept: &&Kept| {
+            let whose = match task {
+                Some(task) => task == kept.stack.of,
+                None => may_be_in_a_task(segment.culprit) && cpus.contains(&kept.cpu),
+            };
+            whose && kept.time_ns >= segment.start_ns && wanted.contains(&kept.stack.taken)
+        };
+        let firsts = self.cpus.iter().filter_map(|kept| kept.iter().find(fits));
+        firsts.min_by_key(|kept| kept.time_ns).map(|kept| kept.stack.frames)
+    }
+}
+
+fn task_of(culprit: Culprit) -> Option<TaskId> {
+    match culprit {
+        Culprit::Task(task) | Culprit::TaskOrInterrupt(task) | Culprit::SoftirqIn(_, task) => {
+            Some(task)
+        }
+        _ => None,
+    }
+}
+
+/// Whether it is something that ran above a task, whose stack shows it.
+fn may_be_in_a_task(culprit: Culprit) -> bool {
+    matches!(culprit, Culprit::Irq(_) | Culprit::Ipi(..) | Culprit::Softirq(_))
+}

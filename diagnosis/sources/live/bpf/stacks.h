@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Kernel stacks, where something is late already: by more than a threshold, and not more often than so much apart
+ * on each CPU. They have a ring of their own beside the records', so that a stack comes between no two of those,
+ * and its memory is as small where none are taken. Its protocol is that of ring.h: a claim, then the clock, then
+ * the rest, then the time as the publishing store.
+ */
+#pragma once
+
+struct stack {
+	__u64 time_ns;
+	/* As in a record: whose, and in the flags which. */
+	__u64 what;
+	__u64 late_ns;
+	/* Bytes of the frames, or an error where it is negative. */
+	__s64 bytes;
+	__u64 frames[STACK_FRAMES];
+};
+
+struct stacks {
+	/* Written here: slots claimed since the start. */
+	__u64 head;
+	/* Written by the reader of a stream: slots given back since the start. */
+	__u64 tail;
+	/* Stacks that were not taken, because one had just been, or no slot was free. */
+	__u64 left_out;
+	/* Of each kind, before when no other is taken. */
+	__u64 next_ns[3];
+	__u64 pad[2];
+	struct stack slots[STACK_SLOTS];
+};
+
+/* Set by the loader: who is later than this has a stack taken. */
+const volatile __u64 stacks_over_ns = NO_STACKS;
+
+/* Set by the loader: the newest take the place of the oldest. */
+const volatile bool stacks_overwrite = false;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct stacks));
+} stacks SEC(".maps");
+
+/*
+ * The stack of the current task, which is this one, as of a time, or of now where that is 0. A function of its own,
+ * as it is the rarest way.
+ */
+static __noinline int take_stack(__u64 *ctx, __u32 taken, __u32 task, __u64 late_ns, __u64 time_ns)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct stacks *own = bpf_map_lookup_elem(&stacks, &cpu);
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct stack *slot;
+
+	/* There is nothing to find in an idle loop. */
+	if (!own || !task || taken >= 3)
+		return 0;
+	if (now_ns < own->next_ns[taken] ||
+	    (!stacks_overwrite &&
+	     own->head - *(volatile __u64 *)&own->tail >= STACK_SLOTS)) {
+		__sync_fetch_and_add(&own->left_out, 1);
+		return 0;
+	}
+	own->next_ns[taken] = now_ns + STACKS_APART_NS;
+	slot = &own->slots[__sync_fetch_and_add(&own->head, 1) & (STACK_SLOTS - 1)];
+	*(volatile __u64 *)&slot->time_ns = 0;
+	if (!time_ns)
+		time_ns = bpf_ktime_get_ns();
+	slot->what = what(task, TAG_STACK, taken);
+	slot->late_ns = late_ns;
+	slot->bytes = bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
+	publish((struct record *)slot, time_ns);
+	return 0;
+}
+
+/* An interrupt of the timer comes to its first callback `late_ns` after the expiry. */
+static __always_inline void look_for_late_interrupt(__u64 *ctx, __s64 late_ns)
+{
+	if (stacks_over_ns != NO_STACKS && late_ns > (__s64)stacks_over_ns)
+		take_stack(ctx, STACK_INTERRUPTED, own_id(), late_ns, 0);
+}
