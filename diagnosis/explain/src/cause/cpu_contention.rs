@@ -1,7 +1,7 @@
 //! Others ran that are the victim's equals.
 
 use super::{PRIORITY, Rule, Weight, above};
-use crate::advice::Remedy;
+use crate::advice::{Remedy, softirq};
 use crate::piece::{Doing, Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
@@ -33,6 +33,9 @@ impl Rule for CpuContention {
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        if let Some(remedy) = softirq::in_thread(weight) {
+            return Some(remedy);
+        }
         let (who, victims) = (weight.first()?.group.words(), weight.victims());
         let (command, how) = match weight.victims_prio() {
             // Equals of a real-time priority: one above is enough.

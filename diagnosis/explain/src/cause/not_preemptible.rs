@@ -1,7 +1,7 @@
 //! A task ran on that should have been preempted.
 
 use super::{Rule, Weight};
-use crate::advice::Remedy;
+use crate::advice::{Remedy, softirq};
 use crate::piece::{Doing, Phase, Piece, Standing};
 use tardy_model::{Cause, Culprit};
 
@@ -38,6 +38,9 @@ impl Rule for NotPreemptible {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let who = weight.first()?.group.words();
         weight.is_weighty().then(|| {
+            if let Some(remedy) = softirq::in_thread(weight) {
+                return remedy;
+            }
             Remedy::text(format!(
                 "{who} runs on inside the kernel. Boot with preempt=full, or use a PREEMPT_RT kernel."
             ))
