@@ -35,6 +35,8 @@ pub enum Phase {
     Blocked,
     /// The same, for a page that it touched.
     BlockedOnPage,
+    /// It is stopped before it is back in user space.
+    Stopped,
 }
 
 impl Phase {
@@ -54,6 +56,7 @@ impl Phase {
         Self::Faulting,
         Self::Blocked,
         Self::BlockedOnPage,
+        Self::Stopped,
     ];
 
     /// From when its timer must fire until the victim is on a CPU: what any CPU does there makes it late.
@@ -69,7 +72,7 @@ impl Phase {
 
     /// Whether the victim waits for something, after it has run.
     pub fn is_blocked(self) -> bool {
-        matches!(self, Self::Blocked | Self::BlockedOnPage)
+        matches!(self, Self::Blocked | Self::BlockedOnPage | Self::Stopped)
     }
 
     /// Whether the victim is on a CPU.

@@ -298,7 +298,7 @@ impl StepMaker<'_> {
                     step(cpu, Happened::Runs { instead_of, waited_ns, preempted });
                 }
                 (Phase::Faulting, _) => step(cpu, Happened::Faults),
-                (Phase::Blocked | Phase::BlockedOnPage, _) => {
+                (phase, _) if phase.is_blocked() => {
                     let next = self.activity_at(Some(cpu), time_ns);
                     let next = next.map_or(Culprit::Nobody, Activity::culprit);
                     if let Some(wait) = waits.next() {
@@ -314,7 +314,7 @@ impl StepMaker<'_> {
                     step(cpu, Happened::Preempted(by.map_or(Culprit::Nobody, Activity::culprit)));
                     (could_run_ns, preempted) = (time_ns, true);
                 }
-                (Phase::Runnable, Some(Phase::Blocked | Phase::BlockedOnPage)) => {
+                (Phase::Runnable, Some(was)) if was.is_blocked() => {
                     step(waker_cpu, Happened::WokenAgain { by: ended_by, on: cpu });
                     (could_run_ns, preempted) = (time_ns, false);
                 }
@@ -443,6 +443,7 @@ impl StepMaker<'_> {
                     | "own_kernel_work"
                     | "lock"
                     | "page_fault"
+                    | "stopped"
                     | "slack"
                     | "armed_late"
                     | "coarse_clock"

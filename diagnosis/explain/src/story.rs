@@ -347,7 +347,11 @@ impl Story {
     }
 
     fn block(&mut self, time_ns: u64, cpu: CpuId, wait: Wait) {
-        let phase = if wait.on == BlockedOn::Page { Phase::BlockedOnPage } else { Phase::Blocked };
+        let phase = match wait.on {
+            _ if wait.is_stop() => Phase::Stopped,
+            BlockedOn::Page => Phase::BlockedOnPage,
+            _ => Phase::Blocked,
+        };
         let before = self.stages.len();
         let over = self.last().start_ns == time_ns && self.last().phase.is_blocked();
         self.step(time_ns, phase, cpu);

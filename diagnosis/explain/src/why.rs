@@ -3,7 +3,7 @@
 use crate::findings::WorstWakeup;
 use crate::pattern::{PatternFinding, us};
 use crate::step::{Happened, Step};
-use tardy_model::event::{Irq, futex, softirq};
+use tardy_model::event::{Irq, TaskState, futex, softirq};
 use tardy_model::{BlockedOn, Boost, Cause, CpuId, Culprit, NameId, Prio, TaskId};
 
 /// Parts named in the last sentence, and culprits named of one part.
@@ -168,6 +168,7 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             ("sys_enter", format!("{victim} asks for {what}."))
         }
         Happened::Blocks { state, on, holder, next } => {
+            let is_stop = *state == TaskState::Stopped;
             let holds = match on {
                 _ if *holder == TaskId::IDLE => String::new(),
                 BlockedOn::Unknown => format!("; {} will end it", task(worst, *holder)),
@@ -177,8 +178,13 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
                 Culprit::Task(next) => format!("; {} runs on {here}", task(worst, *next)),
                 _ => format!("; {here} has nothing else to do"),
             };
-            let (state, what) = (state.letter(), waited_for(*on));
-            ("sched_switch", format!("{victim} waits ({state}) {what}{holds}{next}."))
+            let letter = state.letter();
+            let waits = if is_stop {
+                format!("is stopped ({letter})")
+            } else {
+                format!("waits ({letter}) {}", waited_for(*on))
+            };
+            ("sched_switch", format!("{victim} {waits}{holds}{next}."))
         }
         Happened::Back { by_mark } => {
             let event = if *by_mark { "mark" } else { "sys_exit" };

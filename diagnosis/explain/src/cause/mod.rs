@@ -93,6 +93,7 @@ registry![
     stacked_timers::StackedTimers,
     lock::Lock,
     page_fault::PageFault,
+    stopped::Stopped,
     wrong_cpu::WrongCpu,
     idle_exit::IdleExit,
     irqs_off::IrqsOff,
