@@ -148,6 +148,8 @@ pub struct Case {
     pub slack_ns: u32,
     /// The slack is a share of the timeout of select, poll or epoll, not the thread's timer slack.
     pub is_poll_slack: bool,
+    /// The timer is none of the wheel's and fires with the tick all the same.
+    pub in_tick: bool,
 }
 
 /// How a task stands to the victim.

@@ -189,6 +189,7 @@ mod tests {
             armed_by: VICTIM,
             slack_ns: 50_000,
             is_poll_slack: false,
+            in_tick: false,
         };
         let vector = Irq::Vector(Vector::LOCAL_TIMER);
         let mut activities = vec![

@@ -12,6 +12,7 @@
 mod delivery;
 mod expiry;
 mod history;
+mod resolution;
 mod sections;
 mod sent;
 mod stolen;
