@@ -123,7 +123,7 @@ impl Doing {
             Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Softirq(_) => {
                 Self::Interrupt
             }
-            Activity::Expiry(..) => Self::Expiry,
+            Activity::Expiry(..) | Activity::SoftExpiry(..) => Self::Expiry,
             Activity::Stolen(_) => Self::Stolen,
         }
     }

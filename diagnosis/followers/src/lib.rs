@@ -103,7 +103,8 @@ impl Followers {
         self.visible.saw(event.tag());
         let time_ns = event.time_ns;
         let cpu = &mut self.cpus[at];
-        let after_irq = cpu.left_irq();
+        // The end of a section with interrupts off is told between an interrupt's end and the softirq that follows.
+        let after_irq = !matches!(kind, Kind::SectionEnd(_)) && cpu.left_irq();
         let visible = self.visible;
         cpu.outlives(time_ns, |activity| visible.ends(activity));
         self.prios.tells(event.task, kind);

@@ -205,6 +205,7 @@ mod tests {
             Activity::Softirq(3),
             Activity::Expiry(TimerId(1), VICTIM, 5),
             Activity::Expiry(TimerId(2), OTHER, 6),
+            Activity::SoftExpiry(TimerId(2), OTHER, 6),
             Activity::ThreadedExpiry(8, TimerId(1), 5, OTHER, Prio(98)),
         ];
         for (task, prio) in [(VICTIM, 120), (OTHER, 120), (OTHER, 50), (OTHER, 139)] {

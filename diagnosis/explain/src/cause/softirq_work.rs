@@ -27,7 +27,11 @@ impl Rule for SoftirqWork {
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         match *piece.activity {
-            Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Unknown => None,
+            Activity::Irq(_)
+            | Activity::Ipi(..)
+            | Activity::Nmi(_)
+            | Activity::Expiry(..)
+            | Activity::Unknown => None,
             // The thread is the same for all of its timers: which one came first is what says more.
             Activity::ThreadedExpiry(_, timer, ..) => Some(Culprit::Timer(timer, TaskId::IDLE)),
             activity => Some(activity.culprit()),

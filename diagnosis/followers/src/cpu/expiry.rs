@@ -100,7 +100,10 @@ impl Cpu {
             Some((thread, prio)) => {
                 Activity::ThreadedExpiry(vector as u8, begin.timer, self.callbacks, thread, prio)
             }
-            None => Activity::Expiry(begin.timer, owner, self.callbacks),
+            None if self.contexts.last().is_some_and(Context::is_interrupt) => {
+                Activity::Expiry(begin.timer, owner, self.callbacks)
+            }
+            None => Activity::SoftExpiry(begin.timer, owner, self.callbacks),
         };
         if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
@@ -170,7 +173,9 @@ impl Cpu {
     /// A callback ends, and all above it.
     pub fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
         self.leave(time_ns, |activity| match activity {
-            Activity::Expiry(inner, ..) | Activity::ThreadedExpiry(_, inner, ..) => inner == timer,
+            Activity::Expiry(inner, ..)
+            | Activity::SoftExpiry(inner, ..)
+            | Activity::ThreadedExpiry(_, inner, ..) => inner == timer,
             _ => false,
         });
         if let Some(around) = self.contexts.last_mut() {

@@ -64,7 +64,7 @@ fn a_softirq_that_a_switch_leaves_turns_out_to_run_in_a_thread_and_so_do_its_cal
     // Nothing has told yet that softirqs are threaded here.
     cpu.softirq_begin(10, softirq::HRTIMER, false, &Prios::default());
     cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false, None);
-    assert_eq!(cpu.activity(), Activity::Expiry(TimerId(1), TaskId(7), 1));
+    assert_eq!(cpu.activity(), Activity::SoftExpiry(TimerId(1), TaskId(7), 1));
     cpu.switch(14, KTIMERS, SPINNER, Prio(19));
     cpu.switch(20, SPINNER, KTIMERS, Prio(98));
     assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(1), 1, KTIMERS, Prio(98)));
