@@ -2,7 +2,7 @@
 
 use super::{PRIORITY, Rule, Weight, above};
 use crate::advice::{Remedy, softirq};
-use crate::piece::{Doing, Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
@@ -23,13 +23,12 @@ impl Rule for CpuContention {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Task]
+        &[Doing::Equal]
     }
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (_, standing) = piece.other()?;
-        (standing == Standing::Equal).then(|| piece.activity.culprit())
+        (piece.doing == Doing::Equal).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

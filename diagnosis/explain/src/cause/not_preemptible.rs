@@ -2,7 +2,7 @@
 
 use super::{Rule, Weight};
 use crate::advice::{Remedy, softirq};
-use crate::piece::{Doing, Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of a task of lower priority: it could not be preempted where it was. The
@@ -24,15 +24,14 @@ impl Rule for NotPreemptible {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Task]
+        &[Doing::Below]
     }
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (_, standing) = piece.other()?;
         // Nothing can be said of a task in which an interrupt or a softirq may have run unseen.
         let sure = piece.sees_interrupts || piece.in_section;
-        (standing == Standing::Below && sure).then(|| piece.activity.culprit())
+        (piece.doing == Doing::Below && sure).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

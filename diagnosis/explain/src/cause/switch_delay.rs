@@ -1,7 +1,7 @@
 //! The CPU did not switch to the victim at once, and the trace does not record why.
 
 use super::Rule;
-use crate::piece::{Doing, Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, while a task of lower priority was current, in a stream without events of interrupts or
@@ -25,13 +25,13 @@ impl Rule for SwitchDelay {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Task]
+        &[Doing::Below]
     }
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (task, standing) = piece.other()?;
-        let here = standing == Standing::Below && !piece.sees_interrupts;
-        here.then_some(Culprit::TaskOrInterrupt(task))
+        let here = piece.doing == Doing::Below && !piece.sees_interrupts;
+        let (task, _) = piece.activity.thread().filter(|_| here)?;
+        Some(Culprit::TaskOrInterrupt(task))
     }
 }
