@@ -31,7 +31,8 @@ impl Rule for WrongCpu {
         let by_waker = piece.cpu == piece.waker_cpu || !piece.activity.is_idle();
         let placing = piece.phase == Phase::Placing && by_waker;
         // It should have been awake by then: it had not been told.
-        let told_late = piece.doing == Doing::Idle && piece.is_past_exit && piece.waker_cpu != piece.cpu;
+        let told_late =
+            piece.doing == Doing::Idle && piece.is_past_exit && piece.waker_cpu != piece.cpu;
         let chosen = if placing { piece.next_cpu } else { piece.cpu };
         let culprit = if chosen == CpuId::UNKNOWN { Culprit::Nobody } else { Culprit::Cpu(chosen) };
         (placing || told_late).then_some(culprit)
