@@ -1,7 +1,7 @@
 //! The balance of a story that has ended: every stretch of its lateness shown to the causes.
 
-use crate::cause;
-use crate::piece::{Case, Phase, Piece, Refusal};
+use crate::cause::Judge;
+use crate::piece::{Case, Doing, Phase, Piece, Refusal};
 use crate::refusal::{Firings, Refused, Waiting, refusals};
 use crate::stacks::Stacks;
 use crate::story::{Stage, Story};
@@ -43,6 +43,7 @@ pub(crate) struct Past<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Balancer {
     refused: Vec<Refused>,
+    judge: Judge,
     /// Of the balance that was made last: the place of each segment's cause in the registry.
     pub(crate) causes: Vec<u8>,
     /// Part of it lies further back than CPUs remember.
@@ -271,7 +272,8 @@ impl<'a> Balance<'a> {
         piece.in_section = known.in_section;
         piece.irqs_on = self.sees_sections && !known.in_section;
         piece.is_past_exit = known.is_past_exit;
-        let (at, culprit) = cause::judge(piece);
+        piece.doing = piece.what_is_done();
+        let (at, culprit) = self.room.judge.of(piece);
         let (ns, stretch) = (stop_ns - start_ns, self.stretch);
         if self.room.causes.last() == Some(&at)
             && let Some(last) = self.segments.last_mut()
@@ -281,7 +283,7 @@ impl<'a> Balance<'a> {
             last.ns += ns;
             return;
         }
-        let cause = cause::cause_at(at.into());
+        let cause = self.room.judge.cause(at);
         let stack = NameId::NONE;
         self.segments.push(Segment { cause, culprit, start_ns, ns, stretch, stack });
         self.room.causes.push(at);
@@ -294,6 +296,7 @@ fn first_piece<'a>(case: &'a Case, stage: &Stage, sees_interrupts: bool) -> Piec
         case,
         phase: stage.phase,
         activity: &Activity::Unknown,
+        doing: Doing::Unknown,
         prio: stage.prio,
         prio_after: stage.prio_after,
         cpu: stage.cpu,

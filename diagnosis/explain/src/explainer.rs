@@ -334,9 +334,7 @@ impl<S: Sink> Explainer<S> {
         };
         let target = Target { task, prio, cpu: target_cpu };
         let ended = self.victims.woken(time_ns, target, &waker, &self.threads);
-        if let Some(waited) = self.victims.waited.take() {
-            self.endings.waited(&waited, &self.labels);
-        }
+        self.waited();
         if let Some((waker, target, ns)) = self.victims.skewed.take() {
             self.followers.skew.saw(waker, target, ns);
         }
@@ -413,7 +411,12 @@ impl<S: Sink> Explainer<S> {
         } else {
             self.threads.switch_out(time_ns, prev, cpu, switch.prev_state);
             if switch.prev_state == TaskState::Running {
-                self.victims.loses_cpu(time_ns, prev, cpu, switch.prev_prio)
+                // Nobody who is preempted within the call has given anything away.
+                if !switch.preempted && self.threads.yields(time_ns, prev) {
+                    self.victims.yields(time_ns, prev, cpu, switch.prev_prio)
+                } else {
+                    self.victims.loses_cpu(time_ns, prev, cpu, switch.prev_prio)
+                }
             } else {
                 let target = Target { task: prev, prio: switch.prev_prio, cpu };
                 self.victims.sleeps(time_ns, target, switch.prev_state, &self.threads)
@@ -425,7 +428,8 @@ impl<S: Sink> Explainer<S> {
         }
         self.threads.switch_in(time_ns, switch.next, cpu);
         let target = Target { task: switch.next, prio: switch.next_prio, cpu };
-        let ended = self.victims.switch_in(time_ns, target);
+        let ended = self.victims.switch_in(time_ns, target, prev);
+        self.waited();
         self.ends(ended);
     }
 
@@ -454,6 +458,12 @@ impl<S: Sink> Explainer<S> {
             let recent = (&self.followers, &self.threads);
             let naming = (&mut self.labels, &mut self.sink);
             self.endings.mark_alone(event, mark.expiry_ns, timer, recent, naming);
+        }
+    }
+
+    fn waited(&mut self) {
+        if let Some(waited) = self.victims.waited.take() {
+            self.endings.waited(&waited, &self.labels);
         }
     }
 

@@ -363,6 +363,9 @@ impl Labels {
             Culprit::Setting(Setting::PollSlack) => {
                 plain("setting", "select/poll slack".to_owned())
             }
+            Culprit::Setting(Setting::LowResolution) => {
+                plain("setting", "low-resolution mode".to_owned())
+            }
             Culprit::Setting(Setting::CfsBandwidth(task)) => {
                 let path = self.of(task).map_or(NameId::NONE, |known| known.group);
                 let of = match self.tables.name(path) {

@@ -19,6 +19,8 @@ pub(crate) enum State {
     Woken,
     /// It lost the CPU and could run. A story is open.
     Preempted,
+    /// It gave the CPU away and could run: it is late for nothing.
+    Yielded,
     /// Its timer woke it, it has run, and its own mark has not come yet: on a CPU. A story is open, in
     /// this state and the next two.
     Returning,
@@ -39,6 +41,8 @@ pub(crate) enum Input {
     SwitchIn,
     /// It leaves the CPU and could run on.
     LosesCpu,
+    /// It leaves the CPU by its own will and could run on.
+    Yields,
     /// It leaves the CPU and sleeps.
     Sleeps,
     /// It tells that it is back from the wakeup that its story is about.
@@ -130,8 +134,8 @@ pub(crate) enum Begin {
     Preemption,
     /// The story that is open has a new phase.
     Phase,
-    /// A sleep.
-    Sleep,
+    /// A wait: a sleep, or until a thread that gave the CPU away has it back.
+    Wait,
     /// A waking after the fact, by the clocks of two CPUs: a wakeup without any lateness.
     Skewed,
     /// A mark whose wakeup is missing.
@@ -141,11 +145,13 @@ pub(crate) enum Begin {
 /// The table. `marks` is whether the thread tells when it is back.
 #[expect(clippy::match_same_arms, reason = "a row for each thing that happens, in its order")]
 pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begin) {
-    use Input::{Ends, LosesCpu, Marks, MarksAnother, OtherWakes, Sleeps, SwitchIn, TimerWakes};
+    use Input::{
+        Ends, LosesCpu, Marks, MarksAnother, OtherWakes, Sleeps, SwitchIn, TimerWakes, Yields,
+    };
     use Reason::{SwitchInMissing, TaskEnded, TimerCame, WakingMissing};
     use State::{
         Asleep, Preempted, RanUnwoken, Returning, ReturningAsleep, ReturningRunnable, Running,
-        Unknown, Woken,
+        Unknown, Woken, Yielded,
     };
     let keep = |state, begin| (state, End::Keep, begin);
     let discard = |state, reason, begin| (state, End::Discard(reason), begin);
@@ -157,7 +163,8 @@ pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begi
         (Running, TimerWakes) if marks => keep(Returning, Begin::Story),
         (Running, TimerWakes | OtherWakes) => keep(Running, Begin::Nothing),
         (RanUnwoken, TimerWakes | OtherWakes) => keep(Running, Begin::Skewed),
-        // A task that was woken is not woken again before it has slept: its run is missing.
+        // A task that can run is not woken before it has slept: its run is missing.
+        (Yielded, TimerWakes | OtherWakes) => keep(Woken, Begin::Story),
         (Woken, TimerWakes | OtherWakes) => discard(Woken, SwitchInMissing, Begin::Story),
         (Preempted, TimerWakes) => discard(Woken, TimerCame, Begin::Story),
         (Preempted, OtherWakes) => keep(Preempted, Begin::Nothing),
@@ -168,7 +175,7 @@ pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begi
         (ReturningAsleep, OtherWakes) => keep(ReturningRunnable, Begin::Phase),
 
         // It runs.
-        (Unknown | Running, SwitchIn) => keep(Running, Begin::Nothing),
+        (Unknown | Running | Yielded, SwitchIn) => keep(Running, Begin::Nothing),
         (RanUnwoken | Asleep, SwitchIn) => keep(RanUnwoken, Begin::Nothing),
         (Woken, SwitchIn) if marks => keep(Returning, Begin::Phase),
         (Woken | Preempted, SwitchIn) => (Running, End::Close, Begin::Nothing),
@@ -177,13 +184,16 @@ pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begi
         }
 
         // It leaves the CPU.
-        (Unknown | Running | Asleep, LosesCpu) => keep(Preempted, Begin::Preemption),
-        (Unknown | Running | Asleep, Sleeps) => keep(Asleep, Begin::Sleep),
+        (Unknown | Running | Yielded | Asleep, LosesCpu) => keep(Preempted, Begin::Preemption),
+        (Unknown | Running | Yielded | Asleep, Yields) => keep(Yielded, Begin::Wait),
+        (Unknown | Running | Yielded | Asleep, Sleeps) => keep(Asleep, Begin::Wait),
         (RanUnwoken, LosesCpu) => discard(Preempted, WakingMissing, Begin::Preemption),
-        (RanUnwoken, Sleeps) => discard(Asleep, WakingMissing, Begin::Sleep),
+        (RanUnwoken, Yields) => discard(Yielded, WakingMissing, Begin::Wait),
+        (RanUnwoken, Sleeps) => discard(Asleep, WakingMissing, Begin::Wait),
         (Woken | Preempted, LosesCpu) => discard(Preempted, SwitchInMissing, Begin::Preemption),
-        (Woken | Preempted, Sleeps) => discard(Asleep, SwitchInMissing, Begin::Sleep),
-        (Returning | ReturningRunnable | ReturningAsleep, LosesCpu) => {
+        (Woken | Preempted, Yields) => discard(Yielded, SwitchInMissing, Begin::Wait),
+        (Woken | Preempted, Sleeps) => discard(Asleep, SwitchInMissing, Begin::Wait),
+        (Returning | ReturningRunnable | ReturningAsleep, LosesCpu | Yields) => {
             keep(ReturningRunnable, Begin::Phase)
         }
         (Returning | ReturningRunnable | ReturningAsleep, Sleeps) => {
@@ -199,12 +209,12 @@ pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begi
         }
         (Woken | Preempted, MarksAnother) => discard(Running, SwitchInMissing, Begin::MarkAlone),
         (Preempted, Marks) => discard(Running, SwitchInMissing, Begin::MarkAlone),
-        (Unknown | Running | RanUnwoken | Asleep, Marks | MarksAnother) => {
+        (Unknown | Running | RanUnwoken | Yielded | Asleep, Marks | MarksAnother) => {
             keep(Running, Begin::MarkAlone)
         }
 
         // It is gone.
-        (Unknown | Running | RanUnwoken | Asleep, Ends) => keep(Unknown, Begin::Nothing),
+        (Unknown | Running | RanUnwoken | Yielded | Asleep, Ends) => keep(Unknown, Begin::Nothing),
         (Woken | Preempted, Ends) => discard(Unknown, TaskEnded, Begin::Nothing),
         (Returning | ReturningRunnable | ReturningAsleep, Ends) => {
             (Unknown, End::CloseAtFirstRun, Begin::Nothing)
@@ -230,22 +240,24 @@ impl State {
 mod tests {
     use super::*;
 
-    const STATES: [State; 9] = [
+    const STATES: [State; 10] = [
         State::Unknown,
         State::Running,
         State::RanUnwoken,
         State::Asleep,
         State::Woken,
         State::Preempted,
+        State::Yielded,
         State::Returning,
         State::ReturningRunnable,
         State::ReturningAsleep,
     ];
-    const INPUTS: [Input; 8] = [
+    const INPUTS: [Input; 9] = [
         Input::TimerWakes,
         Input::OtherWakes,
         Input::SwitchIn,
         Input::LosesCpu,
+        Input::Yields,
         Input::Sleeps,
         Input::Marks,
         Input::MarksAnother,

@@ -35,6 +35,8 @@ pub enum Phase {
     Blocked,
     /// The same, for a page that it touched.
     BlockedOnPage,
+    /// It is stopped before it is back in user space.
+    Stopped,
 }
 
 impl Phase {
@@ -54,6 +56,7 @@ impl Phase {
         Self::Faulting,
         Self::Blocked,
         Self::BlockedOnPage,
+        Self::Stopped,
     ];
 
     /// From when its timer must fire until the victim is on a CPU: what any CPU does there makes it late.
@@ -69,7 +72,7 @@ impl Phase {
 
     /// Whether the victim waits for something, after it has run.
     pub fn is_blocked(self) -> bool {
-        matches!(self, Self::Blocked | Self::BlockedOnPage)
+        matches!(self, Self::Blocked | Self::BlockedOnPage | Self::Stopped)
     }
 
     /// Whether the victim is on a CPU.
@@ -85,7 +88,15 @@ pub enum Doing {
     Unknown,
     /// It slept, polled, or was on its way out.
     Idle,
-    /// It ran a task, or a softirq or a timer's callback in one.
+    /// It ran the victim, or a softirq or a timer's callback in it; so of all tasks that follow.
+    Own,
+    /// It ran a task of a higher priority than the victim's.
+    Above,
+    /// It ran one that the victim shares the CPU with.
+    Equal,
+    /// It ran one that should have been preempted.
+    Below,
+    /// It ran one of which it is not known how it stands to the victim.
     Task,
     /// It was in an interrupt or a softirq.
     Interrupt,
@@ -102,6 +113,10 @@ impl Doing {
     pub const ALL: &[Self] = &[
         Self::Unknown,
         Self::Idle,
+        Self::Own,
+        Self::Above,
+        Self::Equal,
+        Self::Below,
         Self::Task,
         Self::Interrupt,
         Self::Expiry,
@@ -109,19 +124,41 @@ impl Doing {
         Self::Refused,
     ];
 
-    /// What an activity is.
-    pub(crate) const fn of(activity: Activity) -> Self {
+    /// What an activity is to a victim that had one priority, or another.
+    #[inline]
+    fn of(activity: Activity, victim: TaskId, prio: Prio, prio_after: Prio) -> Self {
         match activity {
             Activity::Unknown => Self::Unknown,
             Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => Self::Idle,
-            Activity::Task(..) | Activity::ThreadedSoftirq(..) | Activity::ThreadedExpiry(..) => {
-                Self::Task
+            Activity::Task(task, its)
+            | Activity::ThreadedSoftirq(_, task, its)
+            | Activity::ThreadedExpiry(_, _, _, task, its) => {
+                if task == victim {
+                    return Self::Own;
+                }
+                let standing = Self::of_task(its, prio);
+                let is_sure = prio == prio_after || standing == Self::of_task(its, prio_after);
+                if is_sure { standing } else { Self::Task }
             }
             Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Softirq(_) => {
                 Self::Interrupt
             }
-            Activity::Expiry(..) => Self::Expiry,
+            Activity::Expiry(..) | Activity::SoftExpiry(..) => Self::Expiry,
             Activity::Stolen(_) => Self::Stolen,
+        }
+    }
+
+    /// How a task stands to the victim, by their priorities.
+    #[inline]
+    fn of_task(prio: Prio, victim: Prio) -> Self {
+        if !prio.is_known() || !victim.is_known() {
+            Self::Task
+        } else if prio.is_realtime() && prio < victim {
+            Self::Above
+        } else if prio.may_run_before(victim) {
+            Self::Equal
+        } else {
+            Self::Below
         }
     }
 }
@@ -145,31 +182,8 @@ pub struct Case {
     pub slack_ns: u32,
     /// The slack is a share of the timeout of select, poll or epoll, not the thread's timer slack.
     pub is_poll_slack: bool,
-}
-
-/// How a task stands to the victim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It has a higher priority.
-    Above,
-    /// They share the CPU.
-    Equal,
-    /// It should have been preempted.
-    Below,
-}
-
-impl Standing {
-    fn of(prio: Prio, victim: Prio) -> Option<Self> {
-        if !prio.is_known() || !victim.is_known() {
-            None
-        } else if prio.is_realtime() && prio < victim {
-            Some(Self::Above)
-        } else if prio.may_run_before(victim) {
-            Some(Self::Equal)
-        } else {
-            Some(Self::Below)
-        }
-    }
+    /// The timer is none of the wheel's and fires with the tick all the same.
+    pub in_tick: bool,
 }
 
 /// Why a CPU did not run the victim although nothing that may run first did.
@@ -193,6 +207,8 @@ pub struct Piece<'a> {
     pub phase: Phase,
     /// What the CPU did that mattered in this phase.
     pub activity: &'a Activity,
+    /// What kind of thing that was to the victim.
+    pub doing: Doing,
     /// The victim's priority then.
     pub prio: Prio,
     /// The victim turned out to have another priority when it ran, and no event tells since when.
@@ -221,20 +237,14 @@ pub struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// What kind of thing the CPU did.
+    /// What kind of thing the CPU did, by all else that is known of the piece: [`Self::doing`].
     #[inline]
-    pub(crate) const fn doing(&self) -> Doing {
+    pub(crate) fn what_is_done(&self) -> Doing {
         match self.refusal {
             Some(Refusal::Throttled(_) | Refusal::ForcedIdle) => Doing::Refused,
-            Some(Refusal::Unknown) | None => Doing::of(*self.activity),
+            Some(Refusal::Unknown) | None => {
+                Doing::of(*self.activity, self.case.task, self.prio, self.prio_after)
+            }
         }
-    }
-
-    /// The task that the scheduler had chosen, and how it stands to the victim; `None` where no task ran, it
-    /// was the victim itself, or priorities are not known.
-    pub fn other(&self) -> Option<(TaskId, Standing)> {
-        let (task, prio) = self.activity.thread().filter(|(task, _)| *task != self.case.task)?;
-        let standing = Standing::of(prio, self.prio)?;
-        (Standing::of(prio, self.prio_after) == Some(standing)).then_some((task, standing))
     }
 }

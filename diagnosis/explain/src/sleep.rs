@@ -17,14 +17,26 @@ pub enum WaitKind {
     Io,
     /// It was woken, what its call waits for was not true yet, and it slept again in the same call.
     NotYet,
+    /// It had given the CPU away (`sched_yield`), until it had it back.
+    Yielded,
+    /// A signal, a tracer or a debugger had stopped it, until it was made to go on.
+    Stopped,
     /// For an event: a message, a signal, another thread.
     Event,
 }
 
 impl WaitKind {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 6] =
-        [Self::Timer, Self::Lock, Self::Condition, Self::Io, Self::NotYet, Self::Event];
+    pub const ALL: [Self; 8] = [
+        Self::Timer,
+        Self::Lock,
+        Self::Condition,
+        Self::Io,
+        Self::NotYet,
+        Self::Yielded,
+        Self::Stopped,
+        Self::Event,
+    ];
 
     /// The name in JSON.
     pub const fn name(self) -> &'static str {
@@ -34,6 +46,8 @@ impl WaitKind {
             Self::Condition => "condition",
             Self::Io => "io",
             Self::NotYet => "not_true_yet",
+            Self::Yielded => "yielded",
+            Self::Stopped => "stopped",
             Self::Event => "event",
         }
     }
@@ -46,12 +60,14 @@ impl WaitKind {
             Self::Condition => "for a condition",
             Self::Io => "for a device (I/O)",
             Self::NotYet => "again in the same call, because the condition was not true yet",
+            Self::Yielded => "for the CPU that it had given away (sched_yield)",
+            Self::Stopped => "to go on after a stop (signal, tracer or debugger)",
             Self::Event => "for an event",
         }
     }
 }
 
-/// A sleep while it lasts.
+/// A sleep while it lasts; or, where the thread can run on, the time for which it has given the CPU away.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sleep {
     pub(crate) since_ns: u64,
@@ -65,13 +81,21 @@ pub(crate) struct Sleep {
 }
 
 impl Sleep {
+    /// A thread gives the CPU away.
+    pub(crate) fn yielding(since_ns: u64) -> Self {
+        let state = TaskState::Running;
+        Self { since_ns, state, call: None, again: false, boosts: false }
+    }
+
     /// What it was for, now that it is known what ended it; `own_timer` where that was its timer, and
     /// `by_kernel` where a thread of the kernel's did.
     pub(crate) fn kind(&self, by: WakeupKind, own_timer: bool, by_kernel: bool) -> WaitKind {
         let futex_op = self.call.filter(|call| call.call == Call::Futex).map(|call| call.op);
         let is_lock = futex_op
             .is_some_and(|op| matches!(futex::operation(op), futex::LOCK_PI | futex::LOCK_PI2));
-        if own_timer {
+        if self.state == TaskState::Stopped {
+            WaitKind::Stopped
+        } else if own_timer {
             WaitKind::Timer
         } else if is_lock || self.boosts || self.state == TaskState::RtLock {
             WaitKind::Lock
@@ -98,6 +122,20 @@ pub(crate) struct Waited {
     pub(crate) since_ns: u64,
     pub(crate) ns: u64,
     pub(crate) ended_by: Culprit,
+}
+
+impl Waited {
+    /// `task` has waited in this sleep until `time_ns`.
+    pub(crate) fn of(
+        task: TaskId,
+        sleep: &Sleep,
+        kind: WaitKind,
+        time_ns: u64,
+        ended_by: Culprit,
+    ) -> Self {
+        let since_ns = sleep.since_ns;
+        Self { task, kind, since_ns, ns: time_ns.saturating_sub(since_ns), ended_by }
+    }
 }
 
 /// All waits of a kind.

@@ -4,7 +4,7 @@ use crate::piece::Phase;
 use crate::story::{Fired, Stage, Story};
 use crate::threads::{Change, RunState, Threads};
 use crate::wait::Wait;
-use tardy_followers::{Activity, Cpu, Expiry};
+use tardy_followers::{Activity, Cpu, Expiry, Purpose};
 use tardy_model::event::{Irq, TaskState, softirq};
 use tardy_model::{
     BlockedOn, Boost, Cause, CpuId, Culprit, Link, NameId, StretchKind, Tables, TaskId, Wakeup,
@@ -51,8 +51,10 @@ pub enum Happened {
     Expiry {
         /// How much later the timer may fire.
         slack_ns: u32,
-        /// It is one of the timer wheel.
-        of_wheel: bool,
+        /// It fires with a tick alone.
+        in_tick: bool,
+        /// Where it is not the victim's: its function.
+        function: Option<NameId>,
     },
     /// The interrupt begins that fires the timer.
     Interrupt(Irq),
@@ -66,6 +68,8 @@ pub enum Happened {
         function: NameId,
         /// The timer is one of the timer wheel.
         of_wheel: bool,
+        /// The timer is the victim's.
+        is_own: bool,
     },
     /// The victim enters the call for a lock.
     Asks,
@@ -180,7 +184,10 @@ impl Step {
             Happened::Armed { by, function, .. } => {
                 vec![Culprit::Task(*by), Culprit::Function(*function)]
             }
-            Happened::Callback { function, .. } => vec![Culprit::Function(*function)],
+            Happened::Callback { function, .. }
+            | Happened::Expiry { function: Some(function), .. } => {
+                vec![Culprit::Function(*function)]
+            }
             Happened::Interrupt(irq) => vec![Culprit::Irq(*irq)],
             Happened::Woken { by, work, .. } => vec![*by, Culprit::Function(*work)],
             Happened::WokenAgain { by, .. } => vec![Culprit::Task(*by)],
@@ -251,18 +258,20 @@ impl StepMaker<'_> {
             return;
         }
         let Some(Fired { expiry, armed, cpu }) = fired else {
-            let what = Happened::Expiry { slack_ns: 0, of_wheel: false };
+            let what = Happened::Expiry { slack_ns: 0, in_tick: false, function: None };
             steps.push(Step { time_ns: wakeup.expiry_ns, cpu: None, what });
             return;
         };
         let Expiry { of_wheel, slack_ns, .. } = expiry;
         let function = self.tables.timer(wakeup.timer).function;
+        let is_own = self.is_own(&expiry, armed.map(|(_, by)| by));
         let mut step = |time_ns, cpu, what| steps.push(Step { time_ns, cpu, what });
         if let Some((time_ns, by)) = armed {
             step(time_ns, None, Happened::Armed { by, function, of_wheel });
         }
         let cpu = Some(cpu);
-        step(wakeup.expiry_ns, cpu, Happened::Expiry { slack_ns, of_wheel });
+        let (in_tick, others) = (of_wheel || expiry.in_tick, (!is_own).then_some(function));
+        step(wakeup.expiry_ns, cpu, Happened::Expiry { slack_ns, in_tick, function: others });
         if let Some(time_ns) = expiry.interrupt_ns
             && let Some(Activity::Irq(irq)) = self.activity_at(cpu, time_ns)
         {
@@ -275,7 +284,15 @@ impl StepMaker<'_> {
             }
             step(begin_ns, cpu, Happened::SoftirqBegins(vector));
         }
-        step(expiry.begin_ns, cpu, Happened::Callback { function, of_wheel });
+        step(expiry.begin_ns, cpu, Happened::Callback { function, of_wheel, is_own });
+    }
+
+    /// Whether the victim asked for the timer that wakes it, as far as that is known.
+    fn is_own(&self, expiry: &Expiry, armed_by: Option<TaskId>) -> bool {
+        let purpose = Purpose::of(self.tables.function(self.wakeup.timer));
+        let by = armed_by.unwrap_or(expiry.owner);
+        purpose.is_sleep()
+            || purpose != Purpose::Tick && (by == self.wakeup.task || by == TaskId::IDLE)
     }
 
     /// The victim's own phases.
@@ -298,7 +315,7 @@ impl StepMaker<'_> {
                     step(cpu, Happened::Runs { instead_of, waited_ns, preempted });
                 }
                 (Phase::Faulting, _) => step(cpu, Happened::Faults),
-                (Phase::Blocked | Phase::BlockedOnPage, _) => {
+                (phase, _) if phase.is_blocked() => {
                     let next = self.activity_at(Some(cpu), time_ns);
                     let next = next.map_or(Culprit::Nobody, Activity::culprit);
                     if let Some(wait) = waits.next() {
@@ -314,7 +331,7 @@ impl StepMaker<'_> {
                     step(cpu, Happened::Preempted(by.map_or(Culprit::Nobody, Activity::culprit)));
                     (could_run_ns, preempted) = (time_ns, true);
                 }
-                (Phase::Runnable, Some(Phase::Blocked | Phase::BlockedOnPage)) => {
+                (Phase::Runnable, Some(was)) if was.is_blocked() => {
                     step(waker_cpu, Happened::WokenAgain { by: ended_by, on: cpu });
                     (could_run_ns, preempted) = (time_ns, false);
                 }
@@ -443,6 +460,7 @@ impl StepMaker<'_> {
                     | "own_kernel_work"
                     | "lock"
                     | "page_fault"
+                    | "stopped"
                     | "slack"
                     | "armed_late"
                     | "coarse_clock"

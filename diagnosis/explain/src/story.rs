@@ -96,6 +96,7 @@ impl Default for Story {
             armed_by: TaskId::IDLE,
             slack_ns: 0,
             is_poll_slack: false,
+            in_tick: false,
         };
         Self {
             case,
@@ -124,6 +125,7 @@ impl Story {
             armed_by: TaskId::IDLE,
             slack_ns: 0,
             is_poll_slack: false,
+            in_tick: false,
         };
         self.expiry_ns = expiry_ns;
         self.prio = target.prio;
@@ -161,6 +163,7 @@ impl Story {
         self.case.callback = Some((by.cpu, expiry.callback));
         self.case.armed_by = armed.map_or(TaskId::IDLE, |(_, by)| by);
         self.case.slack_ns = expiry.slack_ns;
+        self.case.in_tick = expiry.in_tick;
         self.case.is_poll_slack = life.is_some_and(is_poll_slack);
         self.fired = Some(Fired { expiry: *expiry, armed, cpu: by.cpu });
         let hard_ns = soft_ns + u64::from(expiry.slack_ns);
@@ -173,7 +176,7 @@ impl Story {
         let mut stage = |start_ns: u64, phase: Phase| self.stage(start_ns, phase, by.cpu, by);
         stage(soft_ns, Phase::Unarmed);
         let armed_ns = armed.map_or(soft_ns, |(armed_ns, _)| armed_ns.max(soft_ns));
-        if expiry.of_wheel {
+        if expiry.of_wheel || expiry.in_tick {
             stage(armed_ns, Phase::Coarse);
             stage(expiry.tick_ns.unwrap_or(fires_ns).min(fires_ns), Phase::Pending);
         } else if expiry.slack_ns > 0 {
@@ -347,7 +350,11 @@ impl Story {
     }
 
     fn block(&mut self, time_ns: u64, cpu: CpuId, wait: Wait) {
-        let phase = if wait.on == BlockedOn::Page { Phase::BlockedOnPage } else { Phase::Blocked };
+        let phase = match wait.on {
+            _ if wait.is_stop() => Phase::Stopped,
+            BlockedOn::Page => Phase::BlockedOnPage,
+            _ => Phase::Blocked,
+        };
         let before = self.stages.len();
         let over = self.last().start_ns == time_ns && self.last().phase.is_blocked();
         self.step(time_ns, phase, cpu);

@@ -19,6 +19,10 @@ const BOOSTED_MAX: usize = 8;
 /// Threads that have ended and are still known, at most.
 const GONE_MAX: usize = 1 << 10;
 
+/// A call that gives the CPU away does so within this time. A switch that comes later is another one, and the
+/// call's return was not told.
+const YIELD_NS_MAX: u64 = 1_000_000;
+
 /// How far a chain of wakers is followed back.
 pub const CHAIN_MAX: usize = 8;
 
@@ -260,6 +264,18 @@ impl Threads {
         if let Some(thread) = self.of(task) {
             thread.work = work;
         }
+    }
+
+    /// Whether it has just entered a call that gives the CPU away: then it leaves the CPU for that, once.
+    pub(crate) fn yields(&mut self, time_ns: u64, task: TaskId) -> bool {
+        let Some(call) = self.get_mut(task).and_then(|thread| thread.call.as_mut()) else {
+            return false;
+        };
+        let yields = call.1.call == Call::Yield;
+        if yields {
+            call.1.call = Call::Other;
+        }
+        yields && time_ns.saturating_sub(call.0) <= YIELD_NS_MAX
     }
 
     /// The futex call that it is in: since when, and which operation.

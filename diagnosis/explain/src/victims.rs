@@ -5,7 +5,7 @@
 
 use crate::machine::{Begin, End, Input, Reason, State, next};
 use crate::piece::Phase;
-use crate::sleep::{Sleep, Waited};
+use crate::sleep::{Sleep, WaitKind, Waited};
 use crate::slots::Slots;
 use crate::story::{Story, Target, WokenBy};
 use crate::threads::Threads;
@@ -239,13 +239,8 @@ impl Victims {
                 let by = life.map_or(TaskId::IDLE, |life| life.by);
                 expiry.timer == victim.timer || by == task
             });
-            self.waited = Some(Waited {
-                task,
-                kind: sleep.kind(by.kind, own, waker.is_kernel),
-                since_ns: sleep.since_ns,
-                ns: time_ns.saturating_sub(sleep.since_ns),
-                ended_by: waker.culprit,
-            });
+            let kind = sleep.kind(by.kind, own, waker.is_kernel);
+            self.waited = Some(Waited::of(task, &sleep, kind, time_ns, waker.culprit));
         }
         let victim = self.get_mut(task)?;
         victim.fired = None;
@@ -343,11 +338,12 @@ impl Victims {
         }
     }
 
-    /// A CPU begins to run it.
+    /// A CPU begins to run it, after `before`.
     pub(crate) fn switch_in(
         &mut self,
         time_ns: u64,
         Target { task, prio, cpu }: Target,
+        before: TaskId,
     ) -> Option<Ended> {
         if self.get(task)?.state == State::Asleep {
             self.takes_early(task, EARLY_NS_MAX);
@@ -364,9 +360,15 @@ impl Victims {
             call.switch_in(time_ns, cpu);
         }
         victim.ran = (time_ns, cpu);
-        victim.sleep = None;
         victim.fired = None;
-        if !matches!(victim.state, State::Preempted | State::Running) {
+        if let Some(yielded) = victim.sleep.take()
+            && victim.state == State::Yielded
+        {
+            let ended_by = Culprit::Task(before);
+            self.waited = Some(Waited::of(task, &yielded, WaitKind::Yielded, time_ns, ended_by));
+        }
+        let victim = self.get_mut(task)?;
+        if !matches!(victim.state, State::Preempted | State::Running | State::Yielded) {
             // The sleep is over, and the timer on its stack with it.
             victim.timer = TimerId::UNKNOWN;
         }
@@ -393,6 +395,29 @@ impl Victims {
                 let by = WokenBy { kind: WakeupKind::Preempted, cpu, task: TaskId::IDLE };
                 victim.story.begin_other(time_ns, Target { task, prio, cpu }, by);
             }
+            Begin::Phase => {
+                victim.story.has_prio(prio);
+                victim.story.preempted(time_ns, cpu);
+            }
+            _ => {}
+        }
+        ended
+    }
+
+    /// It gives the CPU away and could run on: it waits for nobody but those whom it lets go first.
+    pub(crate) fn yields(
+        &mut self,
+        time_ns: u64,
+        task: TaskId,
+        cpu: CpuId,
+        prio: Prio,
+    ) -> Option<Ended> {
+        self.get(task)?;
+        let (begin, ended) = self.input(task, Input::Yields, time_ns);
+        let victim = self.get_mut(task)?;
+        match begin {
+            Begin::Wait => victim.sleep = Some(Sleep::yielding(time_ns)),
+            // On the way back from a wakeup it loses time all the same.
             Begin::Phase => {
                 victim.story.has_prio(prio);
                 victim.story.preempted(time_ns, cpu);

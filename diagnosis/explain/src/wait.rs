@@ -31,8 +31,15 @@ pub(crate) struct Held<'a> {
 
 impl Wait {
     pub(crate) fn new(state: TaskState, on: BlockedOn, holders: &[TaskId]) -> Self {
-        let kept = holders.len().min(HOLDERS_MAX);
+        // Who is stopped waits for nobody's lock, whatever it had asked for.
+        let is_stop = state == TaskState::Stopped;
+        let kept = if is_stop { 0 } else { holders.len().min(HOLDERS_MAX) };
         Self { state, on, holders: holders[..kept].to_vec(), ended_by: Vec::new() }
+    }
+
+    /// Whether the victim is stopped.
+    pub(crate) fn is_stop(&self) -> bool {
+        self.state == TaskState::Stopped
     }
 
     pub(crate) fn holders(&self) -> &[TaskId] {
@@ -89,6 +96,8 @@ impl Wait {
     ) {
         let holders = match (&self.holders[..], &self.ended_by[..]) {
             ([], []) => &[TaskId::IDLE],
+            // Who led to its being made to go on has not stopped it.
+            ([], [first, ..]) if self.is_stop() => &[*first],
             ([], ended_by) => ended_by,
             (holders, _) => holders,
         };

@@ -3,7 +3,7 @@
 use crate::findings::WorstWakeup;
 use crate::pattern::{PatternFinding, us};
 use crate::step::{Happened, Step};
-use tardy_model::event::{Irq, futex, softirq};
+use tardy_model::event::{Irq, TaskState, futex, softirq};
 use tardy_model::{BlockedOn, Boost, Cause, CpuId, Culprit, NameId, Prio, TaskId};
 
 /// Parts named in the last sentence, and culprits named of one part.
@@ -80,13 +80,20 @@ fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             let event = if of_wheel { "timer_start" } else { "hrtimer_start" };
             (event, format!("{by} arms {whose} timer{function} for {}, {ahead}.", time(expiry_ns)))
         }
-        Happened::Expiry { slack_ns, of_wheel } => {
-            let rest = match (of_wheel, slack_ns) {
-                (true, _) => "; its timer fires with a tick only".to_owned(),
+        Happened::Expiry { slack_ns, in_tick, function } => {
+            let it = if function.is_some() { "it" } else { "its timer" };
+            let rest = match (in_tick, slack_ns) {
+                (true, _) => format!("; {it} fires with a tick only"),
                 (false, 0) => String::new(),
-                (false, ns) => format!("; its timer may fire up to {} later", span(ns.into())),
+                (false, ns) => format!("; {it} may fire up to {} later", span(ns.into())),
             };
-            ("expiry", format!("{victim} asked to be woken now{rest}."))
+            let due = match function {
+                None => format!("{victim} asked to be woken now"),
+                Some(other) => {
+                    format!("a timer{} is due that is to wake {victim}", function_of(worst, other))
+                }
+            };
+            ("expiry", format!("{due}{rest}."))
         }
         Happened::Interrupt(irq) => {
             let when = match step.time_ns.checked_sub(expiry_ns) {
@@ -104,10 +111,11 @@ fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         Happened::SoftirqBegins(vector) => {
             ("softirq_entry", format!("the softirq {} begins.", softirq::name(vector)))
         }
-        Happened::Callback { function, of_wheel } => {
+        Happened::Callback { function, of_wheel, is_own } => {
             let event = if of_wheel { "timer_expire_entry" } else { "hrtimer_expire_entry" };
             let function = function_of(worst, function);
-            (event, format!("the callback of {victim}'s timer{function} begins."))
+            let timer = if is_own { format!("{victim}'s timer") } else { "the timer".to_owned() };
+            (event, format!("the callback of {timer}{function} begins."))
         }
         _ => ("", String::new()),
     }
@@ -168,6 +176,7 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             ("sys_enter", format!("{victim} asks for {what}."))
         }
         Happened::Blocks { state, on, holder, next } => {
+            let is_stop = *state == TaskState::Stopped;
             let holds = match on {
                 _ if *holder == TaskId::IDLE => String::new(),
                 BlockedOn::Unknown => format!("; {} will end it", task(worst, *holder)),
@@ -177,8 +186,13 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
                 Culprit::Task(next) => format!("; {} runs on {here}", task(worst, *next)),
                 _ => format!("; {here} has nothing else to do"),
             };
-            let (state, what) = (state.letter(), waited_for(*on));
-            ("sched_switch", format!("{victim} waits ({state}) {what}{holds}{next}."))
+            let letter = state.letter();
+            let waits = if is_stop {
+                format!("is stopped ({letter})")
+            } else {
+                format!("waits ({letter}) {}", waited_for(*on))
+            };
+            ("sched_switch", format!("{victim} {waits}{holds}{next}."))
         }
         Happened::Back { by_mark } => {
             let event = if *by_mark { "mark" } else { "sys_exit" };

@@ -86,6 +86,30 @@ stories! {
         +23 0 pattern: timers stacked in one interrupt: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of all lateness and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Have fewer threads sleep on timers that expire together, move them to another CPU, or, on PREEMPT_RT, take real-time priority from those that need none, so that their timers expire in softirq.
     ";
 
+    the_tick_wakes_whom_nobody_asked_to_wake: "
+        task 7 victim watched
+        timer 1 tick_nohz_handler
+           1 0 20 arm 1 soft 1000 slack 0
+        1001 0 20 irq+ local_timer
+        1002 0 20 expire+ 1 soft 1000 slack 0
+        1004 0 20 waking 7 on 0 prio 19
+        1005 0 20 expire- 1
+        1006 0 20 irq- local_timer
+        1008 0 20 switch R 7 19
+    " => "
+        -999 - hrtimer_start: the kernel arms the timer (tick_nohz_handler) for 0.000001000, 999 ns ahead.
+        +0 0 expiry: a timer (tick_nohz_handler) is due that is to wake victim.
+        +0 0 expiry: for 1 ns no interrupt comes: thread 20 runs on.
+        +1 0 local_timer_entry: the interrupt local_timer begins, 1 ns after the expiry.
+        +1 0 local_timer_entry: interrupts take 1 ns: local_timer.
+        +2 0 hrtimer_expire_entry: the callback of the timer (tick_nohz_handler) begins.
+        +4 0 sched_waking: the callback makes victim runnable.
+        +5 0 local_timer_entry: interrupts take 1 ns: local_timer.
+        +6 0 sched_switch: thread 20 runs on for 2 ns and cannot be preempted.
+        +8 0 sched_switch: victim runs on CPU 0 in place of thread 20, 4 ns after it was woken.
+        +8 0 sum: 8 ns together: 3 ns callback by tick_nohz_handler, 2 ns interrupts by local_timer, 2 ns not_preemptible by thread 20 and 1 ns irq_delay by thread 20.
+    ";
+
     a_kworker_between_a_timer_and_the_victim: "
         task 7 reader watched
         task 30 kworker/0:1 kernel

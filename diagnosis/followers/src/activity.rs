@@ -31,10 +31,12 @@ pub enum Activity {
     /// A softirq's action in a thread, which the scheduler may preempt or prefer: `ktimers`, `ksoftirqd`,
     /// a threaded interrupt; on `PREEMPT_RT` any.
     ThreadedSoftirq(u8, TaskId, Prio),
-    /// A timer's callback, and the expiry loop's work that led to it; with the thread that armed it, and
+    /// A timer's callback in an interrupt, and the expiry loop's work that led to it; with the thread that armed it, and
     /// the number of the callback on its CPU.
     Expiry(TimerId, TaskId, u32),
-    /// The same in a softirq of this vector that a thread runs, see [`Self::ThreadedSoftirq`]; the thread is
+    /// The same in a softirq that no thread runs.
+    SoftExpiry(TimerId, TaskId, u32),
+    /// The same in a softirq of this vector which a thread runs, see [`Self::ThreadedSoftirq`]; the thread is
     /// the one that runs it, at its priority.
     ThreadedExpiry(u8, TimerId, u32, TaskId, Prio),
 }
@@ -63,6 +65,7 @@ impl Activity {
                 | Self::Nmi(_)
                 | Self::Softirq(_)
                 | Self::Expiry(..)
+                | Self::SoftExpiry(..)
                 | Self::Stolen(_)
         )
     }
@@ -80,7 +83,9 @@ impl Activity {
     /// The number of the callback that runs, on its CPU.
     pub const fn callback(self) -> Option<u32> {
         match self {
-            Self::Expiry(_, _, number) | Self::ThreadedExpiry(_, _, number, ..) => Some(number),
+            Self::Expiry(_, _, number)
+            | Self::SoftExpiry(_, _, number)
+            | Self::ThreadedExpiry(_, _, number, ..) => Some(number),
             _ => None,
         }
     }
@@ -102,7 +107,9 @@ impl Activity {
             | Self::ThreadedExpiry(vector, _, _, task, _) => {
                 Culprit::SoftirqIn(vector.into(), task)
             }
-            Self::Expiry(timer, owner, _) => Culprit::Timer(timer, owner),
+            Self::Expiry(timer, owner, _) | Self::SoftExpiry(timer, owner, _) => {
+                Culprit::Timer(timer, owner)
+            }
         }
     }
 }

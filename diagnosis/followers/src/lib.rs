@@ -31,8 +31,8 @@ pub use timers::{Ended, Life, MOVE_NS_MAX, Purpose, TICKS, Timers};
 pub use visible::Visible;
 
 use cpu::Sent;
-use tardy_model::event::{IpiSend, Priority, Stolen, Switch, TaskState};
-use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerId};
+use tardy_model::event::{ExpireBegin, IpiSend, Priority, Stolen, Switch, TaskState};
+use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerClass, TimerId};
 
 /// CPUs that can be told apart; what is above is read as the last one (the format allows 65,536).
 pub const CPUS_MAX: usize = 8192;
@@ -51,6 +51,8 @@ pub struct Followers {
     /// What the stream records.
     pub visible: Visible,
     names: Names,
+    /// The tick is a timer itself, as in high-resolution mode alone.
+    tick_is_timer: bool,
     /// Spans that each CPU keeps.
     spans_max: usize,
 }
@@ -79,6 +81,7 @@ impl Followers {
             skew: Skew::default(),
             visible: Visible::default(),
             names: Names::default(),
+            tick_is_timer: false,
             spans_max,
         }
     }
@@ -104,7 +107,8 @@ impl Followers {
         self.visible.saw(event.tag());
         let time_ns = event.time_ns;
         let cpu = &mut self.cpus[at];
-        let after_irq = cpu.left_irq();
+        // The end of a section with interrupts off is told between an interrupt's end and the softirq that follows.
+        let after_irq = !matches!(kind, Kind::SectionEnd(_)) && cpu.left_irq();
         let visible = self.visible;
         cpu.outlives(time_ns, |activity| visible.ends(activity));
         self.prios.tells(event.task, kind);
@@ -121,6 +125,9 @@ impl Followers {
                 let by = if followed.in_task { event.task } else { TaskId::IDLE };
                 followed.ended = self.timers.arm(event, &arm, by, place, tables);
                 followed.owner = self.timers.owner(arm.timer, tables);
+                if !self.tick_is_timer {
+                    self.tick_is_timer = self.timers.purpose(arm.timer, tables) == Purpose::Tick;
+                }
             }
             Kind::TimerCancel(cancel) => {
                 followed.in_task = cpu.in_task_context();
@@ -130,13 +137,7 @@ impl Followers {
             Kind::ExpireBegin(begin) => {
                 followed.ended = self.timers.expire(event, begin.timer, tables);
                 followed.owner = self.timers.owner(begin.timer, tables);
-                let class = tables.timer(begin.timer).class;
-                let is_tick = self.timers.purpose(begin.timer, tables) == Purpose::Tick;
-                let in_thread = self.names.runs_softirqs(event.task, false);
-                cpu.expire_begin(time_ns, begin, followed.owner, class, in_thread);
-                if is_tick {
-                    cpu.ticks(begin.soft_ns);
-                }
+                self.expire_begin(event, at, begin, followed.owner, tables);
             }
             Kind::ExpireEnd(end) => cpu.expire_end(time_ns, end.timer),
             Kind::IrqBegin(begin) => {
@@ -193,13 +194,42 @@ impl Followers {
         followed
     }
 
+    fn expire_begin(
+        &mut self,
+        event: &Event,
+        at: usize,
+        begin: ExpireBegin,
+        owner: TaskId,
+        tables: &Tables,
+    ) {
+        let class = tables.timer(begin.timer).class;
+        let is_tick = self.timers.purpose(begin.timer, tables) == Purpose::Tick;
+        self.tick_is_timer |= is_tick;
+        let of_low_resolution = class == TimerClass::Hrtimer && !self.tick_is_timer;
+        let life = self.timers.get(begin.timer).filter(|_| of_low_resolution);
+        let armed_ns = life.map(|life| life.armed_ns);
+        let in_thread = self.names.runs_softirqs(event.task, false);
+        let cpu = &mut self.cpus[at];
+        cpu.expire_begin(event.time_ns, begin, owner, class, in_thread, armed_ns);
+        if is_tick {
+            cpu.ticks(begin.soft_ns);
+        }
+    }
+
     /// A timer that is due wakes its thread, and its begin was not recorded: it begins here.
     pub fn expires_unseen(&mut self, event: &Event, timer: TimerId, tables: &Tables) {
         let Some(begin) = self.timers.begin_of(timer) else { return };
         self.timers.expire(event, timer, tables);
         let owner = self.timers.owner(timer, tables);
         let class = tables.timer(timer).class;
-        self.cpus[place_of(event.cpu)].expire_begin(event.time_ns, begin, owner, class, false);
+        self.cpus[place_of(event.cpu)].expire_begin(
+            event.time_ns,
+            begin,
+            owner,
+            class,
+            false,
+            None,
+        );
     }
 
     fn switch(&mut self, event: &Event, at: usize, switch: &Switch) {

@@ -62,6 +62,8 @@ pub enum Setting {
     /// The slack that select, poll and epoll give their timeouts: 0.1 % of the timeout, 0.5 % for who is
     /// nice, at most 100 ms (`select_estimate_accuracy` in `fs/select.c`). No setting changes it.
     PollSlack,
+    /// High-resolution timers fire with the tick alone (`highres=off`).
+    LowResolution,
     /// The CPU bandwidth of a control group, by the thread that waited for it.
     CfsBandwidth(TaskId),
     /// The budget of a `SCHED_DEADLINE` thread.

@@ -15,7 +15,7 @@ pub struct Look {
 /// Colours after Okabe and Ito, and Tol's "bright" and "muted" schemes, both made for readers who
 /// confuse red and green; the causes that most often stand beside each other got the pairs that
 /// differ most. All of them hold on white and on near-black.
-const LOOKS: [(&str, char, u32); 24] = [
+const LOOKS: [(&str, char, u32); 25] = [
     ("slack", 'S', 0x44_AA_99),
     ("coarse_clock", 'C', 0x11_77_33),
     ("idle_exit", 'I', 0x56_B4_E9),
@@ -39,6 +39,7 @@ const LOOKS: [(&str, char, u32); 24] = [
     ("lock", 'L', 0xEE_66_77),
     ("own_kernel_work", 'K', 0x7A_8B_A0),
     ("page_fault", 'F', 0xA6_76_1D),
+    ("stopped", 'Z', 0x7F_6D_5F),
     ("unexplained", '?', 0xA0_A0_A0),
 ];
 

@@ -31,13 +31,21 @@ pub(super) fn without_slack(victims: &[VictimFinding]) -> Option<String> {
     for_each(&living(victims)?, |id| format!("echo 1 > /proc/{id}/timerslack_ns"))
 }
 
+/// Has CPUs take an interrupt.
+pub(super) fn send_away(irq: u32, cpus: &BTreeSet<u16>) -> Option<String> {
+    let cpus = list(cpus)?;
+    Some(format!("echo {cpus} > /proc/irq/{irq}/smp_affinity_list"))
+}
+
+/// CPUs as the kernel reads them; `None` where there are none.
+fn list(cpus: &BTreeSet<u16>) -> Option<String> {
+    let cpus: Vec<String> = cpus.iter().map(u16::to_string).collect();
+    (!cpus.is_empty()).then(|| cpus.join(","))
+}
+
 /// Binds processes, all threads of each, to CPUs.
 pub(super) fn move_away(processes: &BTreeSet<u32>, cpus: &BTreeSet<u16>) -> Option<String> {
-    if cpus.is_empty() {
-        return None;
-    }
-    let cpus: Vec<String> = cpus.iter().map(u16::to_string).collect();
-    let cpus = cpus.join(",");
+    let cpus = list(cpus)?;
     for_each(&processes.iter().copied().collect::<Vec<_>>(), |id| {
         format!("taskset -acp {cpus} {id}")
     })
@@ -122,6 +130,11 @@ mod tests {
         assert_eq!(
             move_away(&ids, &BTreeSet::from([2, 3])).unwrap(),
             "for id in 11 12; do taskset -acp 2,3 $id; done"
+        );
+        assert_eq!(send_away(45, &BTreeSet::new()), None);
+        assert_eq!(
+            send_away(45, &BTreeSet::from([2, 3])).unwrap(),
+            "echo 2,3 > /proc/irq/45/smp_affinity_list"
         );
     }
 }

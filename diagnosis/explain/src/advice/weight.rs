@@ -95,6 +95,18 @@ impl<'a> Weight<'a> {
         })
     }
 
+    /// The softirq that most of the first group's part was, whoever ran it.
+    pub fn softirq(&self) -> Option<u32> {
+        let first = self.first()?;
+        self.members().find_map(|member| match member.who {
+            Culprit::Softirq(vector) | Culprit::SoftirqIn(vector, _) => {
+                let (_, ns) = member.causes.iter().find(|(known, _)| *known == self.cause)?;
+                (ns.saturating_mul(2) > first.ns).then_some(vector)
+            }
+            _ => None,
+        })
+    }
+
     /// The lowest priority of the threads that were late, where any is known.
     pub fn victims_prio(&self) -> Option<Prio> {
         self.explanation.victims.iter().filter_map(|victim| victim.prio).max()
@@ -118,6 +130,14 @@ impl<'a> Weight<'a> {
     /// The command that takes the timer slack from the late threads.
     pub fn without_slack(&self) -> Option<String> {
         command::without_slack(&self.explanation.victims)
+    }
+
+    /// The command that sends an interrupt to CPUs on which nobody was late, where that is known.
+    pub fn send_away(&self, irq: u32) -> Option<String> {
+        if self.explanation.latencies.count() < WAKEUPS_MIN {
+            return None;
+        }
+        command::send_away(irq, &self.quiet_cpus())
     }
 
     /// The command that moves the processes of the first group to CPUs on which nobody was late, where that is

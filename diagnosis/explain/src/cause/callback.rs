@@ -22,7 +22,7 @@ impl Rule for Callback {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Expiry, Doing::Task]
+        &[Doing::Expiry, Doing::Own, Doing::Above, Doing::Equal, Doing::Below, Doing::Task]
     }
 
     fn is_own(&self) -> bool {

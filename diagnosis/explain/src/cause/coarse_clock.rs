@@ -3,11 +3,11 @@
 use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
-use tardy_model::{Cause, Culprit, TaskId};
+use tardy_model::{Cause, Culprit, Setting, TaskId};
 
 /// Expiry → the tick with which the timer wheel got to this timer. It is looked at once a tick, and
 /// timers that were armed long ahead lie in slots of several ticks. What the tick itself was late by
-/// is not part of it, where the tick's own timer was seen.
+/// is not part of it, where the tick's own timer was seen. In low-resolution mode all timers are such.
 pub(super) struct CoarseClock;
 
 impl Rule for CoarseClock {
@@ -16,7 +16,7 @@ impl Rule for CoarseClock {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer is a timer-wheel timer, which fires only with a tick"
+        "the timer fires only with a tick: it is one of the timer wheel, or timers have no higher resolution"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -25,10 +25,21 @@ impl Rule for CoarseClock {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        Some(Culprit::Timer(piece.case.timer, TaskId::IDLE))
+        Some(if piece.case.in_tick {
+            Culprit::Setting(Setting::LowResolution)
+        } else {
+            Culprit::Timer(piece.case.timer, TaskId::IDLE)
+        })
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        if weight.first()?.group.kind == "setting" {
+            return Some(Remedy::text(
+                "All timers fire with the tick alone. Boot without highres=off, with a kernel that has \
+                 CONFIG_HIGH_RES_TIMERS; if it is low all the same (.resolution in /proc/timer_list), the clock source or \
+                 the clock event device does not do for more. A higher CONFIG_HZ makes the steps smaller.",
+            ));
+        }
         Some(Remedy::text(
             "The timer wheel only looks once a tick. Use a high-resolution timer: clock_nanosleep or timerfd; \
              in the kernel usleep_range or schedule_hrtimeout.",

@@ -1,8 +1,8 @@
 //! Others ran that are the victim's equals.
 
 use super::{PRIORITY, Rule, Weight, above};
-use crate::advice::Remedy;
-use crate::piece::{Doing, Phase, Piece, Standing};
+use crate::advice::{Remedy, softirq};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
@@ -24,7 +24,7 @@ impl Rule for CpuContention {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Task]
+        &[Doing::Equal]
     }
 
     fn stacks(&self) -> &'static [Taken] {
@@ -33,11 +33,13 @@ impl Rule for CpuContention {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (_, standing) = piece.other()?;
-        (standing == Standing::Equal).then(|| piece.activity.culprit())
+        (piece.doing == Doing::Equal).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        if let Some(remedy) = softirq::in_thread(weight) {
+            return Some(remedy);
+        }
         let (who, victims) = (weight.first()?.group.words(), weight.victims());
         let (command, how) = match weight.victims_prio() {
             // Equals of a real-time priority: one above is enough.

@@ -3,7 +3,7 @@
 use super::{Rule, Weight, above};
 use crate::advice::Remedy;
 use crate::pattern::prio_words;
-use crate::piece::{Doing, Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of tasks of a higher priority, which real-time and deadline tasks have; with the
@@ -24,13 +24,12 @@ impl Rule for HigherPriority {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Task]
+        &[Doing::Above]
     }
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (_, standing) = piece.other()?;
-        (standing == Standing::Above).then(|| piece.activity.culprit())
+        (piece.doing == Doing::Above).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

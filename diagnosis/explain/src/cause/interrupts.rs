@@ -1,6 +1,8 @@
 //! Interrupts and softirqs took the CPU.
 
-use super::Rule;
+use super::{Rule, Weight};
+use crate::advice::Remedy;
+use crate::advice::softirq::remedy;
 use crate::piece::{Doing, Phase, Piece};
 use tardy_model::{Cause, Culprit};
 
@@ -36,5 +38,22 @@ impl Rule for Interrupts {
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         piece.activity.is_interrupt().then(|| piece.activity.culprit())
+    }
+
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let first = weight.first().filter(|_| weight.is_weighty())?;
+        let who = first.group.words();
+        let remedy = if let Some(vector) = weight.softirq() {
+            Remedy::text(format!("{who} takes the CPU. {}", remedy(vector)?))
+        } else {
+            // Of vectors each CPU has its own; what other CPUs send is their doing.
+            let irq = weight.irq_number()?;
+            Remedy::text(format!(
+                "{who} take the CPU. Have other CPUs take them (/proc/irq/{irq}/smp_affinity_list; irqbalance may move \
+                 them back)."
+            ))
+            .with(weight.send_away(irq))
+        };
+        Some(remedy.against(first))
     }
 }

@@ -29,6 +29,11 @@ pub trait Rule: Sync {
         Doing::ALL
     }
 
+    /// Whether it is shown a piece of a phase while the CPU did something.
+    fn is_asked(&self, phase: Phase, doing: Doing) -> bool {
+        self.phases().contains(&phase) && self.doing().contains(&doing)
+    }
+
     /// Whether it is what a wakeup takes by itself, with nobody in its way.
     fn is_own(&self) -> bool {
         false
@@ -76,7 +81,8 @@ macro_rules! registry {
         impl Place {
             const ALL: &[Self] = &[$(Self::$rule),*];
 
-            #[inline]
+            // By itself: within the loop that asks, what every cause looks at would be worked out ahead.
+            #[inline(never)]
             fn claim(self, piece: &Piece<'_>) -> Option<Culprit> {
                 match self {
                     $(Self::$rule => $file::$rule.claim(piece)),*
@@ -99,6 +105,7 @@ registry![
     stacked_timers::StackedTimers,
     lock::Lock,
     page_fault::PageFault,
+    stopped::Stopped,
     wrong_cpu::WrongCpu,
     idle_exit::IdleExit,
     irqs_off::IrqsOff,
@@ -143,16 +150,37 @@ pub(crate) fn meaning_at(at: usize) -> &'static str {
     REGISTRY.get(at).map_or("no recorded event explains it", |rule| rule.meaning())
 }
 
-/// Which cause has a piece, by its place in the registry, and who it was.
-#[inline]
-pub(crate) fn judge(piece: &Piece<'_>) -> (u8, Culprit) {
-    let asked = &ASKED[piece.phase as usize][piece.doing() as usize];
-    for &at in &asked.places[..usize::from(asked.count)] {
-        if let Some(culprit) = at.claim(piece) {
-            return (at as u8, culprit);
-        }
+/// Asks the causes.
+#[derive(Debug)]
+pub(crate) struct Judge {
+    asked: &'static AskedOf,
+    causes: &'static [Cause; UNEXPLAINED_AT + 1],
+}
+
+impl Default for Judge {
+    fn default() -> Self {
+        Self { asked: &ASKED, causes: &CAUSES }
     }
-    (UNEXPLAINED_AT as u8, Culprit::Nobody)
+}
+
+impl Judge {
+    /// Which cause has a piece, by its place in the registry, and who it was.
+    #[inline]
+    pub(crate) fn of(&self, piece: &Piece<'_>) -> (u8, Culprit) {
+        let asked = &self.asked[piece.phase as usize][piece.doing as usize];
+        for &at in &asked.places[..usize::from(asked.count)] {
+            if let Some(culprit) = at.claim(piece) {
+                return (at as u8, culprit);
+            }
+        }
+        (UNEXPLAINED_AT as u8, Culprit::Nobody)
+    }
+
+    /// The name of the cause at a place.
+    #[inline]
+    pub(crate) fn cause(&self, at: u8) -> Cause {
+        self.causes[usize::from(at)]
+    }
 }
 
 /// The causes that are asked of a piece, by their places in the registry, in its order.
@@ -163,11 +191,13 @@ struct Asked {
 }
 
 /// By phase, and by what the CPU did.
-static ASKED: LazyLock<[[Asked; Doing::ALL.len()]; Phase::ALL.len()]> = LazyLock::new(|| {
+type AskedOf = [[Asked; Doing::ALL.len()]; Phase::ALL.len()];
+
+static ASKED: LazyLock<AskedOf> = LazyLock::new(|| {
     let mut asked = [[Asked { places: [Place::ALL[0]; _], count: 0 }; _]; _];
     for (at, rule) in Place::ALL.iter().zip(REGISTRY) {
-        for phase in rule.phases() {
-            for doing in rule.doing() {
+        for phase in Phase::ALL {
+            for doing in Doing::ALL.iter().filter(|doing| rule.is_asked(*phase, **doing)) {
                 let of: &mut Asked = &mut asked[*phase as usize][*doing as usize];
                 of.places[usize::from(of.count)] = *at;
                 of.count += 1;
@@ -199,6 +229,7 @@ mod tests {
             armed_by: VICTIM,
             slack_ns: 50_000,
             is_poll_slack: false,
+            in_tick: false,
         };
         let vector = Irq::Vector(Vector::LOCAL_TIMER);
         let mut activities = vec![
@@ -214,6 +245,7 @@ mod tests {
             Activity::Softirq(3),
             Activity::Expiry(TimerId(1), VICTIM, 5),
             Activity::Expiry(TimerId(2), OTHER, 6),
+            Activity::SoftExpiry(TimerId(2), OTHER, 6),
             Activity::ThreadedExpiry(8, TimerId(1), 5, OTHER, Prio(98)),
         ];
         for (task, prio) in [(VICTIM, 120), (OTHER, 120), (OTHER, 50), (OTHER, 139)] {
@@ -228,10 +260,11 @@ mod tests {
                     let is = |bit: u32| bits >> bit & 1 == 1;
                     let refusal = refusals[bits as usize & 3];
                     let refusal = refusal.filter(|_| phase == Phase::Runnable);
-                    with(&Piece {
+                    let mut piece = Piece {
                         case: &case,
                         phase,
                         activity,
+                        doing: Doing::Unknown,
                         prio: Prio(prio),
                         prio_after: Prio(prio),
                         cpu: if is(2) { CpuId::UNKNOWN } else { CpuId(0) },
@@ -244,7 +277,9 @@ mod tests {
                         is_past_exit: is(5),
                         in_delivery: is(2),
                         held_by: Culprit::Task(OTHER),
-                    });
+                    };
+                    piece.doing = piece.what_is_done();
+                    with(&piece);
                 }
             }
         }
@@ -259,7 +294,7 @@ mod tests {
                 let asked = rule.phases().contains(&piece.phase);
                 asked.then(|| rule.claim(piece)).flatten().map(|culprit| (at as u8, culprit))
             });
-            let found = judge(piece);
+            let found = Judge::default().of(piece);
             assert_eq!(
                 found,
                 first.unwrap_or((UNEXPLAINED_AT as u8, Culprit::Nobody)),

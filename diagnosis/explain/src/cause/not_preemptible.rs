@@ -1,8 +1,8 @@
 //! A task ran on that should have been preempted.
 
 use super::{Rule, Weight};
-use crate::advice::Remedy;
-use crate::piece::{Doing, Phase, Piece, Standing};
+use crate::advice::{Remedy, softirq};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
@@ -25,7 +25,7 @@ impl Rule for NotPreemptible {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Task]
+        &[Doing::Below]
     }
 
     fn stacks(&self) -> &'static [Taken] {
@@ -34,16 +34,18 @@ impl Rule for NotPreemptible {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (_, standing) = piece.other()?;
         // Nothing can be said of a task in which an interrupt or a softirq may have run unseen.
         let sure = piece.sees_interrupts || piece.in_section;
-        (standing == Standing::Below && sure).then(|| piece.activity.culprit())
+        (piece.doing == Doing::Below && sure).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let who = weight.first()?.group.words();
         let place = weight.place().map(|(_, words)| words).unwrap_or_default();
         weight.is_weighty().then(|| {
+            if let Some(remedy) = softirq::in_thread(weight) {
+                return remedy;
+            }
             Remedy::text(format!(
                 "{who} runs on inside the kernel{place}. Boot with preempt=full, or use a PREEMPT_RT kernel."
             ))

@@ -22,7 +22,7 @@ impl Rule for OwnKernelWork {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Task]
+        &[Doing::Own]
     }
 
     fn is_own(&self) -> bool {
@@ -31,7 +31,6 @@ impl Rule for OwnKernelWork {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let own = piece.activity.thread().is_some_and(|(task, _)| task == piece.case.task);
-        own.then(|| piece.activity.culprit())
+        (piece.doing == Doing::Own).then(|| piece.activity.culprit())
     }
 }

@@ -1,6 +1,6 @@
 //! The softirq that runs the timer had to wait for its turn.
 
-use super::{Rule, Weight};
+use super::{PRIORITY, Rule, Weight, above};
 use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
@@ -38,14 +38,26 @@ impl Rule for SoftirqWait {
         (piece.phase == Phase::SoftirqWait || runs_instead).then(|| piece.activity.culprit())
     }
 
-    fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
-        let command = "for id in $(pgrep '^(ktimers|ksoftirqd)/'); do chrt -f -p 50 $id; done";
-        Some(
-            Remedy::text(
-                "The softirq that runs the timer came too late. Where threads run softirqs (PREEMPT_RT, ksoftirqd), \
-                 give them a real-time priority; timers of real-time threads' own sleeps need no softirq.",
-            )
-            .with(Some(command.to_owned())),
-        )
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let first = weight.first()?;
+        // Who keeps a softirq waiting that no thread runs, and an idle CPU, heed no priority.
+        let is_task = matches!(first.group.kind, "task" | "kernel_task");
+        let prio = match weight.highest_prio() {
+            Some(prio) if prio.is_realtime() => above(prio).unwrap_or(PRIORITY),
+            _ => PRIORITY,
+        };
+        // `ktimers` exist since 6.1 with PREEMPT_RT; before, and where timers are put off, it is `ksoftirqd`, which has
+        // everything else to do as well.
+        let command = format!(
+            "for id in $(pgrep '^ktimers/' || pgrep '^ksoftirqd/'); do chrt -f -p {prio} $id; done"
+        );
+        is_task.then(|| {
+            Remedy::text(format!(
+                "{} ran while the timer's softirq waited. Where threads run that (PREEMPT_RT: ktimers), give them a \
+                 priority above it; timers of real-time threads' own sleeps need no softirq.",
+                first.group.words()
+            ))
+            .with(Some(command))
+        })
     }
 }

@@ -1,6 +1,8 @@
 //! Other work came first in the same softirq.
 
-use super::Rule;
+use super::{Rule, Weight};
+use crate::advice::Remedy;
+use crate::advice::softirq::remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit, TaskId};
@@ -25,10 +27,25 @@ impl Rule for SoftirqWork {
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         match *piece.activity {
-            Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Unknown => None,
+            Activity::Irq(_)
+            | Activity::Ipi(..)
+            | Activity::Nmi(_)
+            | Activity::Expiry(..)
+            | Activity::Unknown => None,
             // The thread is the same for all of its timers: which one came first is what says more.
             Activity::ThreadedExpiry(_, timer, ..) => Some(Culprit::Timer(timer, TaskId::IDLE)),
             activity => Some(activity.culprit()),
         }
+    }
+
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let first = weight.first().filter(|_| weight.is_weighty())?;
+        let who = first.group.words();
+        let sleeps = "A real-time thread's own sleeps (clock_nanosleep) need no softirq.";
+        let text = match weight.softirq().and_then(remedy) {
+            Some(remedy) => format!("{who} comes before the timer in the softirq. {remedy}"),
+            None => format!("{who} come before the timer in the softirq. {sleeps}"),
+        };
+        Some(Remedy::text(text).against(first))
     }
 }

@@ -29,7 +29,7 @@ impl Rule for StackedTimers {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let expiry = matches!(*piece.activity, Activity::Expiry(..));
+        let expiry = matches!(*piece.activity, Activity::Expiry(..) | Activity::SoftExpiry(..));
         expiry.then(|| piece.activity.culprit())
     }
 

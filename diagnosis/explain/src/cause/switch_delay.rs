@@ -1,7 +1,7 @@
 //! The CPU did not switch to the victim at once, and the trace does not record why.
 
 use super::Rule;
-use crate::piece::{Doing, Phase, Piece, Standing};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
 
@@ -26,7 +26,7 @@ impl Rule for SwitchDelay {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Task]
+        &[Doing::Below]
     }
 
     fn stacks(&self) -> &'static [Taken] {
@@ -35,8 +35,8 @@ impl Rule for SwitchDelay {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (task, standing) = piece.other()?;
-        let here = standing == Standing::Below && !piece.sees_interrupts;
-        here.then_some(Culprit::TaskOrInterrupt(task))
+        let here = piece.doing == Doing::Below && !piece.sees_interrupts;
+        let (task, _) = piece.activity.thread().filter(|_| here)?;
+        Some(Culprit::TaskOrInterrupt(task))
     }
 }

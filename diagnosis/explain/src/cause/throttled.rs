@@ -51,11 +51,14 @@ impl Rule for Throttled {
                  than it asked for."
             ))
         } else {
+            // The fair server heeds no sysctl.
+            let lift = "sysctl -w kernel.sched_rt_runtime_us=-1; for f in \
+                        /sys/kernel/debug/sched/fair_server/cpu*/runtime; do [ -e $f ] && echo 0 > $f; done";
             Remedy::text(
-                "Real-time tasks use up kernel.sched_rt_runtime_us (since Linux 6.12 the fair server's share). \
+                "Real-time tasks use up kernel.sched_rt_runtime_us (since Linux 6.12 what the fair server leaves them). \
                  Find the one that hardly ever sleeps, or lift the limit:",
             )
-            .with(Some("sysctl -w kernel.sched_rt_runtime_us=-1".to_owned()))
+            .with(Some(lift.to_owned()))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_model::{Cause, CpuId, Culprit};
 
 /// The choice of another CPU and the move there, up to where the victim is in its queue. What a CPU that
@@ -22,12 +22,17 @@ impl Rule for WrongCpu {
         &[Phase::Placing, Phase::Runnable]
     }
 
+    fn is_asked(&self, phase: Phase, doing: Doing) -> bool {
+        phase == Phase::Placing || phase == Phase::Runnable && doing == Doing::Idle
+    }
+
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let by_waker = piece.cpu == piece.waker_cpu || !piece.activity.is_idle();
         let placing = piece.phase == Phase::Placing && by_waker;
         // It should have been awake by then: it had not been told.
-        let told_late = piece.is_past_exit && piece.waker_cpu != piece.cpu;
+        let told_late =
+            piece.doing == Doing::Idle && piece.is_past_exit && piece.waker_cpu != piece.cpu;
         let chosen = if placing { piece.next_cpu } else { piece.cpu };
         let culprit = if chosen == CpuId::UNKNOWN { Culprit::Nobody } else { Culprit::Cpu(chosen) };
         (placing || told_late).then_some(culprit)

@@ -1,6 +1,7 @@
 //! Timers that can only fire with a tick.
 
 use super::{Evidence, Found, Pattern, Scene, percent, us};
+use tardy_model::Culprit;
 
 /// A thread is woken by a timer of the timer wheel, which is looked at once a tick, and in larger
 /// steps the further away a timer is.
@@ -26,6 +27,10 @@ impl Pattern for JiffyTimers {
 
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
         for segment in scene.own() {
+            // In low-resolution mode every timer is one.
+            if matches!(segment.culprit, Culprit::Setting(_)) {
+                return false;
+            }
             evidence.at(segment.start_ns);
             evidence.count(segment.ns);
             evidence.blame(segment.culprit, segment.ns);

@@ -30,8 +30,9 @@ _RUNNERS = ("task", "kernel_task", "tardy", "idle_state")
 # By so many wakeups clocks are aligned.
 _ALIGNED_MAX = 500
 _INTERRUPTS = ("irq", "softirq")
-# Not time of a CPU: who held a lock; a thread that asked for a time that had passed; who ended the wait for a page.
-_CAUSES_ELSEWHERE = ("lock", "armed_late", "page_fault")
+# Not time of a CPU: who held a lock; a thread that asked for a time that had passed; who ended the wait for a page; who made
+# a stopped thread go on.
+_CAUSES_ELSEWHERE = ("lock", "armed_late", "page_fault", "stopped")
 
 Place = tuple[int, int, tuple[int, ...]]
 """From when to when, and whose CPU's time it was; several where nothing tells which."""

@@ -1,5 +1,6 @@
 //! Callbacks of timers: which one runs, and how it came to run.
 
+use super::resolution::tick_of;
 use super::{Context, Cpu, Raise};
 use crate::Activity;
 use std::collections::VecDeque;
@@ -36,6 +37,8 @@ pub struct Expiry {
     pub softirq: Option<(Option<u64>, u64)>,
     /// It is a timer of the timer wheel.
     pub of_wheel: bool,
+    /// It is none of those and fires with the tick all the same (low-resolution mode).
+    pub in_tick: bool,
     /// When the tick was due with which that fired, where known.
     pub tick_ns: Option<u64>,
     /// When the callback began.
@@ -58,7 +61,8 @@ impl Cpu {
     }
 
     /// A timer of a class expires, and its callback begins; `owner` is whose timer it is. `in_thread` where the
-    /// current task runs softirqs, whose begin need not have been told.
+    /// current task runs softirqs, whose begin need not have been told. `armed_ns` is when it was armed, where it may be
+    /// one that fires with the tick though it is none of the timer wheel's.
     pub fn expire_begin(
         &mut self,
         time_ns: u64,
@@ -66,6 +70,7 @@ impl Cpu {
         owner: TaskId,
         class: TimerClass,
         in_thread: bool,
+        armed_ns: Option<u64>,
     ) {
         self.callbacks = self.callbacks.wrapping_add(1);
         let mut expiry = Expiry {
@@ -77,6 +82,7 @@ impl Cpu {
             interrupt_ns: None,
             softirq: None,
             of_wheel: class == TimerClass::TimerList,
+            in_tick: false,
             tick_ns: None,
             begin_ns: time_ns,
         };
@@ -94,7 +100,10 @@ impl Cpu {
             Some((thread, prio)) => {
                 Activity::ThreadedExpiry(vector as u8, begin.timer, self.callbacks, thread, prio)
             }
-            None => Activity::Expiry(begin.timer, owner, self.callbacks),
+            None if self.contexts.last().is_some_and(Context::is_interrupt) => {
+                Activity::Expiry(begin.timer, owner, self.callbacks)
+            }
+            None => Activity::SoftExpiry(begin.timer, owner, self.callbacks),
         };
         if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
@@ -114,13 +123,18 @@ impl Cpu {
                 self.in_softirq(&mut expiry, raise, around.begin_ns);
             } else if around.is_interrupt() {
                 expiry.interrupt_ns = Some(around.begin_ns);
+                if let Some(armed_ns) = armed_ns {
+                    expiry.tick_ns = tick_of(&self.timer_irqs, begin.soft_ns.max(armed_ns));
+                    expiry.in_tick = expiry.tick_ns.is_some();
+                }
                 let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
-                self.silences.was_due(around.begin_ns, hard_ns);
+                self.silences.was_due(around.begin_ns, expiry.tick_ns.unwrap_or(hard_ns));
                 // The device is programmed for the first that must fire; an interrupt before that is another's.
                 let is_awake = matches!(self.base, Activity::Task(..) | Activity::Polling(_));
                 let is_first = self.contexts.len() == 1 && !around.after_callback;
                 if is_awake
                     && is_first
+                    && !expiry.in_tick
                     && let Some(late_ns) = around.begin_ns.checked_sub(hard_ns)
                 {
                     self.deliveries.saw(late_ns);
@@ -159,7 +173,9 @@ impl Cpu {
     /// A callback ends, and all above it.
     pub fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
         self.leave(time_ns, |activity| match activity {
-            Activity::Expiry(inner, ..) | Activity::ThreadedExpiry(_, inner, ..) => inner == timer,
+            Activity::Expiry(inner, ..)
+            | Activity::SoftExpiry(inner, ..)
+            | Activity::ThreadedExpiry(_, inner, ..) => inner == timer,
             _ => false,
         });
         if let Some(around) = self.contexts.last_mut() {

@@ -12,6 +12,7 @@
 mod delivery;
 mod expiry;
 mod history;
+mod resolution;
 mod sections;
 mod sent;
 mod stolen;
@@ -118,7 +119,7 @@ impl Context {
             Activity::Softirq(vector) => {
                 self.activity = Activity::ThreadedSoftirq(vector as u8, thread, is);
             }
-            Activity::Expiry(timer, _, callback) => {
+            Activity::Expiry(timer, _, callback) | Activity::SoftExpiry(timer, _, callback) => {
                 let of_wheel = self.expiry.is_some_and(|expiry| expiry.of_wheel);
                 let vector = if of_wheel { softirq::TIMER } else { softirq::HRTIMER };
                 self.activity = Activity::ThreadedExpiry(vector as u8, timer, callback, thread, is);

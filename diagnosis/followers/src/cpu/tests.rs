@@ -31,7 +31,7 @@ fn a_callback_that_is_preempted_comes_back_with_its_softirq() {
     cpu.softirq_raise(2, softirq::HRTIMER);
     cpu.irq_end(3, TIMER_IRQ);
     cpu.softirq_begin(10, softirq::HRTIMER, true, &prios);
-    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false);
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false, None);
     assert!(cpu.switch(14, KTIMERS, SPINNER, Prio(19)), "a softirq is left");
     assert!(cpu.in_task_context());
     cpu.switch(114, SPINNER, KTIMERS, Prio(98));
@@ -40,7 +40,7 @@ fn a_callback_that_is_preempted_comes_back_with_its_softirq() {
     assert_eq!(cpu.activity(), callback(1, 1));
     assert_eq!(cpu.callback().map(|callback| callback.owner), Some(TaskId(7)));
     cpu.expire_end(116, TimerId(1));
-    cpu.expire_begin(117, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false);
+    cpu.expire_begin(117, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false, None);
     let expiry = cpu.expiry().expect("a callback runs");
     assert_eq!(expiry.interrupt_ns, Some(1));
     assert_eq!(expiry.softirq, Some((Some(2), 10)));
@@ -63,8 +63,8 @@ fn a_softirq_that_a_switch_leaves_turns_out_to_run_in_a_thread_and_so_do_its_cal
     cpu.switch(0, TaskId::IDLE, KTIMERS, Prio(120));
     // Nothing has told yet that softirqs are threaded here.
     cpu.softirq_begin(10, softirq::HRTIMER, false, &Prios::default());
-    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false);
-    assert_eq!(cpu.activity(), Activity::Expiry(TimerId(1), TaskId(7), 1));
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false, None);
+    assert_eq!(cpu.activity(), Activity::SoftExpiry(TimerId(1), TaskId(7), 1));
     cpu.switch(14, KTIMERS, SPINNER, Prio(19));
     cpu.switch(20, SPINNER, KTIMERS, Prio(98));
     assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(1), 1, KTIMERS, Prio(98)));
@@ -72,7 +72,7 @@ fn a_softirq_that_a_switch_leaves_turns_out_to_run_in_a_thread_and_so_do_its_cal
     cpu.switch(30, SPINNER, KTIMERS, Prio(50));
     assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(1), 1, KTIMERS, Prio(50)));
     // Its end is not recorded: the next one runs in the thread all the same.
-    cpu.expire_begin(34, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false);
+    cpu.expire_begin(34, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false, None);
     assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(2), 2, KTIMERS, Prio(50)));
 }
 
@@ -86,7 +86,7 @@ fn a_softirq_raised_again_while_it_runs_runs_again() {
     cpu.softirq_raise(20, softirq::TIMER);
     cpu.softirq_end(30, softirq::TIMER);
     cpu.softirq_begin(99, softirq::TIMER, true, &prios);
-    cpu.expire_begin(100, begin(1, 5), TaskId::IDLE, TimerClass::TimerList, false);
+    cpu.expire_begin(100, begin(1, 5), TaskId::IDLE, TimerClass::TimerList, false, None);
     assert_eq!(cpu.expiry().and_then(|expiry| expiry.softirq), Some((Some(20), 99)));
 }
 
@@ -179,10 +179,10 @@ fn the_innermost_callback_is_told_whatever_interrupts_it() {
     cpu.switch(0, TaskId::IDLE, KTIMERS, Prio(98));
     cpu.softirq_begin(10, softirq::HRTIMER, false, &prios);
     assert_eq!((cpu.callback(), cpu.in_interrupt()), (None, false));
-    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false);
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false, None);
     cpu.irq_begin(14, TIMER_IRQ);
     assert_eq!((cpu.callback(), cpu.in_interrupt()), (callback(1, 7, false), true));
-    cpu.expire_begin(15, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false);
+    cpu.expire_begin(15, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false, None);
     assert_eq!(cpu.callback(), callback(2, 8, true));
     cpu.irq_end(16, TIMER_IRQ);
     assert_eq!((cpu.callback(), cpu.in_interrupt()), (callback(1, 7, false), false));

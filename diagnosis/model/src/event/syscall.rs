@@ -30,11 +30,13 @@ pub enum Call {
     PosixTimer = 9,
     /// `setitimer` and `alarm`.
     Itimer = 10,
+    /// `sched_yield`.
+    Yield = 11,
 }
 
 impl Call {
     /// Every call, in the order of its code.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Unknown,
         Self::Other,
         Self::Futex,
@@ -46,6 +48,7 @@ impl Call {
         Self::Timerfd,
         Self::PosixTimer,
         Self::Itimer,
+        Self::Yield,
     ];
 
     /// The name by which it is known; empty where it is none in particular.
@@ -61,6 +64,7 @@ impl Call {
             Self::Timerfd => "timerfd_settime",
             Self::PosixTimer => "timer_settime",
             Self::Itimer => "setitimer",
+            Self::Yield => "sched_yield",
         }
     }
 

@@ -106,6 +106,7 @@ const X86_64: Table = &[
     (Call::Timerfd, &[286]),
     (Call::PosixTimer, &[223]),
     (Call::Itimer, &[37, 38]),
+    (Call::Yield, &[24]),
 ];
 
 const GENERIC: Table = &[
@@ -118,6 +119,7 @@ const GENERIC: Table = &[
     (Call::Timerfd, &[86]),
     (Call::PosixTimer, &[110]),
     (Call::Itimer, &[103]),
+    (Call::Yield, &[124]),
 ];
 
 // Numbers from 403 on are those with 64-bit times, the same in both 32-bit tables.
@@ -131,6 +133,7 @@ const ARM: Table = &[
     (Call::Timerfd, &[353, 411]),
     (Call::PosixTimer, &[258, 409]),
     (Call::Itimer, &[104]),
+    (Call::Yield, &[158]),
 ];
 
 const I386: Table = &[
@@ -143,6 +146,7 @@ const I386: Table = &[
     (Call::Timerfd, &[325, 411]),
     (Call::PosixTimer, &[260, 409]),
     (Call::Itimer, &[27, 104]),
+    (Call::Yield, &[158]),
 ];
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl OnCpu {
             return true;
         }
         let owner = wakes.map_or(TaskId::IDLE, |waking| waking.target);
-        self.contexts.expire_begin(time_ns, begin, owner, TimerClass::Hrtimer, false);
+        self.contexts.expire_begin(time_ns, begin, owner, TimerClass::Hrtimer, false, None);
         false
     }
 }

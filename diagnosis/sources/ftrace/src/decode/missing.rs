@@ -49,7 +49,8 @@ const NEEDED: &[(&[&str], &str)] = &[
     ),
     (
         &["sys_enter"],
-        "no sys_enter: calls for locks are not seen, nor in which call a thread sleeps",
+        "no sys_enter: calls for locks are not seen, nor in which call a thread sleeps, nor whether it gave the \
+         CPU away (sched_yield)",
     ),
     (
         &["sched_pi_setprio"],

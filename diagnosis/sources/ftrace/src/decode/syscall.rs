@@ -68,6 +68,7 @@ fn call_named(name: &[u8]) -> Call {
         b"timerfd_settime" => Call::Timerfd,
         b"timer_settime" => Call::PosixTimer,
         b"setitimer" | b"alarm" => Call::Itimer,
+        b"sched_yield" => Call::Yield,
         _ => Call::Other,
     }
 }
@@ -121,6 +122,7 @@ mod tests {
             ("timerfd_settime", 286),
             ("timer_settime", 223),
             ("alarm", 37),
+            ("sched_yield", 24),
             ("read", 0),
         ] {
             assert_eq!(call_named(name.as_bytes()), Abi::X86_64.call(number), "{name}");

@@ -24,7 +24,7 @@
 //!   wheel's bucket. Both are as good as the tick is regular.
 
 use super::armed::ArmedTimers;
-use super::clock::Reading;
+use super::clock::{Asked, Reading};
 use super::tick::Tick;
 use super::{Known, Record, State};
 use rustc_hash::FxHashMap;
@@ -266,10 +266,15 @@ fn hrtimer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> 
     let (address, function) = (record.number(0)?, state.function(record, 1, batch)?);
     let now = record.number(NOW)? as i64;
     let entered_ns = state.entered.of(record.cpu);
-    let reading = Reading { reading_ns: now, time_ns: record.time_ns, entered_ns };
+    let armed = state.timers.expire(address, function);
+    let asked = armed.filter(|armed| !armed.is_unplaced).map(|armed| Asked {
+        raw_ns: armed.soft_raw_ns,
+        placed_ns: armed.soft_ns,
+        armed_ns: armed.armed_ns,
+    });
+    let reading = Reading { reading_ns: now, time_ns: record.time_ns, entered_ns, asked };
     let ahead_ns = state.clocks.of_reading(reading);
     tell_setting(state, record, batch);
-    let armed = state.timers.expire(address, function);
     let begin = match armed {
         Some(armed) if !armed.is_unplaced => {
             let soft_ns = to_trace(armed.soft_raw_ns, ahead_ns);

@@ -116,7 +116,7 @@ impl<O: Observer> Simulation<O> {
         if takes_net && cpu.net_raised {
             cpu.net_raised = false;
             let ns = std::mem::take(&mut cpu.net_ns);
-            self.tell_softirq(at, NET_RX, Softirq::Begin);
+            self.tell_softirq_begin(at, NET_RX, in_thread);
             return self.go(at, Step::NetRx, ns);
         }
         let thread = if in_thread { cpu.current } else { NOBODY };
@@ -127,7 +127,7 @@ impl<O: Observer> Simulation<O> {
             context.runs = Some((raise, now_ns));
             let top = cpu.top_mut();
             (top.context, top.has_fired) = (serves, false);
-            self.tell_softirq(at, HRTIMER, Softirq::Begin);
+            self.tell_softirq_begin(at, HRTIMER, in_thread);
             return self.fires_next(at);
         }
         self.softirqs_end(at, in_thread);

@@ -57,9 +57,18 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn tell_softirq(&mut self, at: usize, vector: u32, what: Softirq) {
         match what {
             Softirq::Raise => self.event(at, SoftirqRaise { vector }),
-            Softirq::Begin => self.event(at, SoftirqBegin { vector }),
             Softirq::End => self.event(at, SoftirqEnd { vector }),
         }
+    }
+
+    /// A thread that looks for softirqs has interrupts off for that (`handle_softirqs` in `kernel/softirq.c`); at an
+    /// interrupt's end they are off already.
+    pub(super) fn tell_softirq_begin(&mut self, at: usize, vector: u32, in_thread: bool) {
+        if in_thread && !self.cpus[at].told_irqs_off {
+            self.tell_irqs(at, true);
+            self.tell_irqs(at, false);
+        }
+        self.event(at, SoftirqBegin { vector });
     }
 
     /// Tells of interrupts that are turned off or on, where that is wanted.
@@ -177,6 +186,5 @@ impl<O: Observer> Simulation<O> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Softirq {
     Raise,
-    Begin,
     End,
 }

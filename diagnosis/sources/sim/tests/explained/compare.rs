@@ -54,22 +54,11 @@ impl Outcome {
 }
 
 /// What is told otherwise than it is true, and known to be: a cause and what is told for it, and why.
-const KNOWN: &[(&str, &str, &str)] = &[
-    (
-        "idle_exit IdleState",
-        "forced_idle Nobody",
-        "a CPU goes to sleep while another one is still on its way to put the thread into its queue",
-    ),
-    ("interrupts Softirq", "higher_priority SoftirqIn", "as the next one"),
-    ("interrupts Softirq", "not_preemptible SoftirqIn", "as the next one"),
-    (
-        "softirq_wait Softirq",
-        "softirq_wait SoftirqIn",
-        "where the end of a section with interrupts off comes between an interrupt's end and a softirq, that is \
-         taken to be in the thread that runs softirqs",
-    ),
-    ("stacked_timers", "softirq_work", "an interrupt's callback breaks into the softirq"),
-];
+const KNOWN: &[(&str, &str, &str)] = &[(
+    "idle_exit IdleState",
+    "forced_idle Nobody",
+    "a CPU goes to sleep while another one is still on its way to put the thread into its queue",
+)];
 
 /// Whether a difference is known.
 fn is_known(truth: &str, told: &str) -> bool {

@@ -17,7 +17,7 @@ const SYSTEMS: u64 = 20;
 const SHARE_MIN: f64 = 0.9999;
 
 /// And without those.
-const SHARE_EQUAL_MIN: f64 = 0.999;
+const SHARE_EQUAL_MIN: f64 = 0.9999;
 
 fn compare_all(systems: std::ops::Range<u64>) {
     let mut all = Outcome::default();

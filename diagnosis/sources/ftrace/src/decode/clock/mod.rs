@@ -21,6 +21,10 @@
 //! forward; one that would have been taken before its interrupt began, or several alike far below the
 //! line, that it was set back. Then the line begins anew, [`ClockSet`] says so, and what was armed before
 //! counts from the setting on: no timer is late for a time to which the clock jumped.
+//!
+//! A clock that is 37 s from one of the day is mostly atomic time. But that is also how far a clock is set
+//! that was on the wrong one of the two: then timers that wait meanwhile show it (see [`Asked`]). If none does,
+//! it counts as another clock, and what is armed before its first expiry is placed 37 s off until then.
 
 mod entered;
 mod envelope;
@@ -49,6 +53,34 @@ pub(super) struct Reading {
     pub(super) time_ns: u64,
     /// When the CPU entered the interrupt that it is in, where that is known.
     pub(super) entered_ns: Option<u64>,
+    /// What was asked of the timer, where it is known.
+    pub(super) asked: Option<Asked>,
+}
+
+/// What was asked of a timer that expires.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// The expiry, on the timer's clock.
+    pub(super) raw_ns: i64,
+    /// Where that was placed in the trace when the timer was armed.
+    pub(super) placed_ns: u64,
+    pub(super) armed_ns: u64,
+}
+
+impl Reading {
+    /// How far the timer's clock was ahead when the timer was armed, where that clock has been set since then: it
+    /// was armed for a time to come, and by the distance of then or by that of now that time is long over. Who asks
+    /// one clock for the time of another has it too, but at once.
+    fn set_from(&self) -> Option<i64> {
+        let Asked { raw_ns, placed_ns, armed_ns } = self.asked?;
+        let then_ns = raw_ns.saturating_sub(placed_ns as i64);
+        let now_ns = self.reading_ns.saturating_sub(self.time_ns as i64);
+        let by_now_ns = raw_ns.saturating_sub(now_ns).max(0) as u64;
+        let is_over = placed_ns.min(by_now_ns).saturating_add(ANOTHER_CLOCK_NS) < self.time_ns;
+        let waited = self.time_ns.saturating_sub(armed_ns) > ABOUT_NS;
+        let is_set = then_ns.abs_diff(now_ns) >= ANOTHER_CLOCK_NS;
+        (is_set && is_over && waited && placed_ns > armed_ns).then_some(then_ns)
+    }
 }
 
 /// Where a clock of the kernel stands.
@@ -162,7 +194,7 @@ impl Alignment {
 
     /// How far the clock of a reading is ahead of the trace's, by this reading and those before.
     pub(super) fn of_reading(&mut self, reading: Reading) -> i64 {
-        let Reading { reading_ns, time_ns, entered_ns } = reading;
+        let Reading { reading_ns, time_ns, entered_ns, .. } = reading;
         self.now_ns = self.now_ns.max(time_ns);
         let ahead_ns = reading_ns.saturating_sub(time_ns as i64);
         let is_wall = reading_ns >= WALL_NS;
@@ -182,7 +214,9 @@ impl Alignment {
         let most_ns = entered_ns.map(|entered_ns| reading_ns.saturating_sub(entered_ns as i64));
         let seen = Seen { time_ns, ahead_ns, most_ns };
         let set_ns = entered_ns.unwrap_or(time_ns);
-        if let Some(at) = self.bases.iter().position(|base| base.is_near(seen)) {
+        let set_from_ns = reading.set_from().filter(|_| is_wall);
+        let near = self.bases.iter().position(|base| base.is_near(seen));
+        if let Some(at) = near.filter(|_| set_from_ns.is_none()) {
             let base = &mut self.bases[at];
             base.read_ns = base.read_ns.max(time_ns);
             if let Some(step) = base.ahead.learn(seen).filter(|_| is_wall) {
@@ -191,7 +225,7 @@ impl Alignment {
             }
             return self.bases[at].ahead.at(time_ns);
         }
-        if is_wall && let Some(step) = self.step_of_wall(seen) {
+        if is_wall && let Some(step) = self.step_of_wall(seen, set_from_ns) {
             self.shift_wall(None, time_ns, step.by_ns);
             self.set(step, set_ns);
             if let Some(base) = self.bases.iter_mut().find(|base| base.is_near(seen)) {
@@ -219,19 +253,22 @@ impl Alignment {
     }
 
     /// A clock of the day that is near none that is known: another (atomic time), or one that was set.
-    fn step_of_wall(&self, seen: Seen) -> Option<Step> {
+    /// `set_from_ns` is how far the one of the two was ahead that is known to have been set.
+    fn step_of_wall(&self, seen: Seen, set_from_ns: Option<i64>) -> Option<Step> {
         let Seen { time_ns, ahead_ns, .. } = seen;
         let wall = || self.bases.iter().filter(|base| base.is_wall);
         let off_ns = |base: &Base| ahead_ns.saturating_sub(base.ahead.at(time_ns));
-        if wall().any(|base| off_ns(base).unsigned_abs().abs_diff(LEAP_NS) < ABOUT_NS) {
+        let is_atomic = |base| off_ns(base).unsigned_abs().abs_diff(LEAP_NS) < ABOUT_NS;
+        if set_from_ns.is_none() && wall().any(is_atomic) {
             return None;
         }
-        let nearest = wall().min_by_key(|base| off_ns(base).unsigned_abs())?;
+        let was_ns = set_from_ns.unwrap_or(ahead_ns);
+        let nearest = wall().min_by_key(|base| base.ahead.at(time_ns).abs_diff(was_ns))?;
         Some(Step { by_ns: off_ns(nearest), since_ns: nearest.ahead.agreed_ns().min(time_ns) })
     }
 
     fn of_wall_by_told(&mut self, reading: Reading, ahead_ns: i64) -> i64 {
-        let Reading { reading_ns, time_ns, entered_ns } = reading;
+        let Reading { reading_ns, time_ns, entered_ns, .. } = reading;
         if let Some((coming, _)) = self.coming {
             let is_nearer = nearest_wall(coming, ahead_ns).abs_diff(ahead_ns)
                 < nearest_wall(self.told, ahead_ns).abs_diff(ahead_ns);
@@ -239,7 +276,7 @@ impl Alignment {
                 self.adopt(coming, entered_ns.unwrap_or(time_ns));
             }
         }
-        let told_ns = nearest_wall(self.told, ahead_ns);
+        let told_ns = nearest_wall(self.told, reading.set_from().unwrap_or(ahead_ns));
         let above_ns = ahead_ns.saturating_sub(told_ns);
         let most_ns = entered_ns.map(|entered_ns| reading_ns.saturating_sub(entered_ns as i64));
         let is_too_far = above_ns.unsigned_abs() >= ANOTHER_CLOCK_NS;
@@ -327,13 +364,13 @@ impl Alignment {
             let near = self.bases.iter().find(|base| base.is_near(seen));
             let is_set = match near {
                 Some(base) => base.ahead.is_step_up(time_ns, ahead_ns),
-                None => reading_ns >= WALL_NS && self.step_of_wall(seen).is_some(),
+                None => reading_ns >= WALL_NS && self.step_of_wall(seen, None).is_some(),
             };
             if is_set {
                 break;
             }
             let before = certain.is_none().then(|| self.bases.clone());
-            self.of_reading(Reading { reading_ns, time_ns, entered_ns: None });
+            self.of_reading(Reading { reading_ns, time_ns, entered_ns: None, asked: None });
             if self.unsaid.is_some() {
                 self.bases = certain.take().unwrap_or_default();
                 break;
@@ -391,7 +428,7 @@ mod tests {
     const FAR_NS: i64 = -987_654_321_000;
 
     fn read(alignment: &mut Alignment, reading_ns: i64, time_ns: u64) -> i64 {
-        alignment.of_reading(Reading { reading_ns, time_ns, entered_ns: None })
+        alignment.of_reading(Reading { reading_ns, time_ns, entered_ns: None, asked: None })
     }
 
     /// Readings every 4 ms over 20 s, each with a delay of 300 ns to 20 µs: how far the line is off
@@ -464,8 +501,9 @@ mod tests {
             let by_ns = 30_000_000_000;
             let reading_ns = WALL + by_ns + 2_000_000_500;
             let entered_ns = Some(2_000_000_000);
+            let time_ns = 2_000_000_700;
             let ahead_ns =
-                alignment.of_reading(Reading { reading_ns, time_ns: 2_000_000_700, entered_ns });
+                alignment.of_reading(Reading { reading_ns, time_ns, entered_ns, asked: None });
             assert!(ahead_ns.abs_diff(WALL + by_ns) <= 300, "{ahead_ns}");
             let setting = alignment.take_setting().unwrap();
             assert!(setting.by_ns.abs_diff(by_ns) <= 300, "{setting:?}");
@@ -474,6 +512,25 @@ mod tests {
             assert_eq!(alignment.not_before(raw_ns, 0, 1_500_000_000), 2_000_000_000);
             assert_eq!(alignment.not_before(raw_ns, 7, 2_500_000_000), 7, "asked for after it");
             assert_eq!(alignment.not_before(5, 7, 1_500_000_000), 7, "not of that clock");
+        }
+    }
+
+    #[test]
+    fn a_timer_that_waits_tells_a_setting_from_atomic_time() {
+        let step_ns = LEAP_NS as i64;
+        for by_ns in [step_ns, -step_ns] {
+            for mut alignment in [Alignment::default(), Alignment::new(told(WALL))] {
+                read(&mut alignment, WALL + 1_000_000_000, 1_000_000_000);
+                // Armed for 1.04 s, and either due at once by the clock as it is now, or 37 s later by it.
+                let (raw_ns, armed_ns) = (WALL + 1_040_000_000, 1_030_000_000);
+                let placed_ns = (raw_ns - alignment.of_expiry(raw_ns, armed_ns).unwrap()) as u64;
+                let time_ns = if by_ns > 0 { 1_035_000_000 } else { 38_040_000_000 };
+                let reading_ns = WALL + by_ns + time_ns as i64;
+                let asked = Some(Asked { raw_ns, placed_ns, armed_ns });
+                let reading = Reading { reading_ns, time_ns, entered_ns: None, asked };
+                assert_eq!(alignment.of_reading(reading), WALL + by_ns, "{by_ns}");
+                assert_eq!(alignment.take_setting().map(|set| set.by_ns), Some(by_ns));
+            }
         }
     }
 

@@ -1,0 +1,51 @@
+//! What helps against the work of a softirq. On kernels without `PREEMPT_RT` nothing breaks into it but
+//! interrupts, in whichever thread it runs: no model of preemption does, nor any priority.
+
+use super::{Remedy, Weight};
+use tardy_model::event::softirq;
+
+/// What to do about the softirq that a thread works on, whatever its priority, where most of the first group's part is
+/// one.
+pub(crate) fn in_thread(weight: &Weight<'_>) -> Option<Remedy> {
+    let (vector, first) = (weight.softirq()?, weight.first()?);
+    let (who, name, helps) = (first.group.words(), softirq::name(vector), remedy(vector)?);
+    let text = format!(
+        "{who} works on the softirq {name}, into which only PREEMPT_RT lets threads break. {helps}"
+    );
+    Some(Remedy::text(text).against(first))
+}
+
+/// What an engineer would do about a vector's work, in a sentence; `None` of one that the kernel does not have.
+pub(crate) fn remedy(vector: u32) -> Option<&'static str> {
+    Some(match vector {
+        // NET_TX and NET_RX.
+        2 | 3 => {
+            "Take the network card's interrupts (/proc/irq/NUMBER/smp_affinity_list) and its packets \
+             (queues/rx-N/rps_cpus) to other CPUs, make its NAPI threads of their own (/sys/class/net/NAME/threaded), or \
+             let it go on for less at once (net.core.netdev_budget_usecs)."
+        }
+        // BLOCK and IRQ_POLL.
+        4 | 5 => {
+            "Take the disk's interrupts to other CPUs (/proc/irq/NUMBER/smp_affinity_list), and have requests completed \
+             on the CPU that made them (/sys/block/NAME/queue/rq_affinity set to 2)."
+        }
+        // HI and TASKLET.
+        0 | 6 => {
+            "Tasklets run where their driver's interrupt came: take that to other CPUs \
+             (/proc/irq/NUMBER/smp_affinity_list)."
+        }
+        // TIMER and HRTIMER.
+        1 | 8 => {
+            "Keep those who arm these timers off the thread's CPUs, or isolate these (nohz_full=, isolcpus=)."
+        }
+        // SCHED.
+        7 => {
+            "It balances load between CPUs: take the thread's CPUs out of that (isolcpus=domain, or an isolated cpuset)."
+        }
+        // RCU.
+        9 => {
+            "Have callbacks of RCU run elsewhere (rcu_nocbs=CPUS) or in threads (rcutree.use_softirq=0)."
+        }
+        _ => return None,
+    })
+}
