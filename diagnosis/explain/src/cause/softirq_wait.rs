@@ -40,7 +40,8 @@ impl Rule for SoftirqWait {
                 "The softirq that runs the timer came too late. Where threads run softirqs (PREEMPT_RT, ksoftirqd), \
                  give them a real-time priority; timers of real-time threads' own sleeps need no softirq.",
             )
-            .with(Some(command.to_owned())),
+            .with(Some(command.to_owned()))
+            .by(["prio(ktimers/*)=fifo:50", "prio(ksoftirqd/*)=fifo:50"]),
         )
     }
 }

@@ -113,7 +113,7 @@ impl Place {
     }
 
     /// Whether what it holds is what it was set to.
-    pub(crate) fn holds(&self, now: Option<&str>, value: Option<&str>) -> bool {
+    pub fn holds(&self, now: Option<&str>, value: Option<&str>) -> bool {
         let (Some(now), Some(value)) = (now, value) else { return now == value };
         match self {
             // What was asked for without a slack has whatever slack the kernel gives it.
