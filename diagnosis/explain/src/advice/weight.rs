@@ -145,7 +145,14 @@ impl<'a> Weight<'a> {
         let whom: Vec<String> = match processes.len() {
             0 => return Vec::new(),
             1 => processes.iter().map(u32::to_string).collect(),
-            _ => vec![first.group.name.clone()],
+            _ if first.group.kind == "task" => vec![first.group.name.clone()],
+            // Timers have no name that a thread has: those of the process that has most.
+            _ => self
+                .members()
+                .find_map(|member| member.process)
+                .iter()
+                .map(u32::to_string)
+                .collect(),
         };
         let away = whom.iter().filter(|_| !cpus.is_empty());
         let away = away.map(|whom| format!("affinity({whom})={}", cpus.join(",")));
