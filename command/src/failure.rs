@@ -76,6 +76,7 @@ from_errors!(
     tardy_lab::pi::PiError,
     tardy_lab::rearm::RearmError,
     tardy_lab::sleep::SleepError,
+    tardy_remedy::RemedyError,
     tardy_recording::OpenError,
     tardy_recording::ReadError,
     tardy_recording::tables::TableError,

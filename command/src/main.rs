@@ -45,6 +45,14 @@ fn main() -> ExitCode {
     if let Some(code) = other {
         return code;
     }
+    // What a tardy that was killed had changed.
+    for undone in tardy_remedy::Journal::system().undo_left_over() {
+        output::say!(
+            "a tardy that was killed had set {}: {}",
+            output::printable(&undone.entry.why),
+            output::printable(&undone.words())
+        );
+    }
     // clap itself ends with 2 on wrong usage.
     let tardy = Tardy::parse();
     match tardy.verb.execute::<Tardy>() {

@@ -14,6 +14,8 @@ const CROSSINGS: &[(&str, &[&str])] = &[
     // How CPUs are written.
     ("laboratory/host", &["diagnosis/changes"]),
     ("laboratory/lab", &["diagnosis/model", "timers/engine"]),
+    // What a remedy does has the name of what is predicted.
+    ("laboratory/remedy", &["diagnosis/changes"]),
     ("laboratory/vm", &["diagnosis/programs"]),
 ];
 

@@ -9,6 +9,7 @@ mod doctor;
 mod experiment;
 mod explain;
 mod export;
+mod fix;
 mod import;
 mod list;
 mod load;
@@ -19,6 +20,9 @@ mod report;
 mod run;
 mod sim;
 mod top;
+mod trial;
+mod undo;
+mod verify;
 mod vm;
 mod watch;
 mod whatif;
@@ -60,6 +64,12 @@ pub(crate) enum Verb {
     Watch(watch::Watch),
     /// What a change would do to a recorded system: predictions, ranked, each with how sure it is
     Whatif(Box<whatif::WhatIfVerb>),
+    /// From a late thread to a proven change: what helps, tried on this machine, kept where it did
+    Fix(fix::Fix),
+    /// Does a change help: with it and without, in blocks in random order
+    Verify(verify::Verify),
+    /// Take back what tardy changed
+    Undo(undo::Undo),
     /// A simulated kernel: what a timer policy would do to a machine and a workload that are described
     Sim(Box<sim::Sim>),
     /// A real kernel in counted time: commands in guests, and the kernels there are
@@ -90,6 +100,9 @@ impl Verb {
             Self::Top(verb) => verb.execute(),
             Self::Watch(verb) => verb.execute(),
             Self::Whatif(verb) => verb.execute(),
+            Self::Fix(verb) => verb.execute(),
+            Self::Verify(verb) => verb.execute(),
+            Self::Undo(verb) => verb.execute(),
             Self::Sim(verb) => verb.execute(),
             Self::Vm(verb) => verb.execute(),
             Self::List(verb) => verb.execute(),

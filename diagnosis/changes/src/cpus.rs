@@ -31,6 +31,21 @@ impl CpuList {
         Some(Self(cpus))
     }
 
+    /// Reads a mask as the kernel writes it: see [`CpuList::mask`].
+    #[must_use]
+    pub fn of_mask(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.trim().split(',').collect();
+        if words.len() > CPUS_MAX as usize / 32 {
+            return None;
+        }
+        let mut cpus = BTreeSet::new();
+        for (at, word) in words.iter().rev().enumerate() {
+            let word = u32::from_str_radix(word, 16).ok()?;
+            cpus.extend((0..32).filter(|bit| word >> bit & 1 == 1).map(|bit| at as u32 * 32 + bit));
+        }
+        Some(Self(cpus))
+    }
+
     /// CPUs `0..count`.
     #[must_use]
     pub fn first(count: u32) -> Self {
@@ -130,6 +145,7 @@ mod tests {
         #[test]
         fn what_is_written_reads_back(cpus in proptest::collection::btree_set(0u32..300, 0..40)) {
             let list = CpuList(cpus);
+            prop_assert_eq!(CpuList::of_mask(&list.mask()), Some(list.clone()));
             prop_assert_eq!(CpuList::parse(&list.to_string()), Some(list));
         }
     }

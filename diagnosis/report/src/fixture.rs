@@ -196,6 +196,7 @@ pub(crate) fn explanation() -> Explanation {
     let advised = CAUSES.iter().zip(&causes).filter_map(|(row, cause)| {
         let (text, command) = row.5?;
         Some(Advice {
+            changes: Vec::new(),
             cause: cause.cause,
             text: text.to_owned(),
             command: command.map(str::to_owned),

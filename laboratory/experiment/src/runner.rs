@@ -262,7 +262,7 @@ fn measure(
     let length = begun.elapsed();
     // Its processes are waited for, so that their time is known to be the load's.
     load.stop();
-    changed.put_back()?;
+    kernel_threads::put_back(changed)?;
     if is_over() {
         return Ok(None);
     }

@@ -32,7 +32,8 @@ impl Root {
         Self { base: base.into() }
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    /// Where a file of the system is found.
+    pub fn path(&self, path: &str) -> PathBuf {
         // `join` would let an absolute path replace the base.
         self.base.join(path.trim_start_matches('/'))
     }
@@ -45,13 +46,13 @@ impl Root {
     }
 
     /// A whole file as text; bytes that are no UTF-8 are replaced.
-    pub(crate) fn text(&self, path: &str) -> Option<String> {
+    pub fn text(&self, path: &str) -> Option<String> {
         let bytes = self.bytes(path, TEXT_BYTES_MAX)?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The first line without the space around it, of bounded length; `None` where that is empty.
-    pub(crate) fn word(&self, path: &str) -> Option<String> {
+    pub fn word(&self, path: &str) -> Option<String> {
         let bytes = self.bytes(path, 4 * WORD_CHARS_MAX as u64)?;
         let text = String::from_utf8_lossy(&bytes);
         let line = text.lines().next()?.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -60,17 +61,17 @@ impl Root {
     }
 
     /// A file that holds one number.
-    pub(crate) fn number<T: FromStr>(&self, path: &str) -> Option<T> {
+    pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.word(path)?.parse().ok()
     }
 
     /// Whether there is such a file or folder.
-    pub(crate) fn exists(&self, path: &str) -> bool {
+    pub fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
     }
 
     /// The names in a folder, in order; none where it cannot be read.
-    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+    pub fn names(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.path(folder)) else { return Vec::new() };
         let mut names: Vec<String> = entries
             .take(NAMES_MAX)

@@ -13,7 +13,7 @@ const SHARE_PERCENT_MAX: f64 = 1e6;
 ///
 /// # Errors
 /// What is wrong, and how one is written.
-pub(super) fn parse(text: &str) -> Result<Gate, String> {
+pub(in crate::verb) fn parse(text: &str) -> Result<Gate, String> {
     let forms = "write +5us@p99.9, +10%@p50 or +0@mean: a time or a share of A's, then mean or p50 to \
                  p99.9999";
     let (bound, figure) =

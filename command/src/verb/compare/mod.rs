@@ -3,7 +3,7 @@
 mod changes;
 mod circumstances;
 mod figures;
-mod gate;
+pub(in crate::verb) mod gate;
 mod judge;
 mod opened;
 mod read;

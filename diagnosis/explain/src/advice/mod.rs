@@ -9,6 +9,7 @@ pub use weight::Weight;
 
 use crate::cause::{REGISTRY, UNEXPLAINED_AT, cause_at};
 use crate::findings::Explanation;
+use tardy_changes::Change;
 use tardy_model::{Cause, Prio, TaskId};
 
 /// A cause below both of these shares, of all lateness and of the worst wakeups', gets no advice: whoever
@@ -30,6 +31,8 @@ pub struct Advice {
     /// A command for a shell that does it, where there is one, for root. It holds numbers and names of the
     /// stream: threads are there as long as they live.
     pub command: Option<String>,
+    /// Changes that do it, the one that is meant first: each by itself is for this cause.
+    pub changes: Vec<Change>,
     /// The share of all lateness that goes with it at best, 0–1. It is a bound and no forecast: where this
     /// waiting ends, some other may begin.
     pub gain: f64,
@@ -44,6 +47,8 @@ pub struct Remedy {
     pub text: String,
     /// [`Advice::command`].
     pub command: Option<String>,
+    /// [`Advice::changes`].
+    pub changes: Vec<Change>,
     /// It helps against no more than this of the cause, in nanoseconds.
     pub at_most_ns: Option<u64>,
 }
@@ -57,6 +62,12 @@ impl Remedy {
     /// With a command where there is one.
     pub(crate) fn with(self, command: Option<String>) -> Self {
         Self { command, ..self }
+    }
+
+    /// With changes that do it, as they are written. Names of traces that no change can be for are left out.
+    pub(crate) fn by<T: AsRef<str>>(self, changes: impl IntoIterator<Item = T>) -> Self {
+        let changes = changes.into_iter().filter_map(|text| text.as_ref().parse().ok()).collect();
+        Self { changes, ..self }
     }
 
     /// Against one group alone, not against all of the cause.
@@ -80,6 +91,7 @@ pub(crate) fn advise(explanation: &mut Explanation, prio: &dyn Fn(TaskId) -> Pri
                 cause: finding.cause,
                 text: remedy.text,
                 command: remedy.command.filter(|_| explanation.latencies.count() >= WAKEUPS_MIN),
+                changes: remedy.changes,
                 gain: finding.share * part,
                 worst_gain: finding.worst_share * part,
             })

@@ -158,6 +158,41 @@ impl<'a> Weight<'a> {
         command::move_away(&processes, &self.quiet_cpus())
     }
 
+    /// How a change that keeps the first group off the CPUs of the late threads is written; or, where there is no
+    /// other CPU, that lets it run only when nobody else wants to.
+    pub fn keep_away(&self) -> Vec<String> {
+        let Some(first) = self.first() else { return Vec::new() };
+        let cpus: Vec<String> = self.quiet_cpus().iter().map(u16::to_string).collect();
+        let processes: BTreeSet<u32> = self.members().filter_map(|member| member.process).collect();
+        let late: BTreeSet<u32> =
+            self.explanation.victims.iter().filter_map(|victim| victim.process).collect();
+        if first.group.kind == "kernel_task" || !processes.is_disjoint(&late) {
+            return Vec::new();
+        }
+        let whom: Vec<String> = match processes.len() {
+            0 => return Vec::new(),
+            1 => processes.iter().map(u32::to_string).collect(),
+            _ if first.group.kind == "task" => vec![first.group.name.clone()],
+            // Timers have no name that a thread has: those of the process that has most.
+            _ => self
+                .members()
+                .find_map(|member| member.process)
+                .iter()
+                .map(u32::to_string)
+                .collect(),
+        };
+        let away = whom.iter().filter(|_| !cpus.is_empty());
+        let away = away.map(|whom| format!("affinity({whom})={}", cpus.join(",")));
+        away.chain(whom.iter().map(|whom| format!("prio({whom})=idle"))).collect()
+    }
+
+    /// How a change that keeps the first group's interrupt off the CPUs of the late threads is written.
+    pub fn keep_irq_away(&self) -> Option<String> {
+        let cpus: Vec<String> = self.quiet_cpus().iter().map(u16::to_string).collect();
+        let number = self.irq_number().filter(|_| !cpus.is_empty())?;
+        Some(format!("affinity(irq {number})={}", cpus.join(",")))
+    }
+
     /// CPUs on which none of the worst wakeups was, of those that are known.
     fn quiet_cpus(&self) -> BTreeSet<u16> {
         let worst = &self.explanation.worst;

@@ -41,25 +41,27 @@ impl Rule for CpuContention {
             return Some(remedy);
         }
         let (who, victims) = (weight.first()?.group.words(), weight.victims());
-        let (command, how) = match weight.victims_prio() {
+        let (command, how, prio) = match weight.victims_prio() {
             // Equals of a real-time priority: one above is enough.
             Some(prio) if prio.is_realtime() => {
                 let above = above(prio)?;
-                (weight.real_time(above), "A priority one above")
+                (weight.real_time(above), "A priority one above", above)
             }
-            _ => (weight.real_time(PRIORITY), "A real-time priority"),
+            _ => (weight.real_time(PRIORITY), "A real-time priority", PRIORITY),
         };
         if command.is_none() && weight.has_many_victims() {
             return Some(Remedy::text(format!(
                 "{who} shares the CPU as an equal. A real-time priority lets the thread that matters run first: \
                  explain that one alone (--pid, --comm) for the command."
-            )));
+            ))
+            .by([format!("prio(victim)=fifo:{prio}")].into_iter().chain(weight.keep_away())));
         }
         Some(
             Remedy::text(format!(
                 "{who} shares the CPU as an equal. {how} lets {victims} run first."
             ))
-            .with(command),
+            .with(command)
+            .by([format!("prio(victim)=fifo:{prio}")].into_iter().chain(weight.keep_away())),
         )
     }
 }

@@ -36,6 +36,7 @@ impl Rule for HigherPriority {
         let first = weight.first()?;
         let (who, victims) = (first.group.words(), weight.victims());
         let highest = weight.highest_prio();
+        let above_it = highest.and_then(above).map(|prio| format!("prio(victim)=fifo:{prio}"));
         let higher = highest.and_then(above).and_then(|prio| weight.real_time(prio));
         let remedy = match (highest, higher, weight.move_away()) {
             (Some(prio), command @ Some(_), _) => Remedy::text(format!(
@@ -55,6 +56,6 @@ impl Rule for HigherPriority {
                 "{who} runs first. Give {victims} a higher priority, or bind one of the two to another CPU."
             )),
         };
-        Some(remedy.against(first))
+        Some(remedy.by(above_it.into_iter().chain(weight.keep_away())).against(first))
     }
 }

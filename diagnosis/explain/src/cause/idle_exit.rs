@@ -55,6 +55,7 @@ impl Rule for IdleExit {
                  at boot.",
             )
             .with(Some(command.to_owned()))
+            .by(["idle-latency=10us", "idle-latency=0us", "halt-poll=200us"])
         })
     }
 }

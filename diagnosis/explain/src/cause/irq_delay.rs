@@ -59,11 +59,17 @@ impl Rule for IrqDelay {
             ),
             _ if !weight.is_weighty() => return None,
             // It kept nothing off.
+            // The host puts a CPU that halts to sleep; one that polls it does not.
             "idle_state" => Remedy::text(
                 "The CPU was idle and awake, and the timer interrupt came late all the same: by the clock event \
                  device or, in a guest, by the hypervisor (give the virtual CPUs cores of their own).",
             ),
             _ => Remedy::text(with_place(&first.group.words(), weight)),
+        };
+        let remedy = match first.group.kind {
+            "idle_state" => remedy.by(["halt-poll=200us", "idle-latency=0us"]),
+            "irq" => remedy.by(weight.keep_irq_away()),
+            _ => remedy.by(weight.keep_away()),
         };
         Some(remedy.against(first))
     }

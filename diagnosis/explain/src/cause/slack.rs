@@ -42,12 +42,14 @@ impl Rule for Slack {
                  which has no slack."
             ))
             .with(weight.real_time(PRIORITY))
+            .by([format!("prio(victim)=fifo:{PRIORITY}")])
         } else {
             Remedy::text(format!(
                 "Timer slack costs {mean_us:.1} µs a wakeup. prctl(PR_SET_TIMERSLACK, 1) in the thread, or a \
                  real-time policy, removes it."
             ))
             .with(weight.without_slack())
+            .by(["slack(victim)=1ns".to_owned(), format!("prio(victim)=fifo:{PRIORITY}")])
         })
     }
 }

@@ -58,6 +58,7 @@ impl Rule for SoftirqWait {
                 first.group.words()
             ))
             .with(Some(command))
+            .by([format!("prio(ktimers/*)=fifo:{prio}"), format!("prio(ksoftirqd/*)=fifo:{prio}")])
         })
     }
 }

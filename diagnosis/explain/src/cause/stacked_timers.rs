@@ -47,6 +47,7 @@ impl Rule for StackedTimers {
                  defers timers of ordinary threads."
             )),
         }
+        .by(weight.keep_away())
         .against(first))
     }
 }

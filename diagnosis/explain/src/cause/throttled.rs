@@ -45,6 +45,7 @@ impl Rule for Throttled {
                  time in it."
             ))
             .with(command.map(|path| format!("echo max > /sys/fs/cgroup{path}/cpu.max")))
+            .by(["cpu-max(victim)=off"])
         } else if name.starts_with("deadline") {
             Remedy::text(format!(
                 "{name} is used up. Give the thread a longer SCHED_DEADLINE runtime, or find why it runs longer \
@@ -59,6 +60,7 @@ impl Rule for Throttled {
                  Find the one that hardly ever sleeps, or lift the limit:",
             )
             .with(Some(lift.to_owned()))
+            .by(["rt-runtime=off"])
         })
     }
 }

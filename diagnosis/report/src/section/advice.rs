@@ -38,6 +38,9 @@ impl Section for Advice {
                                 @if let Some(command) = &finding.command {
                                     pre { code { (clean(command)) } }
                                 }
+                                @if let Some(fix) = fix(finding) {
+                                    p { code { (fix) } " tries it and undoes it where it does not help." }
+                                }
                             }
                         }
                     }
@@ -70,6 +73,11 @@ fn gain(finding: &Finding) -> String {
     format!("−{all}")
 }
 
+/// The command that tries what helps against it, where tardy can.
+fn fix(finding: &Finding) -> Option<String> {
+    finding.changes.first().map(|change| format!("tardy fix --only {}", change.name()))
+}
+
 /// One advice as lines: its sentence, then its command, both indented.
 pub(crate) fn lines(finding: &Finding, terminal: Terminal) -> Vec<String> {
     let text = format!("{} {}: {}", gain(finding), finding.cause.0, clean(&finding.text));
@@ -77,6 +85,9 @@ pub(crate) fn lines(finding: &Finding, terminal: Terminal) -> Vec<String> {
         textwrap::Options::new(terminal.width).initial_indent("  ").subsequent_indent("    ");
     let mut lines: Vec<String> =
         textwrap::wrap(&text, options).into_iter().map(String::from).collect();
+    if let Some(fix) = fix(finding) {
+        lines.push(format!("      {} tries it and undoes it where it does not help", terminal.bold(&fix)));
+    }
     if let Some(command) = &finding.command {
         // Never broken: it is there to be copied.
         lines.push(format!("      {}", terminal.bold(&clean(command))));

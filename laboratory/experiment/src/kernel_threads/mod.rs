@@ -5,12 +5,12 @@
 //! process is killed meanwhile, at the next start of any experiment ([`put_back_left_over`]).
 
 mod changed;
-mod journal;
 
-pub(crate) use changed::{change, put_back_left_over};
+pub(crate) use changed::{change, put_back, put_back_left_over};
 
 use procfs::process::all_processes;
 use std::collections::BTreeMap;
+use tardy_remedy::Thread;
 use tardy_thread_policy::Policy;
 
 /// `PF_KTHREAD` of `<linux/sched.h>`.
@@ -58,15 +58,6 @@ pub(crate) fn lacking(wanted: &Wanted) -> Option<String> {
         _ => "",
     };
     Some(format!("this kernel has no thread {missing}{hint}"))
-}
-
-/// A kernel thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Thread {
-    tid: u32,
-    /// When it began, in ticks since boot: tells it from a later one of the same number.
-    start: u64,
-    name: String,
 }
 
 /// The kernel threads of those names.

@@ -58,7 +58,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
         let finding = if deepest_us > PROBLEM_US { Finding::problem } else { Finding::notice };
         return finding(value, why).change(format!(
             "keep /dev/cpu_dma_latency open with a 32-bit 0 written (until closed); cpupower \
-             idle-set -D {NOTICE_US} (until reboot); {} (at boot)",
+             idle-set -D {NOTICE_US} (until reboot); {} (at boot); tardy fix --only idle-latency tries it",
             if probe.calls.arch == "x86_64" {
                 "processor.max_cstate=1 intel_idle.max_cstate=0"
             } else {

@@ -22,7 +22,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
             "A sleep begun on a nohz_full CPU may expire on a housekeeping CPU: the wakeup then \
              waits for that CPU's interrupts and comes by interrupt between CPUs.",
         )
-        .change("sysctl kernel.timer_migration=0"),
+        .change("sysctl kernel.timer_migration=0; tardy fix --only timer-migration tries it"),
         _ => Finding::unknown(on, "Neither 0 nor 1: not known what it means for timers."),
     }
 }

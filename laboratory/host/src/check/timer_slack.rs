@@ -26,7 +26,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
         ),
     )
     .change(
-        "prctl(PR_SET_TIMERSLACK, 1) in the thread, echo 1 > /proc/PID/timerslack_ns from outside, \
-         or TimerSlackNSec=1 in a systemd unit",
+        "tardy fix -p PID --only slack tries it; prctl(PR_SET_TIMERSLACK, 1) in the thread, echo 1 > \
+         /proc/PID/timerslack_ns from outside, or TimerSlackNSec=1 in a systemd unit",
     )
 }

@@ -1,0 +1,336 @@
+//! `tardy fix`: from a late thread to a change that is proven on this machine, kept where it helped.
+
+mod decide;
+mod plan;
+mod victim;
+
+use crate::explanation::{self, Wanted};
+use crate::failure::{Failure, Outcome};
+use crate::input::Input;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Output, out};
+use crate::recordings;
+use crate::verb::compare::gate;
+use crate::verb::trial::{Arm, Trial, TrialFlags, Tried, VictimFlags};
+use crate::verb::{undo, verify};
+use clap::Args;
+use decide::{Decision, decide};
+use plan::{AtBest, Candidate, Whose};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+use tardy_explain::{Explanation, Options};
+use tardy_recording::Recording;
+use tardy_remedy::{Journal, System, lasting};
+use tardy_report::Gate;
+use tardy_stats::ab::Question;
+
+/// How long a program is recorded first.
+const DURATION: Duration = Duration::from_secs(5);
+
+/// Columns of the plan's text.
+const COLUMNS: usize = 100;
+
+/// Flags of `tardy fix`.
+#[allow(clippy::struct_excessive_bools)] // they are flags
+#[derive(Debug, Args)]
+#[command(after_help = "\
+    tardy fix -p 1234                     a process that runs: record, explain, try, keep what helps\n\
+    tardy fix run-1 --dry-run             only the plan, with the commands\n\
+    tardy fix -- ./my-program             a command that is started for it\n\
+    tardy fix -p 1234 --only slack --yes --at-least 20us@p99.9\n\
+    Nothing is changed without being shown first. tardy undo takes back what stays.")]
+pub(crate) struct Fix {
+    /// A recording of this machine [default: the latest below recordings/]
+    #[arg(value_name = "REC", conflicts_with_all = ["pid", "comm", "command"])]
+    recording: Option<PathBuf>,
+
+    #[command(flatten)]
+    victim: VictimFlags,
+
+    /// How long a program is recorded first
+    #[arg(short = 'D', long, value_parser = crate::arguments::duration)]
+    duration: Option<Duration>,
+
+    /// Only these remedies: a name (slack), or a change ('slack(victim)=1ns') (repeatable)
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+
+    /// Keep a change only where it is shown to gain more than this: 20us@p99.9, 10%@mean [default: any
+    /// gain that is shown]
+    #[arg(long, value_name = "BOUND@FIGURE", value_parser = gate::parse)]
+    at_least: Option<Gate>,
+
+    /// Change without asking
+    #[arg(short, long, conflicts_with = "dry_run")]
+    yes: bool,
+
+    /// Only show the plan with its commands
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Let what helped last beyond the next boot: sysctl.d, tmpfiles.d, a drop-in of the service
+    #[arg(long)]
+    keep: bool,
+
+    /// List what is changed now
+    #[arg(long, exclusive = true)]
+    list: bool,
+
+    #[command(flatten)]
+    trial: TrialFlags,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What became of the changes that were tried.
+#[derive(Default)]
+struct Results {
+    rows: Vec<String>,
+    documents: Vec<serde_json::Value>,
+    is_fixed: bool,
+}
+
+impl Fix {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        if self.list {
+            return undo::list(&self.output);
+        }
+        let interrupt = Interrupt::catch()?;
+        let found = self.find(&interrupt)?;
+        let whose = Whose { threads: &found.threads, is_started: found.victim.is_command() };
+        let candidates = plan::candidates(&found.explanation, &whose, &AtBest, &self.only);
+        self.show(&found.explanation, &candidates)?;
+        let able: Vec<&Candidate> = candidates.iter().filter(|it| it.settings.is_ok()).collect();
+        if able.is_empty() || self.dry_run {
+            return self.tell(&Results::default(), &candidates);
+        }
+        if !rustix::process::geteuid().is_root() {
+            self.output.remark(
+                "Without root nothing is changed; whoever is root types the above, or runs this.",
+            );
+            return self.tell(&Results::default(), &candidates);
+        }
+        let mut results = Results::default();
+        for candidate in &able {
+            if !self.yes && !asked(&format!("Try {}?", candidate.change))? {
+                results.rows.push(format!("{}: not tried", candidate.change));
+                continue;
+            }
+            self.try_one(candidate, &found, able.len(), &interrupt, &mut results)?;
+            if results.is_fixed {
+                break;
+            }
+        }
+        self.tell(&results, &candidates)
+    }
+
+    fn try_one(
+        &self,
+        candidate: &Candidate,
+        found: &victim::Found,
+        plans: usize,
+        interrupt: &Interrupt,
+        results: &mut Results,
+    ) -> Result<(), Failure> {
+        let change = &candidate.change;
+        self.output.remark(&format!("trying {change}, on and off"));
+        let trial = Trial {
+            flags: &self.trial,
+            victim: &found.victim,
+            names: ["as it is".to_owned(), change.to_string()],
+            arms: [Arm::AsItIs, Arm::Changed(vec![change.clone()])],
+            // Of all that are tried the chance of one false alarm.
+            alpha: Question::default().alpha / plans.max(1) as f64,
+            load: &found.load,
+        };
+        let tried = match trial.run(interrupt, &self.output) {
+            Ok(tried) => tried,
+            Err(failure) if interrupt.is_asked() => return Err(failure),
+            Err(failure) => {
+                self.output.remark(&failure.to_string());
+                results.rows.push(format!("{change}: not tried: {failure}"));
+                return Ok(());
+            }
+        };
+        if !self.output.json {
+            std::io::stdout().write_all(&verify::screen(&tried.compared, false)?)?;
+        }
+        let decision = decide(&tried.compared, self.at_least.as_ref());
+        let (word, row) = match &decision {
+            Decision::Helped(told) => {
+                ("helped", format!("{change}: helped, {}: {told}", self.keep_it(candidate, found)?))
+            }
+            Decision::Harmed(told) => {
+                ("harmed", format!("{change}: made it worse and is undone: {told}"))
+            }
+            Decision::NotShown(told) => {
+                ("not shown", format!("{change}: no such gain is shown, and it is undone: {told}"))
+            }
+        };
+        results.is_fixed = matches!(decision, Decision::Helped(_));
+        results.rows.push(format!("{row}; {}", took(&tried)));
+        results.documents.push(serde_json::json!({
+            "change": change.to_string(), "verdict": word, "told": row, "seconds": tried.took.as_secs_f64(),
+        }));
+        Ok(())
+    }
+
+    /// Makes it stay, and says how long.
+    fn keep_it(&self, candidate: &Candidate, found: &victim::Found) -> Result<String, Failure> {
+        if found.victim.is_command()
+            && candidate.change.whom() == Some(&tardy_changes::Whom::Victim)
+        {
+            return Ok("and ended with the command that was started for it: start it so".to_owned());
+        }
+        let system = System::new(found.threads.clone());
+        let mut settings = crate::verb::trial::settings_of(&candidate.change, &system)?;
+        let mut notes = Vec::new();
+        if self.keep {
+            let why = format!(
+                "{} took {:.0} % of the worst wakeups",
+                candidate.cause.0,
+                candidate.gain.worst * 100.0
+            );
+            let lasting = lasting(&candidate.change, &settings, &why);
+            notes.extend(
+                lasting.texts.iter().map(|text| format!("written to {}", text.place.words())),
+            );
+            notes.extend(lasting.not);
+            settings.extend(lasting.texts);
+        }
+        Journal::system().change(&settings, &candidate.change.to_string())?.keep()?;
+        let until = if self.keep { "and stays" } else { "and stays until the next boot" };
+        notes.insert(0, format!("{until} (tardy undo takes it back)"));
+        Ok(notes.join("; "))
+    }
+
+    /// The plan, before anything is changed.
+    fn show(&self, explanation: &Explanation, candidates: &[Candidate]) -> Result<(), Failure> {
+        if self.output.json {
+            return Ok(());
+        }
+        let latencies = &explanation.latencies;
+        out!(
+            "{} wakeups, p99 {:.1} us, latest {:.1} us",
+            latencies.count(),
+            latencies.quantile_ns(0.99) as f64 / 1e3,
+            latencies.max_ns() as f64 / 1e3
+        )?;
+        for advice in explanation.advice.iter().filter(|advice| advice.changes.is_empty()) {
+            paragraph(
+                "  ",
+                &format!("{}: {} Nothing tardy can change does it.", advice.cause.0, advice.text),
+            )?;
+        }
+        for (at, candidate) in candidates.iter().enumerate() {
+            let gain = &candidate.gain;
+            out!("")?;
+            out!(
+                "{}. {}  against {}, {:.0} % of the worst wakeups' lateness, {}",
+                at + 1,
+                output::printable(&candidate.change.to_string()),
+                candidate.cause.0,
+                gain.worst * 100.0,
+                gain.how
+            )?;
+            paragraph("   ", &format!("price: {}", candidate.remedy.price()))?;
+            paragraph("   ", &format!("needs: {}", candidate.remedy.needs()))?;
+            if let Err(why) = &candidate.settings {
+                paragraph("   ", &format!("not here: {why}"))?;
+            }
+            for command in candidate.commands() {
+                out!("     {}", output::printable(&command))?;
+            }
+            if let Some(parameter) = candidate.next_boot() {
+                out!("     # from the next boot on, by the kernel's command line: {parameter}")?;
+            }
+        }
+        if candidates.is_empty() {
+            out!("no remedy fits what makes it late")?;
+        }
+        out!("")?;
+        Ok(())
+    }
+
+    fn tell(&self, results: &Results, candidates: &[Candidate]) -> Result<Outcome, Failure> {
+        if self.output.json {
+            let plan = candidates.iter().map(|candidate| {
+                serde_json::json!({
+                    "change": candidate.change.to_string(),
+                    "cause": candidate.cause.0,
+                    "gain": candidate.gain.all,
+                    "worst_gain": candidate.gain.worst,
+                    "how": candidate.gain.how,
+                    "price": candidate.remedy.price(),
+                    "needs": candidate.remedy.needs(),
+                    "commands": candidate.commands(),
+                    "not_here": candidate.settings.as_ref().err(),
+                    "next_boot": candidate.next_boot(),
+                })
+            });
+            let document = serde_json::json!({
+                "schema": "tardy.fix/1",
+                "plan": plan.collect::<Vec<_>>(),
+                "tried": results.documents,
+                "fixed": results.is_fixed,
+            });
+            output::write_json(&document, None)?;
+            return Ok(Outcome::Fine);
+        }
+        for row in &results.rows {
+            paragraph("", row)?;
+        }
+        Ok(Outcome::Fine)
+    }
+
+    /// Whose lateness it is, and what it is made of.
+    fn find(&self, interrupt: &Interrupt) -> Result<victim::Found, Failure> {
+        let folder = if self.victim.is_chosen() {
+            let duration = self.duration.unwrap_or(DURATION);
+            victim::record(&self.victim, self.load(None), duration, interrupt, &self.output)?
+        } else {
+            recordings::or_latest(self.recording.clone(), &self.output)?
+        };
+        let recording = Recording::open(&folder)?;
+        let mut input = Input::Recording(Box::new(recording));
+        let manifest = input.manifest();
+        let watch = if self.victim.is_chosen() {
+            self.victim.victim()?.watch()
+        } else {
+            tardy_explain::Watch::default()
+        };
+        let options = Options { watch, ..Options::default() };
+        let explained = explanation::explain(&mut input, options, Wanted::default())?;
+        recordings::remember(&folder, &explained.explanation)?;
+        let load = self.load(manifest.settings.get(crate::session::settings::LOAD)).to_owned();
+        victim::found(&self.victim, &manifest, explained.explanation, load)
+    }
+
+    fn load<'a>(&'a self, recorded: Option<&'a String>) -> &'a str {
+        self.trial.load.as_ref().or(recorded).map_or("none", String::as_str)
+    }
+}
+
+fn took(tried: &Tried) -> String {
+    format!("{:.0} s", tried.took.as_secs_f64())
+}
+
+/// Wrapped, without what a terminal would obey.
+fn paragraph(indent: &str, text: &str) -> Result<(), Failure> {
+    let options = textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(indent);
+    out!("{}", textwrap::fill(&output::printable(text), options))
+}
+
+/// Asks at the terminal; where nobody is there, the answer is no.
+fn asked(question: &str) -> Result<bool, Failure> {
+    if !std::io::stdin().is_terminal() {
+        output::say!("{question} Nobody is there to say so: --yes does.");
+        return Ok(false);
+    }
+    write!(std::io::stderr(), "{} [y/N] ", output::printable(question))?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

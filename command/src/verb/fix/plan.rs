@@ -1,0 +1,143 @@
+//! From what makes a thread late to remedies that fit, in the order in which they are tried.
+
+use tardy_changes::{Change, Whom, about};
+use tardy_explain::Explanation;
+use tardy_model::Cause;
+use tardy_remedy::{Remedy, Setting, System, commands, next_boot, remedy};
+
+/// What a change is expected to gain, as shares of the lateness, 0–1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Gain {
+    /// Of the worst 1 % of wakeups.
+    pub(super) worst: f64,
+    /// Of all of them.
+    pub(super) all: f64,
+    /// How that is known: "at best".
+    pub(super) how: &'static str,
+}
+
+/// Who tells what a change gains. A prediction takes the place of the bound by implementing this.
+pub(super) trait Forecast {
+    /// What a change gains that was advised against a cause.
+    fn gain(&self, advice: &tardy_explain::Advice, change: &Change) -> Gain;
+}
+
+/// Nothing is gained beyond what the cause took.
+pub(super) struct AtBest;
+
+impl Forecast for AtBest {
+    fn gain(&self, advice: &tardy_explain::Advice, _: &Change) -> Gain {
+        Gain { worst: advice.worst_gain, all: advice.gain, how: "at best" }
+    }
+}
+
+/// A remedy that fits.
+pub(super) struct Candidate {
+    pub(super) change: Change,
+    pub(super) cause: Cause,
+    pub(super) gain: Gain,
+    pub(super) remedy: &'static dyn Remedy,
+    /// What it sets now; or why it cannot be had here.
+    pub(super) settings: Result<Vec<Setting>, String>,
+    /// The number of the process that stands in for a victim that is started only to be tried.
+    stand_in: Option<u32>,
+}
+
+impl Candidate {
+    /// What a person types, a line each.
+    pub(super) fn commands(&self) -> Vec<String> {
+        let lines = self.settings.as_deref().map(commands).unwrap_or_default();
+        let Some(number) = self.stand_in.filter(|_| self.change.whom() == Some(&Whom::Victim))
+        else {
+            return lines;
+        };
+        let number = number.to_string();
+        let named = |line: &String| {
+            let words: Vec<String> =
+                line.split(' ').map(|word| word.replace(&number, "PID")).collect();
+            words.join(" ")
+        };
+        lines.iter().map(named).collect()
+    }
+
+    /// The parameter of the kernel's command line that does it.
+    pub(super) fn next_boot(&self) -> Option<String> {
+        next_boot(&self.change)
+    }
+}
+
+/// Whose lateness it is.
+pub(super) struct Whose<'a> {
+    /// The late threads that run now.
+    pub(super) threads: &'a [u32],
+    /// They are of a command that is started for each trial.
+    pub(super) is_started: bool,
+}
+
+/// Those that fit, the most gain first; what gains the same stays in the order of the advice. A change that is for
+/// several causes is there once, for the first.
+pub(super) fn candidates(
+    explanation: &Explanation,
+    whom: &Whose<'_>,
+    forecast: &dyn Forecast,
+    only: &[String],
+) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    let stand_in = whom.is_started.then(std::process::id);
+    let system = &System::new(stand_in.map_or_else(|| whom.threads.to_vec(), |own| vec![own]));
+    for advice in &explanation.advice {
+        for change in &advice.changes {
+            let is_wanted = only.is_empty() || only.iter().any(|name| is_named(change, name));
+            let is_known = found.iter().any(|candidate| candidate.change == *change);
+            let Some(remedy) = remedy::of(change.name()).filter(|_| is_wanted && !is_known) else {
+                continue;
+            };
+            let settings = remedy.settings(change, system).map_err(|why| why.to_string());
+            let gain = forecast.gain(advice, change);
+            found.push(Candidate {
+                change: change.clone(),
+                cause: advice.cause,
+                gain,
+                remedy,
+                settings,
+                stand_in,
+            });
+        }
+    }
+    for change in only.iter().filter_map(|text| as_asked(text)) {
+        // Whoever names one may try it whatever the advice is.
+        if let Some(remedy) = remedy::of(change.name())
+            && !found
+                .iter()
+                .any(|it| it.change == change || only.iter().any(|name| it.change.name() == name))
+        {
+            let settings = remedy.settings(&change, system).map_err(|why| why.to_string());
+            let gain = Gain { worst: 0.0, all: 0.0, how: "as asked" };
+            found.push(Candidate {
+                change,
+                cause: Cause("nothing"),
+                gain,
+                remedy,
+                settings,
+                stand_in,
+            });
+        }
+    }
+    found.sort_by(|a, b| {
+        let worst = b.gain.worst.total_cmp(&a.gain.worst);
+        worst.then(b.gain.all.total_cmp(&a.gain.all))
+    });
+    found
+}
+
+/// A change that was asked for by itself, or by a name that stands for one change of the system or the victim.
+fn as_asked(text: &str) -> Option<Change> {
+    let change: Change = about(text).map_or(text, |about| about.example).parse().ok()?;
+    let is_by_itself = about(text).is_none() || matches!(change.whom(), None | Some(Whom::Victim));
+    is_by_itself.then_some(change)
+}
+
+/// Whether a change is meant by a name, or by itself.
+fn is_named(change: &Change, name: &str) -> bool {
+    change.name() == name || change.to_string() == name
+}

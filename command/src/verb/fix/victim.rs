@@ -1,0 +1,140 @@
+//! Whose lateness is to be fixed: threads that run, a command, or threads that measure.
+
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Output};
+use crate::program;
+use crate::session::{self, Request, Session, settings};
+use crate::verb::load;
+use crate::verb::trial::{Victim, VictimFlags, threads_of};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+use tardy_explain::Explanation;
+use tardy_recording::Manifest;
+
+/// What was found of the lateness, and on whom a remedy can be tried.
+pub(super) struct Found {
+    pub(super) explanation: Explanation,
+    pub(super) victim: Victim,
+    /// The late threads that run now.
+    pub(super) threads: Vec<u32>,
+    /// What ran beside.
+    pub(super) load: String,
+}
+
+/// Records those that are chosen for a while.
+pub(super) fn record(
+    flags: &VictimFlags,
+    beside: &str,
+    duration: Duration,
+    interrupt: &Interrupt,
+    output: &Output,
+) -> Result<PathBuf, Failure> {
+    let victim = flags.victim()?;
+    let load = load::parse(beside, None, output)?;
+    let mut running = victim.start();
+    let processes = running.watched();
+    let mut settings = settings::of_run(Some(&load), Some(duration));
+    settings.extend(settings::of_processes(processes.iter().copied()));
+    settings.extend(settings::of_command(&flags.command));
+    let request = Request {
+        folder: output::recording_folder(None, "fix")?,
+        settings,
+        watched_processes: processes.clone(),
+        watch_children: victim.is_command(),
+        ..Request::default()
+    };
+    let load = load.start()?;
+    let session = Session::begin(&session::probe_host(), request)
+        .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
+    running.see_to_it()?;
+    let quiet = output.quiet || output.json;
+    let threads = program::threads(None, &processes, &flags.comm);
+    let words = || format!("{} events to {}", session.events(), session.folder.display());
+    program::attend(&session, interrupt, None, Some(duration), quiet, threads, words)?;
+    drop(running);
+    load.stop();
+    let sealed = session.end()?;
+    if interrupt.is_asked() {
+        return Err(Failure::new("interrupted: nothing was changed"));
+    }
+    Ok(sealed.dir)
+}
+
+/// On whom a remedy can be tried: who was chosen; else the late threads of the recording, where they still run; else,
+/// where they did nothing but measure, such threads again.
+pub(super) fn found(
+    flags: &VictimFlags,
+    manifest: &Manifest,
+    explanation: Explanation,
+    load: String,
+) -> Result<Found, Failure> {
+    let victims = &explanation.victims;
+    if flags.is_chosen() {
+        let victim = flags.victim()?;
+        let late: BTreeSet<u32> = victims.iter().filter_map(|victim| victim.label.pid).collect();
+        let all: Vec<u32> =
+            victim.numbers().iter().flat_map(|process| threads_of(*process)).collect();
+        let threads = all.into_iter().filter(|tid| late.contains(tid)).collect();
+        return Ok(Found { explanation, victim, threads, load });
+    }
+    if !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
+        let victim = Victim::command(measuring(manifest)?);
+        return Ok(Found { explanation, victim, threads: Vec::new(), load });
+    }
+    let living = victims.iter().filter(|victim| !victim.has_exited && !victim.measures);
+    let living: Vec<(u32, u32)> = living
+        .filter_map(|victim| {
+            let (process, tid) = (victim.process?, victim.label.pid?);
+            let name = std::fs::read_to_string(format!("/proc/{process}/task/{tid}/comm")).ok()?;
+            (name.trim_end() == victim.label.name).then_some((process, tid))
+        })
+        .collect();
+    if living.is_empty() {
+        return Err(Failure::usage(
+            "none of the late threads of this recording runs any more: name a process (-p PID) or a command \
+             (-- CMD) to try remedies on; tardy explain shows the advice",
+        ));
+    }
+    let processes: BTreeSet<u32> = living.iter().map(|(process, _)| *process).collect();
+    let threads = living.into_iter().map(|(_, tid)| tid).collect();
+    Ok(Found {
+        explanation,
+        victim: Victim::processes(processes.into_iter().collect()),
+        threads,
+        load,
+    })
+}
+
+/// The command that measures as the recording's threads did.
+fn measuring(manifest: &Manifest) -> Result<Vec<String>, Failure> {
+    let own = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("tardy does not find itself: {error}")))?;
+    let mut command =
+        vec![own.display().to_string(), "measure".to_owned(), "cyclic".to_owned(), "-q".to_owned()];
+    let mut flag = |name: &str, value: &str| command.extend([name.to_owned(), value.to_owned()]);
+    let told = |name: &str| manifest.settings.get(name).map(String::as_str);
+    if let Some(interval) = told("run.interval") {
+        flag("--interval", interval);
+    }
+    if let Some(threads) = told("run.threads").filter(|threads| threads.parse::<u32>().is_ok()) {
+        flag("--threads", threads);
+    }
+    if let Some(policy) = told("run.policy") {
+        match policy.split_once(' ') {
+            Some((policy, prio)) => {
+                flag("--policy", policy);
+                flag("--priority", prio);
+            }
+            None => flag("--policy", policy),
+        }
+    }
+    if let Some(slack) = told("run.slack").filter(|slack| *slack != "default") {
+        flag("--slack", slack);
+    }
+    if told("run.idle_latency_limit_us") == Some("none") {
+        command.push("--laptop".to_owned());
+    }
+    Ok(command)
+}

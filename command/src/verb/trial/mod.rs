@@ -1,0 +1,290 @@
+//! A change, proven or not: blocks with it and blocks without, in random order, in one recording.
+//!
+//! What is compared is how late the victim's threads woke; a wakeup belongs to the block in which it was due. A block
+//! begins a little after the change is made, so that what was armed before it is over.
+
+mod shown;
+mod whom;
+
+pub(crate) use whom::{Victim, VictimFlags, threads_of};
+
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Output};
+use crate::progress::Progress;
+use crate::session::{self, Request, Session, settings};
+use crate::verb::load;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tardy_changes::Change;
+use tardy_explain::change::Account;
+use tardy_explain::{Explainer, Named, Options, Sink};
+use tardy_kernel::monotonic_ns;
+use tardy_model::Batch;
+use tardy_recording::Recording;
+use tardy_remedy::{Journal, System, remedy};
+use tardy_report::Compared;
+use tardy_stats::Counted;
+
+/// What was armed, queued or asleep before a change was made is over after this.
+const SETTLES: Duration = Duration::from_millis(100);
+
+/// How often it is looked whether somebody wants an end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Wakeups of one trial at most: 24 bytes each, 384 MiB.
+const WAKEUPS_MAX: usize = 1 << 24;
+
+/// How it is tried.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TrialFlags {
+    /// How many blocks of each side
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(12..=256))]
+    rounds: u16,
+
+    /// How long each block is
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = crate::arguments::duration)]
+    block: Duration,
+
+    /// Chooses the order of blocks and the random numbers of the statistics
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    #[arg(long, help = load::help("What runs meanwhile [default: none; for a recording of tardy run, its own]"))]
+    pub(crate) load: Option<String>,
+}
+
+/// One of the two that are compared.
+#[derive(Clone, Debug)]
+pub(crate) enum Arm {
+    /// The system as it is.
+    AsItIs,
+    /// Changed.
+    Changed(Vec<Change>),
+    /// This command runs, and is the victim.
+    Command(Vec<String>),
+}
+
+/// What is tried.
+pub(crate) struct Trial<'a> {
+    pub(crate) flags: &'a TrialFlags,
+    pub(crate) victim: &'a Victim,
+    pub(crate) names: [String; 2],
+    pub(crate) arms: [Arm; 2],
+    /// The chance of a false alarm that is accepted.
+    pub(crate) alpha: f64,
+    pub(crate) load: &'a str,
+}
+
+/// A stretch of time in which one arm was on.
+struct Block {
+    arm: usize,
+    start_ns: u64,
+    end_ns: u64,
+}
+
+/// What came of it.
+pub(crate) struct Tried {
+    pub(crate) compared: Compared,
+    pub(crate) took: Duration,
+}
+
+impl Trial<'_> {
+    /// Tries it. Whatever happens, nothing is left changed.
+    pub(crate) fn run(&self, interrupt: &Interrupt, output: &Output) -> Result<Tried, Failure> {
+        let begun = Instant::now();
+        let folder = output::recording_folder(None, "verify")?;
+        let blocks = self.record(folder.clone(), interrupt, output)?;
+        let compared = self.explain(&folder, &blocks)?;
+        Ok(Tried { compared, took: begun.elapsed() })
+    }
+
+    fn record(
+        &self,
+        folder: PathBuf,
+        interrupt: &Interrupt,
+        output: &Output,
+    ) -> Result<Vec<Block>, Failure> {
+        let load = load::parse(self.load, None, output)?;
+        let mut running = self.victim.start();
+        let processes = running.watched();
+        let mut settings = settings::of_run(Some(&load), None);
+        settings.extend(settings::of_processes(processes.iter().copied()));
+        let request = Request {
+            folder,
+            settings,
+            watched_processes: processes,
+            watch_children: self.has_commands(),
+            ..Request::default()
+        };
+        let load = load.start()?;
+        let session = Session::begin(&session::probe_host(), request)
+            .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
+        let all = self.flags.block + SETTLES;
+        let progress = Progress::new(
+            Some(all * 2 * u32::from(self.flags.rounds)),
+            output.quiet || output.json,
+        );
+        let begun = Instant::now();
+        let mut random = fastrand::Rng::with_seed(self.flags.seed);
+        let mut blocks = Vec::with_capacity(2 * usize::from(self.flags.rounds));
+        for _ in 0..self.flags.rounds {
+            let first = random.usize(0..2);
+            for arm in [first, 1 - first] {
+                progress.show(begun.elapsed(), format!("{}: {}", self.names[0], self.names[1]));
+                let block = self.block(arm, &mut running, interrupt)?;
+                blocks.push(block);
+                if session.has_ended() {
+                    session.end()?;
+                    return Err(Failure::new("the recording ended before the trial did"));
+                }
+            }
+        }
+        drop(progress);
+        drop(running);
+        load.stop();
+        session.end()?;
+        Ok(blocks)
+    }
+
+    /// One block; the change is taken back when this returns.
+    fn block(
+        &self,
+        arm: usize,
+        running: &mut whom::Running<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<Block, Failure> {
+        let held = match &self.arms[arm] {
+            Arm::AsItIs => {
+                running.see_to_it()?;
+                None
+            }
+            Arm::Command(command) => {
+                running.replace(command)?;
+                None
+            }
+            Arm::Changed(changes) => {
+                running.see_to_it()?;
+                let system = System::new(running.threads());
+                let mut settings = Vec::new();
+                for change in changes {
+                    settings.extend(settings_of(change, &system)?);
+                }
+                Some(Journal::system().change(&settings, &self.names[arm])?)
+            }
+        };
+        wait(SETTLES, interrupt)?;
+        let start_ns = monotonic_ns();
+        wait(self.flags.block, interrupt)?;
+        let end_ns = monotonic_ns();
+        if let Some(held) = held {
+            for undone in held.undo() {
+                if !matches!(
+                    undone.outcome,
+                    tardy_remedy::Outcome::Restored | tardy_remedy::Outcome::Nothing
+                ) {
+                    return Err(Failure::new(format!(
+                        "the trial was disturbed: {}",
+                        undone.words()
+                    )));
+                }
+            }
+        }
+        if matches!(self.arms[arm], Arm::Command(_)) {
+            running.end()?;
+        }
+        Ok(Block { arm, start_ns, end_ns })
+    }
+
+    fn has_commands(&self) -> bool {
+        self.victim.is_command() || self.arms.iter().any(|arm| matches!(arm, Arm::Command(_)))
+    }
+
+    fn explain(&self, folder: &Path, blocks: &[Block]) -> Result<Compared, Failure> {
+        let mut input = Input::Recording(Box::new(Recording::open(folder)?));
+        let options = Options { watch: input.watch(self.victim.watch()), worst: 0 };
+        let mut explainer = Explainer::new(options, Found { blocks, ..Found::default() });
+        let mut batch = Batch::default();
+        while input.read(&mut batch)? {
+            explainer.batch(&batch);
+            batch.clear();
+        }
+        let (explanation, found) = explainer.finish();
+        let mut notes = Vec::new();
+        if explanation.lost > 0 {
+            notes.push(format!("{} events were lost", explanation.lost));
+        }
+        if found.is_full {
+            notes.push(format!("only the first {WAKEUPS_MAX} wakeups count"));
+        }
+        // A round of which one block is empty says nothing of a pair.
+        let mut of_blocks: Vec<Vec<u64>> = vec![Vec::new(); blocks.len()];
+        let mut places = [Vec::new(), Vec::new()];
+        for (at, (block, ns)) in found.wakeups.iter().enumerate() {
+            of_blocks[*block].push(*ns);
+            places[blocks[*block].arm].push(at);
+        }
+        let mut sides: [Vec<Counted>; 2] = [Vec::new(), Vec::new()];
+        for (round, latencies) in blocks.chunks(2).zip(of_blocks.chunks(2)) {
+            if latencies.iter().all(|block| !block.is_empty()) {
+                for (block, latencies) in round.iter().zip(latencies) {
+                    sides[block.arm].push(Counted::of_values(latencies.iter().copied()));
+                }
+            }
+        }
+        let taken = places.map(|places| found.account.taken(places));
+        Ok(shown::compared(self, sides, &taken, notes, folder))
+    }
+
+    pub(super) const fn seed(&self) -> u64 {
+        self.flags.seed
+    }
+}
+
+/// What a change sets; or why it cannot be done.
+pub(crate) fn settings_of(
+    change: &Change,
+    system: &System,
+) -> Result<Vec<tardy_remedy::Setting>, Failure> {
+    let remedy = remedy::of(change.name()).ok_or_else(|| {
+        Failure::usage(format!("{} can be predicted, and not done", change.name()))
+    })?;
+    remedy
+        .settings(change, system)
+        .map_err(|lacking| Failure::new(format!("{change} cannot be had here: {lacking}")))
+}
+
+fn wait(long: Duration, interrupt: &Interrupt) -> Result<(), Failure> {
+    let begun = Instant::now();
+    while begun.elapsed() < long {
+        if interrupt.is_asked() {
+            return Err(Failure::new("interrupted: what was changed is as it was"));
+        }
+        std::thread::sleep(LOOK_EVERY.min(long.saturating_sub(begun.elapsed())));
+    }
+    Ok(())
+}
+
+/// Wakeups by block.
+#[derive(Default)]
+struct Found<'a> {
+    blocks: &'a [Block],
+    wakeups: Vec<(usize, u64)>,
+    account: Account,
+    is_full: bool,
+}
+
+impl Sink for Found<'_> {
+    fn wakeup(&mut self, named: &Named<'_>) {
+        let wakeup = named.wakeup();
+        let at = self.blocks.partition_point(|block| block.end_ns <= wakeup.expiry_ns);
+        let is_in = self.blocks.get(at).is_some_and(|block| block.start_ns <= wakeup.expiry_ns);
+        self.is_full |= self.wakeups.len() == WAKEUPS_MAX;
+        if is_in && !self.is_full {
+            self.wakeups.push((at, wakeup.lateness_ns));
+            self.account.add(named);
+        }
+    }
+}

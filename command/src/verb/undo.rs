@@ -1,0 +1,86 @@
+//! `tardy undo`: takes back what tardy changed and what stays.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, Output, out};
+use clap::Args;
+use tardy_remedy::{Journal, Outcome as Became};
+
+/// Flags of `tardy undo`.
+#[derive(Debug, Args)]
+pub(crate) struct Undo {
+    /// Only list what is changed
+    #[arg(long)]
+    list: bool,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Undo {
+    pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        if self.list {
+            return list(&self.output);
+        }
+        let undone = Journal::system().undo_all()?;
+        if self.output.json {
+            let all = undone.iter().map(|one| {
+                serde_json::json!({
+                    "place": one.entry.place.words(), "change": one.entry.why, "became": one.words(),
+                })
+            });
+            let document = serde_json::json!({
+                "schema": "tardy.undo/1", "undone": all.collect::<Vec<_>>(),
+            });
+            output::write_json(&document, None)?;
+        } else if undone.is_empty() {
+            out!("nothing that tardy changed stays")?;
+        }
+        let mut has_failed = false;
+        for one in &undone {
+            has_failed |= matches!(one.outcome, Became::Failed { .. } | Became::InUse { .. });
+            if !self.output.json {
+                out!("{}: {}", output::printable(&one.entry.why), output::printable(&one.words()))?;
+            }
+        }
+        if has_failed {
+            return Err(Failure::new("not all could be taken back; the journal keeps the rest"));
+        }
+        Ok(Outcome::Fine)
+    }
+}
+
+/// What is changed now.
+pub(super) fn list(output: &Output) -> Result<Outcome, Failure> {
+    let entries = Journal::system().entries();
+    if output.json {
+        let all = entries.iter().map(|(entry, stays)| {
+            serde_json::json!({
+                "change": entry.why, "place": entry.place.words(), "old": entry.old,
+                "new": entry.new, "unix_s": entry.unix_s, "stays": stays,
+            })
+        });
+        let document =
+            serde_json::json!({ "schema": "tardy.changed/1", "changed": all.collect::<Vec<_>>() });
+        output::write_json(&document, None)?;
+        return Ok(Outcome::Fine);
+    }
+    if entries.is_empty() {
+        out!("nothing is changed")?;
+    }
+    for (entry, stays) in entries {
+        let value = |value: Option<String>| {
+            let first = value.as_deref().and_then(|text| text.lines().next()).map(str::to_owned);
+            first.unwrap_or_else(|| "not there".to_owned())
+        };
+        let until = if stays { "until tardy undo" } else { "while a tardy is at work" };
+        let line = format!(
+            "{}: {}: {} -> {}, {until}",
+            entry.why,
+            entry.place.words(),
+            value(entry.old),
+            value(entry.new)
+        );
+        out!("{}", output::printable(&line))?;
+    }
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,276 @@
+//! A file of entries, a line each, that survives whatever ends its writer.
+//!
+//! A line begins with a mark, which is all that is ever changed in it: one byte, so that it is the old or the new
+//! one, and needs no room on the disk. Lines are added whole and synced before what they tell of is done; one that
+//! was not finished tells of nothing that was done. A file beside it is locked as long as anything is read, changed
+//! or done; the kernel takes that lock away with the process.
+
+use super::entry::Entry;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The most bytes that are read; a longer file is nobody's journal, and nothing is changed beside it.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// From this size on, lines that are done with are left out before one is added.
+const BYTES_KEPT: u64 = 256 << 10;
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// It is changed, or about to be, until its process ends.
+    Held = b'+' as isize,
+    /// It is changed and stays so until somebody undoes it.
+    Stays = b'=' as isize,
+    /// It is done with.
+    Done = b'-' as isize,
+}
+
+impl Mark {
+    fn of(byte: u8) -> Option<Self> {
+        [Self::Held, Self::Stays, Self::Done].into_iter().find(|mark| *mark as u8 == byte)
+    }
+}
+
+/// An entry in its file.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) mark: Mark,
+    pub(super) entry: Entry,
+    /// Where its mark is.
+    at: u64,
+}
+
+/// The file, locked.
+#[derive(Debug)]
+pub(super) struct Book {
+    file: File,
+    path: PathBuf,
+    /// Held as long as this is.
+    _lock: File,
+    /// Where the last whole line ends.
+    end: u64,
+    pub(super) lines: Vec<Line>,
+    /// Lines that say nothing that is understood: of a later tardy, or broken. They stay.
+    pub(super) unreadable: usize,
+}
+
+impl Book {
+    /// Opens it, and makes it where it is not there. Waits for whoever has it.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            std::fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let lock = options.open(path.with_extension("lock"))?;
+        flock(&lock, FlockOperation::LockExclusive)?;
+        let file = options.open(path)?;
+        let mut book = Self {
+            file,
+            path: path.to_owned(),
+            _lock: lock,
+            end: 0,
+            lines: Vec::new(),
+            unreadable: 0,
+        };
+        book.read()?;
+        Ok(book)
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        if self.file.metadata()?.len() > BYTES_MAX {
+            let why = format!("{} is larger than any journal", self.path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        let mut bytes = Vec::new();
+        (&self.file).take(BYTES_MAX).read_to_end(&mut bytes)?;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            // What has no end was never done.
+            let Some(whole) = line.strip_suffix(b"\n") else { break };
+            let at = self.end;
+            self.end += line.len() as u64;
+            let mark = whole.first().copied().and_then(Mark::of);
+            if mark == Some(Mark::Done) {
+                continue;
+            }
+            match (mark, serde_json::from_slice(whole.get(1..).unwrap_or_default())) {
+                (Some(mark), Ok(entry)) => self.lines.push(Line { mark, entry, at }),
+                _ => self.unreadable += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds entries, all or none. They are on disk when this returns, and what they tell may be done.
+    pub(super) fn add(&mut self, entries: &[Entry]) -> io::Result<()> {
+        if self.end > BYTES_KEPT {
+            // What cannot be made shorter is long.
+            let _ = self.leave_out_done();
+        }
+        let mut text = Vec::new();
+        let mut lines = Vec::with_capacity(entries.len());
+        for entry in entries {
+            lines.push(Line {
+                mark: Mark::Held,
+                entry: entry.clone(),
+                at: self.end + text.len() as u64,
+            });
+            text.push(Mark::Held as u8);
+            serde_json::to_writer(&mut text, entry)?;
+            text.push(b'\n');
+        }
+        let written = self.file.set_len(self.end).and_then(|()| {
+            self.file.write_all_at(&text, self.end)?;
+            self.file.sync_all()
+        });
+        if let Err(error) = written {
+            // Nothing is done of what it would have told.
+            let _ = self.file.set_len(self.end);
+            return Err(error);
+        }
+        self.end += text.len() as u64;
+        self.lines.extend(lines);
+        Ok(())
+    }
+
+    /// Says what became of the line in this place. Of those that are done the file is emptied at last.
+    pub(super) fn mark(&mut self, at: usize, mark: Mark) -> io::Result<()> {
+        let line = &mut self.lines[at];
+        self.file.write_all_at(&[mark as u8], line.at)?;
+        self.file.sync_data()?;
+        line.mark = mark;
+        if self.unreadable == 0 && self.lines.iter().all(|line| line.mark == Mark::Done) {
+            self.file.set_len(0)?;
+            self.file.sync_all()?;
+            (self.end, self.lines) = (0, Vec::new());
+        }
+        Ok(())
+    }
+
+    /// Writes the file anew without lines that are done.
+    fn leave_out_done(&mut self) -> io::Result<()> {
+        if self.unreadable > 0 {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        let mut lines: Vec<Line> =
+            self.lines.iter().filter(|line| line.mark != Mark::Done).cloned().collect();
+        for line in &mut lines {
+            line.at = text.len() as u64;
+            text.push(line.mark as u8);
+            serde_json::to_writer(&mut text, &line.entry)?;
+            text.push(b'\n');
+        }
+        let beside = self.path.with_extension("new");
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true).mode(0o600);
+        let mut file = options.open(&beside)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        std::fs::rename(&beside, &self.path)?;
+        (self.file, self.end, self.lines) = (file, text.len() as u64, lines);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::{Form, Place};
+
+    fn entry(path: &str) -> Entry {
+        let place = Place::File { path: path.to_owned(), form: Form::Word };
+        Entry::new(place, Some("1".to_owned()), Some("2".to_owned()), "a test")
+    }
+
+    fn paths(book: &Book) -> Vec<String> {
+        let open = book.lines.iter().filter(|line| line.mark != Mark::Done);
+        open.map(|line| line.entry.place.words()).collect()
+    }
+
+    #[test]
+    fn what_was_added_is_there_until_it_is_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run/tardy/changes.jsonl");
+        let mut book = Book::open(&path).unwrap();
+        book.add(&[entry("/a"), entry("/b")]).unwrap();
+        drop(book);
+        let mut book = Book::open(&path).unwrap();
+        assert_eq!(paths(&book), ["/a", "/b"]);
+        book.mark(0, Mark::Done).unwrap();
+        book.mark(1, Mark::Stays).unwrap();
+        drop(book);
+        let mut book = Book::open(&path).unwrap();
+        assert_eq!((paths(&book), book.lines[0].mark), (vec!["/b".to_owned()], Mark::Stays));
+        book.mark(0, Mark::Done).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "nothing is kept of what is done");
+    }
+
+    #[test]
+    fn a_line_that_was_not_finished_is_none_wherever_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("changes.jsonl");
+        Book::open(&path).unwrap().add(&[entry("/a"), entry("/b")]).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in 0..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let mut book = Book::open(&path).unwrap();
+            assert_eq!(paths(&book).len(), usize::from(cut >= first), "cut at {cut}");
+            book.add(&[entry("/c")]).unwrap();
+            drop(book);
+            let book = Book::open(&path).unwrap();
+            assert_eq!(paths(&book).last().unwrap(), "/c", "cut at {cut}");
+            assert_eq!(book.unreadable, 0);
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_neither_lost_nor_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("changes.jsonl");
+        std::fs::write(&path, "+{\"later\":1}\n\u{fffd}\n").unwrap();
+        let mut book = Book::open(&path).unwrap();
+        assert_eq!(book.unreadable, 2);
+        book.add(&[entry("/a")]).unwrap();
+        book.mark(0, Mark::Done).unwrap();
+        drop(book);
+        assert_eq!(Book::open(&path).unwrap().unreadable, 2);
+    }
+
+    #[test]
+    fn a_long_file_gets_short_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("changes.jsonl");
+        let mut book = Book::open(&path).unwrap();
+        book.add(&[entry("/stays")]).unwrap();
+        let long = "/x".repeat(2_000);
+        while book.end <= BYTES_KEPT {
+            book.add(&[entry(&long)]).unwrap();
+            let last = book.lines.len() - 1;
+            book.mark(last, Mark::Done).unwrap();
+        }
+        book.add(&[entry("/last")]).unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() < 2_000);
+        drop(book);
+        assert_eq!(paths(&Book::open(&path).unwrap()), ["/stays", "/last"]);
+    }
+
+    #[test]
+    fn a_full_disk_leaves_the_file_as_it_was() {
+        // A file that takes nothing, as a full disk does.
+        let Ok(full) = OpenOptions::new().read(true).write(true).open("/dev/full") else {
+            println!("skipped: there is no /dev/full");
+            return;
+        };
+        let lock = full.try_clone().unwrap();
+        let path = PathBuf::from("/dev/full");
+        let mut book = Book { file: full, path, _lock: lock, end: 0, lines: vec![], unreadable: 0 };
+        book.add(&[entry("/a")]).unwrap_err();
+        assert!(book.lines.is_empty());
+    }
+}

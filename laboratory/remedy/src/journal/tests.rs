@@ -1,0 +1,174 @@
+//! What is changed is taken back, whoever comes between.
+
+use super::*;
+use crate::place::{Form, Thread};
+use std::fs;
+use tempfile::TempDir;
+
+struct Fixture {
+    folder: TempDir,
+    journal: Journal,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "1\n").unwrap();
+        fs::write(folder.path().join("b"), "1\n").unwrap();
+        let journal = Journal::at(Root::at(folder.path()));
+        Self { folder, journal }
+    }
+
+    fn value(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap().trim().to_owned()
+    }
+
+    fn put(&self, name: &str, value: &str) {
+        fs::write(self.folder.path().join(name), value).unwrap();
+    }
+
+    /// As a process leaves it that is killed after these were written down: who did it is gone.
+    fn leave_over(&self, changes: &[(&str, &str, &str)]) {
+        let mut book = self.journal.open(true).unwrap();
+        let entries = changes.iter().map(|(name, old, new)| {
+            let value = |text: &str| Some(text.to_owned());
+            let mut entry = Entry::new(place(name), value(old), value(new), "a test");
+            entry.by = Thread { start: 1, ..entry.by };
+            entry
+        });
+        book.add(&entries.collect::<Vec<_>>()).unwrap();
+    }
+}
+
+fn place(name: &str) -> Place {
+    Place::File { path: format!("/{name}"), form: Form::Word }
+}
+
+fn set(name: &str, to: &str) -> Setting {
+    Setting { place: place(name), to: to.to_owned() }
+}
+
+fn outcomes(undone: &[Undone]) -> Vec<&Outcome> {
+    undone.iter().map(|undone| &undone.outcome).collect()
+}
+
+#[test]
+fn it_is_taken_back_at_the_end_and_when_asked() {
+    let fixture = Fixture::new();
+    let changed = fixture.journal.change(&[set("a", "2"), set("b", "1")], "x").unwrap();
+    assert_eq!((fixture.value("a"), changed.entries().len()), ("2".to_owned(), 1));
+    assert_eq!(fixture.journal.undo_left_over(), [], "it is at work");
+    assert_eq!(outcomes(&changed.undo()), [&Outcome::Restored]);
+    assert_eq!(fixture.value("a"), "1");
+    drop(fixture.journal.change(&[set("a", "2")], "x").unwrap());
+    assert_eq!(fixture.value("a"), "1");
+    assert_eq!(fixture.journal.entries(), []);
+}
+
+#[test]
+fn what_somebody_else_changed_meanwhile_is_left_and_said() {
+    let fixture = Fixture::new();
+    let changed = fixture.journal.change(&[set("a", "2"), set("b", "2")], "x").unwrap();
+    fixture.put("a", "3");
+    let undone = changed.undo();
+    let left = Outcome::Left { now: Some("3".to_owned()) };
+    assert_eq!(outcomes(&undone), [&Outcome::Restored, &left]);
+    assert!(undone[1].words().contains("somebody else made 3 of what was set to 2"));
+    assert_eq!((fixture.value("a"), fixture.value("b")), ("3".to_owned(), "1".to_owned()));
+}
+
+#[test]
+fn one_that_fails_leaves_nothing_changed() {
+    let fixture = Fixture::new();
+    let error = fixture.journal.change(&[set("a", "2"), set("none", "2")], "x").unwrap_err();
+    assert_eq!(error.to_string(), "/none is not there");
+    assert_eq!(fixture.value("a"), "1");
+    assert_eq!(fixture.journal.entries(), []);
+}
+
+#[test]
+fn a_second_one_waits_for_the_first() {
+    let fixture = Fixture::new();
+    let first = fixture.journal.change(&[set("a", "2")], "x").unwrap();
+    let error = fixture.journal.change(&[set("a", "3")], "y").unwrap_err();
+    assert!(matches!(error, RemedyError::Busy { .. }), "{error}");
+    let other = fixture.journal.change(&[set("b", "3")], "y").unwrap();
+    drop(first);
+    assert_eq!((fixture.value("a"), fixture.value("b")), ("1".to_owned(), "3".to_owned()));
+    drop(other);
+    assert_eq!(fixture.value("b"), "1");
+}
+
+#[test]
+fn what_stays_is_undone_by_name_however_often_it_was_changed() {
+    let fixture = Fixture::new();
+    for to in ["2", "3", "4"] {
+        fixture.journal.change(&[set("a", to)], "x").unwrap().keep().unwrap();
+    }
+    assert_eq!(fixture.journal.undo_left_over(), []);
+    assert_eq!(fixture.value("a"), "4");
+    // Somebody is at work on top of it: what is below has to wait.
+    let above = fixture.journal.change(&[set("a", "5")], "y").unwrap();
+    drop(above);
+    let undone = fixture.journal.undo_all().unwrap();
+    assert_eq!(outcomes(&undone), [&Outcome::Restored; 3]);
+    assert_eq!(fixture.value("a"), "1");
+    assert_eq!(fixture.journal.undo_all().unwrap(), []);
+}
+
+#[test]
+fn what_a_killed_process_left_is_taken_back_by_the_next() {
+    let fixture = Fixture::new();
+    // Killed before it did it, after, and after somebody else came.
+    for (now, after) in [("1", "1"), ("2", "1"), ("9", "9")] {
+        fixture.leave_over(&[("a", "1", "2")]);
+        fixture.put("a", now);
+        assert_eq!(fixture.journal.undo_left_over().len(), 1);
+        assert_eq!(fixture.value("a"), after);
+        assert_eq!(fixture.journal.undo_left_over(), []);
+    }
+    // The next one that changes the same finds what it was at first.
+    fixture.leave_over(&[("a", "1", "2")]);
+    fixture.put("a", "2");
+    let changed = fixture.journal.change(&[set("a", "7")], "x").unwrap();
+    assert_eq!(changed.entries()[0].old.as_deref(), Some("1"));
+    drop(changed);
+    assert_eq!(fixture.value("a"), "1");
+}
+
+#[test]
+fn another_boot_has_undone_it() {
+    let fixture = Fixture::new();
+    let mut book = fixture.journal.open(true).unwrap();
+    let value = |text: &str| Some(text.to_owned());
+    let mut entry = Entry::new(place("a"), value("0"), value("1"), "x");
+    "another".clone_into(&mut entry.boot);
+    book.add(&[entry]).unwrap();
+    drop(book);
+    assert_eq!(fixture.journal.entries(), []);
+    assert_eq!(outcomes(&fixture.journal.undo_left_over()), [&Outcome::Nothing]);
+    assert_eq!(fixture.value("a"), "1");
+}
+
+#[test]
+fn texts_outlive_a_boot() {
+    let fixture = Fixture::new();
+    let text = Place::Text { path: "/etc/sysctl.d/90-tardy.conf".to_owned() };
+    let setting = Setting { place: text, to: "a = 1\n".to_owned() };
+    fixture.journal.change(&[setting], "x").unwrap().keep().unwrap();
+    let written = fixture.folder.path().join("etc/sysctl.d/90-tardy.conf");
+    assert!(written.exists());
+    let path = fixture.folder.path().join("var/lib/tardy/changes.jsonl");
+    assert!(fs::metadata(path).unwrap().len() > 0);
+    assert_eq!(outcomes(&fixture.journal.undo_all().unwrap()), [&Outcome::Restored]);
+    assert!(!written.exists());
+}
+
+#[test]
+fn without_a_journal_nothing_is_changed() {
+    let fixture = Fixture::new();
+    fs::write(fixture.folder.path().join("run"), "a file where a folder should be").unwrap();
+    let error = fixture.journal.change(&[set("a", "2")], "x").unwrap_err();
+    assert!(matches!(error, RemedyError::Journal { .. }), "{error}");
+    assert_eq!(fixture.value("a"), "1");
+}

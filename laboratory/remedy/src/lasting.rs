@@ -1,0 +1,171 @@
+//! What makes settings last: a file that the system reads at each boot, or when a service starts.
+//!
+//! It follows from the places alone. Each file says who wrote it and why.
+
+use crate::place::Place;
+use crate::remedy;
+use crate::setting::Setting;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use tardy_changes::{Change, Scheduling};
+
+/// What can be made to last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lasting {
+    /// Texts to be written.
+    pub texts: Vec<Setting>,
+    /// What cannot be, and what to do instead, a sentence each.
+    pub not: Vec<String>,
+}
+
+/// What lets these settings, which a change made, last. `why` is one line for whoever finds the files.
+pub fn lasting(change: &Change, settings: &[Setting], why: &str) -> Lasting {
+    let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut not = Vec::new();
+    let name = file_name(change);
+    for setting in settings {
+        match line(setting, &name) {
+            Ok((path, line)) => {
+                let lines = lines.entry(path).or_default();
+                if !lines.contains(&line) {
+                    lines.push(line);
+                }
+            }
+            Err(why) if not.contains(&why) => {}
+            Err(why) => not.push(why),
+        }
+    }
+    let why: String = why.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    let texts = lines.into_iter().map(|(path, lines)| {
+        let mut to =
+            format!("# Written by tardy fix for {change}: {why}\n# tardy undo takes it away.\n");
+        if path.ends_with("/90-tardy.conf") && path.contains(".service.d/") {
+            to.push_str("[Service]\n");
+        }
+        for line in lines {
+            let _ = writeln!(to, "{line}");
+        }
+        Setting { place: Place::Text { path }, to }
+    });
+    Lasting { texts: texts.collect(), not }
+}
+
+/// What does the same from the next boot on, for the kernel's command line. It is told and never written.
+pub fn next_boot(change: &Change) -> Option<String> {
+    remedy::of(change.name())?.kernel_parameter(change)
+}
+
+/// The file and the line in it for one setting; or why there is none.
+fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
+    let to = &setting.to;
+    match &setting.place {
+        Place::File { path, .. } => {
+            if let Some(key) = path.strip_prefix("/proc/sys/") {
+                let line = format!("{} = {to}", key.replace('/', "."));
+                return Ok((format!("/etc/sysctl.d/90-tardy-{name}.conf"), line));
+            }
+            if path.starts_with("/proc/irq/") {
+                return Err("interrupts have other numbers after a boot: tell irqbalance (--banirq), or set \
+                            irqaffinity= on the kernel's command line"
+                    .to_owned());
+            }
+            if path.starts_with("/sys/fs/cgroup/") {
+                return Err("the control group is made anew at each boot: set it where it is made (CPUQuota=, \
+                            CPUWeight= of the unit)"
+                    .to_owned());
+            }
+            let file = format!("/etc/tmpfiles.d/tardy-{name}.conf");
+            Ok((file, format!("w {path} - - - - {to}")))
+        }
+        Place::Text { path } => Err(format!("{path} lasts by itself")),
+        Place::Slack(thread) => of_unit(thread.tid, &format!("TimerSlackNSec={to}ns")),
+        Place::Affinity(thread) => of_unit(thread.tid, &format!("CPUAffinity={to}")),
+        Place::Policy(thread) => {
+            let scheduling = Scheduling::parse(to).ok_or_else(|| format!("{to} is no policy"))?;
+            let (policy, number) = match scheduling {
+                Scheduling::Fifo(prio) => ("fifo", format!("\nCPUSchedulingPriority={prio}")),
+                Scheduling::RoundRobin(prio) => ("rr", format!("\nCPUSchedulingPriority={prio}")),
+                Scheduling::Other(nice) => ("other", format!("\nNice={nice}")),
+                Scheduling::Batch(nice) => ("batch", format!("\nNice={nice}")),
+                Scheduling::Idle => ("idle", String::new()),
+            };
+            of_unit(thread.tid, &format!("CPUSchedulingPolicy={policy}{number}"))
+        }
+    }
+}
+
+/// A line of the drop-in of the service that a thread is of.
+fn of_unit(tid: u32, line: &str) -> Result<(String, String), String> {
+    let text = std::fs::read_to_string(format!("/proc/{tid}/cgroup")).unwrap_or_default();
+    let unit = text.lines().find_map(unit).ok_or_else(|| {
+        "the thread is of no systemd service: set it where it is started (chrt, taskset, prctl), or make it one"
+            .to_owned()
+    })?;
+    Ok((format!("/etc/systemd/system/{unit}.d/90-tardy.conf"), line.to_owned()))
+}
+
+/// The service of a line of `/proc/PID/cgroup`.
+fn unit(line: &str) -> Option<&str> {
+    let unit = line.rsplit('/').find(|part| part.ends_with(".service"))?;
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "._@-\\:".contains(it);
+    // The manager of a user's services is none of the system's own.
+    (unit.chars().all(is_plain) && !unit.starts_with("user@")).then_some(unit)
+}
+
+/// A change as the name of a file.
+fn file_name(change: &Change) -> String {
+    change.name().chars().filter(|it| it.is_ascii_alphanumeric() || *it == '-').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::{Form, Thread};
+
+    fn file(path: &str, to: &str) -> Setting {
+        let place = Place::File { path: path.to_owned(), form: Form::Word };
+        Setting { place, to: to.to_owned() }
+    }
+
+    #[test]
+    fn each_place_has_its_file() {
+        let change: Change = "rt-runtime=off".parse().unwrap();
+        let settings = [
+            file("/proc/sys/kernel/sched_rt_runtime_us", "-1"),
+            file("/sys/kernel/debug/sched/fair_server/cpu0/runtime", "0"),
+            file("/proc/irq/24/smp_affinity_list", "1"),
+        ];
+        let lasting = lasting(&change, &settings, "throttled took 40 %\nof run-1");
+        let texts: Vec<_> =
+            lasting.texts.iter().map(|it| (it.place.words(), it.to.as_str())).collect();
+        let remark = "# Written by tardy fix for rt-runtime=off: throttled took 40 % of run-1\n\
+                      # tardy undo takes it away.\n";
+        assert_eq!(texts[0].0, "/etc/sysctl.d/90-tardy-rt-runtime.conf");
+        assert_eq!(texts[0].1, format!("{remark}kernel.sched_rt_runtime_us = -1\n"));
+        assert_eq!(texts[1].0, "/etc/tmpfiles.d/tardy-rt-runtime.conf");
+        assert!(
+            texts[1].1.ends_with("w /sys/kernel/debug/sched/fair_server/cpu0/runtime - - - - 0\n")
+        );
+        assert!(lasting.not[0].contains("irqaffinity="), "{:?}", lasting.not);
+    }
+
+    #[test]
+    fn threads_last_with_their_service() {
+        assert_eq!(unit("0::/system.slice/audio.service"), Some("audio.service"));
+        assert_eq!(unit("1:name=systemd:/system.slice/a@b.service/x"), Some("a@b.service"));
+        assert_eq!(unit("0::/user.slice/user@1000.service/app.slice/run.scope"), None);
+        assert_eq!(unit("0::/system.slice/$(reboot).service"), None);
+        let own = Thread::of(std::process::id()).unwrap();
+        let setting = Setting { place: Place::Slack(own), to: "1".to_owned() };
+        let lasting = lasting(&"slack(victim)=1ns".parse().unwrap(), &[setting], "a test");
+        assert_eq!(lasting.texts.len() + lasting.not.len(), 1);
+    }
+
+    #[test]
+    fn what_only_a_boot_does_is_told() {
+        let told = |text: &str| next_boot(&text.parse().unwrap());
+        assert_eq!(told("preempt=full").as_deref(), Some("preempt=full"));
+        assert_eq!(told("affinity(irq 24)=1").as_deref(), Some("irqaffinity=1"));
+        assert_eq!(told("swappiness=1"), None);
+    }
+}

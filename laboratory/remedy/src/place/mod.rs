@@ -1,0 +1,273 @@
+//! A place that holds a value which can be read, set, and told from another.
+
+mod thread;
+
+pub use thread::Thread;
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write as _};
+use tardy_changes::CpuList;
+use tardy_host::Root;
+use tardy_thread_policy as policy;
+
+/// Where a value is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// A file of the kernel's: procfs, sysfs, a control group.
+    File {
+        /// Its path.
+        path: String,
+        /// How it writes its value.
+        form: Form,
+    },
+    /// A text of tardy's own, for the next boot: there, or not there.
+    Text {
+        /// Its path.
+        path: String,
+    },
+    /// A thread's timer slack, ns.
+    Slack(Thread),
+    /// A thread's policy. What is not real-time has its timer slack with it, which the kernel forgets meanwhile.
+    Policy(Thread),
+    /// The CPUs that a thread may run on.
+    Affinity(Thread),
+}
+
+/// How a file of the kernel's writes its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// A word or some.
+    Word,
+    /// All there are, the chosen one in brackets: `always [madvise] never`, `none (full)`.
+    Choice,
+    /// A list of CPUs.
+    Cpus,
+    /// A mask of CPUs in hexadecimal words.
+    Mask,
+}
+
+impl Place {
+    /// The thread that it belongs to, where it is one's.
+    pub fn thread(&self) -> Option<&Thread> {
+        match self {
+            Self::Slack(thread) | Self::Policy(thread) | Self::Affinity(thread) => Some(thread),
+            Self::File { .. } | Self::Text { .. } => None,
+        }
+    }
+
+    /// What it holds; `None` where it is not there: a thread that has ended, a text that was not written.
+    ///
+    /// # Errors
+    /// It is there and cannot be read.
+    pub fn read(&self, root: &Root) -> io::Result<Option<String>> {
+        if self.thread().is_some_and(|thread| !thread.is_there()) {
+            return Ok(None);
+        }
+        match self {
+            Self::File { path, form } => match read_text(root, path)? {
+                None => Ok(None),
+                Some(text) => Ok(Some(form.value(&text))),
+            },
+            Self::Text { path } => read_text(root, path),
+            Self::Slack(thread) => Ok(slack(thread.tid)),
+            Self::Policy(thread) => {
+                let told = policy::of(thread.tid)?;
+                let is_real_time =
+                    matches!(told, policy::Policy::Fifo { .. } | policy::Policy::Rr { .. });
+                let slack = slack(thread.tid).filter(|_| !is_real_time);
+                Ok(Some(slack.map_or(told.to_string(), |ns| format!("{told} slack={ns}"))))
+            }
+            Self::Affinity(thread) => thread.affinity().map(|cpus| Some(cpus.to_string())),
+        }
+    }
+
+    /// Sets it; `None` takes a text away.
+    ///
+    /// # Errors
+    /// The kernel refuses, or it is not there any more.
+    pub fn write(&self, root: &Root, value: Option<&str>) -> io::Result<()> {
+        if self.thread().is_some_and(|thread| !thread.is_there()) {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the thread has ended"));
+        }
+        match (self, value) {
+            (Self::Text { path }, None) => match fs::remove_file(root.path(path)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+            (Self::Text { path }, Some(text)) => write_text(root, path, text),
+            (_, None) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it cannot be without")),
+            // One write: the kernel takes each as a whole value.
+            (Self::File { path, form }, Some(value)) => {
+                write_value(root, path, &form.written(value))
+            }
+            (Self::Slack(thread), Some(value)) => set_slack(thread.tid, value),
+            (Self::Policy(thread), Some(value)) => set_policy(thread.tid, value),
+            (Self::Affinity(thread), Some(value)) => {
+                let cpus = CpuList::parse(value).ok_or_else(|| not_understood(value))?;
+                thread.set_affinity(&cpus)
+            }
+        }
+    }
+
+    /// Whether what it holds is what it was set to.
+    pub fn holds(&self, now: Option<&str>, value: Option<&str>) -> bool {
+        let (Some(now), Some(value)) = (now, value) else { return now == value };
+        match self {
+            // What was asked for without a slack has whatever slack the kernel gives it.
+            Self::Policy(_) if !value.contains(" slack=") => now.split(' ').next() == Some(value),
+            Self::File { form: Form::Cpus | Form::Mask, .. } => {
+                CpuList::parse(now).is_some_and(|now| CpuList::parse(value) == Some(now))
+            }
+            Self::Text { .. } => now == value,
+            _ => now.trim() == value.trim(),
+        }
+    }
+
+    /// What it is, in a few words for a person.
+    pub fn words(&self) -> String {
+        match self {
+            Self::File { path, .. } | Self::Text { path } => path.clone(),
+            Self::Slack(thread) => format!("the timer slack of {}", thread.words()),
+            Self::Policy(thread) => format!("the policy of {}", thread.words()),
+            Self::Affinity(thread) => format!("the CPUs of {}", thread.words()),
+        }
+    }
+}
+
+impl Form {
+    fn value(self, text: &str) -> String {
+        let text = text.trim();
+        match self {
+            Self::Word | Self::Cpus => text.to_owned(),
+            Self::Choice => {
+                let chosen = text.split_whitespace().find_map(|word| {
+                    let word = word.strip_prefix(['[', '('])?;
+                    word.strip_suffix([']', ')'])
+                });
+                chosen.unwrap_or(text).to_owned()
+            }
+            // Written as a list, so that it is compared as one.
+            Self::Mask => CpuList::of_mask(text).map_or(text.to_owned(), |cpus| cpus.to_string()),
+        }
+    }
+
+    /// How a value is written to the file.
+    fn written(self, value: &str) -> String {
+        match (self, CpuList::parse(value)) {
+            (Self::Mask, Some(cpus)) => cpus.mask(),
+            _ => value.to_owned(),
+        }
+    }
+}
+
+/// A whole file; `None` where there is none.
+fn read_text(root: &Root, path: &str) -> io::Result<Option<String>> {
+    match root.text(path) {
+        Some(text) => Ok(Some(text)),
+        None if root.exists(path) => {
+            Err(io::Error::other(format!("{path} could not be read: run as root")))
+        }
+        None => Ok(None),
+    }
+}
+
+fn write_value(root: &Root, path: &str, value: &str) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).truncate(true).open(root.path(path))?;
+    file.write_all(value.as_bytes())
+}
+
+/// A text appears whole or not at all, and is on disk when this returns.
+fn write_text(root: &Root, path: &str, text: &str) -> io::Result<()> {
+    let path = root.path(path);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = path.with_extension("tardy-new");
+    let written = fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let renamed = written.and_then(|()| fs::rename(&beside, &path));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    renamed
+}
+
+fn slack(tid: u32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{tid}/timerslack_ns")).ok()?;
+    Some(text.trim().to_owned())
+}
+
+fn set_slack(tid: u32, value: &str) -> io::Result<()> {
+    write_value(&Root::system(), &format!("/proc/{tid}/timerslack_ns"), value)
+}
+
+fn set_policy(tid: u32, value: &str) -> io::Result<()> {
+    let (wanted, slack) =
+        value.split_once(" slack=").map_or((value, None), |(it, ns)| (it, Some(ns)));
+    policy::set(tid, wanted.parse().map_err(|_| not_understood(value))?)?;
+    slack.map_or(Ok(()), |ns| set_slack(tid, ns))
+}
+
+fn not_understood(value: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{value:?} is no such value"))
+}
+
+/// In quotes where a shell would take it for something else.
+pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._+-:@%,=".contains(it);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_tell_their_value_in_their_own_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        for (form, text, value, to) in [
+            (Form::Word, "950000\n", "950000", "-1"),
+            (Form::Choice, "always [madvise] never\n", "madvise", "never"),
+            (Form::Choice, "none voluntary (full) lazy \n", "full", "lazy"),
+            (Form::Cpus, "0-1\n", "0-1", "1"),
+            (Form::Mask, "3\n", "0-1", "1"),
+        ] {
+            fs::write(folder.path().join("file"), text).unwrap();
+            let place = Place::File { path: "/file".to_owned(), form };
+            let now = place.read(&root).unwrap();
+            assert_eq!(now.as_deref(), Some(value), "{text}");
+            assert!(place.holds(now.as_deref(), Some(value)));
+            assert!(!place.holds(now.as_deref(), Some(to)));
+            place.write(&root, Some(to)).unwrap();
+            let now = place.read(&root).unwrap();
+            assert!(place.holds(now.as_deref(), Some(to)), "{now:?}");
+        }
+        assert_eq!(fs::read_to_string(folder.path().join("file")).unwrap(), "2");
+        let none = Place::File { path: "/none".to_owned(), form: Form::Word };
+        assert_eq!(none.read(&root).unwrap(), None);
+        assert!(none.write(&root, Some("1")).is_err(), "no file of the kernel's is made");
+    }
+
+    #[test]
+    fn a_text_comes_and_goes_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        let place = Place::Text { path: "/etc/sysctl.d/90-tardy.conf".to_owned() };
+        assert_eq!(place.read(&root).unwrap(), None);
+        place.write(&root, Some("a = 1\n")).unwrap();
+        assert_eq!(place.read(&root).unwrap().as_deref(), Some("a = 1\n"));
+        place.write(&root, None).unwrap();
+        assert_eq!(place.read(&root).unwrap(), None);
+        let left = fs::read_dir(folder.path().join("etc/sysctl.d")).unwrap().count();
+        assert_eq!(left, 0);
+    }
+}

@@ -1,0 +1,31 @@
+//! The scheduling policy and priority of threads: the victim's, a culprit's, or those of ktimers, ksoftirqd and
+//! interrupts, which are threads too.
+
+use super::{Lacking, Remedy, of_form};
+use crate::place::Place;
+use crate::setting::Setting;
+use crate::system::System;
+use tardy_changes::Change;
+
+pub(super) struct Prio;
+
+impl Remedy for Prio {
+    fn name(&self) -> &'static str {
+        "prio"
+    }
+
+    fn price(&self) -> &'static str {
+        "Whoever is below waits while it runs; a real-time thread that never sleeps keeps its CPU to itself."
+    }
+
+    fn needs(&self) -> &'static str {
+        "CAP_SYS_NICE, or RLIMIT_RTPRIO for threads of one's own"
+    }
+
+    fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
+        let to = change.scheduling().ok_or_else(|| of_form(change))?.to_string();
+        let threads = system.threads(change.whom())?;
+        let setting = |thread| Setting { place: Place::Policy(thread), to: to.clone() };
+        Ok(threads.into_iter().map(setting).collect())
+    }
+}

@@ -1,0 +1,115 @@
+//! What remedies set on systems that are described. What they do in a kernel is tried in `tests/kernel.rs`.
+
+use super::*;
+use crate::place::Place;
+use std::io::Write as _;
+use tardy_changes::{Change, KNOWN};
+use tardy_host::Root;
+
+fn change(text: &str) -> Change {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn a_remedy_has_the_name_of_a_change_and_says_its_price() {
+    for remedy in REGISTRY {
+        assert!(KNOWN.iter().any(|about| about.name == remedy.name()), "{}", remedy.name());
+        assert!(remedy.price().ends_with('.') && !remedy.needs().is_empty(), "{}", remedy.name());
+    }
+}
+
+/// A folder that looks like a system.
+fn system_of(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+    let system = System::at(Root::at(folder.path()), Vec::new());
+    (folder, system)
+}
+
+/// What is set, as commands; or why nothing is.
+fn told(text: &str, system: &System) -> Vec<String> {
+    let change = change(text);
+    match of(change.name()).unwrap().settings(&change, system) {
+        Ok(settings) => crate::setting::commands(&settings),
+        Err(lacking) => vec![lacking.to_string()],
+    }
+}
+
+#[test]
+fn limits_of_all_groups_above_are_lifted_from_outside_in() {
+    let (_folder, system) = system_of(&[
+        ("sys/fs/cgroup/cgroup.controllers", "cpu"),
+        ("sys/fs/cgroup/a/cpu.max", "90000 100000\n"),
+        ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+        ("sys/fs/cgroup/a/b/c/cpu.max", "10000 50000\n"),
+    ]);
+    assert_eq!(
+        told("cpu-max(/a/b/c)=off", &system),
+        [
+            "echo 'max 100000' > /sys/fs/cgroup/a/cpu.max",
+            "echo 'max 50000' > /sys/fs/cgroup/a/b/c/cpu.max"
+        ]
+    );
+    assert_eq!(
+        told("cpu-max(/a/b)=50ms/100ms", &system),
+        ["echo '50000 100000' > /sys/fs/cgroup/a/b/cpu.max"]
+    );
+    assert_eq!(
+        told("cpu-weight(/a/b)=1000", &system),
+        ["echo 1000 > /sys/fs/cgroup/a/b/cpu.weight"]
+    );
+    assert!(told("cpu-max(/x)=off", &system)[0].contains("no control group"));
+}
+
+#[test]
+fn old_hierarchies_have_their_own_files() {
+    let (_folder, system) = system_of(&[("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "5000\n")]);
+    assert_eq!(
+        told("cpu-max(/a)=off", &system),
+        ["echo -1 > /sys/fs/cgroup/cpu/a/cpu.cfs_quota_us"]
+    );
+    assert_eq!(
+        told("cpu-weight(/a)=100", &system),
+        ["echo 1024 > /sys/fs/cgroup/cpu/a/cpu.shares"]
+    );
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let (_folder, system) = system_of(&[
+        ("sys/devices/system/cpu/online", "0-1\n"),
+        ("sys/devices/system/cpu/cpuidle/current_driver", "none\n"),
+        ("sys/kernel/debug/sched/preempt", "none voluntary (full)\n"),
+        ("sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us", "0\n"),
+    ]);
+    for (text, part) in [
+        ("idle-latency=0us", "no cpuidle driver"),
+        ("preempt=lazy", "cannot become lazy: it has none voluntary (full)"),
+        ("governor=performance", "policyN/scaling_governor"),
+        ("affinity(irq 24)=7", "only 0-1 are online"),
+        ("slack(victim)=1ns", "does not run any more"),
+        ("prio(no-such-thread-of-tardy)=fifo:5", "no thread no-such-thread-of-tardy runs"),
+    ] {
+        let told = told(text, &system).join("\n");
+        assert!(told.contains(part), "{text}: {told}");
+    }
+}
+
+#[test]
+fn the_idle_states_of_each_cpu_are_limited() {
+    let (_folder, system) = system_of(&[
+        ("sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n"),
+        ("sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us", "0\n"),
+        ("sys/devices/system/cpu/cpu11/power/pm_qos_resume_latency_us", "0\n"),
+        ("sys/devices/system/cpu/cpufreq/power/pm_qos_resume_latency_us", "0\n"),
+    ]);
+    let change = change("idle-latency=0us");
+    let settings = of("idle-latency").unwrap().settings(&change, &system).unwrap();
+    let is_cpu = |setting: &Setting| matches!(&setting.place, Place::File { path, .. } if path.contains("/cpu/cpu"));
+    assert_eq!(settings.len(), 2);
+    assert!(settings.iter().all(|setting| is_cpu(setting) && setting.to == "n/a"));
+}

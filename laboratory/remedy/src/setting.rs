@@ -1,0 +1,117 @@
+//! A place and the value that it is to have.
+
+use crate::place::{Place, shell_word};
+use tardy_changes::Scheduling;
+
+/// The most commands that one text holds.
+const COMMANDS_MAX: usize = 12;
+
+/// What one place is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Where.
+    pub place: Place,
+    /// The value, as the place writes it.
+    pub to: String,
+}
+
+impl Setting {
+    /// What a person types to do the same.
+    pub fn command(&self) -> String {
+        let tid = self.place.thread().map(|thread| thread.tid.to_string());
+        self.command_for(&tid.unwrap_or_default())
+    }
+
+    /// The same for the thread that a shell knows by this word.
+    fn command_for(&self, tid: &str) -> String {
+        let to = &self.to;
+        match &self.place {
+            Place::File { path, .. } => format!("echo {} > {}", shell_word(to), shell_word(path)),
+            Place::Text { path } => format!("cat > {} # see below", shell_word(path)),
+            Place::Slack(_) => format!("echo {to} > /proc/{tid}/timerslack_ns"),
+            Place::Affinity(_) => format!("taskset -cp {to} {tid}"),
+            Place::Policy(_) => policy(to, tid),
+        }
+    }
+}
+
+fn policy(to: &str, tid: &str) -> String {
+    match Scheduling::parse(to) {
+        Some(Scheduling::Fifo(prio)) => format!("chrt -f -p {prio} {tid}"),
+        Some(Scheduling::RoundRobin(prio)) => format!("chrt -r -p {prio} {tid}"),
+        Some(Scheduling::Idle) => format!("chrt -i -p 0 {tid}"),
+        Some(Scheduling::Batch(nice)) => format!("chrt -b -p 0 {tid} && renice -n {nice} -p {tid}"),
+        Some(Scheduling::Other(nice)) => format!("chrt -o -p 0 {tid} && renice -n {nice} -p {tid}"),
+        None => String::new(),
+    }
+}
+
+/// The commands for all of them, a line each; the same for many threads is one loop.
+pub fn commands(settings: &[Setting]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut rest = settings;
+    while let Some(first) = rest.first() {
+        // Itself at least.
+        let alike = rest.iter().take_while(|one| are_alike(first, one)).count().max(1);
+        let tids = rest[..alike].iter().filter_map(|one| Some(one.place.thread()?.tid.to_string()));
+        let tids: Vec<String> = tids.collect();
+        if alike > 1 && tids.len() == alike {
+            lines.push(format!(
+                "for id in {}; do {}; done",
+                tids.join(" "),
+                first.command_for("$id")
+            ));
+        } else {
+            lines.extend(rest[..alike].iter().map(Setting::command));
+        }
+        rest = &rest[alike..];
+    }
+    let more = lines.len().saturating_sub(COMMANDS_MAX);
+    lines.truncate(COMMANDS_MAX);
+    if more > 0 {
+        lines.push(format!("# and {more} more of the kind"));
+    }
+    lines
+}
+
+fn are_alike(a: &Setting, b: &Setting) -> bool {
+    let kinds = std::mem::discriminant(&a.place) == std::mem::discriminant(&b.place);
+    kinds && a.place.thread().is_some() && a.to == b.to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::{Form, Thread};
+
+    fn thread(tid: u32) -> Thread {
+        Thread { tid, start: 1, name: "audio".to_owned() }
+    }
+
+    #[test]
+    fn a_person_can_type_it() {
+        let one = |place, to: &str| Setting { place, to: to.to_owned() };
+        let path = "/proc/sys/vm/swappiness".to_owned();
+        let all = [
+            one(Place::File { path, form: Form::Word }, "1"),
+            one(Place::Slack(thread(5)), "1"),
+            one(Place::Slack(thread(50)), "1"),
+            one(Place::Policy(thread(50)), "fifo:50"),
+            one(Place::Policy(thread(5)), "idle"),
+            one(Place::Affinity(thread(5)), "0-1,3"),
+        ];
+        assert_eq!(
+            commands(&all),
+            [
+                "echo 1 > /proc/sys/vm/swappiness",
+                "for id in 5 50; do echo 1 > /proc/$id/timerslack_ns; done",
+                "chrt -f -p 50 50",
+                "chrt -i -p 0 5",
+                "taskset -cp 0-1,3 5",
+            ]
+        );
+        let two =
+            [one(Place::Policy(thread(50)), "fifo:50"), one(Place::Policy(thread(7)), "fifo:50")];
+        assert_eq!(commands(&two), ["for id in 50 7; do chrt -f -p 50 $id; done"]);
+    }
+}

@@ -1,0 +1,197 @@
+//! Whom a change is for, on this system.
+
+use crate::place::{Form, Place, Thread};
+use crate::remedy::Lacking;
+use crate::setting::Setting;
+use procfs::process::{Process, all_processes};
+use tardy_changes::{CpuList, Whom};
+use tardy_host::Root;
+
+/// `PF_KTHREAD` and `PF_NO_SETAFFINITY` of `<linux/sched.h>`.
+const PF_KTHREAD: u32 = 0x0020_0000;
+const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
+
+/// The most threads that one change is for.
+const THREADS_MAX: usize = 16_384;
+
+/// The most control groups above one another.
+const GROUPS_MAX: usize = 64;
+
+/// The first process, on which everything hangs.
+const INIT: u32 = 1;
+
+/// This system, and whose lateness it is about.
+#[derive(Clone, Debug)]
+pub struct System {
+    root: Root,
+    victims: Vec<u32>,
+}
+
+impl System {
+    /// This system, where these threads are the victims.
+    pub fn new(victims: Vec<u32>) -> Self {
+        Self::at(Root::system(), victims)
+    }
+
+    /// A folder that looks like one. Threads are those of this system all the same.
+    pub fn at(root: Root, victims: Vec<u32>) -> Self {
+        Self { root, victims }
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// The threads that are meant; not this process's own, unless it is a victim.
+    pub(crate) fn threads(&self, whom: Option<&Whom>) -> Result<Vec<Thread>, Lacking> {
+        let found: Vec<Thread> = match whom {
+            Some(Whom::Victim) => {
+                self.victims.iter().filter_map(|tid| Thread::of(*tid)).take(THREADS_MAX).collect()
+            }
+            Some(Whom::Id(id)) => {
+                let threads = threads_of(*id);
+                if threads.is_empty() { Thread::of(*id).into_iter().collect() } else { threads }
+            }
+            Some(whom @ Whom::Name(_)) => {
+                let own = std::process::id();
+                let all = tasks().filter(|(process, _)| *process != own && *process != INIT);
+                let of_name = all.filter(|(_, thread)| whom.matches_name(&thread.name));
+                of_name.map(|(_, thread)| thread).take(THREADS_MAX).collect()
+            }
+            Some(Whom::Irq(_)) | None => Vec::new(),
+        };
+        match whom {
+            _ if !found.is_empty() => Ok(found),
+            Some(Whom::Victim) => Err(Lacking::new("the late thread does not run any more")),
+            Some(whom) => Err(Lacking::new(format!("no thread {whom} runs"))),
+            None => Err(Lacking::new("it is not said for whom")),
+        }
+    }
+
+    /// Threads of the kernel that may run on any CPU and can be bound.
+    pub(crate) fn unbound_kernel_threads(&self) -> Vec<Thread> {
+        let online = self.root.word("sys/devices/system/cpu/online");
+        let all = all_processes().into_iter().flatten();
+        let stats = all.filter_map(|process| process.ok()?.stat().ok());
+        let free = stats
+            .filter(|stat| stat.flags & PF_KTHREAD != 0 && stat.flags & PF_NO_SETAFFINITY == 0);
+        let threads = free.filter_map(|stat| Thread::of(stat.pid.cast_unsigned()));
+        let anywhere = |thread: &Thread| {
+            let cpus = Place::Affinity(thread.clone()).read(&self.root).ok().flatten();
+            cpus.is_some() && cpus == online
+        };
+        threads.filter(anywhere).take(THREADS_MAX).collect()
+    }
+
+    /// One file that is set to one word.
+    pub(crate) fn file(&self, path: &str, form: Form, to: &str) -> Result<Vec<Setting>, Lacking> {
+        if !self.root.exists(path) {
+            return Err(Lacking::new(format!("there is no {path} here")));
+        }
+        let place = Place::File { path: path.to_owned(), form };
+        Ok(vec![Setting { place, to: to.to_owned() }])
+    }
+
+    /// The same file of every CPU, or of every folder whose name begins so, that is set to one word.
+    pub(crate) fn each(
+        &self,
+        (folder, prefix, file): (&str, &str, &str),
+        to: &str,
+    ) -> Result<Vec<Setting>, Lacking> {
+        let is_one = |name: &str| {
+            let number = name.strip_prefix(prefix).unwrap_or_default();
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let names = self.root.names(folder);
+        let paths =
+            names.iter().filter(|name| is_one(name)).map(|name| format!("{folder}/{name}/{file}"));
+        let there: Vec<Setting> = paths
+            .filter(|path| self.root.exists(path))
+            .map(|path| Setting {
+                place: Place::File { path, form: Form::Word },
+                to: to.to_owned(),
+            })
+            .collect();
+        if there.is_empty() {
+            return Err(Lacking::new(format!("there is no {folder}/{prefix}N/{file} here")));
+        }
+        Ok(there)
+    }
+
+    /// The folders of the CPU controller of a control group and of those above it, itself first.
+    pub(crate) fn groups(&self, whom: Option<&Whom>) -> Result<Groups, Lacking> {
+        let is_v2 = self.root.exists("sys/fs/cgroup/cgroup.controllers");
+        let group = match whom {
+            Some(Whom::Name(path)) if path.starts_with('/') && !path.contains("..") => path.clone(),
+            whom => {
+                let threads = self.threads(whom)?;
+                let groups: Vec<String> =
+                    threads.iter().filter_map(|thread| group_of(thread.tid, is_v2)).collect();
+                match groups.split_first() {
+                    Some((first, rest)) if rest.iter().all(|other| other == first) => first.clone(),
+                    Some(_) => {
+                        return Err(Lacking::new("the threads are in several control groups"));
+                    }
+                    None => return Err(Lacking::new("the thread's control group is not told")),
+                }
+            }
+        };
+        let base = if is_v2 { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
+        let mut folders = Vec::new();
+        let mut path = group.trim_matches('/');
+        while !path.is_empty() && folders.len() < GROUPS_MAX {
+            folders.push(format!("{base}/{path}"));
+            path = path.rsplit_once('/').map_or("", |(above, _)| above);
+        }
+        if folders.first().is_none_or(|folder| !self.root.exists(folder)) {
+            return Err(Lacking::new(format!(
+                "{group} is no control group with a bandwidth of its own"
+            )));
+        }
+        Ok(Groups { folders, is_v2 })
+    }
+
+    /// The CPUs that are online.
+    pub(crate) fn online(&self) -> Option<CpuList> {
+        CpuList::parse(&self.root.word("sys/devices/system/cpu/online")?)
+    }
+}
+
+/// Control groups, one in the other.
+pub(crate) struct Groups {
+    /// The innermost first.
+    pub(crate) folders: Vec<String>,
+    /// Of the unified hierarchy.
+    pub(crate) is_v2: bool,
+}
+
+/// The threads of a process; none where it is not one.
+fn threads_of(process: u32) -> Vec<Thread> {
+    let Ok(process) = Process::new(process.cast_signed()) else { return Vec::new() };
+    let tasks = process.tasks().into_iter().flatten();
+    tasks.filter_map(|task| Thread::of(task.ok()?.tid.cast_unsigned())).take(THREADS_MAX).collect()
+}
+
+/// Every thread with its process.
+fn tasks() -> impl Iterator<Item = (u32, Thread)> {
+    let processes = all_processes().into_iter().flatten().filter_map(Result::ok);
+    processes.flat_map(|process| {
+        let pid = process.pid.cast_unsigned();
+        threads_of(pid).into_iter().map(move |thread| (pid, thread))
+    })
+}
+
+/// The path of a thread's group in the hierarchy that has the CPU controller.
+fn group_of(tid: u32, is_v2: bool) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{tid}/cgroup")).ok()?;
+    text.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_it = if is_v2 {
+            number == "0" && controllers.is_empty()
+        } else {
+            controllers.split(',').any(|name| name == "cpu")
+        };
+        is_it.then(|| path.to_owned())
+    })
+}

@@ -1,0 +1,151 @@
+//! Every remedy: what it sets here is there afterwards, in the kernel, and is taken back.
+#![allow(missing_docs)]
+
+use std::process::{Child, Command, Stdio};
+use tardy_changes::Change;
+use tardy_host::Root;
+use tardy_remedy::remedy::{REGISTRY, of};
+use tardy_remedy::{Journal, Outcome, Setting, System};
+
+/// A process that sleeps until it is dropped.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn new() -> Self {
+        let mut command = Command::new("sleep");
+        Self(command.arg("1000").stdin(Stdio::null()).spawn().expect("sleep starts"))
+    }
+}
+
+impl Sleeper {
+    /// In a control group of its own, where one can be made.
+    fn in_group() -> (Option<Group>, Self) {
+        let sleeper = Self::new();
+        let group = Group::with(sleeper.0.id());
+        (group, sleeper)
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn change(text: &str) -> Change {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Values of all places, as the kernel tells them.
+fn values(settings: &[Setting]) -> Vec<Option<String>> {
+    let root = Root::system();
+    settings.iter().map(|setting| setting.place.read(&root).unwrap()).collect()
+}
+
+/// A control group of the CPU controller with one process in it, until it is dropped; `None` where none can be made.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    fn with(pid: u32) -> Option<Self> {
+        let is_v2 = std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+        let base = if is_v2 { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
+        let group = Self(format!("{base}/tardy-test-{}", std::process::id()).into());
+        std::fs::create_dir(&group.0).ok()?;
+        std::fs::write(group.0.join("cgroup.procs"), pid.to_string()).ok()?;
+        Some(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// Applies it to this kernel, looks, takes it back, looks again. The first of the changes that alters anything is taken:
+/// a place that holds already what it is set to shows nothing.
+fn round(name: &str, texts: &[&str]) {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: {name}: only root may");
+        return;
+    }
+    // The group is dropped after the process that is in it.
+    // Real-time threads have to be of a group that has a bandwidth for them.
+    let (_group, sleeper) =
+        if name.starts_with("cpu-") { Sleeper::in_group() } else { (None, Sleeper::new()) };
+    let system = System::new(vec![sleeper.0.id()]);
+    let folder = tempfile::tempdir().unwrap();
+    // The journal alone is elsewhere: `run` of a folder whose `sys` and `proc` are this system's.
+    for real in ["sys", "proc"] {
+        std::os::unix::fs::symlink(format!("/{real}"), folder.path().join(real)).unwrap();
+    }
+    let journal = Journal::at(Root::at(folder.path()));
+    let remedy = of(name).unwrap();
+    let mut told = String::new();
+    for text in texts {
+        let settings = match remedy.settings(&change(text), &system) {
+            Ok(settings) => settings,
+            Err(lacking) => {
+                told = lacking.to_string();
+                continue;
+            }
+        };
+        assert!(!settings.is_empty(), "{text}");
+        let before = values(&settings);
+        let changed = match journal.change(&settings, text) {
+            Ok(changed) if changed.entries().is_empty() => {
+                "it is so already".clone_into(&mut told);
+                continue;
+            }
+            Ok(changed) => changed,
+            Err(error) => {
+                assert_eq!(values(&settings), before, "{text}: {error}");
+                told = error.to_string();
+                continue;
+            }
+        };
+        for (setting, now) in settings.iter().zip(values(&settings)) {
+            assert!(setting.place.holds(now.as_deref(), Some(&setting.to)), "{text}: {now:?}");
+        }
+        assert_ne!(values(&settings), before, "{text}");
+        let undone = changed.undo();
+        assert!(undone.iter().all(|one| one.outcome == Outcome::Restored), "{undone:?}");
+        assert_eq!(values(&settings), before, "{text}");
+        println!("{text}: done and taken back");
+        return;
+    }
+    println!("skipped: {name}: {told}");
+}
+
+/// One test, a remedy after the other: two at a time would see each other's changes.
+#[test]
+fn each_is_done_and_taken_back_in_the_kernel() {
+    let rounds: &[(&str, &[&str])] = &[
+        ("slack", &["slack(victim)=7us"]),
+        ("prio", &["prio(victim)=fifo:1"]),
+        ("affinity", &["affinity(victim)=0", "affinity(victim)=1"]),
+        ("cpu-max", &["cpu-max(victim)=400ms/500ms", "cpu-max(victim)=off"]),
+        ("cpu-weight", &["cpu-weight(victim)=90"]),
+        ("rt-runtime", &["rt-runtime=off", "rt-runtime=950ms/1s"]),
+        ("preempt", &["preempt=full", "preempt=lazy"]),
+        ("idle-latency", &["idle-latency=1ms"]),
+        ("halt-poll", &["halt-poll=1us", "halt-poll=2us"]),
+        ("governor", &["governor=performance", "governor=powersave"]),
+        ("epp", &["epp=performance", "epp=balance_performance"]),
+        ("timer-migration", &["timer-migration=off", "timer-migration=on"]),
+        ("workqueue-cpus", &["workqueue-cpus=0", "workqueue-cpus=0-1"]),
+        ("unbound-kthreads", &["unbound-kthreads=0"]),
+        ("thp", &["thp=madvise", "thp=never"]),
+        ("khugepaged", &["khugepaged=off", "khugepaged=on"]),
+        ("swappiness", &["swappiness=59", "swappiness=60"]),
+        ("watchdog", &["watchdog=off", "watchdog=on"]),
+        ("vmstat-interval", &["vmstat-interval=2s", "vmstat-interval=1s"]),
+    ];
+    let names: Vec<&str> = rounds.iter().map(|(name, _)| *name).collect();
+    let all: Vec<&str> = REGISTRY.iter().map(|remedy| remedy.name()).collect();
+    assert_eq!(names, all, "each has its test");
+    for (name, texts) in rounds {
+        round(name, texts);
+    }
+}
