@@ -11,6 +11,8 @@ const CROSSINGS: &[(&str, &[&str])] = &[
     ("diagnosis/report", &["laboratory/experiment", "laboratory/lab", "laboratory/stats"]),
     // A simulated kernel expires its timers by the policies that are to be compared.
     ("diagnosis/sources/sim", &["timers/engine"]),
+    // A prediction asks for a timer policy by its name.
+    ("diagnosis/whatif", &["timers/engine"]),
     // How CPUs are written.
     ("laboratory/host", &["diagnosis/changes"]),
     ("laboratory/lab", &["diagnosis/model", "timers/engine"]),

@@ -131,8 +131,7 @@ impl Runner {
                 })
             });
         }
-        let notes = kernel_threads::put_back_left_over().into_iter().collect();
-        Ok(Self { folder, conditions, notes })
+        Ok(Self { folder, conditions, notes: Vec::new() })
     }
 
     /// The folder.

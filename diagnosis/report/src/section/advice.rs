@@ -86,7 +86,10 @@ pub(crate) fn lines(finding: &Finding, terminal: Terminal) -> Vec<String> {
     let mut lines: Vec<String> =
         textwrap::wrap(&text, options).into_iter().map(String::from).collect();
     if let Some(fix) = fix(finding) {
-        lines.push(format!("      {} tries it and undoes it where it does not help", terminal.bold(&fix)));
+        lines.push(format!(
+            "      {} tries it and undoes it where it does not help",
+            terminal.bold(&fix)
+        ));
     }
     if let Some(command) = &finding.command {
         // Never broken: it is there to be copied.

@@ -33,18 +33,6 @@ pub(crate) fn put_back(changed: Changed) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
-/// Gives back what a process that was killed had changed. Says what it did, or why it could not.
-pub(crate) fn put_back_left_over() -> Option<String> {
-    left_over_by(&Journal::system())
-}
-
-fn left_over_by(journal: &Journal) -> Option<String> {
-    let undone: Vec<String> = journal.undo_left_over().iter().map(Undone::words).collect();
-    let what = undone.join("; ");
-    (!undone.is_empty())
-        .then(|| format!("A tardy that was killed had left the system changed: {what}."))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,19 +68,19 @@ mod tests {
         let changed = change_by(&wanted, &journal).unwrap();
         have(&before, |_| TO);
         assert!(change_by(&wanted, &journal).unwrap_err().contains("another tardy"));
-        assert_eq!(left_over_by(&journal), None, "it is not left over while it is at work");
+        assert!(journal.undo_left_over().is_empty(), "it is not left over while it is at work");
         put_back(changed).unwrap();
         have(&before, |was| was);
 
         drop(change_by(&wanted, &journal).unwrap());
         have(&before, |was| was);
-        assert_eq!(left_over_by(&journal), None);
+        assert!(journal.undo_left_over().is_empty());
     }
 
     #[test]
     fn where_nothing_is_wanted_nothing_is_done() {
         let journal = Journal::at(Root::at("/proc/none"));
         put_back(change_by(&Wanted::new(), &journal).unwrap()).unwrap();
-        assert_eq!(left_over_by(&journal), None);
+        assert!(journal.undo_left_over().is_empty());
     }
 }

@@ -2,11 +2,11 @@
 //! `ktimers/N`.
 //!
 //! What they were is written down before they are changed, and put back after the block; where the
-//! process is killed meanwhile, at the next start of any experiment ([`put_back_left_over`]).
+//! process is killed meanwhile, at the next start of tardy (`tardy_remedy`'s journal).
 
 mod changed;
 
-pub(crate) use changed::{change, put_back, put_back_left_over};
+pub(crate) use changed::{change, put_back};
 
 use procfs::process::all_processes;
 use std::collections::BTreeMap;

@@ -48,7 +48,9 @@ impl Remedy for CpuMax {
                     }
                 }
                 if settings.is_empty() {
-                    return Err(Lacking::new("neither the control group nor one above has a limit"));
+                    return Err(Lacking::new(
+                        "neither the control group nor one above has a limit",
+                    ));
                 }
                 // The outermost first: none may have more than the one above.
                 settings.reverse();

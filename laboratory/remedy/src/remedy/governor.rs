@@ -22,6 +22,7 @@ impl Remedy for Governor {
     }
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
-        system.each(("/sys/devices/system/cpu/cpufreq", "policy", "scaling_governor"), change.word())
+        system
+            .each(("/sys/devices/system/cpu/cpufreq", "policy", "scaling_governor"), change.word())
     }
 }

@@ -22,15 +22,21 @@ impl Remedy for HaltPoll {
     }
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
-let ns = change.time_ns().ok_or_else(|| of_form(change))?;
+        let ns = change.time_ns().ok_or_else(|| of_form(change))?;
         let folder = "/sys/module/haltpoll/parameters";
         let now: Option<u64> = system.root().number(&format!("{folder}/guest_halt_poll_ns"));
-        let start: Option<u64> = system.root().number(&format!("{folder}/guest_halt_poll_grow_start"));
-        let mut settings = system.file(&format!("{folder}/guest_halt_poll_ns"), Form::Word, &ns.to_string())?;
+        let start: Option<u64> =
+            system.root().number(&format!("{folder}/guest_halt_poll_grow_start"));
+        let mut settings =
+            system.file(&format!("{folder}/guest_halt_poll_ns"), Form::Word, &ns.to_string())?;
         // It grows from here: beginning beyond the end it would never begin.
         if now.is_some() && start.is_some_and(|start| start > ns) {
             let to = ns.to_string();
-            settings.extend(system.file(&format!("{folder}/guest_halt_poll_grow_start"), Form::Word, &to)?);
+            settings.extend(system.file(
+                &format!("{folder}/guest_halt_poll_grow_start"),
+                Form::Word,
+                &to,
+            )?);
         }
         Ok(settings)
     }

@@ -33,7 +33,10 @@ impl Remedy for Preempt {
         }
         let models = system.root().text(FILE).unwrap_or_default();
         if !models.split_whitespace().any(|word| word.trim_matches(['(', ')']) == model) {
-            return Err(Lacking::new(format!("this kernel cannot become {model}: it has {}", models.trim())));
+            return Err(Lacking::new(format!(
+                "this kernel cannot become {model}: it has {}",
+                models.trim()
+            )));
         }
         system.file(FILE, Form::Choice, model)
     }

@@ -22,7 +22,8 @@ impl Remedy for VmstatInterval {
     }
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
-        let seconds = change.time_ns().ok_or_else(|| of_form(change))?.div_ceil(1_000_000_000).max(1);
+        let seconds =
+            change.time_ns().ok_or_else(|| of_form(change))?.div_ceil(1_000_000_000).max(1);
         system.file("/proc/sys/vm/stat_interval", Form::Word, &seconds.to_string())
     }
 }
