@@ -3,6 +3,7 @@
 use crate::observed::{Costs, Observed, ThreadSeen};
 use crate::refusal::Refusal;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use tardy_changes::Whom;
 use tardy_model::event::TaskInfo;
 use tardy_model::{Prio, TaskId};
@@ -13,6 +14,10 @@ use tardy_sim::{
 
 /// A thread that ran so often, and on one CPU only, is bound to it.
 const BOUND_FROM: u32 = 10;
+
+/// A thread that waits for others this many times more rarely than for its timers lives by its timers: at its
+/// beginning every one waits for somebody.
+const WAITS_SHARE: usize = 20;
 
 /// What is known of the kernel that was recorded beside its events.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +41,10 @@ pub(crate) struct Role {
     pub(crate) marks: bool,
     /// A thread of the kernel that is bound to its CPU.
     pub(crate) is_bound_kernel: bool,
+    /// It lives by what others do, not by its timers.
     pub(crate) waits: bool,
+    /// When it woke whom, since the recording began.
+    pub(crate) woke: Arc<[(u64, u32)]>,
 }
 
 /// A recording as a system.
@@ -168,7 +176,8 @@ fn role(thread: &ThreadSeen) -> Role {
         is_victim: thread.is_victim,
         marks: thread.draft.marks,
         is_bound_kernel: is_kernel && thread.draft.cpus.is_power_of_two(),
-        waits: thread.draft.waits,
+        waits: thread.draft.waits * WAITS_SHARE > thread.draft.sleeps + WAITS_SHARE,
+        woke: thread.draft.woke.as_slice().into(),
     }
 }
 

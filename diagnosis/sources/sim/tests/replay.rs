@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use tardy_model::{Event, Kind};
 use tardy_sim::{
-    Arrival, Cost, Device, Kernel, Machine, NO_THREAD, Observer, Outside, START_NS, Scripted,
-    Simulation, System, SystemError, Taken, Thread, ThreadAt, Workload,
+    Arrival, Cost, Device, IdleState, Kernel, Machine, NO_THREAD, Observer, Outside, START_NS,
+    Scripted, Simulation, System, SystemError, Taken, Thread, ThreadAt, Workload,
 };
 
 #[derive(Debug, Default)]
@@ -91,6 +91,22 @@ fn thefts_come_by_the_clock() {
     let thread = scripted(&[SleepUntil(10_000), Run(50_000), SleepUntil(200_000), Run(1)]);
     let seen = seen(&system(vec![thread], outside), 1_000_000);
     assert_eq!(seen.runs[1..], [(0, 40_000), (0, 201_000)]);
+}
+
+#[test]
+fn a_cpu_that_polls_sees_whom_its_own_interrupt_wakes() {
+    use Scripted::{Run, SleepUntil};
+    let thread = scripted(&[SleepUntil(10_000), Run(5_000), SleepUntil(100_000), Run(1)]);
+    let mut system = system(vec![thread], Outside::default());
+    system.machine.idle_states.push(IdleState {
+        name: "POLL".to_owned(),
+        exit: Cost::ZERO,
+        latency_ns: 0,
+        residency_ns: 0,
+        polls: true,
+    });
+    let seen = seen(&system, 1_000_000);
+    assert_eq!(seen.runs[1..], [(0, 11_000), (0, 101_000)]);
 }
 
 #[test]

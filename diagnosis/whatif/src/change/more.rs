@@ -33,7 +33,8 @@ impl Predicted for More {
             let shift_ns = stream.below(SPREAD_NS);
             let mut thread = model.system.workload.threads[like].clone();
             let script = thread.script.iter().flat_map(|script| script.iter());
-            let script = script.skip_while(|step| **step == Scripted::Wait);
+            // Whom they wait for, and whom they wake, is there once.
+            let script = script.filter(|step| !matches!(step, Scripted::Wait | Scripted::Wake(_)));
             // Times of their own grids are shifted too.
             let shifted = script.map(|step| match *step {
                 Scripted::SleepUntil(ns) => Scripted::SleepUntil(ns + shift_ns),

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use tardy_changes::{Change, Whom};
 use tardy_model::Culprit;
 use tardy_model::event::Irq;
-use tardy_sim::{NO_THREAD, Scripted};
+use tardy_sim::{Arrival, Cost, Device, NO_THREAD};
+
+/// A victim that they woke more often lives by them.
+const VICTIMS_WOKEN_MAX: usize = 20;
 
 pub(super) struct Remove;
 
@@ -22,31 +25,49 @@ impl Predicted for Remove {
         if places.iter().any(|at| model.roles[*at].is_victim) {
             return Err(Refusal::Meaningless("without the victim nobody is late".to_owned()));
         }
-        let gone: HashSet<usize> = places.iter().copied().collect();
-        let threads = &mut model.system.workload.threads;
+        let gone: HashSet<u32> = places.iter().map(|at| *at as u32).collect();
+        // Whom they woke is woken by the clock.
+        let mut instead: Vec<Arrival> = Vec::new();
+        let device = model.system.workload.devices.len() as u32;
         for at in &places {
-            let script = threads[*at].script.iter().flat_map(|script| script.iter());
-            let mut woken = script.filter_map(|step| match step {
-                Scripted::Wake(woken) => Some(*woken as usize),
-                _ => None,
-            });
-            if let Some(victim) = woken.find(|woken| model.roles[*woken].is_victim) {
-                return Err(Refusal::Meaningless(format!(
-                    "{} wakes {}, which would sleep for ever without it",
-                    model.roles[*at].name, model.roles[victim].name
-                )));
-            }
+            let cpu = model.system.workload.threads[*at].first_cpu.unwrap_or(0);
+            let kept = model.roles[*at].woke.iter().filter(|(_, woken)| !gone.contains(woken));
+            instead.extend(kept.map(|(at_ns, wakes)| Arrival {
+                at_ns: at_ns + model.shift_ns,
+                cpu,
+                device,
+                handler_ns: 0,
+                softirq_ns: 0,
+                wakes: *wakes,
+            }));
         }
-        for at in places {
-            threads[at].script = Some(Arc::default());
+        let victims = instead.iter().filter(|it| model.roles[it.wakes as usize].is_victim);
+        if victims.count() > VICTIMS_WOKEN_MAX {
+            return Err(Refusal::Meaningless(
+                "they wake the victim, which would wait for ever without them".to_owned(),
+            ));
         }
+        for at in &places {
+            model.system.workload.threads[*at].script = Some(Arc::default());
+        }
+        let devices = &mut model.system.workload.devices;
+        devices.push(Device {
+            name: "removed".to_owned(),
+            cpu: 0,
+            every: None,
+            handler: Cost::ZERO,
+            softirq: None,
+        });
+        model.lines.push(None);
         let outside = &mut model.system.workload.outside;
         let mut arrivals = outside.arrivals.to_vec();
         for arrival in &mut arrivals {
-            if arrival.wakes != NO_THREAD && gone.contains(&(arrival.wakes as usize)) {
+            if gone.contains(&arrival.wakes) {
                 arrival.wakes = NO_THREAD;
             }
         }
+        arrivals.extend(instead);
+        arrivals.sort_by_key(|arrival| arrival.at_ns);
         outside.arrivals = arrivals.into();
         Ok(())
     }

@@ -34,6 +34,9 @@ pub(crate) struct Costs {
     /// Of real-time threads, and of fair ones.
     wakeups: [Samples; 2],
     pub(crate) tick: Samples,
+    /// The same of the last callback of an interrupt, with all up to the interrupt's end: some sources do not tell
+    /// where a callback ends.
+    last_wakeups: [Samples; 2],
     /// By how many of the two threads are fair.
     switches: [Samples; 3],
     pub(crate) softirq_entry: Samples,
@@ -51,7 +54,8 @@ impl Costs {
     pub(crate) fn passes(&mut self, now_ns: u64) {
         if !self.is_over && self.until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
             self.is_over = true;
-            let by_class = self.wakeups.iter_mut().chain(&mut self.switches);
+            let by_class = self.wakeups.iter_mut().chain(&mut self.last_wakeups);
+            let by_class = by_class.chain(&mut self.switches);
             by_class.for_each(Samples::close);
             for samples in [
                 &mut self.device_late,
@@ -108,8 +112,30 @@ impl Costs {
         self.wakeups[usize::from(is_fair)].add(ns);
     }
 
+    pub(crate) fn last_wakeup(&mut self, is_fair: bool, ns: u64) {
+        self.last_wakeups[usize::from(is_fair)].add(ns);
+    }
+
     pub(crate) fn switch(&mut self, fair: usize, ns: u64) {
         self.switches[fair.min(2)].add(ns);
+    }
+
+    /// Where an interrupt had more than one callback, they tell what a wakeup takes; else the last ones do, with the
+    /// interrupt's end.
+    fn wakeups(&self) -> &[Samples; 2] {
+        let seen = self.wakeups.iter().map(Samples::count).sum::<u64>();
+        if seen >= SAMPLES_MIN { &self.wakeups } else { &self.last_wakeups }
+    }
+
+    /// What is left of the last callbacks without the waking.
+    fn irq_exit(&self) -> Cost {
+        let seen = self.wakeups.iter().map(Samples::count).sum::<u64>();
+        if seen < SAMPLES_MIN {
+            return self.irq_exit.cost(0);
+        }
+        let (usual_ns, _) = self.usual_ns();
+        let last = self.last_wakeups.iter().zip([usual_ns, usual_ns]);
+        Samples::together(last.chain([(&self.irq_exit, 0)]))
     }
 
     /// What a fair thread adds to a wakeup, and to a switch, as far as both kinds were seen.
@@ -119,7 +145,7 @@ impl Costs {
         let more = |with: &Samples, without: &Samples| {
             Some(median(with)?.saturating_sub(median(without)?))
         };
-        let [rt, fair] = &self.wakeups;
+        let [rt, fair] = self.wakeups();
         let [none, one, two] = &self.switches;
         let switch = more(one, none).or_else(|| more(two, one));
         (more(fair, rt).unwrap_or(0), switch.unwrap_or(0))
@@ -131,7 +157,7 @@ impl Costs {
             let most = all.iter().max_by_key(|samples| samples.count());
             most.and_then(Samples::median).unwrap_or(0)
         };
-        (most(&self.wakeups), most(&self.switches))
+        (most(self.wakeups()), most(&self.switches))
     }
 
     pub(crate) fn idled(&mut self, state: u32, ns: u64) {
@@ -144,6 +170,18 @@ impl Costs {
     pub(crate) fn usual_exit_ns(&self) -> u64 {
         let most = self.states.iter().max_by_key(|state| state.entered);
         most.filter(|state| !state.polls).map_or(0, |state| state.latency_ns.min(1_000_000))
+    }
+
+    /// How late the timer's interrupt comes. What is more than the usual was in the way of a busy CPU: as often as
+    /// interrupts found one.
+    fn device_late(&self) -> Cost {
+        let Some(usual_ns) = self.device_late.low() else { return Cost::ZERO };
+        let idle: u64 = self.states.iter().map(|state| state.exit.count()).sum();
+        let busy = self.device_late.count() as f64;
+        let share = busy / (busy + idle as f64);
+        let parts =
+            vec![(share, self.device_late.cost(0)), (1.0 - share, Cost::Constant(usual_ns))];
+        Cost::mixture(parts).unwrap_or_else(|_| self.device_late.cost(0))
     }
 
     /// From how long on the governor chooses a state: between the times that a CPU idled in the one before, and in
@@ -178,18 +216,17 @@ impl Costs {
             }
         });
         let (wakeup_fair_ns, switch_fair_ns) = self.of_fair_ns();
-        let device_late =
-            if self.device_late.count() > 0 { self.device_late.cost(0) } else { Cost::ZERO };
+        let device_late = self.device_late();
         Machine {
             cpus,
             device_late,
             irq_entry: self.irq_entry.cost(0),
-            irq_exit: self.irq_exit.cost(0),
+            irq_exit: self.irq_exit(),
             queue_operation: self.queue_operation.cost(0),
             callback: self.callback.cost(0),
             tick: self.tick.cost(0),
             softirq_entry: self.softirq_entry.cost(0),
-            wakeup: Samples::together(self.wakeups.iter().zip([0, wakeup_fair_ns])),
+            wakeup: Samples::together(self.wakeups().iter().zip([0, wakeup_fair_ns])),
             wakeup_fair: Cost::Constant(wakeup_fair_ns),
             switch: Samples::together(self.switches.iter().zip([
                 0,

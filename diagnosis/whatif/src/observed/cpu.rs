@@ -31,6 +31,8 @@ pub(super) struct TimerIrq {
     pub(super) callbacks: u32,
     pub(super) waking_ns: u64,
     pub(super) wakes_fair: bool,
+    /// The callback that has ended woke a fair thread, and its waking took so long: it may be the last one.
+    pub(super) woke: Option<(bool, u64)>,
 }
 
 impl Default for CpuSeen {

@@ -12,7 +12,6 @@ struct Asked {
     after_ns: Option<u64>,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 /// A thread while a recording is read.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
@@ -34,8 +33,11 @@ pub(crate) struct Draft {
     /// The slack that its sleeps had last.
     pub(crate) slack_ns: Option<u64>,
     pub(crate) marks: bool,
-    /// It waits for what threads or interrupts do, not only for its timers.
-    pub(crate) waits: bool,
+    /// How often it waited for what threads or interrupts do, and for its timers.
+    pub(crate) waits: usize,
+    pub(crate) sleeps: usize,
+    /// When it woke whom.
+    pub(crate) woke: Vec<(u64, u32)>,
 }
 
 impl Draft {
@@ -89,6 +91,7 @@ impl Draft {
         if !self.wakes_from_sleep() {
             return;
         }
+        self.sleeps += 1;
         let asked = self.armed.take().filter(|asked| asked.soft_ns == soft_ns);
         self.steps.push(match asked.and_then(|asked| asked.after_ns) {
             Some(after_ns) => Scripted::Sleep(after_ns.min(COST_NS_MAX)),
@@ -101,8 +104,7 @@ impl Draft {
         let slept = self.wakes_from_sleep();
         if slept {
             self.armed = None;
-            // The first waking of a new thread is its beginning.
-            self.waits |= !self.steps.is_empty();
+            self.waits += 1;
             self.steps.push(Scripted::Wait);
         }
         slept
@@ -116,8 +118,9 @@ impl Draft {
         slept
     }
 
-    pub(crate) fn wakes(&mut self, other: u32) {
+    pub(crate) fn wakes(&mut self, at_ns: u64, other: u32) {
         self.run_ends();
+        self.woke.push((at_ns, other));
         self.steps.push(Scripted::Wake(other));
     }
 

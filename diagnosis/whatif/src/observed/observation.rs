@@ -107,7 +107,7 @@ impl Observation {
         if let Some(waker) = by.filter(|by| *by != TaskId::IDLE)
             && let Some(waker) = self.observed.thread(waker)
         {
-            waker.draft.wakes(woken);
+            waker.draft.wakes(now_ns.saturating_sub(first_ns), woken);
             return;
         }
         let device = self.observed.source("waking", None);
@@ -166,6 +166,7 @@ impl Observation {
                 callbacks: 0,
                 waking_ns: 0,
                 wakes_fair: false,
+                woke: None,
             });
         }
     }
@@ -185,7 +186,11 @@ impl Observation {
         if let Some(timer) = timer
             && timer.callback_end_ns > 0
         {
-            self.observed.costs.irq_exit.add(now_ns - timer.callback_end_ns);
+            let exit_ns = now_ns - timer.callback_end_ns;
+            match timer.woke {
+                Some((is_fair, ns)) => self.observed.costs.last_wakeup(is_fair, ns + exit_ns),
+                None => self.observed.costs.irq_exit.add(exit_ns),
+            }
         }
         let Some(Open { what, since_ns, ns, was_idle }) = open else { return };
         let (name, line) = match (what, irq) {
@@ -239,6 +244,9 @@ impl Observation {
         timer.waking_ns = 0;
         let costs = &mut self.observed.costs;
         if timer.callbacks > 1 {
+            if let Some((is_fair, ns)) = timer.woke.take() {
+                costs.wakeup(is_fair, ns);
+            }
             if timer.callback_end_ns > 0 {
                 costs.queue_operation.add(now_ns - timer.callback_end_ns);
             }
@@ -278,7 +286,7 @@ impl Observation {
                 costs.tick.add(now_ns - begin_ns);
             } else if purpose == Purpose::Sleeper && irq.waking_ns > 0 {
                 costs.callback.add(irq.waking_ns - begin_ns);
-                costs.wakeup(irq.wakes_fair, now_ns - irq.waking_ns);
+                irq.woke = Some((irq.wakes_fair, now_ns - irq.waking_ns));
             }
             irq.callback_end_ns = now_ns;
         }

@@ -127,6 +127,12 @@ impl<O: Observer> Simulation<O> {
     /// Preempts what runs, where it has to and can be: asked after each step.
     #[inline]
     pub(super) fn preempts(&mut self, at: usize) {
+        let now_ns = self.now_ns;
+        let cpu = &mut self.cpus[at];
+        // A CPU that polls sees what an interrupt on it has found to do.
+        if cpu.depth == 1 && cpu.need != Need::No && cpu.top().step == Step::Polling {
+            cpu.top_mut().end_ns = now_ns;
+        }
         let cpu = &self.cpus[at];
         if cpu.depth == 1 && cpu.need != Need::No && cpu.current != NOBODY {
             let place = cpu.top().step.place();
