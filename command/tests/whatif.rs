@@ -1,0 +1,82 @@
+//! `tardy whatif` on a recording of a simulated system: what it prints, and what it refuses.
+#![allow(missing_docs)]
+
+#[path = "live/program.rs"]
+#[allow(dead_code)] // this file uses a part of it
+mod program;
+
+use program::{Said, tardy};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const SYSTEM: &str = r#"
+title = "a thread with the default slack, and a hog on its CPU"
+span = "3s"
+policies = ["hardirq"]
+
+[machine]
+like = "counted-x86"
+cpus = 2
+
+[kernel]
+preemption = "full"
+softirqs = "irq-tail"
+
+[[thread]]
+name = "victim"
+cpus = [0]
+program = [{ sleep-grid = { period = "1ms" } }, { run = "20us" }]
+watched = true
+
+[[thread]]
+name = "hog"
+cpus = [0]
+program = [{ run = "exponential 3ms" }, { sleep = "exponential 6ms" }]
+"#;
+
+fn recorded(folder: &Path) -> std::path::PathBuf {
+    let file = folder.join("hog.toml");
+    fs::write(&file, SYSTEM).unwrap();
+    let recording = folder.join("recording");
+    let mut sim = tardy(["sim", "-q", "--runs", "1", "-o"]);
+    Said::by(sim.arg(&recording).arg(&file)).expect(0);
+    recording
+}
+
+#[test]
+fn changes_are_ranked_by_what_they_gain() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = recorded(folder.path());
+    let said = Said::by(tardy(["whatif", "--json"]).arg(&recording)).expect(0);
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(document["schema"], "tardy.whatif/1");
+    assert!(document["baseline"]["error"]["mean"].as_f64().unwrap() < 0.2, "{document:#}");
+    let changes = document["changes"].as_array().unwrap();
+    let first = changes[0]["change"].as_str().unwrap();
+    assert!(first.contains("hog") || first.starts_with("prio(victim)"), "{first}");
+    let worst = |change: &Value| {
+        let figures = change["figures"].as_array().unwrap();
+        let worst = figures.iter().find(|figure| figure["figure"] == "worst_percent").unwrap();
+        worst["predicted_ns"].as_f64().unwrap() / worst["recorded_ns"].as_f64().unwrap()
+    };
+    assert!(worst(&changes[0]) < 0.1, "{:#}", changes[0]);
+    let text = Said::by(tardy(["whatif"]).arg(&recording)).expect(0).out;
+    assert!(text.contains("The recording, simulated as it was"), "{text}");
+    assert!(text.contains("What would change it") && text.contains("remove(hog)"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_told_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = recorded(folder.path());
+    // Undecided, with the reason.
+    let said = Said::by(tardy(["whatif", "--change", "preempt=full"]).arg(&recording)).expect(4);
+    assert!(said.out.contains("cannot be told, because"), "{}", said.out);
+    let said = Said::by(tardy(["whatif", "--change", "slack=1"]).arg(&recording)).expect(2);
+    assert!(said.err.contains("slack has to say for whom"), "{}", said.err);
+    let said = Said::by(tardy(["whatif", "--comm", "nobody"]).arg(&recording)).expect(1);
+    assert!(said.err.contains("0 wakeups of the victim, and 100 are needed"), "{}", said.err);
+    let listed = Said::by(&mut tardy(["whatif", "--list"])).expect(0).out;
+    assert!(listed.contains("slack(victim)=1ns"), "{listed}");
+}
