@@ -18,7 +18,7 @@ pub(super) fn write(
     let mut shown: Vec<String> = Vec::new();
     let mut count = 0;
     for finding in all {
-        let mut lines = advice_lines(finding, terminal);
+        let mut lines = advice_lines(data, finding, terminal);
         // The first is there in any case, with its command, which is the last line.
         if count == 0 && lines.len() > room {
             let command = finding.command.as_ref().and_then(|_| lines.pop());

@@ -18,7 +18,7 @@ impl Section for Advice {
             return Ok(());
         }
         writeln!(out, "{}", terminal.bold(HEADING))?;
-        for line in advice.iter().flat_map(|finding| lines(finding, terminal)) {
+        for line in advice.iter().flat_map(|finding| lines(data, finding, terminal)) {
             writeln!(out, "{line}")?;
         }
         Ok(())
@@ -38,7 +38,7 @@ impl Section for Advice {
                                 @if let Some(command) = &finding.command {
                                     pre { code { (clean(command)) } }
                                 }
-                                @if let Some(fix) = fix(finding) {
+                                @if let Some(fix) = fix(data, finding) {
                                     p { code { (fix) } " tries it and undoes it where it does not help." }
                                 }
                             }
@@ -73,19 +73,23 @@ fn gain(finding: &Finding) -> String {
     format!("−{all}")
 }
 
-/// The command that tries what helps against it, where tardy can.
-fn fix(finding: &Finding) -> Option<String> {
+/// The command that tries what helps against it, where tardy can: on the system that was recorded, not on that of
+/// another's trace or of a guest.
+fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
+    if !data.context.source.starts_with("live") {
+        return None;
+    }
     finding.changes.first().map(|change| format!("tardy fix --only {}", change.name()))
 }
 
 /// One advice as lines: its sentence, then its command, both indented.
-pub(crate) fn lines(finding: &Finding, terminal: Terminal) -> Vec<String> {
+pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> Vec<String> {
     let text = format!("{} {}: {}", gain(finding), finding.cause.0, clean(&finding.text));
     let options =
         textwrap::Options::new(terminal.width).initial_indent("  ").subsequent_indent("    ");
     let mut lines: Vec<String> =
         textwrap::wrap(&text, options).into_iter().map(String::from).collect();
-    if let Some(fix) = fix(finding) {
+    if let Some(fix) = fix(data, finding) {
         lines.push(format!(
             "      {} tries it and undoes it where it does not help",
             terminal.bold(&fix)

@@ -18,12 +18,17 @@ fn explained(batches: &[Batch], watch: Watch) -> Explanation {
     explainer.finish().0
 }
 
-/// The screen of an explanation, which fits.
+/// The screen of an explanation of this machine, which fits.
 fn screen(explanation: &Explanation) -> String {
+    screen_of(explanation, "live-ebpf")
+}
+
+/// The same of another source.
+fn screen_of(explanation: &Explanation, source: &str) -> String {
     let context = Context {
         host: "studio".to_owned(),
         kernel: "6.12.0 x86_64".to_owned(),
-        source: "live-ebpf".to_owned(),
+        source: source.to_owned(),
         again: "tardy explain recordings/run-1".to_owned(),
         page: Some("recordings/run-1/report.html".into()),
         ..Context::default()
@@ -82,7 +87,7 @@ fn a_second_of_another_tools_trace() {
     import.closing();
     std::fs::remove_file(&file).unwrap();
     let watch = Watch { comms: vec!["player".to_owned()], ..Watch::default() };
-    insta::assert_snapshot!(screen(&explained(&batches, watch)));
+    insta::assert_snapshot!(screen_of(&explained(&batches, watch), "import"));
 }
 
 #[test]
