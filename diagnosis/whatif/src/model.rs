@@ -82,7 +82,6 @@ impl Model {
             },
             // Since Linux 5.4 ordinary sleepers expire in the softirq there.
             timers: if is_rt { "softirq-expires-next-after" } else { "hardirq" }.to_owned(),
-            nohz: true,
             tells_sections: false,
             ..Kernel::default()
         };

@@ -199,19 +199,18 @@ impl WhatIf {
 
     /// The recorded figures moved as the simulated ones are, each with its interval.
     fn moved(&self, changed: &Blocks, factor: f64) -> [Moved; 6] {
-        let figures = |blocks: &mut dyn FnMut() -> Vec<usize>| {
-            let drawn = blocks();
-            let of = |sample: &Blocks| sample.of(drawn.iter().copied()).all();
+        let figures = |blocks: &[usize]| {
+            let of = |sample: &Blocks| sample.of(blocks.iter().copied()).all();
             let (was, base, with) = (of(&self.recorded), of(&self.base.victims), of(changed));
             std::array::from_fn::<f64, 6, _>(|at| moves(was[at], base[at], with[at]))
         };
-        let whole = figures(&mut || (0..BLOCKS).collect());
+        let mut blocks: [usize; BLOCKS] = std::array::from_fn(|at| at);
+        let whole = figures(&blocks);
         let mut stream = Stream::new(self.model.system.seed, Entity::Maker, 3);
         let mut drawn: Vec<[f64; 6]> = Vec::with_capacity(DRAWS);
         for _ in 0..DRAWS {
-            drawn.push(figures(&mut || {
-                (0..BLOCKS).map(|_| stream.below(BLOCKS as u64) as usize).collect()
-            }));
+            blocks.fill_with(|| stream.below(BLOCKS as u64) as usize);
+            drawn.push(figures(&blocks));
         }
         let recorded = self.baseline.recorded.all();
         std::array::from_fn(|at| {

@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
 use tardy_changes::Change;
-use tardy_model::Setting;
+use tardy_model::{Culprit, Setting};
 use tardy_sim::Policy;
 
 pub(super) struct Slack;
@@ -36,13 +36,10 @@ impl Predicted for Slack {
 
     fn removes(&self, change: &Change, model: &Model) -> Option<Removes> {
         let victims = tasks(model, &super::places(change, model).ok()?);
-        let all = model.roles.iter().filter(|role| role.is_victim);
-        let covers =
-            all.clone().count() > 0 && all.clone().all(|role| victims.contains(&role.task));
+        let mut all = model.roles.iter().filter(|role| role.is_victim).peekable();
+        let covers = all.peek().is_some() && all.all(|role| victims.contains(&role.task));
         covers.then(|| -> Removes {
-            Box::new(|segment| {
-                matches!(segment.culprit, tardy_model::Culprit::Setting(Setting::TimerSlack(_)))
-            })
+            Box::new(|segment| matches!(segment.culprit, Culprit::Setting(Setting::TimerSlack(_))))
         })
     }
 

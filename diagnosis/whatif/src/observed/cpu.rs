@@ -21,7 +21,7 @@ pub(super) struct CpuSeen {
 }
 
 /// An interrupt of the timer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TimerIrq {
     pub(super) begin_ns: u64,
     pub(super) was_idle: Option<u32>,

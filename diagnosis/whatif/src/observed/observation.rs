@@ -7,7 +7,7 @@ use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
 use tardy_model::event::{Irq, Switch, TaskState, Vector, softirq};
 use tardy_model::{CpuId, Kind, Prio, TaskId, TimerId, WakeupKind};
-use tardy_sim::{Arrival, CPUS_MAX, NO_THREAD, Taken};
+use tardy_sim::{Arrival, COST_NS_MAX, CPUS_MAX, NO_THREAD, Taken};
 
 /// Looks on while a recording is explained.
 #[derive(Debug, Default)]
@@ -110,6 +110,10 @@ impl Observation {
             waker.draft.wakes(now_ns.saturating_sub(first_ns), woken);
             return;
         }
+        self.woken_by_the_clock(at, now_ns, woken);
+    }
+
+    fn woken_by_the_clock(&mut self, at: usize, now_ns: u64, woken: u32) {
         let device = self.observed.source("waking", None);
         self.observed.arrives(at, now_ns, Arrival { device, wakes: woken, ..NOTHING });
     }
@@ -119,8 +123,7 @@ impl Observation {
         let woken = self.observed.place(target);
         let Some(thread) = self.observed.threads.get_mut(woken as usize) else { return };
         if thread.draft.other_wakes() {
-            let device = self.observed.source("waking", None);
-            self.observed.arrives(at, now_ns, Arrival { device, wakes: woken, ..NOTHING });
+            self.woken_by_the_clock(at, now_ns, woken);
         }
     }
 
@@ -161,12 +164,7 @@ impl Observation {
                 begin_ns: now_ns,
                 was_idle: idle,
                 was_task: matches!(before, Activity::Task(..)),
-                callback_begin_ns: 0,
-                callback_end_ns: 0,
-                callbacks: 0,
-                waking_ns: 0,
-                wakes_fair: false,
-                woke: None,
+                ..TimerIrq::default()
             });
         }
     }
@@ -311,7 +309,7 @@ impl Observation {
         }
         let at_ns = since_ns.max(now_ns.saturating_sub(ns)).saturating_sub(self.observed.first_ns);
         if self.observed.thefts.len() < STEPS_MAX {
-            self.observed.thefts.push(Taken { at_ns, cpu: at as u16, ns: ns.min(1 << 40) });
+            self.observed.thefts.push(Taken { at_ns, cpu: at as u16, ns: ns.min(COST_NS_MAX) });
         } else {
             self.observed.reached("thefts");
         }
@@ -427,18 +425,15 @@ impl Observation {
             }
             Kind::IrqEnd(end) => self.irq_ends(seen, at, end.irq),
             Kind::SoftirqBegin(begin) => {
-                if begin.vector == softirq::HRTIMER
-                    && let Activity::ThreadedSoftirq(_, task, _) =
-                        seen.followers.cpu(event.cpu).map_or(Activity::Unknown, Cpu::activity)
-                    && let Some(thread) = self.observed.thread(task)
-                {
-                    thread.runs_timers = true;
-                }
-                let in_thread = seen
-                    .followers
-                    .cpu(event.cpu)
-                    .is_some_and(|cpu| matches!(cpu.activity(), Activity::ThreadedSoftirq(..)));
-                if !in_thread {
+                let activity =
+                    seen.followers.cpu(event.cpu).map_or(Activity::Unknown, Cpu::activity);
+                if let Activity::ThreadedSoftirq(_, task, _) = activity {
+                    if begin.vector == softirq::HRTIMER
+                        && let Some(thread) = self.observed.thread(task)
+                    {
+                        thread.runs_timers = true;
+                    }
+                } else {
                     let what = Above::Softirq(begin.vector);
                     self.cpus[at].contexts.begins(what, now_ns, false);
                     if let Some(left_ns) = left {

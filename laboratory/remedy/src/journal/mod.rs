@@ -228,11 +228,8 @@ impl Journal {
     /// What is changed now, the oldest first, and whether it stays. Of what cannot be read there is nothing.
     pub fn entries(&self) -> Vec<(Entry, bool)> {
         let mut all = Vec::new();
-        for of_boot in [true, false] {
-            if !self.path(of_boot).exists() {
-                continue;
-            }
-            let Ok(book) = self.open(of_boot) else { continue };
+        for (of_boot, book) in self.books() {
+            let Ok(book) = book else { continue };
             let open = book.lines.into_iter().filter(|line| line.mark != Mark::Done);
             let of_this = open.filter(|line| !of_boot || !line.entry.is_of_another_boot());
             all.extend(of_this.map(|line| (line.entry, line.mark == Mark::Stays)));
@@ -242,7 +239,8 @@ impl Journal {
 
     /// Takes back what processes left that are gone.
     pub fn undo_left_over(&self) -> Vec<Undone> {
-        self.each_book(Self::take_back_left_over)
+        let books = self.books().filter_map(|(_, book)| book.ok());
+        books.flat_map(|mut book| self.take_back_left_over(&mut book)).collect()
     }
 
     /// Takes back everything but what tardys that run are at work on.
@@ -250,25 +248,22 @@ impl Journal {
     /// # Errors
     /// The journal is there and cannot be read or written.
     pub fn undo_all(&self) -> Result<Vec<Undone>, RemedyError> {
-        for of_boot in [true, false] {
-            let path = self.path(of_boot);
-            if path.exists() {
-                self.open(of_boot).map_err(|error| RemedyError::Journal { path, error })?;
-            }
-        }
-        Ok(self.each_book(|journal, book| journal.take_back(book, |_| true)))
+        // All are open before anything is undone.
+        let books: Result<Vec<Book>, RemedyError> = self.books().map(|(_, book)| book).collect();
+        let take_back = |mut book: Book| self.take_back(&mut book, |_| true);
+        Ok(books?.into_iter().flat_map(take_back).collect())
     }
 
-    fn each_book(&self, mut with: impl FnMut(&Self, &mut Book) -> Vec<Undone>) -> Vec<Undone> {
-        let mut undone = Vec::new();
-        for of_boot in [true, false] {
-            // Where there is none nothing is made.
-            let is_there = std::fs::metadata(self.path(of_boot)).is_ok_and(|file| file.len() > 0);
-            if let (true, Ok(mut book)) = (is_there, self.open(of_boot)) {
-                undone.extend(with(self, &mut book));
-            }
-        }
-        undone
+    /// Those that are there, the one of this boot first, each with whether it is that.
+    fn books(&self) -> impl Iterator<Item = (bool, Result<Book, RemedyError>)> {
+        // Where there is none nothing is made.
+        let is_there = |of_boot: &bool| {
+            std::fs::metadata(self.path(*of_boot)).is_ok_and(|file| file.len() > 0)
+        };
+        [true, false].into_iter().filter(is_there).map(|of_boot| {
+            let not_read = |error| RemedyError::Journal { path: self.path(of_boot), error };
+            (of_boot, self.open(of_boot).map_err(not_read))
+        })
     }
 
     fn take_back_left_over(&self, book: &mut Book) -> Vec<Undone> {
@@ -389,9 +384,10 @@ impl Changed {
         if entries.is_empty() {
             return Vec::new();
         }
-        self.journal.each_book(|journal, book| {
-            journal.take_back(book, |line| entries.contains(&line.entry))
-        })
+        let journal = &self.journal;
+        let books = journal.books().filter_map(|(_, book)| book.ok());
+        let own = |line: &book::Line| entries.contains(&line.entry);
+        books.flat_map(|mut book| journal.take_back(&mut book, own)).collect()
     }
 }
 
