@@ -1,6 +1,6 @@
 //! A recording as a system that can be simulated: the machine's costs, the kernel, and every thread's script.
 
-use crate::observed::{Costs, Observed, ThreadSeen};
+use crate::observed::{BySeen, Costs, Observed, ThreadSeen};
 use crate::refusal::Refusal;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -55,6 +55,8 @@ pub(crate) struct Model {
     pub(crate) roles: Vec<Role>,
     /// Lines of interrupts by the places of devices.
     pub(crate) lines: Vec<Option<u32>>,
+    /// What comes as thefts do, and was told by nobody to be one: `None` where none was told at all.
+    pub(crate) stalls: Option<Arc<[Taken]>>,
     pub(crate) span_ns: u64,
     /// So long after its beginning the recording begins.
     pub(crate) shift_ns: u64,
@@ -98,11 +100,20 @@ impl Model {
             0 => 0,
             tick_ns => (jiffy_ns + observed.first_ns % jiffy_ns - tick_ns % jiffy_ns) % jiffy_ns,
         };
+        let name_of = &|place: u32| {
+            let thread = observed.threads.get(place as usize);
+            thread.map_or_else(String::new, |thread| stem(&thread.comm.to_string()).to_owned())
+        };
+        let costs = &observed.costs;
+        let sections = [
+            costs.lates.sections(costs.usual_late_ns(), name_of),
+            costs.holds.sections(costs.holds.usual_ns(), name_of),
+        ];
         let mut roles = Vec::new();
         let mut threads = Vec::new();
         for thread in &observed.threads {
             roles.push(role(thread));
-            threads.push(scripted(thread, is_rt, own, shift_ns));
+            threads.push(scripted(thread, is_rt, own, shift_ns, &sections));
         }
         let devices = observed.sources.iter().map(|(name, _)| Device {
             name: name.clone(),
@@ -117,9 +128,12 @@ impl Model {
             outside: outside(observed, shift_ns),
             ..Workload::default()
         };
+        let mut stalls = observed.stalls.clone();
+        shifted(&mut stalls, shift_ns);
         Ok(Self {
             system: System { machine, kernel, workload, seed: 1 },
             roles,
+            stalls: (!observed.thefts.is_empty()).then(|| stalls.into()),
             lines: observed.sources.iter().map(|(_, line)| *line).collect(),
             span_ns: observed.span_ns() + shift_ns,
             shift_ns,
@@ -161,7 +175,7 @@ struct OwnCosts {
 impl OwnCosts {
     fn of(costs: &Costs) -> Self {
         let (wakeup_ns, switch_ns) = costs.usual_ns();
-        let queue_ns = costs.queue_operation.median().unwrap_or(0);
+        let queue_ns = costs.usual_queue_ns();
         Self { switch_ns, queue_ns, wakeup_ns }
     }
 }
@@ -192,12 +206,25 @@ fn policy(prio: Prio) -> Policy {
 fn outside(observed: &Observed, shift_ns: u64) -> Outside {
     let arrivals = observed.arrivals.iter();
     let arrivals = arrivals.map(|it| Arrival { at_ns: it.at_ns + shift_ns, ..*it });
-    let thefts = observed.thefts.iter();
-    let thefts = thefts.map(|it| Taken { at_ns: it.at_ns + shift_ns, ..*it });
-    Outside { arrivals: arrivals.collect(), thefts: thefts.collect() }
+    let mut thefts: Vec<Taken> = observed.thefts.iter().chain(&observed.stalls).copied().collect();
+    thefts.sort_by_key(|theft| theft.at_ns);
+    shifted(&mut thefts, shift_ns);
+    Outside { arrivals: arrivals.collect(), thefts: thefts.into() }
 }
 
-fn scripted(thread: &ThreadSeen, is_rt: bool, own: OwnCosts, shift_ns: u64) -> Thread {
+fn shifted(thefts: &mut [Taken], shift_ns: u64) {
+    for theft in thefts {
+        theft.at_ns += shift_ns;
+    }
+}
+
+fn scripted(
+    thread: &ThreadSeen,
+    is_rt: bool,
+    own: OwnCosts,
+    shift_ns: u64,
+    sections: &[BySeen; 2],
+) -> Thread {
     let draft = &thread.draft;
     let is_bound = draft.cpus.is_power_of_two()
         && (draft.placed >= BOUND_FROM || thread.info.has(TaskInfo::KERNEL));
@@ -211,6 +238,9 @@ fn scripted(thread: &ThreadSeen, is_rt: bool, own: OwnCosts, shift_ns: u64) -> T
             *ns += shift_ns;
         }
     }
+    let name = thread.comm.to_string();
+    let strewn = sections.each_ref().map(|by_name| by_name.of(stem(&name)));
+    let share: f64 = strewn.iter().flatten().map(|strewn| strewn.share).sum();
     for at in 1..script.len() {
         let less_ns = match script[at] {
             Scripted::Sleep(_) | Scripted::SleepUntil(_) => own.switch_ns + own.queue_ns,
@@ -222,8 +252,17 @@ fn scripted(thread: &ThreadSeen, is_rt: bool, own: OwnCosts, shift_ns: u64) -> T
             *ns = ns.saturating_sub(less_ns);
         }
     }
+    for step in &mut script {
+        if let Scripted::Run(ns) = step {
+            // Stretches in which it is not interrupted or preempted come on top.
+            *ns -= (*ns as f64 * share.clamp(0.0, 1.0)) as u64;
+        }
+    }
+    let [irqs_off, preempt_off] = strewn.map(|it| it.map(|strewn| strewn.sections.clone()));
     Thread {
-        name: thread.comm.to_string(),
+        name,
+        irqs_off,
+        preempt_off,
         policy: policy(draft.prio.unwrap_or(Prio(120))),
         cpus: if is_bound { draft.cpus } else { u64::MAX },
         first_cpu: draft.first_cpu,

@@ -4,19 +4,19 @@ use super::{Predicted, Removes};
 use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
-use std::sync::Arc;
 use tardy_changes::Change;
 
 pub(super) struct NoTheft;
 
 impl Predicted for NoTheft {
     fn apply(&self, _: &Change, model: &mut Model) -> Result<(), Refusal> {
-        let thefts = &mut model.system.workload.outside.thefts;
-        if thefts.is_empty() {
-            return Err(Refusal::Meaningless("no theft was recorded".to_owned()));
+        match &model.stalls {
+            Some(stalls) => {
+                model.system.workload.outside.thefts = stalls.clone();
+                Ok(())
+            }
+            None => Err(Refusal::Meaningless("no theft was recorded".to_owned())),
         }
-        *thefts = Arc::default();
-        Ok(())
     }
 
     fn price(&self) -> &'static str {

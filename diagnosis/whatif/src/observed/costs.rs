@@ -1,5 +1,6 @@
 //! What the machine's own work takes, where nothing else was in the way.
 
+use super::lates::{Lates, USUAL};
 use super::samples::Samples;
 use tardy_sim::{Cost, IdleState, Machine};
 
@@ -20,28 +21,69 @@ struct StateSeen {
     idled: Samples,
 }
 
+/// What is measured: the kinds of work that a machine's description has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measured {
+    /// The timer's interrupt came so late to a CPU that ran a thread, by its place.
+    DeviceLate(u32),
+    /// The same to a CPU that polls for want of work, by its number.
+    PollLate(u16),
+    /// From where a CPU was to preempt a thread, by its place, to where it did.
+    Preempt(u32),
+    IrqEntry,
+    IrqExit,
+    QueueOperation,
+    Callback,
+    Tick,
+    SoftirqEntry,
+    IpiHandler,
+    IdleEntry,
+    /// A wakeup, of a fair thread or not.
+    Wakeup(bool),
+    /// The same of the last callback of an interrupt, with all up to the interrupt's end: some sources do not tell
+    /// where a callback ends.
+    LastWakeup(bool),
+    /// A switch, from the idle task or of a thread that is preempted, by how many of the two threads are fair.
+    Switch(u8),
+    /// Waking up from an idle state, by its number.
+    IdleExit(u32),
+}
+
+/// Kinds whose samples are kept by [`Measured::place`].
+const KINDS: usize = 17;
+
+impl Measured {
+    /// Where its samples are; `None` of those of idle states.
+    fn place(self) -> Option<usize> {
+        Some(match self {
+            Self::DeviceLate(_) => 0,
+            Self::PollLate(_) => 9,
+            Self::IrqEntry => 1,
+            Self::IrqExit => 2,
+            Self::QueueOperation => 3,
+            Self::Callback => 4,
+            Self::Tick => 5,
+            Self::SoftirqEntry => 6,
+            Self::IpiHandler => 7,
+            Self::IdleEntry => 8,
+            Self::Wakeup(is_fair) => 10 + usize::from(is_fair),
+            Self::LastWakeup(is_fair) => 12 + usize::from(is_fair),
+            Self::Switch(fair) => 14 + usize::from(fair.min(2)),
+            Self::IdleExit(_) | Self::Preempt(_) => return None,
+        })
+    }
+}
+
 /// Distributions of each.
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
     /// Nothing is taken from then on; `None` where all is.
     until_ns: Option<u64>,
     is_over: bool,
-    pub(crate) device_late: Samples,
-    pub(crate) irq_entry: Samples,
-    pub(crate) irq_exit: Samples,
-    pub(crate) queue_operation: Samples,
-    pub(crate) callback: Samples,
-    /// Of real-time threads, and of fair ones.
-    wakeups: [Samples; 2],
-    pub(crate) tick: Samples,
-    /// The same of the last callback of an interrupt, with all up to the interrupt's end: some sources do not tell
-    /// where a callback ends.
-    last_wakeups: [Samples; 2],
-    /// By how many of the two threads are fair.
-    switches: [Samples; 3],
-    pub(crate) softirq_entry: Samples,
-    pub(crate) ipi_handler: Samples,
-    pub(crate) idle_entry: Samples,
+    kinds: [Samples; KINDS],
+    /// How late interrupts came to threads, and how late those were preempted.
+    pub(crate) lates: Lates,
+    pub(crate) holds: Lates,
     states: Vec<StateSeen>,
 }
 
@@ -54,27 +96,42 @@ impl Costs {
     pub(crate) fn passes(&mut self, now_ns: u64) {
         if !self.is_over && self.until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
             self.is_over = true;
-            let by_class = self.wakeups.iter_mut().chain(&mut self.last_wakeups);
-            let by_class = by_class.chain(&mut self.switches);
-            by_class.for_each(Samples::close);
-            for samples in [
-                &mut self.device_late,
-                &mut self.irq_entry,
-                &mut self.irq_exit,
-                &mut self.queue_operation,
-                &mut self.callback,
-                &mut self.tick,
-                &mut self.softirq_entry,
-                &mut self.ipi_handler,
-                &mut self.idle_entry,
-            ] {
-                samples.close();
-            }
+            self.kinds.iter_mut().for_each(Samples::close);
             for state in &mut self.states {
                 state.exit.close();
                 state.idled.close();
             }
         }
+    }
+
+    /// One more was measured.
+    pub(crate) fn add(&mut self, what: Measured, ns: u64) {
+        match (what, self.is_over) {
+            (Measured::DeviceLate(thread), false) => self.lates.add(thread, ns),
+            (Measured::Preempt(thread), false) => self.holds.add(thread, ns),
+            _ => {}
+        }
+        match (what.place(), what) {
+            (Some(at), _) => self.kinds[at].add(ns),
+            (None, Measured::IdleExit(state)) => {
+                if let Some(state) = self.state(state) {
+                    state.exit.add(ns);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+
+    fn of(&self, what: Measured) -> &Samples {
+        &self.kinds[what.place().unwrap_or(0)]
+    }
+
+    fn by_class(&self, what: impl Fn(bool) -> Measured) -> [&Samples; 2] {
+        [self.of(what(false)), self.of(what(true))]
+    }
+
+    fn switches(&self) -> [&Samples; 3] {
+        [0, 1, 2].map(|fair| self.of(Measured::Switch(fair)))
     }
 
     fn state(&mut self, state: u32) -> Option<&mut StateSeen> {
@@ -102,40 +159,22 @@ impl Costs {
         }
     }
 
-    pub(crate) fn idle_exit(&mut self, state: u32, ns: u64) {
-        if let Some(state) = self.state(state) {
-            state.exit.add(ns);
+    /// What tells what a wakeup takes, and what to take off that: where interrupts had more than one callback, those
+    /// that were not the last; else the last ones, with the interrupt's end.
+    fn wakeups(&self) -> ([&Samples; 2], u64) {
+        let seen = self.by_class(Measured::Wakeup);
+        if seen.iter().map(|samples| samples.count()).sum::<u64>() >= SAMPLES_MIN {
+            return (seen, 0);
         }
+        let exit_ns = self.of(Measured::IrqExit).median().unwrap_or(0);
+        (self.by_class(Measured::LastWakeup), exit_ns)
     }
 
-    pub(crate) fn wakeup(&mut self, is_fair: bool, ns: u64) {
-        self.wakeups[usize::from(is_fair)].add(ns);
-    }
-
-    pub(crate) fn last_wakeup(&mut self, is_fair: bool, ns: u64) {
-        self.last_wakeups[usize::from(is_fair)].add(ns);
-    }
-
-    pub(crate) fn switch(&mut self, fair: usize, ns: u64) {
-        self.switches[fair.min(2)].add(ns);
-    }
-
-    /// Where an interrupt had more than one callback, they tell what a wakeup takes; else the last ones do, with the
-    /// interrupt's end.
-    fn wakeups(&self) -> &[Samples; 2] {
-        let seen = self.wakeups.iter().map(Samples::count).sum::<u64>();
-        if seen >= SAMPLES_MIN { &self.wakeups } else { &self.last_wakeups }
-    }
-
-    /// What is left of the last callbacks without the waking.
+    /// The interrupt's end, and what is left of the last callbacks without the waking.
     fn irq_exit(&self) -> Cost {
-        let seen = self.wakeups.iter().map(Samples::count).sum::<u64>();
-        if seen < SAMPLES_MIN {
-            return self.irq_exit.cost(0);
-        }
-        let (usual_ns, _) = self.usual_ns();
-        let last = self.last_wakeups.iter().zip([usual_ns, usual_ns]);
-        Samples::together(last.chain([(&self.irq_exit, 0)]))
+        let (wakeup_ns, _) = self.usual_ns();
+        let last = self.by_class(Measured::LastWakeup).into_iter().zip([wakeup_ns, wakeup_ns]);
+        Samples::together(last.chain([(self.of(Measured::IrqExit), 0)]))
     }
 
     /// What a fair thread adds to a wakeup, and to a switch, as far as both kinds were seen.
@@ -145,19 +184,30 @@ impl Costs {
         let more = |with: &Samples, without: &Samples| {
             Some(median(with)?.saturating_sub(median(without)?))
         };
-        let [rt, fair] = self.wakeups();
-        let [none, one, two] = &self.switches;
+        let ([rt, fair], _) = self.wakeups();
+        let [none, one, two] = self.switches();
         let switch = more(one, none).or_else(|| more(two, one));
         (more(fair, rt).unwrap_or(0), switch.unwrap_or(0))
     }
 
     /// What a wakeup, and a switch, take as a rule.
     pub(crate) fn usual_ns(&self) -> (u64, u64) {
-        let most = |all: &[Samples]| {
+        let most = |all: &[&Samples]| {
             let most = all.iter().max_by_key(|samples| samples.count());
-            most.and_then(Samples::median).unwrap_or(0)
+            most.and_then(|samples| samples.median()).unwrap_or(0)
         };
-        (most(self.wakeups()), most(&self.switches))
+        let (wakeups, less_ns) = self.wakeups();
+        (most(&wakeups).saturating_sub(less_ns), most(&self.switches()))
+    }
+
+    /// What taking a timer off its queue takes as a rule.
+    pub(crate) fn usual_queue_ns(&self) -> u64 {
+        self.of(Measured::QueueOperation).median().unwrap_or(0)
+    }
+
+    /// Whether CPUs look for work in a loop in that state.
+    pub(crate) fn polls(&self, state: u32) -> bool {
+        self.states.get(state as usize).is_some_and(|state| state.polls)
     }
 
     pub(crate) fn idled(&mut self, state: u32, ns: u64) {
@@ -172,34 +222,51 @@ impl Costs {
         most.filter(|state| !state.polls).map_or(0, |state| state.latency_ns.min(1_000_000))
     }
 
-    /// How late the timer's interrupt comes. What is more than the usual was in the way of a busy CPU: as often as
-    /// interrupts found one.
-    fn device_late(&self) -> Cost {
-        let Some(usual_ns) = self.device_late.low() else { return Cost::ZERO };
-        let idle: u64 = self.states.iter().map(|state| state.exit.count()).sum();
-        let busy = self.device_late.count() as f64;
-        let share = busy / (busy + idle as f64);
-        let parts =
-            vec![(share, self.device_late.cost(0)), (1.0 - share, Cost::Constant(usual_ns))];
-        Cost::mixture(parts).unwrap_or_else(|_| self.device_late.cost(0))
+    /// How late the timer's interrupt comes to a CPU that runs where nothing is in its way. What is more is in
+    /// [`Lates`].
+    fn device_late(&self) -> [Samples; 2] {
+        let usual_ns = self.usual_late_ns();
+        [Measured::DeviceLate(0), Measured::PollLate(0)].map(|kind| self.of(kind).up_to(usual_ns))
     }
 
-    /// From how long on the governor chooses a state: between the times that a CPU idled in the one before, and in
-    /// this; some of either were not foreseen.
+    /// An interrupt's way takes no longer.
+    pub(crate) fn usual_late_ns(&self) -> u64 {
+        self.lates.usual_ns().max(USUAL * self.of(Measured::PollLate(0)).median().unwrap_or(0))
+    }
+
+    /// From how long on the governor chooses a state or a deeper one: the time that tells best how long CPUs idled in
+    /// those from how long they did in shallower ones. Where a governor tries a shallow one first whatever comes
+    /// (`haltpoll`), none does, and the shallow one is it.
     fn residency_ns(&self, at: usize) -> u64 {
-        let before = self.states[..at].iter().rev().find(|state| state.entered > 0);
-        let Some(before) = before else { return 0 };
-        let state = &self.states[at];
-        match (before.idled.high(), state.idled.low()) {
-            (Some(shorter), Some(longer)) => shorter.midpoint(longer).min(longer),
-            _ => 2 * state.latency_ns,
+        let (shallow, deep) = self.states.split_at(at);
+        if shallow.iter().all(|state| state.entered == 0) {
+            return 0;
         }
+        let weighted = |states: &[StateSeen], sign: f64| -> Vec<(u64, f64)> {
+            let weighted =
+                states.iter().flat_map(|state| state.idled.weighted(state.entered as f64));
+            weighted.map(|(ns, weight)| (ns, sign * weight)).collect()
+        };
+        let mut idled = weighted(shallow, -1.0);
+        idled.extend(weighted(deep, 1.0));
+        idled.sort_unstable_by_key(|(ns, _)| *ns);
+        // The fewest shallow ones above it, and deep ones below.
+        let (mut wrong, mut fewest, mut best_ns) = (0.0, 0.0, 0);
+        for (ns, weight) in idled {
+            wrong += weight;
+            if wrong < fewest {
+                (fewest, best_ns) = (wrong, ns + 1);
+            }
+        }
+        best_ns
     }
 
     /// A machine on which things take that.
     pub(crate) fn machine(&self, cpus: u16) -> Machine {
         // An interrupt comes with some delay whoever runs: what is above it on an idle CPU is its waking up.
-        let delivery_ns = self.device_late.low().unwrap_or(0);
+        let device_late = self.device_late();
+        let most = device_late.iter().max_by_key(|samples| samples.count());
+        let delivery_ns = most.and_then(Samples::median).unwrap_or(0);
         let entered = self.states.iter().enumerate().filter(|(_, state)| state.entered > 0);
         let idle_states = entered.map(|(at, state)| {
             let exit = if state.exit.count() > 0 {
@@ -215,27 +282,28 @@ impl Costs {
                 polls: state.polls,
             }
         });
+        let (wakeups, less_ns) = self.wakeups();
         let (wakeup_fair_ns, switch_fair_ns) = self.of_fair_ns();
-        let device_late = self.device_late();
+        let fair_ns = [0, switch_fair_ns, 2 * switch_fair_ns];
+        // Of what took longer something held the thread.
+        let switch_ns = self.holds.usual_ns();
+        let most_ns = if switch_ns == 0 { u64::MAX } else { switch_ns };
+        let switches = self.switches().map(|samples| samples.up_to(most_ns));
         Machine {
             cpus,
-            device_late,
-            irq_entry: self.irq_entry.cost(0),
+            device_late: Samples::together(device_late.iter().zip([0, 0])),
+            irq_entry: self.of(Measured::IrqEntry).cost(0),
             irq_exit: self.irq_exit(),
-            queue_operation: self.queue_operation.cost(0),
-            callback: self.callback.cost(0),
-            tick: self.tick.cost(0),
-            softirq_entry: self.softirq_entry.cost(0),
-            wakeup: Samples::together(self.wakeups().iter().zip([0, wakeup_fair_ns])),
+            queue_operation: self.of(Measured::QueueOperation).cost(0),
+            callback: self.of(Measured::Callback).cost(0),
+            tick: self.of(Measured::Tick).cost(0),
+            softirq_entry: self.of(Measured::SoftirqEntry).cost(0),
+            wakeup: Samples::together(wakeups.into_iter().zip([less_ns, less_ns + wakeup_fair_ns])),
             wakeup_fair: Cost::Constant(wakeup_fair_ns),
-            switch: Samples::together(self.switches.iter().zip([
-                0,
-                switch_fair_ns,
-                2 * switch_fair_ns,
-            ])),
+            switch: Samples::together(switches.iter().zip(fair_ns)),
             switch_fair: Cost::Constant(switch_fair_ns),
-            ipi_handler: self.ipi_handler.cost(0),
-            idle_entry: self.idle_entry.cost(0),
+            ipi_handler: self.of(Measured::IpiHandler).cost(0),
+            idle_entry: self.of(Measured::IdleEntry).cost(0),
             idle_states: idle_states.collect(),
             ..Machine::default()
         }

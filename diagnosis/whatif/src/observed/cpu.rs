@@ -1,7 +1,9 @@
 //! A CPU while a recording is read.
 
 use super::contexts::Contexts;
+use super::recent::Recent;
 use tardy_explain::Activity;
+use tardy_model::TaskId;
 
 /// A CPU while a recording is read.
 #[derive(Debug)]
@@ -17,21 +19,26 @@ pub(super) struct CpuSeen {
     /// The interrupt of the timer that runs.
     pub(super) timer: Option<TimerIrq>,
     pub(super) last_end_ns: u64,
-    pub(super) stolen_since_irq: bool,
+    /// What it is not yet known of whether it was stolen, and up to when that is.
+    pub(super) recent: Recent,
+    pub(super) stolen_until_ns: u64,
 }
 
 /// An interrupt of the timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TimerIrq {
     pub(super) begin_ns: u64,
+    /// Since when nothing had happened on its CPU.
+    pub(super) silent_since_ns: u64,
     pub(super) was_idle: Option<u32>,
-    pub(super) was_task: bool,
+    /// The task that it interrupted.
+    pub(super) was_task: Option<TaskId>,
     pub(super) callback_begin_ns: u64,
     pub(super) callback_end_ns: u64,
     pub(super) callbacks: u32,
     pub(super) waking_ns: u64,
     pub(super) wakes_fair: bool,
-    /// The callback that has ended woke a fair thread, and its waking took so long: it may be the last one.
+    /// The callback that has ended woke a thread, a fair one or not, from then on: it may be the last one.
     pub(super) woke: Option<(bool, u64)>,
 }
 
@@ -46,7 +53,8 @@ impl Default for CpuSeen {
             left_at_ns: None,
             timer: None,
             last_end_ns: 0,
-            stolen_since_irq: false,
+            recent: Recent::default(),
+            stolen_until_ns: 0,
         }
     }
 }

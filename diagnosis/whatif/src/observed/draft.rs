@@ -4,6 +4,9 @@ use tardy_model::Prio;
 use tardy_model::event::{TimerArm, TimerMode};
 use tardy_sim::{COST_NS_MAX, Scripted};
 
+/// What was stolen is told soon: so many steps later at most.
+const STEPS_BACK: usize = 8;
+
 /// A sleep that a thread asked for.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
@@ -45,8 +48,19 @@ impl Draft {
         self.demand_ns += ns;
     }
 
+    /// Some of what it ran lately was none of its own.
     pub(crate) fn was_robbed(&mut self, ns: u64) {
+        let mut left_ns = ns.saturating_sub(self.demand_ns);
         self.demand_ns = self.demand_ns.saturating_sub(ns);
+        for step in self.steps.iter_mut().rev().take(STEPS_BACK) {
+            if left_ns == 0 {
+                return;
+            }
+            if let Scripted::Run(run_ns) = step {
+                let of_it_ns = left_ns.min(*run_ns);
+                (*run_ns, left_ns) = (*run_ns - of_it_ns, left_ns - of_it_ns);
+            }
+        }
     }
 
     fn run_ends(&mut self) {
@@ -130,11 +144,11 @@ impl Draft {
         self.steps.push(Scripted::Back);
     }
 
-    /// The recording ends. Who could run goes on.
+    /// The recording ends. Who has never slept goes on for ever; of others nobody knows how long this run was to be.
     pub(crate) fn ends(&mut self) {
-        if self.is_seen && !self.is_asleep {
-            self.demand_ns = 0;
-            self.steps.push(Scripted::Run(COST_NS_MAX));
+        if self.is_seen && !self.is_asleep && self.waits + self.sleeps == 0 {
+            self.demand_ns = COST_NS_MAX;
         }
+        self.run_ends();
     }
 }

@@ -3,22 +3,27 @@
 //!
 //! `observation.rs` looks on while the recording is explained, one reading for both, and knows which event tells
 //! what; `draft.rs` writes the threads' scripts, `contexts.rs` knows what a CPU does above its task, `costs.rs` what
-//! the machine's own work takes.
+//! the machine's own work takes, `lates.rs` when no interrupt is taken; `recent.rs` keeps what may yet have been stolen.
 
 mod contexts;
 mod costs;
 mod cpu;
 mod draft;
+mod lates;
 mod observation;
+mod recent;
 mod samples;
 
 pub(crate) use costs::Costs;
+use costs::Measured;
 pub(crate) use draft::Draft;
+pub(crate) use lates::BySeen;
 pub use observation::Observation;
+use recent::{As, Stretch};
 use std::collections::HashMap;
 use tardy_model::event::{Comm, TaskInfo};
 use tardy_model::{Segment, TaskId};
-use tardy_sim::{Arrival, NO_THREAD, Taken};
+use tardy_sim::{Arrival, COST_NS_MAX, NO_THREAD, Taken};
 
 /// Threads that are replayed, at most.
 pub(crate) const THREADS_MAX: usize = 1 << 15;
@@ -31,6 +36,9 @@ pub(crate) const WAKEUPS_MAX: usize = 1 << 20;
 
 /// Segments of one wakeup that are kept; the rest counts as nobody's.
 pub(crate) const SEGMENTS_MAX: usize = 64;
+
+/// An interrupt that is late by less than this is not looked at: it is in its usual way.
+const STALL_NS_MIN: u64 = 2_000;
 
 /// A wakeup of a victim as it was recorded.
 #[derive(Clone, Debug)]
@@ -66,6 +74,8 @@ pub struct Observed {
     at: HashMap<TaskId, u32>,
     pub(crate) arrivals: Vec<Arrival>,
     pub(crate) thefts: Vec<Taken>,
+    /// When timers' interrupts came late to CPUs that only polled.
+    pub(crate) stalls: Vec<Taken>,
     /// Sources of arrivals, by name, with the number of an interrupt line.
     pub(crate) sources: Vec<(String, Option<u32>)>,
     pub(crate) costs: Costs,
@@ -135,12 +145,49 @@ impl Observed {
         }) as u32
     }
 
-    fn arrives(&mut self, cpu: usize, at_ns: u64, arrival: Arrival) {
+    /// An interrupt came. Its place among all.
+    fn arrives(&mut self, cpu: usize, at_ns: u64, arrival: Arrival) -> Option<usize> {
         let at_ns = at_ns.saturating_sub(self.first_ns);
-        if self.arrivals.len() < STEPS_MAX {
-            self.arrivals.push(Arrival { at_ns, cpu: cpu as u16, ..arrival });
-        } else {
+        if self.arrivals.len() >= STEPS_MAX {
             self.reached("interrupts");
+            return None;
         }
+        self.arrivals.push(Arrival { at_ns, cpu: cpu as u16, ..arrival });
+        Some(self.arrivals.len() - 1)
+    }
+
+    /// A stretch is what it was taken for.
+    fn measures(&mut self, stretch: Stretch) {
+        let As::Work(what) = stretch.taken else { return };
+        let ns = stretch.to_ns.saturating_sub(stretch.from_ns);
+        self.costs.add(what, ns);
+        if let Measured::PollLate(cpu) = what
+            && ns >= STALL_NS_MIN
+            && self.stalls.len() < STEPS_MAX
+        {
+            let at_ns = stretch.from_ns.saturating_sub(self.first_ns);
+            self.stalls.push(Taken { at_ns, cpu, ns: ns.min(COST_NS_MAX) });
+        }
+    }
+
+    /// So much of what was taken for something was stolen. Whether the rest can be what it was taken for.
+    fn is_robbed(&mut self, taken: As, ns: u64) -> bool {
+        let short = u32::try_from(ns).unwrap_or(u32::MAX);
+        match taken {
+            As::Work(_) => return false,
+            As::Run(thread) => {
+                if let Some(thread) = self.threads.get_mut(thread as usize) {
+                    thread.draft.was_robbed(ns);
+                }
+            }
+            As::Interrupt(at) => {
+                if let Some(arrival) = self.arrivals.get_mut(at) {
+                    // It has either.
+                    arrival.handler_ns = arrival.handler_ns.saturating_sub(short);
+                    arrival.softirq_ns = arrival.softirq_ns.saturating_sub(short);
+                }
+            }
+        }
+        true
     }
 }

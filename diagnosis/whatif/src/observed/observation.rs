@@ -1,7 +1,9 @@
 //! Looks on while a recording is explained, and knows which event tells what.
 
 use super::contexts::{Above, Open};
+use super::costs::Measured;
 use super::cpu::{CpuSeen, TimerIrq};
+use super::recent::{As, Stretch};
 use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
@@ -37,13 +39,18 @@ impl Observation {
     }
 
     /// Ends it.
-    pub fn finish(self) -> Observed {
+    pub fn finish(mut self) -> Observed {
+        for at in 0..self.cpus.len() {
+            self.knows(at);
+        }
         let mut observed = self.observed;
         for thread in &mut observed.threads {
             thread.draft.ends();
         }
         observed.arrivals.sort_by_key(|arrival| arrival.at_ns);
         observed.thefts.sort_by_key(|theft| theft.at_ns);
+        let usual_ns = observed.costs.usual_late_ns();
+        observed.stalls.retain(|stall| stall.ns > usual_ns);
         observed
     }
 
@@ -60,7 +67,8 @@ impl Observation {
     /// What has passed on a CPU since its last event belongs to what it did.
     fn accounts(&mut self, at: usize, now_ns: u64) {
         let cpu = &mut self.cpus[at];
-        let ns = now_ns.saturating_sub(std::mem::replace(&mut cpu.since_ns, now_ns));
+        let from_ns = std::mem::replace(&mut cpu.since_ns, now_ns);
+        let ns = now_ns.saturating_sub(from_ns);
         let thread = match cpu.activity {
             Activity::Task(task, _) if cpu.contexts.is_empty() => task,
             Activity::ThreadedSoftirq(_, task, _) | Activity::ThreadedExpiry(_, _, _, task, _) => {
@@ -73,8 +81,29 @@ impl Observation {
                 return;
             }
         };
-        if let Some(thread) = self.observed.thread(thread) {
+        let place = self.observed.place(thread);
+        if let Some(thread) = self.observed.threads.get_mut(place as usize) {
             thread.draft.ran(ns);
+            self.takes_for(at, As::Run(place), from_ns, now_ns);
+        }
+    }
+
+    /// A stretch of a CPU's time is taken for something, as long as nobody says that it was stolen.
+    fn takes_for(&mut self, at: usize, taken: As, from_ns: u64, to_ns: u64) {
+        let known = self.cpus[at].recent.add(Stretch { from_ns, to_ns, taken });
+        for stretch in known {
+            self.observed.measures(stretch);
+        }
+    }
+
+    fn measured(&mut self, at: usize, what: Measured, from_ns: u64, to_ns: u64) {
+        self.takes_for(at, As::Work(what), from_ns, to_ns);
+    }
+
+    /// All that was stolen up to now has been told.
+    fn knows(&mut self, at: usize) {
+        for stretch in self.cpus[at].recent.drain() {
+            self.observed.measures(stretch);
         }
     }
 
@@ -138,10 +167,14 @@ impl Observation {
             && (prev == TaskId::IDLE || switch.preempted)
         {
             let fair = |task: TaskId, prio: Prio| {
-                usize::from(task != TaskId::IDLE && prio >= Prio::FAIR_FIRST)
+                u8::from(task != TaskId::IDLE && prio >= Prio::FAIR_FIRST)
             };
             let fair = fair(prev, switch.prev_prio) + fair(switch.next, switch.next_prio);
-            self.observed.costs.switch(fair, now_ns - left_ns);
+            self.measured(at, Measured::Switch(fair), left_ns, now_ns);
+            if prev != TaskId::IDLE {
+                let held = self.observed.place(prev);
+                self.measured(at, Measured::Preempt(held), left_ns, now_ns);
+            }
         }
         if let Some(thread) = self.observed.thread(prev)
             && switch.prev_state != TaskState::Running
@@ -153,7 +186,7 @@ impl Observation {
         }
     }
 
-    fn irq_begins(&mut self, at: usize, now_ns: u64, irq: Irq, before: Activity) {
+    fn irq_begins(&mut self, at: usize, now_ns: u64, since_ns: u64, irq: Irq, before: Activity) {
         let cpu = &mut self.cpus[at];
         let idle = cpu.idle_state.filter(|_| before.is_idle());
         let simulated = matches!(irq, Irq::Vector(vector) if vector == Vector::LOCAL_TIMER || vector == Vector::RESCHEDULE);
@@ -162,8 +195,12 @@ impl Observation {
         if irq == Irq::Vector(Vector::LOCAL_TIMER) {
             cpu.timer = Some(TimerIrq {
                 begin_ns: now_ns,
+                silent_since_ns: since_ns,
                 was_idle: idle,
-                was_task: matches!(before, Activity::Task(..)),
+                was_task: match before {
+                    Activity::Task(task, _) => Some(task),
+                    _ => None,
+                },
                 ..TimerIrq::default()
             });
         }
@@ -184,11 +221,11 @@ impl Observation {
         if let Some(timer) = timer
             && timer.callback_end_ns > 0
         {
-            let exit_ns = now_ns - timer.callback_end_ns;
-            match timer.woke {
-                Some((is_fair, ns)) => self.observed.costs.last_wakeup(is_fair, ns + exit_ns),
-                None => self.observed.costs.irq_exit.add(exit_ns),
-            }
+            let (what, from_ns) = match timer.woke {
+                Some((is_fair, waking_ns)) => (Measured::LastWakeup(is_fair), waking_ns),
+                None => (Measured::IrqExit, timer.callback_end_ns),
+            };
+            self.measured(at, what, from_ns, now_ns);
         }
         let Some(Open { what, since_ns, ns, was_idle }) = open else { return };
         let (name, line) = match (what, irq) {
@@ -199,7 +236,7 @@ impl Observation {
             _ => {
                 let is_ipi = irq == Irq::Vector(Vector::RESCHEDULE);
                 if is_ipi {
-                    self.observed.costs.ipi_handler.add(ns);
+                    self.measured(at, Measured::IpiHandler, now_ns - ns, now_ns);
                 }
                 return;
             }
@@ -208,16 +245,23 @@ impl Observation {
         // The simulator makes an idle CPU wake up for it, so that it has to come before.
         let before_ns = if was_idle { self.observed.costs.usual_exit_ns() } else { 0 };
         let arrival = Arrival { device, handler_ns: short(ns), ..NOTHING };
-        self.observed.arrives(at, since_ns.saturating_sub(before_ns), arrival);
+        self.came(at, since_ns.saturating_sub(before_ns), arrival, (since_ns, now_ns));
     }
 
-    fn softirq_ends(&mut self, at: usize, vector: u32) {
+    /// An interrupt came, and its work was done from one time to another.
+    fn came(&mut self, at: usize, at_ns: u64, arrival: Arrival, (from_ns, to_ns): (u64, u64)) {
+        if let Some(place) = self.observed.arrives(at, at_ns, arrival) {
+            self.takes_for(at, As::Interrupt(place), from_ns, to_ns);
+        }
+    }
+
+    fn softirq_ends(&mut self, at: usize, now_ns: u64, vector: u32) {
         let open = self.cpus[at].contexts.ends(|above| above == Above::Softirq(vector));
         self.cpus[at].left_at_ns = None;
         let Some(open) = open.filter(|_| vector != softirq::HRTIMER) else { return };
         let device = self.observed.source(softirq::name(vector), None);
         let arrival = Arrival { device, softirq_ns: short(open.ns), ..NOTHING };
-        self.observed.arrives(at, open.since_ns, arrival);
+        self.came(at, open.since_ns, arrival, (open.since_ns, now_ns));
     }
 
     fn callback_begins(&mut self, seen: &Seen<'_>, at: usize) {
@@ -234,36 +278,41 @@ impl Observation {
         let what = if simulated { Above::SimulatedCallback } else { Above::Callback };
         let cpu = &mut self.cpus[at];
         cpu.contexts.begins(what, now_ns, false);
-        let stolen = cpu.stolen_since_irq;
         let last_end_ns = cpu.last_end_ns;
         let Some(timer) = &mut cpu.timer else { return };
         timer.callbacks += 1;
         timer.callback_begin_ns = now_ns;
         timer.waking_ns = 0;
-        let costs = &mut self.observed.costs;
+        let woke = timer.woke.take();
+        let timer = *timer;
         if timer.callbacks > 1 {
-            if let Some((is_fair, ns)) = timer.woke.take() {
-                costs.wakeup(is_fair, ns);
+            let end_ns = timer.callback_end_ns;
+            if let Some((is_fair, waking_ns)) = woke {
+                self.measured(at, Measured::Wakeup(is_fair), waking_ns, end_ns);
             }
-            if timer.callback_end_ns > 0 {
-                costs.queue_operation.add(now_ns - timer.callback_end_ns);
+            if end_ns > 0 {
+                self.measured(at, Measured::QueueOperation, end_ns, now_ns);
             }
             return;
         }
-        costs.irq_entry.add(now_ns - timer.begin_ns);
+        self.measured(at, Measured::IrqEntry, timer.begin_ns, now_ns);
         let due_ns = expiry.soft_ns + u64::from(expiry.slack_ns);
         let armed = seen.followers.timers.get(expiry.timer);
         let was_armed = armed.is_some_and(|life| life.armed_ns > 0 && life.armed_ns < due_ns);
         // What was due while another interrupt ran came late for that.
-        if stolen || !was_armed || due_ns < last_end_ns || timer.begin_ns < due_ns {
+        if !was_armed || due_ns < last_end_ns || timer.begin_ns < due_ns {
             return;
         }
-        let late_ns = timer.begin_ns - due_ns;
-        match timer.was_idle {
-            Some(state) => costs.idle_exit(state, late_ns),
-            None if timer.was_task => costs.device_late.add(late_ns),
-            None => {}
-        }
+        let what = match (timer.was_idle, timer.was_task) {
+            (Some(state), _) if self.observed.costs.polls(state) => Measured::PollLate(at as u16),
+            (Some(state), _) => Measured::IdleExit(state),
+            // What a thread does with interrupts off, as switches and timers that it arms, is simulated.
+            (None, Some(task)) if timer.silent_since_ns <= due_ns => {
+                Measured::DeviceLate(self.observed.place(task))
+            }
+            (None, _) => return,
+        };
+        self.measured(at, what, due_ns, timer.begin_ns);
     }
 
     fn callback_ends(&mut self, seen: &Seen<'_>, at: usize, timer: TimerId) {
@@ -275,18 +324,17 @@ impl Observation {
         let in_softirq =
             cpu.contexts.last().is_some_and(|open| matches!(open.what, Above::Softirq(_)));
         let purpose = purpose(seen, timer);
-        let costs = &mut self.observed.costs;
         if let Some(irq) = &mut cpu.timer
             && irq.callback_begin_ns > 0
         {
-            let begin_ns = irq.callback_begin_ns;
-            if purpose == Purpose::Tick {
-                costs.tick.add(now_ns - begin_ns);
-            } else if purpose == Purpose::Sleeper && irq.waking_ns > 0 {
-                costs.callback.add(irq.waking_ns - begin_ns);
-                irq.woke = Some((irq.wakes_fair, now_ns - irq.waking_ns));
-            }
+            let (begin_ns, waking_ns) = (irq.callback_begin_ns, irq.waking_ns);
             irq.callback_end_ns = now_ns;
+            if purpose == Purpose::Tick {
+                self.measured(at, Measured::Tick, begin_ns, now_ns);
+            } else if purpose == Purpose::Sleeper && waking_ns > 0 {
+                irq.woke = Some((irq.wakes_fair, waking_ns));
+                self.measured(at, Measured::Callback, begin_ns, waking_ns);
+            }
         }
         let Some(open) = open.filter(|open| open.what == Above::Callback) else { return };
         if in_softirq {
@@ -297,21 +345,37 @@ impl Observation {
         }
         let device = self.observed.source(seen.tables.function(timer), None);
         let arrival = Arrival { device, handler_ns: short(open.ns), ..NOTHING };
-        self.observed.arrives(at, open.since_ns, arrival);
+        self.came(at, open.since_ns, arrival, (open.since_ns, now_ns));
     }
 
-    fn stolen(&mut self, at: usize, now_ns: u64, since_ns: u64, ns: u64) {
-        let cpu = &mut self.cpus[at];
-        cpu.stolen_since_irq = true;
-        let thread = cpu.activity.thread().map(|(task, _)| task);
-        if let Some(thread) = thread.and_then(|task| self.observed.thread(task)) {
-            thread.draft.was_robbed(ns);
+    /// Some of what has passed was stolen, and is nobody's work.
+    fn stolen(&mut self, seen: &Seen<'_>, at: usize) {
+        let now_ns = seen.event.time_ns;
+        let Some(follower) = seen.followers.cpu(seen.event.cpu) else { return };
+        let from_ns = self.cpus[at].stolen_until_ns.max(self.observed.first_ns);
+        self.cpus[at].stolen_until_ns = now_ns;
+        let mut stolen = Vec::new();
+        follower.walk(from_ns).to(now_ns, |from_ns, to_ns, activity| {
+            if matches!(activity, Activity::Stolen(_)) {
+                stolen.push((from_ns, to_ns));
+            }
+        });
+        let mut recent: Vec<Stretch> = self.cpus[at].recent.drain().collect();
+        for (from_ns, to_ns) in stolen {
+            recent.retain(|stretch| {
+                let ns = stretch.within_ns(from_ns, to_ns);
+                ns == 0 || self.observed.is_robbed(stretch.taken, ns)
+            });
+            if self.observed.thefts.len() < STEPS_MAX {
+                let at_ns = from_ns.saturating_sub(self.observed.first_ns);
+                let ns = (to_ns - from_ns).min(COST_NS_MAX);
+                self.observed.thefts.push(Taken { at_ns, cpu: at as u16, ns });
+            } else {
+                self.observed.reached("thefts");
+            }
         }
-        let at_ns = since_ns.max(now_ns.saturating_sub(ns)).saturating_sub(self.observed.first_ns);
-        if self.observed.thefts.len() < STEPS_MAX {
-            self.observed.thefts.push(Taken { at_ns, cpu: at as u16, ns: ns.min(COST_NS_MAX) });
-        } else {
-            self.observed.reached("thefts");
+        for stretch in recent {
+            self.observed.measures(stretch);
         }
     }
 }
@@ -421,7 +485,7 @@ impl Observation {
             Kind::ExpireEnd(end) => self.callback_ends(seen, at, end.timer),
             Kind::IrqBegin(begin) => {
                 self.wakes_up(at, now_ns, before);
-                self.irq_begins(at, now_ns, begin.irq, before);
+                self.irq_begins(at, now_ns, since_ns, begin.irq, before);
             }
             Kind::IrqEnd(end) => self.irq_ends(seen, at, end.irq),
             Kind::SoftirqBegin(begin) => {
@@ -437,24 +501,24 @@ impl Observation {
                     let what = Above::Softirq(begin.vector);
                     self.cpus[at].contexts.begins(what, now_ns, false);
                     if let Some(left_ns) = left {
-                        self.observed.costs.softirq_entry.add(now_ns - left_ns);
+                        self.measured(at, Measured::SoftirqEntry, left_ns, now_ns);
                     }
                 }
             }
-            Kind::SoftirqEnd(end) => self.softirq_ends(at, end.vector),
+            Kind::SoftirqEnd(end) => self.softirq_ends(at, now_ns, end.vector),
             Kind::Waking(waking) => self.waking(seen, at, waking.target, waking.prio),
             Kind::WokenNew(new) => self.begins(at, now_ns, new.target),
             Kind::Switch(switch) => {
+                self.knows(at);
                 self.cpus[at].left_at_ns = left;
                 self.switch(seen, at, switch);
             }
             Kind::IdleEnter(enter) => {
                 if matches!(before, Activity::Idle(_)) {
-                    self.observed.costs.idle_entry.add(now_ns - since_ns);
+                    self.measured(at, Measured::IdleEntry, since_ns, now_ns);
                 }
                 self.cpus[at].idle_state = Some(enter.state);
                 self.cpus[at].idles_since_ns = now_ns;
-                self.cpus[at].stolen_since_irq = false;
                 self.observed.costs.enters_state(enter.state, enter.polls);
             }
             Kind::IdleExit(_) => {
@@ -467,11 +531,8 @@ impl Observation {
                     thread.draft.is_back();
                 }
             }
-            Kind::Stolen(stolen) => self.stolen(at, now_ns, since_ns, stolen.ns),
+            Kind::Stolen(_) => self.stolen(seen, at),
             _ => {}
-        }
-        if !matches!(seen.kind, Kind::Stolen(_) | Kind::IrqBegin(_) | Kind::ExpireBegin(_)) {
-            self.cpus[at].stolen_since_irq = false;
         }
     }
 }

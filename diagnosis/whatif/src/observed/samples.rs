@@ -42,6 +42,12 @@ impl Samples {
         self.is_closed = self.seen > 0;
     }
 
+    /// Those that are kept, which weigh so much together.
+    pub(crate) fn weighted(&self, weight: f64) -> impl Iterator<Item = (u64, f64)> {
+        let each = weight / self.kept.len().max(1) as f64;
+        self.kept.iter().map(move |ns| (*ns, each))
+    }
+
     pub(crate) fn count(&self) -> u64 {
         self.seen
     }
@@ -58,21 +64,15 @@ impl Samples {
         sorted.get(sorted.len() / 2).copied()
     }
 
-    /// A tenth are above.
-    pub(crate) fn high(&self) -> Option<u64> {
-        let sorted = self.sorted();
-        sorted.get(sorted.len() * 9 / 10).copied()
-    }
-
-    /// A tenth are below.
-    pub(crate) fn low(&self) -> Option<u64> {
-        let sorted = self.sorted();
-        sorted.get(sorted.len() / 10).copied()
-    }
-
     /// The distribution, less something that is drawn elsewhere; nothing where there is none.
     pub(crate) fn cost(&self, less_ns: u64) -> Cost {
         Self::together(std::iter::once((self, less_ns)))
+    }
+
+    /// Those that are no longer than so.
+    pub(crate) fn up_to(&self, most_ns: u64) -> Self {
+        let kept = self.kept.iter().copied().filter(|ns| *ns <= most_ns).collect();
+        Self { kept, seen: self.seen, is_closed: self.is_closed }
     }
 
     /// The same of several, each less something.
