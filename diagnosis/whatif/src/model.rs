@@ -107,7 +107,7 @@ impl Model {
         let costs = &observed.costs;
         let sections = [
             costs.lates.sections(costs.usual_late_ns(), name_of),
-            costs.holds.sections(costs.holds.usual_ns(), name_of),
+            costs.holds.sections(costs.usual_switch_ns(), name_of),
         ];
         let mut roles = Vec::new();
         let mut threads = Vec::new();

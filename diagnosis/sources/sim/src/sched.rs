@@ -2,18 +2,28 @@
 //!
 //! Deadline threads run by the earliest deadline, real-time ones by priority and coming, ordinary ones by
 //! virtual time: of those that have had no more than their share (eligible), the one whose virtual deadline
-//! comes first (EEVDF, `kernel/sched/fair.c` since 6.6).
+//! comes first (EEVDF, `kernel/sched/fair.c` since 6.6). Who has been chosen keeps the CPU for its slice while it is
+//! eligible (`RUN_TO_PARITY`). Who goes to sleep having had more than its share stays in the reckoning until it has
+//! paid that back, or nobody is left (`DELAY_DEQUEUE`, since 6.12).
 //!
 //! Left out: groups, balancing between CPUs beside the choice at a waking, the latency hints of newer
-//! kernels, `SCHED_BATCH` and `SCHED_IDLE`, delayed dequeueing, and the protection of a slice that has begun.
+//! kernels, `SCHED_BATCH` and `SCHED_IDLE`.
 
 use crate::Policy;
 use crate::observer::ThreadAt;
 use std::collections::VecDeque;
 use tardy_model::Prio;
 
-/// The slice of fair threads, ns (`sysctl_sched_base_slice` of a kernel on 8 or more CPUs).
-pub(crate) const FAIR_SLICE_NS: u64 = 2_800_000;
+/// The slice of fair threads on one CPU, ns (`normalized_sysctl_sched_base_slice` since 6.15; 0.75 ms before).
+const FAIR_SLICE_NS: u64 = 700_000;
+
+/// More CPUs than these make slices no longer (`get_update_sysctl_factor`).
+const SLICE_CPUS_MAX: u16 = 8;
+
+/// The slice of fair threads on a machine, ns.
+fn fair_slice_ns(cpus: u16) -> u64 {
+    FAIR_SLICE_NS * u64::from(1 + cpus.clamp(1, SLICE_CPUS_MAX).ilog2())
+}
 
 /// The slice of round robin, ns (`RR_TIMESLICE`).
 pub(crate) const RR_SLICE_NS: u64 = 100_000_000;
@@ -66,15 +76,19 @@ pub(crate) struct Fair {
     pub(crate) weight: u64,
     pub(crate) virtual_ns: i64,
     pub(crate) deadline_ns: i64,
+    /// Up to there it keeps the CPU, once it has it.
+    protected_ns: i64,
     /// What it was owed when it left the queue.
     pub(crate) lag_ns: i64,
+    /// How often nobody had been left in that queue before.
+    emptied: u64,
 }
 
 impl Fair {
     pub(crate) fn new(policy: Policy) -> Self {
         let nice = if let Policy::Other { nice } = policy { nice } else { 0 };
         let weight = u64::from(WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize]);
-        Self { weight, virtual_ns: 0, deadline_ns: 0, lag_ns: 0 }
+        Self { weight, virtual_ns: 0, deadline_ns: 0, protected_ns: 0, lag_ns: 0, emptied: 0 }
     }
 
     fn virtual_of(&self, ns: u64) -> i64 {
@@ -84,18 +98,14 @@ impl Fair {
         (u128::from(ns) * u128::from(NICE_0_WEIGHT) / u128::from(self.weight)) as i64
     }
 
-    /// It has run. Says whether its slice is over.
-    pub(crate) fn runs(&mut self, ns: u64) -> bool {
+    /// It has run. Says whether others may have their turn.
+    pub(crate) fn runs(&mut self, ns: u64, slice_ns: u64) -> bool {
         self.virtual_ns += self.virtual_of(ns);
         let is_over = self.virtual_ns >= self.deadline_ns;
         if is_over {
-            self.deadline_ns = self.virtual_ns + self.virtual_of(FAIR_SLICE_NS);
+            self.deadline_ns = self.virtual_ns + self.virtual_of(slice_ns);
         }
-        is_over
-    }
-
-    fn most_lag_ns(&self) -> i64 {
-        self.virtual_of(2 * FAIR_SLICE_NS)
+        is_over || self.virtual_ns >= self.protected_ns
     }
 }
 
@@ -118,11 +128,17 @@ pub(crate) struct Queue {
     pub(crate) realtime_off: bool,
     /// Virtual time when there was nobody.
     floor_ns: i64,
+    /// How often the last fair thread has left.
+    emptied: u64,
+    /// The slice of fair threads, and the most that one is owed or owes.
+    slice_ns: u64,
+    lag_ns: u64,
 }
 
 impl Queue {
-    /// With room for so many.
-    pub(crate) fn new(threads: usize) -> Self {
+    /// With room for so many, on a machine of so many CPUs that tick so often.
+    pub(crate) fn new(threads: usize, cpus: u16, jiffy_ns: u64) -> Self {
+        let slice_ns = fair_slice_ns(cpus);
         Self {
             deadline: Vec::with_capacity(threads),
             realtime: vec![VecDeque::new(); 100],
@@ -130,7 +146,14 @@ impl Queue {
             fair: Vec::with_capacity(threads),
             realtime_off: false,
             floor_ns: 0,
+            emptied: 0,
+            slice_ns,
+            lag_ns: (2 * slice_ns).max(jiffy_ns),
         }
+    }
+
+    pub(crate) const fn slice_ns(&self) -> u64 {
+        self.slice_ns
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -216,26 +239,55 @@ impl Queue {
 
     /// A thread comes that has slept: it keeps what it was owed or owed.
     pub(crate) fn place(&self, fair: &mut Fair, running: Option<&Fair>) {
-        fair.virtual_ns = self.mean_ns(running) - fair.lag_ns;
-        fair.deadline_ns = fair.virtual_ns + fair.virtual_of(FAIR_SLICE_NS);
+        // Its own weight draws the mean to it: so much more is left of it once it is there.
+        let others: u64 =
+            self.fair.iter().map(|queued| &queued.fair).chain(running).map(|it| it.weight).sum();
+        let lag_ns = match others {
+            0 => 0,
+            others => {
+                let all = i128::from(others + fair.weight);
+                (i128::from(fair.lag_ns) * all / i128::from(others)) as i64
+            }
+        };
+        fair.virtual_ns = self.mean_ns(running) - lag_ns;
+        fair.deadline_ns = fair.virtual_ns + fair.virtual_of(self.slice_ns);
     }
 
     /// A thread that runs goes to sleep.
     pub(crate) fn leaves(&mut self, fair: &mut Fair) {
         let mean_ns = self.mean_ns(Some(fair));
-        let most_ns = fair.most_lag_ns();
+        let most_ns = fair.virtual_of(self.lag_ns);
         fair.lag_ns = (mean_ns - fair.virtual_ns).clamp(-most_ns, most_ns);
         self.floor_ns = mean_ns;
+        self.emptied += u64::from(self.fair.is_empty());
+        fair.emptied = self.emptied;
+    }
+
+    /// A thread is woken that went to sleep in this queue: what it owed it has paid back, as far as others have run.
+    pub(crate) fn pays_back(&self, fair: &mut Fair, running: Option<&Fair>) {
+        if fair.lag_ns >= 0 {
+            return;
+        }
+        let is_forgotten = self.emptied != fair.emptied;
+        let owes_ns = self.mean_ns(running) - fair.virtual_ns;
+        fair.lag_ns = if is_forgotten { 0 } else { owes_ns.clamp(fair.lag_ns, 0) };
+    }
+
+    /// The fair thread in the queue that is to run next: of those that are eligible the one with the earliest deadline.
+    fn best(&self, mean_ns: i64) -> Option<usize> {
+        let eligible = self.fair.iter().enumerate();
+        let eligible = eligible.filter(|(_, queued)| queued.fair.virtual_ns <= mean_ns);
+        eligible.min_by_key(|(_, queued)| queued.fair.deadline_ns).map(|(at, _)| at)
     }
 
     /// Whether a fair thread in the queue is to run before the one that does.
     pub(crate) fn prefers(&self, thread: ThreadAt, running: &Fair) -> bool {
         let mean_ns = self.mean_ns(Some(running));
-        let Some(queued) = self.fair.iter().find(|queued| queued.thread == thread) else {
-            return false;
-        };
-        let eligible = queued.fair.virtual_ns <= mean_ns;
-        eligible && (queued.fair.deadline_ns < running.deadline_ns || running.virtual_ns > mean_ns)
+        let Some(best) = self.best(mean_ns).map(|at| &self.fair[at]) else { return false };
+        let is_eligible = running.virtual_ns <= mean_ns;
+        let is_protected = is_eligible && running.virtual_ns < running.protected_ns;
+        let comes_first = !is_eligible || best.fair.deadline_ns < running.deadline_ns;
+        best.thread == thread && comes_first && !is_protected
     }
 
     /// Takes out who is to run next, with its virtual time where it is a fair one's.
@@ -253,17 +305,10 @@ impl Queue {
             }
             return Some((thread?, None));
         }
-        let mean_ns = self.mean_ns(None);
-        let mut best: Option<(usize, i64)> = None;
-        for (at, queued) in self.fair.iter().enumerate() {
-            let earlier = best.is_none_or(|(_, deadline_ns)| queued.fair.deadline_ns < deadline_ns);
-            if queued.fair.virtual_ns <= mean_ns && earlier {
-                best = Some((at, queued.fair.deadline_ns));
-            }
-        }
         // Of any numbers one is not above their mean.
-        let (at, _) = best?;
-        let queued = self.fair.remove(at);
+        let best = self.best(self.mean_ns(None))?;
+        let mut queued = self.fair.remove(best);
+        queued.fair.protected_ns = queued.fair.deadline_ns;
         Some((queued.thread, Some(queued.fair)))
     }
 

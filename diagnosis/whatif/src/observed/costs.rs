@@ -130,8 +130,10 @@ impl Costs {
         [self.of(what(false)), self.of(what(true))]
     }
 
-    fn switches(&self) -> [&Samples; 3] {
-        [0, 1, 2].map(|fair| self.of(Measured::Switch(fair)))
+    /// Switches that nothing held up.
+    fn switches(&self) -> [Samples; 3] {
+        let most_ns = self.usual_switch_ns();
+        [0, 1, 2].map(|fair| self.of(Measured::Switch(fair)).up_to(most_ns))
     }
 
     fn state(&mut self, state: u32) -> Option<&mut StateSeen> {
@@ -185,7 +187,7 @@ impl Costs {
             Some(median(with)?.saturating_sub(median(without)?))
         };
         let ([rt, fair], _) = self.wakeups();
-        let [none, one, two] = self.switches();
+        let [none, one, two] = &self.switches();
         let switch = more(one, none).or_else(|| more(two, one));
         (more(fair, rt).unwrap_or(0), switch.unwrap_or(0))
     }
@@ -197,7 +199,8 @@ impl Costs {
             most.and_then(|samples| samples.median()).unwrap_or(0)
         };
         let (wakeups, less_ns) = self.wakeups();
-        (most(&wakeups).saturating_sub(less_ns), most(&self.switches()))
+        let switches = [0, 1, 2].map(|fair| self.of(Measured::Switch(fair)));
+        (most(&wakeups).saturating_sub(less_ns), most(&switches))
     }
 
     /// What taking a timer off its queue takes as a rule.
@@ -227,6 +230,12 @@ impl Costs {
     fn device_late(&self) -> [Samples; 2] {
         let usual_ns = self.usual_late_ns();
         [Measured::DeviceLate(0), Measured::PollLate(0)].map(|kind| self.of(kind).up_to(usual_ns))
+    }
+
+    /// A switch takes no longer.
+    pub(crate) fn usual_switch_ns(&self) -> u64 {
+        let (_, switch_ns) = self.usual_ns();
+        USUAL * switch_ns
     }
 
     /// An interrupt's way takes no longer.
@@ -286,9 +295,7 @@ impl Costs {
         let (wakeup_fair_ns, switch_fair_ns) = self.of_fair_ns();
         let fair_ns = [0, switch_fair_ns, 2 * switch_fair_ns];
         // Of what took longer something held the thread.
-        let switch_ns = self.holds.usual_ns();
-        let most_ns = if switch_ns == 0 { u64::MAX } else { switch_ns };
-        let switches = self.switches().map(|samples| samples.up_to(most_ns));
+        let switches = self.switches();
         Machine {
             cpus,
             device_late: Samples::together(device_late.iter().zip([0, 0])),

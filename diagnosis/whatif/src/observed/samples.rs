@@ -71,8 +71,8 @@ impl Samples {
 
     /// Those that are no longer than so.
     pub(crate) fn up_to(&self, most_ns: u64) -> Self {
-        let kept = self.kept.iter().copied().filter(|ns| *ns <= most_ns).collect();
-        Self { kept, seen: self.seen, is_closed: self.is_closed }
+        let kept: Vec<u64> = self.kept.iter().copied().filter(|ns| *ns <= most_ns).collect();
+        Self { seen: kept.len() as u64, kept, is_closed: self.is_closed }
     }
 
     /// The same of several, each less something.

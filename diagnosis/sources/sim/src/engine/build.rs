@@ -368,7 +368,11 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
         charged_ns: START_NS,
         idle_state: u32::MAX,
         need: Need::No,
-        queue: Queue::new(system.workload.threads.len() + CONTEXTS),
+        queue: Queue::new(
+            system.workload.threads.len() + CONTEXTS,
+            system.machine.cpus,
+            system.kernel.settings.jiffy_ns.get(),
+        ),
         timers: timers.expect("the system was checked"),
         device_ns: NEVER,
         ipi_ns: NEVER,

@@ -45,6 +45,9 @@ impl<O: Observer> Simulation<O> {
             return;
         }
         let from = usize::from(woken.cpu);
+        let running = self.running_fair(from);
+        let woken = &mut self.threads[thread as usize];
+        self.cpus[from].queue.pays_back(&mut woken.fair, running.as_ref());
         let to = self.chooses(thread);
         if to != from {
             self.migrates(at, thread, to, true);
@@ -52,9 +55,18 @@ impl<O: Observer> Simulation<O> {
         let woken = &self.threads[thread as usize];
         let (target, prio) = (woken.task, woken.prio);
         self.event(at, Woken { target, target_cpu: CpuId(to as u16), prio });
-        self.charge(to);
+        let is_over = self.charge(to);
+        if is_over && self.cpus[to].queue.fair_count() > 0 && self.running_fair(to).is_some() {
+            self.turn_ends(at, to);
+        }
         self.comes(to, thread);
         self.resched(at, to, thread);
+    }
+
+    /// Other fair threads are to have their turn on a CPU.
+    fn turn_ends(&mut self, at: usize, to: usize) {
+        let lazy = self.kernel.preemption == Preemption::Lazy;
+        self.needs(at, to, if lazy { Need::Lazy } else { Need::Now });
     }
 
     /// A thread that has slept enters the queue of a CPU.
@@ -321,14 +333,14 @@ impl<O: Observer> Simulation<O> {
         let cpu = &mut self.cpus[at];
         let ns = self.now_ns - cpu.charged_ns;
         cpu.charged_ns = self.now_ns;
-        let current = cpu.current;
+        let (current, slice_ns) = (cpu.current, cpu.queue.slice_ns());
         if current == NOBODY {
             return false;
         }
         self.uses(at, current, ns);
         let thread = &mut self.threads[current as usize];
         match (thread.class, thread.policy) {
-            (Class::Fair, _) => thread.fair.runs(ns),
+            (Class::Fair, _) => thread.fair.runs(ns, slice_ns),
             (_, Policy::RoundRobin(_)) => {
                 thread.slice_left_ns = thread.slice_left_ns.saturating_sub(ns);
                 thread.slice_left_ns == 0
@@ -357,10 +369,7 @@ impl<O: Observer> Simulation<O> {
                     self.needs(at, at, Need::Now);
                 }
             }
-            Class::Fair if cpu.queue.fair_count() > 0 => {
-                let lazy = self.kernel.preemption == Preemption::Lazy;
-                self.needs(at, at, if lazy { Need::Lazy } else { Need::Now });
-            }
+            Class::Fair if cpu.queue.fair_count() > 0 => self.turn_ends(at, at),
             _ => {}
         }
     }
