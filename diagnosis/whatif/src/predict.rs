@@ -70,6 +70,8 @@ impl Moved {
 pub struct Prediction {
     /// In the order of [`Figures::all`].
     pub figures: [Moved; 6],
+    /// By how much the ranges were widened, for what checked predictions were off.
+    pub widened: f64,
     /// With the change, as simulated: for who wants to know what was moved by what.
     pub simulated: Figures,
     /// The mean lateness of all other threads: simulated without and with the change, ns.
@@ -168,8 +170,8 @@ impl WhatIf {
                 after.n, self.baseline.simulated.n
             )));
         }
-        let factor = experience::factor(changes);
-        let figures = self.moved(&with.victims, factor);
+        let widened = experience::factor(changes);
+        let figures = self.moved(&with.victims, widened);
         let effects = figures.iter().zip(self.baseline.error);
         let is_unsure = effects.clone().all(|(moved, error)| moved.change().abs() <= error);
         let mean = |simulated: &Simulated| {
@@ -177,6 +179,7 @@ impl WhatIf {
         };
         Ok(Prediction {
             figures,
+            widened,
             simulated: after,
             others_ns: (mean(&self.base), mean(&with)),
             prices,

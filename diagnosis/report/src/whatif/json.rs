@@ -76,6 +76,8 @@ struct TriedJson {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     figures: Vec<MovedJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    widened: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     simulated: Option<FiguresJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     others_mean_before_ns: Option<f64>,
@@ -136,6 +138,7 @@ impl TriedJson {
             change: tried.name(),
             refused: tried.prediction.as_ref().err().map(ToString::to_string),
             figures,
+            widened: prediction.map(|prediction| prediction.widened),
             simulated: prediction.map(|prediction| prediction.simulated.into()),
             others_mean_before_ns: prediction.map(|prediction| prediction.others_ns.0),
             others_mean_after_ns: prediction.map(|prediction| prediction.others_ns.1),
