@@ -41,11 +41,12 @@ struct Block {
     counts: Vec<u32>,
     n: u64,
     sum_ns: u64,
+    max_ns: u64,
 }
 
 impl Default for Block {
     fn default() -> Self {
-        Self { counts: vec![0; BINS], n: 0, sum_ns: 0 }
+        Self { counts: vec![0; BINS], n: 0, sum_ns: 0, max_ns: 0 }
     }
 }
 
@@ -53,8 +54,16 @@ impl Default for Block {
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     blocks: Vec<Block>,
-    max_ns: u64,
     span_ns: u64,
+}
+
+/// Latenesses of some blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    counts: Vec<u64>,
+    n: u64,
+    sum_ns: f64,
+    max_ns: u64,
 }
 
 /// Figures of a sample.
@@ -88,7 +97,7 @@ impl Figures {
 
 impl Blocks {
     pub(crate) fn new(span_ns: u64) -> Self {
-        Self { blocks: vec![Block::default(); BLOCKS], max_ns: 0, span_ns: span_ns.max(1) }
+        Self { blocks: vec![Block::default(); BLOCKS], span_ns: span_ns.max(1) }
     }
 
     /// A lateness of a wakeup that was due so long after the beginning.
@@ -98,64 +107,77 @@ impl Blocks {
         block.counts[bin(lateness_ns)] += 1;
         block.n += 1;
         block.sum_ns = block.sum_ns.saturating_add(lateness_ns);
-        self.max_ns = self.max_ns.max(lateness_ns);
+        block.max_ns = block.max_ns.max(lateness_ns);
     }
 
     /// Of all blocks.
     pub(crate) fn figures(&self) -> Figures {
-        let mut figures = self.of(0..BLOCKS);
-        figures.max_ns = self.max_ns as f64;
-        figures
+        self.sample(0..BLOCKS).figures()
     }
 
-    /// Of these blocks, each as often as it is named. The maximum is that of its bin.
-    pub(crate) fn of(&self, blocks: impl Iterator<Item = usize>) -> Figures {
-        let mut counts = vec![0u64; BINS];
-        let (mut n, mut sum_ns) = (0, 0.0);
+    /// Of these blocks, each as often as it is named.
+    pub(crate) fn sample(&self, blocks: impl Iterator<Item = usize>) -> Sample {
+        let mut sample = Sample { counts: vec![0; BINS], n: 0, sum_ns: 0.0, max_ns: 0 };
         for at in blocks {
             let block = &self.blocks[at];
-            n += block.n;
-            sum_ns += block.sum_ns as f64;
+            sample.n += block.n;
+            sample.sum_ns += block.sum_ns as f64;
+            sample.max_ns = sample.max_ns.max(block.max_ns);
             if block.n > 0 {
-                for (count, more) in counts.iter_mut().zip(&block.counts) {
+                for (count, more) in sample.counts.iter_mut().zip(&block.counts) {
                     *count += u64::from(*more);
                 }
             }
         }
-        if n == 0 {
-            return Figures::default();
-        }
-        let quantile = |share: f64| {
-            let rank = ((n as f64 * share).ceil() as u64).clamp(1, n);
-            let mut below = 0;
-            let at = counts.iter().position(|count| {
-                below += count;
-                below >= rank
-            });
-            middle(at.unwrap_or(BINS - 1))
-        };
-        let mut left = (n / 100).max(1);
-        let worst = left;
-        let mut worst_ns = 0.0;
-        for (at, count) in counts.iter().enumerate().rev() {
-            let taken = left.min(*count);
-            worst_ns += taken as f64 * middle(at);
-            left -= taken;
-        }
-        let last = counts.iter().rposition(|count| *count > 0);
-        Figures {
-            n,
-            mean_ns: sum_ns / n as f64,
-            p50_ns: quantile(0.5),
-            p99_ns: quantile(0.99),
-            p999_ns: quantile(0.999),
-            worst_percent_ns: worst_ns / worst as f64,
-            max_ns: last.map_or(0.0, middle),
-        }
+        sample
     }
 
     pub(crate) fn count(&self) -> u64 {
         self.blocks.iter().map(|block| block.n).sum()
+    }
+}
+
+impl Sample {
+    /// The lateness below which this share is, ns: the middle of its bin; 0 where there is none.
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        let rank = ((self.n as f64 * share).ceil() as u64).clamp(1, self.n.max(1));
+        let mut below = 0;
+        let at = self.counts.iter().position(|count| {
+            below += count;
+            below >= rank
+        });
+        at.map_or(0.0, middle)
+    }
+
+    pub(crate) fn figures(&self) -> Figures {
+        Figures { mean_ns: self.sum_ns / f64::max(self.n as f64, 1.0), ..self.moved(|ns| ns) }
+    }
+
+    /// The figures where each lateness is another one, the longer of two no shorter.
+    pub(crate) fn moved(&self, move_ns: impl Fn(f64) -> f64) -> Figures {
+        let (mut sum_ns, mut worst_ns) = (0.0, 0.0);
+        let worst = (self.n / 100).max(1);
+        let mut left = worst;
+        for (at, count) in self.counts.iter().enumerate().rev().filter(|(_, count)| **count > 0) {
+            let ns = move_ns(middle(at));
+            let taken = left.min(*count);
+            worst_ns += taken as f64 * ns;
+            sum_ns += *count as f64 * ns;
+            left -= taken;
+        }
+        let quantile = |share| move_ns(self.quantile(share));
+        if self.n == 0 {
+            return Figures::default();
+        }
+        Figures {
+            n: self.n,
+            mean_ns: sum_ns / self.n as f64,
+            p50_ns: quantile(0.5),
+            p99_ns: quantile(0.99),
+            p999_ns: quantile(0.999),
+            worst_percent_ns: worst_ns / worst as f64,
+            max_ns: move_ns(self.max_ns as f64),
+        }
     }
 }
 
@@ -187,6 +209,6 @@ mod tests {
         near(figures.p999_ns, 1_998.0);
         near(figures.worst_percent_ns, 1_994.5);
         assert_eq!((figures.n, figures.max_ns), (1_000, 1_999.0));
-        assert_eq!(blocks.of([3, 3].into_iter()).n, 100);
+        assert_eq!(blocks.sample([3, 3].into_iter()).figures().n, 100);
     }
 }

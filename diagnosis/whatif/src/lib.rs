@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod change;
+mod correction;
 mod experience;
 mod figures;
 mod model;

@@ -1,10 +1,9 @@
 //! What a change would do: the recorded figures, moved by what the simulation says of the change.
 //!
-//! The simulated system errs; what it errs in with the change and without it alike cancels. Where a figure falls in
-//! the simulation, the recorded one falls in the same proportion; where it rises, it rises by as many nanoseconds.
-//! Both are the same where nothing changes, and neither makes a negative lateness.
+//! The simulated system errs; what it errs in with the change and without it alike cancels ([`Correction`]).
 
 use crate::change;
+use crate::correction::Correction;
 use crate::experience;
 use crate::figures::{BLOCKS, Blocks, Figures};
 use crate::model::{KernelSeen, Model};
@@ -119,8 +118,8 @@ impl WhatIf {
                 recorded.count()
             )));
         }
-        let halves = BLOCKS / 2..BLOCKS;
-        let (was, is) = (recorded.of(halves.clone()), base.victims.of(halves));
+        let second = |blocks: &Blocks| blocks.sample(BLOCKS / 2..BLOCKS).figures();
+        let (was, is) = (second(&recorded), second(&base.victims));
         let mut error = [0.0; 6];
         for (error, (was, is)) in error.iter_mut().zip(was.all().into_iter().zip(is.all())) {
             *error = if was > 0.0 { (is / was - 1.0).abs() } else { 0.0 };
@@ -203,9 +202,9 @@ impl WhatIf {
     /// The recorded figures moved as the simulated ones are, each with its interval.
     fn moved(&self, changed: &Blocks, factor: f64) -> [Moved; 6] {
         let figures = |blocks: &[usize]| {
-            let of = |sample: &Blocks| sample.of(blocks.iter().copied()).all();
-            let (was, base, with) = (of(&self.recorded), of(&self.base.victims), of(changed));
-            std::array::from_fn::<f64, 6, _>(|at| moves(was[at], base[at], with[at]))
+            let of = |all: &Blocks| all.sample(blocks.iter().copied());
+            let correction = Correction::of(&of(&self.recorded), &of(&self.base.victims));
+            correction.corrected(&of(changed)).all()
         };
         let mut blocks: [usize; BLOCKS] = std::array::from_fn(|at| at);
         let whole = figures(&blocks);
@@ -234,15 +233,6 @@ impl WhatIf {
                 high_ns: predicted_ns + factor * above,
             }
         })
-    }
-}
-
-/// A recorded figure moved by what a simulated one does.
-fn moves(recorded_ns: f64, base_ns: f64, with_ns: f64) -> f64 {
-    if with_ns < base_ns {
-        recorded_ns * with_ns / base_ns
-    } else {
-        recorded_ns + (with_ns - base_ns)
     }
 }
 

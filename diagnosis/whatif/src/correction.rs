@@ -1,0 +1,119 @@
+//! What a simulated lateness stands for.
+//!
+//! The simulated system errs, and by how much depends on how late: what a wakeup takes with nobody in its way is
+//! right to some percent, how long ordinary threads wait for each other is less so. So the error of the baseline is
+//! taken at some quantiles, as a factor that belongs to a *lateness*, and a changed system's latenesses are corrected
+//! by the factor of theirs. Where nothing changes, the prediction is the recording; where a change removes what was
+//! simulated badly, its error goes with it.
+
+use crate::figures::{Figures, Sample};
+
+/// Quantiles at which the baseline is held against the recording.
+const QUANTILES: [f64; 7] = [0.05, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999];
+
+/// Latenesses that are no further apart than by this factor are of one kind.
+const ALIKE: f64 = 1.1;
+
+/// A factor beyond this says that the two have nothing to do with each other.
+const MOST: f64 = 4.0;
+
+/// Factors by lateness.
+#[derive(Clone, Debug)]
+pub(crate) struct Correction {
+    /// Logarithms of a simulated lateness, and of the factor there, in order.
+    knots: Vec<(f64, f64)>,
+    /// What is left of the mean, and of the mean of the worst 1 %, once all are corrected.
+    mean: f64,
+    worst_percent: f64,
+}
+
+impl Correction {
+    /// From a recording and the same simulated as it was.
+    pub(crate) fn of(recorded: &Sample, base: &Sample) -> Self {
+        let at = |share: f64| (base.quantile(share).max(1.0), recorded.quantile(share).max(1.0));
+        let mut kinds: Vec<(f64, Vec<f64>)> = Vec::new();
+        for (base_ns, recorded_ns) in QUANTILES.map(at) {
+            let factor = (recorded_ns / base_ns).clamp(1.0 / MOST, MOST).ln();
+            match kinds.last_mut().filter(|(ns, _)| base_ns <= ns * ALIKE) {
+                Some((_, factors)) => factors.push(factor),
+                None => kinds.push((base_ns, vec![factor])),
+            }
+        }
+        // Where one kind ends in the one and has not yet ended in the other, most of it tells.
+        let knots = kinds.into_iter().map(|(ns, mut factors)| {
+            factors.sort_by(f64::total_cmp);
+            (ns.ln(), factors[(factors.len() - 1) / 2])
+        });
+        let mut correction = Self { knots: knots.collect(), mean: 1.0, worst_percent: 1.0 };
+        let (was, is) = (recorded.figures(), correction.corrected(base));
+        let left = |was_ns: f64, is_ns: f64| {
+            if is_ns > 0.0 { (was_ns / is_ns).clamp(1.0 / MOST, MOST) } else { 1.0 }
+        };
+        correction.mean = left(was.mean_ns, is.mean_ns);
+        correction.worst_percent = left(was.worst_percent_ns, is.worst_percent_ns);
+        correction
+    }
+
+    fn factor(&self, ns: f64) -> f64 {
+        let level = ns.max(1.0).ln();
+        let next = self.knots.partition_point(|(at, _)| *at < level);
+        let knot = |at: usize| self.knots.get(at).copied();
+        let (before, after) = (next.checked_sub(1).and_then(knot), knot(next));
+        match (before, after) {
+            (Some((from, low)), Some((to, high))) => {
+                low + (high - low) * (level - from) / (to - from)
+            }
+            (Some((_, only)), None) | (None, Some((_, only))) => only,
+            (None, None) => 0.0,
+        }
+        .exp()
+    }
+
+    /// What a simulated sample stands for.
+    pub(crate) fn corrected(&self, simulated: &Sample) -> Figures {
+        let moved = simulated.moved(|ns| ns * self.factor(ns));
+        Figures {
+            mean_ns: moved.mean_ns * self.mean,
+            worst_percent_ns: moved.worst_percent_ns * self.worst_percent,
+            ..moved
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::{BLOCKS, Blocks};
+
+    fn sample(all: impl Iterator<Item = u64>) -> Sample {
+        let mut blocks = Blocks::new(1);
+        for ns in all {
+            blocks.add(0, ns);
+        }
+        blocks.sample(0..BLOCKS)
+    }
+
+    /// Most are in nobody's way, and one in so many waits for others, for so long.
+    fn waits(quick_ns: u64, one_in: u64, ns: u64) -> Sample {
+        sample((0..10_000).map(|at| if at % one_in == 0 { ns + at } else { quick_ns + at % 100 }))
+    }
+
+    #[test]
+    fn where_nothing_changes_the_recording_is_the_prediction() {
+        let (recorded, base) = (waits(8_000, 3, 900_000), waits(9_000, 4, 400_000));
+        let correction = Correction::of(&recorded, &base);
+        let (was, is) = (recorded.figures(), correction.corrected(&base));
+        for (name, (was, is)) in Figures::NAMES.iter().zip(was.all().into_iter().zip(is.all())) {
+            assert!((is / was - 1.0).abs() < 0.02, "{name}: {is}, not {was}");
+        }
+    }
+
+    #[test]
+    fn what_goes_takes_its_error_with_it() {
+        let (recorded, base) = (waits(8_000, 3, 900_000), waits(8_000, 3, 300_000));
+        let correction = Correction::of(&recorded, &base);
+        let with = correction.corrected(&waits(8_000, 20_000, 8_000));
+        assert!((with.p99_ns / 8_100.0 - 1.0).abs() < 0.05, "{with:?}");
+        assert!((with.max_ns / 8_100.0 - 1.0).abs() < 0.05, "{with:?}");
+    }
+}
