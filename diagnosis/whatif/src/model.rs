@@ -268,6 +268,7 @@ fn scripted(
         first_cpu: draft.first_cpu,
         slack_ns: draft.slack_ns.unwrap_or(0),
         script: Some(script.into()),
+        skips_passed: draft.skips_passed(),
         watched: thread.is_victim,
         ..Thread::default()
     }

@@ -46,6 +46,8 @@ pub struct Thread {
     pub repeat_from: usize,
     /// What it does instead of a program, where it was recorded.
     pub script: Option<Script>,
+    /// Of that it leaves out what was to be done at times that have passed, as who keeps to a grid does.
+    pub skips_passed: bool,
     /// Sections with interrupts off in what it runs.
     pub irqs_off: Option<Sections>,
     /// Sections without preemption in what it runs.
@@ -72,6 +74,7 @@ impl Default for Thread {
             program: Vec::new(),
             repeat_from: 0,
             script: None,
+            skips_passed: false,
             irqs_off: None,
             preempt_off: None,
             group: None,

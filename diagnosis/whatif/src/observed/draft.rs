@@ -7,6 +7,9 @@ use tardy_sim::{COST_NS_MAX, Scripted};
 /// What was stolen is told soon: so many steps later at most.
 const STEPS_BACK: usize = 8;
 
+/// Who asks for times that have passed no more often than once in so many sleeps was only held up on its way.
+const PASSED_SHARE: usize = 100;
+
 /// A sleep that a thread asked for.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
@@ -39,6 +42,8 @@ pub(crate) struct Draft {
     /// How often it waited for what threads or interrupts do, and for its timers.
     pub(crate) waits: usize,
     pub(crate) sleeps: usize,
+    /// How often it asked for a time that had passed.
+    passed: usize,
     /// When it woke whom.
     pub(crate) woke: Vec<(u64, u32)>,
 }
@@ -73,6 +78,7 @@ impl Draft {
     pub(crate) fn arms(&mut self, now_ns: u64, arm: &TimerArm) {
         let relative = arm.mode.0 & TimerMode::REL != 0;
         let after_ns = relative.then(|| arm.soft_ns.saturating_sub(now_ns));
+        self.passed += usize::from(!relative && arm.soft_ns <= now_ns);
         self.armed = Some(Asked { soft_ns: arm.soft_ns, after_ns });
         self.slack_ns = Some(arm.slack_ns.into());
     }
@@ -142,6 +148,11 @@ impl Draft {
         self.marks = true;
         self.run_ends();
         self.steps.push(Scripted::Back);
+    }
+
+    /// Whether it leaves out what has passed, rather than to catch up with it one after the other.
+    pub(crate) fn skips_passed(&self) -> bool {
+        self.passed * PASSED_SHARE <= self.sleeps
     }
 
     /// The recording ends. Who has never slept goes on for ever; of others nobody knows how long this run was to be.

@@ -19,8 +19,11 @@ pub(crate) const USUAL: u64 = 2;
 /// Latenesses that are kept, each with the same chance.
 const KEPT_MAX: usize = 1 << 20;
 
-/// Threads of one name that were met more rarely share what was seen of all such, and of fewer nothing is said.
+/// Threads of one name that were met more rarely share what was seen of all such.
 const OWN_MIN: usize = 20;
+
+/// Where all such were met more rarely, nothing is said of them: a few that were held for long are not like others.
+const RARE_MIN: usize = 200;
 
 /// What is shorter is in the usual way of an interrupt.
 const LENGTH_NS_MIN: f64 = 1_000.0;
@@ -79,7 +82,7 @@ impl Lates {
                 rare.extend(excess);
             }
         }
-        let rare = if rare.len() >= OWN_MIN { strewn(rare) } else { None };
+        let rare = if rare.len() >= RARE_MIN { strewn(rare) } else { None };
         BySeen { own, rare }
     }
 }

@@ -6,7 +6,7 @@ use crate::observer::{ThreadAt, TimerAt};
 use crate::random::{Entity, Stream};
 use crate::sched::{Class, Fair};
 use crate::workload::Sections;
-use crate::{Cost, Operation, Policy, Script};
+use crate::{Cost, Operation, Policy, START_NS, Script, Scripted};
 use tardy_model::event::TaskState;
 use tardy_model::{Prio, TaskId};
 use tardy_timers::policy::Key;
@@ -86,6 +86,7 @@ pub(crate) struct Thread {
     pub(crate) program: Box<[Planned]>,
     pub(crate) script: Option<Script>,
     pub(crate) script_at: usize,
+    pub(crate) skips_passed: bool,
     pub(crate) repeat_from: usize,
     /// When its program began last.
     pub(crate) began_ns: u64,
@@ -136,7 +137,8 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// Takes the next step of its script, if it has one.
-    pub(crate) fn follows_script(&mut self) {
+    pub(crate) fn follows_script(&mut self, now_ns: u64) {
+        self.skips(now_ns);
         if let Some(script) = &self.script
             && let Some(step) = script.get(self.script_at)
             && let [only] = &mut *self.program
@@ -144,6 +146,21 @@ impl Thread {
             only.operation = step.operation();
             self.script_at += 1;
             self.at = 0;
+        }
+    }
+
+    /// Goes on at the first time that has not passed, where that is its way.
+    fn skips(&mut self, now_ns: u64) {
+        let Some(script) = self.script.as_ref().filter(|_| self.skips_passed) else { return };
+        let has_passed = |step: &Scripted| match step {
+            Scripted::SleepUntil(ns) => Some(START_NS + ns <= now_ns),
+            _ => None,
+        };
+        let rest = script.get(self.script_at..).unwrap_or_default();
+        if rest.first().and_then(has_passed) == Some(true)
+            && let Some(next) = rest.iter().position(|step| has_passed(step) == Some(false))
+        {
+            self.script_at += next;
         }
     }
 

@@ -308,6 +308,7 @@ fn thread(
         program,
         repeat_from: if raw.once { usize::MAX } else { raw.repeat_from },
         script: None,
+        skips_passed: false,
         first_cpu: None,
         irqs_off: sections(&raw.irqs_off),
         preempt_off: sections(&raw.preempt_off),

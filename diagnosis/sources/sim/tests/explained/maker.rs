@@ -193,6 +193,7 @@ impl Maker {
             repeat_from: 0,
             group: None,
             script: None,
+            skips_passed: false,
             first_cpu: None,
             irqs_off,
             preempt_off,
