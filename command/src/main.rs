@@ -15,6 +15,7 @@ mod input;
 mod interrupt;
 mod output;
 mod pager;
+mod prediction;
 mod program;
 mod progress;
 mod recordings;

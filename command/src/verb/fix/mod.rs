@@ -9,13 +9,14 @@ use crate::failure::{Failure, Outcome};
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output, out};
+use crate::prediction;
 use crate::recordings;
 use crate::verb::compare::gate;
 use crate::verb::trial::{Arm, Trial, TrialFlags, Tried, VictimFlags};
 use crate::verb::{undo, verify};
 use clap::Args;
 use decide::{Decision, decide};
-use plan::{AtBest, Candidate, Whose};
+use plan::{AtBest, Candidate, Forecast, Whose};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use tardy_recording::Recording;
 use tardy_remedy::{Journal, System, lasting};
 use tardy_report::Gate;
 use tardy_stats::ab::Question;
+use tardy_whatif::WhatIf;
 
 /// How long a program is recorded first.
 const DURATION: Duration = Duration::from_secs(5);
@@ -100,7 +102,16 @@ impl Fix {
         let interrupt = Interrupt::catch()?;
         let found = self.find(&interrupt)?;
         let whose = Whose { threads: &found.threads, is_started: found.victim.is_command() };
-        let candidates = plan::candidates(&found.explanation, &whose, &AtBest, &self.only);
+        let forecast: &dyn Forecast = match &found.whatif {
+            Ok(whatif) => whatif,
+            Err(_) => &AtBest,
+        };
+        let candidates = plan::candidates(&found.explanation, &whose, forecast, &self.only);
+        if let Err(why) = &found.whatif {
+            self.output.remark(&format!(
+                "Gains are no more than bounds: nothing can be predicted from this recording, because {why}"
+            ));
+        }
         self.show(&found.explanation, &candidates)?;
         let able: Vec<&Candidate> = candidates.iter().filter(|it| it.settings.is_ok()).collect();
         if able.is_empty() || self.dry_run {
@@ -227,13 +238,17 @@ impl Fix {
         for (at, candidate) in candidates.iter().enumerate() {
             let gain = &candidate.gain;
             out!("")?;
+            let range = gain.range.map(|(low, high)| {
+                format!(" ({:.0} to {:.0} % in 90 of 100)", low * 100.0, high * 100.0)
+            });
             out!(
-                "{}. {}  against {}, {:.0} % of the worst wakeups' lateness, {}",
+                "{}. {}  against {}, {:.0} % of the worst wakeups' lateness, {}{}",
                 at + 1,
                 output::printable(&candidate.change.to_string()),
                 candidate.cause.0,
                 gain.worst * 100.0,
-                gain.how
+                gain.how,
+                range.unwrap_or_default()
             )?;
             paragraph("   ", &format!("price: {}", candidate.remedy.price()))?;
             paragraph("   ", &format!("needs: {}", candidate.remedy.needs()))?;
@@ -263,6 +278,7 @@ impl Fix {
                     "gain": candidate.gain.all,
                     "worst_gain": candidate.gain.worst,
                     "how": candidate.gain.how,
+                    "range": candidate.gain.range,
                     "price": candidate.remedy.price(),
                     "needs": candidate.remedy.needs(),
                     "commands": candidate.commands(),
@@ -293,19 +309,25 @@ impl Fix {
         } else {
             recordings::or_latest(self.recording.clone(), &self.output)?
         };
-        let recording = Recording::open(&folder)?;
-        let mut input = Input::Recording(Box::new(recording));
+        let read = || -> Result<Input, Failure> {
+            Ok(Input::Recording(Box::new(Recording::open(&folder)?)))
+        };
+        let mut input = read()?;
         let manifest = input.manifest();
         let watch = if self.victim.is_chosen() {
             self.victim.victim()?.watch()
         } else {
             tardy_explain::Watch::default()
         };
+        self.output.remark("simulating what was recorded");
+        let observed = prediction::observe(&mut read()?, watch.clone())?;
+        let whatif = WhatIf::new(&observed, &prediction::kernel(&manifest));
         let options = Options { watch, ..Options::default() };
         let explained = explanation::explain(&mut input, options, Wanted::default())?;
         recordings::remember(&folder, &explained.explanation)?;
         let load = self.load(manifest.settings.get(crate::session::settings::LOAD)).to_owned();
-        victim::found(&self.victim, &manifest, explained.explanation, load)
+        let whatif = whatif.map_err(|why| why.to_string());
+        victim::found(&self.victim, &manifest, explained.explanation, whatif, load)
     }
 
     fn load<'a>(&'a self, recorded: Option<&'a String>) -> &'a str {

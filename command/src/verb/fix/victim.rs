@@ -12,10 +12,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tardy_explain::Explanation;
 use tardy_recording::Manifest;
+use tardy_whatif::WhatIf;
 
 /// What was found of the lateness, and on whom a remedy can be tried.
 pub(super) struct Found {
     pub(super) explanation: Explanation,
+    /// The recording, simulated; or why it cannot be.
+    pub(super) whatif: Result<WhatIf, String>,
     pub(super) victim: Victim,
     /// The late threads that run now.
     pub(super) threads: Vec<u32>,
@@ -68,6 +71,7 @@ pub(super) fn found(
     flags: &VictimFlags,
     manifest: &Manifest,
     explanation: Explanation,
+    whatif: Result<WhatIf, String>,
     load: String,
 ) -> Result<Found, Failure> {
     let victims = &explanation.victims;
@@ -77,11 +81,11 @@ pub(super) fn found(
         let all: Vec<u32> =
             victim.numbers().iter().flat_map(|process| threads_of(*process)).collect();
         let threads = all.into_iter().filter(|tid| late.contains(tid)).collect();
-        return Ok(Found { explanation, victim, threads, load });
+        return Ok(Found { explanation, whatif, victim, threads, load });
     }
     if !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
         let victim = Victim::command(measuring(manifest)?);
-        return Ok(Found { explanation, victim, threads: Vec::new(), load });
+        return Ok(Found { explanation, whatif, victim, threads: Vec::new(), load });
     }
     let living = victims.iter().filter(|victim| !victim.has_exited && !victim.measures);
     let living: Vec<(u32, u32)> = living
@@ -101,6 +105,7 @@ pub(super) fn found(
     let threads = living.into_iter().map(|(_, tid)| tid).collect();
     Ok(Found {
         explanation,
+        whatif,
         victim: Victim::processes(processes.into_iter().collect()),
         threads,
         load,

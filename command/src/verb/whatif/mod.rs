@@ -5,17 +5,15 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
+use crate::prediction;
 use crate::recordings;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use tardy_changes::{Change, KNOWN};
-use tardy_explain::{Explainer, Options};
-use tardy_model::Batch;
-use tardy_recording::Manifest;
 use tardy_report::{Predictions, Terminal, WhatIfDocument, whatif_text};
-use tardy_whatif::{KernelSeen, Observation, Observed, Tried, WhatIf, rank};
+use tardy_whatif::{Observed, Tried, WhatIf, rank};
 
 /// Changes that are shown by themselves.
 const SHOWN: usize = 10;
@@ -72,12 +70,13 @@ impl WhatIfVerb {
         }
         let recording = recordings::or_latest(self.recording.take(), &self.output)?;
         let mut input = Input::open(&recording, &self.import)?;
-        let observed = self.observe(&mut input)?;
+        let observed = prediction::observe(&mut input, self.watch.watch())?;
         let refuse = |why: tardy_whatif::Refusal| {
             let name = recording.display();
             Failure::new(format!("nothing can be predicted from {name}, because {why}"))
         };
-        let whatif = WhatIf::new(&observed, &kernel(&input.manifest())).map_err(refuse)?;
+        let whatif =
+            WhatIf::new(&observed, &prediction::kernel(&input.manifest())).map_err(refuse)?;
         let changes = self.changes(&whatif);
         let tried = self.try_all(&whatif, &observed, &changes);
         let shown = if self.text.full || !self.change.is_empty() { tried.len() } else { SHOWN };
@@ -86,20 +85,6 @@ impl WhatIfVerb {
         self.tell(&predictions)?;
         let any = tried.iter().any(|tried| tried.prediction.is_ok());
         Ok(if any || self.change.is_empty() { Outcome::Fine } else { Outcome::Undecided })
-    }
-
-    fn observe(&self, input: &mut Input) -> Result<Observed, Failure> {
-        let options = Options { watch: input.watch(self.watch.watch()), worst: 0 };
-        let totals = input.manifest().totals;
-        let fit_until_ns = totals.map(|totals| totals.first_ns.midpoint(totals.last_ns));
-        let mut explainer = Explainer::new(options, Observation::new(fit_until_ns));
-        let mut batch = Batch::default();
-        while input.read(&mut batch)? {
-            explainer.batch(&batch);
-            batch.clear();
-        }
-        let (_, observation) = explainer.finish();
-        Ok(observation.finish())
     }
 
     fn changes(&self, whatif: &WhatIf) -> Vec<Vec<Change>> {
@@ -138,12 +123,6 @@ impl WhatIfVerb {
         whatif_text(predictions, terminal, &mut text)?;
         pager::write(&text, file, self.text)
     }
-}
-
-/// What a manifest says of the kernel.
-fn kernel(manifest: &Manifest) -> KernelSeen {
-    let host = &manifest.host;
-    KernelSeen { preemption: host.preemption.clone(), hz: host.hz, cpus: host.cpus_online }
 }
 
 /// The changes there are.
