@@ -56,6 +56,9 @@ const NAMED_MAX: usize = 5;
 /// Culprits of one wakeup that are looked through for one that is blamed again.
 const LOOKED_THROUGH: usize = 64;
 
+/// Places in which a culprit is looked for before all are looked through; a power of two.
+const PLACES: usize = 64;
+
 /// Culprits that are told apart; what others took is in the sums only.
 const CULPRITS_MAX: usize = 1 << 16;
 
@@ -113,15 +116,24 @@ impl Scene<'_> {
 }
 
 /// What of one wakeup is a pattern's.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Evidence {
     ns: u64,
     count: u64,
     at_ns: Option<u64>,
     prio: Option<Prio>,
     culprits: Vec<(Culprit, u64)>,
-    /// A number for each of them; different ones are of different culprits.
-    numbers: Vec<u32>,
+    /// By [`place_of`], which of the culprits has it, and in the evidence of which number.
+    places: [(u32, u32); PLACES],
+    /// How often this was cleared.
+    number: u32,
+}
+
+impl Default for Evidence {
+    fn default() -> Self {
+        let (culprits, places) = (Vec::new(), [(0, 0); PLACES]);
+        Self { ns: 0, count: 0, at_ns: None, prio: None, culprits, places, number: 1 }
+    }
 }
 
 impl Evidence {
@@ -131,14 +143,22 @@ impl Evidence {
         // Of many the last ones are looked through: one that comes again later stands twice, and is summed
         // with the rest.
         let from = self.culprits.len().saturating_sub(LOOKED_THROUGH);
-        let number = number_of(culprit);
-        let mut known = (from..).zip(&self.numbers[from..]).filter(|(_, other)| **other == number);
-        if let Some((at, _)) = known.find(|(at, _)| self.culprits[*at].0 == culprit) {
-            self.culprits[at].1 += ns;
-        } else {
-            self.culprits.push((culprit, ns));
-            self.numbers.push(number);
-        }
+        let place = &mut self.places[place_of(culprit)];
+        // A place that nobody had yet is that of one who was not blamed yet.
+        let is_taken = place.1 == self.number;
+        let last = if is_taken { place.0 as usize } else { usize::MAX };
+        let is_last = self.culprits.get(last).is_some_and(|(known, _)| *known == culprit);
+        let at = match is_last {
+            true => Some(last).filter(|last| *last >= from),
+            false if !is_taken => None,
+            false => (from..self.culprits.len()).find(|at| self.culprits[*at].0 == culprit),
+        };
+        let at = at.unwrap_or_else(|| {
+            self.culprits.push((culprit, 0));
+            self.culprits.len() - 1
+        });
+        self.culprits[at].1 += ns;
+        *place = (at as u32, self.number);
     }
 
     /// How many have been blamed.
@@ -167,17 +187,18 @@ impl Evidence {
         self.prio = None;
         self.at_ns = None;
         self.culprits.clear();
-        self.numbers.clear();
+        self.number = self.number.wrapping_add(1);
     }
 }
 
-/// The same for the same culprit, and mostly another for another.
-fn number_of(culprit: Culprit) -> u32 {
-    match culprit {
+/// The same place for the same culprit, and mostly another for another.
+fn place_of(culprit: Culprit) -> usize {
+    let number = match culprit {
         Culprit::Task(task) => task.0,
         Culprit::Timer(timer, _) => !timer.0,
         _ => 0,
-    }
+    };
+    number as usize % PLACES
 }
 
 /// All that was found of a pattern.
@@ -303,6 +324,8 @@ impl Patterns {
 pub(crate) struct Recogniser {
     /// The causes that each pattern's instances have, as bits in the order of the causes' registry.
     causes: Vec<u32>,
+    /// By the place of a cause there: the patterns that ask for it, as bits in their own order.
+    asked_by: [u32; UNEXPLAINED_AT + 1],
     sums: Vec<Sum>,
     watchers: Vec<(usize, Box<dyn Watcher>)>,
     /// The kinds of events that any of them has to see.
@@ -328,9 +351,15 @@ impl Default for Recogniser {
     fn default() -> Self {
         let watchers = REGISTRY.iter().enumerate();
         let watchers: Vec<_> = watchers.filter_map(|(at, p)| Some((at, p.watcher()?))).collect();
+        let causes: Vec<u32> = REGISTRY.iter().map(|pattern| bits_of(pattern.causes())).collect();
+        let asks = |cause: usize| {
+            let bits = causes.iter().enumerate().map(|(at, causes)| (causes >> cause & 1) << at);
+            bits.fold(0, |all, bit| all | bit)
+        };
         Self {
             watched: watched(&watchers),
-            causes: REGISTRY.iter().map(|pattern| bits_of(pattern.causes())).collect(),
+            asked_by: std::array::from_fn(asks),
+            causes,
             sums: REGISTRY.iter().map(|_| Sum::default()).collect(),
             watchers,
             evidence: Evidence::default(),
@@ -358,24 +387,21 @@ impl Recogniser {
         self.watched = watched(&self.watchers);
     }
 
-    /// Shows a wakeup to every pattern that has to do with one of its causes, which are told by their
-    /// places in the registry.
+    /// Shows a wakeup to every pattern that has to do with one of its causes: those of its segments, by their
+    /// places in the registry, and `has`, which has a bit for each.
     pub(crate) fn wakeup(
         &mut self,
         wakeup: &Wakeup,
-        causes: &[u8],
+        (causes, has): (&[u8], u32),
         prios: &Prios,
         labels: &mut Labels,
     ) -> Patterns {
         self.wakeups += 1;
         self.ns = self.ns.saturating_add(wakeup.lateness_ns);
         let mut patterns = Patterns::default();
-        let has = causes.iter().fold(0, |bits, cause| bits | 1u32 << *cause);
-        for (at, pattern) in REGISTRY.iter().enumerate() {
-            let own = self.causes[at];
-            if own & has == 0 {
-                continue;
-            }
+        let asking = bits(has).fold(0, |asking, cause| asking | self.asked_by[cause]);
+        for at in bits(asking) {
+            let (pattern, own) = (REGISTRY[at], self.causes[at]);
             self.evidence.clear();
             let scene = Scene { wakeup, tables: &labels.tables, prios, labels, causes, own };
             if pattern.find(&scene, &mut self.evidence) {
@@ -420,6 +446,15 @@ impl Recogniser {
 
 fn watched(watchers: &[(usize, Box<dyn Watcher>)]) -> u64 {
     watchers.iter().fold(0, |kinds, (_, watcher)| kinds | watcher.kinds())
+}
+
+/// The places of the bits that are set.
+fn bits(mut set: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(at)
+    })
 }
 
 /// Causes as bits in the order of their registry.
