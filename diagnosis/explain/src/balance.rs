@@ -2,7 +2,7 @@
 
 use crate::cause::Judge;
 use crate::piece::{Case, Doing, Phase, Piece, Refusal};
-use crate::refusal::{Firings, Refused, Waiting, refusals};
+use crate::refusal::{Firings, Refusals, Waiting, refusals};
 use crate::stacks::Stacks;
 use crate::story::{Stage, Story};
 use crate::threads::Threads;
@@ -42,7 +42,7 @@ pub(crate) struct Past<'a> {
 /// Room that is used again for every balance.
 #[derive(Debug, Default)]
 pub(crate) struct Balancer {
-    refused: Vec<Refused>,
+    refusals: Refusals,
     judge: Judge,
     /// The place of the last segment's cause.
     last: u8,
@@ -181,13 +181,13 @@ impl<'a> Balance<'a> {
             cpu: stage.cpu,
             lost_it: case.kind == WakeupKind::Preempted && stage.start_ns == self.story.expiry_ns,
         };
-        let mut refused = std::mem::take(&mut self.room.refused);
+        let mut room = std::mem::take(&mut self.room.refusals);
         let firings = self.past.firings;
-        refusals(cpu, firings, stage.start_ns, until_ns, waiting, &mut refused);
+        refusals(cpu, firings, stage.start_ns, until_ns, waiting, &mut room);
         walk.to(until_ns, |start_ns, stop_ns, activity| {
             let mut at_ns = start_ns;
             // A refusal may end within what this CPU did, by a timer of another one.
-            for &(from_ns, to_ns, refusal) in &refused {
+            for &(from_ns, to_ns, refusal) in &room.refused {
                 let (from_ns, to_ns) = (from_ns.max(at_ns), to_ns.min(stop_ns));
                 if from_ns < to_ns {
                     self.by_section(cpu, Section::PreemptOff, (at_ns, from_ns), activity);
@@ -210,7 +210,7 @@ impl<'a> Balance<'a> {
             }
             self.by_section(cpu, Section::PreemptOff, (at_ns, stop_ns), activity);
         });
-        self.room.refused = refused;
+        self.room.refusals = room;
     }
 
     /// The CPU needs its idle state's exit latency from when its timer was due; what is longer is no exit. One that

@@ -332,7 +332,7 @@ impl<S: Sink> Explainer<S> {
         let waker = Waker {
             by,
             culprit,
-            is_kernel: self.labels.is_kernel(by.task),
+            is_kernel: by.kind == WakeupKind::Task && self.labels.is_kernel(by.task),
             expiry: expiry.map(|expiry| (expiry, self.followers.timers.get(expiry.timer))),
         };
         let target = Target { task, prio, cpu: target_cpu };

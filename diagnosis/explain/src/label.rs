@@ -318,7 +318,7 @@ impl Labels {
             self.keep_near(culprit, known);
             return known.id;
         }
-        let label = self.label(culprit);
+        let label = self.made(culprit);
         let id = if let Some(id) = self.by_label.get(&label) {
             *id
         } else {
@@ -366,6 +366,14 @@ impl Labels {
 
     /// A culprit's name.
     pub(crate) fn label(&self, culprit: Culprit) -> Label {
+        // Of a timer nothing is told but what it and its owner are called.
+        match self.near(culprit).filter(|_| matches!(culprit, Culprit::Timer(..))) {
+            Some(id) => self.get(id).clone(),
+            None => self.made(culprit),
+        }
+    }
+
+    fn made(&self, culprit: Culprit) -> Label {
         let plain = |kind, name: String| Label { kind, name, pid: None };
         match culprit {
             Culprit::Nobody => plain("unknown", String::new()),
