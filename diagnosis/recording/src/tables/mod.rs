@@ -29,7 +29,7 @@
 //! | `start_ns` | u64 | when it began |
 //! | `ns` | u64 | how long it took |
 //!
-//! Both are zstd-compressed, in row groups of at most [`ROWS_PER_GROUP`] rows. A thread of its own writes
+//! Both are zstd-compressed where that is worth it, in row groups of at most [`ROWS_PER_GROUP`] rows. A thread of its own writes
 //! them, beside whoever finds what is in them; a name is a number on the way there, and is written once
 //! for each row group. Five row groups of each table are in memory at most, 24 MiB together.
 
