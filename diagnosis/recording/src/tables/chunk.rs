@@ -92,19 +92,20 @@ impl ChunkWriter {
         hybrid::encode(numbers, bits, &mut self.page);
 
         let is_noise = bits > COMPRESSED_BITS_MAX;
-        let compression = match is_noise {
-            true => Compression::UNCOMPRESSED,
-            false => Compression::ZSTD(ZstdLevel::default()),
-        };
-        let mut pack = |page: &[u8]| match is_noise {
-            true => Ok(Bytes::copy_from_slice(page)),
-            false => self.compressor.compress(page).map(Bytes::from),
+        let zstd = Compression::ZSTD(ZstdLevel::default());
+        let compression = if is_noise { Compression::UNCOMPRESSED } else { zstd };
+        let mut packed = |page: &[u8]| {
+            if is_noise {
+                Ok(Bytes::copy_from_slice(page))
+            } else {
+                self.compressor.compress(page).map(Bytes::from)
+            }
         };
         let mut sink = TrackedWrite::new(Vec::new());
         let mut pages = SerializedPageWriter::new(&mut sink);
         let first = pages.write_page(CompressedPage::new(
             Page::DictionaryPage {
-                buf: pack(&dictionary.plain)?,
+                buf: packed(&dictionary.plain)?,
                 num_values: dictionary.count,
                 encoding: Encoding::PLAIN,
                 is_sorted: false,
@@ -113,7 +114,7 @@ impl ChunkWriter {
         ))?;
         let second = pages.write_page(CompressedPage::new(
             Page::DataPage {
-                buf: pack(&self.page)?,
+                buf: packed(&self.page)?,
                 num_values: rows as u32,
                 encoding: Encoding::RLE_DICTIONARY,
                 def_level_encoding: Encoding::RLE,

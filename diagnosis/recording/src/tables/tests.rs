@@ -180,7 +180,9 @@ fn a_wakeup_is_revised_while_others_follow() {
         tables.wakeup(&WakeupRow { id, kind: "timer", ..WakeupRow::default() });
         if id == 6 {
             // Of the row group that is being filled, of one that is full, and of none.
-            [0, 5, 7].iter().for_each(|before| tables.touched(*before));
+            for before in [0, 5, 7] {
+                tables.touched(before);
+            }
         }
     }
     tables.finish().unwrap();
