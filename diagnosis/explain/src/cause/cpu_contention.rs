@@ -3,8 +3,8 @@
 use super::{PRIORITY, Rule, Weight, above};
 use crate::advice::{Remedy, softirq};
 use crate::piece::{Doing, Phase};
-use tardy_model::event::Taken;
 use tardy_model::Cause;
+use tardy_model::event::Taken;
 
 /// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
 /// values weigh but do not rank, or of the same real-time priority, which run in the order of coming.
