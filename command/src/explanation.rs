@@ -254,7 +254,20 @@ struct Sinks {
 
 impl Sink for Sinks {
     fn takes_wakeups(&self) -> bool {
-        self.tables.is_some() || self.json.is_some() || self.timers.is_some()
+        self.json.is_some() || self.timers.is_some()
+    }
+
+    fn ended(&mut self, named: &Named<'_>) {
+        if let Some(tables) = &mut self.tables {
+            self.rows.append(named, tables);
+        }
+    }
+
+    fn touched(&mut self, before: usize) {
+        const { assert!(tardy_explain::REVISED_MAX <= tardy_recording::tables::REVISED_MAX) };
+        if let Some(tables) = &mut self.tables {
+            tables.touched(before);
+        }
     }
 
     fn define(&mut self, defined: &[TimerDef]) {
@@ -274,26 +287,10 @@ impl Sink for Sinks {
         if let Some(timers) = &mut self.timers {
             timers.wakeup(named);
         }
-        if self.failure.is_some() {
-            return;
-        }
-        if let Err(failure) = self.write(named) {
-            self.failure = Some(failure);
-        }
-    }
-}
-
-impl Sinks {
-    fn write(&mut self, named: &Named<'_>) -> Result<(), Failure> {
-        if let Some(tables) = &mut self.tables {
-            self.rows.append(named, tables);
-        }
-        if let Some(json) = &mut self.json {
-            json.wakeup(named.wakeup(), named.victim(), named.patterns(), |culprit| {
-                named.label(culprit)
-            })?;
-        }
-        Ok(())
+        let Some(json) = self.json.as_mut().filter(|_| self.failure.is_none()) else { return };
+        let label = |culprit| named.label(culprit);
+        let written = json.wakeup(named.wakeup(), named.victim(), named.patterns(), label);
+        self.failure = written.err().map(Failure::from);
     }
 }
 

@@ -43,8 +43,18 @@ struct Tables {
 }
 
 impl Sink for Tables {
-    fn wakeup(&mut self, wakeup: &Named<'_>) {
+    fn wakeup(&mut self, _: &Named<'_>) {}
+
+    fn takes_wakeups(&self) -> bool {
+        false
+    }
+
+    fn ended(&mut self, wakeup: &Named<'_>) {
         self.rows.append(wakeup, &mut self.tables);
+    }
+
+    fn touched(&mut self, before: usize) {
+        self.tables.touched(before);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cause::Judge;
 use crate::piece::{Case, Doing, Phase, Piece, Refusal};
-use crate::refusal::{Firings, Refused, Waiting, refusals};
+use crate::refusal::{Firings, Refusals, Waiting, refusals};
 use crate::stacks::Stacks;
 use crate::story::{Stage, Story};
 use crate::threads::Threads;
@@ -42,10 +42,14 @@ pub(crate) struct Past<'a> {
 /// Room that is used again for every balance.
 #[derive(Debug, Default)]
 pub(crate) struct Balancer {
-    refused: Vec<Refused>,
+    refusals: Refusals,
     judge: Judge,
+    /// The place of the last segment's cause.
+    last: u8,
     /// Of the balance that was made last: the place of each segment's cause in the registry.
     pub(crate) causes: Vec<u8>,
+    /// All of them, a bit each.
+    pub(crate) has: u32,
     /// Part of it lies further back than CPUs remember.
     pub(crate) is_cut: bool,
 }
@@ -63,6 +67,7 @@ impl Balancer {
         let last = story.last();
         let end_ns = end_ns.max(last.start_ns);
         self.causes.clear();
+        self.has = 0;
         self.is_cut = story.is_cut;
         wakeup.segments.clear();
         wakeup.stretches.clear();
@@ -73,12 +78,12 @@ impl Balancer {
             stretch: 0,
             sees_sections: visible.section_events(),
             piece: first_piece(&story.case, &last, visible.interrupts()),
-            walk: None,
             segments: &mut wakeup.segments,
             room: self,
         };
         let mut stretches = Stretches::new(story, end_ns, &mut wakeup.stretches);
         let mut waits = story.waits.iter();
+        let mut walk = None;
         for (at, stage) in story.stages.iter().enumerate() {
             let until_ns = story.stages.get(at + 1).map_or(end_ns, |next| next.start_ns);
             let wait = if stage.phase.is_blocked() { waits.next() } else { None };
@@ -86,7 +91,7 @@ impl Balancer {
             balance.piece.next_cpu = story.stages.get(at + 1).map_or(stage.cpu, |next| next.cpu);
             match wait {
                 Some(wait) => balance.wait(stage, until_ns, wait),
-                None => balance.stage(stage, until_ns),
+                None => balance.stage(stage, until_ns, &mut walk),
             }
         }
         wakeup.task = story.case.task;
@@ -114,8 +119,6 @@ struct Balance<'a> {
     sees_sections: bool,
     /// The one that was shown last: what is the same in the next one stays.
     piece: Piece<'a>,
-    /// Through what the CPU did that mattered last, from where the last stage ended.
-    walk: Option<(CpuId, Walk<'a>)>,
     segments: &'a mut Vec<Segment>,
     room: &'a mut Balancer,
 }
@@ -133,15 +136,6 @@ impl<'a> Balance<'a> {
         self.piece.held_by = Culprit::Nobody;
     }
 
-    /// What a CPU did from a time on: mostly from where the stage before ended.
-    #[inline]
-    fn walk(&mut self, on: CpuId, cpu: &'a Cpu, from_ns: u64) -> Walk<'a> {
-        match self.walk.take() {
-            Some((last, walk)) if last == on && walk.at_ns() == from_ns => walk,
-            _ => cpu.walk(from_ns),
-        }
-    }
-
     fn wait(&mut self, stage: &Stage, until_ns: u64, wait: &Wait) {
         let (threads, cpus) = (self.past.threads, &self.past.followers.cpus);
         self.begin(stage);
@@ -151,7 +145,8 @@ impl<'a> Balance<'a> {
         });
     }
 
-    fn stage(&mut self, stage: &Stage, until_ns: u64) {
+    /// `walk` goes through what the CPU did that mattered last, and has mostly come to where this stage begins.
+    fn stage(&mut self, stage: &Stage, until_ns: u64, walk: &mut Option<(CpuId, Walk<'a>)>) {
         if until_ns <= stage.start_ns {
             return;
         }
@@ -162,15 +157,19 @@ impl<'a> Balance<'a> {
             return self.piece(start_ns, until_ns, activity, Known::default());
         };
         self.room.is_cut |= cpu.has_forgotten(stage.start_ns);
-        let mut walk = self.walk(stage.cpu, cpu, stage.start_ns);
+        let has_come =
+            |(on, walk): &(CpuId, Walk<'a>)| *on == stage.cpu && walk.at_ns() == stage.start_ns;
+        if !walk.as_ref().is_some_and(has_come) {
+            *walk = None;
+        }
+        let (_, walk) = walk.get_or_insert_with(|| (stage.cpu, cpu.walk(stage.start_ns)));
         match stage.phase {
-            Phase::Runnable => self.runnable(cpu, &mut walk, stage, until_ns),
-            Phase::Pending => self.pending(cpu, &mut walk, stage, until_ns),
+            Phase::Runnable => self.runnable(cpu, walk, stage, until_ns),
+            Phase::Pending => self.pending(cpu, walk, stage, until_ns),
             _ => walk.to(until_ns, |start_ns, stop_ns, activity| {
                 self.piece(start_ns, stop_ns, activity, Known::default());
             }),
         }
-        self.walk = Some((stage.cpu, walk));
     }
 
     fn runnable(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, stage: &Stage, until_ns: u64) {
@@ -182,13 +181,13 @@ impl<'a> Balance<'a> {
             cpu: stage.cpu,
             lost_it: case.kind == WakeupKind::Preempted && stage.start_ns == self.story.expiry_ns,
         };
-        let mut refused = std::mem::take(&mut self.room.refused);
+        let mut room = std::mem::take(&mut self.room.refusals);
         let firings = self.past.firings;
-        refusals(cpu, firings, stage.start_ns, until_ns, waiting, &mut refused);
+        refusals(cpu, firings, stage.start_ns, until_ns, waiting, &mut room);
         walk.to(until_ns, |start_ns, stop_ns, activity| {
             let mut at_ns = start_ns;
             // A refusal may end within what this CPU did, by a timer of another one.
-            for &(from_ns, to_ns, refusal) in &refused {
+            for &(from_ns, to_ns, refusal) in &room.refused {
                 let (from_ns, to_ns) = (from_ns.max(at_ns), to_ns.min(stop_ns));
                 if from_ns < to_ns {
                     self.by_section(cpu, Section::PreemptOff, (at_ns, from_ns), activity);
@@ -211,7 +210,7 @@ impl<'a> Balance<'a> {
             }
             self.by_section(cpu, Section::PreemptOff, (at_ns, stop_ns), activity);
         });
-        self.room.refused = refused;
+        self.room.refusals = room;
     }
 
     /// The CPU needs its idle state's exit latency from when its timer was due; what is longer is no exit. One that
@@ -238,6 +237,7 @@ impl<'a> Balance<'a> {
     }
 
     /// What lies in a section that the stream tells of, and what does not.
+    #[inline]
     fn by_section(
         &mut self,
         cpu: &Cpu,
@@ -245,7 +245,7 @@ impl<'a> Balance<'a> {
         (from_ns, to_ns): (u64, u64),
         activity: &'a Activity,
     ) {
-        if !self.sees_sections {
+        if !self.sees_sections || to_ns <= from_ns {
             return self.piece(from_ns, to_ns, activity, Known::default());
         }
         cpu.sections(section, from_ns, to_ns, |start_ns, stop_ns, in_section| {
@@ -263,10 +263,14 @@ impl<'a> Balance<'a> {
         known.map_or(EXIT_NS_MAX, |ns| ns.saturating_mul(EXIT_LATENCIES))
     }
 
+    #[inline]
     fn piece(&mut self, start_ns: u64, stop_ns: u64, activity: &'a Activity, known: Known) {
-        if stop_ns <= start_ns {
-            return;
+        if start_ns < stop_ns {
+            self.judge(start_ns, stop_ns - start_ns, activity, known);
         }
+    }
+
+    fn judge(&mut self, start_ns: u64, ns: u64, activity: &'a Activity, known: Known) {
         let piece = &mut self.piece;
         piece.activity = activity;
         piece.in_section = known.in_section;
@@ -274,8 +278,8 @@ impl<'a> Balance<'a> {
         piece.is_past_exit = known.is_past_exit;
         piece.doing = piece.what_is_done();
         let (at, culprit) = self.room.judge.of(piece);
-        let (ns, stretch) = (stop_ns - start_ns, self.stretch);
-        if self.room.causes.last() == Some(&at)
+        let stretch = self.stretch;
+        if self.room.last == at
             && let Some(last) = self.segments.last_mut()
             && last.culprit == culprit
             && last.stretch == stretch
@@ -286,6 +290,8 @@ impl<'a> Balance<'a> {
         let cause = self.room.judge.cause(at);
         let stack = NameId::NONE;
         self.segments.push(Segment { cause, culprit, start_ns, ns, stretch, stack });
+        self.room.last = at;
+        self.room.has |= 1 << at;
         self.room.causes.push(at);
     }
 }

@@ -5,6 +5,7 @@ use crate::balance::{Balancer, Past};
 use crate::cause::UNEXPLAINED_AT;
 use crate::findings::{Bound, ClockFinding, Explanation};
 use crate::finished::{Blame, Finished, Sink};
+use crate::held::Held;
 use crate::label::Labels;
 use crate::machine::Reason;
 use crate::pattern::Recogniser;
@@ -28,6 +29,9 @@ const LOSS_REPORT_NS: u64 = 1_000_000_000;
 /// Finished wakeups that wait for it at most.
 const PENDING_MAX: usize = 8192;
 
+/// Wakeups of which a late report of a loss may tell, the last ones.
+pub const REVISED_MAX: usize = PENDING_MAX + 1;
+
 /// Settings of the clock that are told one by one.
 const CLOCKS_SET_MAX: usize = 64;
 
@@ -40,8 +44,6 @@ struct Pending {
     /// When it ended, by the stream; never before the one that ended before it.
     at_ns: u64,
     touched: bool,
-    /// For the sink, if that takes wakeups.
-    finished: Option<Box<Finished>>,
 }
 
 impl Pending {
@@ -75,11 +77,13 @@ pub(crate) struct Endings {
     waits: Waits,
     clocks_set: Vec<ClockFinding>,
     pending: VecDeque<Pending>,
-    /// Whether the sink takes wakeups.
+    /// The same ones whole, if the sink takes wakeups.
+    held: Held,
     keeps: bool,
-    /// Wakeups that have gone, whose room is used again.
-    #[expect(clippy::vec_box, reason = "they move to and from `pending` as they are")]
-    spare: Vec<Box<Finished>>,
+    /// The one that has just ended; its room is used again.
+    finished: Finished,
+    /// The one that is final, the same.
+    last: Finished,
     now_ns: u64,
     /// The first of `pending` is not final before; `u64::MAX` where there is none.
     settle_from_ns: u64,
@@ -97,8 +101,10 @@ impl Endings {
             waits: Waits::default(),
             clocks_set: Vec::new(),
             pending: VecDeque::new(),
+            held: Held::default(),
             keeps,
-            spare: Vec::new(),
+            finished: Finished::default(),
+            last: Finished::default(),
             now_ns: 0,
             settle_from_ns: u64::MAX,
             cut: 0,
@@ -143,8 +149,7 @@ impl Endings {
             Some(call) if ended.is_call => call,
             _ => &victim.ended,
         };
-        let mut finished = self.spare.pop().unwrap_or_default();
-        let wakeup = &mut finished.wakeup;
+        let wakeup = &mut self.finished.wakeup;
         self.balancer.close(story, ended.end_ns, ended.to_user, past, wakeup);
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         let fired_on = story.fired.map_or(wakeup.cpu, |fired| fired.cpu);
@@ -154,7 +159,7 @@ impl Endings {
         wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
         let by_mark = victim.info.has(TaskInfo::MARKS);
         let recent = (past.followers, past.threads);
-        self.finished(finished, Some(story), by_mark, recent, labels, sink);
+        self.finished(Some(story), by_mark, recent, labels, sink);
     }
 
     /// A thread counted a wakeup whose events are missing: it is there, and unexplained.
@@ -168,76 +173,71 @@ impl Endings {
     ) {
         let known = timer != TimerId::UNKNOWN;
         let lateness_ns = event.time_ns.saturating_sub(expiry_ns);
-        let mut finished = self.spare.pop().unwrap_or_default();
-        finished.wakeup.clear(event.task, event.cpu);
-        let wakeup = &mut finished.wakeup;
+        let wakeup = &mut self.finished.wakeup;
+        wakeup.clear(event.task, event.cpu);
         wakeup.kind = if known { WakeupKind::Timer } else { WakeupKind::MarkOnly };
         (wakeup.timer, wakeup.expiry_ns, wakeup.lateness_ns) = (timer, expiry_ns, lateness_ns);
         wakeup.to_user = true;
         wakeup.touched_by_loss = self.summary.was_lost_since(expiry_ns);
         self.balancer.causes.clear();
+        self.balancer.has = 0;
         if lateness_ns > 0 {
             let (cause, culprit) = (Cause::UNEXPLAINED, Culprit::Nobody);
             let (start_ns, ns, stretch, stack) = (expiry_ns, lateness_ns, 0, NameId::NONE);
             wakeup.segments.push(Segment { cause, culprit, start_ns, ns, stretch, stack });
             self.balancer.causes.push(UNEXPLAINED_AT as u8);
+            self.balancer.has = 1 << UNEXPLAINED_AT;
         }
-        self.finished(finished, None, true, recent, labels, sink);
+        self.finished(None, true, recent, labels, sink);
     }
 
     /// Names everybody as they are called now, and waits for a late report of losses.
     fn finished<S: Sink>(
         &mut self,
-        mut finished: Box<Finished>,
         story: Option<&Story>,
         by_mark: bool,
         (followers, threads): (&Followers, &Threads),
         labels: &mut Labels,
         sink: &mut S,
     ) {
-        let causes = &self.balancer.causes[..];
-        let wakeup = &finished.wakeup;
-        let patterns = self.recogniser.wakeup(wakeup, causes, &followers.prios, labels);
-        let wants_whole = sink.wants_whole(wakeup);
-        if wants_whole || self.worst.wants(wakeup) {
-            let tables = &labels.tables;
-            let cpus = &followers.cpus[..];
-            let maker = StepMaker { story, wakeup, by_mark, cpus, threads, tables };
-            if wants_whole {
-                sink.whole(worst::whole(&maker, patterns, labels));
-            }
-            if self.worst.wants(wakeup) {
-                self.worst.keep(&maker, patterns, labels);
-            }
-        }
-        let victim = labels.id(Culprit::Task(wakeup.task));
-        let blames = wakeup.segments.iter().zip(causes);
-        finished.blames.clear();
-        finished.blames.extend(blames.map(|(segment, cause)| {
+        let Self { balancer, finished, .. } = self;
+        let Finished { wakeup, victim, blames, patterns } = finished;
+        let causes = &balancer.causes[..];
+        *victim = labels.id(Culprit::Task(wakeup.task));
+        blames.clear();
+        blames.extend(wakeup.segments.iter().zip(causes).map(|(segment, cause)| {
             let culprit = labels.id(segment.culprit);
             Blame { cause: *cause, culprit }
         }));
-        self.summary.wakeup(wakeup, victim, &finished.blames);
-        (finished.victim, finished.patterns) = (victim, patterns);
-        let wakeup = &finished.wakeup;
+        self.summary.wakeup(wakeup, *victim, blames);
+        let found = (causes, balancer.has);
+        *patterns = self.recogniser.wakeup(wakeup, found, &followers.prios, labels);
+        let wants_whole = sink.wants_whole(wakeup);
+        if wants_whole || self.worst.wants(wakeup) {
+            let (tables, cpus) = (&labels.tables, &followers.cpus[..]);
+            let maker = StepMaker { story, wakeup, by_mark, cpus, threads, tables };
+            if wants_whole {
+                sink.whole(worst::whole(&maker, *patterns, labels));
+            }
+            if self.worst.wants(wakeup) {
+                self.worst.keep(&maker, *patterns, labels);
+            }
+        }
         let pending = Pending {
             task: wakeup.task,
             expiry_ns: wakeup.expiry_ns,
             lateness_ns: wakeup.lateness_ns,
             at_ns: self.pending.back().map_or(0, |last| last.at_ns).max(self.now_ns),
             touched: wakeup.touched_by_loss,
-            finished: None,
         };
         if self.pending.is_empty() {
             self.settle_from_ns = pending.final_from_ns();
         }
-        let finished = if self.keeps {
-            Some(finished)
-        } else {
-            self.spare.push(finished);
-            None
-        };
-        self.pending.push_back(Pending { finished, ..pending });
+        self.pending.push_back(pending);
+        sink.ended(&finished.named(labels));
+        if self.keeps {
+            self.held.push(finished);
+        }
     }
 
     /// Makes final what no a late report of a loss can touch any more.
@@ -254,32 +254,38 @@ impl Endings {
             if self.now_ns < self.settle_from_ns && self.pending.len() <= PENDING_MAX {
                 return;
             }
-            let first = self.pending.pop_front().expect("there is a first");
-            if let Some(finished) = first.finished {
-                sink.wakeup(&finished.named(labels));
-                self.spare.push(finished);
+            self.pending.pop_front();
+            if self.held.pop(&mut self.last) {
+                sink.wakeup(&self.last.named(labels));
             }
         }
         self.settle_from_ns = u64::MAX;
     }
 
-    pub(crate) fn loss(&mut self, loss: &Loss, time_ns: u64) {
+    pub(crate) fn loss<S: Sink>(&mut self, loss: &Loss, time_ns: u64, sink: &mut S) {
         self.summary.loss(loss);
-        self.touch(loss.since_ns, time_ns);
+        self.touch(loss.since_ns, time_ns, sink);
     }
 
     /// Events are missing on a CPU without a loss told of: `task` was current when that began.
-    pub(crate) fn gap(&mut self, since_ns: u64, time_ns: u64, task: TaskId, labels: &mut Labels) {
+    pub(crate) fn gap<S: Sink>(
+        &mut self,
+        since_ns: u64,
+        time_ns: u64,
+        task: TaskId,
+        (labels, sink): (&mut Labels, &mut S),
+    ) {
         let label = labels.id(Culprit::Task(task));
         self.summary.gap(time_ns.saturating_sub(since_ns), label);
-        self.touch(since_ns, time_ns);
+        self.touch(since_ns, time_ns, sink);
     }
 
     /// What lies between these times may not be all that there was.
-    fn touch(&mut self, since_ns: u64, time_ns: u64) {
+    fn touch<S: Sink>(&mut self, since_ns: u64, time_ns: u64, sink: &mut S) {
+        let last = self.pending.len().saturating_sub(1);
         // Those that wait are many and a gap is short: only they matter that were still on their way.
-        let lately = self.pending.iter_mut().rev().take_while(|last| last.at_ns >= since_ns);
-        for pending in lately {
+        let lately = self.pending.iter_mut().enumerate().rev();
+        for (at, pending) in lately.take_while(|(_, last)| last.at_ns >= since_ns) {
             // A wakeup begins with its arm, which may be long before the expiry and be lost; that
             // changes nothing of its balance, which begins at the expiry.
             let overlaps = pending.expiry_ns <= time_ns && pending.end_ns() >= since_ns;
@@ -288,9 +294,8 @@ impl Endings {
             }
             self.summary.one_more_touched();
             self.worst.touched(pending.task, pending.expiry_ns, pending.lateness_ns);
-            if let Some(finished) = &mut pending.finished {
-                finished.wakeup.touched_by_loss = true;
-            }
+            self.held.touched(at);
+            sink.touched(last - at);
         }
         self.summary.lost_until(time_ns);
     }

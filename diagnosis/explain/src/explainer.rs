@@ -79,7 +79,9 @@ impl<S: Sink> Explainer<S> {
 
     /// Takes a batch: its definitions, then its events.
     pub fn batch(&mut self, batch: &Batch) {
-        batch.define(&mut self.labels.tables);
+        if !batch.timers.is_empty() || !batch.names.is_empty() {
+            batch.define(self.labels.tables_mut());
+        }
         self.followers.timers.define(&batch.timers);
         self.sink.define(&batch.timers);
         for event in &batch.events {
@@ -89,7 +91,7 @@ impl<S: Sink> Explainer<S> {
 
     /// The names and timers defined so far, for who brings definitions and events by other ways.
     pub fn tables_mut(&mut self) -> &mut Tables {
-        &mut self.labels.tables
+        self.labels.tables_mut()
     }
 
     /// How many culprits and victims are remembered by name. Of slacks and timers there may be ever new
@@ -116,7 +118,8 @@ impl<S: Sink> Explainer<S> {
         self.endings.sees(&seen);
         self.sink.event(&seen);
         if let Some((since_ns, task)) = followed.gap {
-            self.endings.gap(since_ns, time_ns, task, &mut self.labels);
+            let naming = (&mut self.labels, &mut self.sink);
+            self.endings.gap(since_ns, time_ns, task, naming);
         }
         let cpu = place_of(event.cpu);
         if cpu >= self.just_woken.len() {
@@ -183,7 +186,7 @@ impl<S: Sink> Explainer<S> {
             Kind::WorkBegin(work) => self.threads.works_on(event.task, work.function),
             Kind::WorkEnd(_) => self.threads.works_on(event.task, NameId::NONE),
             Kind::Mark(mark) => self.mark(event, mark),
-            Kind::Loss(loss) => self.endings.loss(&loss, time_ns),
+            Kind::Loss(loss) => self.endings.loss(&loss, time_ns, &mut self.sink),
             Kind::ClockSet(set) => self.endings.clock_set(&set),
             Kind::IdleState(state) => self.idle_state(state),
             Kind::TaskGroup(group) => {
@@ -329,7 +332,7 @@ impl<S: Sink> Explainer<S> {
         let waker = Waker {
             by,
             culprit,
-            is_kernel: self.labels.is_kernel(by.task),
+            is_kernel: by.kind == WakeupKind::Task && self.labels.is_kernel(by.task),
             expiry: expiry.map(|expiry| (expiry, self.followers.timers.get(expiry.timer))),
         };
         let target = Target { task, prio, cpu: target_cpu };
@@ -445,7 +448,8 @@ impl<S: Sink> Explainer<S> {
                 .get_mut(place_of(event.cpu))
                 .and_then(|cpu| cpu.check_current(event.time_ns, task, prios))
             {
-                self.endings.gap(since_ns, event.time_ns, other, &mut self.labels);
+                let naming = (&mut self.labels, &mut self.sink);
+                self.endings.gap(since_ns, event.time_ns, other, naming);
             }
         }
         let (is_missing, ended) = self.victims.marks(event.time_ns, task, mark.expiry_ns);

@@ -35,8 +35,15 @@ impl Finished {
 
 /// Where wakeups go as they are explained, in the order in which they end.
 pub trait Sink {
-    /// One wakeup, with the names of its victim and culprits as they were when it ended.
+    /// One wakeup, with the names of its victim and culprits as they were when it ended. No news can change it.
     fn wakeup(&mut self, wakeup: &Named<'_>);
+
+    /// One that has just ended, for who can revise it: none has to be kept for that. See [`Sink::touched`].
+    fn ended(&mut self, _: &Named<'_>) {}
+
+    /// A loss turns out to have touched one that had ended: the one before so many others, fewer than
+    /// [`REVISED_MAX`](crate::REVISED_MAX).
+    fn touched(&mut self, _before: usize) {}
 
     /// Whether it takes any: who does not saves the keeping of each until no news can change it.
     fn takes_wakeups(&self) -> bool {

@@ -60,22 +60,32 @@ pub(crate) struct Labels {
     /// Labels that are found without a search, beside those of threads: by timer, and those of others asked
     /// for lately, by [`place_of`]. The same few come again and again.
     timers: Vec<OfTimer>,
-    recent: Vec<Option<(Culprit, Labelled)>>,
+    recent: Vec<(Culprit, Near)>,
+    /// Counts whatever may give somebody another label: what is near holds for one of these.
+    names_changed: u32,
 }
 
 /// A culprit's label, and the version of the task that it names.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Labelled {
     id: LabelId,
     version: u32,
+}
+
+/// A label that surely holds until names change again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Near {
+    label: Labelled,
+    /// One more than [`Labels::names_changed`] was; 0 for none.
+    at: u32,
 }
 
 /// A timer's labels: with the thread that armed it last, and without one.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfTimer {
     armed_by: TaskId,
-    armed: Option<Labelled>,
-    alone: Option<Labelled>,
+    armed: Near,
+    alone: Near,
 }
 
 /// Places for labels asked for lately; a power of two.
@@ -108,6 +118,7 @@ impl Labels {
             known.name = name;
             known.version = known.version.wrapping_add(1);
             known.label = None;
+            self.names_changed = self.names_changed.wrapping_add(1);
         }
     }
 
@@ -191,6 +202,12 @@ impl Labels {
         self.of(task).map_or_else(Comm::default, |known| known.name)
     }
 
+    /// The definitions, for who enters some: timers may have other owners after it.
+    pub(crate) fn tables_mut(&mut self) -> &mut Tables {
+        self.names_changed = self.names_changed.wrapping_add(1);
+        &mut self.tables
+    }
+
     /// The number of a culprit's label, as it is named now.
     #[inline]
     pub(crate) fn id(&mut self, culprit: Culprit) -> LabelId {
@@ -200,27 +217,68 @@ impl Labels {
     /// A culprit's label, where that is found without a search.
     #[inline]
     fn near(&self, culprit: Culprit) -> Option<LabelId> {
-        let label = match culprit {
+        let near = match culprit {
             Culprit::Task(task) => return self.of(task)?.label,
             Culprit::Timer(timer, by) => {
                 let of = self.timers.get(timer.0 as usize)?;
-                if by == TaskId::IDLE { of.alone } else { of.armed.filter(|_| of.armed_by == by) }
+                match by {
+                    TaskId::IDLE => of.alone,
+                    by if of.armed_by == by => of.armed,
+                    _ => return None,
+                }
             }
             other => {
-                let (known, label) = (*self.recent.get(place_of(other))?)?;
-                (known == other).then_some(label)
+                let (known, near) = *self.recent.get(place_of(other))?;
+                if known != other {
+                    return None;
+                }
+                near
             }
         };
-        // By the name that it had when it was looked up last.
-        label.filter(|label| label.version == self.version(culprit)).map(|label| label.id)
+        (near.at == self.now()).then_some(near.label.id)
+    }
+
+    /// What is near holds while this is the same.
+    #[inline]
+    fn now(&self) -> u32 {
+        self.names_changed.wrapping_add(1)
+    }
+
+    /// One that was near before names changed, if they were others'.
+    fn still_near(&mut self, culprit: Culprit) -> Option<LabelId> {
+        let (version, now) = (self.version(culprit), self.now());
+        let near = match culprit {
+            Culprit::Task(_) => return None,
+            Culprit::Timer(timer, by) => {
+                let of = self.timers.get_mut(timer.0 as usize)?;
+                match by {
+                    TaskId::IDLE => &mut of.alone,
+                    by if of.armed_by == by => &mut of.armed,
+                    _ => return None,
+                }
+            }
+            other => {
+                let (known, near) = self.recent.get_mut(place_of(other))?;
+                if *known != other {
+                    return None;
+                }
+                near
+            }
+        };
+        if near.at == 0 || near.label.version != version {
+            return None;
+        }
+        near.at = now;
+        Some(near.label.id)
     }
 
     /// Where [`Labels::near`] looks for it.
     fn keep_near(&mut self, culprit: Culprit, label: Labelled) {
+        let (id, label) = (label.id, Near { label, at: self.now() });
         match culprit {
             Culprit::Task(task) => {
                 if let Some(at) = self.places.get(task) {
-                    self.tasks[at].label = Some(label.id);
+                    self.tasks[at].label = Some(id);
                 }
             }
             Culprit::Timer(timer, by) => {
@@ -233,22 +291,25 @@ impl Labels {
                 }
                 let of = &mut self.timers[at];
                 if by == TaskId::IDLE {
-                    of.alone = Some(label);
+                    of.alone = label;
                 } else {
-                    (of.armed_by, of.armed) = (by, Some(label));
+                    (of.armed_by, of.armed) = (by, label);
                 }
             }
             other => {
                 if self.recent.is_empty() {
-                    self.recent.resize(RECENT, None);
+                    self.recent.resize(RECENT, (Culprit::Nobody, Near::default()));
                 }
-                self.recent[place_of(other)] = Some((other, label));
+                self.recent[place_of(other)] = (other, label);
             }
         }
     }
 
     #[cold]
     fn look_up(&mut self, culprit: Culprit) -> LabelId {
+        if let Some(id) = self.still_near(culprit) {
+            return id;
+        }
         let version = self.version(culprit);
         if let Some(known) = self.by_culprit.get(&culprit)
             && known.version == version
@@ -257,7 +318,7 @@ impl Labels {
             self.keep_near(culprit, known);
             return known.id;
         }
-        let label = self.label(culprit);
+        let label = self.made(culprit);
         let id = if let Some(id) = self.by_label.get(&label) {
             *id
         } else {
@@ -305,6 +366,14 @@ impl Labels {
 
     /// A culprit's name.
     pub(crate) fn label(&self, culprit: Culprit) -> Label {
+        // Of a timer nothing is told but what it and its owner are called.
+        match self.near(culprit).filter(|_| matches!(culprit, Culprit::Timer(..))) {
+            Some(id) => self.get(id).clone(),
+            None => self.made(culprit),
+        }
+    }
+
+    fn made(&self, culprit: Culprit) -> Label {
         let plain = |kind, name: String| Label { kind, name, pid: None };
         match culprit {
             Culprit::Nobody => plain("unknown", String::new()),

@@ -27,6 +27,7 @@ mod explainer;
 mod findings;
 mod finished;
 mod group;
+mod held;
 mod label;
 pub mod lateness;
 mod machine;
@@ -52,6 +53,7 @@ pub use advice::{
     Advice, Remedy, SHARE_MIN as ADVICE_SHARE_MIN, WORST_SHARE_MIN as ADVICE_WORST_SHARE_MIN,
 };
 pub use cause::causes;
+pub use ending::REVISED_MAX;
 pub use explainer::{Explainer, Options};
 pub use findings::{
     Bound, CauseFinding, ClockFinding, CulpritFinding, Explanation, GapFinding, Lane, LaneSpan,

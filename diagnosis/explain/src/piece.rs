@@ -70,6 +70,12 @@ impl Phase {
         Self::Runnable,
     ];
 
+    /// Whether it is one of [`Self::ON_ITS_WAY`].
+    #[inline]
+    pub(crate) const fn is_on_its_way(self) -> bool {
+        (Self::Pending as u8) <= self as u8 && self as u8 <= Self::Runnable as u8
+    }
+
     /// Whether the victim waits for something, after it has run.
     pub fn is_blocked(self) -> bool {
         matches!(self, Self::Blocked | Self::BlockedOnPage | Self::Stopped)
@@ -102,6 +108,8 @@ pub enum Doing {
     Interrupt,
     /// It was in a timer's callback.
     Expiry,
+    /// It was in the very callback that woke the victim, or was to, in whatever context.
+    Callback,
     /// Nothing: a hypervisor had stopped it.
     Stolen,
     /// Whatever it did: the scheduler did not let the victim run, and it is known why.
@@ -120,33 +128,10 @@ impl Doing {
         Self::Task,
         Self::Interrupt,
         Self::Expiry,
+        Self::Callback,
         Self::Stolen,
         Self::Refused,
     ];
-
-    /// What an activity is to a victim that had one priority, or another.
-    #[inline]
-    fn of(activity: Activity, victim: TaskId, prio: Prio, prio_after: Prio) -> Self {
-        match activity {
-            Activity::Unknown => Self::Unknown,
-            Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => Self::Idle,
-            Activity::Task(task, its)
-            | Activity::ThreadedSoftirq(_, task, its)
-            | Activity::ThreadedExpiry(_, _, _, task, its) => {
-                if task == victim {
-                    return Self::Own;
-                }
-                let standing = Self::of_task(its, prio);
-                let is_sure = prio == prio_after || standing == Self::of_task(its, prio_after);
-                if is_sure { standing } else { Self::Task }
-            }
-            Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Softirq(_) => {
-                Self::Interrupt
-            }
-            Activity::Expiry(..) | Activity::SoftExpiry(..) => Self::Expiry,
-            Activity::Stolen(_) => Self::Stolen,
-        }
-    }
 
     /// How a task stands to the victim, by their priorities.
     #[inline]
@@ -240,11 +225,45 @@ impl Piece<'_> {
     /// What kind of thing the CPU did, by all else that is known of the piece: [`Self::doing`].
     #[inline]
     pub(crate) fn what_is_done(&self) -> Doing {
-        match self.refusal {
-            Some(Refusal::Throttled(_) | Refusal::ForcedIdle) => Doing::Refused,
-            Some(Refusal::Unknown) | None => {
-                Doing::of(*self.activity, self.case.task, self.prio, self.prio_after)
-            }
+        if matches!(self.refusal, Some(Refusal::Throttled(_) | Refusal::ForcedIdle)) {
+            return Doing::Refused;
         }
+        match *self.activity {
+            Activity::Unknown => Doing::Unknown,
+            Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => Doing::Idle,
+            Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Softirq(_) => {
+                Doing::Interrupt
+            }
+            Activity::Expiry(_, _, number)
+            | Activity::SoftExpiry(_, _, number)
+            | Activity::ThreadedExpiry(_, _, number, ..)
+                if self.is_own(number) =>
+            {
+                Doing::Callback
+            }
+            Activity::Expiry(..) | Activity::SoftExpiry(..) => Doing::Expiry,
+            Activity::Task(task, prio)
+            | Activity::ThreadedSoftirq(_, task, prio)
+            | Activity::ThreadedExpiry(_, _, _, task, prio) => self.standing(task, prio),
+            Activity::Stolen(_) => Doing::Stolen,
+        }
+    }
+
+    /// Whether a callback of this CPU is the one that wakes the victim, while that is not there yet.
+    #[inline]
+    fn is_own(&self, number: u32) -> bool {
+        self.case.callback == Some((self.cpu, number)) && self.phase.is_on_its_way()
+    }
+
+    /// What a task is to the victim, which had one priority, or another.
+    #[inline]
+    fn standing(&self, task: TaskId, prio: Prio) -> Doing {
+        if task == self.case.task {
+            return Doing::Own;
+        }
+        let standing = Doing::of_task(prio, self.prio);
+        let is_sure =
+            self.prio == self.prio_after || standing == Doing::of_task(prio, self.prio_after);
+        if is_sure { standing } else { Doing::Task }
     }
 }

@@ -155,6 +155,13 @@ pub(crate) struct Waiting {
 /// A refusal, from when to when.
 pub(crate) type Refused = (u64, u64, Refusal);
 
+/// Refusals as they are found. The room is used again for every phase.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    pub(crate) refused: Vec<Refused>,
+    gaps: Vec<Gap>,
+}
+
 /// The refusals between two times, in order.
 pub(crate) fn refusals(
     cpu: &Cpu,
@@ -162,8 +169,9 @@ pub(crate) fn refusals(
     from_ns: u64,
     to_ns: u64,
     waiting: Waiting,
-    found: &mut Vec<Refused>,
+    room: &mut Refusals,
 ) {
+    let found = &mut room.refused;
     found.clear();
     if to_ns - from_ns < WAIT_NS_MIN || !waiting.prio.is_known() {
         return;
@@ -180,7 +188,8 @@ pub(crate) fn refusals(
             return;
         }
     }
-    let mut gaps = Vec::new();
+    let Refusals { refused: found, gaps } = room;
+    gaps.clear();
     // To a fair task nothing but idling is refused: where a CPU did not idle there is nothing to find.
     if prio.is_realtime() || cpu.idled_since(from_ns) {
         choices(cpu, from_ns, to_ns, waiting, |gap| gaps.push(gap));
@@ -208,7 +217,7 @@ pub(crate) fn refusals(
             let mut left_out = left_out.iter();
             !left_out.any(|(start_ns, end_ns)| gap.start_ns < *end_ns && *start_ns < gap.end_ns)
         };
-        let refused = gaps.into_iter().filter(apart).filter_map(|gap| match gap.chosen {
+        let refused = gaps.drain(..).filter(apart).filter_map(|gap| match gap.chosen {
             Chosen::Idle if !fired || prio.0 < 0 => {
                 Some((gap.idle_ns, gap.end_ns, Refusal::ForcedIdle))
             }

@@ -57,7 +57,6 @@ struct Sum {
 /// Small, as there is one for each segment to be found in memory: most culprits have one cause.
 #[derive(Clone, Debug, Default)]
 struct CulpritSum {
-    ns: u64,
     wakeups: u64,
     /// The number of the wakeup in which it appeared last.
     seen: u64,
@@ -71,18 +70,25 @@ struct CulpritSum {
 impl CulpritSum {
     #[inline]
     fn add(&mut self, cause: usize, ns: u64, number: u64) {
-        if self.wakeups == 0 {
-            self.cause = cause;
+        if self.seen != number {
+            if self.wakeups == 0 {
+                self.cause = cause;
+            }
+            self.wakeups += 1;
+            self.seen = number;
         }
-        self.ns = self.ns.saturating_add(ns);
-        self.wakeups += u64::from(self.seen != number);
-        self.seen = number;
         if self.cause == cause {
             self.cause_ns = self.cause_ns.saturating_add(ns);
         } else {
             let others = self.others.get_or_insert_with(|| Box::new([0; CAUSES]));
             others[cause] = others[cause].saturating_add(ns);
         }
+    }
+
+    /// What it took in all.
+    fn ns(&self) -> u64 {
+        let others = self.others.iter().flat_map(|others| others.iter());
+        others.fold(self.cause_ns, |sum, ns| sum.saturating_add(*ns))
     }
 
     fn of_cause(&self, cause: usize) -> u64 {
@@ -269,8 +275,8 @@ impl Summary {
                 group: 0,
                 main_cause: cause::cause_at(sum.main_cause()),
                 causes: sum.causes(),
-                ns: sum.ns,
-                share: sum.ns as f64 / total_ns,
+                ns: sum.ns(),
+                share: sum.ns() as f64 / total_ns,
                 wakeups: sum.wakeups,
                 stacks: stacks.remove(&label).unwrap_or_default(),
             })

@@ -180,7 +180,13 @@ impl Victims {
     /// Puts an input through the table. Yields what begins, and what has ended.
     fn input(&mut self, task: TaskId, input: Input, time_ns: u64) -> (Begin, Option<Ended>) {
         let Some(at) = self.slots.get(task) else { return (Begin::Nothing, None) };
+        self.input_at(at, input, time_ns)
+    }
+
+    /// The same for the thread at a place.
+    fn input_at(&mut self, at: usize, input: Input, time_ns: u64) -> (Begin, Option<Ended>) {
         let victim = &mut self.victims[at];
+        let task = victim.task;
         let of_timer = victim.state.has_story() && victim.story.case.kind == WakeupKind::Timer;
         let marks = victim.info.has(TaskInfo::MARKS) && (of_timer || input == Input::TimerWakes);
         let (state, end, begin) = next(victim.state, input, marks);
@@ -221,7 +227,8 @@ impl Victims {
         threads: &Threads,
     ) -> Option<Ended> {
         let task = target.task;
-        let victim = self.get_mut(task)?;
+        let at = self.slots.get(task)?;
+        let victim = &mut self.victims[at];
         let by = waker.by;
         let of_timer = by.kind == WakeupKind::Timer;
         let sleep = victim.sleep.take();
@@ -242,7 +249,6 @@ impl Victims {
             let kind = sleep.kind(by.kind, own, waker.is_kernel);
             self.waited = Some(Waited::of(task, &sleep, kind, time_ns, waker.culprit));
         }
-        let victim = self.get_mut(task)?;
         victim.fired = None;
         if of_timer {
             victim.timer = TimerId::UNKNOWN;
@@ -252,19 +258,26 @@ impl Victims {
         if victim.state == State::RanUnwoken && no_skew {
             // It ran long before, or by the same clock: this waking is not the one that is missing.
             victim.state = State::Running;
-            self.discard(Reason::WakingMissing);
+            self.discarded[Reason::WakingMissing as usize] += 1;
         }
         let input = if of_timer { Input::TimerWakes } else { Input::OtherWakes };
-        let was_running = self.get(task)?.state == State::Running;
-        let (begin, ended) = self.input(task, input, time_ns);
-        let victim = self.get_mut(task)?;
-        let expiry = waker.expiry.map(|(expiry, life)| victim.restarted(expiry, life.copied()));
-        let early = was_running && begin == Begin::Nothing;
-        victim.early = early.then_some(Early { time_ns, target, by, expiry });
+        let was_running = victim.state == State::Running;
+        let (begin, ended) = self.input_at(at, input, time_ns);
+        let victim = &mut self.victims[at];
+        victim.early = None;
         match begin {
-            Begin::Story | Begin::Skewed => match &expiry {
+            Begin::Nothing if was_running => {
+                let expiry = waker.expiry;
+                let expiry = expiry.map(|(expiry, life)| victim.restarted(expiry, life.copied()));
+                victim.early = Some(Early { time_ns, target, by, expiry });
+            }
+            Begin::Story | Begin::Skewed => match &waker.expiry {
+                Some((expiry, life)) if victim.is_restarted(expiry, *life) => {
+                    let (expiry, life) = victim.restarted(*expiry, life.copied());
+                    victim.story.begin_timer(time_ns, target, by, &expiry, life.as_ref());
+                }
                 Some((expiry, life)) => {
-                    victim.story.begin_timer(time_ns, target, by, expiry, life.as_ref());
+                    victim.story.begin_timer(time_ns, target, by, expiry, *life);
                 }
                 None => victim.story.begin_other(time_ns, target, by),
             },
@@ -348,7 +361,8 @@ impl Victims {
         if self.get(task)?.state == State::Asleep {
             self.takes_early(task, EARLY_NS_MAX);
         }
-        let victim = self.get_mut(task)?;
+        let at = self.slots.get(task)?;
+        let victim = &mut self.victims[at];
         if victim.state.has_story() {
             victim.story.ran_elsewhere(cpu);
             victim.story.runs_at(prio);
@@ -367,12 +381,11 @@ impl Victims {
             let ended_by = Culprit::Task(before);
             self.waited = Some(Waited::of(task, &yielded, WaitKind::Yielded, time_ns, ended_by));
         }
-        let victim = self.get_mut(task)?;
         if !matches!(victim.state, State::Preempted | State::Running | State::Yielded) {
             // The sleep is over, and the timer on its stack with it.
             victim.timer = TimerId::UNKNOWN;
         }
-        self.input(task, Input::SwitchIn, time_ns).1
+        self.input_at(at, Input::SwitchIn, time_ns).1
     }
 
     /// It leaves the CPU and could run on.
@@ -525,12 +538,18 @@ impl Victim {
     /// was asked for at first (`hrtimer_nanosleep_restart`), which may be over by then: the stop was a wait, and
     /// the thread asks from there on.
     fn restarted(&self, mut expiry: Expiry, mut life: Option<Life>) -> (Expiry, Option<Life>) {
-        if let Some(life) = life.as_mut().filter(|life| life.by == self.task)
-            && (expiry.soft_ns..life.armed_ns).contains(&self.continued_ns)
+        if self.is_restarted(&expiry, life.as_ref())
+            && let Some(life) = &mut life
         {
             (expiry.soft_ns, expiry.slack_ns, life.soft_ns) = (life.armed_ns, 0, life.armed_ns);
         }
         (expiry, life)
+    }
+
+    /// Whether a stop broke into the sleep that an expiry ends.
+    fn is_restarted(&self, expiry: &Expiry, life: Option<&Life>) -> bool {
+        let own = life.filter(|life| life.by == self.task);
+        own.is_some_and(|life| (expiry.soft_ns..life.armed_ns).contains(&self.continued_ns))
     }
 
     /// The callback of the timer on which it sleeps, and where that ran, if nothing was seen to wake it since.

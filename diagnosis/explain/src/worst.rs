@@ -4,7 +4,7 @@ use crate::findings::{Lane, LaneSpan, WorstWakeup};
 use crate::label::{Label, Labels};
 use crate::pattern::Patterns;
 use crate::step::{Step, StepMaker};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tardy_followers::Activity;
 use tardy_model::{CpuId, Culprit, TaskId, Wakeup};
 
@@ -141,9 +141,9 @@ fn tell(maker: &StepMaker<'_>, patterns: Patterns, labels: &Labels) -> Told {
     let steps = maker.steps();
     // Most have a part in it many times.
     let everybody = wakeup.participants().chain(steps.iter().flat_map(Step::participants));
-    let mut everybody: Vec<Culprit> = everybody.collect();
+    let everybody: FxHashSet<Culprit> = everybody.collect();
+    let mut everybody: Vec<Culprit> = everybody.into_iter().collect();
     everybody.sort_unstable();
-    everybody.dedup();
     let wakeup = WorstWakeup {
         victim: labels.label(Culprit::Task(wakeup.task)),
         labels: everybody.into_iter().map(|culprit| (culprit, labels.label(culprit))).collect(),

@@ -22,7 +22,7 @@ impl Rule for Callback {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Expiry, Doing::Own, Doing::Above, Doing::Equal, Doing::Below, Doing::Task]
+        &[Doing::Callback]
     }
 
     fn is_own(&self) -> bool {
@@ -31,9 +31,8 @@ impl Rule for Callback {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let (cpu, number) = piece.case.callback?;
-        let own = piece.activity.callback() == Some(number);
         // No owner: this is about the function, not about who armed it.
-        (own && piece.cpu == cpu).then_some(Culprit::Timer(piece.case.timer, TaskId::IDLE))
+        let own = piece.doing == Doing::Callback;
+        own.then_some(Culprit::Timer(piece.case.timer, TaskId::IDLE))
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{PRIORITY, Rule, Weight, above};
 use crate::advice::{Remedy, softirq};
-use crate::piece::{Doing, Phase, Piece};
+use crate::piece::{Doing, Phase};
+use tardy_model::Cause;
 use tardy_model::event::Taken;
-use tardy_model::{Cause, Culprit};
 
 /// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
 /// values weigh but do not rank, or of the same real-time priority, which run in the order of coming.
@@ -31,9 +31,8 @@ impl Rule for CpuContention {
         &[Taken::Left]
     }
 
-    #[inline]
-    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        (piece.doing == Doing::Equal).then(|| piece.activity.culprit())
+    fn has_all(&self) -> bool {
+        true
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

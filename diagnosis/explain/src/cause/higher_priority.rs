@@ -3,8 +3,8 @@
 use super::{Rule, Weight, above};
 use crate::advice::Remedy;
 use crate::pattern::prio_words;
-use crate::piece::{Doing, Phase, Piece};
-use tardy_model::{Cause, Culprit};
+use crate::piece::{Doing, Phase};
+use tardy_model::Cause;
 
 /// Runnable → runs, time of tasks of a higher priority, which real-time and deadline tasks have; with the
 /// softirqs that they run in their own context. Equals are [`CpuContention`](super::cpu_contention::CpuContention).
@@ -27,9 +27,8 @@ impl Rule for HigherPriority {
         &[Doing::Above]
     }
 
-    #[inline]
-    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        (piece.doing == Doing::Above).then(|| piece.activity.culprit())
+    fn has_all(&self) -> bool {
+        true
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

@@ -2,9 +2,8 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Doing, Phase, Piece};
-use tardy_followers::Activity;
-use tardy_model::{Cause, Culprit};
+use crate::piece::{Doing, Phase};
+use tardy_model::Cause;
 
 /// Time that the hypervisor took from the CPU, wherever the wakeup stood then.
 pub(super) struct Hypervisor;
@@ -36,8 +35,8 @@ impl Rule for Hypervisor {
         &[Doing::Stolen]
     }
 
-    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        matches!(piece.activity, Activity::Stolen(_)).then(|| piece.activity.culprit())
+    fn has_all(&self) -> bool {
+        true
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {

@@ -3,8 +3,8 @@
 use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::advice::softirq::remedy;
-use crate::piece::{Doing, Phase, Piece};
-use tardy_model::{Cause, Culprit};
+use crate::piece::{Doing, Phase};
+use tardy_model::Cause;
 
 /// Interrupt and softirq time after the timer interrupt's entry: its own way in and out, and
 /// whatever else broke in.
@@ -35,9 +35,8 @@ impl Rule for Interrupts {
         &[Doing::Interrupt, Doing::Expiry]
     }
 
-    #[inline]
-    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        piece.activity.is_interrupt().then(|| piece.activity.culprit())
+    fn has_all(&self) -> bool {
+        true
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

@@ -39,8 +39,16 @@ pub trait Rule: Sync {
         false
     }
 
+    /// Whether it has every piece that it is shown, and who it was is whoever did what the CPU did. Most pieces
+    /// are such causes', and need not be looked at any closer.
+    fn has_all(&self) -> bool {
+        false
+    }
+
     /// Who it was, where this piece is this cause's.
-    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit>;
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        self.has_all().then(|| piece.activity.culprit())
+    }
 
     /// Kernel stacks that show where its culprits are, where any were taken.
     fn stacks(&self) -> &'static [Taken] {
@@ -168,6 +176,9 @@ impl Judge {
     #[inline]
     pub(crate) fn of(&self, piece: &Piece<'_>) -> (u8, Culprit) {
         let asked = &self.asked[piece.phase as usize][piece.doing as usize];
+        if asked.first_has_all {
+            return (asked.places[0] as u8, piece.activity.culprit());
+        }
         for &at in &asked.places[..usize::from(asked.count)] {
             if let Some(culprit) = at.claim(piece) {
                 return (at as u8, culprit);
@@ -188,17 +199,21 @@ impl Judge {
 struct Asked {
     places: [Place; REGISTRY.len()],
     count: u8,
+    /// See [`Rule::has_all`].
+    first_has_all: bool,
 }
 
 /// By phase, and by what the CPU did.
 type AskedOf = [[Asked; Doing::ALL.len()]; Phase::ALL.len()];
 
 static ASKED: LazyLock<AskedOf> = LazyLock::new(|| {
-    let mut asked = [[Asked { places: [Place::ALL[0]; _], count: 0 }; _]; _];
+    let nobody = Asked { places: [Place::ALL[0]; _], count: 0, first_has_all: false };
+    let mut asked = [[nobody; _]; _];
     for (at, rule) in Place::ALL.iter().zip(REGISTRY) {
         for phase in Phase::ALL {
             for doing in Doing::ALL.iter().filter(|doing| rule.is_asked(*phase, **doing)) {
                 let of: &mut Asked = &mut asked[*phase as usize][*doing as usize];
+                of.first_has_all |= of.count == 0 && rule.has_all();
                 of.places[usize::from(of.count)] = *at;
                 of.count += 1;
             }
@@ -286,12 +301,12 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_asked_would_not_have_claimed() {
+    fn the_first_that_claims_a_piece_has_it() {
         let mut claimed = [false; UNEXPLAINED_AT + 1];
         each_piece(|piece| {
             let mut all = REGISTRY.iter().enumerate();
             let first = all.find_map(|(at, rule)| {
-                let asked = rule.phases().contains(&piece.phase);
+                let asked = rule.is_asked(piece.phase, piece.doing);
                 asked.then(|| rule.claim(piece)).flatten().map(|culprit| (at as u8, culprit))
             });
             let found = Judge::default().of(piece);

@@ -1,8 +1,8 @@
 //! The victim itself, in the kernel.
 
 use super::Rule;
-use crate::piece::{Doing, Phase, Piece};
-use tardy_model::{Cause, Culprit};
+use crate::piece::{Doing, Phase};
+use tardy_model::Cause;
 
 /// The victim runs but is not back in user space: the way out of the switch and of the system call;
 /// or it had not gone to sleep yet when it was woken.
@@ -29,8 +29,7 @@ impl Rule for OwnKernelWork {
         true
     }
 
-    #[inline]
-    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        (piece.doing == Doing::Own).then(|| piece.activity.culprit())
+    fn has_all(&self) -> bool {
+        true
     }
 }

@@ -2,9 +2,8 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Doing, Phase, Piece};
-use tardy_followers::Activity;
-use tardy_model::{Cause, Culprit};
+use crate::piece::{Doing, Phase};
+use tardy_model::Cause;
 
 /// Other callbacks of the expiry loop, each with the loop's work that led to it: those before this
 /// timer's callback, and those after it that still keep the victim from running.
@@ -27,10 +26,8 @@ impl Rule for StackedTimers {
         &[Doing::Expiry]
     }
 
-    #[inline]
-    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let expiry = matches!(*piece.activity, Activity::Expiry(..) | Activity::SoftExpiry(..));
-        expiry.then(|| piece.activity.culprit())
+    fn has_all(&self) -> bool {
+        true
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

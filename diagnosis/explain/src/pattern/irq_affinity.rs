@@ -30,16 +30,15 @@ impl Pattern for IrqAffinity {
     }
 
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
-        let clock = clock_of(&scene.wakeup.segments);
         let mut count = 0;
-        for segment in &scene.wakeup.segments {
-            let device = match (segment.culprit, segment.cause.0) {
-                (Culprit::Irq(irq), _) if Some(irq) == clock => false,
-                (Culprit::Irq(Irq::Line(..)), "interrupts" | "irq_delay") => true,
-                (Culprit::Softirq(vector), "interrupts" | "irq_delay") => {
-                    softirq::is_for_devices(vector)
+        for segment in scene.own() {
+            let by_priority = || segment.cause.0 == "higher_priority";
+            let device = match segment.culprit {
+                Culprit::Irq(irq @ Irq::Line(..)) if !by_priority() => {
+                    clock_of(&scene.wakeup.segments) != Some(irq)
                 }
-                (Culprit::Task(task), "higher_priority") => is_handler(scene, task),
+                Culprit::Softirq(vector) => softirq::is_for_devices(vector) && !by_priority(),
+                Culprit::Task(task) => by_priority() && is_handler(scene, task),
                 _ => false,
             };
             if device {

@@ -6,6 +6,10 @@
 //!
 //! A new pattern is one file here and one line in the registry, which also declares the file.
 
+mod evidence;
+
+pub use evidence::Evidence;
+
 use crate::cause::{UNEXPLAINED_AT, causes};
 use crate::group::{Gather, Group, Who};
 use crate::label::{Label, LabelId, Labels};
@@ -52,9 +56,6 @@ const WORST_SHARE_MIN: f64 = 0.25;
 
 /// Culprits of a pattern that are told by name.
 const NAMED_MAX: usize = 5;
-
-/// Culprits of one wakeup that are looked through for one that is blamed again.
-const LOOKED_THROUGH: usize = 64;
 
 /// Culprits that are told apart; what others took is in the sums only.
 const CULPRITS_MAX: usize = 1 << 16;
@@ -109,74 +110,6 @@ impl Scene<'_> {
         let segments = self.wakeup.segments.iter().zip(self.causes);
         let is_own = |cause: u8| self.own >> cause & 1 != 0;
         segments.filter(move |(_, cause)| is_own(**cause)).map(|(segment, _)| segment)
-    }
-}
-
-/// What of one wakeup is a pattern's.
-#[derive(Debug, Default)]
-pub struct Evidence {
-    ns: u64,
-    count: u64,
-    at_ns: Option<u64>,
-    prio: Option<Prio>,
-    culprits: Vec<(Culprit, u64)>,
-    /// A number for each of them; different ones are of different culprits.
-    numbers: Vec<u32>,
-}
-
-impl Evidence {
-    /// A culprit took `ns` of the lateness.
-    pub fn blame(&mut self, culprit: Culprit, ns: u64) {
-        self.ns += ns;
-        // Of many the last ones are looked through: one that comes again later stands twice, and is summed
-        // with the rest.
-        let from = self.culprits.len().saturating_sub(LOOKED_THROUGH);
-        let number = number_of(culprit);
-        let mut known = (from..).zip(&self.numbers[from..]).filter(|(_, other)| **other == number);
-        if let Some((at, _)) = known.find(|(at, _)| self.culprits[*at].0 == culprit) {
-            self.culprits[at].1 += ns;
-        } else {
-            self.culprits.push((culprit, ns));
-            self.numbers.push(number);
-        }
-    }
-
-    /// How many have been blamed.
-    pub fn culprits_count(&self) -> u64 {
-        self.culprits.len() as u64
-    }
-
-    /// How many of whatever the pattern counts: timers, boosts, nanoseconds at once.
-    pub fn count(&mut self, count: u64) {
-        self.count = count;
-    }
-
-    /// When the event happened that tells it.
-    pub fn at(&mut self, time_ns: u64) {
-        self.at_ns.get_or_insert(time_ns);
-    }
-
-    /// The priority that matters in it.
-    pub fn prio(&mut self, prio: Prio) {
-        self.prio = Some(prio);
-    }
-
-    fn clear(&mut self) {
-        self.ns = 0;
-        self.count = 0;
-        self.prio = None;
-        self.at_ns = None;
-        self.culprits.clear();
-        self.numbers.clear();
-    }
-}
-
-/// The same for the same culprit, and mostly another for another.
-fn number_of(culprit: Culprit) -> u32 {
-    match culprit {
-        Culprit::Task(task) => task.0,
-        Culprit::Timer(timer, _) => !timer.0,
-        _ => 0,
     }
 }
 
@@ -303,6 +236,8 @@ impl Patterns {
 pub(crate) struct Recogniser {
     /// The causes that each pattern's instances have, as bits in the order of the causes' registry.
     causes: Vec<u32>,
+    /// By the place of a cause there: the patterns that ask for it, as bits in their own order.
+    asked_by: [u32; UNEXPLAINED_AT + 1],
     sums: Vec<Sum>,
     watchers: Vec<(usize, Box<dyn Watcher>)>,
     /// The kinds of events that any of them has to see.
@@ -328,9 +263,15 @@ impl Default for Recogniser {
     fn default() -> Self {
         let watchers = REGISTRY.iter().enumerate();
         let watchers: Vec<_> = watchers.filter_map(|(at, p)| Some((at, p.watcher()?))).collect();
+        let causes: Vec<u32> = REGISTRY.iter().map(|pattern| bits_of(pattern.causes())).collect();
+        let asks = |cause: usize| {
+            let bits = causes.iter().enumerate().map(|(at, causes)| (causes >> cause & 1) << at);
+            bits.fold(0, |all, bit| all | bit)
+        };
         Self {
             watched: watched(&watchers),
-            causes: REGISTRY.iter().map(|pattern| bits_of(pattern.causes())).collect(),
+            asked_by: std::array::from_fn(asks),
+            causes,
             sums: REGISTRY.iter().map(|_| Sum::default()).collect(),
             watchers,
             evidence: Evidence::default(),
@@ -358,24 +299,21 @@ impl Recogniser {
         self.watched = watched(&self.watchers);
     }
 
-    /// Shows a wakeup to every pattern that has to do with one of its causes, which are told by their
-    /// places in the registry.
+    /// Shows a wakeup to every pattern that has to do with one of its causes: those of its segments, by their
+    /// places in the registry, and `has`, which has a bit for each.
     pub(crate) fn wakeup(
         &mut self,
         wakeup: &Wakeup,
-        causes: &[u8],
+        (causes, has): (&[u8], u32),
         prios: &Prios,
         labels: &mut Labels,
     ) -> Patterns {
         self.wakeups += 1;
         self.ns = self.ns.saturating_add(wakeup.lateness_ns);
         let mut patterns = Patterns::default();
-        let has = causes.iter().fold(0, |bits, cause| bits | 1u32 << *cause);
-        for (at, pattern) in REGISTRY.iter().enumerate() {
-            let own = self.causes[at];
-            if own & has == 0 {
-                continue;
-            }
+        let asking = bits(has).fold(0, |asking, cause| asking | self.asked_by[cause]);
+        for at in bits(asking) {
+            let (pattern, own) = (REGISTRY[at], self.causes[at]);
             self.evidence.clear();
             let scene = Scene { wakeup, tables: &labels.tables, prios, labels, causes, own };
             if pattern.find(&scene, &mut self.evidence) {
@@ -420,6 +358,15 @@ impl Recogniser {
 
 fn watched(watchers: &[(usize, Box<dyn Watcher>)]) -> u64 {
     watchers.iter().fold(0, |kinds, (_, watcher)| kinds | watcher.kinds())
+}
+
+/// The places of the bits that are set.
+fn bits(mut set: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(at)
+    })
 }
 
 /// Causes as bits in the order of their registry.

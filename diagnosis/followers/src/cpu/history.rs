@@ -2,6 +2,7 @@
 
 use crate::Activity;
 use std::collections::VecDeque;
+use std::collections::vec_deque::Iter;
 use tardy_model::{Prio, TaskId};
 
 /// Changes of activity remembered per CPU: 32 ms at a million a second. A lateness that reaches back
@@ -30,10 +31,12 @@ pub(super) struct History {
 /// alone.
 #[derive(Clone, Debug)]
 pub struct Walk<'a> {
-    spans: &'a VecDeque<Span>,
-    /// The first span that begins later than this walk has come.
-    next: usize,
     at_ns: u64,
+    /// What it did where this walk has come.
+    activity: &'a Activity,
+    /// The first span that begins later.
+    next: Option<&'a Span>,
+    later: Iter<'a, Span>,
 }
 
 impl<'a> Walk<'a> {
@@ -45,20 +48,19 @@ impl<'a> Walk<'a> {
     /// Calls `piece` for each change of activity from where it has come up to `to_ns`, in order, without a gap.
     #[inline]
     pub fn to(&mut self, to_ns: u64, mut piece: impl FnMut(u64, u64, &'a Activity)) {
-        let before = self.next.checked_sub(1).and_then(|before| self.spans.get(before));
-        let mut activity = before.map_or(&Activity::Unknown, |span| &span.activity);
         while self.at_ns < to_ns {
-            let next = self.spans.get(self.next);
-            let end_ns = next.map_or(to_ns, |span| span.start_ns.min(to_ns));
+            let end_ns = self.next.map_or(to_ns, |span| span.start_ns.min(to_ns));
             if end_ns > self.at_ns {
-                piece(self.at_ns, end_ns, activity);
+                piece(self.at_ns, end_ns, self.activity);
                 self.at_ns = end_ns;
             }
-            match next {
-                Some(span) if span.start_ns <= to_ns => activity = &span.activity,
+            match self.next {
+                Some(span) if span.start_ns <= to_ns => {
+                    self.activity = &span.activity;
+                    self.next = self.later.next();
+                }
                 _ => return,
             }
-            self.next += 1;
         }
     }
 }
@@ -188,7 +190,11 @@ impl History {
     /// A walk that begins at a time.
     #[inline]
     pub(super) fn walk(&self, from_ns: u64) -> Walk<'_> {
-        Walk { spans: &self.spans, next: self.first_after(from_ns), at_ns: from_ns }
+        let first = self.first_after(from_ns);
+        let before = first.checked_sub(1).map(|before| &self.spans[before].activity);
+        let mut later = self.spans.range(first..);
+        let (activity, next) = (before.unwrap_or(&Activity::Unknown), later.next());
+        Walk { at_ns: from_ns, activity, next, later }
     }
 
     /// Whether it idled at any time since `ns`; perhaps also where it only idled until then.

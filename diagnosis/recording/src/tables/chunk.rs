@@ -16,6 +16,9 @@ use std::fs::File;
 use std::io;
 use zstd::bulk::Compressor;
 
+/// Numbers of more bits are compressed by a fifth at most, and compressing them takes as long as packing them.
+const COMPRESSED_BITS_MAX: u32 = 5;
+
 /// The distinct values of a column in one row group, as its dictionary page holds them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dictionary {
@@ -88,11 +91,21 @@ impl ChunkWriter {
         self.page.push(bits as u8);
         hybrid::encode(numbers, bits, &mut self.page);
 
+        let is_noise = bits > COMPRESSED_BITS_MAX;
+        let zstd = Compression::ZSTD(ZstdLevel::default());
+        let compression = if is_noise { Compression::UNCOMPRESSED } else { zstd };
+        let mut packed = |page: &[u8]| {
+            if is_noise {
+                Ok(Bytes::copy_from_slice(page))
+            } else {
+                self.compressor.compress(page).map(Bytes::from)
+            }
+        };
         let mut sink = TrackedWrite::new(Vec::new());
         let mut pages = SerializedPageWriter::new(&mut sink);
         let first = pages.write_page(CompressedPage::new(
             Page::DictionaryPage {
-                buf: self.compressor.compress(&dictionary.plain)?.into(),
+                buf: packed(&dictionary.plain)?,
                 num_values: dictionary.count,
                 encoding: Encoding::PLAIN,
                 is_sorted: false,
@@ -101,7 +114,7 @@ impl ChunkWriter {
         ))?;
         let second = pages.write_page(CompressedPage::new(
             Page::DataPage {
-                buf: self.compressor.compress(&self.page)?.into(),
+                buf: packed(&self.page)?,
                 num_values: rows as u32,
                 encoding: Encoding::RLE_DICTIONARY,
                 def_level_encoding: Encoding::RLE,
@@ -112,7 +125,7 @@ impl ChunkWriter {
         ))?;
         let used = |page_type, encoding| PageEncodingStats { page_type, encoding, count: 1 };
         let metadata = ColumnChunkMetaData::builder(column.clone())
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_compression(compression)
             .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY])
             .set_page_encoding_stats(vec![
                 used(PageType::DICTIONARY_PAGE, Encoding::PLAIN),

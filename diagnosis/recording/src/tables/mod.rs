@@ -29,9 +29,9 @@
 //! | `start_ns` | u64 | when it began |
 //! | `ns` | u64 | how long it took |
 //!
-//! Both are zstd-compressed, in row groups of at most [`ROWS_PER_GROUP`] rows. A thread of its own writes
+//! Both are zstd-compressed where that is worth it, in row groups of at most [`ROWS_PER_GROUP`] rows. A thread of its own writes
 //! them, beside whoever finds what is in them; a name is a number on the way there, and is written once
-//! for each row group. Three row groups of each table are in memory at most, 16 MiB together.
+//! for each row group. Five row groups of each table are in memory at most, 24 MiB together.
 
 mod block;
 mod chunk;
@@ -43,6 +43,8 @@ mod writing;
 use crate::parquet_file::Value;
 use block::{Seen, Segments, Wakeups};
 use parquet::errors::ParquetError;
+use std::collections::VecDeque;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -50,6 +52,9 @@ use writing::{Files, Message};
 
 /// The most rows of a row group.
 pub const ROWS_PER_GROUP: usize = 1 << 16;
+
+/// Wakeups of which [`TableWriter::touched`] may tell, the last ones: of one before them it changes nothing.
+pub const REVISED_MAX: usize = 1 << 14;
 
 /// Row groups that wait for the thread that writes them. Whoever makes more waits for it.
 const QUEUED_MAX: usize = 1;
@@ -112,6 +117,8 @@ pub struct TableError {
 pub struct TableWriter {
     rows_max: usize,
     wakeups: Wakeups,
+    /// Row groups that are full and may still be revised, the oldest first.
+    revised: VecDeque<Wakeups>,
     segments: Segments,
     seen_wakeups: Seen,
     seen_segments: Seen,
@@ -145,6 +152,7 @@ impl TableWriter {
         Ok(Self {
             rows_max,
             wakeups: Wakeups::default(),
+            revised: VecDeque::new(),
             segments: Segments::default(),
             seen_wakeups: Seen::default(),
             seen_segments: Seen::default(),
@@ -160,7 +168,20 @@ impl TableWriter {
     pub fn wakeup(&mut self, row: &WakeupRow<'_>) {
         self.wakeups.push(row, &mut self.seen_wakeups);
         if self.wakeups.rows() >= self.rows_max || self.wakeups.is_full() {
-            self.send_wakeups();
+            self.end_wakeups();
+        }
+    }
+
+    /// A loss turns out to have touched a wakeup that was appended before: the one with so many after it, fewer
+    /// than [`REVISED_MAX`].
+    pub fn touched(&mut self, before: usize) {
+        let mut left = before;
+        for wakeups in iter::once(&mut self.wakeups).chain(self.revised.iter_mut().rev()) {
+            if let Some(at) = wakeups.rows().checked_sub(left + 1) {
+                wakeups.touched_by_loss[at] = true;
+                return;
+            }
+            left -= wakeups.rows();
         }
     }
 
@@ -172,12 +193,26 @@ impl TableWriter {
         }
     }
 
-    fn send_wakeups(&mut self) {
+    /// Begins another row group of wakeups, and sends those that nobody revises any more.
+    fn end_wakeups(&mut self) {
         self.take_back();
         let empty = self.spare_wakeups.pop().unwrap_or_default();
         self.seen_wakeups.begin();
-        let full = std::mem::replace(&mut self.wakeups, empty);
-        self.send(Message::Wakeups(full));
+        self.revised.push_back(std::mem::replace(&mut self.wakeups, empty));
+        let mut after: usize = self.revised.iter().map(Wakeups::rows).sum();
+        while let Some(first) = self.revised.front() {
+            after -= first.rows();
+            if after < REVISED_MAX {
+                return;
+            }
+            self.send_revised();
+        }
+    }
+
+    fn send_revised(&mut self) {
+        if let Some(wakeups) = self.revised.pop_front() {
+            self.send(Message::Wakeups(wakeups));
+        }
     }
 
     fn send_segments(&mut self) {
@@ -213,7 +248,10 @@ impl TableWriter {
     /// Where a table could not be written.
     pub fn finish(mut self) -> Result<(), TableError> {
         if self.wakeups.rows() > 0 {
-            self.send_wakeups();
+            self.end_wakeups();
+        }
+        while !self.revised.is_empty() {
+            self.send_revised();
         }
         if self.segments.rows() > 0 {
             self.send_segments();

@@ -171,3 +171,25 @@ fn what_is_not_finished_leaves_nothing() {
     let error = TableWriter::create(&dir.path().join("nowhere")).err().unwrap();
     assert!(error.to_string().contains("nowhere/wakeups.parquet"), "{error}");
 }
+
+#[test]
+fn a_wakeup_is_revised_while_others_follow() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut tables = TableWriter::with_rows_per_group(dir.path(), 4).unwrap();
+    for id in 0..10u64 {
+        tables.wakeup(&WakeupRow { id, kind: "timer", ..WakeupRow::default() });
+        if id == 6 {
+            // Of the row group that is being filled, of one that is full, and of none.
+            for before in [0, 5, 7] {
+                tables.touched(before);
+            }
+        }
+    }
+    tables.finish().unwrap();
+    let (wakeups, groups) = read(&dir.path().join(WAKEUPS_FILE));
+    let is_touched = |row: &Vec<(String, Field)>| {
+        row.contains(&("touched_by_loss".to_owned(), Field::Bool(true)))
+    };
+    let touched: Vec<usize> = (0..10).filter(|at| is_touched(&wakeups[*at])).collect();
+    assert_eq!((touched, groups), (vec![1, 6], 3));
+}
