@@ -53,6 +53,7 @@ bench:
 	bench/import.py --rounds 1 --seconds 1
 	bench/inject.py --seconds 2
 	bench/stolen.py --seconds 2
+	bench/whatif.py --blocks 1 --seconds 2
 	bench/compare.py --pairs 4 --later 2 --simulated 2
 	bench/timers.py --rounds 1 --sizes 10,1e3 --ops 50000
 

@@ -325,6 +325,13 @@ impl Fix {
         let options = Options { watch, ..Options::default() };
         let explained = explanation::explain(&mut input, options, Wanted::default())?;
         recordings::remember(&folder, &explained.explanation)?;
+        if explained.explanation.latencies.count() == 0 {
+            return Err(Failure::new(format!(
+                "{} has no wakeup of the threads that are to be fixed, so nobody knows how late they are: \
+                 record for longer (-D 30s), or name threads that sleep and wake up (--comm NAME)",
+                folder.display()
+            )));
+        }
         let load = self.load(manifest.settings.get(crate::session::settings::LOAD)).to_owned();
         let whatif = whatif.map_err(|why| why.to_string());
         victim::found(&self.victim, &manifest, explained.explanation, whatif, load)
