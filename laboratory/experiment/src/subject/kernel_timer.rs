@@ -59,7 +59,9 @@ impl Subject for KernelTimer {
             figure("expiries", outcome.expiries as f64),
             figure("lateness_mean_ns", outcome.late_sum_ns as f64 / outcome.expiries.max(1) as f64),
         ]);
-        found.series.push(Series { name: NAME.to_owned(), latencies: Counted::from(&outcome.call) });
+        found
+            .series
+            .push(Series { name: NAME.to_owned(), latencies: Counted::from(&outcome.call) });
         Ok(found)
     }
 }

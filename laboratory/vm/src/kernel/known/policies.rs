@@ -19,10 +19,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     is_rt: true,
     origin: Origin::Built(Recipe {
         source: "linux-source-6.12",
-        fragments: &[
-            small::CONFIG,
-            "CONFIG_TIMER_POLICY=y\nCONFIG_LOCALVERSION=\"-policies\"\n",
-        ],
+        fragments: &[small::CONFIG, "CONFIG_TIMER_POLICY=y\nCONFIG_LOCALVERSION=\"-policies\"\n"],
         patches: patches![
             "0001-timer_policy-Add-a-place-for-switches.patch",
             "0002-timer_policy-Make-deferring-of-ordinary-sleepers-a-switch.patch",
