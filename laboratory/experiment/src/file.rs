@@ -63,7 +63,7 @@ pub struct Experiment {
 }
 
 /// The experiments of the mailing lists, by name.
-const KNOWN: [(&str, &str); 10] = [
+const KNOWN: [(&str, &str); 11] = [
     ("stacking", include_str!("../files/stacking.toml")),
     ("stacking-curve", include_str!("../files/stacking-curve.toml")),
     ("pi-spike", include_str!("../files/pi-spike.toml")),
@@ -74,6 +74,7 @@ const KNOWN: [(&str, &str); 10] = [
     ("stacking-policies", include_str!("../files/stacking-policies.toml")),
     ("sleep-policies", include_str!("../files/sleep-policies.toml")),
     ("rearm-policies", include_str!("../files/rearm-policies.toml")),
+    ("staircase-policies", include_str!("../files/staircase-policies.toml")),
 ];
 
 /// How long an experiment runs.

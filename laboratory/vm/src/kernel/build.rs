@@ -231,8 +231,9 @@ fn configure(recipe: &Recipe, tree: &Path, log: &Path) -> Result<(), VmError> {
     fs::write(&fragment, &wanted).map_err(VmError::file("write", &fragment))?;
     let what = "configure the kernel";
     make(tree, what, CONFIGURE_LIMIT).arg("tinyconfig").logged(log)?;
-    environment(Job::new("scripts/kconfig/merge_config.sh", what, CONFIGURE_LIMIT).within(tree))
-        .args(["-m", "-Q", ".config", "tardy.config"])
+    // A script of the tree's is no program that is looked for.
+    environment(Job::new("sh", what, CONFIGURE_LIMIT).within(tree))
+        .args(["scripts/kconfig/merge_config.sh", "-m", "-Q", ".config", "tardy.config"])
         .logged(log)?;
     make(tree, what, CONFIGURE_LIMIT).arg("olddefconfig").logged(log)?;
     let path = tree.join(".config");

@@ -25,6 +25,8 @@ pub(super) const KERNEL: Kernel = Kernel {
             "0002-timer_policy-Make-deferring-of-ordinary-sleepers-a-switch.patch",
             "0003-timer_policy-Make-what-moving-a-timer-programs-a-choice.patch",
             "0004-timer_policy-Add-sleep-calls-that-take-a-number.patch",
+            "0005-timer_policy-Expire-sleepers-by-level-in-a-thread-per-level.patch",
+            "0006-timer_policy-Expire-sleepers-in-order-at-their-priority.patch",
         ],
     }),
 };
