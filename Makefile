@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
-.PHONY: help run vm test bench clean
+.PHONY: help run vm kernel test bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,8 @@ help:
 	@echo '             (make run ARGS="--load storm:40"; as root it sees most)'
 	@echo 'make vm      kernels and programs for guests in counted time: downloads half a GB and'
 	@echo '             compiles a kernel, some minutes; nothing is installed but what that needs'
+	@echo 'make kernel  a kernel with switches between timer policies (kernel/), and what deferring the timers'
+	@echo '             of 40 sleeping threads is worth on it: compiles for some minutes'
 	@echo 'make test    format, lints and all tests'
 	@echo 'make bench   benchmarks, short, as root; they print, they do not judge (bench/README.md)'
 	@echo 'make clean   remove what was built; recordings stay'
@@ -28,6 +30,12 @@ vm:
 	$(TARGET)/release/tardy vm fetch all
 	$(TARGET)/release/tardy vm build
 	scripts/build-guest.sh
+
+kernel:
+	@scripts/setup.sh vm
+	cargo build --release --locked
+	$(TARGET)/release/tardy vm build policies
+	$(TARGET)/release/tardy experiment stacking-policies --rounds 2 --vm --kernel policies $(ARGS)
 
 test:
 	@scripts/setup.sh test

@@ -14,7 +14,7 @@ test_packages="rt-tests trace-cmd python3 python3-venv"
 # For tests that boot guests, which run where they are asked for, and are skipped where it cannot be had.
 guest_package=qemu-system-x86
 vm_packages="qemu-system-x86 qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross flex bison
-    bc perl dwarves xz-utils busybox-static rt-tests trace-cmd"
+    bc perl patch dwarves xz-utils busybox-static rt-tests trace-cmd"
 # Rust's own library for guests that are no x86-64.
 vm_target=armv7-unknown-linux-gnueabihf
 
@@ -129,7 +129,7 @@ check_tools() {
         done
     fi
     if [ "$1" = vm ]; then
-        for tool in qemu-system-x86_64 qemu-system-arm arm-linux-gnueabihf-gcc flex bison bc pahole xz; do
+        for tool in qemu-system-x86_64 qemu-system-arm arm-linux-gnueabihf-gcc flex bison bc patch pahole xz; do
             has "$tool" || absent="$absent $tool"
         done
         ! has pkg-config || pkg-config --exists libcrypto || absent="$absent libcrypto-headers"

@@ -34,6 +34,11 @@ const MEASURE: &[&str] = &[
 /// One guest at a time: there may be two CPUs here.
 static ALONE: Mutex<()> = Mutex::new(());
 
+/// Keeps other tests of this process from booting a guest.
+pub(super) fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A kernel that can be booted here.
 struct Guests {
     kernel: &'static str,
@@ -44,7 +49,7 @@ impl Guests {
     /// None, with the reason said, where there are none.
     fn ready() -> Option<Self> {
         static KERNEL: OnceLock<Result<&'static str, String>> = OnceLock::new();
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone();
         match KERNEL.get_or_init(kernel) {
             Ok(kernel) => Some(Self { kernel, _alone: alone }),
             Err(why) => {
@@ -76,7 +81,7 @@ impl Guests {
     }
 }
 
-fn tardy(arguments: &[&str]) -> Command {
+pub(super) fn tardy(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
     command.args(arguments);
     command
@@ -105,7 +110,7 @@ fn kernel() -> Result<&'static str, String> {
 }
 
 /// Has something fetched, if it is not here.
-fn fetched(what: &str) -> Result<(), String> {
+pub(super) fn fetched(what: &str) -> Result<(), String> {
     let output = tardy(&["vm", "fetch", what, "--quiet"]).output();
     let output = output.map_err(|error| error.to_string())?;
     if output.status.success() {

@@ -20,6 +20,9 @@ pub struct Condition {
     /// Policies of kernel threads in this condition, over those of the experiment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kernel_threads: BTreeMap<String, String>,
+    /// Timer policies of the kernel in this condition, over those of the experiment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timer_policy: BTreeMap<String, String>,
     /// What the system must be for it: `preempt-rt`, `realtime`, `cpus-2`. Where it is not, the
     /// condition is left out, and the results say why.
     #[serde(default)]

@@ -3,6 +3,7 @@
 use crate::grid::{self, Grid};
 use crate::kernel_threads::{self, Wanted};
 use crate::subject::{self, Subject};
+use crate::timer_policy;
 use crate::{Condition, ExperimentError, folder};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,6 +47,9 @@ pub struct Experiment {
     /// Policies of kernel threads in all conditions, by name up to the slash: `ktimers = "fifo:70"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kernel_threads: BTreeMap<String, String>,
+    /// Timer policies of the kernel in all conditions, by switch: `rearm = "lazy"`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timer_policy: BTreeMap<String, String>,
     /// The conditions; the first is what the others are compared with.
     #[serde(default, rename = "condition")]
     pub conditions: Vec<Condition>,
@@ -59,7 +63,7 @@ pub struct Experiment {
 }
 
 /// The experiments of the mailing lists, by name.
-const KNOWN: [(&str, &str); 7] = [
+const KNOWN: [(&str, &str); 11] = [
     ("stacking", include_str!("../files/stacking.toml")),
     ("stacking-curve", include_str!("../files/stacking-curve.toml")),
     ("pi-spike", include_str!("../files/pi-spike.toml")),
@@ -67,6 +71,10 @@ const KNOWN: [(&str, &str); 7] = [
     ("staircase-softirq", include_str!("../files/staircase-softirq.toml")),
     ("sleep", include_str!("../files/sleep.toml")),
     ("rearm", include_str!("../files/rearm.toml")),
+    ("stacking-policies", include_str!("../files/stacking-policies.toml")),
+    ("sleep-policies", include_str!("../files/sleep-policies.toml")),
+    ("rearm-policies", include_str!("../files/rearm-policies.toml")),
+    ("staircase-policies", include_str!("../files/staircase-policies.toml")),
 ];
 
 /// How long an experiment runs.
@@ -204,6 +212,17 @@ impl Experiment {
             .map_err(|why| format!("kernel-threads of {}: {why}", condition.name))
     }
 
+    /// The kernel's timer policies in one of its conditions.
+    pub(crate) fn timer_policy(
+        &self,
+        condition: &Condition,
+    ) -> Result<timer_policy::Wanted, String> {
+        let mut written = self.timer_policy.clone();
+        written.extend(condition.timer_policy.clone());
+        timer_policy::wanted(&written)
+            .map_err(|why| format!("timer-policy of {}: {why}", condition.name))
+    }
+
     fn check(&self) -> Result<(), String> {
         is_name(&self.name).map_err(|why| format!("name: {why}"))?;
         for (name, length) in [("default", &self.default), ("full", &self.full)] {
@@ -222,6 +241,7 @@ impl Experiment {
             condition.check().map_err(|why| format!("condition {name}: {why}"))?;
             self.subject(condition)?;
             self.kernel_threads(condition)?;
+            self.timer_policy(condition)?;
         }
         if let Some(name) = self.reported.keys().find(|name| !self.has_condition(name)) {
             return Err(format!("reported: there is no condition {name}"));
@@ -291,7 +311,7 @@ mod tests {
             (
                 "cyclic",
                 "cycle",
-                "there is no kind `cycle`; there are: cyclic, pi, staircase, sleep, rearm",
+                "there is no kind `cycle`; there are: cyclic, pi, staircase, sleep, rearm, kernel-timer",
             ),
             ("prio = 98", "prios = 98", "unknown field `prios`"),
             ("rounds = 2,", "rounds = 0,", "default: rounds is 0; it must be from 1"),

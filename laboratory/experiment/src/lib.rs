@@ -9,6 +9,7 @@
 //! tests to `tardy-stats`. Start reading at `file.rs`, then `results.rs`.
 #![forbid(unsafe_code)]
 
+mod changed;
 mod clock;
 mod compare;
 mod condition;
@@ -26,6 +27,7 @@ mod runner;
 mod schedule;
 mod state;
 mod subject;
+mod timer_policy;
 mod truth;
 
 pub use compare::{Comparisons, Pair, compare};

@@ -2,11 +2,11 @@
 
 use crate::Run;
 use crate::folder::Folder;
-use crate::kernel_threads::{self, Wanted};
+use crate::kernel_threads;
 use crate::schedule::Slot;
 use crate::state::Machine;
 use crate::subject::{Ask, Observer, Subject, Yield};
-use crate::{Block, Condition, Experiment, ExperimentError, need};
+use crate::{Block, Condition, Experiment, ExperimentError, changed, need, timer_policy};
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -30,7 +30,8 @@ struct Ready {
     name: String,
     subject: Box<dyn Subject>,
     load: Spec,
-    kernel_threads: Wanted,
+    kernel_threads: kernel_threads::Wanted,
+    timer_policy: timer_policy::Wanted,
 }
 
 /// How far a run is.
@@ -128,6 +129,7 @@ impl Runner {
                     subject: experiment.subject(condition).map_err(wrong)?,
                     load: condition.spec().map_err(wrong)?,
                     kernel_threads: experiment.kernel_threads(condition).map_err(wrong)?,
+                    timer_policy: experiment.timer_policy(condition).map_err(wrong)?,
                 })
             });
         }
@@ -220,10 +222,15 @@ impl Progress {
 /// Why a condition cannot be run here; `None` where it can.
 fn lacking(experiment: &Experiment, condition: &Condition, host: &Host) -> Option<String> {
     let lacks = condition.needs.iter().find_map(|need| need::lacking(need, host));
-    lacks.or_else(|| match experiment.kernel_threads(condition) {
+    let threads = || match experiment.kernel_threads(condition) {
         Ok(wanted) => kernel_threads::lacking(&wanted),
         Err(why) => Some(why),
-    })
+    };
+    let policy = || match experiment.timer_policy(condition) {
+        Ok(wanted) => timer_policy::lacking(&wanted),
+        Err(why) => Some(why),
+    };
+    lacks.or_else(threads).or_else(policy)
 }
 
 /// Measures one block. `None` where it was ended early.
@@ -238,7 +245,9 @@ fn measure(
     let machine = Machine::this();
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let before = machine.state();
-    let changed = kernel_threads::change(&ready.kernel_threads)?;
+    let mut settings = kernel_threads::settings(&ready.kernel_threads)?;
+    settings.extend(timer_policy::settings(&ready.timer_policy));
+    let changed = changed::change(&settings)?;
     let load = ready.load.start().map_err(|error| error.to_string())?;
     let warm = Instant::now();
     while warm.elapsed() < run.length.warm_up() && !is_over() {
@@ -261,7 +270,7 @@ fn measure(
     let length = begun.elapsed();
     // Its processes are waited for, so that their time is known to be the load's.
     load.stop();
-    kernel_threads::put_back(changed)?;
+    changed::put_back(changed)?;
     if is_over() {
         return Ok(None);
     }

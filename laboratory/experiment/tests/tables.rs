@@ -28,7 +28,7 @@ fn every_table_is_read_and_names_its_command() {
 /// threads, deferred it hardly does.
 #[test]
 fn stacking_grows_in_hard_interrupt_context() {
-    for table in ["stacking-x86_64.csv", "stacking-armv7.csv"] {
+    for table in ["stacking-x86_64.csv", "stacking-armv7.csv", "stacking-policies-x86_64.csv"] {
         let truth = Truth::read(&folder().join(table)).unwrap();
         let max_ns = |condition: &str| {
             let row = truth.rows.iter().find(|row| row.condition == condition);

@@ -35,12 +35,13 @@
 //!
 //! Start reading at [`cyclic`]; the loop itself is in `cyclic/thread.rs`. [`staircase`] is a plan of
 //! its; [`sleep`] compares ways to sleep, [`rearm`] ways to move a timeout, [`pi`] tells what a lock
-//! with priority inheritance costs.
+//! with priority inheritance costs, [`kernel_timer`] what moving a timer within the kernel does.
 #![forbid(unsafe_code)]
 
 mod clock;
 pub mod cyclic;
 mod dma_latency;
+pub mod kernel_timer;
 pub mod load;
 mod measurement;
 mod memory;

@@ -1,4 +1,4 @@
-//! The two system calls. Every `unsafe` block of the crate is here.
+//! The two system calls for policies.
 
 use crate::Policy;
 use std::io;

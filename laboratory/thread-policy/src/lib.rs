@@ -1,8 +1,9 @@
-//! The scheduling policy of any thread, by its number.
+//! System calls of scheduling and timers that libraries lack: the scheduling policy of any thread, by its
+//! number, and sleeps that take a number.
 //!
 //! Libraries change that of the calling thread, or of one that they have a `pthread_t` of. Kernel
-//! threads and threads of other processes have a number only. This crate is the one system call for
-//! those, `sched_setattr(2)`, and how a policy is written.
+//! threads and threads of other processes have a number only. For those it is `sched_setattr(2)`, and how
+//! a policy is written. The calls that sleep ([`SleepCall`]) are those of the kernel `policies`.
 //!
 //! ```
 //! use tardy_thread_policy::Policy;
@@ -18,6 +19,8 @@
 
 mod call;
 mod policy;
+mod sleep;
 
 pub use call::{of, set};
 pub use policy::{Policy, PolicyError};
+pub use sleep::SleepCall;

@@ -18,7 +18,7 @@ macro_rules! registry {
     };
 }
 
-registry![cyclic, pi, staircase, sleep, rearm];
+registry![cyclic, pi, staircase, sleep, rearm, kernel_timer];
 
 /// One kind of measurement, as the registry holds it.
 #[derive(Clone, Copy)]

@@ -1,5 +1,6 @@
 //! A kernel of our own, compiled here from Debian's package of the source.
 
+use super::patch::Patch;
 use super::{IMAGE, Kernel, Record};
 use crate::command::Job;
 use crate::debian::{Apt, Candidate, describe, unpack};
@@ -15,12 +16,15 @@ use tardy_programs::find;
 pub(super) struct Recipe {
     /// Debian's package of the source.
     pub(super) source: &'static str,
-    /// What is asked of the configuration beside `tinyconfig`.
-    pub(super) fragment: &'static str,
+    /// What is asked of the configuration beside `tinyconfig`, a text over the other: no option stands
+    /// in two.
+    pub(super) fragments: &'static [&'static str],
+    /// What is changed in the source, in this order.
+    pub(super) patches: &'static [Patch],
 }
 
 /// Changes where a kernel that was built before is to be built again.
-const RECIPE_VERSION: u32 = 1;
+const RECIPE_VERSION: u32 = 2;
 
 const CONFIGURE_LIMIT: Duration = Duration::from_secs(600);
 const UNPACK_LIMIT: Duration = Duration::from_secs(600);
@@ -50,13 +54,14 @@ const FOREIGN: [&str; 9] = [
 ];
 
 /// A program or a header, and Debian's package that has it.
-const NEEDED: [(&str, &str); 11] = [
+const NEEDED: [(&str, &str); 12] = [
     ("gcc", "gcc"),
     ("make", "make"),
     ("flex", "flex"),
     ("bison", "bison"),
     ("bc", "bc"),
     ("perl", "perl"),
+    ("patch", "patch"),
     ("pahole", "dwarves"),
     ("tar", "tar"),
     ("xz", "xz-utils"),
@@ -66,7 +71,15 @@ const NEEDED: [(&str, &str); 11] = [
 
 impl Recipe {
     pub(super) fn sha256(&self) -> String {
-        sha256_of(&format!("{RECIPE_VERSION}\n{}\n{}", self.source, self.fragment))
+        let mut all = format!("{RECIPE_VERSION}\n{}\n{}", self.source, self.fragment());
+        for patch in self.patches {
+            all.extend(["\n", patch.name, "\n", patch.text]);
+        }
+        sha256_of(&all)
+    }
+
+    fn fragment(&self) -> String {
+        self.fragments.concat()
     }
 }
 
@@ -85,6 +98,10 @@ pub(super) fn bring(
 
     let log = cache.folder("kernels")?.join(format!("{}.log", kernel.name));
     fs::write(&log, "").map_err(VmError::file("write", &log))?;
+    for patch in recipe.patches {
+        tell(&format!("applying {}", patch.name));
+        patch.apply(&tree, &log)?;
+    }
     tell("configuring the kernel");
     configure(recipe, &tree, &log)?;
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -209,17 +226,19 @@ fn environment(job: Job) -> Job {
 }
 
 fn configure(recipe: &Recipe, tree: &Path, log: &Path) -> Result<(), VmError> {
+    let wanted = recipe.fragment();
     let fragment = tree.join("tardy.config");
-    fs::write(&fragment, recipe.fragment).map_err(VmError::file("write", &fragment))?;
+    fs::write(&fragment, &wanted).map_err(VmError::file("write", &fragment))?;
     let what = "configure the kernel";
     make(tree, what, CONFIGURE_LIMIT).arg("tinyconfig").logged(log)?;
-    environment(Job::new("scripts/kconfig/merge_config.sh", what, CONFIGURE_LIMIT).within(tree))
-        .args(["-m", "-Q", ".config", "tardy.config"])
+    // A script of the tree's is no program that is looked for.
+    environment(Job::new("sh", what, CONFIGURE_LIMIT).within(tree))
+        .args(["scripts/kconfig/merge_config.sh", "-m", "-Q", ".config", "tardy.config"])
         .logged(log)?;
     make(tree, what, CONFIGURE_LIMIT).arg("olddefconfig").logged(log)?;
     let path = tree.join(".config");
     let config = fs::read_to_string(&path).map_err(VmError::file("read", &path))?;
-    let refused = refused(recipe.fragment, &config);
+    let refused = refused(&wanted, &config);
     if refused.is_empty() {
         return Ok(());
     }
@@ -254,6 +273,7 @@ fn compiler() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Origin;
     use super::*;
     use std::collections::BTreeSet;
 
@@ -268,8 +288,15 @@ mod tests {
 
     #[test]
     fn the_fragment_is_options_and_comments_and_names_none_twice() {
+        for kernel in Kernel::all() {
+            let Origin::Built(recipe) = &kernel.origin else { continue };
+            check_fragment(&recipe.fragment());
+        }
+    }
+
+    fn check_fragment(fragment: &str) {
         let mut seen = BTreeSet::new();
-        for line in include_str!("../../kernels/small.config").lines() {
+        for line in fragment.lines() {
             if is_option(line) {
                 let option = line.trim_start_matches("# ").split([' ', '=']).next().unwrap();
                 assert!(seen.insert(option), "{option} twice");
@@ -284,9 +311,11 @@ mod tests {
     }
 
     #[test]
-    fn another_fragment_or_source_is_another_recipe() {
-        let recipe = |source, fragment| Recipe { source, fragment }.sha256();
-        assert_ne!(recipe("a", "b"), recipe("a", "c"));
-        assert_ne!(recipe("a", "b"), recipe("c", "b"));
+    fn another_fragment_source_or_patch_is_another_recipe() {
+        let recipe = |source, fragments, patches| Recipe { source, fragments, patches }.sha256();
+        let one = recipe("a", &["b"], &[]);
+        assert_ne!(one, recipe("a", &["c"], &[]));
+        assert_ne!(one, recipe("c", &["b"], &[]));
+        assert_ne!(one, recipe("a", &["b"], &[Patch { name: "1", text: "x" }]));
     }
 }

@@ -4,6 +4,7 @@ mod build;
 mod debian;
 mod known;
 mod modules;
+mod patch;
 
 use crate::cache::Claim;
 use crate::manifest::{self, Kept, Manifest, Package};
@@ -100,7 +101,7 @@ impl Kernel {
             && record.recipe_sha256.as_deref() != Some(&recipe.sha256())
         {
             let what = format!("the kernel {}", self.name);
-            let why = "its configuration has changed since it was built";
+            let why = "its configuration or its patches have changed since it was built";
             return Err(VmError::Stale { what, why, command });
         }
         let image = record.image.check(&folder, &command)?;

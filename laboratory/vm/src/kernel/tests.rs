@@ -29,7 +29,7 @@ fn names_are_unique_and_found() {
     let words = Kernel::named("big").unwrap_err().to_string();
     assert_eq!(
         words,
-        "there is no kernel \"big\"; there are small, debian-rt, debian, debian-rt-armv7"
+        "there is no kernel \"big\"; there are small, policies, debian-rt, debian, debian-rt-armv7"
     );
 }
 
@@ -78,7 +78,7 @@ fn a_kernel_built_by_another_recipe_is_stale() {
     let error = kernel.installed(&cache).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the kernel small is stale: its configuration has changed since it was built; \
+        "the kernel small is stale: its configuration or its patches have changed since it was built; \
          `tardy vm build small` brings it anew"
     );
 }

@@ -59,15 +59,23 @@ fn grid(shown: &Shown<'_>) -> Grid {
     if !threads.is_empty() {
         grid.note(format!("Kernel threads in all of them: {threads}."));
     }
+    let switches = switches(&results.experiment.timer_policy);
+    if !switches.is_empty() {
+        grid.note(format!("Timer policy in all of them: {switches}."));
+    }
     for (name, why) in &results.run.left_out {
         grid.note(format!("“{name}” was left out: {why}."));
     }
     grid.without_empty_columns()
 }
 
-/// What is measured otherwise, and which kernel threads have another policy.
+/// What is measured otherwise, and which kernel threads and timers have another policy.
 fn otherwise(condition: &Condition) -> String {
-    let words = [settings(&condition.measure), threads(&condition.kernel_threads)];
+    let words = [
+        settings(&condition.measure),
+        threads(&condition.kernel_threads),
+        switches(&condition.timer_policy),
+    ];
     let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
     words.join("; ")
 }
@@ -75,6 +83,13 @@ fn otherwise(condition: &Condition) -> String {
 /// `ktimers at fifo:70`.
 fn threads(policies: &BTreeMap<String, String>) -> String {
     let one = |(name, policy): (&String, &String)| format!("{name} at {policy}");
+    let words: Vec<String> = policies.iter().map(one).collect();
+    clean(&words.join(", "))
+}
+
+/// `rearm lazy`.
+fn switches(policies: &BTreeMap<String, String>) -> String {
+    let one = |(name, to): (&String, &String)| format!("{name} {to}");
     let words: Vec<String> = policies.iter().map(one).collect();
     clean(&words.join(", "))
 }

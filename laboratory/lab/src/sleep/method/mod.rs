@@ -4,6 +4,8 @@
 use rustix::io::Errno;
 use std::io;
 
+mod called;
+
 macro_rules! registry {
     ($($file:ident: $($kind:ident),+;)*) => {
         $(mod $file;)*
@@ -17,6 +19,8 @@ registry! {
     nanosleep: KIND;
     relative: KIND;
     absolute: KIND;
+    nanosleep_u64: KIND;
+    hr_sleep: KIND;
     timerfd: KIND;
     futex: KIND;
     epoll: KIND;

@@ -11,4 +11,4 @@ macro_rules! registry {
         pub(super) static ALL: &[Kernel] = &[$($file::KERNEL),*];
     };
 }
-registry!(small, debian_rt, debian, debian_rt_armv7);
+registry!(small, policies, debian_rt, debian, debian_rt_armv7);

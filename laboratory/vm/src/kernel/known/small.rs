@@ -3,6 +3,9 @@
 use super::{Arch, Kernel, Origin};
 use crate::kernel::build::Recipe;
 
+/// Of `policies` too.
+pub(super) const CONFIG: &str = include_str!("../../../kernels/small.config");
+
 pub(super) const KERNEL: Kernel = Kernel {
     name: "small",
     arch: Arch::X86_64,
@@ -10,6 +13,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     is_rt: true,
     origin: Origin::Built(Recipe {
         source: "linux-source-6.12",
-        fragment: include_str!("../../../kernels/small.config"),
+        fragments: &[CONFIG, "CONFIG_LOCALVERSION=\"-small\"\n"],
+        patches: &[],
     }),
 };

@@ -4,13 +4,9 @@
 //! What they were is written down before they are changed, and put back after the block; where the
 //! process is killed meanwhile, at the next start of tardy (`tardy_remedy`'s journal).
 
-mod changed;
-
-pub(crate) use changed::{change, put_back};
-
 use procfs::process::all_processes;
 use std::collections::BTreeMap;
-use tardy_remedy::Thread;
+use tardy_remedy::{Place, Setting, Thread};
 use tardy_thread_policy::Policy;
 
 /// `PF_KTHREAD` of `<linux/sched.h>`.
@@ -58,6 +54,16 @@ pub(crate) fn lacking(wanted: &Wanted) -> Option<String> {
         _ => "",
     };
     Some(format!("this kernel has no thread {missing}{hint}"))
+}
+
+/// What gives them their policies.
+pub(crate) fn settings(wanted: &Wanted) -> Result<Vec<Setting>, String> {
+    let threads = if wanted.is_empty() { Vec::new() } else { threads(wanted)? };
+    let setting = |thread: Thread| Setting {
+        to: wanted[up_to_slash(&thread.name)].to_string(),
+        place: Place::Policy(thread),
+    };
+    Ok(threads.into_iter().map(setting).collect())
 }
 
 /// The kernel threads of those names.

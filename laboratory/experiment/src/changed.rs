@@ -1,25 +1,18 @@
-//! Kernel threads while they are changed, and how they get back what they had: through the journal of all that is
+//! What a condition changes of the system, and how all gets back what it had: through the journal of all that is
 //! changed.
 
-use super::{Wanted, threads, up_to_slash};
-use tardy_remedy::{Changed, Journal, Outcome, Place, Setting, Undone};
+use tardy_remedy::{Changed, Journal, Outcome, Setting, Undone};
 
-/// Changes them as wanted; nothing at all where nothing is wanted. Dropped, they get back what they had.
+/// Changes them; nothing at all where there are none. Dropped, they get back what they had.
 ///
 /// # Errors
 /// Why it cannot be done; then nothing is left changed.
-pub(crate) fn change(wanted: &Wanted) -> Result<Changed, String> {
-    change_by(wanted, &Journal::system())
+pub(crate) fn change(settings: &[Setting]) -> Result<Changed, String> {
+    change_by(settings, &Journal::system())
 }
 
-fn change_by(wanted: &Wanted, journal: &Journal) -> Result<Changed, String> {
-    let threads = if wanted.is_empty() { Vec::new() } else { threads(wanted)? };
-    let setting = |thread: tardy_remedy::Thread| Setting {
-        to: wanted[up_to_slash(&thread.name)].to_string(),
-        place: Place::Policy(thread),
-    };
-    let settings: Vec<Setting> = threads.into_iter().map(setting).collect();
-    journal.change(&settings, "an experiment").map_err(|error| error.to_string())
+fn change_by(settings: &[Setting], journal: &Journal) -> Result<Changed, String> {
+    journal.change(settings, "an experiment").map_err(|error| error.to_string())
 }
 
 /// Gives them back what they had.
@@ -36,8 +29,10 @@ pub(crate) fn put_back(changed: Changed) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel_threads;
     use std::collections::BTreeMap;
     use tardy_host::Root;
+    use tardy_remedy::Place;
     use tardy_thread_policy::{self as policy, Policy};
 
     const TO: Policy = Policy::Batch { nice: 3 };
@@ -55,24 +50,28 @@ mod tests {
             return;
         }
         let wanted = BTreeMap::from([("ksoftirqd".to_owned(), TO)]);
-        let threads = threads(&wanted).unwrap();
-        if threads.is_empty() {
+        let settings = kernel_threads::settings(&wanted).unwrap();
+        if settings.is_empty() {
             println!("skipped: kernel threads are not to be seen here");
             return;
         }
+        let tid = |one: &Setting| match &one.place {
+            Place::Policy(thread) => thread.tid,
+            other => panic!("{other:?}"),
+        };
         let before: Vec<_> =
-            threads.iter().map(|one| (one.tid, policy::of(one.tid).unwrap())).collect();
+            settings.iter().map(|one| (tid(one), policy::of(tid(one)).unwrap())).collect();
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal::at(Root::at(folder.path()));
 
-        let changed = change_by(&wanted, &journal).unwrap();
+        let changed = change_by(&settings, &journal).unwrap();
         have(&before, |_| TO);
-        assert!(change_by(&wanted, &journal).unwrap_err().contains("another tardy"));
+        assert!(change_by(&settings, &journal).unwrap_err().contains("another tardy"));
         assert!(journal.undo_left_over().is_empty(), "it is not left over while it is at work");
         put_back(changed).unwrap();
         have(&before, |was| was);
 
-        drop(change_by(&wanted, &journal).unwrap());
+        drop(change_by(&settings, &journal).unwrap());
         have(&before, |was| was);
         assert!(journal.undo_left_over().is_empty());
     }
@@ -80,7 +79,7 @@ mod tests {
     #[test]
     fn where_nothing_is_wanted_nothing_is_done() {
         let journal = Journal::at(Root::at("/proc/none"));
-        put_back(change_by(&Wanted::new(), &journal).unwrap()).unwrap();
+        put_back(change_by(&[], &journal).unwrap()).unwrap();
         assert!(journal.undo_left_over().is_empty());
     }
 }
