@@ -39,12 +39,14 @@ struct Tardy {
 fn main() -> ExitCode {
     // This program is also the first process of guests, and what starts them; and loads that are
     // processes run it again.
-    let other = tardy_vm::enter_guest()
+    let other = tardy_programs::enter()
+        .or_else(tardy_vm::enter_guest)
         .or_else(tardy_vm::enter_keeper)
         .or_else(tardy_lab::load::worker::enter);
     if let Some(code) = other {
         return code;
     }
+    interrupt::write_errors_instead_of_xfsz();
     // What a tardy that was killed had changed.
     for undone in tardy_remedy::Journal::system().undo_left_over() {
         output::say!(

@@ -34,10 +34,9 @@ pub(crate) fn write(text: &[u8], file: Option<&Path>, flags: TextFlags) -> Resul
             return Ok(());
         }
     }
-    let mut out = output::writer(file)?;
+    let mut out = output::writer(file);
     out.write_all(text)?;
-    out.flush()?;
-    Ok(())
+    out.finish()
 }
 
 /// The pager's command. An empty one, and `cat`, mean none.

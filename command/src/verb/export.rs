@@ -166,12 +166,12 @@ fn list(json: bool) -> Result<Outcome, Failure> {
         output::write_json(&FormatsDocument { schema: "tardy.formats/1", formats }, None)?;
         return Ok(Outcome::Fine);
     }
-    let mut out = output::writer(None)?;
+    let mut out = output::writer(None);
     for format in formats() {
         let endings = format.endings().join(" .");
         writeln!(out, "{:<12} {:<14} {}", format.name(), format!(".{endings}"), format.meaning())?;
     }
-    out.flush()?;
+    out.finish()?;
     Ok(Outcome::Fine)
 }
 

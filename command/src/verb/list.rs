@@ -47,9 +47,9 @@ impl List {
             return Ok(Outcome::Fine);
         }
         let terminal = Terminal::of_stdout();
-        let mut out = output::writer(None)?;
+        let mut out = output::writer(None);
         out.write_all(table(&kept, terminal.width).as_bytes())?;
-        out.flush()?;
+        out.finish()?;
         Ok(Outcome::Fine)
     }
 }

@@ -172,7 +172,7 @@ impl Run {
         runs: &[Over],
         alike: Option<&Alike>,
     ) -> Result<(), Failure> {
-        let mut out = output::writer(None)?;
+        let mut out = output::writer(None);
         if runs.len() > 1 {
             match Figures::of(runs) {
                 Some(figures) => write!(out, "{figures}")?,
