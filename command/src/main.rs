@@ -8,11 +8,13 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod confine;
 mod explanation;
 mod failure;
 mod guest;
 mod input;
 mod interrupt;
+mod memory;
 mod output;
 mod pager;
 mod program;
@@ -22,6 +24,7 @@ mod session;
 mod verb;
 
 use clap::Parser;
+use clap::error::{ContextKind, ErrorKind};
 use failure::Outcome;
 use std::process::ExitCode;
 use verb::Verb;
@@ -56,7 +59,13 @@ fn main() -> ExitCode {
         );
     }
     // clap itself ends with 2 on wrong usage.
-    let tardy = Tardy::parse();
+    let tardy = Tardy::try_parse().unwrap_or_else(|mut error| {
+        // Its tip is to pass a flag that there is not as the name of a file.
+        if error.kind() == ErrorKind::UnknownArgument {
+            error.remove(ContextKind::Suggested);
+        }
+        error.exit()
+    });
     match tardy.verb.execute::<Tardy>() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BoundExceeded) => ExitCode::from(3),

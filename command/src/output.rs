@@ -24,7 +24,7 @@ pub(crate) use say;
 /// A line to standard output, see [`out`].
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    match writeln!(stdout, "{}", printable(text)).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
@@ -32,7 +32,7 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
 
 /// A line to standard error, see [`say`].
 pub(crate) fn beside(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", printable(text));
 }
 
 /// Flags that every verb has.
@@ -58,7 +58,37 @@ impl Output {
 
 /// Text without what a terminal would obey: names of files and of threads may hold anything.
 pub(crate) fn printable(text: &str) -> String {
-    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
+    let line = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A report as a terminal may get it: colours, which are ours, and beside them nothing that it would obey, whatever a
+/// section has overlooked.
+pub(crate) fn coloured(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(at) = rest.find(ESCAPE) {
+        out += &printable(&rest[..at]);
+        rest = &rest[at..];
+        let length = colour(rest).unwrap_or(0);
+        out += &rest[..length];
+        rest = &rest[length..];
+        if length == 0 {
+            out += &clean(ESCAPE);
+            rest = &rest[ESCAPE.len()..];
+        }
+    }
+    out + &printable(rest)
+}
+
+const ESCAPE: &str = "\u{1b}";
+
+/// How long the sequence is with which a text begins, where it does nothing but choose how letters look.
+fn colour(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix("\u{1b}[")?;
+    let ends = inner.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    inner[ends..].starts_with('m').then_some(ESCAPE.len() + 1 + ends + 1)
 }
 
 /// Prints a JSON document to `file`, or to standard output.
@@ -66,15 +96,17 @@ pub(crate) fn write_json(
     document: &impl serde::Serialize,
     file: Option<&Path>,
 ) -> Result<(), Failure> {
-    let mut out = writer(file);
-    serde_json::to_writer_pretty(&mut out, document)?;
-    writeln!(out)?;
-    out.finish()
+    let mut text = serde_json::to_vec_pretty(document)?;
+    text.push(b'\n');
+    match file {
+        None => Ok(io::stdout().lock().write_all(&text).and_then(|()| io::stdout().flush())?),
+        Some(path) => Writer::Memory(text, path.to_owned()).finish(),
+    }
 }
 
-/// Where results go: standard output, or memory until they are a file.
+/// Where results go, gathered until all is there: standard output, [`coloured`], or a file.
 pub(crate) enum Writer {
-    Stdout(BufWriter<io::Stdout>),
+    Stdout(Vec<u8>),
     Memory(Vec<u8>, PathBuf),
 }
 
@@ -82,7 +114,10 @@ impl Writer {
     /// All has been written. Without this a file does not come to be.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
-            Self::Stdout(mut out) => Ok(out.flush()?),
+            Self::Stdout(text) => {
+                let mut stdout = io::stdout().lock();
+                Ok(stdout.write_all(coloured(&text).as_bytes()).and_then(|()| stdout.flush())?)
+            }
             Self::Memory(text, path) => {
                 let written = write_bytes(&path, &text);
                 if written.is_err() {
@@ -98,23 +133,19 @@ impl Writer {
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::Memory(text, _) => text.write(bytes),
+            Self::Stdout(text) | Self::Memory(text, _) => text.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(out) => out.flush(),
-            Self::Memory(..) => Ok(()),
-        }
+        Ok(())
     }
 }
 
 /// Standard output, or a file of results that fit into memory.
 pub(crate) fn writer(file: Option<&Path>) -> Writer {
     match file {
-        None => Writer::Stdout(BufWriter::new(io::stdout())),
+        None => Writer::Stdout(Vec::new()),
         Some(path) => Writer::Memory(Vec::new(), path.to_owned()),
     }
 }
@@ -298,4 +329,25 @@ fn next_free(base: &Path, name: &str) -> io::Result<PathBuf> {
         }
     }
     unreachable!("there are not that many folders")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_colours_and_nothing_else_to_obey() {
+        let report = "\u{1b}[1mLate\u{1b}[0m\ta\nb \u{1b}[38;5;208mx\u{1b}[m";
+        assert_eq!(coloured(report.as_bytes()), report);
+        for (hostile, shown) in [
+            ("\u{1b}[2Jx", "\\u{1b}[2Jx"),
+            ("\u{1b}]0;title\u{7}", "\\u{1b}]0;title\\u{7}"),
+            ("\u{1b}[1;", "\\u{1b}[1;"),
+            ("\u{1b}", "\\u{1b}"),
+            ("\u{9b}2J\r", "\\u{9b}2J\\u{d}"),
+            ("\u{1b}[0m\u{1b}c", "\u{1b}[0m\\u{1b}c"),
+        ] {
+            assert_eq!(coloured(hostile.as_bytes()), shown);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! `tardy explain`: late wakeups of a recording.
 
 use super::why;
+use crate::confine::Kept;
 use crate::explanation::{self, Streamed, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
@@ -130,6 +131,10 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn execute(mut self) -> Result<Outcome, Failure> {
         let recording = recordings::or_latest(self.recording.take(), &self.output)?;
+        Kept::for_results(self.out.as_deref())
+            .reading(&recording)
+            .with_pager(!self.output.json && self.out.is_none() && !self.text.no_pager)
+            .alone();
         let mut input = Input::open(&recording, &self.import)?;
         let stream = self.worst == Some(WorstCount::All);
         if stream && !self.output.json {

@@ -1,5 +1,6 @@
 //! `tardy export`: a recording, or its explanation, as a file for other tools.
 
+use crate::confine::Kept;
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
@@ -80,6 +81,8 @@ impl Export {
         if is_stdout && self.output.json {
             return Err(Failure::usage("-o - and --json both write to standard output"));
         }
+        let kept = Kept::for_results(Some(&**out).filter(|_| !is_stdout)).reading(path);
+        kept.with_programs(format.name() == "duckdb").alone();
         let mut input = Input::open(path, &self.import)?;
         let export = format.create(out, &about(&input))?;
         let options = Options { watch: input.watch(self.watch.watch()), worst: 0 };

@@ -1,5 +1,6 @@
 //! `tardy report`: the page of a recording or an experiment again, or the figures of another tool's histogram.
 
+use crate::confine::Kept;
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
@@ -66,6 +67,8 @@ impl Report {
                 ));
             }
         };
+        let out = self.out.as_deref().or(self.csv.as_deref());
+        Kept::for_results(out).reading(recording).alone();
         if Folder::is_one(recording) {
             return self.experiment(recording);
         }

@@ -25,7 +25,7 @@ use tardy_host::Host;
 use tardy_lab::Measurement;
 use tardy_lab::cyclic;
 use tardy_lab::load::Spec;
-use tardy_recording::{Recording, Sealed};
+use tardy_recording::Sealed;
 use tardy_report::json::{ExplainDocument, MeasureDocument, RunDocument};
 use tardy_report::{Context, Data};
 
@@ -122,7 +122,7 @@ impl Run {
             Some(sealed) => {
                 let words = format!("explaining {} events", sealed.totals.events);
                 self.output.remark(&words);
-                let mut recording = Input::Recording(Box::new(Recording::open(&sealed.dir)?));
+                let mut recording = Input::own(&sealed.dir)?;
                 let tables = self.tables.then(|| sealed.dir.clone());
                 let wanted = Wanted { tables, ..Wanted::default() };
                 let explained = explanation::explain(&mut recording, Options::default(), wanted)?;

@@ -1,11 +1,14 @@
 //! A current folder and an environment that somebody else made.
 
-use super::recording;
+use super::{recording, synthetic};
 use crate::program::{Said, tardy};
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use tardy_recording::{Host, Manifest, ManifestEnd, Trigger, Writer};
 
 /// No code is taken from the current folder, nor from where the environment says.
 #[test]
@@ -244,4 +247,163 @@ fn what_cannot_be_written_is_told_before_and_kept_after() {
     limited.args(["explain", "--all", "--no-write", "-o", "out.txt"]).arg(&recording);
     let said = Said::by(limited.current_dir(here)).expect(1);
     assert!(said.out.contains("Lateness") && said.err.contains("File too large"), "{}", said.err);
+}
+
+/// A trace in which each line names another thread: as long as a trace may be, and nothing else than names.
+#[test]
+fn a_trace_of_nothing_but_threads_ends_with_one_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("threads.txt");
+    let mut text = String::from("# tracer: nop\n");
+    for pid in 10..200_000u32 {
+        let (at, next) = (f64::from(pid) * 1e-5, pid + 1);
+        writeln!(
+            text,
+            " t{pid}-{pid} [000] d..2. {at:.6}: sched_waking: comm=t{next} pid={next} prio=120 target_cpu=000\n \
+             t{pid}-{pid} [000] d..2. {at:.6}: sched_switch: prev_comm=t{pid} prev_pid={pid} prev_prio=120 \
+             prev_state=S ==> next_comm=t{next} next_pid={next} next_prio=120"
+        )
+        .unwrap();
+    }
+    fs::write(&trace, text).unwrap();
+    let explain = |memory: &str| {
+        let mut command = tardy(["explain", "--all", "--memory", memory]);
+        Said::by(command.arg(&trace).current_dir(folder.path()))
+    };
+    let said = explain("64M").expect(1);
+    let lines: Vec<&str> = said.err.lines().collect();
+    let [line] = lines.as_slice() else { panic!("{lines:?}") };
+    assert!(line.contains("more than 64 MB of memory"), "{line}");
+    assert!(line.contains("names of threads") && line.contains("--memory"), "{line}");
+    assert_eq!(said.out, "");
+    explain("2G").expect(0);
+    assert!(explain("1K").expect(2).err.contains("64M at least"));
+}
+
+/// What a stranger's recording says of itself, in each place where it says something.
+fn hostile_manifest() -> Manifest {
+    let evil = || "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31mevil\r\u{202e}".to_owned();
+    let host = Host {
+        name: evil(),
+        kernel_release: evil(),
+        kernel_version: evil(),
+        arch: evil(),
+        hypervisor: Some(evil()),
+        preemption: Some(evil()),
+        ..Host::default()
+    };
+    let trigger = Trigger { name: evil(), cause: evil(), culprit: evil(), ..Trigger::default() };
+    let settings = [
+        ("run.load".to_owned(), evil()),
+        ("run.duration".to_owned(), evil()),
+        ("run.command".to_owned(), evil()),
+        (evil(), evil()),
+    ];
+    Manifest {
+        host,
+        tardy_version: evil(),
+        command_line: vec![evil(), evil()],
+        source: format!("live-{}", evil()),
+        clock: evil(),
+        settings: settings.into_iter().collect(),
+        missing: vec![evil()],
+        notes: vec![evil()],
+        trigger: Some(trigger),
+        ..Manifest::default()
+    }
+}
+
+/// Neither names nor notes nor errors of a stranger's file command the terminal, whichever verb tells them.
+#[test]
+fn no_verb_lets_a_strangers_file_command_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut both = Vec::new();
+    for (name, load) in [("a\u{1b}[2J", "x\u{1b}[31m"), ("b", "y\u{9b}")] {
+        let recording = folder.path().join("recordings").join(name);
+        let mut manifest = hostile_manifest();
+        manifest.settings.insert("run.load".to_owned(), load.to_owned());
+        let mut writer = Writer::create(&recording, manifest).unwrap();
+        for mut batch in synthetic::stream(20) {
+            for (_, name) in &mut batch.names {
+                name.push_str("\u{1b}]0;x\u{7}\r");
+            }
+            writer.append_waiting(batch).unwrap();
+        }
+        writer.seal(ManifestEnd::default()).unwrap();
+        both.push(recording.to_str().unwrap().to_owned());
+    }
+    let traces = [
+        (
+            "head.txt",
+            "# tracer: \u{1b}[2J\n# clock: \u{1b}]0;x\u{7}\n x-1 [000] 1.0: sched_waking: comm=\u{1b}c pid=2",
+        ),
+        ("hist.txt", "# Histogram \u{1b}[2J\n# /dev/cpu \u{1b}c\n000000 \u{1b}[2J\n"),
+        ("perf\u{1b}[2J.data", "PERFILE2\u{1b}[2J"),
+        ("trace\u{9b}2J.dat", "\u{17}\u{8}\u{44}tracing6\0\u{1b}[2J"),
+    ];
+    let mut files = Vec::new();
+    for (name, text) in traces {
+        let file = folder.path().join(name);
+        fs::write(&file, text).unwrap();
+        files.push(file.to_str().unwrap().to_owned());
+    }
+    let mut calls: Vec<Vec<&str>> = vec![vec!["list"], vec!["compare", &both[0], &both[1]]];
+    calls.push(vec!["compare", "--full", &both[0], &both[1]]);
+    for given in both.iter().chain(&files) {
+        for verb in [
+            &["explain", "--all"][..],
+            &["explain", "--all", "--full", "--timers"],
+            &["explain", "--all", "--why", "1"],
+            &["report"],
+            &["whatif"],
+            &["import", "-o", "out"],
+            &["export", "-o", "out.json"],
+            &["export", "--format", "\u{1b}[2J", "-o", "x"],
+        ] {
+            calls.push(verb.iter().copied().chain([given.as_str()]).collect());
+        }
+    }
+    for call in calls {
+        let output = tardy(&call).current_dir(folder.path()).output().unwrap();
+        for bytes in [&output.stdout, &output.stderr] {
+            let text = String::from_utf8_lossy(bytes);
+            let found = text.chars().find(|c| c.is_control() && *c != '\n' || *c == '\u{202e}');
+            assert_eq!(found, None, "{call:?}: {text:?}");
+        }
+        let _ = fs::remove_dir_all(folder.path().join("out"));
+    }
+}
+
+/// While a stranger's file is read, nothing is left to do for who would take over the reader.
+#[test]
+fn a_reader_has_given_up_what_it_does_not_need() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("trace.txt");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let out = folder.path().join("out");
+    for verb in [&["explain", "--all"][..], &["import"], &["export"]] {
+        let mut command = tardy(verb);
+        command.arg(&pipe).current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        if verb == ["export"] {
+            command.args(["--format", "csv", "-o"]).arg(&out);
+        }
+        let mut reader = command.spawn().unwrap();
+        // Opened when the reader has opened it, and it reads until this is closed.
+        let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+        writer.write_all(b"# tracer: nop\n").unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", reader.id())).unwrap();
+        let of = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            u64::from_str_radix(line.unwrap_or_default().trim(), 16).unwrap()
+        };
+        drop(writer);
+        // A text without events is no trace: that is not what this is about.
+        let _ = reader.wait().unwrap();
+        assert_eq!(of("NoNewPrivs:"), 1, "{verb:?}");
+        // CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER.
+        assert_eq!(of("CapPrm:") & !0b1111, 0, "{verb:?}");
+        if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+            assert_eq!(of("Seccomp:"), 2, "{verb:?}");
+        }
+    }
 }

@@ -168,14 +168,25 @@ impl Folder {
     /// # Errors
     /// Where there is something else of that name, or it is another user's.
     pub fn append(&self, name: impl AsRef<OsStr>, access: Access) -> io::Result<File> {
-        let name = name.as_ref();
+        self.update(name.as_ref(), access, OFlags::APPEND)
+    }
+
+    /// As [`Folder::append`], to be written at any place.
+    ///
+    /// # Errors
+    /// As [`Folder::append`].
+    pub fn open_or_make(&self, name: impl AsRef<OsStr>, access: Access) -> io::Result<File> {
+        self.update(name.as_ref(), access, OFlags::empty())
+    }
+
+    fn update(&self, name: &OsStr, access: Access, how: OFlags) -> io::Result<File> {
         match self.create_new(name, access) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
         must_be_regular(statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)?;
-        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | how | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(openat(&self.handle, name, flags, Mode::empty())?);
         let found = fstat(&file)?;
         must_be_regular(found.st_mode)?;

@@ -294,7 +294,7 @@ impl Fix {
             recordings::or_latest(self.recording.clone(), &self.output)?
         };
         let recording = Recording::open(&folder)?;
-        let mut input = Input::Recording(Box::new(recording));
+        let mut input = Input::of(recording);
         let manifest = input.manifest();
         let watch = if self.victim.is_chosen() {
             self.victim.victim()?.watch()

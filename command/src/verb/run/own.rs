@@ -18,7 +18,6 @@ use std::time::Duration;
 use tardy_explain::Options;
 use tardy_kernel::processes_with;
 use tardy_lab::load::Spec;
-use tardy_recording::Recording;
 use tardy_report::Data;
 use tardy_report::json::{ExplainDocument, RunDocument};
 
@@ -151,7 +150,7 @@ impl Run {
         folder: &Path,
         notes: Vec<String>,
     ) -> Result<(), Failure> {
-        let mut recording = Input::Recording(Box::new(Recording::open(folder)?));
+        let mut recording = Input::own(folder)?;
         let watch = self.own.watch();
         let options = Options { watch: watch.watch(), ..Options::default() };
         let tables = self.tables.then(|| folder.to_owned());

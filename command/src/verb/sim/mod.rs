@@ -138,8 +138,7 @@ impl Sim {
                 )?;
             }
         }
-        out.flush()?;
-        Ok(())
+        out.finish()
     }
 }
 
