@@ -407,3 +407,26 @@ fn a_reader_has_given_up_what_it_does_not_need() {
         }
     }
 }
+
+/// A spreadsheet calculates nothing that a stranger has named a thread.
+#[test]
+fn no_name_is_a_formula_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("rec");
+    let mut writer = Writer::create(&recording, Manifest::default()).unwrap();
+    for mut batch in synthetic::stream(20) {
+        batch.names.iter_mut().for_each(|(_, name)| name.insert_str(0, "=cmd|"));
+        writer.append_waiting(batch).unwrap();
+    }
+    writer.seal(ManifestEnd::default()).unwrap();
+    let export = |more: &[&str], out: &str| {
+        let out = folder.path().join(out);
+        Said::by(tardy(["export", "-q", "-o"]).arg(&out).args(more).arg(&recording)).expect(0);
+        fs::read_to_string(out.join("events.csv")).unwrap()
+    };
+    assert!(export(&[], "as-it-is.csv").contains(",=cmd|"));
+    let safe = export(&["--no-formulas"], "safe.csv");
+    assert!(safe.contains(",'=cmd|") && !safe.contains(",=cmd|"), "{safe}");
+    let mut wrong = tardy(["export", "--no-formulas", "-o", "x.parquet"]);
+    Said::by(wrong.arg(&recording)).expect(2);
+}

@@ -29,6 +29,7 @@ fn about() -> About {
         cpus: 2,
         hz: Some(250),
         written_by: "tardy 0".to_owned(),
+        no_formulas: false,
     }
 }
 

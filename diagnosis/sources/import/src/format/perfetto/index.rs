@@ -489,9 +489,9 @@ pub(super) fn inflate(compressed: &[u8], compression: Compression) -> (Vec<u8>, 
     let most = most.min(INFLATED_BYTES_MAX);
     let mut inflated = Vec::new();
     let read = match compression {
-        Compression::Deflate => flate2::read::ZlibDecoder::new(compressed)
-            .take(most)
-            .read_to_end(&mut inflated),
+        Compression::Deflate => {
+            flate2::read::ZlibDecoder::new(compressed).take(most).read_to_end(&mut inflated)
+        }
         Compression::Zstd => {
             zstd::stream::read::Decoder::new(compressed).and_then(|mut decoder| {
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;

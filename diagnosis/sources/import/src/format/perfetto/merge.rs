@@ -26,8 +26,7 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 /// used for longest is inflated again.
 const INFLATED_BYTES_KEPT: usize = 32 << 20;
 
-/// How often all packets may be inflated anew. Recorders write what was at one time into one packet, and the next one
-/// is needed once or twice again.
+/// How often all packets may be inflated: recorders write what was at one time into one, which is needed again rarely.
 const INFLATED_ANEW_MAX: u64 = 8;
 
 /// Idle states that are remembered to poll; a kernel has ten.
