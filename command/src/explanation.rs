@@ -3,6 +3,7 @@
 use crate::arguments;
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::output::Stream;
 use crate::recordings;
 use crate::session::settings;
 use crate::verb::WatchFlags;
@@ -21,12 +22,51 @@ use tardy_report::{Caught, Context};
 /// What is made of each wakeup as it is explained.
 #[derive(Default)]
 pub(crate) struct Wanted {
-    /// `wakeups.parquet` and `segments.parquet` in the recording's folder.
-    pub(crate) tables: bool,
+    /// `wakeups.parquet` and `segments.parquet` in this folder.
+    pub(crate) tables: Option<PathBuf>,
     /// A JSON document with every wakeup.
-    pub(crate) json: Option<Box<dyn Write>>,
+    pub(crate) json: Option<Streamed>,
     /// Who armed timers.
     pub(crate) timers: bool,
+}
+
+/// Where a document goes that need not fit into memory.
+pub(crate) enum Streamed {
+    Stdout(std::io::BufWriter<std::io::Stdout>),
+    File(Stream),
+}
+
+impl Streamed {
+    pub(crate) fn begin(file: Option<&Path>) -> Result<Self, Failure> {
+        Ok(match file {
+            None => Self::Stdout(std::io::BufWriter::new(std::io::stdout())),
+            Some(path) => Self::File(Stream::begin(path)?),
+        })
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        writeln!(self)?;
+        match self {
+            Self::Stdout(mut out) => Ok(out.flush()?),
+            Self::File(out) => out.finish(),
+        }
+    }
+}
+
+impl Write for Streamed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::File(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::File(out) => out.flush(),
+        }
+    }
 }
 
 /// What explaining yields.
@@ -50,8 +90,8 @@ pub(crate) fn explain(
     let mut notes = manifest.notes.clone();
     let mut sinks = Sinks::default();
     let mut tables = Ok(());
-    if let Some(folder) = input.folder().filter(|_| wanted.tables) {
-        match TableWriter::create(folder) {
+    if let Some(folder) = wanted.tables {
+        match TableWriter::create(&folder) {
             Ok(writer) => sinks.tables = Some(writer),
             Err(error) => tables = Err(error),
         }
@@ -87,7 +127,7 @@ pub(crate) fn explain(
     }
     if let Some(json) = sinks.json {
         let totals = ExplainTotals::from(&explanation).with_timers(timers.as_ref());
-        writeln!(json.finish_with(&totals)?)?;
+        json.finish_with(&totals)?.finish()?;
     }
     if explanation.lost_uncounted > 0 {
         notes.push(format!(
@@ -245,7 +285,7 @@ fn shell_word(text: &str) -> String {
 #[derive(Default)]
 struct Sinks {
     tables: Option<TableWriter>,
-    json: Option<ExplainJson<Box<dyn Write>>>,
+    json: Option<ExplainJson<Streamed>>,
     rows: WakeupRows,
     timers: Option<TimerTable>,
     /// The first thing that went wrong; nothing is written after it.

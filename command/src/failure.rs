@@ -67,7 +67,6 @@ macro_rules! from_errors {
     )*};
 }
 from_errors!(
-    tardy_experiment::ExperimentError,
     tardy_experiment::TruthError,
     tardy_export::ExportError,
     tardy_import::ImportError,
@@ -82,8 +81,25 @@ from_errors!(
     tardy_recording::tables::TableError,
     tardy_recording::WriteError,
     tardy_model::SourceError,
-    tardy_vm::VmError,
 );
+
+impl From<tardy_vm::VmError> for Failure {
+    fn from(error: tardy_vm::VmError) -> Self {
+        match error {
+            tardy_vm::VmError::Unknown { .. } => Self::usage(error.to_string()),
+            error => Self::new(error.to_string()),
+        }
+    }
+}
+
+impl From<tardy_experiment::ExperimentError> for Failure {
+    fn from(error: tardy_experiment::ExperimentError) -> Self {
+        match error {
+            tardy_experiment::ExperimentError::Unknown { .. } => Self::usage(error.to_string()),
+            error => Self::new(error.to_string()),
+        }
+    }
+}
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {

@@ -2,6 +2,7 @@
 #![allow(clippy::doc_markdown)] // what --help prints has no markup in it
 
 use crate::failure::Failure;
+use crate::memory::{self, MemoryFlags};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tardy_explain::Watch;
@@ -11,6 +12,10 @@ use tardy_recording::{Host, Manifest, ManifestEnd, Recording};
 
 /// How the source of an imported recording begins in its manifest.
 const IMPORTED: &str = "import-";
+
+/// Of a recording without its end.
+const UNSEALED: &str = "the recording was not ended in good order (it was killed, or still goes on): of its last 100 ms \
+                        some may be missing, and what is only known at the end, as the time a hypervisor took";
 
 /// How to read a file of another tool's.
 #[derive(Clone, Debug, Default, Args)]
@@ -22,6 +27,9 @@ pub(crate) struct ImportFlags {
     /// The machine whose system calls a trace shows, where it does not say (x86_64, arm64, arm, i386)
     #[arg(long, value_name = "MACHINE", value_parser = abi)]
     arch: Option<Abi>,
+
+    #[command(flatten)]
+    memory: MemoryFlags,
 }
 
 fn abi(text: &str) -> Result<Abi, String> {
@@ -32,6 +40,17 @@ fn abi(text: &str) -> Result<Abi, String> {
 }
 
 impl ImportFlags {
+    /// A recording is tardy's own.
+    fn must_not_name_a_format(&self, path: &Path) -> Result<(), Failure> {
+        match &self.input_format {
+            None => Ok(()),
+            Some(name) => Err(Failure::usage(format!(
+                "--input-format {name} is for another tool's file, and {} is a recording",
+                path.display()
+            ))),
+        }
+    }
+
     fn options(&self) -> tardy_import::Options {
         tardy_import::Options { format: self.input_format.clone(), abi: self.arch }
     }
@@ -59,8 +78,11 @@ pub(crate) struct Trace {
 impl Input {
     /// Opens a recording's folder, or a file.
     pub(crate) fn open(path: &Path, flags: &ImportFlags) -> Result<Self, Failure> {
+        flags.memory.watch(path);
         if path.is_dir() {
-            return Ok(Self::Recording(Box::new(Recording::open(path)?)));
+            flags.must_not_name_a_format(path)?;
+            let recording = Recording::open(path)?;
+            return Ok(Self::of(recording));
         }
         let (format, mut import) =
             tardy_import::open(path, &flags.options()).map_err(|error| refusal(path, &error))?;
@@ -76,11 +98,29 @@ impl Input {
         })))
     }
 
+    /// Opens a recording that was made just now.
+    pub(crate) fn own(folder: &Path) -> Result<Self, Failure> {
+        Ok(Self::of(Recording::open(folder)?))
+    }
+
+    /// Of a recording that is open.
+    pub(crate) fn of(recording: Recording) -> Self {
+        Self::Recording(Box::new(recording))
+    }
+
     /// Fills `batch`, which comes empty, with the next events; `false` at the end.
     pub(crate) fn read(&mut self, batch: &mut Batch) -> Result<bool, Failure> {
         match self {
-            Self::Recording(recording) => Ok(recording.read(batch)?),
-            Self::Trace(trace) => trace.read(batch),
+            Self::Recording(recording) => {
+                let more = recording.read(batch)?;
+                memory::take(batch, recording.dir())?;
+                Ok(more)
+            }
+            Self::Trace(trace) => {
+                let more = trace.read(batch)?;
+                memory::take(batch, &trace.path)?;
+                Ok(more)
+            }
         }
     }
 
@@ -105,12 +145,12 @@ impl Input {
         match self {
             Self::Recording(recording) => {
                 let torn = recording.stopped_at();
-                let notes = torn
-                    .map(|torn| {
-                        format!("the recording ends early: {torn}; everything before is used")
-                    })
-                    .into_iter();
-                ManifestEnd { notes: notes.collect(), ..ManifestEnd::default() }
+                let torn = torn.map(|torn| {
+                    format!("the recording ends early: {torn}; everything before is used")
+                });
+                let unsealed = (!recording.manifest().sealed).then(|| UNSEALED.to_owned());
+                let notes = unsealed.into_iter().chain(torn).collect();
+                ManifestEnd { notes, ..ManifestEnd::default() }
             }
             Self::Trace(trace) => {
                 let closing = trace.closing().clone();
@@ -139,6 +179,7 @@ impl Input {
 fn refusal(path: &Path, error: &ImportError) -> Failure {
     let histogram = match error {
         ImportError::UnknownFormat { .. } => histogram::recognised(path).ok().flatten(),
+        ImportError::NoSuchFormat { .. } => return Failure::usage(error.to_string()),
         _ => None,
     };
     match histogram {

@@ -8,11 +8,13 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod confine;
 mod explanation;
 mod failure;
 mod guest;
 mod input;
 mod interrupt;
+mod memory;
 mod output;
 mod pager;
 mod prediction;
@@ -23,6 +25,7 @@ mod session;
 mod verb;
 
 use clap::Parser;
+use clap::error::{ContextKind, ErrorKind};
 use failure::Outcome;
 use std::process::ExitCode;
 use verb::Verb;
@@ -40,12 +43,14 @@ struct Tardy {
 fn main() -> ExitCode {
     // This program is also the first process of guests, and what starts them; and loads that are
     // processes run it again.
-    let other = tardy_vm::enter_guest()
+    let other = tardy_programs::enter()
+        .or_else(tardy_vm::enter_guest)
         .or_else(tardy_vm::enter_keeper)
         .or_else(tardy_lab::load::worker::enter);
     if let Some(code) = other {
         return code;
     }
+    interrupt::write_errors_instead_of_xfsz();
     // What a tardy that was killed had changed.
     for undone in tardy_remedy::Journal::system().undo_left_over() {
         output::say!(
@@ -55,7 +60,13 @@ fn main() -> ExitCode {
         );
     }
     // clap itself ends with 2 on wrong usage.
-    let tardy = Tardy::parse();
+    let tardy = Tardy::try_parse().unwrap_or_else(|mut error| {
+        // Its tip is to pass a flag that there is not as the name of a file.
+        if error.kind() == ErrorKind::UnknownArgument {
+            error.remove(ContextKind::Suggested);
+        }
+        error.exit()
+    });
     match tardy.verb.execute::<Tardy>() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BoundExceeded) => ExitCode::from(3),

@@ -30,14 +30,13 @@ pub(crate) fn write(text: &[u8], file: Option<&Path>, flags: TextFlags) -> Resul
         && let Some(pager) = chosen(|name| std::env::var(name).ok())
     {
         // One that does not start is no reason to show nothing.
-        if through(&pager, text)? {
+        if through(&pager, output::coloured(text).as_bytes())? {
             return Ok(());
         }
     }
-    let mut out = output::writer(file)?;
+    let mut out = output::writer(file);
     out.write_all(text)?;
-    out.flush()?;
-    Ok(())
+    out.finish()
 }
 
 /// The pager's command. An empty one, and `cat`, mean none.

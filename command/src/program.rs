@@ -5,31 +5,87 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::session::settings::Looks;
+use rustix::process::Signal;
+use std::io;
 use std::os::fd::AsFd;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tardy_host::Threads;
+use tardy_programs::User;
 
 /// How often it is looked whether the recording is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// A program that was asked to end is killed after this.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
 /// The program, where there is a command. Where standard output is for a document, it prints to standard error.
-pub(crate) fn start(command: &[String], to_stderr: bool) -> Result<Option<Child>, Failure> {
+/// It ends with tardy, however that ends.
+pub(crate) fn start(
+    command: &[String],
+    user: Option<&User>,
+    to_stderr: bool,
+) -> Result<Option<Started>, Failure> {
     let Some((program, arguments)) = command.split_first() else { return Ok(None) };
     let cannot = |error| Failure::new(format!("cannot start {program}: {error}"));
-    let mut command = Command::new(program);
+    let file = find(program).map_err(cannot)?;
+    let mut command = tardy_programs::kept(file.as_os_str(), user);
     command.args(arguments);
     if to_stderr {
         let stderr = std::io::stderr().as_fd().try_clone_to_owned().map_err(cannot)?;
         command.stdout(Stdio::from(stderr));
     }
-    command.spawn().map(Some).map_err(cannot)
+    command.spawn().map(|child| Some(Started(child))).map_err(cannot)
+}
+
+/// A program that was started. Dropped, it has ended.
+pub(crate) struct Started(Child);
+
+impl Started {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> io::Result<bool> {
+        Ok(self.0.try_wait()?.is_some())
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // Has no effect on one that has been waited for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The program's file, as a shell finds it.
+fn find(program: &str) -> io::Result<PathBuf> {
+    let is_program = |file: &Path| {
+        let found = file.metadata();
+        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        let file = PathBuf::from(program);
+        return match file.metadata() {
+            Ok(_) if is_program(&file) => Ok(file),
+            Ok(_) => Err(io::ErrorKind::PermissionDenied.into()),
+            Err(error) => Err(error),
+        };
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let files = std::env::split_paths(&path).map(|folder| folder.join(program));
+    let not_found = || io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error());
+    files.into_iter().find(|file| is_program(file)).ok_or_else(not_found)
 }
 
 /// The threads of a program that was started, or of those processes, of which only these names are wanted.
-pub(crate) fn threads(child: Option<&Child>, processes: &[u32], names: &[String]) -> Threads {
+pub(crate) fn threads(child: Option<&Started>, processes: &[u32], names: &[String]) -> Threads {
     Threads {
-        processes: processes.iter().copied().chain(child.map(Child::id)).collect(),
+        processes: processes.iter().copied().chain(child.map(Started::id)).collect(),
         with_children: child.is_some(),
         names: if child.is_some() { Vec::new() } else { names.to_vec() },
     }
@@ -39,7 +95,7 @@ pub(crate) fn threads(child: Option<&Child>, processes: &[u32], names: &[String]
 pub(crate) fn attend(
     session: &Session,
     interrupt: &Interrupt,
-    mut child: Option<&mut Child>,
+    mut child: Option<&mut Started>,
     duration: Option<Duration>,
     quiet: bool,
     threads: Threads,
@@ -53,7 +109,7 @@ pub(crate) fn attend(
         let over = duration.is_some_and(|duration| elapsed >= duration);
         let ended = match &mut child {
             None => false,
-            Some(child) => child.try_wait().map_err(|error| lost(&error))?.is_some(),
+            Some(child) => child.has_ended().map_err(|error| lost(&error))?,
         };
         if over || ended || interrupt.is_asked() || session.has_ended() {
             return Ok(());
@@ -64,18 +120,34 @@ pub(crate) fn attend(
     }
 }
 
-/// A program that outlives its recording is asked to end, as Ctrl-C asks it. Yields its status where it ended by
-/// itself.
-pub(crate) fn end(child: &mut Child) -> Result<Option<ExitStatus>, Failure> {
+/// A program that outlives its recording is asked to end, by the signal that asked tardy or as Ctrl-C asks it, and
+/// is killed where it does not. Yields its status where it ended by itself.
+pub(crate) fn end(
+    Started(child): &mut Started,
+    signal: Signal,
+) -> Result<Option<ExitStatus>, Failure> {
     if let Some(status) = child.try_wait().map_err(|error| lost(&error))? {
         return Ok(Some(status));
     }
     if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
         // It may have ended this very moment.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        let _ = rustix::process::kill_process(pid, signal);
     }
+    let asked = Instant::now();
+    while asked.elapsed() < ENDS_WITHIN {
+        if child.try_wait().map_err(|error| lost(&error))?.is_some() {
+            return Ok(None);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    let _ = child.kill();
     child.wait().map_err(|error| lost(&error))?;
     Ok(None)
+}
+
+/// The user of this name.
+pub(crate) fn user(name: &str) -> Result<User, Failure> {
+    User::named(name).map_err(|error| Failure::usage(format!("--user {name}: {error}")))
 }
 
 /// Whether there is a process of this number.

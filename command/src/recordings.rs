@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tardy_explain::Explanation;
+use tardy_files::{Access, Folder};
 use tardy_recording::Manifest;
 
 /// The folder's name, here and in the temporary one's.
@@ -48,10 +49,7 @@ impl Kept {
 
     /// What the last explanation left.
     pub(crate) fn summary(&self) -> Option<Summary> {
-        let path = self.folder.join(SUMMARY);
-        let is_small =
-            fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= SUMMARY_BYTES_MAX);
-        let text = is_small.then(|| fs::read(&path).ok()).flatten()?;
+        let text = Folder::open(&self.folder).ok()?.read(SUMMARY, SUMMARY_BYTES_MAX).ok()?;
         let summary: Summary = serde_json::from_slice(&text).ok()?;
         (summary.schema == SCHEMA).then_some(summary)
     }
@@ -68,7 +66,7 @@ pub(crate) struct Summary {
     pub(crate) main_cause: String,
 }
 
-/// Leaves the summary of an explanation in the recording that it is of.
+/// Leaves the summary of an explanation in the recording that it is of, where that is ours.
 pub(crate) fn remember(folder: &Path, explanation: &Explanation) -> Result<(), Failure> {
     let latencies = &explanation.latencies;
     let summary = Summary {
@@ -78,7 +76,16 @@ pub(crate) fn remember(folder: &Path, explanation: &Explanation) -> Result<(), F
         max_ns: latencies.max_ns(),
         main_cause: explanation.causes.first().map_or_else(String::new, |it| it.cause.0.to_owned()),
     };
-    output::write_json(&summary, Some(&folder.join(SUMMARY)))
+    let mut text = serde_json::to_vec_pretty(&summary)?;
+    text.push(b'\n');
+    match Folder::open(folder) {
+        Ok(folder) if folder.is_ours() => {
+            let written = folder.replace(SUMMARY, &text, Access::Private);
+            Ok(written
+                .map_err(|error| output::cannot_write(&folder.path().join(SUMMARY), &error))?)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Where recordings are kept that nobody put elsewhere.

@@ -13,12 +13,14 @@ const CROSSINGS: &[(&str, &[&str])] = &[
     ("diagnosis/sources/sim", &["timers/engine"]),
     // A prediction asks for a timer policy by its name.
     ("diagnosis/whatif", &["timers/engine"]),
+    // What is written goes through one place.
+    ("laboratory/experiment", &["diagnosis/files"]),
     // How CPUs are written.
     ("laboratory/host", &["diagnosis/changes"]),
     ("laboratory/lab", &["diagnosis/model", "timers/engine"]),
     // What a remedy does has the name of what is predicted.
     ("laboratory/remedy", &["diagnosis/changes"]),
-    ("laboratory/vm", &["diagnosis/programs"]),
+    ("laboratory/vm", &["diagnosis/files", "diagnosis/programs"]),
 ];
 
 fn root() -> PathBuf {

@@ -2,8 +2,10 @@
 
 use super::{Finished, Ready};
 use crate::failure::{Failure, Outcome};
+use crate::output;
 use std::fs;
 use std::path::{Path, PathBuf};
+use tardy_files::{Access, Folder};
 use tardy_recording::{Manifest, Vm};
 use tardy_vm::{Fate, Ran};
 
@@ -57,11 +59,11 @@ impl Finished {
     /// Keeps what the command said beside what it wrote.
     pub(crate) fn keep(&self, folder: &Path) -> Result<(), Failure> {
         for (name, bytes) in [("stdout.txt", &self.stdout), ("stderr.txt", &self.stderr)] {
-            let path = folder.join(super::HOSTS).join(name);
+            let hosts = folder.join(super::HOSTS);
             if !bytes.is_empty() {
-                fs::write(&path, bytes).map_err(|error| {
-                    Failure::new(format!("could not write {}: {error}", path.display()))
-                })?;
+                Folder::open(&hosts)
+                    .and_then(|folder| folder.replace(name, bytes, Access::Private))
+                    .map_err(|error| output::cannot_write(&hosts.join(name), &error))?;
             }
         }
         Ok(())

@@ -6,13 +6,14 @@ mod left;
 use crate::arguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output;
 use crate::progress::Progress;
 use clap::Args;
 pub(crate) use command::recorded;
 use left::describe;
 pub(crate) use left::recordings_below;
 use std::fs;
-use std::io::{Read as _, Write};
+use std::io::{IsTerminal as _, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tardy_vm::{Arch, Cache, Guest, Kernel, Limits, Machine, Mips, Ran, Said, Tools};
@@ -161,17 +162,23 @@ impl Ready {
         interrupt: &Interrupt,
     ) -> Result<Finished, Failure> {
         let hosts = folder.join(HOSTS);
-        fs::create_dir_all(&hosts).map_err(|error| {
-            Failure::new(format!("could not make {}: {error}", hosts.display()))
-        })?;
+        tardy_files::Folder::make(&hosts, tardy_files::Access::Private)
+            .map_err(|error| output::cannot_write(&hosts, &error))?;
         let progress = Progress::new(None, quiet);
         let begun = Instant::now();
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let mut closed = None;
         let mut now_ns = 0;
+        // What is in a guest commands no terminal of the host's.
+        let is_terminal = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
         let mut pass = |kept: &mut Vec<u8>, bytes: &[u8], out: &mut dyn Write, is_through| {
             if is_through {
-                let wrote = progress.beside(|| out.write_all(bytes).and_then(|()| out.flush()));
+                let text = if is_terminal {
+                    output::printable(&String::from_utf8_lossy(bytes)).into_bytes()
+                } else {
+                    bytes.to_vec()
+                };
+                let wrote = progress.beside(|| out.write_all(&text).and_then(|()| out.flush()));
                 closed = closed.take().or(wrote.err());
                 // Nobody reads: the guest has nothing left to run for.
                 return closed.is_none();

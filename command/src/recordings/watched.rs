@@ -2,12 +2,13 @@
 
 use super::Kept;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use jiff::{Timestamp, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
+use tardy_files::{Access, Folder};
 use tardy_recording::{Manifest, Trigger};
 use tardy_report::units::{count, counted, duration};
 use tardy_report::{Watched, WatchedRow};
@@ -63,10 +64,7 @@ impl WatchIndex {
 
     /// That of a folder; `None` where there is none that can be read.
     pub(crate) fn read(folder: &Path) -> Option<Self> {
-        let path = folder.join(WATCH_FILE);
-        let is_small =
-            fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= INDEX_BYTES_MAX);
-        let text = is_small.then(|| fs::read(&path).ok()).flatten()?;
+        let text = Folder::open(folder).ok()?.read(WATCH_FILE, INDEX_BYTES_MAX).ok()?;
         let index: Self = serde_json::from_slice(&text).ok()?;
         (index.schema == Self::SCHEMA).then_some(index)
     }
@@ -93,18 +91,18 @@ impl WatchIndex {
     }
 
     /// Replaces that of a folder, whole or not at all.
-    pub(crate) fn write(&self, folder: &Path) -> Result<(), Failure> {
+    pub(crate) fn write(&self, folder: &Folder) -> Result<(), Failure> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        let path = folder.join(WATCH_FILE);
-        tardy_recording::replace_file(&path, &text)
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
+        folder
+            .replace(WATCH_FILE, &text, Access::Private)
+            .map_err(|error| output::cannot_write(&folder.path().join(WATCH_FILE), &error))
     }
 }
 
 /// Whether a folder is of a watch.
 pub(crate) fn is_watched(folder: &Path) -> bool {
-    folder.join(WATCH_FILE).is_file()
+    Folder::open(folder).is_ok_and(|folder| folder.has_file(WATCH_FILE))
 }
 
 /// The recordings in such a folder with what they were kept for, the worst first. Read from the recordings
@@ -162,8 +160,8 @@ pub(crate) fn watch_home() -> Result<PathBuf, Failure> {
     let mut refused = None;
     for home in super::homes() {
         let folder = home.join("watch");
-        match fs::create_dir_all(&folder) {
-            Ok(()) => return Ok(folder),
+        match output::own_folder(&home).and_then(|_| output::own_folder(&folder)) {
+            Ok(_) => return Ok(folder),
             Err(error) => refused = Some((folder, error)),
         }
     }

@@ -141,6 +141,8 @@ fn record(
             for marks in request.marks {
                 source.follow(marks);
             }
+            // All is attached; the writer's thread inherits what is left.
+            crate::confine::recorder();
             let mut manifest = manifest(facts, &Recorder::of(&*source), &notes);
             manifest.settings.extend(settings::of_tardy());
             manifest.settings.extend(request.settings);

@@ -30,9 +30,9 @@ impl Doctor {
                 None => Terminal::of_stdout(),
                 Some(_) => Terminal::default(),
             };
-            let mut out = output::writer(self.out.as_deref())?;
+            let mut out = output::writer(self.out.as_deref());
             write!(out, "{}", doctor::render(&host, terminal.width, terminal.colour))?;
-            out.flush()?;
+            out.finish()?;
         }
         Ok(Outcome::Fine)
     }

@@ -1,7 +1,8 @@
 //! `tardy explain`: late wakeups of a recording.
 
 use super::why;
-use crate::explanation::{self, Wanted};
+use crate::confine::Kept;
+use crate::explanation::{self, Streamed, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
@@ -130,6 +131,10 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn execute(mut self) -> Result<Outcome, Failure> {
         let recording = recordings::or_latest(self.recording.take(), &self.output)?;
+        Kept::for_results(self.out.as_deref())
+            .reading(&recording)
+            .with_pager(!self.output.json && self.out.is_none() && !self.text.no_pager)
+            .alone();
         let mut input = Input::open(&recording, &self.import)?;
         let stream = self.worst == Some(WorstCount::All);
         if stream && !self.output.json {
@@ -150,15 +155,23 @@ impl Explain {
             // `--why` may ask for one that is not among as many as are kept by themselves.
             _ => Options::default().worst.max(self.why.unwrap_or_default()),
         };
-        let json = if stream { Some(output::writer(self.out.as_deref())?) } else { None };
+        let json = stream.then(|| Streamed::begin(self.out.as_deref())).transpose()?;
+        output::must_be_writable([self.out.as_deref()])?;
         let may_write = !self.no_write && input.folder().is_some();
-        let wanted = Wanted { tables: self.tables, json, timers: self.timers };
+        // Beside the events, where that is ours to write to.
+        let place = if may_write {
+            output::place_for(&recording, &self.output)?
+        } else {
+            recording.clone()
+        };
+        let tables = self.tables.then(|| place.clone());
+        let wanted = Wanted { tables, json, timers: self.timers };
         let options = Options { watch: self.watch.watch(), worst };
         let explained = explanation::explain(&mut input, options, wanted)?;
         let (explanation, timers) = (explained.explanation, explained.timers);
         let count = explanation.latencies.count();
         let write = may_write && count > 0;
-        let page = self.watch.page(&recording);
+        let page = self.watch.page(&place);
         let context = Context {
             again: explanation::again(&recording, &self.watch),
             page: write.then(|| page.clone()),
@@ -171,7 +184,7 @@ impl Explain {
         data.explanation = Some(&explanation);
         data.timers = timers.as_ref();
         if write {
-            output::write_file(&page, &tardy_report::page(&data))?;
+            output::write_page(&page, &tardy_report::page(&data))?;
             if !self.watch.is_chosen() {
                 recordings::remember(&recording, &explanation)?;
             }

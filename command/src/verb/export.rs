@@ -1,5 +1,6 @@
 //! `tardy export`: a recording, or its explanation, as a file for other tools.
 
+use crate::confine::Kept;
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
@@ -34,6 +35,10 @@ pub(crate) struct Export {
 
     #[command(flatten)]
     watch: WatchFlags,
+
+    /// In csv, write names that a spreadsheet would take for formulas (=…, +…, -…, @…) behind a quote
+    #[arg(long)]
+    no_formulas: bool,
 
     /// List the formats
     #[arg(long)]
@@ -80,8 +85,16 @@ impl Export {
         if is_stdout && self.output.json {
             return Err(Failure::usage("-o - and --json both write to standard output"));
         }
+        if self.no_formulas && format.name() != "csv" {
+            return Err(Failure::usage(
+                "--no-formulas is for --format csv: nothing else is a spreadsheet's",
+            ));
+        }
+        let kept = Kept::for_results(Some(&**out).filter(|_| !is_stdout)).reading(path);
+        kept.with_programs(format.name() == "duckdb").alone();
         let mut input = Input::open(path, &self.import)?;
-        let export = format.create(out, &about(&input))?;
+        let export =
+            format.create(out, &About { no_formulas: self.no_formulas, ..about(&input) })?;
         let options = Options { watch: input.watch(self.watch.watch()), worst: 0 };
         let mut explainer = Explainer::new(options, Exporting { export, failure: None });
         let mut batch = Batch::default();
@@ -133,6 +146,7 @@ fn about(input: &Input) -> About {
         cpus: host.cpus_online,
         hz: host.hz,
         written_by: concat!("tardy ", env!("CARGO_PKG_VERSION")).to_owned(),
+        no_formulas: false,
     }
 }
 
@@ -166,12 +180,12 @@ fn list(json: bool) -> Result<Outcome, Failure> {
         output::write_json(&FormatsDocument { schema: "tardy.formats/1", formats }, None)?;
         return Ok(Outcome::Fine);
     }
-    let mut out = output::writer(None)?;
+    let mut out = output::writer(None);
     for format in formats() {
         let endings = format.endings().join(" .");
         writeln!(out, "{:<12} {:<14} {}", format.name(), format!(".{endings}"), format.meaning())?;
     }
-    out.flush()?;
+    out.finish()?;
     Ok(Outcome::Fine)
 }
 

@@ -1,5 +1,6 @@
 //! `tardy import`: another tool's trace as a recording.
 
+use crate::confine::Kept;
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
@@ -43,8 +44,9 @@ impl ImportVerb {
             }
             return Ok(Outcome::Fine);
         };
+        Kept::for_results(self.out.as_deref()).reading(file).alone();
         let mut input = Input::open(file, &self.import)?;
-        if matches!(input, Input::Recording(_)) {
+        if matches!(input, Input::Recording(..)) {
             return Err(Failure::usage(format!(
                 "{} is a recording of tardy's already: every verb takes it as it is",
                 file.display()

@@ -47,9 +47,9 @@ impl List {
             return Ok(Outcome::Fine);
         }
         let terminal = Terminal::of_stdout();
-        let mut out = output::writer(None)?;
+        let mut out = output::writer(None);
         out.write_all(table(&kept, terminal.width).as_bytes())?;
-        out.flush()?;
+        out.finish()?;
         Ok(Outcome::Fine)
     }
 }
@@ -82,7 +82,7 @@ fn entry(kept: &Kept) -> Value {
 }
 
 fn span_ns(kept: &Kept) -> Option<u64> {
-    let totals = kept.manifest.as_ref().ok()?.totals;
+    let totals = kept.manifest.as_ref().ok().filter(|it| it.sealed)?.totals;
     totals.map(|totals| totals.last_ns.saturating_sub(totals.first_ns))
 }
 

@@ -3,7 +3,6 @@
 use crate::failure::{Failure, Outcome};
 use clap::{Args, CommandFactory};
 use clap_mangen::Man;
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +25,8 @@ impl ManVerb {
         match &self.out {
             None => std::io::stdout().lock().write_all(&page(&command)?)?,
             Some(folder) => {
-                fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
+                tardy_files::Folder::make(folder, tardy_files::Access::Usual)
+                    .map_err(|error| cannot_write(folder, &error))?;
                 write_pages(&command, folder)?;
             }
         }
@@ -37,7 +37,8 @@ impl ManVerb {
 fn write_pages(command: &clap::Command, folder: &Path) -> Result<(), Failure> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let path = folder.join(format!("{name}.1"));
-    fs::write(&path, page(command)?).map_err(|error| cannot_write(&path, &error))?;
+    tardy_files::replace(&path, &page(command)?, tardy_files::Access::Usual)
+        .map_err(|error| cannot_write(&path, &error))?;
     let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
     verbs.into_iter().try_for_each(|verb| write_pages(verb, folder))
 }

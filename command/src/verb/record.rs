@@ -34,6 +34,10 @@ pub(crate) struct Record {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Run the command as this user, instead of as who records
+    #[arg(long, value_name = "NAME", requires = "command")]
+    user: Option<String>,
+
     #[command(flatten)]
     recorder: RecorderFlags,
 
@@ -95,6 +99,7 @@ impl Record {
             )));
         }
         self.pid.iter().try_for_each(|pid| program::must_exist(*pid))?;
+        let user = self.user.as_deref().map(program::user).transpose()?;
         let interrupt = Interrupt::catch()?;
         let host = session::probe_host();
         let folder = output::recording_folder(self.out.as_deref(), "record")?;
@@ -109,7 +114,7 @@ impl Record {
         for note in &session.notes {
             self.output.remark(note);
         }
-        let mut child = match program::start(&self.command, self.output.json) {
+        let mut child = match program::start(&self.command, user.as_ref(), self.output.json) {
             Ok(child) => child,
             Err(failure) => {
                 // What was recorded until now is little, but whole.
@@ -120,7 +125,7 @@ impl Record {
         let words = || format!("{} events to {}", session.events(), session.folder.display());
         let quiet = self.output.quiet || self.output.json;
         let threads = program::threads(child.as_ref(), &self.pid, &[]);
-        program::attend(
+        let attended = program::attend(
             &session,
             &interrupt,
             child.as_mut(),
@@ -128,11 +133,14 @@ impl Record {
             quiet,
             threads,
             words,
-        )?;
-        let sealed = session.end()?;
-        if let Some(mut child) = child {
-            program::end(&mut child)?;
-        }
+        );
+        // Whatever becomes of one, the other is ended in good order.
+        let sealed = session.end();
+        let ended =
+            child.map_or(Ok(None), |mut child| program::end(&mut child, interrupt.signal()));
+        let sealed = sealed?;
+        attended?;
+        ended?;
         self.tell(&sealed)?;
         Ok(Outcome::Fine)
     }

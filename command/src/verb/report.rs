@@ -1,15 +1,15 @@
 //! `tardy report`: the page of a recording or an experiment again, or the figures of another tool's histogram.
 
+use crate::confine::Kept;
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
-use crate::output;
+use crate::output::{self, Output};
 use crate::recordings;
 use crate::session;
 use crate::verb::experiment::Shown;
 use crate::verb::explain::WatchFlags;
 use clap::Args;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use tardy_experiment::{Folder, Truth};
 use tardy_explain::Options;
@@ -67,6 +67,8 @@ impl Report {
                 ));
             }
         };
+        let out = self.out.as_deref().or(self.csv.as_deref());
+        Kept::for_results(out).reading(recording).alone();
         if Folder::is_one(recording) {
             return self.experiment(recording);
         }
@@ -108,10 +110,16 @@ impl Report {
         data.explanation = Some(&explained.explanation);
         let path = match (page, input.folder()) {
             (Some(page), _) => page.to_owned(),
-            (None, Some(folder)) => self.watch.page(folder),
+            (None, Some(folder)) => {
+                self.watch.page(&output::place_for(folder, &Output::default())?)
+            }
             (None, None) => PathBuf::from("report.html"),
         };
-        output::write_file(&path, &tardy_report::page(&data))?;
+        let text = tardy_report::page(&data);
+        match page {
+            Some(_) => output::write_file(&path, &text)?,
+            None => output::write_page(&path, &text)?,
+        }
         Ok(path)
     }
 
@@ -129,8 +137,8 @@ impl Report {
             let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
             row.page = format!("{}/{name}", row.recording);
         }
-        let page = session::page_path(folder);
-        output::write_file(&page, &tardy_report::watched_page(&watched))?;
+        let page = session::page_path(&output::place_for(folder, &Output::default())?);
+        output::write_page(&page, &tardy_report::watched_page(&watched))?;
         output::out!("{}", page.display())?;
         Ok(Outcome::Fine)
     }
@@ -147,8 +155,14 @@ impl Report {
             shown.tell(true, self.out.as_deref())?;
             return Ok(Outcome::Fine);
         }
-        let page = self.out.clone().unwrap_or_else(|| session::page_path(recording));
-        output::write_file(&page, &shown.page())?;
+        let page = match &self.out {
+            Some(page) => page.clone(),
+            None => session::page_path(&output::place_for(recording, &Output::default())?),
+        };
+        match &self.out {
+            Some(_) => output::write_file(&page, &shown.page())?,
+            None => output::write_page(&page, &shown.page())?,
+        }
         shown.tell(false, None)?;
         output::out!("{}", page.display())?;
         Ok(Outcome::Fine)
@@ -181,9 +195,9 @@ impl Report {
             None => Terminal::of_stdout(),
             Some(_) => Terminal::default(),
         };
-        let mut out = output::writer(file)?;
+        let mut out = output::writer(file);
         tardy_report::histograms_text(&histograms, terminal, &mut out)?;
-        out.flush()?;
+        out.finish()?;
         Ok(Outcome::Fine)
     }
 }

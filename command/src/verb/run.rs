@@ -25,7 +25,7 @@ use tardy_host::Host;
 use tardy_lab::Measurement;
 use tardy_lab::cyclic;
 use tardy_lab::load::Spec;
-use tardy_recording::{Recording, Sealed};
+use tardy_recording::Sealed;
 use tardy_report::json::{ExplainDocument, MeasureDocument, RunDocument};
 use tardy_report::{Context, Data};
 
@@ -122,8 +122,9 @@ impl Run {
             Some(sealed) => {
                 let words = format!("explaining {} events", sealed.totals.events);
                 self.output.remark(&words);
-                let mut recording = Input::Recording(Box::new(Recording::open(&sealed.dir)?));
-                let wanted = Wanted { tables: self.tables, ..Wanted::default() };
+                let mut recording = Input::own(&sealed.dir)?;
+                let tables = self.tables.then(|| sealed.dir.clone());
+                let wanted = Wanted { tables, ..Wanted::default() };
                 let explained = explanation::explain(&mut recording, Options::default(), wanted)?;
                 notes.extend(explained.notes.clone());
                 (Some(explained), explanation::context(&recording, Vec::new()))
@@ -147,11 +148,13 @@ impl Run {
             measurement,
             explained,
         };
-        output::write_file(&results.page, &tardy_report::page(&results.data()))?;
+        // What was measured is told, whatever becomes of the files.
+        let mut kept = output::write_page(&results.page, &tardy_report::page(&results.data()));
         if let (Some(folder), Some(explained)) = (&results.recording, &results.explained) {
-            recordings::remember(folder, &explained.explanation)?;
+            kept = kept.and(recordings::remember(folder, &explained.explanation));
         }
         self.tell(&results)?;
+        kept?;
         let broken = results.measurement.broken_by.is_some();
         results.explained.map_or(Ok(()), |explained| explained.tables)?;
         Ok(if broken { Outcome::BoundExceeded } else { Outcome::Fine })

@@ -86,6 +86,10 @@ pub(crate) struct Watch {
     #[command(flatten)]
     output: Output,
 
+    /// Run the command as this user, instead of as who watches
+    #[arg(long, value_name = "NAME", requires = "command")]
+    user: Option<String>,
+
     /// A command to start and watch, until it ends
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
@@ -111,6 +115,7 @@ impl Watch {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let mut whom = self.whom.clone();
         whom.check(&self.command)?;
+        let user = self.user.as_deref().map(program::user).transpose()?;
         let interrupt = Interrupt::catch()?;
         let host = session::probe_host();
         let buffer_bytes = self.buffer.map(|kib| kib << 10);
@@ -125,7 +130,7 @@ impl Watch {
         for word in folder.greeting(u64::from(host.facts().cpus) * flight.bytes_per_cpu()) {
             self.output.remark(&word);
         }
-        let mut child = program::start(&self.command, self.output.json)?;
+        let mut child = program::start(&self.command, user.as_ref(), self.output.json)?;
         if let Some(child) = &child {
             flight.watch_process(child.id())?;
         }
@@ -144,7 +149,7 @@ impl Watch {
         watching.set_bar();
         let watched = watching.until_the_end(&mut whom, &interrupt, child.as_mut());
         if let Some(child) = &mut child {
-            program::end(child)?;
+            program::end(child, interrupt.signal())?;
         }
         watched?;
         watching.tell_all()?;
@@ -157,7 +162,7 @@ impl Watching<'_> {
         &mut self,
         whom: &mut Whom,
         interrupt: &Interrupt,
-        mut child: Option<&mut std::process::Child>,
+        mut child: Option<&mut program::Started>,
     ) -> Result<(), Failure> {
         let output = &self.flags.output;
         let progress = Progress::new(self.flags.duration, output.quiet || output.json);
@@ -168,7 +173,7 @@ impl Watching<'_> {
             let enough = self.flags.exit_after.is_some_and(|count| self.late >= count);
             let ended = match &mut child {
                 None => false,
-                Some(child) => matches!(child.try_wait(), Ok(Some(_)) | Err(_)),
+                Some(child) => child.has_ended().unwrap_or(true),
             };
             if over || enough || ended || interrupt.is_asked() {
                 break;

@@ -2,8 +2,9 @@
 #![forbid(unsafe_code)]
 
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../diagnosis/sources/import/tests/data").join(name)
@@ -154,4 +155,88 @@ fn a_histogram_is_told_from_a_trace() {
     assert!(said.contains("histogram") && said.contains("tardy report"), "{said}");
     let reported = json(&["report", "--json"], &file);
     assert_eq!(reported["schema"], "tardy.measure/1");
+}
+
+/// A trace of `threads` threads, each of which is woken twice.
+fn of_threads(threads: u32) -> String {
+    let mut text = String::from("# tracer: nop\n");
+    for at in 0..2 * threads {
+        let (pid, us) = (1000 + at % threads, f64::from(at) * 20.0 + 1e6);
+        let mut line = |us: f64, current: &str, what: &str| {
+            writeln!(text, " {current} [000] d..2. {:.6}: {what}", us / 1e6).expect("a String");
+        };
+        let (x, w) = ("prev_comm=x prev_pid=9 prev_prio=120", format!("comm=w{pid} pid={pid}"));
+        line(us, "x-9", &format!("sched_waking: {w} prio=120 target_cpu=000"));
+        let next = format!("next_comm=w{pid} next_pid={pid} next_prio=120");
+        line(us + 5.0, "x-9", &format!("sched_switch: {x} prev_state=R ==> {next}"));
+        let prev = format!("prev_comm=w{pid} prev_pid={pid} prev_prio=120 prev_state=S");
+        let next = "next_comm=x next_pid=9 next_prio=120";
+        line(us + 9.0, &format!("w{pid}-{pid}"), &format!("sched_switch: {prev} ==> {next}"));
+    }
+    text
+}
+
+/// Of more threads than have figures of their own all are counted.
+#[test]
+fn a_thousand_threads_are_a_thousand() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("trace.txt");
+    std::fs::write(&file, of_threads(1000)).expect("written");
+    let output = tardy(&["explain", "--all", "--full", "--no-pager"], &file);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let headline = said.lines().find(|line| line.starts_with("Lateness of")).expect("a headline");
+    assert!(headline.contains("of 1,00") && headline.ends_with(" threads"), "{headline}");
+}
+
+/// A recording that was not ended says so; and is no file of a format.
+#[test]
+fn a_recording_without_its_end_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, recording) = (folder.path().join("trace.txt"), folder.path().join("rec"));
+    std::fs::write(&file, of_threads(3)).expect("written");
+    let into = recording.to_str().expect("UTF-8");
+    assert!(tardy(&["import", "-q", "-o", into], &file).status.success());
+    let explain = || {
+        let output = tardy(&["explain", "--full", "--no-pager"], &recording);
+        String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let listed = |words: &str| {
+        let output = tardy(&["list"], folder.path());
+        String::from_utf8_lossy(&output.stdout).contains(words)
+    };
+    let unsealed = "was not ended in good order";
+    assert!(!explain().contains(unsealed) && !listed("cut short"));
+    let manifest = recording.join("manifest.json");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    std::fs::write(&manifest, text.replace("\"sealed\": true", "\"sealed\": false"))
+        .expect("written");
+    assert!(explain().contains(unsealed), "{}", explain());
+    assert!(listed("cut short"));
+    let output = tardy(&["explain", "--input-format", "perfetto"], &recording);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// What makes no sense is wrong usage, and the advice is what helps.
+#[test]
+fn wrong_usage_is_two_and_advised_well() {
+    let mail = data("futex-pi-spike.txt");
+    for (arguments, file, status, said) in [
+        (&["explain", "--input-format", "nope"][..], &mail, 2, "choose one of"),
+        (&["experiment"], &PathBuf::from("nope"), 2, "there is no experiment"),
+        (&["list", "-o"], &PathBuf::from("/dev/null"), 2, "unexpected argument '-o'"),
+        (&["vm", "run", "--kernel", "nope", "--"], &PathBuf::from("true"), 2, "no kernel"),
+    ] {
+        let output = tardy(arguments, file);
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{err}");
+        assert!(err.contains(said) && !err.contains("to pass '-o' as a value"), "{err}");
+    }
+    let trace = std::fs::File::open(data("v6-mono.dat")).expect("a trace");
+    let mut cat = Command::new("cat").stdin(trace).stdout(Stdio::piped()).spawn().expect("cat");
+    let pipe = cat.stdout.take().expect("a pipe");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+    let output = command.args(["explain", "-"]).stdin(pipe).output().expect("it starts");
+    cat.wait().expect("it ends");
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(err.contains("save it in a file first"), "{err}");
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod command_ends;
 mod deferred;
 mod experiment;
 mod explained;

@@ -41,6 +41,8 @@ pub struct About {
     pub hz: Option<u32>,
     /// The program that exports, with its version.
     pub written_by: String,
+    /// In texts for spreadsheets no name is to be taken for a formula.
+    pub no_formulas: bool,
 }
 
 impl About {

@@ -1,10 +1,11 @@
 //! A file that is being written, and goes away if it is not finished.
 
 use crate::ExportError;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use tardy_files::{Access, NewFile};
 
 /// Bytes that wait to be written.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -22,20 +23,20 @@ pub(crate) fn needs_a_path(path: &Path, what: &str) -> Result<(), ExportError> {
     Ok(())
 }
 
-/// A file that is written through a buffer. Whatever fails names it; dropped unfinished, a regular file
-/// is removed, because half a file looks like a whole one.
+/// A file that is written through a buffer. Whatever fails names it; dropped unfinished, it is not there, because half
+/// a file looks like a whole one.
 pub(crate) struct Output {
     path: PathBuf,
     /// `None` once it is finished.
-    file: Option<BufWriter<File>>,
+    file: Option<BufWriter<Sink>>,
 }
 
 impl Output {
     pub(crate) fn create(path: &Path) -> Result<Self, ExportError> {
         let file = if path == Path::new(STDOUT) {
-            io::stdout().as_fd().try_clone_to_owned().map(File::from)
+            io::stdout().as_fd().try_clone_to_owned().map(|it| Sink::Stdout(it.into()))
         } else {
-            File::create(path)
+            tardy_files::create(path, Access::Usual).map(Sink::File)
         };
         let file = file.map_err(|error| ExportError::io(path, error))?;
         let file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
@@ -58,8 +59,12 @@ impl Output {
     /// Writes what is in the buffer.
     pub(crate) fn finish(mut self) -> Result<(), ExportError> {
         self.put(|file| file.flush())?;
-        self.file = None;
-        Ok(())
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let kept = match file.into_parts().0 {
+            Sink::Stdout(_) => Ok(()),
+            Sink::File(file) => file.keep(),
+        };
+        kept.map_err(|error| ExportError::io(&self.path, error))
     }
 }
 
@@ -75,13 +80,28 @@ impl Write for Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        let Some(file) = self.file.take() else { return };
-        let is_file = self.path != Path::new(STDOUT)
-            && file.get_ref().metadata().is_ok_and(|metadata| metadata.is_file());
-        // The buffer too: a full disk would only fail again.
-        let _ = file.into_parts();
-        if is_file {
-            let _ = fs::remove_file(&self.path);
+        // Not what is in the buffer: a full disk would only fail again.
+        let _ = self.file.take().map(BufWriter::into_parts);
+    }
+}
+
+enum Sink {
+    Stdout(File),
+    File(NewFile),
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(file) => file.write(bytes),
+            Self::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(file) => file.flush(),
+            Self::File(file) => file.flush(),
         }
     }
 }

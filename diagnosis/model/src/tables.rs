@@ -18,7 +18,8 @@ pub enum TimerClass {
 pub struct TimerDef {
     /// Its id in events.
     pub id: TimerId,
-    /// Where the kernel keeps it.
+    /// Where the kernel keeps it: a number that is the same for the same place, and tells nothing of its address. 0
+    /// where that is not known.
     pub address: u64,
     /// The function that runs at its expiry.
     pub function: NameId,

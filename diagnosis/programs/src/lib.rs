@@ -6,8 +6,13 @@
 //! folder that nobody but root and the user himself can change. Of the environment it gets what [`PASSED_ON`]
 //! names, and no more: interpreters take code from theirs (`PYTHONPATH`, `PERL5LIB`, `LD_PRELOAD`).
 //!
-//! Commands that the user names himself (`tardy run -- CMD`, his pager) are his own affair and not started by this.
+//! Commands that the user names himself (`tardy run -- CMD`, his pager) are his own affair; [`kept`] ends them with
+//! tardy.
 #![forbid(unsafe_code)]
+
+mod keeper;
+
+pub use keeper::{User, enter, kept};
 
 use rustix::process::getuid;
 use std::ffi::OsStr;
@@ -31,7 +36,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
     files.into_iter().find(|file| is_trusted(file) && is_program(file))
 }
 
-/// A program about to be started: with no input, messages in English, and a small environment.
+/// A program about to be started: with no input, messages in English, and a small environment. It ends with tardy.
 ///
 /// # Errors
 ///
@@ -43,7 +48,7 @@ pub fn command(program: &str) -> io::Result<Command> {
         );
         io::Error::new(io::ErrorKind::NotFound, why)
     })?;
-    let mut command = Command::new(file);
+    let mut command = kept(file.as_os_str(), None);
     let passed_on = PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
     command.env_clear().envs(passed_on).env("LC_ALL", "C").stdin(Stdio::null());
     if let Ok(path) = std::env::join_paths(folders()) {

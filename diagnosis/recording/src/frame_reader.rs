@@ -6,13 +6,13 @@
 
 use crate::format::{
     Encoding, FILE_HEADER_BYTES, FRAME_BYTES_MAX, FRAME_HEADER_BYTES, FrameHeader, FrameKind,
-    check_file_header,
+    check_file_header, segment_name,
 };
 use crate::torn::Flaw;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use tardy_files::Folder;
 
 /// Reads one segment after the other with the same two buffers.
 pub(crate) struct FrameReader {
@@ -66,11 +66,11 @@ impl FrameReader {
         })
     }
 
-    /// Goes to the first frame of segment `number`.
-    pub(crate) fn open(&mut self, path: &Path, number: u32) -> Result<(), Stop> {
+    /// Goes to the first frame of segment `number` in the folder of segments.
+    pub(crate) fn open(&mut self, folder: &Folder, number: u32) -> Result<(), Stop> {
         self.start = 0;
         self.file = None;
-        let file = match File::open(path) {
+        let file = match folder.file(segment_name(number)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Flaw::Missing.into());
             }

@@ -16,7 +16,6 @@
 //! Start reading at [`mod@format`] for the bytes, at [`Writer`] for what survives what.
 #![forbid(unsafe_code)]
 
-mod atomic_file;
 pub mod format;
 mod frame_buffer;
 mod frame_reader;
@@ -34,7 +33,6 @@ mod trigger;
 mod write_error;
 mod writer;
 
-pub use atomic_file::replace as replace_file;
 pub use manifest::{Host, Manifest, ManifestEnd, ManifestError, Totals, Vm};
 pub use recording::{OpenError, ReadError, Recording};
 pub use torn::{Flaw, Torn};

@@ -1,12 +1,12 @@
 //! What a recording says of itself.
 
+use crate::format;
 use crate::trigger::Trigger;
-use crate::{atomic_file, format};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
+use tardy_files::{Access, Folder};
 
 /// The manifest's file in a recording's folder.
 pub(crate) const FILE_NAME: &str = "manifest.json";
@@ -204,7 +204,7 @@ impl Manifest {
     /// Where the file cannot be read, is no manifest, or has a newer format version.
     pub fn read(dir: &Path) -> Result<Self, ManifestError> {
         let path = dir.join(FILE_NAME);
-        let text = match read_bounded(&path) {
+        let text = match Folder::open(dir).and_then(|folder| folder.read(FILE_NAME, BYTES_MAX)) {
             Ok(text) => text,
             Err(source) => return Err(ManifestError::Read { path, source }),
         };
@@ -228,17 +228,17 @@ impl Manifest {
     pub fn amend(dir: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, ManifestError> {
         let mut manifest = Self::read(dir)?;
         change(&mut manifest);
-        match manifest.write(dir) {
+        match Folder::open(dir).and_then(|folder| manifest.write(&folder)) {
             Ok(()) => Ok(manifest),
             Err(source) => Err(ManifestError::Write { path: dir.join(FILE_NAME), source }),
         }
     }
 
     /// Writes it into a recording's folder, whole or not at all.
-    pub(crate) fn write(&self, dir: &Path) -> io::Result<()> {
+    pub(crate) fn write(&self, folder: &Folder) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        atomic_file::replace(&dir.join(FILE_NAME), &text)
+        folder.replace(FILE_NAME, &text, Access::Private)
     }
 
     /// Completes it at the end of a recording.
@@ -257,23 +257,10 @@ struct VersionOnly {
     format_version: u32,
 }
 
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    // Opening a pipe would wait for somebody to write.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
-    }
-    let mut text = Vec::new();
-    let len = File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut text)? as u64;
-    if len > BYTES_MAX {
-        let why = format!("it is longer than {} MiB", BYTES_MAX >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn read_text(text: &str) -> Result<Manifest, ManifestError> {
         let dir = tempfile::tempdir().unwrap();
@@ -291,11 +278,11 @@ mod tests {
             ..Manifest::default()
         };
         manifest.settings.insert("timer_migration".to_owned(), "1".to_owned());
-        manifest.write(dir.path()).unwrap();
+        manifest.write(&Folder::open(dir.path()).unwrap()).unwrap();
         assert_eq!(Manifest::read(dir.path()).unwrap(), manifest);
         let end = ManifestEnd { notes: vec!["late".to_owned()], ..ManifestEnd::default() };
         manifest.end(end, Totals { events: 3, ..Totals::default() });
-        manifest.write(dir.path()).unwrap();
+        manifest.write(&Folder::open(dir.path()).unwrap()).unwrap();
         let read = Manifest::read(dir.path()).unwrap();
         assert!(read.sealed && read.notes == ["late"] && read.totals.unwrap().events == 3);
         let vm = Vm { recorded_by: read.source, ..Vm::default() };

@@ -6,7 +6,8 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::SerializedRowGroupWriter;
 use std::collections::HashMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use tardy_files::Folder;
 
 /// One value of a row. The `u` numbers are unsigned in the file's schema, too; the optional ones may be
 /// null.
@@ -51,20 +52,21 @@ enum Values {
 }
 
 impl ParquetFile {
-    /// Begins the file at `path` with a schema in Parquet's message language. The columns of every
+    /// Begins the file `name` in a folder, with a schema in Parquet's message language. The columns of every
     /// row must be those of `like`, in kind and order, and fit the schema. At most `rows_max` rows are
     /// in memory; as many make a row group.
     ///
     /// # Errors
     /// Where the file cannot be made, or the schema is none.
     pub fn create(
-        path: PathBuf,
+        folder: &Folder,
+        name: &str,
         schema: &str,
         like: &[Value<'_>],
         rows_max: usize,
     ) -> Result<Self> {
         Ok(Self {
-            file: TableFile::create(path, schema, properties().build())?,
+            file: TableFile::create(folder, name, schema, properties().build())?,
             columns: like.iter().map(Column::for_values_like).collect(),
             rows: 0,
             rows_max,
@@ -97,7 +99,7 @@ impl ParquetFile {
     ///
     /// # Errors
     /// Where what remains cannot be written.
-    pub fn finish(&mut self) -> Result<File> {
+    pub fn finish(&mut self) -> Result<()> {
         if self.rows > 0 {
             self.write_group()?;
         }
@@ -108,8 +110,8 @@ impl ParquetFile {
     ///
     /// # Errors
     /// Where it cannot be brought to stable storage, or renamed.
-    pub fn commit(&self, file: &File) -> Result<()> {
-        self.file.commit(file)
+    pub fn commit(&mut self) -> Result<()> {
+        self.file.commit()
     }
 
     fn write_group(&mut self) -> Result<()> {

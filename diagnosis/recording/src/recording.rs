@@ -5,10 +5,10 @@ use crate::frame_reader::{Frame, FrameReader, Stop};
 use crate::manifest::{Manifest, ManifestError};
 use crate::payload::{read_names, read_timers};
 use crate::torn::{Flaw, Torn};
-use crate::writer::events_folder;
-use std::fs;
+use crate::writer::EVENTS;
 use std::io;
 use std::path::{Path, PathBuf};
+use tardy_files::Folder;
 use tardy_model::{Batch, Event, RECORD_BYTES, Source, SourceError};
 
 /// A recording that is being read, from its first event to its last.
@@ -21,6 +21,8 @@ pub struct Recording {
     manifest: Manifest,
     /// Segments by the highest number there is; some of them may be missing.
     segments: u32,
+    /// The folder of segments, where there is one.
+    held: Option<Folder>,
     frames: FrameReader,
     segment: u32,
     events: u64,
@@ -80,8 +82,13 @@ impl Recording {
     /// Where the folder is no recording, a newer program wrote it, or it cannot be read.
     pub fn open(dir: &Path) -> Result<Self, OpenError> {
         let folder_error = |source| OpenError::Folder { dir: dir.to_owned(), source };
-        fs::read_dir(dir).map_err(folder_error)?;
-        let segments = count_segments(&events_folder(dir)).map_err(folder_error)?;
+        let folder = Folder::open(dir).map_err(folder_error)?;
+        let held = match folder.folder(EVENTS) {
+            Ok(held) => Some(held),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(folder_error(error)),
+        };
+        let segments = count_segments(held.as_ref()).map_err(folder_error)?;
         let manifest = match Manifest::read(dir) {
             Ok(manifest) => manifest,
             Err(error @ ManifestError::Newer { .. }) => return Err(OpenError::Manifest(error)),
@@ -96,12 +103,13 @@ impl Recording {
             }
             Err(error) => return Err(OpenError::Manifest(error)),
         };
-        let path = || events_folder(dir).join(segment_name(0));
+        let path = || dir.join(EVENTS).join(segment_name(0));
         let frames = FrameReader::new().map_err(|source| ReadError { path: path(), source })?;
         let mut recording = Self {
             dir: dir.to_owned(),
             manifest,
             segments,
+            held,
             frames,
             segment: 0,
             events: 0,
@@ -176,11 +184,11 @@ impl Recording {
 
     fn open_segment(&mut self, number: u32) -> Result<(), ReadError> {
         self.segment = number;
-        let path = events_folder(&self.dir).join(segment_name(number));
-        match self.frames.open(&path, number) {
-            Ok(()) => Ok(()),
-            Err(stop) => self.take_stop(stop),
-        }
+        let opened = match &self.held {
+            Some(held) => self.frames.open(held, number),
+            None => Err(Flaw::Missing.into()),
+        };
+        opened.or_else(|stop| self.take_stop(stop))
     }
 
     fn take_stop(&mut self, stop: Stop) -> Result<(), ReadError> {
@@ -191,7 +199,7 @@ impl Recording {
             }
             Stop::Io(source) => {
                 self.ended = true;
-                let path = events_folder(&self.dir).join(segment_name(self.segment));
+                let path = self.dir.join(EVENTS).join(segment_name(self.segment));
                 Err(ReadError { path, source })
             }
         }
@@ -244,15 +252,8 @@ fn decode(frame: &Frame<'_>, batch: &mut Batch) -> Option<Decoded> {
 }
 
 /// One more than the highest number of a segment in `folder`; 0 where there is none.
-fn count_segments(folder: &Path) -> io::Result<u32> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        other => other?,
-    };
-    let mut segments = 0;
-    for entry in entries {
-        let number = entry?.file_name().to_str().and_then(segment_number);
-        segments = segments.max(number.map_or(0, |number| number.saturating_add(1)));
-    }
-    Ok(segments)
+fn count_segments(folder: Option<&Folder>) -> io::Result<u32> {
+    let names = folder.map_or(Ok(Vec::new()), Folder::names)?;
+    let numbers = names.iter().filter_map(|name| segment_number(name.to_str()?));
+    Ok(numbers.max().map_or(0, |number| number.saturating_add(1)))
 }

@@ -4,40 +4,22 @@
 //! event at zstd's level 1) takes a sixteenth of a core from the very system that is being measured.
 //! Columns in place of records were tried: half the size again, and no faster to read.
 
-use crate::atomic_file;
-use crate::format::encode_file_header;
+use crate::format::{encode_file_header, segment_name};
 use crate::frame_buffer::FrameBuffer;
 use crate::frame_reader::{FrameReader, Stop};
-use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::Path;
+use tardy_files::{Access, Folder, NewFile};
 
 /// zstd's fastest regular level.
 const LEVEL: i32 = 1;
 
 /// Rewrites a plain segment with its frames merged and compressed; returns the new size in bytes.
 /// Whatever fails, the plain file is still there.
-pub(crate) fn compress(path: &Path, number: u32) -> io::Result<u64> {
-    let temporary = atomic_file::temporary_path(path);
-    let compressed = write_compressed(path, number, &temporary)
-        .and_then(|(file, bytes)| atomic_file::commit(&file, &temporary, path).map(|()| bytes));
-    if compressed.is_err() {
-        // Best effort; readers pass over it.
-        let _ = fs::remove_file(&temporary);
-    }
-    compressed
-}
-
-/// Brings a segment to stable storage as it is.
-pub(crate) fn sync(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
-fn write_compressed(path: &Path, number: u32, temporary: &Path) -> io::Result<(File, u64)> {
+pub(crate) fn compress(folder: &Folder, number: u32) -> io::Result<u64> {
     let mut reader = FrameReader::new()?;
-    reader.open(path, number).map_err(to_io)?;
+    reader.open(folder, number).map_err(to_io)?;
     let mut output = Output {
-        file: File::create(temporary)?,
+        file: folder.begin(segment_name(number), Access::Private)?,
         bytes: 0,
         compressor: zstd::bulk::Compressor::new(LEVEL)?,
         packed: Vec::new(),
@@ -53,11 +35,19 @@ fn write_compressed(path: &Path, number: u32, temporary: &Path) -> io::Result<(F
     if !merged.is_empty() {
         output.write_frame(&mut merged)?;
     }
-    Ok((output.file, output.bytes))
+    output.file.keep()?;
+    Ok(output.bytes)
+}
+
+/// Brings a segment to stable storage as it is; returns its size in bytes.
+pub(crate) fn sync(folder: &Folder, number: u32) -> io::Result<u64> {
+    let file = folder.file(segment_name(number))?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
 }
 
 struct Output {
-    file: File,
+    file: NewFile,
     bytes: u64,
     compressor: zstd::bulk::Compressor<'static>,
     packed: Vec<u8>,

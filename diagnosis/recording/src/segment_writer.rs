@@ -8,9 +8,10 @@ use crate::frame_buffer::FrameBuffer;
 use crate::manifest::Totals;
 use crate::payload::{kept_name, name_bytes};
 use crate::write_error::WriteError;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use tardy_files::{Access, Folder};
 use tardy_model::{Batch, Event, Kind};
 
 /// Bytes given to the kernel in one call. A kernel without preemption runs nobody else on this CPU
@@ -20,7 +21,7 @@ const WRITE_BYTES: usize = 16 << 10;
 
 /// Appends to the newest of a recording's segments and begins the next when it is full.
 pub(crate) struct SegmentWriter {
-    folder: PathBuf,
+    folder: Folder,
     segment_bytes_max: u64,
     number: u32,
     file: File,
@@ -35,14 +36,14 @@ pub(crate) struct SegmentWriter {
 
 impl SegmentWriter {
     /// Begins segment 0 in `folder`.
-    pub(crate) fn create(folder: &Path, segment_bytes_max: u64) -> Result<Self, WriteError> {
+    pub(crate) fn create(folder: Folder, segment_bytes_max: u64) -> Result<Self, WriteError> {
         let least = (FILE_HEADER_BYTES + FRAME_HEADER_BYTES + FRAME_BYTES_MAX) as u64;
-        let path = folder.join(segment_name(0));
+        let (file, path) = create_segment(&folder, 0)?;
         Ok(Self {
-            folder: folder.to_owned(),
+            folder,
             segment_bytes_max: segment_bytes_max.clamp(least, SEGMENT_BYTES_MAX),
             number: 0,
-            file: create_segment(&path, 0)?,
+            file,
             path,
             file_bytes: FILE_HEADER_BYTES as u64,
             frame: FrameBuffer::new(),
@@ -81,10 +82,8 @@ impl SegmentWriter {
         let len = bytes.len() as u64;
         if self.file_bytes + len > self.segment_bytes_max {
             let number = self.number + 1;
-            let path = self.folder.join(segment_name(number));
-            self.file = create_segment(&path, number)?;
+            (self.file, self.path) = create_segment(&self.folder, number)?;
             self.number = number;
-            self.path = path;
             self.file_bytes = FILE_HEADER_BYTES as u64;
             self.totals.bytes += FILE_HEADER_BYTES as u64;
         }
@@ -125,14 +124,17 @@ impl SegmentWriter {
     }
 }
 
-fn create_segment(path: &Path, number: u32) -> Result<File, WriteError> {
-    let mut file = File::create_new(path).map_err(|error| WriteError::create(path, error))?;
+fn create_segment(folder: &Folder, number: u32) -> Result<(File, PathBuf), WriteError> {
+    let name = segment_name(number);
+    let path = folder.path().join(&name);
+    let created = folder.create_new(&name, Access::Private);
+    let mut file = created.map_err(|error| WriteError::create(&path, error))?;
     if let Err(error) = file.write_all(&encode_file_header(number)) {
         // Best effort: a segment without its header tells a reader nothing.
-        let _ = fs::remove_file(path);
-        return Err(WriteError::write(path, error));
+        let _ = folder.remove(&name);
+        return Err(WriteError::write(&path, error));
     }
-    Ok(file)
+    Ok((file, path))
 }
 
 fn count_events(totals: &mut Totals, events: &[Event]) {

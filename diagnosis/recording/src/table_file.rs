@@ -1,20 +1,21 @@
 //! A Parquet file while it is written: under a temporary name until it is whole.
 
-use crate::atomic_file;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnDescPtr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tardy_files::{Folder, NewFile};
 
 /// Dropped before it is committed, it leaves nothing.
 pub(crate) struct TableFile {
     path: PathBuf,
-    temporary: PathBuf,
+    /// `None` once it has its name.
+    whole: Option<NewFile>,
     /// `None` once the file is whole.
     writer: Option<SerializedFileWriter<File>>,
 }
@@ -27,17 +28,17 @@ pub(crate) fn properties() -> WriterPropertiesBuilder {
 }
 
 impl TableFile {
-    /// Begins the file at `path` with a schema in Parquet's message language.
+    /// Begins the file `name` in a folder, with a schema in Parquet's message language.
     pub(crate) fn create(
-        path: PathBuf,
+        folder: &Folder,
+        name: &str,
         schema: &str,
         properties: WriterProperties,
     ) -> Result<Self> {
         let schema = Arc::new(parse_message_type(schema)?);
-        let temporary = atomic_file::temporary_path(&path);
-        let file = File::create(&temporary)?;
-        let writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
-        Ok(Self { path, temporary, writer: Some(writer) })
+        let whole = folder.begin(name, folder.access()?)?;
+        let writer = SerializedFileWriter::new(whole.file()?, schema, Arc::new(properties))?;
+        Ok(Self { path: folder.path().join(name), whole: Some(whole), writer: Some(writer) })
     }
 
     /// Where it will be.
@@ -55,20 +56,13 @@ impl TableFile {
     }
 
     /// Writes the file's footer; the file has its name after [`TableFile::commit`].
-    pub(crate) fn finish(&mut self) -> Result<File> {
-        self.writer.take().ok_or_else(ended)?.into_inner()
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        self.writer.take().ok_or_else(ended)?.into_inner().map(drop)
     }
 
     /// Gives the finished file its name, in place of an older one.
-    pub(crate) fn commit(&self, file: &File) -> Result<()> {
-        Ok(atomic_file::commit(file, &self.temporary, &self.path)?)
-    }
-}
-
-impl Drop for TableFile {
-    fn drop(&mut self) {
-        // After a commit there is no such file; otherwise it is of no use to anyone.
-        let _ = fs::remove_file(&self.temporary);
+    pub(crate) fn commit(&mut self) -> Result<()> {
+        Ok(self.whole.take().ok_or_else(ended)?.keep()?)
     }
 }
 

@@ -4,13 +4,13 @@ use crate::manifest::{Manifest, ManifestEnd, Totals};
 use crate::queue::{Offered, QueueIn, QueueOut, Taken, queue};
 use crate::segment_writer::SegmentWriter;
 use crate::write_error::WriteError;
-use crate::{atomic_file, format, seal};
-use std::fs;
+use crate::{format, seal};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use tardy_files::{Access, Folder};
 use tardy_model::Batch;
 
 /// How often the writing thread looks into the queue: half of the 100 ms that a crash may cost.
@@ -37,7 +37,8 @@ const THREAD_NAME: &str = "tardy-write";
 /// Dropped without a seal, a writer still writes what was appended, and the recording counts as not
 /// ended in good order.
 pub struct Writer {
-    dir: PathBuf,
+    folder: Folder,
+    events: Folder,
     manifest: Manifest,
     compress: bool,
     running: Option<Running>,
@@ -104,14 +105,17 @@ impl Writer {
         mut manifest: Manifest,
         options: Options,
     ) -> Result<Self, WriteError> {
-        make_folder(dir)?;
+        let folder = make_folder(dir)?;
         manifest.format_version = format::VERSION;
         manifest.sealed = false;
         manifest.totals = None;
-        manifest.write(dir).map_err(|error| WriteError::create(dir, error))?;
-        let events = events_folder(dir);
-        fs::create_dir(&events).map_err(|error| WriteError::create(&events, error))?;
-        let segments = SegmentWriter::create(&events, options.segment_bytes_max)?;
+        let cannot = |error| WriteError::create(dir, error);
+        manifest.write(&folder).map_err(cannot)?;
+        let events = folder
+            .make_folder(EVENTS, Access::Private)
+            .map_err(|error| WriteError::create(&dir.join(EVENTS), error))?;
+        let held = events.another().map_err(cannot)?;
+        let segments = SegmentWriter::create(held, options.segment_bytes_max)?;
 
         let (queue, out) = queue(options.queue_events_max);
         let failure = Arc::new(OnceLock::new());
@@ -127,7 +131,8 @@ impl Writer {
             .map_err(|error| WriteError::Thread { source: Arc::new(error) })?;
         let thread_id = id.recv().map_err(|_| WriteError::Died)?;
         Ok(Self {
-            dir: dir.to_owned(),
+            folder,
+            events,
             manifest,
             compress: options.compress,
             running: Some(Running { queue, thread }),
@@ -179,7 +184,7 @@ impl Writer {
 
     /// The folder.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        self.folder.path()
     }
 
     /// Writes what is queued, compresses where that was asked for, waits for stable storage and completes the manifest.
@@ -199,24 +204,22 @@ impl Writer {
             totals.bytes = self.settle(segments.segments(), &mut manifest)?;
         }
         manifest.end(end, totals);
-        let completed = manifest.write(&self.dir);
+        let completed = manifest.write(&self.folder);
         match (failure, completed) {
             (Some(failure), _) => Err(failure),
             (None, Err(error)) => {
-                Err(WriteError::Manifest { dir: self.dir.clone(), source: Arc::new(error) })
+                Err(WriteError::Manifest { dir: self.dir().to_owned(), source: Arc::new(error) })
             }
-            (None, Ok(())) => Ok(Sealed { dir: self.dir.clone(), totals, lost_by_queue }),
+            (None, Ok(())) => Ok(Sealed { dir: self.dir().to_owned(), totals, lost_by_queue }),
         }
     }
 
     /// Brings every segment to its final form on stable storage; returns the bytes of all.
     fn settle(&self, segments: u32, manifest: &mut Manifest) -> Result<u64, WriteError> {
-        let folder = events_folder(&self.dir);
         let mut bytes = 0;
         for number in 0..segments {
-            let path = folder.join(format::segment_name(number));
             if self.compress {
-                match seal::compress(&path, number) {
+                match seal::compress(&self.events, number) {
                     Ok(compressed) => {
                         bytes += compressed;
                         continue;
@@ -227,10 +230,12 @@ impl Writer {
                     }
                 }
             }
-            let synced = seal::sync(&path).and_then(|()| fs::metadata(&path));
-            bytes += synced.map_err(|error| WriteError::write(&path, error))?.len();
+            let path = || self.events.path().join(format::segment_name(number));
+            bytes += seal::sync(&self.events, number)
+                .map_err(|error| WriteError::write(&path(), error))?;
         }
-        atomic_file::sync_folder(&folder).map_err(|error| WriteError::write(&folder, error))?;
+        let synced = self.events.sync();
+        synced.map_err(|error| WriteError::write(self.events.path(), error))?;
         Ok(bytes)
     }
 
@@ -286,16 +291,15 @@ fn write_until_closed(queue: &QueueOut, segments: &mut SegmentWriter) -> Result<
     }
 }
 
-/// The folder of a recording's segments.
-pub(crate) fn events_folder(dir: &Path) -> PathBuf {
-    dir.join("events")
-}
+/// The folder of a recording's segments, in the recording's.
+pub(crate) const EVENTS: &str = "events";
 
-fn make_folder(dir: &Path) -> Result<(), WriteError> {
-    fs::create_dir_all(dir).map_err(|error| WriteError::create(dir, error))?;
-    let mut entries = fs::read_dir(dir).map_err(|error| WriteError::create(dir, error))?;
-    match entries.next() {
-        Some(_) => Err(WriteError::Exists { dir: dir.to_owned() }),
-        None => Ok(()),
+fn make_folder(dir: &Path) -> Result<Folder, WriteError> {
+    let cannot = |error| WriteError::create(dir, error);
+    let folder = Folder::make(dir, Access::Private).map_err(cannot)?;
+    if folder.is_empty().map_err(cannot)? {
+        Ok(folder)
+    } else {
+        Err(WriteError::Exists { dir: dir.to_owned() })
     }
 }

@@ -10,9 +10,10 @@ use crate::schedule::{Slot, schedule};
 use crate::{Block, Experiment, ExperimentError, Results, Run, fitness};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use tardy_files::{Access, Folder as Held};
 
 const EXPERIMENT: &str = "experiment.toml";
 const RUN: &str = "run.json";
@@ -49,7 +50,7 @@ pub struct Folder {
 impl Folder {
     /// Whether there is an experiment in `path`.
     pub fn is_one(path: &Path) -> bool {
-        path.join(RUN).is_file() && path.join(EXPERIMENT).is_file()
+        Held::open(path).is_ok_and(|held| held.has_file(RUN) && held.has_file(EXPERIMENT))
     }
 
     /// Begins a run in a new folder, or in an empty one.
@@ -62,21 +63,16 @@ impl Folder {
         run: Run,
     ) -> Result<Self, ExperimentError> {
         let wrong = |error| ExperimentError::write(path, &error);
-        fs::create_dir_all(path).map_err(wrong)?;
-        if fs::read_dir(path).map_err(wrong)?.next().is_some() {
+        let held = Held::make(path, Access::Private).map_err(wrong)?;
+        if !held.is_empty().map_err(wrong)? {
             return Err(ExperimentError::NotEmpty { path: path.to_owned() });
         }
-        let write = |name: &str, text: &[u8]| {
-            let path = path.join(name);
-            let mut file = File::create_new(&path)?;
-            file.write_all(text)?;
-            file.sync_all()
-        };
+        let write = |name: &str, text: &[u8]| held.replace(name, text, Access::Private);
         write(EXPERIMENT, experiment.to_toml().as_bytes()).map_err(wrong)?;
         // Last: with it the folder is one.
         let text = run_text(&run).map_err(wrong)?;
         write(RUN, &text).map_err(wrong)?;
-        let out = open_out(path)?;
+        let out = open_out(&held)?;
         Ok(Self {
             path: path.to_owned(),
             experiment: experiment.clone(),
@@ -95,9 +91,8 @@ impl Folder {
         let run = Run { guest: flags.to_owned(), ..Self::open(path)?.run };
         let wrong = |error| ExperimentError::write(path, &error);
         let text = run_text(&run).map_err(wrong)?;
-        let beside = path.join(RUN).with_extension("new");
-        fs::write(&beside, &text).map_err(wrong)?;
-        fs::rename(&beside, path.join(RUN)).map_err(wrong)
+        let held = Held::open(path).map_err(wrong)?;
+        held.replace(RUN, &text, Access::Private).map_err(wrong)
     }
 
     /// Opens what there is, to read it.
@@ -132,7 +127,8 @@ impl Folder {
     /// # Errors
     /// As [`Folder::open`], and where another process is at it.
     pub(crate) fn resume(path: &Path) -> Result<Self, ExperimentError> {
-        let out = open_out(path)?;
+        let held = Held::open(path).map_err(|error| ExperimentError::write(path, &error))?;
+        let out = open_out(&held)?;
         let mut folder = Self::open(path)?;
         end_last_line(&out).map_err(|error| ExperimentError::write(path, &error))?;
         folder.out = Some(out);
@@ -141,7 +137,7 @@ impl Folder {
 
     fn read_blocks(&mut self) -> Result<(), ExperimentError> {
         let path = self.path.join(BLOCKS);
-        let file = match File::open(&path) {
+        let file = match Held::open(&self.path).and_then(|held| held.file(BLOCKS)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(ExperimentError::read(&path, &error)),
@@ -249,10 +245,10 @@ fn run_text(run: &Run) -> io::Result<Vec<u8>> {
 
 /// The file of blocks, to add to; locked, so that no two runs do. The kernel takes the lock away with
 /// the process, however it ends.
-fn open_out(path: &Path) -> Result<File, ExperimentError> {
-    let path = path.join(BLOCKS);
+fn open_out(folder: &Held) -> Result<File, ExperimentError> {
+    let path = folder.path().join(BLOCKS);
     let wrong = |error: io::Error| ExperimentError::write(&path, &error);
-    let out = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(wrong)?;
+    let out = folder.append(BLOCKS, Access::Private).map_err(wrong)?;
     flock(&out, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
         rustix::io::Errno::WOULDBLOCK => ExperimentError::Busy { path: path.clone() },
         error => wrong(error.into()),
@@ -274,7 +270,7 @@ fn end_last_line(mut out: &File) -> io::Result<()> {
 /// A whole text of bounded length.
 pub(crate) fn read_text(path: &Path) -> Result<String, ExperimentError> {
     let mut text = String::new();
-    let file = File::open(path).map_err(|error| ExperimentError::read(path, &error))?;
+    let file = tardy_files::open(path).map_err(|error| ExperimentError::read(path, &error))?;
     let read = file.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text);
     let bytes = read.map_err(|error| ExperimentError::read(path, &error))?;
     if bytes as u64 > TEXT_BYTES_MAX {

@@ -18,6 +18,18 @@ pub(crate) const PAYLOAD_MAX: usize = 64 << 10;
 /// The longest path of a file, in bytes.
 pub(crate) const PATH_MAX: usize = 512;
 
+/// Files that a guest may send at most; of more it sends the first, and says so.
+pub(crate) const FILES_MAX: usize = 10_000;
+
+/// Folders in folders at most.
+pub(crate) const DEPTH_MAX: usize = 16;
+
+/// Bytes of all its files together at most.
+pub(crate) const FILES_BYTES_MAX: u64 = 16 << 30;
+
+/// The folder beside a guest's files that holds what is the host's: what its console said, and its outputs.
+pub(crate) const HOSTS: &str = "vm";
+
 const MAGIC: u8 = b'T';
 const HEADER_BYTES: usize = 10;
 

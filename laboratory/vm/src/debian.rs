@@ -230,6 +230,14 @@ fn transport() -> Result<String, VmError> {
     Ok(lines.flat_map(|line| [line, "\n"]).collect())
 }
 
+/// Nothing that is not signed, whatever the system's settings say: they stand before these, which count.
+const SIGNED: &str = "\
+    Acquire::AllowInsecureRepositories \"false\";\n\
+    Acquire::AllowWeakRepositories \"false\";\n\
+    Acquire::AllowDowngradeToInsecureRepositories \"false\";\n\
+    Acquire::Check-Valid-Until \"true\";\n\
+    APT::Get::AllowUnauthenticated \"false\";\n";
+
 /// apt reads this file before any other, so no other says anything: not what is to be run after lists
 /// were brought, either.
 fn settings_of(folder: &Path, arch: Arch, transport: &str) -> String {
@@ -254,7 +262,8 @@ fn settings_of(folder: &Path, arch: Arch, transport: &str) -> String {
          Dir::Etc::sourcelist \"{folder}/sources.list\";\n\
          Dir::Etc::sourceparts \"{folder}/parts\";\n\
          Dir::Etc::preferences \"/dev/null\";\n\
-         Dir::Etc::preferencesparts \"{folder}/parts\";\n"
+         Dir::Etc::preferencesparts \"{folder}/parts\";\n\
+         {SIGNED}"
     )
 }
 
@@ -295,5 +304,24 @@ SHA256: 0000
         let (name, version) = name_and_version(name).unwrap();
         assert_eq!((name.as_str(), version.as_str()), ("libtracefs1", "1:1.6.4-1"));
         assert_eq!(name_and_version(Path::new("lock")), None);
+    }
+
+    /// apt takes what stands last.
+    #[test]
+    fn nothing_unsigned_is_taken_whatever_the_system_says() {
+        let lax =
+            "Acquire::AllowInsecureRepositories \"true\";\nAcquire::Check-Valid-Until \"0\";\n";
+        let settings = settings_of(Path::new("/a"), Arch::X86_64, lax);
+        for (name, value) in [
+            ("Acquire::AllowInsecureRepositories", "false"),
+            ("Acquire::AllowWeakRepositories", "false"),
+            ("Acquire::AllowDowngradeToInsecureRepositories", "false"),
+            ("Acquire::Check-Valid-Until", "true"),
+            ("APT::Get::AllowUnauthenticated", "false"),
+        ] {
+            let last = settings.lines().rfind(|line| line.trim().starts_with(name)).unwrap();
+            assert_eq!(last.trim(), format!("{name} \"{value}\";"));
+        }
+        assert!(sources(true).lines().all(|line| line.starts_with("deb [signed-by=")));
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Output};
-use std::io::Write as _;
 use std::path::Path;
 use tardy_experiment::{Bounds, Truth};
 use tardy_lab::written::interval_ns;
@@ -47,9 +46,9 @@ pub(super) fn compare(
         output::write_json(&PredictedDocument::new(&found, bounds), file)?;
     } else {
         let terminal = if file.is_some() { Terminal::default() } else { Terminal::of_stdout() };
-        let mut out = output::writer(file)?;
+        let mut out = output::writer(file);
         predicted_text(&found, bounds, terminal, &mut out)?;
-        out.flush()?;
+        out.finish()?;
     }
     let is_beyond = bounds.is_some() && !found.is_right();
     Ok(if is_beyond { Outcome::BoundExceeded } else { Outcome::Fine })

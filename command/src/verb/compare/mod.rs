@@ -10,6 +10,7 @@ mod read;
 mod rows;
 mod tail;
 
+use crate::confine::Kept;
 use crate::failure::{Failure, Outcome};
 use crate::input::ImportFlags;
 use crate::output::{self, Output};
@@ -17,7 +18,7 @@ use crate::pager::{self, TextFlags};
 use crate::recordings;
 use clap::Args;
 use opened::Opened;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tardy_experiment::Bounds;
 use tardy_report::json::CompareDocument;
 use tardy_report::{Compared, Gate, GateVerdict, SettingsCompared, Subject, Terminal};
@@ -126,6 +127,13 @@ impl Compare {
                  holds distributions",
             ));
         }
+        let out = self.out.as_deref().or(self.page.as_deref());
+        let mut kept = Kept::for_results(out);
+        for given in &self.sides {
+            let path = given.split_once('=').map_or(&**given, |(_, path)| path);
+            kept = kept.reading(Path::new(given)).reading(Path::new(path));
+        }
+        kept.with_pager(!self.output.json && self.out.is_none() && !self.text.no_pager).alone();
         let mut sides = Vec::with_capacity(self.sides.len());
         for given in &self.sides {
             self.output.remark(&format!("reading {given}"));

@@ -112,6 +112,7 @@ impl ExperimentVerb {
         if let Some(extra) = &self.shown {
             return Err(Failure::usage(format!("{extra:?} is one argument too many")));
         }
+        output::must_be_writable([self.csv.as_deref()])?;
         let experiment = self.experiment(what)?;
         let folder = output::new_folder(self.out.as_deref(), "experiments", &experiment.name)?;
         Ok(Runner::begin(&folder, &experiment, self.full, self.seed, host)?)
@@ -154,11 +155,12 @@ impl ExperimentVerb {
     fn tell(&self, folder: &Path) -> Result<Outcome, Failure> {
         let shown = Shown::read(folder)?;
         let page = session::page_path(folder);
-        output::write_file(&page, &shown.page())?;
+        let mut kept = output::write_page(&page, &shown.page());
         if let Some(file) = &self.csv {
-            output::write_file(file, &shown.figures().to_csv())?;
+            kept = kept.and(output::write_file(file, &shown.figures().to_csv()));
         }
         shown.tell(self.output.json, None)?;
+        kept?;
         if !self.output.json {
             self.output.remark(&format!("page: {}", page.display()));
         }
@@ -167,13 +169,13 @@ impl ExperimentVerb {
 }
 
 fn list() -> Result<Outcome, Failure> {
-    let mut out = output::writer(None)?;
+    let mut out = output::writer(None);
     for (name, _) in Experiment::known() {
         let experiment = Experiment::named(name)?;
         writeln!(out, "{name:12} {}", experiment.question)?;
         writeln!(out, "{:12} {}", "", experiment.source)?;
     }
-    out.flush()?;
+    out.finish()?;
     Ok(Outcome::Fine)
 }
 

@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use crate::output;
-use std::io::Write as _;
 use std::path::Path;
 use tardy_experiment::{Comparisons, Folder, Results, Truth, compare};
 use tardy_report::json::ExperimentDocument;
@@ -43,9 +42,8 @@ impl Shown {
             return output::write_json(&ExperimentDocument::from(self.data()), file);
         }
         let terminal = if file.is_some() { Terminal::default() } else { Terminal::of_stdout() };
-        let mut out = output::writer(file)?;
+        let mut out = output::writer(file);
         experiment_text(self.data(), terminal, &mut out)?;
-        out.flush()?;
-        Ok(())
+        out.finish()
     }
 }

@@ -309,9 +309,7 @@ impl Fix {
         } else {
             recordings::or_latest(self.recording.clone(), &self.output)?
         };
-        let read = || -> Result<Input, Failure> {
-            Ok(Input::Recording(Box::new(Recording::open(&folder)?)))
-        };
+        let read = || -> Result<Input, Failure> { Ok(Input::of(Recording::open(&folder)?)) };
         let mut input = read()?;
         let manifest = input.manifest();
         let watch = if self.victim.is_chosen() {

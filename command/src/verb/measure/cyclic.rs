@@ -10,8 +10,7 @@ use crate::session::{Session, Settings, settings};
 use crate::verb::load;
 use crate::verb::record::RecorderFlags;
 use clap::{Args, ValueEnum};
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tardy_host::Host;
@@ -218,6 +217,7 @@ fn in_words(figures: &[LiveFigures]) -> String {
 impl Cyclic {
     pub(super) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
+        output::must_be_writable([self.out.as_deref(), self.histfile.as_deref()])?;
         let bins = self.histogram.map(|us| us as usize);
         let bins = bins.or(self.histfile.as_ref().map(|_| HISTOGRAM_US));
         let plan = Plan {
@@ -244,10 +244,9 @@ impl Cyclic {
             self.output.remark(note);
         }
         let recorded = session.map(Session::end).transpose()?;
-        if let Some(path) = &self.histfile {
-            write_histfile(path, &measurement)?;
-        }
+        let kept = self.histfile.as_ref().map_or(Ok(()), |path| write_histfile(path, &measurement));
         self.tell(&measurement, &figures)?;
+        kept?;
         if let Some(sealed) = recorded {
             self.output.remark(&format!("next: tardy explain {}", sealed.dir.display()));
         }
@@ -259,22 +258,19 @@ impl Cyclic {
         if self.output.json {
             return output::write_json(&MeasureDocument::from(measurement), self.out.as_deref());
         }
-        let mut out = output::writer(self.out.as_deref())?;
+        let mut out = output::writer(self.out.as_deref());
         let last_ns: Vec<u64> = figures.iter().map(|thread| thread.act_ns).collect();
         let resolution = if self.nsecs { Resolution::Nanos } else { Resolution::Micros };
         write!(out, "{}", cyclictest_lines(measurement, &last_ns, resolution))?;
         if self.histogram.is_some() {
             tardy_stats::histfile::write(&mut out, &measurement.histograms, true)?;
         }
-        out.flush()?;
-        Ok(())
+        out.finish()
     }
 }
 
-fn write_histfile(path: &PathBuf, measurement: &Measurement) -> Result<(), Failure> {
-    let wrong = |error: std::io::Error| {
-        Failure::new(format!("could not write {}: {error}", path.display()))
-    };
-    let file = BufWriter::new(File::create(path).map_err(wrong)?);
-    tardy_stats::histfile::write(file, &measurement.histograms, false).map_err(wrong)
+fn write_histfile(path: &Path, measurement: &Measurement) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    tardy_stats::histfile::write(&mut text, &measurement.histograms, false)?;
+    output::write_bytes(path, &text)
 }

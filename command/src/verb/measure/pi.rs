@@ -9,8 +9,7 @@ use crate::progress::Progress;
 use crate::session::{Request, Session};
 use crate::verb::record::RecorderFlags;
 use clap::{Args, ValueEnum};
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tardy_host::Host;
@@ -110,6 +109,7 @@ const HISTOGRAM_US: usize = 1000;
 impl Pi {
     pub(super) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
+        output::must_be_writable([self.out.as_deref(), self.histfile.as_deref()])?;
         let plan = self.plan()?;
         let session = self.begin_session()?;
         let measured = self.measure(&plan, &interrupt);
@@ -117,10 +117,12 @@ impl Pi {
         let sealed = session.map(Session::end).transpose();
         let (measurement, sealed) = (measured?, sealed?);
         let boosts = boosts(sealed.as_ref(), &measurement)?;
-        if let (Some(path), Some(histograms)) = (&self.histfile, &measurement.histograms) {
-            write_histfile(path, histograms)?;
-        }
+        let kept = match (&self.histfile, &measurement.histograms) {
+            (Some(path), Some(histograms)) => write_histfile(path, histograms),
+            _ => Ok(()),
+        };
         self.tell(&measurement, &boosts)?;
+        kept?;
         if let Some(sealed) = sealed {
             let dir = sealed.dir.display();
             self.output.remark(&format!("next: tardy explain --comm pi-high {dir}"));
@@ -201,14 +203,13 @@ impl Pi {
             return output::write_json(&PiDocument::new(measurement, boosts), self.out.as_deref());
         }
         let terminal = if self.out.is_some() { Terminal::default() } else { Terminal::of_stdout() };
-        let mut out = output::writer(self.out.as_deref())?;
+        let mut out = output::writer(self.out.as_deref());
         pi_text(measurement, boosts, terminal, &mut out)?;
         if let (Some(_), Some(histograms)) = (self.histogram, &measurement.histograms) {
             writeln!(out)?;
             tardy_stats::histfile::write(&mut out, histograms, true)?;
         }
-        out.flush()?;
-        Ok(())
+        out.finish()
     }
 }
 
@@ -224,9 +225,7 @@ fn boosts(
 }
 
 fn write_histfile(path: &Path, histograms: &[tardy_stats::Histogram]) -> Result<(), Failure> {
-    let wrong = |error: std::io::Error| {
-        Failure::new(format!("could not write {}: {error}", path.display()))
-    };
-    let file = BufWriter::new(File::create(path).map_err(wrong)?);
-    tardy_stats::histfile::write(file, histograms, false).map_err(wrong)
+    let mut text = Vec::new();
+    tardy_stats::histfile::write(&mut text, histograms, false)?;
+    output::write_bytes(path, &text)
 }

@@ -73,6 +73,7 @@ const RECORDED_SHARE: u32 = 4;
 impl Rearm {
     pub(super) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
+        output::must_be_writable([self.out.as_deref()])?;
         let recorded = self.duration / RECORDED_SHARE;
         let measurement = self.measure(self.duration.saturating_sub(recorded), &interrupt)?;
         let device = if interrupt.is_asked() {
@@ -85,9 +86,9 @@ impl Rearm {
         } else {
             let terminal =
                 if self.out.is_some() { Terminal::default() } else { Terminal::of_stdout() };
-            let mut out = output::writer(self.out.as_deref())?;
+            let mut out = output::writer(self.out.as_deref());
             rearm_text(&measurement, &device, terminal, &mut out)?;
-            out.flush()?;
+            out.finish()?;
         }
         Ok(Outcome::Fine)
     }

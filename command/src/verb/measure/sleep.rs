@@ -63,6 +63,7 @@ pub(super) struct Sleep {
 impl Sleep {
     pub(super) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
+        output::must_be_writable([self.out.as_deref()])?;
         let plan = self.plan()?;
         let running = sleep::start(&plan)?;
         self.attend(&running, plan.rounds, &interrupt);
@@ -77,9 +78,9 @@ impl Sleep {
         } else {
             let terminal =
                 if self.out.is_some() { Terminal::default() } else { Terminal::of_stdout() };
-            let mut out = output::writer(self.out.as_deref())?;
+            let mut out = output::writer(self.out.as_deref());
             sleep_text(&measurement, &comparison, self.pairs, terminal, &mut out)?;
-            out.flush()?;
+            out.finish()?;
         }
         Ok(Outcome::Fine)
     }

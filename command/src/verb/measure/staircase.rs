@@ -78,6 +78,7 @@ pub(super) struct Staircase {
 impl Staircase {
     pub(super) fn execute(self) -> Result<Outcome, Failure> {
         let interrupt = Interrupt::catch()?;
+        output::must_be_writable([self.out.as_deref()])?;
         let plan = self.plan()?;
         let load =
             self.load.as_deref().map(|load| load::parse(load, None, &self.output)).transpose()?;
@@ -106,9 +107,9 @@ impl Staircase {
             let terminal =
                 if self.out.is_some() { Terminal::default() } else { Terminal::of_stdout() };
             let resolution = if self.nsecs { Resolution::Nanos } else { Resolution::Micros };
-            let mut out = output::writer(self.out.as_deref())?;
+            let mut out = output::writer(self.out.as_deref());
             staircase_text(&measurement, run, resolution, terminal, &mut out)?;
-            out.flush()?;
+            out.finish()?;
         }
         if let Some(sealed) = recorded {
             self.output.remark(&format!("next: tardy explain {}", sealed.dir.display()));

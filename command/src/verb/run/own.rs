@@ -18,7 +18,6 @@ use std::time::Duration;
 use tardy_explain::Options;
 use tardy_kernel::processes_with;
 use tardy_lab::load::Spec;
-use tardy_recording::Recording;
 use tardy_report::Data;
 use tardy_report::json::{ExplainDocument, RunDocument};
 
@@ -46,6 +45,10 @@ pub(super) struct OwnFlags {
     /// Explain the threads of this name instead of measuring (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with_all = OF_MEASURING)]
     comm: Vec<String>,
+
+    /// Run the command as this user, instead of as who records
+    #[arg(long, value_name = "NAME", requires = "command")]
+    user: Option<String>,
 
     /// A command to start and to explain instead of measuring
     #[arg(last = true, value_name = "CMD", conflicts_with_all = OF_MEASURING)]
@@ -124,19 +127,21 @@ impl Run {
         interrupt: &Interrupt,
         quiet: bool,
     ) -> Result<(), Failure> {
-        let mut child = program::start(&self.own.command, self.output.json)?;
+        let user = self.own.user.as_deref().map(program::user).transpose()?;
+        let mut child = program::start(&self.own.command, user.as_ref(), self.output.json)?;
         let duration = self.duration_of_own();
         let processes: Vec<u32> = processes.iter().copied().collect();
         let threads = program::threads(child.as_ref(), &processes, &self.own.comm);
         let words = || format!("{} events to {}", session.events(), session.folder.display());
-        program::attend(session, interrupt, child.as_mut(), duration, quiet, threads, words)?;
+        let attended =
+            program::attend(session, interrupt, child.as_mut(), duration, quiet, threads, words);
         if let Some(child) = &mut child
-            && let Some(status) = program::end(child)?
+            && let Some(status) = program::end(child, interrupt.signal())?
             && !status.success()
         {
             self.output.remark(&format!("the command ended with {status}"));
         }
-        Ok(())
+        attended
     }
 
     fn explain_own(
@@ -145,10 +150,11 @@ impl Run {
         folder: &Path,
         notes: Vec<String>,
     ) -> Result<(), Failure> {
-        let mut recording = Input::Recording(Box::new(Recording::open(folder)?));
+        let mut recording = Input::own(folder)?;
         let watch = self.own.watch();
         let options = Options { watch: watch.watch(), ..Options::default() };
-        let wanted = Wanted { tables: self.tables, ..Wanted::default() };
+        let tables = self.tables.then(|| folder.to_owned());
+        let wanted = Wanted { tables, ..Wanted::default() };
         let explained = explanation::explain(&mut recording, options, wanted)?;
         let mut context = explanation::context(&recording, explained.notes);
         let page = session::page_path(folder);
@@ -158,8 +164,8 @@ impl Run {
         let explanation = &explained.explanation;
         let mut data = Data::new(&context);
         data.explanation = Some(explanation);
-        output::write_file(&page, &tardy_report::page(&data))?;
-        recordings::remember(folder, explanation)?;
+        let kept = output::write_page(&page, &tardy_report::page(&data))
+            .and(recordings::remember(folder, explanation));
         if self.output.json {
             let explain = ExplainDocument::new(explanation, Options::default().worst);
             let document = RunDocument::new(host, None, Some(explain), Some(folder), Some(&page));
@@ -167,6 +173,7 @@ impl Run {
         } else {
             explain::tell(&data, None, self.text)?;
         }
+        kept?;
         Ok(explained.tables?)
     }
 }

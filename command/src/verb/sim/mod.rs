@@ -108,7 +108,7 @@ impl Sim {
     }
 
     fn tell(file: &File, results: &[PolicyRuns<'_>]) -> Result<(), Failure> {
-        let mut out = output::writer(None)?;
+        let mut out = output::writer(None);
         if !file.title.is_empty() {
             writeln!(out, "Simulated: {}", file.title)?;
         }
@@ -138,8 +138,7 @@ impl Sim {
                 )?;
             }
         }
-        out.flush()?;
-        Ok(())
+        out.finish()
     }
 }
 

@@ -23,7 +23,6 @@ use tardy_explain::change::Account;
 use tardy_explain::{Explainer, Named, Options, Sink};
 use tardy_kernel::monotonic_ns;
 use tardy_model::Batch;
-use tardy_recording::Recording;
 use tardy_remedy::{Journal, System, remedy};
 use tardy_report::Compared;
 use tardy_stats::Counted;
@@ -203,7 +202,7 @@ impl Trial<'_> {
     }
 
     fn explain(&self, folder: &Path, blocks: &[Block]) -> Result<Compared, Failure> {
-        let mut input = Input::Recording(Box::new(Recording::open(folder)?));
+        let mut input = Input::own(folder)?;
         let options = Options { watch: input.watch(self.victim.watch()), worst: 0 };
         let mut explainer = Explainer::new(options, Found { blocks, ..Found::default() });
         let mut batch = Batch::default();

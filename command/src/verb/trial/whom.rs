@@ -1,10 +1,10 @@
 //! Whose wakeups a trial is about: processes that run already, or a command that is started for it.
 
 use crate::failure::Failure;
-use crate::program;
+use crate::program::{self, Started};
 use clap::Args;
+use rustix::process::Signal;
 use std::collections::BTreeSet;
-use std::process::Child;
 use tardy_explain::Watch;
 use tardy_kernel::processes_with;
 
@@ -93,7 +93,7 @@ impl Victim {
 /// The victim while it is tried.
 pub(crate) struct Running<'a> {
     victim: &'a Victim,
-    child: Option<Child>,
+    child: Option<Started>,
 }
 
 impl Running<'_> {
@@ -106,12 +106,12 @@ impl Running<'_> {
     pub(crate) fn see_to_it(&mut self) -> Result<(), Failure> {
         let Some(child) = &mut self.child else {
             if self.victim.is_command() {
-                self.child = program::start(&self.victim.command, true)?;
+                self.child = program::start(&self.victim.command, None, true)?;
             }
             return self.victim.processes.iter().try_for_each(|pid| program::must_exist(*pid));
         };
-        if child.try_wait().is_ok_and(|ended| ended.is_some()) {
-            self.child = program::start(&self.victim.command, true)?;
+        if child.has_ended().is_ok_and(|has_ended| has_ended) {
+            self.child = program::start(&self.victim.command, None, true)?;
         }
         Ok(())
     }
@@ -119,13 +119,13 @@ impl Running<'_> {
     /// Another command, from its start.
     pub(crate) fn replace(&mut self, command: &[String]) -> Result<(), Failure> {
         self.end()?;
-        self.child = program::start(command, true)?;
+        self.child = program::start(command, None, true)?;
         Ok(())
     }
 
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         if let Some(mut child) = self.child.take() {
-            program::end(&mut child)?;
+            program::end(&mut child, Signal::INT)?;
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Running<'_> {
     /// Its threads, as they are now.
     pub(crate) fn threads(&self) -> Vec<u32> {
         let mut processes: Vec<u32> = self.victim.processes.clone();
-        processes.extend(self.child.as_ref().map(Child::id));
+        processes.extend(self.child.as_ref().map(Started::id));
         let mut threads = Vec::new();
         let mut at = 0;
         while at < processes.len() && at < PROCESSES_MAX {

@@ -20,9 +20,9 @@ impl List {
         if self.output.json {
             output::write_json(&document(&cache), None)?;
         } else {
-            let mut out = output::writer(None)?;
+            let mut out = output::writer(None);
             out.write_all(text(&cache).as_bytes())?;
-            out.flush()?;
+            out.finish()?;
         }
         Ok(Outcome::Fine)
     }

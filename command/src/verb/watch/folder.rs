@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tardy_files::{Access, Folder};
 use tardy_kernel::Held;
 use tardy_model::{Batch, RECORD_BYTES};
 use tardy_recording::{Manifest, ManifestEnd, Options, Trigger, Writer};
@@ -36,6 +37,8 @@ pub(super) enum Found {
 
 /// The folder, while it is watched into.
 pub(super) struct WatchFolder {
+    /// Held open: what is counted is written here, whatever has its name by then.
+    held: Folder,
     path: PathBuf,
     keep: usize,
     over_ns: u64,
@@ -54,16 +57,20 @@ impl WatchFolder {
         let cannot = |what: &str, error: &dyn std::fmt::Display| {
             Failure::new(format!("cannot {what} {}: {error}", path.display()))
         };
-        fs::create_dir_all(path).map_err(|error| cannot("make the folder", &error))?;
-        let mut entries = fs::read_dir(path).map_err(|error| cannot("look into", &error))?;
-        let is_new = entries.next().is_none();
-        if !is_new && !path.join(WATCH_FILE).exists() && !path.join(LOCK).exists() {
+        let held = Folder::make(path, Access::Private)
+            .map_err(|error| cannot("make the folder", &error))?;
+        let is_new = held.is_empty().map_err(|error| cannot("look into", &error))?;
+        if !is_new && !held.has_file(WATCH_FILE) && !held.has_file(LOCK) {
             return Err(Failure::usage(format!(
                 "{} is not empty, and no folder of tardy watch: name another with -o",
                 path.display()
             )));
         }
-        let lock = File::create(path.join(LOCK)).map_err(|error| cannot("write into", &error))?;
+        if !held.is_ours() {
+            return Err(cannot("write into", &"it is another user's: name another with -o"));
+        }
+        let lock =
+            held.append(LOCK, Access::Private).map_err(|error| cannot("write into", &error))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Err(Failure::usage(format!(
                 "another tardy watch is at work in {}: name another folder with -o",
@@ -89,6 +96,7 @@ impl WatchFolder {
             ..before.clone()
         };
         let mut folder = Self {
+            held,
             path: path.to_owned(),
             keep: keep as usize,
             over_ns,
@@ -194,7 +202,7 @@ impl WatchFolder {
         self.index.watched_s = self.before.watched_s + watched.as_secs();
         self.index.over_count = self.before.over_count + over_count;
         self.index.kept = recordings::entries(&self.kept);
-        self.index.write(&self.path)
+        self.index.write(&self.held)
     }
 
     pub(super) fn document(&self) -> &WatchIndex {

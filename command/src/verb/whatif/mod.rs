@@ -1,6 +1,7 @@
 //! `tardy whatif`: what would a change do?
 
 use super::WatchFlags;
+use crate::confine::Kept;
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
@@ -69,6 +70,8 @@ impl WhatIfVerb {
             return list(&self.output);
         }
         let recording = recordings::or_latest(self.recording.take(), &self.output)?;
+        let kept = Kept::for_results(None).reading(&recording);
+        kept.with_pager(!self.output.json && !self.text.no_pager).alone();
         let mut input = Input::open(&recording, &self.import)?;
         let observed = prediction::observe(&mut input, self.watch.watch())?;
         let refuse = |why: tardy_whatif::Refusal| {

@@ -31,16 +31,20 @@ impl Format for Csv {
         "a folder with events.csv, wakeups.csv and segments.csv"
     }
 
-    fn create(&self, path: &Path, _: &About) -> Result<Box<dyn Export>, ExportError> {
+    fn create(&self, path: &Path, about: &About) -> Result<Box<dyn Export>, ExportError> {
         let is_ours = make_folder(path)?;
         let events: Vec<_> = EVENT_COLUMNS.iter().map(|column| column.name).collect();
+        let table = |name: &str, columns: &[&str]| {
+            let path = path.join(name);
+            Table::create(&path, columns, about.no_formulas)
+        };
         Ok(Box::new(Tables {
             rows: EventRows::default(),
             wakeup_rows: WakeupRows::default(),
             files: Some([
-                Table::create(&path.join("events.csv"), &events)?,
-                Table::create(&path.join("wakeups.csv"), &WakeupRow::COLUMNS)?,
-                Table::create(&path.join("segments.csv"), &SegmentRow::COLUMNS)?,
+                table("events.csv", &events)?,
+                table("wakeups.csv", &WakeupRow::COLUMNS)?,
+                table("segments.csv", &SegmentRow::COLUMNS)?,
             ]),
             folder: is_ours.then(|| path.to_owned()),
         }))
@@ -60,13 +64,14 @@ struct Tables {
 struct Table {
     writer: Writer<Output>,
     text: String,
+    no_formulas: bool,
 }
 
 impl Table {
-    fn create(path: &Path, columns: &[&str]) -> Result<Self, ExportError> {
+    fn create(path: &Path, columns: &[&str], no_formulas: bool) -> Result<Self, ExportError> {
         let out = Output::create(path)?;
         let writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(out);
-        let mut table = Self { writer, text: String::new() };
+        let mut table = Self { writer, text: String::new(), no_formulas };
         let written = table.writer.write_record(columns);
         table.check(written)?;
         Ok(table)
@@ -79,13 +84,13 @@ impl Table {
                 Value::U32(value) => self.put(Some(value)),
                 Value::I32(value) => self.put(Some(value)),
                 Value::Bool(value) => self.put(Some(value)),
-                Value::Text(value) => self.put(Some(value)),
+                Value::Text(value) => self.put_text(Some(value)),
                 Value::OptionalU64(value) => self.put(value),
                 Value::OptionalI64(value) => self.put(value),
                 Value::OptionalU32(value) => self.put(value),
                 Value::OptionalI32(value) => self.put(value),
                 Value::OptionalBool(value) => self.put(value),
-                Value::OptionalText(value) => self.put(value),
+                Value::OptionalText(value) => self.put_text(value),
             };
             self.check(written)?;
         }
@@ -100,6 +105,17 @@ impl Table {
             let _ = write!(self.text, "{value}");
         }
         self.writer.write_field(&self.text)
+    }
+
+    /// A spreadsheet takes what begins so for a formula, and a name may be anybody's; behind a quote it is text.
+    fn put_text(&mut self, value: Option<&str>) -> csv::Result<()> {
+        let is_formula = |text: &str| text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+        match value {
+            Some(text) if self.no_formulas && is_formula(text) => {
+                self.put(Some(format!("'{text}")))
+            }
+            value => self.put(value),
+        }
     }
 
     fn check(&self, written: csv::Result<()>) -> Result<(), ExportError> {

@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tardy_explain::{Explanation, Named};
+use tardy_files::Access;
 use tardy_model::Batch;
 use tempfile::TempDir;
 
@@ -144,6 +145,15 @@ fn sql(folder: &str) -> String {
     sql
 }
 
+impl Database {
+    /// Gives the database that was made its name.
+    fn keep(&self, made: &Path) -> io::Result<()> {
+        let mut out = tardy_files::create(&self.path, Access::Usual)?;
+        io::copy(&mut tardy_files::open(made)?, &mut out)?;
+        out.keep()
+    }
+}
+
 impl Export for Database {
     fn batch(&mut self, batch: &Batch) -> Result<(), ExportError> {
         self.tables.batch(batch)
@@ -173,7 +183,7 @@ impl Export for Database {
                 said.unwrap_or("it did not say why")
             )));
         }
-        fs::rename(&made, &self.path).map_err(|error| ExportError::io(&self.path, error))
+        self.keep(&made).map_err(|error| ExportError::io(&self.path, error))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{About, Export, ExportError, Format};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tardy_explain::{Explanation, Named};
+use tardy_files::{Access, Folder};
 use tardy_model::Batch;
 use tardy_recording::parquet_file::ParquetFile;
 use tardy_recording::tables::{ROWS_PER_GROUP, TableError, TableWriter};
@@ -46,7 +47,8 @@ pub(super) struct Tables {
     /// Whether the folder was not there before.
     is_ours: bool,
     rows: EventRows,
-    events: ParquetFile,
+    /// `None` when they are whole, or given up.
+    events: Option<ParquetFile>,
     wakeup_rows: WakeupRows,
     wakeups: Option<TableWriter>,
 }
@@ -58,13 +60,14 @@ impl Tables {
         let lines: String = EVENT_COLUMNS.iter().map(EventColumn::schema).collect();
         let schema = format!("message events {{ {lines} }}");
         let like = EventRow::default().values();
-        let events = ParquetFile::create(path.clone(), &schema, &like, ROWS_PER_GROUP)
+        let held = Folder::open(folder).map_err(|error| ExportError::io(folder, error))?;
+        let events = ParquetFile::create(&held, EVENTS_FILE, &schema, &like, ROWS_PER_GROUP)
             .map_err(|source| TableError { path, source })?;
         Ok(Self {
             folder: folder.to_owned(),
             is_ours,
             rows: EventRows::default(),
-            events,
+            events: Some(events),
             wakeup_rows: WakeupRows::default(),
             wakeups: Some(TableWriter::create(folder)?),
         })
@@ -72,11 +75,12 @@ impl Tables {
 
     pub(super) fn finish_tables(&mut self) -> Result<(), ExportError> {
         let wrong = |source| TableError { path: self.folder.join(EVENTS_FILE), source };
-        let file = self.events.finish().map_err(wrong)?;
+        let Some(mut events) = self.events.take() else { return Ok(()) };
+        events.finish().map_err(wrong)?;
         if let Some(wakeups) = self.wakeups.take() {
             wakeups.finish()?;
         }
-        self.events.commit(&file).map_err(wrong)?;
+        events.commit().map_err(wrong)?;
         self.is_ours = false;
         Ok(())
     }
@@ -85,18 +89,18 @@ impl Tables {
 /// Makes a folder, or takes one that is there; whether it was made.
 pub(super) fn make_folder(folder: &Path) -> Result<bool, ExportError> {
     let is_there = folder.is_dir();
-    fs::create_dir_all(folder).map_err(|error| ExportError::io(folder, error))?;
+    Folder::make(folder, Access::Usual).map_err(|error| ExportError::io(folder, error))?;
     Ok(!is_there)
 }
 
 impl Export for Tables {
     fn batch(&mut self, batch: &Batch) -> Result<(), ExportError> {
         batch.define(&mut self.rows.tables);
+        let Some(events) = &mut self.events else { return Ok(()) };
         for event in &batch.events {
             let row = self.rows.row(event).values();
-            self.events
-                .push(&row)
-                .map_err(|source| TableError { path: self.events.path().to_owned(), source })?;
+            let pushed = events.push(&row);
+            pushed.map_err(|source| TableError { path: events.path().to_owned(), source })?;
         }
         Ok(())
     }
@@ -115,10 +119,10 @@ impl Export for Tables {
 
 impl Drop for Tables {
     fn drop(&mut self) {
+        // What has not been finished leaves nothing.
         self.wakeups = None;
+        self.events = None;
         if self.is_ours {
-            // What has not been finished leaves nothing; the file of events goes after this.
-            let _ = fs::remove_file(self.folder.join(format!("{EVENTS_FILE}.tmp")));
             let _ = fs::remove_dir(&self.folder);
         }
     }

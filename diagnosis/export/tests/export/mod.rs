@@ -32,6 +32,7 @@ pub(crate) fn export(
         cpus: 3,
         hz: Some(250),
         written_by: "tardy 0.1.0".to_owned(),
+        no_formulas: false,
     };
     let missing = || ExportError::Needs(format!("there is no format {format}"));
     let format = formats().find(|known| known.name() == format).ok_or_else(missing)?;

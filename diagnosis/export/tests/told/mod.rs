@@ -1,6 +1,7 @@
 //! What was exported, read back, as text to compare.
 #![allow(dead_code)] // each test file uses its own part
 
+use std::collections::HashMap;
 use std::path::Path;
 use tardy_explain::{Explainer, Explanation, Options};
 use tardy_import::{Closing, Origin};
@@ -30,14 +31,18 @@ pub(crate) fn told(batches: &[Batch]) -> Vec<String> {
         batch.define(&mut tables);
     }
     let events = batches.iter().flat_map(|batch| &batch.events);
-    events.map(|event| told_event(event, &tables)).collect()
+    // Addresses are numbered anew when they are read: in the order of their first events they are the same.
+    let mut places = HashMap::new();
+    events.map(|event| told_event(event, &tables, &mut places)).collect()
 }
 
-pub(crate) fn told_event(event: &Event, tables: &Tables) -> String {
-    let timer = |id: TimerId| {
+fn told_event(event: &Event, tables: &Tables, places: &mut HashMap<u64, usize>) -> String {
+    let mut timer = |id: TimerId| {
         let def = tables.timer(id);
         let address = if def.address == 0 { 1 << 32 | u64::from(id.0) } else { def.address };
-        format!("{address:#x} {} {} {:?}", tables.function(id), def.owner, def.class)
+        let next = places.len() + 1;
+        let place = places.entry(address).or_insert(next);
+        format!("{place:#x} {} {} {:?}", tables.function(id), def.owner, def.class)
     };
     let irq = |irq| match irq {
         Irq::Line(number, name) => format!("line {number} {}", tables.name(name)),

@@ -13,6 +13,7 @@ use parquet::schema::types::ColumnPath;
 use std::fs::File;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
+use tardy_files::Folder;
 
 const WAKEUPS_SCHEMA: &str = "message wakeups {
     required int64 id (INTEGER(64,false));
@@ -68,10 +69,10 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn create(dir: &Path) -> Result<Self, TableError> {
+        let wrong = |name| move |source| TableError { path: dir.join(name), source };
+        let folder = Folder::open(dir).map_err(|error| wrong(WAKEUPS_FILE)(error.into()))?;
         let create = |name, schema| {
-            let path = dir.join(name);
-            TableFile::create(path.clone(), schema, table_properties())
-                .map_err(|source| TableError { path, source })
+            TableFile::create(&folder, name, schema, table_properties()).map_err(wrong(name))
         };
         let chunks = ChunkWriter::new()
             .map_err(|error| TableError { path: dir.to_owned(), source: error.into() })?;
@@ -156,10 +157,10 @@ impl Files {
     }
 
     fn finish(mut self) -> Result<(), TableError> {
-        let wakeups = self.wakeups.finish().map_err(|source| error(&self.wakeups, source))?;
-        let segments = self.segments.finish().map_err(|source| error(&self.segments, source))?;
-        for (table, file) in [(&self.wakeups, wakeups), (&self.segments, segments)] {
-            table.commit(&file).map_err(|source| error(table, source))?;
+        self.wakeups.finish().map_err(|source| error(&self.wakeups, source))?;
+        self.segments.finish().map_err(|source| error(&self.segments, source))?;
+        for table in [&mut self.wakeups, &mut self.segments] {
+            table.commit().map_err(|source| error(table, source))?;
         }
         Ok(())
     }

@@ -51,7 +51,9 @@ impl Section for Lateness {
 }
 
 fn headline(data: &Data<'_>) -> String {
-    let threads = data.series().len() as u64;
+    // Series are those that are told apart.
+    let others = data.explanation.map_or(0, |explanation| explanation.victims_left_out);
+    let threads = data.series().len() as u64 + others;
     let all = counted(data.latencies().count(), data.noun());
     format!("Lateness of {all} of {}", counted(threads, "thread"))
 }

@@ -102,7 +102,7 @@ fn records_become_events_of_the_model() {
         match event.kind() {
             Kind::TimerArm(arm) => {
                 let timer = tables.timer(arm.timer);
-                assert!(timer.address >> 48 == 0xffff, "{timer:?}");
+                assert!((1..1000).contains(&timer.address), "a place, no address: {timer:?}");
                 match (tables.function(arm.timer), timer.class) {
                     ("hrtimer_wakeup", _) => {
                         sleepers += 1;

@@ -24,6 +24,8 @@ pub struct Definitions {
     together: u64,
     /// Which timer an address is now: cancel and the end of a callback name only that.
     at_address: HashMap<u64, TimerId>,
+    /// What stands for an address in what is written: a number, from 1.
+    places: HashMap<u64, u64>,
 }
 
 impl Definitions {
@@ -38,6 +40,7 @@ impl Definitions {
             timers: HashMap::new(),
             together: 0,
             at_address: HashMap::new(),
+            places: HashMap::new(),
         }
     }
 
@@ -202,8 +205,19 @@ impl Definitions {
         let Some(id) = next_id(self.timers.len()).map(TimerId) else { return TimerId::UNKNOWN };
         let function_name = self.function(function, batch);
         self.timers.insert((address, function, owner), id);
+        let address = self.place(address);
         batch.timers.push(TimerDef { id, address, function: function_name, owner, class });
         id
+    }
+
+    /// What is written in place of an address: where the kernel keeps things is nobody's to know from a recording.
+    fn place(&mut self, address: u64) -> u64 {
+        if address == 0 {
+            return 0;
+        }
+        // One for each timer at most, of which there is a bound.
+        let next = self.places.len() as u64 + 1;
+        *self.places.entry(address).or_insert(next)
     }
 
     /// A sentence for the reader, where timers could not be told apart.
@@ -252,6 +266,8 @@ mod tests {
         assert_eq!(timer(&mut definitions, 7, &mut batch), first);
         assert_eq!(definitions.timer_at(0xaa), first);
         assert_eq!(batch.timers.len(), 2, "each is defined once");
+        let places: Vec<u64> = batch.timers.iter().map(|timer| timer.address).collect();
+        assert_eq!(places, [1, 1], "the same place, and no address");
         assert_eq!(batch.names, [(NameId(1), "hrtimer_wakeup".to_owned())]);
     }
 

@@ -29,7 +29,7 @@ const TEXT_BEGIN: &str = "_stext";
 impl Symbols {
     /// The running kernel's, which takes some 50 ms: to be read before the recording begins, since
     /// the kernel's buffers would fill meanwhile. Empty where the file cannot be read or hides its
-    /// addresses (`kptr_restrict`): functions are then shown by address.
+    /// addresses (`kptr_restrict`): functions are then shown by the end of their address.
     pub fn of_this_kernel() -> Self {
         Self::from_text(&std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
     }
@@ -76,26 +76,32 @@ impl Symbols {
 
     /// A sentence for the reader of the recording, where no function is known.
     pub fn note(&self) -> Option<String> {
-        let note = "functions are shown as addresses: /proc/kallsyms cannot be read or hides them \
+        let note = "functions are shown by the ends of their addresses: /proc/kallsyms cannot be read or hides them \
                     (run as root, or set kernel.kptr_restrict to 0)";
         self.is_empty().then(|| note.to_owned())
     }
 
     /// The function that begins at `address`, or `name+0xoffset` of the one it is in; where none is
-    /// known, the address itself, `0x…`.
+    /// known, the end of the address, `0x…123`.
     pub fn name(&self, address: u64) -> String {
         let after = self.functions.partition_point(|function| function.address <= address);
         let Some(function) = after.checked_sub(1).and_then(|at| self.functions.get(at)) else {
-            return format!("{address:#x}");
+            return unknown(address);
         };
         let at = function.name_at as usize;
         let name = &self.text[at..at + usize::from(function.name_bytes)];
         match address - function.address {
             0 => name.to_owned(),
             offset if offset <= OFFSET_MAX => format!("{name}+{offset:#x}"),
-            _ => format!("{address:#x}"),
+            _ => unknown(address),
         }
     }
+}
+
+/// A function without a name, by the end of its address: what is before it is where the kernel was put at boot, which
+/// nobody is to learn from a recording.
+fn unknown(address: u64) -> String {
+    format!("0x…{:03x}", address & 0xfff)
 }
 
 #[cfg(test)]
@@ -113,8 +119,8 @@ mod tests {
         assert_eq!(symbols.name(0xffff_ffff_8100_0190), "first+0x90");
         assert_eq!(symbols.name(0xffff_ffff_8100_0200), "second");
         assert_eq!(symbols.name(0xffff_ffff_a000_0000), "late_one");
-        assert_eq!(symbols.name(0x10), "0x10");
-        assert_eq!(symbols.name(u64::MAX), "0xffffffffffffffff");
+        assert_eq!(symbols.name(0x10), "0x…010");
+        assert_eq!(symbols.name(0xffff_ffff_ffff_f123), "0x…123");
         assert!(!symbols.is_empty());
     }
 
@@ -122,7 +128,7 @@ mod tests {
     fn a_kernel_that_hides_its_addresses_is_told_of() {
         let hidden = Symbols::from_text("0000000000000000 T hidden\n0000000000000000 T other\n");
         assert!(hidden.is_empty());
-        assert_eq!(hidden.name(0), "0x0");
+        assert_eq!(hidden.name(0), "0x…000");
         assert!(hidden.note().is_some_and(|note| note.contains("kptr_restrict")));
     }
 }

@@ -17,6 +17,9 @@ use tardy_kernel::{
 use tardy_model::event::{ClockSet, IdleState, Loss, Mark, Recorded, TaskInfo};
 use tardy_model::{Batch, CpuId, Event, MarkReader, Source, SourceError, TaskId};
 
+/// `ENODEV`, which has no kind of its own.
+const NO_SUCH_DEVICE: i32 = 19;
+
 /// The kernel's buffer per CPU where nobody asks for more or less. A busy CPU writes a few MB a
 /// second.
 const BUFFER_BYTES_PER_CPU: u64 = 8 << 20;
@@ -196,6 +199,11 @@ impl Tracefs {
                     self.merge.push_page(lane, page);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => self.merge.give_back(page),
+                // The kernel has no buffer of a CPU that is offline; it may come.
+                Err(error) if error.raw_os_error() == Some(NO_SUCH_DEVICE) => {
+                    self.merge.give_back(page);
+                    return Ok(None);
+                }
                 Err(error) if error.kind() != ErrorKind::WouldBlock => {
                     let path = self.instance.shown(format!("per_cpu/*/trace_pipe_raw [{lane}]"));
                     return Err(Error::file("read", path, error));

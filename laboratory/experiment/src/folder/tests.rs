@@ -1,6 +1,7 @@
 use super::*;
 use crate::{Figure, Length, Series, SystemState};
 use std::collections::BTreeMap;
+use std::fs;
 use std::time::Duration;
 use tardy_stats::Counted;
 

@@ -118,6 +118,12 @@ fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
             Policy::Fifo | Policy::Rr => {
                 format!("CAP_SYS_NICE or `ulimit -r {}` would bring {name}", thread.prio)
             }
+            // Rights are there: it is the time.
+            Policy::Deadline if error.kind() == std::io::ErrorKind::InvalidInput => {
+                "an interval between /proc/sys/kernel/sched_deadline_period_min_us and _max_us (100 µs and 4.19 s, where \
+                 nobody set them) would bring it"
+                    .to_owned()
+            }
             Policy::Deadline => "CAP_SYS_NICE, all CPUs of the root domain and room in \
                                  /proc/sys/kernel/sched_rt_runtime_us would bring it"
                 .to_owned(),

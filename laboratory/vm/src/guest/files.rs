@@ -1,8 +1,8 @@
 //! Sends a folder's files while they grow, so that a guest that breaks leaves what it had.
 
 use super::port::Port;
-use crate::channel::{Message, PATH_MAX, PAYLOAD_MAX, Piece};
-use std::collections::HashMap;
+use crate::channel::{DEPTH_MAX, FILES_MAX, HOSTS, Message, PATH_MAX, PAYLOAD_MAX, Piece};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
@@ -15,16 +15,15 @@ const PIECE_BYTES: usize = PAYLOAD_MAX - PATH_MAX - 16;
 /// what else was changed in place is sent again at the end.
 const REWRITTEN_MAX: u64 = 1 << 20;
 
-/// The most files that are followed; more are not sent, which is said.
-const FILES_MAX: usize = 10_000;
-
-/// How deep folders go.
-const DEPTH_MAX: usize = 16;
+/// Names of which it is said that they cannot be sent, at most.
+const REFUSED_MAX: usize = 100;
 
 /// Follows the files of a folder.
 pub(super) struct Follower {
     folder: PathBuf,
     sent: HashMap<PathBuf, Sent>,
+    /// Those of which it was said that they cannot be sent.
+    refused: BTreeSet<PathBuf>,
     /// Whether it was said that there are too many.
     is_full: bool,
 }
@@ -42,7 +41,12 @@ struct Sent {
 
 impl Follower {
     pub(super) fn of(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), sent: HashMap::new(), is_full: false }
+        Self {
+            folder: folder.to_owned(),
+            sent: HashMap::new(),
+            refused: BTreeSet::new(),
+            is_full: false,
+        }
     }
 
     /// Sends what is new for the last time, and again whole what was changed behind what had been sent:
@@ -69,6 +73,16 @@ impl Follower {
                 }
                 continue;
             }
+            if name_of(&self.folder, &path).is_none() {
+                if self.refused.len() < REFUSED_MAX && self.refused.insert(path.clone()) {
+                    let name = path.to_string_lossy();
+                    let why = format!(
+                        "{name:?} stays in the guest: a name is UTF-8, of {PATH_MAX} bytes at most, and not below {HOSTS}/"
+                    );
+                    port.send(&Message::Stderr(format!("tardy-guest: {why}\n").into_bytes()));
+                }
+                continue;
+            }
             // Files come and go.
             if let Some(sent) = send_file(&self.folder, &path, self.sent.get(&path), port) {
                 self.sent.insert(path, sent);
@@ -91,9 +105,16 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     }
 }
 
+/// By which a file is sent; none where it has no name that can be.
+fn name_of<'a>(folder: &Path, path: &'a Path) -> Option<&'a str> {
+    let name = path.strip_prefix(folder).ok()?;
+    let is_hosts = name.starts_with(HOSTS);
+    name.to_str().filter(|name| name.len() <= PATH_MAX && !is_hosts)
+}
+
 /// Sends what is new of a file. None where it is gone, or has no name that can be sent.
 fn send_file(folder: &Path, path: &Path, before: Option<&Sent>, port: &Port) -> Option<Sent> {
-    let name = path.strip_prefix(folder).ok()?.to_str().filter(|name| name.len() <= PATH_MAX)?;
+    let name = name_of(folder, path)?;
     let mut file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
     let found = Sent {

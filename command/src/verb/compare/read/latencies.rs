@@ -24,7 +24,7 @@ const NAMES_MAX: usize = NOBODY as usize;
 /// Reads all wakeups of the threads that the recording watched, or of those of one name.
 pub(super) fn read(given: &str, mut input: Input, thread: Option<&str>) -> Result<Opened, Failure> {
     let kind = match input {
-        Input::Recording(_) => SideKind::Recording,
+        Input::Recording(..) => SideKind::Recording,
         Input::Trace(_) => SideKind::Trace,
     };
     let chosen =

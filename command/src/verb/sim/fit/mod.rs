@@ -12,6 +12,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use clap::Args;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use tardy_sim::file::{Template, Values};
@@ -132,14 +133,14 @@ impl Fit {
                 "figures": figures.collect::<Vec<_>>() });
             output::write_json(&document, None)?;
         } else {
-            let mut out = output::writer(None)?;
+            let mut out = output::writer(None);
             for off in &fitted.off {
                 writeln!(out, "  {}", off.line())?;
             }
             for (name, value) in &fitted.values {
                 writeln!(out, "{name} = {value}")?;
             }
-            out.flush()?;
+            out.finish()?;
         }
         if let Some(file) = &self.out {
             output::write_file(file, &self.machine(template, fitted)?)?;

@@ -142,7 +142,7 @@ impl Run {
             finished.keep(&place)?;
             let failed = !matches!(finished.ran.fate, Fate::Ended { status: Some(0 | 3), .. });
             if failed && !is_through {
-                std::io::stderr().write_all(&finished.stderr)?;
+                output::say!("{}", String::from_utf8_lossy(&finished.stderr).trim_end());
             }
             runs.push(Over { seed, folder: place, finished });
             if is_over || failed {
@@ -172,7 +172,7 @@ impl Run {
         runs: &[Over],
         alike: Option<&Alike>,
     ) -> Result<(), Failure> {
-        let mut out = output::writer(None)?;
+        let mut out = output::writer(None);
         if runs.len() > 1 {
             match Figures::of(runs) {
                 Some(figures) => write!(out, "{figures}")?,
@@ -187,7 +187,7 @@ impl Run {
         if let Some(alike) = alike {
             writeln!(out, "{alike}")?;
         }
-        out.flush()?;
+        out.finish()?;
         if let [over] = runs {
             self.output.remark(&in_words(ready, over));
         }

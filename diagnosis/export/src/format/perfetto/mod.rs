@@ -113,8 +113,16 @@ impl Trace {
             primary_trace_clock: Some(clock::MONOTONIC as i32),
         };
         let text = |text: &str| (!text.is_empty()).then(|| text.as_bytes().to_vec());
-        let About { host, kernel_release, machine, cpus, written_by, hz: _, clock: _ } =
-            &self.about;
+        let About {
+            host,
+            kernel_release,
+            machine,
+            cpus,
+            written_by,
+            hz: _,
+            clock: _,
+            no_formulas: _,
+        } = &self.about;
         let system = SystemInfo {
             utsname: Some(Utsname {
                 sysname: text("Linux"),

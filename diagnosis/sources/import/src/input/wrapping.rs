@@ -4,6 +4,8 @@ use super::page::Page;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use memchr::memmem;
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is around a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +20,12 @@ pub(super) enum Wrapping {
 
 /// Compressed data may inflate to this much; no trace is as long, and what is longer was made to be.
 const INFLATED_BYTES_MAX: u64 = 64 << 30;
+
+/// Data may inflate to this many times their bytes: texts of traces do to ten or twenty times.
+const INFLATED_TIMES_MAX: u64 = 100;
+
+/// Bytes beside that.
+const INFLATED_BYTES_FREE: u64 = 32 << 20;
 
 /// Before `TRACE:` stands a sentence or two.
 const WORDS_BYTES_MAX: usize = 4 << 10;
@@ -53,10 +61,14 @@ impl Wrapping {
         mut input: Box<dyn Read + Send>,
     ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Gzip => Box::new(Inflated::of(MultiGzDecoder::new(input), self)),
+            Self::Gzip => {
+                let (input, read) = Counted::of(input);
+                Box::new(Inflated::of(MultiGzDecoder::new(input), read, self))
+            }
             Self::Atrace(at) => {
                 io::copy(&mut (&mut input).take(at as u64), &mut io::sink())?;
-                Box::new(Inflated::of(ZlibDecoder::new(input), self))
+                let (input, read) = Counted::of(input);
+                Box::new(Inflated::of(ZlibDecoder::new(input), read, self))
             }
             Self::Page => Box::new(Page::new(input)),
         })
@@ -81,11 +93,34 @@ struct Inflated<R> {
     inner: R,
     wrapping: Wrapping,
     left: u64,
+    /// Bytes that were read to be inflated.
+    read: Arc<AtomicU64>,
+}
+
+/// Counts what is read.
+struct Counted {
+    inner: Box<dyn Read + Send>,
+    read: Arc<AtomicU64>,
+}
+
+impl Counted {
+    fn of(inner: Box<dyn Read + Send>) -> (Self, Arc<AtomicU64>) {
+        let read = Arc::new(AtomicU64::new(0));
+        (Self { inner, read: Arc::clone(&read) }, read)
+    }
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.inner.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
 }
 
 impl<R> Inflated<R> {
-    fn of(inner: R, wrapping: Wrapping) -> Self {
-        Self { inner, wrapping, left: INFLATED_BYTES_MAX }
+    fn of(inner: R, read: Arc<AtomicU64>, wrapping: Wrapping) -> Self {
+        Self { inner, wrapping, left: INFLATED_BYTES_MAX, read }
     }
 }
 
@@ -95,6 +130,15 @@ impl<R: Read> Read for Inflated<R> {
         if self.left == 0 {
             let gib = INFLATED_BYTES_MAX >> 30;
             let why = format!("its data ({name}) inflate to more than {gib} GiB");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        let inflated = INFLATED_BYTES_MAX - self.left;
+        let read = self.read.load(Ordering::Relaxed);
+        if inflated > INFLATED_BYTES_FREE + read * INFLATED_TIMES_MAX {
+            let why = format!(
+                "its data ({name}) inflate to more than {INFLATED_TIMES_MAX} times their bytes, which no trace does: if \
+                 it is one, decompress it first"
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         let most = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
@@ -134,5 +178,28 @@ mod tests {
         ] {
             assert_eq!(Wrapping::of(head), expected, "{}", String::from_utf8_lossy(head));
         }
+    }
+
+    #[test]
+    fn what_inflates_a_thousandfold_ends_soon() {
+        use std::io::Write as _;
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        for _ in 0..256 {
+            gzip.write_all(&vec![b' '; 1 << 20]).unwrap();
+        }
+        let bomb = gzip.finish().unwrap();
+        let most = INFLATED_BYTES_FREE + (bomb.len() as u64 + 1) * INFLATED_TIMES_MAX;
+        let mut inflated = Wrapping::Gzip.unwrap(Box::new(io::Cursor::new(bomb))).unwrap();
+        let mut bytes = 0;
+        let mut buffer = vec![0; 64 << 10];
+        let error = loop {
+            match inflated.read(&mut buffer) {
+                Ok(0) => panic!("all of it came: {bytes}"),
+                Ok(read) => bytes += read as u64,
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(bytes < most + (64 << 10) && most < 256 << 20, "{bytes} {most}");
+        assert!(error.contains("100 times") && error.contains("decompress it first"), "{error}");
     }
 }

@@ -94,6 +94,8 @@ pub(super) const NO_BLOCK: u32 = u32::MAX;
 pub(super) struct Block {
     pub(super) at: u64,
     pub(super) bytes: u32,
+    /// Of what is in it.
+    pub(super) inflated_bytes: u32,
     pub(super) compression: Compression,
 }
 
@@ -428,8 +430,9 @@ impl Builder {
 
     fn block(&mut self, compressed: &[u8], at: u64, compression: Compression) {
         let block = self.blocks.len() as u32;
-        self.blocks.push(Block { at, bytes: compressed.len() as u32, compression });
         let (inflated, is_whole) = inflate(compressed, compression);
+        let (bytes, inflated_bytes) = (compressed.len() as u32, inflated.len() as u32);
+        self.blocks.push(Block { at, bytes, inflated_bytes, compression });
         if !is_whole {
             self.flaws.damaged.add(at);
         }
@@ -473,21 +476,30 @@ impl Builder {
     }
 }
 
+/// Packets inflate to this many times their bytes at most, and [`INFLATED_BYTES_FREE`]: those of recorders do to five
+/// to ten times, and what does to more was made to.
+const INFLATED_TIMES_MAX: u64 = 40;
+
+/// Bytes beside that, for packets of a few bytes.
+const INFLATED_BYTES_FREE: u64 = 16 << 10;
+
 /// The content of a compressed packet, as far as it can be had, and whether that is all.
 pub(super) fn inflate(compressed: &[u8], compression: Compression) -> (Vec<u8>, bool) {
+    let most = INFLATED_BYTES_FREE + compressed.len() as u64 * INFLATED_TIMES_MAX;
+    let most = most.min(INFLATED_BYTES_MAX);
     let mut inflated = Vec::new();
     let read = match compression {
-        Compression::Deflate => flate2::read::ZlibDecoder::new(compressed)
-            .take(INFLATED_BYTES_MAX)
-            .read_to_end(&mut inflated),
+        Compression::Deflate => {
+            flate2::read::ZlibDecoder::new(compressed).take(most).read_to_end(&mut inflated)
+        }
         Compression::Zstd => {
             zstd::stream::read::Decoder::new(compressed).and_then(|mut decoder| {
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                decoder.take(INFLATED_BYTES_MAX).read_to_end(&mut inflated)
+                decoder.take(most).read_to_end(&mut inflated)
             })
         }
     };
-    let is_whole = read.is_ok() && (inflated.len() as u64) < INFLATED_BYTES_MAX;
+    let is_whole = read.is_ok() && (inflated.len() as u64) < most;
     (inflated, is_whole)
 }
 

@@ -26,6 +26,9 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 /// used for longest is inflated again.
 const INFLATED_BYTES_KEPT: usize = 32 << 20;
 
+/// How often all packets may be inflated: recorders write what was at one time into one, which is needed again rarely.
+const INFLATED_ANEW_MAX: u64 = 8;
+
 /// Idle states that are remembered to poll; a kernel has ten.
 const IDLE_STATES: u32 = 64;
 
@@ -147,7 +150,7 @@ impl Merge {
         let event = |name| EventId::of(name).expect("the decoder reads the scheduler's events");
         let (switch, waking) = (event("sched_switch"), event("sched_waking"));
         let mut merge = Self {
-            files: Files { file, blocks, inflated: Vec::new() },
+            files: Files::new(file, blocks),
             symbols,
             plans,
             clocks,
@@ -541,9 +544,17 @@ struct Files {
     blocks: Vec<Block>,
     /// The last used is last.
     inflated: Vec<(u32, Vec<u8>)>,
+    /// Bytes that may still be inflated.
+    bytes_left: u64,
 }
 
 impl Files {
+    fn new(file: Contents, blocks: Vec<Block>) -> Self {
+        let once: u64 = blocks.iter().map(|block| u64::from(block.inflated_bytes)).sum();
+        let bytes_left = once * INFLATED_ANEW_MAX + INFLATED_BYTES_KEPT as u64;
+        Self { file, blocks, inflated: Vec::new(), bytes_left }
+    }
+
     /// Puts a bundle's bytes behind those in `out`.
     fn read(&mut self, at: BundleAt, out: &mut Vec<u8>) -> io::Result<()> {
         if at.block == NO_BLOCK {
@@ -563,6 +574,14 @@ impl Files {
             self.inflated.push(known);
         } else {
             let block = self.blocks[number as usize];
+            self.bytes_left =
+                self.bytes_left.checked_sub(block.inflated_bytes.into()).ok_or_else(|| {
+                    io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        "its compressed packets hold the events in such disorder that reading them would take very \
+                         long: decompress it first (traceconv)",
+                    )
+                })?;
             let mut compressed = vec![0; block.bytes as usize];
             self.file.read_exact_at(&mut compressed, block.at)?;
             let (bytes, _) = inflate(&compressed, block.compression);

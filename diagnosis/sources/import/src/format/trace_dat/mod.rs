@@ -90,7 +90,7 @@ impl Reader {
         let mut notes = Vec::new();
         if symbols.is_empty() {
             notes.push(
-                "functions are shown as addresses: the file has no kernel symbols, or they were \
+                "functions are shown by the ends of their addresses: the file has no kernel symbols, or they were \
                  hidden from who recorded it (run trace-cmd as root, or set kernel.kptr_restrict to 0)"
                     .to_owned(),
             );

@@ -165,3 +165,19 @@ proptest! {
         read(&bytes);
     }
 }
+
+/// Of a compressed packet of millions of empty ones not more is inflated than a recorder's has.
+#[test]
+fn a_packet_of_a_thousand_times_its_bytes_is_damaged() {
+    let mut deflated = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    for _ in 0..8 << 20 {
+        deflated.write_all(&[PACKET, 0]).unwrap();
+    }
+    let deflated = deflated.finish().unwrap();
+    let (inflated, is_whole) = index::inflate(&deflated, index::Compression::Deflate);
+    assert!(!is_whole && inflated.len() < 64 * deflated.len() + (16 << 10), "{}", inflated.len());
+    let bomb = TracePacket { compressed_packets: Some(deflated), ..TracePacket::default() };
+    let read = read_packets(vec![bundle(0, vec![idle(10, 1)]), bomb, bundle(0, vec![idle(20, 1)])]);
+    assert_eq!(read.events.len(), 2);
+    assert!(read.closing.notes.iter().any(|note| note.contains("1 packets are damaged")), "{:?}", read.closing);
+}

@@ -1,0 +1,87 @@
+//! A command that is recorded ends with the recording, however that ends, and runs as whom it is to run as.
+
+use crate::machine::{Machine, eventually};
+use crate::program::{PATH, Running, Said, manifest, tardy};
+use rustix::process::Signal;
+use std::fs::{read_dir, read_to_string};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+/// Processes that sleep for this time, which nobody else does.
+fn sleeping(time: &str) -> Vec<u32> {
+    let processes = read_dir("/proc").unwrap().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| {
+        let line = read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split('\0').filter(|word| !word.is_empty()).skip(1).eq([time])
+    })
+    .collect()
+}
+
+fn is_gone(time: &str) {
+    eventually("the command has ended", || sleeping(time).is_empty());
+}
+
+#[test]
+fn a_signal_that_ends_tardy_ends_the_command_and_the_recording_is_whole() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let signals = [Signal::HUP, Signal::TERM, Signal::QUIT, Signal::INT];
+    for (at, signal) in signals.into_iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let recording = folder.path().join("recording");
+        let time = format!("8639{at}.375");
+        let mut command = tardy(["record", "-q", "-o"]);
+        let running = Running::start(command.arg(&recording).args(["--", "sleep", &time]));
+        eventually("it runs", || !sleeping(&time).is_empty());
+        running.signal(signal);
+        running.said().expect(0);
+        is_gone(&time);
+        assert_eq!(manifest(&recording)["sealed"], true, "{signal:?}");
+    }
+}
+
+#[test]
+fn a_tardy_that_is_killed_leaves_no_command_behind() {
+    let Some(_machine) = Machine::that_records() else { return };
+    for (verb, time) in [("record", "86394.375"), ("run", "86395.375")] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = tardy([verb, "-q", "-o"]);
+        command.arg(folder.path().join("recording")).args(["--", "sleep", time]);
+        let running = Running::start(&mut command);
+        eventually("it runs", || !sleeping(time).is_empty());
+        running.kill();
+        is_gone(time);
+    }
+}
+
+#[test]
+fn a_recorder_that_fails_ends_the_command() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("recording");
+    let time = "86396.375";
+    let mut command = Command::new("sh");
+    // Blocks of 512 bytes: room for the manifest, and for few events.
+    command.args(["-c", "ulimit -f 64; exec \"$0\" \"$@\"", PATH, "record", "-q", "-o"]);
+    let said = Said::by(command.arg(&recording).args(["--", "sleep", time])).expect(1);
+    assert!(said.err.contains("ulimit -f"), "{}", said.err);
+    is_gone(time);
+    Said::by(tardy(["explain", "--all", "--no-write"]).arg(&recording)).expect(0);
+}
+
+#[test]
+fn a_command_runs_as_the_user_that_is_named() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    let wrote = folder.path().join("wrote");
+    let script =
+        format!("id -u -n > {0}; id -G | wc -w >> {0}; echo $HOME >> {0}", wrote.display());
+    let mut command = tardy(["record", "-q", "--user", "nobody", "-o"]);
+    Said::by(command.arg(folder.path().join("rec")).args(["--", "sh", "-c", &script])).expect(0);
+    let said = read_to_string(&wrote).unwrap();
+    assert!(said.starts_with("nobody\n1\n/") && !said.contains("/root"), "{said}");
+    let said = Said::by(&mut tardy(["record", "--user", "no-such-user", "--", "true"])).expect(2);
+    assert!(said.err.contains("no user no-such-user"), "{}", said.err);
+}

@@ -1,0 +1,43 @@
+//! Files and folders that somebody else may have prepared.
+//!
+//! tardy mostly runs as root, writes where others can write, and reads what strangers send. So all that is written
+//! goes through here, and what lies in a recording is read through here:
+//!
+//! - **A folder is held open**, and what is in it is reached by single names from there ([`Folder`]): nobody can put
+//!   another folder in its place meanwhile.
+//! - **Inside a folder no link is followed**, whoever made it: one that came out of an archive is its reader's own.
+//! - **On the way to a folder** a link is followed where root or who runs this made it, and no other ([`Folder::open`]).
+//! - **A file appears whole or not at all** ([`NewFile`]): a temporary file that did not exist before, renamed. What had
+//!   the name before (a link, a pipe, another's file) is replaced, never opened.
+//! - **Only regular files are read**: a pipe would wait for ever, and a device may do anything when it is opened.
+//! - **What is made belongs to who asked for it** ([`owner`]): under sudo, in a folder of the invoking user's, to him.
+//!
+//! All this is done by names of one part, relative to a handle, with `O_NOFOLLOW`, which every kernel has. (`openat2`
+//! with `RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH` promises the same of names of many parts, and there are none here.)
+#![forbid(unsafe_code)]
+
+mod folder;
+mod new_file;
+pub mod owner;
+mod walk;
+
+pub use folder::{Access, Folder};
+pub use new_file::{NewFile, create, replace};
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Opens a regular file to be read, through links of root's and one's own.
+///
+/// # Errors
+/// Where it is not there, is a link of another user's, is no regular file, or cannot be read.
+pub fn open(path: &Path) -> io::Result<File> {
+    let place = walk::resolve(path, walk::Last::Followed)?;
+    Folder::at(place.folder, path.parent().unwrap_or(Path::new(""))).file(&place.name)
+}
+
+/// Whether there is a regular file, as [`open`] opens it.
+pub fn is_file(path: &Path) -> bool {
+    open(path).is_ok()
+}
