@@ -179,5 +179,9 @@ fn a_packet_of_a_thousand_times_its_bytes_is_damaged() {
     let bomb = TracePacket { compressed_packets: Some(deflated), ..TracePacket::default() };
     let read = read_packets(vec![bundle(0, vec![idle(10, 1)]), bomb, bundle(0, vec![idle(20, 1)])]);
     assert_eq!(read.events.len(), 2);
-    assert!(read.closing.notes.iter().any(|note| note.contains("1 packets are damaged")), "{:?}", read.closing);
+    assert!(
+        read.closing.notes.iter().any(|note| note.contains("1 packets are damaged")),
+        "{:?}",
+        read.closing
+    );
 }
