@@ -164,6 +164,7 @@ fn what_cannot_be_read_or_written_is_one_line_with_its_path() {
         (&["export", "/no/such/recording", "-o", "x.folded"][..], "/no/such/recording"),
         (&["export", recording, "-o", "/no/such/folder/x.folded"], "/no/such/folder/x.folded"),
         (&["export", recording, "-o", "/dev/full", "--format", "text"], "/dev/full"),
+        (&["export", recording, "-o", "-", "--format", "csv"], "standard output"),
         (&["report", text], text),
     ] {
         let said = Said::by(&mut tardy(arguments)).expect(1);

@@ -3,7 +3,7 @@
 
 use super::parquet::make_folder;
 use crate::event_row::{EVENT_COLUMNS, EventRows};
-use crate::output::Output;
+use crate::output::{Output, needs_a_path};
 use crate::rows::{Row, WakeupRows};
 use crate::{About, Export, ExportError, Format};
 use csv::{Terminator, Writer, WriterBuilder};
@@ -32,6 +32,7 @@ impl Format for Csv {
     }
 
     fn create(&self, path: &Path, about: &About) -> Result<Box<dyn Export>, ExportError> {
+        needs_a_path(path, "a folder of tables")?;
         let is_ours = make_folder(path)?;
         let events: Vec<_> = EVENT_COLUMNS.iter().map(|column| column.name).collect();
         let table = |name: &str, columns: &[&str]| {
