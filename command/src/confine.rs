@@ -34,6 +34,8 @@ const OF_RECORDERS: CapabilitySet = OF_READERS
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::SYS_PTRACE)
     .union(CapabilitySet::SYS_NICE)
+    // All memory is locked where something measures, and a limit on that would refuse a thread its stack.
+    .union(CapabilitySet::IPC_LOCK)
     .union(CapabilitySet::SYSLOG);
 
 /// How a `perf.data` begins.
