@@ -81,7 +81,8 @@ impl Report {
                 recording.display()
             )));
         }
-        if Truth::is_one(recording) {
+        // A pipe can be read once: what asks for a look at it first would take it away.
+        if recording.is_file() && Truth::is_one(recording) {
             return Err(Failure::usage(format!(
                 "{} is a table of figures: --plot FILE.svg draws its curves, tardy compare holds a \
                  prediction against it",
@@ -204,6 +205,5 @@ impl Report {
 
 /// Whether it is a file, and of no trace.
 fn is_histogram(recording: &Path) -> Result<bool, Failure> {
-    let is_file = std::fs::metadata(recording).is_ok_and(|metadata| !metadata.is_dir());
-    Ok(is_file && tardy_import::format::recognised(recording)?.is_none())
+    Ok(recording.is_file() && tardy_import::format::recognised(recording)?.is_none())
 }

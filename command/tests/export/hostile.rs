@@ -381,7 +381,7 @@ fn a_reader_has_given_up_what_it_does_not_need() {
     let pipe = folder.path().join("trace.txt");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let out = folder.path().join("out");
-    for verb in [&["explain", "--all"][..], &["import"], &["export"]] {
+    for verb in [&["explain", "--all"][..], &["report"], &["import"], &["export"]] {
         let mut command = tardy(verb);
         command.arg(&pipe).current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
         if verb == ["export"] {

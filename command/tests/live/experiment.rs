@@ -67,14 +67,14 @@ fn an_interrupted_one_ends_well_and_goes_on() {
 fn a_folder_that_is_none_and_a_name_that_is_none_are_told() {
     let _machine = Machine::alone();
     let dir = tempfile::tempdir().unwrap();
-    for (arguments, said) in [
-        (vec!["experiment", "--resume", "/nowhere/at/all"], "could not"),
-        (vec!["experiment", "stakcing"], "there are: stacking"),
-        (vec!["experiment", "sleep", "--rounds", "0"], "rounds is 0"),
-        (vec!["experiment", "sleep", "-o", dir.path().to_str().unwrap()], "is not empty"),
+    for (arguments, status, said) in [
+        (vec!["experiment", "--resume", "/nowhere/at/all"], 1, "could not"),
+        (vec!["experiment", "stakcing"], 2, "there are: stacking"),
+        (vec!["experiment", "sleep", "--rounds", "0"], 1, "rounds is 0"),
+        (vec!["experiment", "sleep", "-o", dir.path().to_str().unwrap()], 1, "is not empty"),
     ] {
         fs::write(dir.path().join("something"), "").unwrap();
-        let told = Said::by(&mut tardy(&arguments)).expect(1).err;
+        let told = Said::by(&mut tardy(&arguments)).expect(status).err;
         assert!(told.contains(said), "{told}");
         assert_eq!(told.lines().count(), 1, "{told}");
     }
