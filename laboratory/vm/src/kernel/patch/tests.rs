@@ -112,7 +112,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Patches that build upon another than the first, each with that one.
-const UPON: &[(&str, &str)] = &[("0006", "0005")];
+const UPON: &[(&str, &str)] = &[("0005", "0003"), ("0006", "0003"), ("0006", "0005")];
 
 #[test]
 fn they_apply_to_debians_source_together_and_each_alone() {
