@@ -263,6 +263,6 @@ fn the_experiment_of_the_book_is_one() {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("book.toml");
     std::fs::write(&file, written).unwrap();
     let experiment = Experiment::read(&file).unwrap();
-    assert_eq!(experiment.conditions.len(), 3);
+    assert_eq!(experiment.conditions.len(), 4);
     assert_eq!(experiment.reported["disk"].len(), 2);
 }
