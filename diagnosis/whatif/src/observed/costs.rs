@@ -154,10 +154,9 @@ impl Costs {
         }
     }
 
-    pub(crate) fn enters_state(&mut self, state: u32, polls: bool) {
+    pub(crate) fn polls_in(&mut self, state: u32) {
         if let Some(state) = self.state(state) {
-            state.entered += 1;
-            state.polls |= polls;
+            state.polls = true;
         }
     }
 
@@ -213,8 +212,10 @@ impl Costs {
         self.states.get(state as usize).is_some_and(|state| state.polls)
     }
 
+    /// A CPU idled for so long, and was in that state in the end.
     pub(crate) fn idled(&mut self, state: u32, ns: u64) {
         if let Some(state) = self.state(state) {
+            state.entered += 1;
             state.idled.add(ns);
         }
     }

@@ -14,6 +14,8 @@ pub(super) struct CpuSeen {
     /// When it last began to idle, and in which state it was.
     pub(super) idle_state: Option<u32>,
     pub(super) idles_since_ns: u64,
+    /// It has left that state at that time, and nothing has come since.
+    pub(super) idled: Option<(u32, u64)>,
     /// The last event was one after which the scheduler may be called.
     pub(super) left_at_ns: Option<u64>,
     /// The interrupt of the timer that runs.
@@ -50,6 +52,7 @@ impl Default for CpuSeen {
             contexts: Contexts::default(),
             idle_state: None,
             idles_since_ns: 0,
+            idled: None,
             left_at_ns: None,
             timer: None,
             last_end_ns: 0,

@@ -10,12 +10,22 @@ const STEPS_BACK: usize = 8;
 /// Who asks for times that have passed no more often than once in so many sleeps was only held up on its way.
 const PASSED_SHARE: usize = 100;
 
+/// A thread's times are a grid where so many of the distances between them are multiples of their median.
+const GRID_SHARE: f64 = 0.9;
+
+/// Times of a grid are off by no more than this, or by a thousandth of its period.
+const GRID_NS: u64 = 1_000;
+
+/// Of fewer distances nobody can tell.
+const DISTANCES_MIN: usize = 4;
+
 /// A sleep that a thread asked for.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     soft_ns: u64,
-    /// How far that was from where it asked; `None` of an absolute time.
-    after_ns: Option<u64>,
+    /// How far that was from where it asked.
+    after_ns: u64,
+    is_relative: bool,
 }
 
 /// A thread while a recording is read.
@@ -44,6 +54,8 @@ pub(crate) struct Draft {
     pub(crate) sleeps: usize,
     /// How often it asked for a time that had passed.
     passed: usize,
+    /// Which steps are sleeps until an absolute time, and how far that was from where it was asked for.
+    absolute: Vec<(usize, Option<u64>)>,
     /// When it woke whom.
     pub(crate) woke: Vec<(u64, u32)>,
 }
@@ -77,9 +89,9 @@ impl Draft {
 
     pub(crate) fn arms(&mut self, now_ns: u64, arm: &TimerArm) {
         let relative = arm.mode.0 & TimerMode::REL != 0;
-        let after_ns = relative.then(|| arm.soft_ns.saturating_sub(now_ns));
+        let after_ns = arm.soft_ns.saturating_sub(now_ns);
         self.passed += usize::from(!relative && arm.soft_ns <= now_ns);
-        self.armed = Some(Asked { soft_ns: arm.soft_ns, after_ns });
+        self.armed = Some(Asked { soft_ns: arm.soft_ns, after_ns, is_relative: relative });
         self.slack_ns = Some(arm.slack_ns.into());
     }
 
@@ -113,10 +125,11 @@ impl Draft {
         }
         self.sleeps += 1;
         let asked = self.armed.take().filter(|asked| asked.soft_ns == soft_ns);
-        self.steps.push(match asked.and_then(|asked| asked.after_ns) {
-            Some(after_ns) => Scripted::Sleep(after_ns.min(COST_NS_MAX)),
-            None => Scripted::SleepUntil(soft_ns.saturating_sub(begin_ns)),
-        });
+        if let Some(Asked { after_ns, is_relative: true, .. }) = asked {
+            return self.steps.push(Scripted::Sleep(after_ns.min(COST_NS_MAX)));
+        }
+        self.absolute.push((self.steps.len(), asked.map(|asked| asked.after_ns)));
+        self.steps.push(Scripted::SleepUntil(soft_ns.saturating_sub(begin_ns)));
     }
 
     /// Somebody else wakes it. Whether it slept.
@@ -161,5 +174,70 @@ impl Draft {
             self.demand_ns = COST_NS_MAX;
         }
         self.run_ends();
+        if !self.keeps_a_grid() {
+            for (at, after_ns) in std::mem::take(&mut self.absolute) {
+                if let (Some(step), Some(after_ns)) = (self.steps.get_mut(at), after_ns) {
+                    *step = Scripted::Sleep(after_ns.min(COST_NS_MAX));
+                }
+            }
+        }
+    }
+
+    /// Whether the absolute times that it asks for are those of a clock of its own, which goes on however late it is.
+    /// Many ask for absolute times that they reckon from now (`time.sleep` of Python, timeouts of event loops).
+    fn keeps_a_grid(&self) -> bool {
+        let times = self.absolute.iter().filter_map(|(at, _)| match self.steps.get(*at) {
+            Some(Scripted::SleepUntil(ns)) => Some(*ns),
+            _ => None,
+        });
+        let times: Vec<u64> = times.collect();
+        let distances = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+        let mut distances: Vec<u64> = distances.collect();
+        if distances.len() < DISTANCES_MIN {
+            return true;
+        }
+        let middle = distances.len() / 2;
+        let period_ns = (*distances.select_nth_unstable(middle).1).max(1);
+        let off_ns = GRID_NS.max(period_ns / 1000);
+        let is_multiple = |ns: &&u64| {
+            let beyond_ns = **ns % period_ns;
+            beyond_ns.min(period_ns - beyond_ns) <= off_ns
+        };
+        let on_it = distances.iter().filter(is_multiple).count();
+        on_it as f64 >= distances.len() as f64 * GRID_SHARE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_model::TimerId;
+    use tardy_model::event::Call;
+
+    fn sleeps(times: impl Iterator<Item = u64>) -> Draft {
+        let mut draft = Draft::default();
+        for ns in times {
+            draft.sleeps();
+            let arm = TimerArm {
+                timer: TimerId(1),
+                soft_ns: ns,
+                slack_ns: 0,
+                mode: TimerMode(0),
+                call: Call::Unknown,
+            };
+            draft.arms(ns - 500, &arm);
+            draft.timer_wakes(ns, 0);
+            draft.ran(300);
+        }
+        draft.ends();
+        draft
+    }
+
+    #[test]
+    fn a_clock_of_its_own_goes_on_and_a_time_from_now_moves() {
+        let grid = sleeps((1..50).filter(|at| at % 7 != 0).map(|at| at * 1_000_000));
+        assert!(matches!(grid.steps[0], Scripted::SleepUntil(1_000_000)));
+        let from_now = sleeps((1..50).map(|at| at * 1_000_000 + at * at * 7_919));
+        assert_eq!(from_now.steps[0], Scripted::Sleep(500));
     }
 }

@@ -51,16 +51,24 @@ impl Observation {
         observed.thefts.sort_by_key(|theft| theft.at_ns);
         let usual_ns = observed.costs.usual_late_ns();
         observed.stalls.retain(|stall| stall.ns > usual_ns);
+        observed.stalls.sort_by_key(|stall| stall.at_ns);
         observed
     }
 
-    /// A CPU that slept is awake: how long it has slept in its state.
+    /// A CPU has left an idle state. Whether it goes on idling is not known yet: who polls looks up now and then.
     fn wakes_up(&mut self, at: usize, now_ns: u64, before: Activity) {
         if let Activity::Idle(_) | Activity::Polling(_) = before {
-            let cpu = &self.cpus[at];
-            if let Some(state) = cpu.idle_state {
-                self.observed.costs.idled(state, now_ns.saturating_sub(cpu.idles_since_ns));
-            }
+            let cpu = &mut self.cpus[at];
+            cpu.idled = cpu.idle_state.map(|state| (state, now_ns));
+        }
+    }
+
+    /// It goes on to something else: how long it has idled, and in which state it was in the end.
+    fn idle_ends(&mut self, at: usize) {
+        let cpu = &mut self.cpus[at];
+        if let Some((state, until_ns)) = cpu.idled.take() {
+            let since_ns = cpu.idles_since_ns;
+            self.observed.costs.idled(state, until_ns.saturating_sub(since_ns));
         }
     }
 
@@ -485,6 +493,7 @@ impl Observation {
             Kind::ExpireEnd(end) => self.callback_ends(seen, at, end.timer),
             Kind::IrqBegin(begin) => {
                 self.wakes_up(at, now_ns, before);
+                self.idle_ends(at);
                 self.irq_begins(at, now_ns, since_ns, begin.irq, before);
             }
             Kind::IrqEnd(end) => self.irq_ends(seen, at, end.irq),
@@ -510,6 +519,7 @@ impl Observation {
             Kind::WokenNew(new) => self.begins(at, now_ns, new.target),
             Kind::Switch(switch) => {
                 self.knows(at);
+                self.idle_ends(at);
                 self.cpus[at].left_at_ns = left;
                 self.switch(seen, at, switch);
             }
@@ -518,8 +528,12 @@ impl Observation {
                     self.measured(at, Measured::IdleEntry, since_ns, now_ns);
                 }
                 self.cpus[at].idle_state = Some(enter.state);
-                self.cpus[at].idles_since_ns = now_ns;
-                self.observed.costs.enters_state(enter.state, enter.polls);
+                if self.cpus[at].idled.take().is_none() {
+                    self.cpus[at].idles_since_ns = now_ns;
+                }
+                if enter.polls {
+                    self.observed.costs.polls_in(enter.state);
+                }
             }
             Kind::IdleExit(_) => {
                 self.wakes_up(at, now_ns, before);

@@ -11,6 +11,13 @@ const BINS: usize = 256;
 /// So many of the longest are drawn as they were.
 const TAIL: usize = 256;
 
+/// So many times what nine of ten do not exceed, or this, is far.
+const FAR: u64 = 20;
+const FAR_FROM_NS: u64 = 1_000;
+
+/// As many far ones are no accident.
+const STRANGE_MAX: usize = 8;
+
 /// Durations, ns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
@@ -82,12 +89,22 @@ impl Samples {
         };
         let mut sorted: Vec<u64> = all.flat_map(less).collect();
         sorted.sort_unstable();
+        sorted.truncate(sorted.len() - strange(&sorted));
         // Between the longest ones lies nothing that was measured: each is a bin of its own.
         let (body, tail) = sorted.split_at(sorted.len().saturating_sub(TAIL));
         let parts = body.chunks(body.len().div_ceil(BINS).max(1)).chain(tail.chunks(1));
         let bins = parts.map(|part| (part[0], part[part.len() - 1], part.len() as u64));
         Cost::histogram(bins.collect()).unwrap_or(Cost::ZERO)
     }
+}
+
+/// How many at the end of a sorted sample are far beyond all others, and too few to say how often such come: something
+/// else was in their way. Where a victim met them, they are in what is not modelled.
+fn strange(sorted: &[u64]) -> usize {
+    let Some(most) = sorted.get(sorted.len() * 9 / 10) else { return 0 };
+    let far_ns = (*most).max(FAR_FROM_NS) * FAR;
+    let far = sorted.len() - sorted.partition_point(|ns| *ns <= far_ns);
+    if far < STRANGE_MAX { far } else { 0 }
 }
 
 #[cfg(test)]
@@ -108,5 +125,15 @@ mod tests {
         let far = drawn.iter().filter(|ns| **ns >= 50_000).count();
         assert!((50..200).contains(&far), "{far}");
         assert_eq!(Samples::default().cost(0).draw(&mut stream), 0);
+    }
+
+    #[test]
+    fn an_accident_is_not_drawn_again() {
+        let mut samples = Samples::default();
+        (0..20).for_each(|ns| samples.add(1_000 + ns));
+        samples.add(3_000_000);
+        let cost = samples.cost(0);
+        let mut stream = Stream::new(1, Entity::Maker, 2);
+        assert!((0..1_000).all(|_| cost.draw(&mut stream) < 2_000));
     }
 }
