@@ -15,6 +15,8 @@ together, so that a block in which the machine did something else weighs as much
   hackbench  an ordinary thread beside hackbench:1      prio(victim)=fifo:50
   idle       a FIFO thread, idle states as they are     idle-latency=0us
 
+What a hypervisor took is left out of all figures: no change alters it, and it is another in each block.
+
 Columns: the figure; as recorded, predicted (the range that is to hold it in 90 of 100), and measured; how far the
 prediction is off, and how many of the ranges of this case hold what was measured. Predictions that tardy refuses are
 counted with the reason. `--csv` adds a line for each figure of each prediction, in the form of
@@ -25,6 +27,7 @@ and in what is measured: run it alone.
 """
 
 import argparse
+import collections
 import contextlib
 import csv
 import json
@@ -125,12 +128,18 @@ def record(options, prefix, seconds, folder):
 
 
 def lateness(folder):
-    """Every lateness of a recording's victims behind a timer, ns."""
+    """Every lateness of a recording's victims behind a timer, without what a hypervisor took, ns."""
     table = folder.with_name(f"{folder.name}.csv")
     subprocess.run([TARDY, "export", "-q", str(folder), "--format", "csv", "-o", str(table)], check=True)
     try:
+        stolen = collections.Counter()
+        with (table / "segments.csv").open() as lines:
+            for row in csv.DictReader(lines):
+                if row["cause"] == "hypervisor":
+                    stolen[row["wakeup_id"]] += int(row["ns"])
         with (table / "wakeups.csv").open() as lines:
-            return [int(row["lateness_ns"]) for row in csv.DictReader(lines) if row["kind"] == "timer"]
+            rows = (row for row in csv.DictReader(lines) if row["kind"] == "timer")
+            return [int(row["lateness_ns"]) - stolen[row["id"]] for row in rows]
     finally:
         shutil.rmtree(table)
 
@@ -158,14 +167,13 @@ def predict(folder, change):
     [tried] = answer["changes"]
     if tried.get("refused"):
         return None, tried["refused"]
-    return {figure["figure"]: {**figure, "widened": tried["widened"]} for figure in tried["figures"]}, None
+    moved = tried.get("figures_without_theft", tried["figures"])
+    return {figure["figure"]: figure for figure in moved}, None
 
 
 def as_made(figure):
     """A figure's range before tardy widened it: what its experience is made of."""
-    predicted, widened = figure["predicted_ns"], figure["widened"]
-    narrow = (predicted + (figure[end] - predicted) / widened for end in ("low_ns", "high_ns"))
-    return [round(value) for value in (predicted, *narrow)]
+    return [round(figure[name]) for name in ("predicted_ns", "narrow_low_ns", "narrow_high_ns")]
 
 
 def us(ns):

@@ -1,51 +1,69 @@
-//! How far predictions were off that were checked: intervals are widened until they hold what they say.
+//! How far predictions were off that were checked: ranges are widened until they hold what they say.
 //!
-//! `experience.csv` has a line for each figure of each prediction that was measured afterwards. The factor is
-//! split conformal prediction's (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005): the
-//! quantile of |measured − predicted| over the half-width that the interval had before it was widened.
+//! `experience.csv` has a line for each figure of each prediction that was measured afterwards. Ranges are widened as
+//! in conformalized quantile regression (Romano, Patterson, Candès, “Conformalized Quantile Regression”, 2019), each
+//! side by itself and by a factor: the quantile of how many times the measured figure was below the lower end, or above
+//! the upper one. A factor, because tails are off by multiples and not by nanoseconds; each side, because what is not
+//! foreseen makes threads later and not earlier.
 
+use crate::figures::Figures;
 use crate::predict::COVERAGE;
 use tardy_changes::Change;
 
-/// Predictions that were checked: kind of change, predicted, low, high before widening, measured; ns.
+/// Predictions that were checked: kind of change, where, figure, predicted, low and high before widening, measured;
+/// ns.
 const CHECKED: &str = include_str!("experience.csv");
 
-/// Of fewer of one kind, those of all kinds count.
-const KIND_MIN: usize = 8;
+/// How figures are named there, in the order of [`Figures::all`].
+const FIGURES: [&str; 6] = ["mean", "p50", "p99", "p999", "worst_percent", "max"];
 
-/// By how much intervals of such changes are widened, at least 1.
-pub(crate) fn factor(changes: &[Change]) -> f64 {
-    let names: Vec<&str> = changes.iter().map(Change::name).collect();
-    let scores = |of: &dyn Fn(&str) -> bool| -> Vec<f64> {
-        CHECKED.lines().skip(1).filter_map(|line| score(line, of)).collect()
-    };
-    let of_kind = scores(&|kind| names.contains(&kind));
-    let scores = if of_kind.len() >= KIND_MIN { of_kind } else { scores(&|_| true) };
-    quantile(scores).max(1.0)
+/// Of fewer of one kind, those of all kinds count: a quantile of 95 % needs as many.
+const KIND_MIN: usize = 19;
+
+/// By how much a range is widened, at both ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Widening {
+    /// The lower end is so many times lower.
+    pub(crate) below: f64,
+    /// The upper end is so many times higher.
+    pub(crate) above: f64,
 }
 
-/// How many half-widths the truth was from the prediction.
-fn score(line: &str, of: &dyn Fn(&str) -> bool) -> Option<f64> {
+/// What ranges of such changes are widened by, in the order of [`Figures::all`].
+pub(crate) fn widening(changes: &[Change]) -> [Widening; Figures::NAMES.len()] {
+    let names: Vec<&str> = changes.iter().map(Change::name).collect();
+    FIGURES.map(|figure| {
+        let scores = |of: &dyn Fn(&str) -> bool| -> Vec<(f64, f64)> {
+            CHECKED.lines().skip(1).filter_map(|line| score(line, figure, of)).collect()
+        };
+        let of_kind = scores(&|kind| names.contains(&kind));
+        let scores = if of_kind.len() >= KIND_MIN { of_kind } else { scores(&|_| true) };
+        let (below, above): (Vec<f64>, Vec<f64>) = scores.into_iter().unzip();
+        Widening { below: quantile(below).exp(), above: quantile(above).exp() }
+    })
+}
+
+/// By what factors the truth was below the range and above it, as logarithms: negative inside.
+fn score(line: &str, figure: &str, of: &dyn Fn(&str) -> bool) -> Option<(f64, f64)> {
     let fields: Vec<&str> = line.split(',').collect();
-    let [kind, _, _, predicted, low, high, measured] = fields[..] else { return None };
-    if !of(kind) {
+    let [kind, _, name, _, low, high, measured] = fields[..] else { return None };
+    if !of(kind) || name != figure {
         return None;
     }
-    let number = |text: &str| text.trim().parse::<f64>().ok();
-    let (predicted, low, high) = (number(predicted)?, number(low)?, number(high)?);
-    let measured = number(measured)?;
-    let half = if measured < predicted { predicted - low } else { high - predicted };
-    // An interval without any width cannot be widened.
-    Some((measured - predicted).abs() / half.max(predicted * 0.005).max(1.0))
+    let log = |text: &str| text.trim().parse::<f64>().ok().map(|ns| ns.max(1.0).ln());
+    let (low, high, measured) = (log(low)?, log(high)?, log(measured)?);
+    Some((low - measured, measured - high))
 }
 
-/// The quantile that holds the coverage, with the correction for a finite sample; 1 of nothing.
+/// The quantile that leaves so few out that both ends together cover what they are to, with the correction for a
+/// finite sample; 0 of nothing, and never less: no range becomes narrower.
 fn quantile(mut scores: Vec<f64>) -> f64 {
     scores.sort_by(f64::total_cmp);
-    let rank = ((scores.len() + 1) as f64 * COVERAGE).ceil() as usize;
+    let share = f64::midpoint(1.0, COVERAGE);
+    let rank = ((scores.len() + 1) as f64 * share).ceil() as usize;
     match scores.len() {
-        0 => 1.0,
-        n => scores[rank.clamp(1, n) - 1],
+        0 => 0.0,
+        n => scores[rank.clamp(1, n) - 1].max(0.0),
     }
 }
 
@@ -56,15 +74,27 @@ mod tests {
     #[test]
     fn every_line_reads() {
         for line in CHECKED.lines().skip(1) {
-            assert!(score(line, &|_| true).is_some(), "{line}");
+            let is_read = FIGURES.iter().any(|figure| score(line, figure, &|_| true).is_some());
+            assert!(is_read, "{line}");
         }
+    }
+
+    #[test]
+    fn each_end_is_moved_by_what_it_was_off() {
+        let line = "slack,here,p99,100,80,120,240";
+        let (below, above) = score(line, "p99", &|_| true).unwrap();
+        assert!((above.exp() - 2.0).abs() < 1e-9, "it was twice as late as the upper end");
+        assert!(below < 0.0);
+        assert!(score(line, "p50", &|_| true).is_none());
+        assert!(score(line, "p99", &|kind| kind == "prio").is_none());
     }
 
     #[test]
     fn the_quantile_covers() {
         let scores: Vec<f64> = (1..=99).map(f64::from).collect();
-        assert!((quantile(scores) - 90.0).abs() < 1e-9);
+        assert!((quantile(scores) - 95.0).abs() < 1e-9);
         assert!((quantile(vec![3.0]) - 3.0).abs() < 1e-9);
-        assert!((quantile(Vec::new()) - 1.0).abs() < 1e-9);
+        assert!(quantile(Vec::new()).abs() < 1e-9);
+        assert!(quantile(vec![-2.0]).abs() < 1e-9, "no range becomes narrower");
     }
 }

@@ -22,6 +22,9 @@ fn bin(ns: u64) -> usize {
     (LINEAR + u64::from((octave - 6) * PER_OCTAVE) + within) as usize
 }
 
+/// Different lengths of what is added, at most.
+const PARTS_MAX: usize = 64;
+
 /// The middle of a bin, ns.
 fn middle(bin: usize) -> f64 {
     let bin = bin as u64;
@@ -149,35 +152,81 @@ impl Sample {
         at.map_or(0.0, middle)
     }
 
-    pub(crate) fn figures(&self) -> Figures {
-        Figures { mean_ns: self.sum_ns / f64::max(self.n as f64, 1.0), ..self.moved(|ns| ns) }
+    /// The share of them that are as long as `ns` or longer, to a bin; 0 where there are none.
+    pub(crate) fn share_from(&self, ns: u64) -> f64 {
+        let longer: u64 = self.counts[bin(ns)..].iter().sum();
+        longer as f64 / self.n.max(1) as f64
     }
 
-    /// The figures where each lateness is another one, the longer of two no shorter.
-    pub(crate) fn moved(&self, move_ns: impl Fn(f64) -> f64) -> Figures {
-        let (mut sum_ns, mut worst_ns) = (0.0, 0.0);
-        let worst = (self.n / 100).max(1);
-        let mut left = worst;
-        for (at, count) in self.counts.iter().enumerate().rev().filter(|(_, count)| **count > 0) {
-            let ns = move_ns(middle(at));
-            let taken = left.min(*count);
-            worst_ns += taken as f64 * ns;
-            sum_ns += *count as f64 * ns;
-            left -= taken;
-        }
-        let quantile = |share| move_ns(self.quantile(share));
+    pub(crate) fn figures(&self) -> Figures {
         if self.n == 0 {
             return Figures::default();
         }
+        let worst = (self.n / 100).max(1);
+        let (mut worst_ns, mut left) = (0.0, worst);
+        for (at, count) in self.counts.iter().enumerate().rev().filter(|(_, count)| **count > 0) {
+            let taken = left.min(*count);
+            worst_ns += taken as f64 * middle(at);
+            left -= taken;
+            if left == 0 {
+                break;
+            }
+        }
         Figures {
             n: self.n,
-            mean_ns: sum_ns / self.n as f64,
-            p50_ns: quantile(0.5),
-            p99_ns: quantile(0.99),
-            p999_ns: quantile(0.999),
+            mean_ns: self.sum_ns / self.n as f64,
+            p50_ns: self.quantile(0.5),
+            p99_ns: self.quantile(0.99),
+            p999_ns: self.quantile(0.999),
             worst_percent_ns: worst_ns / worst as f64,
-            max_ns: move_ns(self.max_ns as f64),
+            max_ns: self.max_ns as f64,
         }
+    }
+
+    /// The same where each lateness is another one.
+    pub(crate) fn moved(&self, move_ns: impl Fn(f64) -> f64) -> Self {
+        let mut moved = Self { counts: vec![0; BINS], n: self.n, sum_ns: 0.0, max_ns: 0 };
+        for (at, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let ns = move_ns(middle(at));
+            moved.counts[bin(ns.round() as u64)] += count;
+            moved.sum_ns += *count as f64 * ns;
+        }
+        moved.max_ns = move_ns(self.max_ns as f64) as u64;
+        moved
+    }
+
+    /// The sums of one of these and one of those, drawn independently of each other.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let mut parts: Vec<(f64, u64)> = Vec::new();
+        let there = other.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        for (at, count) in there {
+            parts.push((middle(at), *count));
+        }
+        if parts.iter().all(|(ns, _)| *ns == 0.0) {
+            return self.clone();
+        }
+        while parts.len() > PARTS_MAX {
+            // Neighbours become one: the tail, where each is rare, is the last to be coarse.
+            let merged = parts.chunks(2).map(|pair| {
+                let count: u64 = pair.iter().map(|(_, count)| count).sum();
+                let sum_ns: f64 = pair.iter().map(|(ns, count)| ns * *count as f64).sum();
+                (sum_ns / count as f64, count)
+            });
+            parts = merged.collect();
+        }
+        let (n, of) = (self.n as f64, other.n as f64);
+        let mut sums = Self {
+            counts: vec![0; BINS],
+            n: self.n.saturating_mul(other.n),
+            sum_ns: self.sum_ns * of + other.sum_ns * n,
+            max_ns: self.max_ns.max(other.max_ns + self.quantile(0.5) as u64),
+        };
+        for (at, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            for (ns, times) in &parts {
+                sums.counts[bin((middle(at) + ns).round() as u64)] += count * times;
+            }
+        }
+        sums
     }
 }
 

@@ -26,6 +26,8 @@ mod rank;
 mod refusal;
 mod simulate;
 mod suspects;
+mod unmodelled;
+mod world;
 
 pub use figures::Figures;
 pub use model::KernelSeen;

@@ -2,6 +2,7 @@
 
 use crate::observed::{BySeen, Costs, Observed, ThreadSeen};
 use crate::refusal::Refusal;
+use std::collections::HashSet;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use tardy_changes::Whom;
@@ -138,6 +139,26 @@ impl Model {
             span_ns: observed.span_ns() + shift_ns,
             shift_ns,
         })
+    }
+
+    /// The same where a hypervisor takes nothing; `None` where no theft was recorded.
+    pub(crate) fn without_thefts(&self) -> Option<Self> {
+        let stalls = self.stalls.clone()?;
+        let mut without = self.clone();
+        without.system.workload.outside.thefts = stalls;
+        Some(without)
+    }
+
+    /// Threads that do nothing on the victims' CPUs.
+    pub(crate) fn away(&self) -> HashSet<TaskId> {
+        let threads = self.roles.iter().zip(&self.system.workload.threads);
+        let victims = threads.clone().filter(|(role, _)| role.is_victim);
+        let cpus = victims.fold(0, |mask, (_, victim)| mask | victim.cpus);
+        let is_away = |thread: &Thread| {
+            let does_nothing = thread.script.as_ref().is_none_or(|script| script.is_empty());
+            does_nothing || thread.cpus & cpus == 0
+        };
+        threads.filter(|(_, thread)| is_away(thread)).map(|(role, _)| role.task).collect()
     }
 
     /// The places of the threads that are meant.

@@ -3,6 +3,7 @@
 use crate::figures::Blocks;
 use crate::model::Model;
 use crate::refusal::Refusal;
+use crate::unmodelled::ByClass;
 use std::collections::BTreeMap;
 use tardy_model::Prio;
 use tardy_sim::truth::Account;
@@ -17,6 +18,8 @@ pub(crate) struct Simulated {
     pub(crate) others_ns: u64,
     /// Lateness of victims by cause, ns, where that was asked for.
     pub(crate) causes: BTreeMap<&'static str, u64>,
+    /// How long their wakeups spent in causes of each class, where that was asked for.
+    pub(crate) by_class: ByClass,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,7 @@ impl Onlooker {
             others: 0,
             others_ns: 0,
             causes: BTreeMap::new(),
+            by_class: ByClass::default(),
         };
         Self {
             simulated,
@@ -138,11 +142,13 @@ pub(crate) fn simulate_with_causes(model: &Model, seed: u64) -> Result<Simulated
         .map(|(task, _)| task)
         .collect();
     let mut causes: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut by_class = ByClass::default();
     for slice in 1..=SLICES {
         let end_ns = u128::from(model.span_ns) * u128::from(slice) / u128::from(SLICES);
         simulation.run_until(START_NS + end_ns as u64);
         for truth in simulation.observer_mut().1.take() {
             if is_victim.contains(&truth.task) && truth.kind != tardy_sim::truth::Kind::Preempted {
+                by_class.add(truth.segments.iter().map(|segment| (segment.cause, segment.ns)));
                 for segment in truth.segments {
                     *causes.entry(segment.cause).or_default() += segment.ns;
                 }
@@ -150,6 +156,6 @@ pub(crate) fn simulate_with_causes(model: &Model, seed: u64) -> Result<Simulated
         }
     }
     let mut simulated = simulation.into_observer().0.simulated;
-    simulated.causes = causes;
+    (simulated.causes, simulated.by_class) = (causes, by_class);
     Ok(simulated)
 }

@@ -217,6 +217,26 @@ fn predictions_come_true() {
 }
 
 #[test]
+fn where_nothing_changes_the_recording_is_the_prediction() {
+    const BYSTANDER: &str = r#"
+[[thread]]
+name = "bystander"
+cpus = [1]
+program = [{ sleep = "100ms" }, { run = "2us" }]
+"#;
+    for victim in [GRID.to_owned(), format!("policy = \"fifo:50\"\n{GRID}")] {
+        let others = format!("{}{BYSTANDER}", hog(0, ""));
+        let known = Known::of(&system(&victim, &others));
+        let whatif = WhatIf::new(&known.observed(), &kernel(&known.system)).unwrap();
+        let change: Change = "remove(bystander)".parse().unwrap();
+        let prediction = whatif.predict(&[change]).unwrap();
+        for (name, moved) in Figures::NAMES.iter().zip(prediction.figures).take(5) {
+            assert!(moved.change().abs() < 0.03, "{name}: {moved:?}");
+        }
+    }
+}
+
+#[test]
 fn what_a_recording_does_not_tell_is_refused() {
     let known = Known::of(&system(GRID, &hog(0, "")));
     let observed = known.observed();

@@ -41,7 +41,7 @@ impl Forecast for WhatIf {
         let Some(prediction) = predicted.filter(|prediction| !prediction.is_unsure) else {
             return AtBest.gain(advice, change);
         };
-        let [mean, .., worst, _] = prediction.figures;
+        let [mean, .., worst, _] = *prediction.own();
         let share = |ns: f64| 1.0 - ns / worst.recorded_ns.max(1.0);
         Gain {
             worst: -worst.change(),

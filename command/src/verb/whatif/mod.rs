@@ -83,8 +83,8 @@ impl WhatIfVerb {
         let changes = self.changes(&whatif);
         let tried = self.try_all(&whatif, &observed, &changes);
         let shown = if self.text.full || !self.change.is_empty() { tried.len() } else { SHOWN };
-        let baseline = whatif.baseline();
-        let predictions = Predictions { baseline, tried: &tried, shown };
+        let (baseline, apart) = (whatif.baseline(), whatif.baseline_apart());
+        let predictions = Predictions { baseline, apart, tried: &tried, shown };
         self.tell(&predictions)?;
         let any = tried.iter().any(|tried| tried.prediction.is_ok());
         Ok(if any || self.change.is_empty() { Outcome::Fine } else { Outcome::Undecided })

@@ -11,6 +11,9 @@ pub struct WhatIfDocument<'a> {
     /// The share of predictions whose range is to hold the true figure.
     coverage: f64,
     baseline: BaselineJson<'a>,
+    /// Without what a hypervisor took, recorded and simulated; absent where that is not told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline_without_theft: Option<BaselineJson<'a>>,
     changes: Vec<TriedJson>,
 }
 
@@ -65,6 +68,9 @@ struct MovedJson {
     predicted_ns: f64,
     low_ns: f64,
     high_ns: f64,
+    /// The same before they were widened for what checked predictions were off.
+    narrow_low_ns: f64,
+    narrow_high_ns: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,8 +81,9 @@ struct TriedJson {
     refused: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     figures: Vec<MovedJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    widened: Option<f64>,
+    /// Without what a hypervisor took, before and after.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    figures_without_theft: Vec<MovedJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     simulated: Option<FiguresJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +109,7 @@ impl<'a> WhatIfDocument<'a> {
             schema: "tardy.whatif/1",
             coverage: tardy_whatif::COVERAGE,
             baseline: BaselineJson::new(predictions.baseline),
+            baseline_without_theft: predictions.apart.map(BaselineJson::new),
             changes: predictions.tried.iter().map(TriedJson::new).collect(),
         }
     }
@@ -126,19 +134,12 @@ impl<'a> BaselineJson<'a> {
 impl TriedJson {
     fn new(tried: &Tried) -> Self {
         let prediction = tried.prediction.as_ref().ok();
-        let figures = prediction.map_or_else(Vec::new, |prediction| {
-            let figures = FIGURES.into_iter().zip(prediction.figures);
-            let figures = figures.map(|(figure, moved)| {
-                let Moved { recorded_ns, predicted_ns, low_ns, high_ns } = moved;
-                MovedJson { figure, recorded_ns, predicted_ns, low_ns, high_ns }
-            });
-            figures.collect()
-        });
+        let apart = prediction.and_then(|prediction| prediction.apart.as_ref());
         Self {
             change: tried.name(),
             refused: tried.prediction.as_ref().err().map(ToString::to_string),
-            figures,
-            widened: prediction.map(|prediction| prediction.widened),
+            figures: moved(prediction.map(|prediction| &prediction.figures)),
+            figures_without_theft: moved(apart),
             simulated: prediction.map(|prediction| prediction.simulated.into()),
             others_mean_before_ns: prediction.map(|prediction| prediction.others_ns.0),
             others_mean_after_ns: prediction.map(|prediction| prediction.others_ns.1),
@@ -147,4 +148,22 @@ impl TriedJson {
             at_best: tried.bound.map(|bound| bound.best.into()),
         }
     }
+}
+
+fn moved(figures: Option<&[Moved; 6]>) -> Vec<MovedJson> {
+    let figures = FIGURES.into_iter().zip(figures.into_iter().flatten());
+    let figures = figures.map(|(figure, moved)| {
+        let Moved { recorded_ns, predicted_ns, low_ns, high_ns, narrow_ns } = *moved;
+        let (narrow_low_ns, narrow_high_ns) = narrow_ns;
+        MovedJson {
+            figure,
+            recorded_ns,
+            predicted_ns,
+            low_ns,
+            high_ns,
+            narrow_low_ns,
+            narrow_high_ns,
+        }
+    });
+    figures.collect()
 }

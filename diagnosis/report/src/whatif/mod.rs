@@ -13,6 +13,8 @@ use tardy_whatif::{Baseline, Tried};
 pub struct Predictions<'a> {
     /// The recorded system, simulated as it was.
     pub baseline: &'a Baseline,
+    /// The same without what a hypervisor took, where that is told apart: what is shown then.
+    pub apart: Option<&'a Baseline>,
     /// The changes, the best first.
     pub tried: &'a [Tried],
     /// How many are shown; the rest is counted.

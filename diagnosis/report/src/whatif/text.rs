@@ -4,8 +4,9 @@ use super::Predictions;
 use crate::clean::clean_cut;
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use crate::units::{count, duration_mean};
+use std::fmt::Write as _;
 use std::io::{self, Write};
-use tardy_whatif::{Baseline, Figures, Moved, Tried};
+use tardy_whatif::{Baseline, Figures, Moved, Prediction, Tried};
 
 /// Causes that are compared.
 const CAUSES_SHOWN: usize = 4;
@@ -26,7 +27,7 @@ pub fn whatif_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let width = terminal.width.clamp(WIDTH_MIN, WIDTH_MAX);
-    baseline(predictions.baseline, width, terminal, out)?;
+    baseline(predictions, width, terminal, out)?;
     writeln!(out)?;
     let shown = &predictions.tried[..predictions.shown.min(predictions.tried.len())];
     ranking(shown, width, terminal, out)?;
@@ -61,11 +62,13 @@ fn signed(share: f64) -> String {
 }
 
 fn baseline(
-    baseline: &Baseline,
+    predictions: &Predictions<'_>,
     width: usize,
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let whole = predictions.baseline;
+    let baseline: &Baseline = predictions.apart.unwrap_or(whole);
     let n = count(baseline.recorded.n);
     writeln!(out, "{}", terminal.bold(&format!("The recording, simulated as it was (n = {n})")))?;
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
@@ -96,6 +99,16 @@ fn baseline(
         "Costs were fitted on the first half of the time. Causes as recorded and as simulated: {}.",
         causes.join(", ")
     );
+    if predictions.apart.is_some() {
+        let worst = whole.recorded.worst_percent_ns;
+        let _ = write!(
+            text,
+            " What the hypervisor took is left out of all figures, because no change of this system alters it: with \
+             it the mean is {} and the worst 1 % {}.",
+            duration_mean(whole.recorded.mean_ns),
+            duration_mean(worst)
+        );
+    }
     if baseline.error[2] > ERROR_LARGE {
         text.push_str(
             " The simulated system is not much like the recorded one: take what follows for a direction, not for a \
@@ -115,6 +128,11 @@ fn figure(moved: &Moved, is_max: bool) -> String {
     }
     let range = crate::confidence::range(moved.low_ns as u64, moved.high_ns as u64);
     format!("{predicted} ({range})")
+}
+
+/// A change of the host itself shows in what the host took, every other one without it.
+fn shown_figures<'a>(tried: &Tried, prediction: &'a Prediction) -> &'a [Moved; 6] {
+    if tried.is_of_theft() { &prediction.figures } else { prediction.own() }
 }
 
 fn ranking(
@@ -145,7 +163,7 @@ fn ranking(
     table.row(heads);
     for tried in told {
         let Ok(prediction) = &tried.prediction else { continue };
-        let figures = &prediction.figures;
+        let figures = shown_figures(tried, prediction);
         let (before_ns, after_ns) = prediction.others_ns;
         let others = if before_ns > 0.0 { after_ns / before_ns - 1.0 } else { 0.0 };
         let mut cells = vec![clean_cut(&tried.name(), 40), signed(figures[4].change())];

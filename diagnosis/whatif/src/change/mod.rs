@@ -89,7 +89,7 @@ pub(crate) fn candidates(model: &Model, suspects: &Suspects) -> Vec<Change> {
 }
 
 /// Segments for which a thread of a set is to blame.
-fn blames(tasks: HashSet<TaskId>) -> Removes {
+pub(crate) fn blames(tasks: HashSet<TaskId>) -> Removes {
     Box::new(move |segment| match segment.culprit {
         Culprit::Task(task) | Culprit::TaskOrInterrupt(task) | Culprit::Timer(_, task) => {
             tasks.contains(&task)

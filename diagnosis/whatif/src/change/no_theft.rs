@@ -10,13 +10,10 @@ pub(super) struct NoTheft;
 
 impl Predicted for NoTheft {
     fn apply(&self, _: &Change, model: &mut Model) -> Result<(), Refusal> {
-        match &model.stalls {
-            Some(stalls) => {
-                model.system.workload.outside.thefts = stalls.clone();
-                Ok(())
-            }
-            None => Err(Refusal::Meaningless("no theft was recorded".to_owned())),
-        }
+        *model = model
+            .without_thefts()
+            .ok_or_else(|| Refusal::Meaningless("no theft was recorded".to_owned()))?;
+        Ok(())
     }
 
     fn price(&self) -> &'static str {

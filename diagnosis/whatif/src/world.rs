@@ -1,0 +1,207 @@
+//! A recording, the same simulated as it was, and how what a change does to the second moves the first.
+
+use crate::change;
+use crate::correction::Correction;
+use crate::experience::Widening;
+use crate::figures::{BLOCKS, Blocks, Figures, Sample};
+use crate::model::Model;
+use crate::observed::Observed;
+use crate::predict::{COVERAGE, Moved, WAKEUPS_MIN, recorded};
+use crate::refusal::Refusal;
+use crate::simulate::{Simulated, simulate, simulate_with_causes};
+use crate::unmodelled::Unmodelled;
+use std::collections::BTreeMap;
+use tardy_changes::Change;
+use tardy_model::Segment;
+use tardy_sim::{Entity, Stream};
+
+/// Where mean and median are off by more than this share of the recorded ones, nothing is said.
+const UNLIKE_MIN: f64 = 1.0;
+
+/// What is left of a figure's error once latenesses are corrected is taken off by no more than this factor, in the
+/// order of [`Figures::all`]. A largest value has no error of its own.
+const LEFT_MOST: [f64; 6] = [2.0, 1.25, 1.25, 1.25, 2.0, 1.0];
+
+/// No range reaches further down than to this share of what is predicted, before it is widened.
+const LOW_MIN: f64 = 0.1;
+
+/// Times that blocks are drawn anew.
+const DRAWS: usize = 200;
+
+/// The recorded system, simulated as it was.
+#[derive(Clone, Debug)]
+pub struct Baseline {
+    /// As recorded.
+    pub recorded: Figures,
+    /// As simulated.
+    pub simulated: Figures,
+    /// How far the simulated figures are off in the second half of the time, on which nothing was fitted: a share
+    /// of the recorded figure, in the order of [`Figures::all`].
+    pub error: [f64; 6],
+    /// Shares of the causes, as recorded and as simulated, the largest first.
+    pub causes: Vec<(String, f64, f64)>,
+}
+
+/// A recording and what it is simulated as.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) model: Model,
+    recorded: Blocks,
+    /// What the simulation has no idea of, and what is left of the recording without it.
+    unmodelled: Unmodelled,
+    rest: Blocks,
+    pub(crate) base: Simulated,
+    pub(crate) baseline: Baseline,
+}
+
+impl World {
+    /// Simulates a model as it was recorded. Segments that are not in the model are gone from the recording too.
+    pub(crate) fn new(
+        model: Model,
+        observed: &Observed,
+        is_gone: impl Fn(&Segment) -> bool,
+    ) -> Result<Self, Refusal> {
+        model.system.check().map_err(|error| Refusal::Meaningless(error.to_string()))?;
+        let recorded = recorded(observed, &is_gone);
+        let base = simulate_with_causes(&model, model.system.seed)?;
+        let simulated = base.victims.figures();
+        if simulated.n < WAKEUPS_MIN as u64 {
+            return Err(Refusal::Unlike(format!(
+                "the victims wake up {} times in it, and {} times in the recording",
+                simulated.n,
+                recorded.count()
+            )));
+        }
+        let second = |blocks: &Blocks| blocks.sample(BLOCKS / 2..BLOCKS).figures();
+        let (was, is) = (second(&recorded), second(&base.victims));
+        let mut error = [0.0; 6];
+        for (error, (was, is)) in error.iter_mut().zip(was.all().into_iter().zip(is.all())) {
+            *error = if was > 0.0 { (is / was - 1.0).abs() } else { 0.0 };
+        }
+        if error[0].min(error[1]) >= UNLIKE_MIN {
+            return Err(Refusal::Unlike(format!(
+                "its victims are late by {:.1} µs on average, and in the recording by {:.1} µs",
+                is.mean_ns / 1e3,
+                was.mean_ns / 1e3
+            )));
+        }
+        let (unmodelled, rest) = Unmodelled::of(observed, &base.by_class, &is_gone);
+        let causes = causes(observed, &base, is_gone);
+        let baseline = Baseline { recorded: recorded.figures(), simulated, error, causes };
+        Ok(Self { model, recorded, unmodelled, rest, base, baseline })
+    }
+
+    /// The changed system, simulated.
+    pub(crate) fn with(&self, changes: &[Change]) -> Result<With, Refusal> {
+        let mut model = self.model.clone();
+        let mut prices = Vec::new();
+        let mut removes = Vec::new();
+        for change in changes {
+            let known =
+                change::predicted(change).ok_or_else(|| Refusal::Unpredicted(change.name()))?;
+            removes.extend(known.removes(change, &self.model));
+            known.apply(change, &mut model)?;
+            prices.push(known.price());
+        }
+        model.system.check().map_err(|error| Refusal::Meaningless(error.to_string()))?;
+        let simulated = simulate(&model, model.system.seed)?;
+        let n = simulated.victims.count();
+        // Who starves does not wake up, and its lateness is in no figure.
+        if n * 2 < self.baseline.simulated.n {
+            return Err(Refusal::Meaningless(format!(
+                "the victims would hardly run: {n} wakeups instead of {}",
+                self.baseline.simulated.n
+            )));
+        }
+        removes.push(change::blames(model.away()));
+        let unmodelled =
+            self.unmodelled.left(|segment| removes.iter().any(|removes| removes(segment)));
+        Ok(With { simulated, unmodelled, prices })
+    }
+
+    /// The recorded figures moved as the simulated ones are, each with its interval.
+    pub(crate) fn moved(&self, with: &With, widening: &[Widening; 6]) -> [Moved; 6] {
+        let all_unmodelled = self.unmodelled.left(|_| false);
+        let figures = |blocks: &[usize]| {
+            let of = |all: &Blocks| all.sample(blocks.iter().copied());
+            let base = of(&self.base.victims);
+            let correction = Correction::of(&of(&self.rest), &base);
+            let stands_for = |simulated: &Sample, unmodelled: &Blocks| {
+                correction.corrected(simulated).plus(&of(unmodelled)).figures().all()
+            };
+            let unchanged = stands_for(&base, &all_unmodelled);
+            let mut changed = stands_for(&of(&with.simulated.victims), &with.unmodelled);
+            let recorded = of(&self.recorded).figures().all();
+            for (at, changed) in changed.iter_mut().enumerate() {
+                if unchanged[at] > 0.0 {
+                    let most = LEFT_MOST[at];
+                    *changed *= (recorded[at] / unchanged[at]).clamp(1.0 / most, most);
+                }
+            }
+            changed
+        };
+        let mut blocks: [usize; BLOCKS] = std::array::from_fn(|at| at);
+        let whole = figures(&blocks);
+        let mut stream = Stream::new(self.model.system.seed, Entity::Maker, 3);
+        let mut drawn: Vec<[f64; 6]> = Vec::with_capacity(DRAWS);
+        for _ in 0..DRAWS {
+            blocks.fill_with(|| stream.below(BLOCKS as u64) as usize);
+            drawn.push(figures(&blocks));
+        }
+        let recorded = self.baseline.recorded.all();
+        std::array::from_fn(|at| {
+            let mut sample: Vec<f64> = drawn.iter().map(|figures| figures[at]).collect();
+            sample.sort_by(f64::total_cmp);
+            let tail = (1.0 - COVERAGE) / 2.0;
+            let low_ns = sample[(DRAWS as f64 * tail) as usize];
+            let high_ns = sample[((DRAWS as f64 * (1.0 - tail)) as usize).min(DRAWS - 1)];
+            let predicted_ns = whole[at];
+            // What the simulated system is off is taken to be off in the effect too.
+            let model_ns = self.baseline.error[at].min(1.0) * (predicted_ns - recorded[at]).abs();
+            let low_ns = predicted_ns - (predicted_ns - low_ns).max(0.0) - model_ns;
+            let low_ns = low_ns.max(predicted_ns * LOW_MIN);
+            let high_ns = predicted_ns + (high_ns - predicted_ns).max(0.0) + model_ns;
+            Moved {
+                recorded_ns: recorded[at],
+                predicted_ns,
+                low_ns: low_ns / widening[at].below,
+                high_ns: high_ns * widening[at].above,
+                narrow_ns: (low_ns, high_ns),
+            }
+        })
+    }
+}
+
+/// A changed system, simulated.
+#[derive(Debug)]
+pub(crate) struct With {
+    pub(crate) simulated: Simulated,
+    /// What is left of what is not modelled.
+    unmodelled: Blocks,
+    /// What the changes cost.
+    pub(crate) prices: Vec<&'static str>,
+}
+
+/// Shares of the causes, as recorded and as simulated.
+fn causes(
+    observed: &Observed,
+    base: &Simulated,
+    is_gone: impl Fn(&Segment) -> bool,
+) -> Vec<(String, f64, f64)> {
+    let mut shares: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    let segments = observed.wakeups.iter().flat_map(|wakeup| wakeup.segments.iter());
+    for segment in segments.filter(|segment| !is_gone(segment)) {
+        shares.entry(segment.cause.0).or_default().0 += segment.ns as f64;
+    }
+    for (cause, ns) in &base.causes {
+        shares.entry(cause).or_default().1 += *ns as f64;
+    }
+    let all = shares.values().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let share = |ns: f64, all: f64| if all > 0.0 { ns / all } else { 0.0 };
+    let shares = shares
+        .into_iter()
+        .map(|(cause, (was, is))| (cause.to_owned(), share(was, all.0), share(is, all.1)));
+    let mut shares: Vec<(String, f64, f64)> = shares.collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.2.total_cmp(&a.2)));
+    shares
+}
