@@ -4,6 +4,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::output::Stream;
+use crate::prediction;
 use crate::recordings;
 use crate::session::settings;
 use crate::verb::WatchFlags;
@@ -18,6 +19,7 @@ use tardy_recording::tables::{TableError, TableWriter};
 use tardy_recording::{Manifest, Trigger};
 use tardy_report::json::{ExplainJson, ExplainTotals};
 use tardy_report::{Caught, Context};
+use tardy_whatif::{Observation, Observed};
 
 /// What is made of each wakeup as it is explained.
 #[derive(Default)]
@@ -28,6 +30,8 @@ pub(crate) struct Wanted {
     pub(crate) json: Option<Streamed>,
     /// Who armed timers.
     pub(crate) timers: bool,
+    /// What is needed to predict from it.
+    pub(crate) observed: bool,
 }
 
 /// Where a document goes that need not fit into memory.
@@ -74,6 +78,8 @@ pub(crate) struct Explained {
     pub(crate) explanation: Explanation,
     /// Who armed timers, where that was wanted.
     pub(crate) timers: Option<TimerFindings>,
+    /// What it can be simulated from, where that was wanted and is not too much.
+    pub(crate) observed: Option<Observed>,
     /// What a reader must know besides.
     pub(crate) notes: Vec<String>,
     /// What became of the tables. Nothing else is lost with them: to be told last.
@@ -100,6 +106,8 @@ pub(crate) fn explain(
         sinks.json = Some(ExplainJson::begin(out)?);
     }
     sinks.timers = wanted.timers.then(TimerTable::default);
+    let is_observed = wanted.observed && prediction::is_worthwhile(&manifest);
+    sinks.observation = is_observed.then(|| prediction::observation(&manifest));
     let options = Options { watch: input.watch(options.watch), ..options };
     let mut explainer = Explainer::new(options, sinks);
     let mut batch = Batch::default();
@@ -122,6 +130,7 @@ pub(crate) fn explain(
         return Err(failure);
     }
     let timers = sinks.timers.as_ref().map(TimerTable::findings);
+    let observed = sinks.observation.map(Observation::finish);
     if let Some(writer) = sinks.tables {
         tables = writer.finish();
     }
@@ -142,7 +151,7 @@ pub(crate) fn explain(
     notes.extend(end.notes);
     notes.extend(missing(&manifest));
     notes.extend(end.missing);
-    Ok(Explained { explanation, timers, notes, tables })
+    Ok(Explained { explanation, timers, observed, notes, tables })
 }
 
 /// The wakeup for which a recording was kept comes first among the worst.
@@ -288,13 +297,14 @@ struct Sinks {
     json: Option<ExplainJson<Streamed>>,
     rows: WakeupRows,
     timers: Option<TimerTable>,
+    observation: Option<Observation>,
     /// The first thing that went wrong; nothing is written after it.
     failure: Option<Failure>,
 }
 
 impl Sink for Sinks {
     fn takes_wakeups(&self) -> bool {
-        self.json.is_some() || self.timers.is_some()
+        self.json.is_some() || self.timers.is_some() || self.observation.is_some()
     }
 
     fn ended(&mut self, named: &Named<'_>) {
@@ -321,11 +331,17 @@ impl Sink for Sinks {
         if let Some(timers) = &mut self.timers {
             timers.event(seen);
         }
+        if let Some(observation) = &mut self.observation {
+            observation.event(seen);
+        }
     }
 
     fn wakeup(&mut self, named: &Named<'_>) {
         if let Some(timers) = &mut self.timers {
             timers.wakeup(named);
+        }
+        if let Some(observation) = &mut self.observation {
+            observation.wakeup(named);
         }
         let Some(json) = self.json.as_mut().filter(|_| self.failure.is_none()) else { return };
         let label = |culprit| named.label(culprit);

@@ -1,18 +1,53 @@
-//! Predicts from a recording: reads it, and simulates it as it was.
+//! Predicts from a recording: reads it, simulates it as it was, and tries changes.
 
+use crate::explanation::Explained;
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::output::Output;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::num::NonZeroUsize;
+use tardy_changes::Change;
 use tardy_explain::{Explainer, Options, Watch};
 use tardy_model::Batch;
 use tardy_recording::Manifest;
-use tardy_whatif::{KernelSeen, Observation, Observed};
+use tardy_report::Predictions;
+use tardy_whatif::{Baseline, KernelSeen, Observation, Observed, Refusal, Tried, WhatIf, rank};
+
+/// Whether a report predicts.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct PredictFlags {
+    /// Do not predict what changes would do: that takes some seconds for a million events
+    #[arg(long)]
+    pub(crate) no_whatif: bool,
+}
+
+/// Of recordings with more events a report predicts nothing by itself.
+const EVENTS_MAX: u64 = 10_000_000;
+
+/// What was predicted.
+#[derive(Debug)]
+pub(crate) struct Predicted {
+    baseline: Baseline,
+    apart: Option<Baseline>,
+    tried: Vec<Tried>,
+}
+
+impl Predicted {
+    fn predictions(&self) -> Predictions<'_> {
+        Predictions {
+            baseline: &self.baseline,
+            apart: self.apart.as_ref(),
+            tried: &self.tried,
+            shown: self.tried.len(),
+        }
+    }
+}
 
 /// Reads all of `input`. Costs are taken from the first half of the time.
 pub(crate) fn observe(input: &mut Input, watch: Watch) -> Result<Observed, Failure> {
     let options = Options { watch: input.watch(watch), worst: 0 };
-    let totals = input.manifest().totals;
-    let fit_until_ns = totals.map(|totals| totals.first_ns.midpoint(totals.last_ns));
-    let mut explainer = Explainer::new(options, Observation::new(fit_until_ns));
+    let mut explainer = Explainer::new(options, observation(&input.manifest()));
     let mut batch = Batch::default();
     while input.read(&mut batch)? {
         explainer.batch(&batch);
@@ -20,6 +55,61 @@ pub(crate) fn observe(input: &mut Input, watch: Watch) -> Result<Observed, Failu
     }
     let (_, observation) = explainer.finish();
     Ok(observation.finish())
+}
+
+/// What looks on while a recording is explained.
+pub(crate) fn observation(manifest: &Manifest) -> Observation {
+    let fit_until_ns = manifest.totals.map(|totals| totals.first_ns.midpoint(totals.last_ns));
+    Observation::new(fit_until_ns)
+}
+
+/// Whether a report predicts from it by itself.
+pub(crate) fn is_worthwhile(manifest: &Manifest) -> bool {
+    manifest.totals.is_none_or(|totals| totals.events <= EVENTS_MAX)
+}
+
+/// What changes would do, where a report was to predict it.
+pub(crate) fn for_report(
+    explained: &mut Explained,
+    manifest: &Manifest,
+    output: &Output,
+) -> Option<Result<Predicted, Refusal>> {
+    let observed = explained.observed.take()?;
+    Some(WhatIf::new(&observed, &kernel(manifest)).map(|whatif| {
+        let candidates = whatif.candidates().into_iter().map(|change| vec![change]);
+        let tried = try_all(&whatif, &observed, &candidates.collect::<Vec<_>>(), None, output);
+        let apart = whatif.baseline_apart().cloned();
+        Predicted { baseline: whatif.baseline().clone(), apart, tried }
+    }))
+}
+
+/// The same as a report takes it.
+pub(crate) fn shown(
+    predicted: Option<&Result<Predicted, Refusal>>,
+) -> Option<Result<Predictions<'_>, &Refusal>> {
+    predicted.map(|predicted| predicted.as_ref().map(Predicted::predictions))
+}
+
+/// Tries each, on so many threads of this machine or on one per CPU, and shows how far that is.
+pub(crate) fn try_all(
+    whatif: &WhatIf,
+    observed: &Observed,
+    changes: &[Vec<Change>],
+    jobs: Option<NonZeroUsize>,
+    output: &Output,
+) -> Vec<Tried> {
+    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
+    let bar = ProgressBar::new(changes.len() as u64);
+    if output.quiet || output.json {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    let style = ProgressStyle::with_template("{elapsed_precise} {bar:24} {pos} of {len} changes");
+    bar.set_style(style.expect("the template is a constant"));
+    let tried = rank(whatif, observed, changes, jobs.map_or(1, NonZeroUsize::get), &|done| {
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    tried
 }
 
 /// What a manifest says of the kernel.

@@ -67,6 +67,29 @@ fn changes_are_ranked_by_what_they_gain() {
 }
 
 #[test]
+fn the_best_changes_are_under_the_verdict_and_on_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = recorded(folder.path());
+    let screen = Said::by(tardy(["explain"]).arg(&recording)).expect(0).out;
+    let at = screen.find("Would help").unwrap_or_else(|| panic!("{screen}"));
+    assert!(at < screen.find("Lateness").unwrap(), "{screen}");
+    assert!(screen[at..].lines().next().unwrap().contains(" → "), "{screen}");
+    let page = fs::read_to_string(recording.join("report.html")).unwrap();
+    assert!(page.contains("Predicted: what would help"), "the page has none");
+    let without = Said::by(tardy(["explain", "--no-whatif", "--full"]).arg(&recording)).expect(0);
+    assert!(!without.out.contains("would help"), "{}", without.out);
+    // Of three wakeups nothing can be predicted, and whoever reads all is told so.
+    let few = folder.path().join("few");
+    fs::create_dir(&few).unwrap();
+    fs::write(few.join("few.toml"), SYSTEM.replace("span = \"3s\"", "span = \"20ms\"")).unwrap();
+    let recording = few.join("recording");
+    let mut sim = tardy(["sim", "-q", "--runs", "1", "-o"]);
+    Said::by(sim.arg(&recording).arg(few.join("few.toml"))).expect(0);
+    let full = Said::by(tardy(["explain", "--full"]).arg(&recording)).expect(0).out;
+    assert!(full.contains("Nothing can be predicted from it, because"), "{full}");
+}
+
+#[test]
 fn what_cannot_be_told_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let recording = recorded(folder.path());

@@ -7,6 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
+use crate::prediction::{self, PredictFlags};
 use crate::{arguments, recordings, session};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -122,6 +123,9 @@ pub(crate) struct Explain {
     no_write: bool,
 
     #[command(flatten)]
+    predict: PredictFlags,
+
+    #[command(flatten)]
     text: TextFlags,
 
     #[command(flatten)]
@@ -165,9 +169,12 @@ impl Explain {
             recording.clone()
         };
         let tables = self.tables.then(|| place.clone());
-        let wanted = Wanted { tables, json, timers: self.timers };
+        let observed =
+            !self.output.json && !self.watch.all && !self.predict.no_whatif && self.why.is_none();
+        let wanted = Wanted { tables, json, timers: self.timers, observed };
         let options = Options { watch: self.watch.watch(), worst };
-        let explained = explanation::explain(&mut input, options, wanted)?;
+        let mut explained = explanation::explain(&mut input, options, wanted)?;
+        let predicted = prediction::for_report(&mut explained, &input.manifest(), &self.output);
         let (explanation, timers) = (explained.explanation, explained.timers);
         let count = explanation.latencies.count();
         let write = may_write && count > 0;
@@ -183,6 +190,7 @@ impl Explain {
         let mut data = Data::new(&context);
         data.explanation = Some(&explanation);
         data.timers = timers.as_ref();
+        data.predictions = prediction::shown(predicted.as_ref());
         if write {
             output::write_page(&page, &tardy_report::page(&data))?;
             if !self.watch.is_chosen() {

@@ -5,6 +5,7 @@ use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
+use crate::prediction::{self, PredictFlags};
 use crate::recordings;
 use crate::session;
 use crate::verb::experiment::Shown;
@@ -31,6 +32,9 @@ pub(crate) struct Report {
 
     #[command(flatten)]
     watch: WatchFlags,
+
+    #[command(flatten)]
+    predict: PredictFlags,
 
     /// Where to write the page [default: report.html in the recording, or here], or the figures
     #[arg(short, long, value_name = "FILE")]
@@ -105,10 +109,15 @@ impl Report {
     fn one(&self, recording: &Path, page: Option<&Path>) -> Result<PathBuf, Failure> {
         let mut input = Input::open(recording, &self.import)?;
         let options = Options { watch: self.watch.watch(), ..Options::default() };
-        let explained = explanation::explain(&mut input, options, Wanted::default())?;
+        let observed = !self.watch.all && !self.predict.no_whatif;
+        let wanted = Wanted { observed, ..Wanted::default() };
+        let mut explained = explanation::explain(&mut input, options, wanted)?;
+        let quiet = Output::default();
+        let predicted = prediction::for_report(&mut explained, &input.manifest(), &quiet);
         let context = explanation::context(&input, explained.notes);
         let mut data = Data::new(&context);
         data.explanation = Some(&explained.explanation);
+        data.predictions = prediction::shown(predicted.as_ref());
         let path = match (page, input.folder()) {
             (Some(page), _) => page.to_owned(),
             (None, Some(folder)) => {

@@ -10,6 +10,7 @@ use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::pager::TextFlags;
+use crate::prediction::{self, PredictFlags, Predicted};
 use crate::recordings;
 use crate::session::settings::Looks;
 use crate::session::{self, Session, settings};
@@ -28,6 +29,7 @@ use tardy_lab::load::Spec;
 use tardy_recording::Sealed;
 use tardy_report::json::{ExplainDocument, MeasureDocument, RunDocument};
 use tardy_report::{Context, Data};
+use tardy_whatif::Refusal;
 
 /// The load beside threads that measure.
 const LOAD: &str = "storm:40";
@@ -79,6 +81,9 @@ pub(crate) struct Run {
     tables: bool,
 
     #[command(flatten)]
+    predict: PredictFlags,
+
+    #[command(flatten)]
     text: TextFlags,
 
     #[command(flatten)]
@@ -100,6 +105,7 @@ struct Results {
     context: Context,
     measurement: Measurement,
     explained: Option<Explained>,
+    predicted: Option<Result<Predicted, Refusal>>,
     recording: Option<PathBuf>,
     page: PathBuf,
 }
@@ -118,14 +124,18 @@ impl Run {
 
         let Measured { measurement, took, sealed, mut notes } =
             self.measure(&host, &load, &folder, &interrupt)?;
+        let mut predicted = None;
         let (explained, mut context) = match &sealed {
             Some(sealed) => {
                 let words = format!("explaining {} events", sealed.totals.events);
                 self.output.remark(&words);
                 let mut recording = Input::own(&sealed.dir)?;
                 let tables = self.tables.then(|| sealed.dir.clone());
-                let wanted = Wanted { tables, ..Wanted::default() };
-                let explained = explanation::explain(&mut recording, Options::default(), wanted)?;
+                let wanted = Wanted { tables, observed: self.predicts(), ..Wanted::default() };
+                let mut explained =
+                    explanation::explain(&mut recording, Options::default(), wanted)?;
+                predicted =
+                    prediction::for_report(&mut explained, &recording.manifest(), &self.output);
                 notes.extend(explained.notes.clone());
                 (Some(explained), explanation::context(&recording, Vec::new()))
             }
@@ -147,6 +157,7 @@ impl Run {
             context,
             measurement,
             explained,
+            predicted,
         };
         // What was measured is told, whatever becomes of the files.
         let mut kept = output::write_page(&results.page, &tardy_report::page(&results.data()));
@@ -158,6 +169,11 @@ impl Run {
         let broken = results.measurement.broken_by.is_some();
         results.explained.map_or(Ok(()), |explained| explained.tables)?;
         Ok(if broken { Outcome::BoundExceeded } else { Outcome::Fine })
+    }
+
+    /// Whether what changes would do is part of what is printed.
+    fn predicts(&self) -> bool {
+        !self.output.json && !self.predict.no_whatif
     }
 
     /// Measures under the load, recording if that can be done at all.
@@ -252,6 +268,7 @@ impl Results {
         let mut data = Data::new(&self.context);
         data.measurement = Some(&self.measurement);
         data.explanation = self.explained.as_ref().map(|explained| &explained.explanation);
+        data.predictions = prediction::shown(self.predicted.as_ref());
         data
     }
 }

@@ -1,11 +1,13 @@
 //! What a report is made from.
 
 use crate::screen::STORIES;
+use crate::whatif::Predictions;
 use std::path::PathBuf;
 use tardy_explain::Explanation;
 use tardy_explain::timers::TimerFindings;
 use tardy_lab::Measurement;
 use tardy_stats::Latencies;
+use tardy_whatif::Refusal;
 
 /// Everything that a report may show. What is missing is left out of the report.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,8 @@ pub struct Data<'a> {
     pub measurement: Option<&'a Measurement>,
     /// Who armed timers, where that was asked for.
     pub timers: Option<&'a TimerFindings>,
+    /// What changes would do, or why that cannot be told, where it was predicted.
+    pub predictions: Option<Result<Predictions<'a>, &'a Refusal>>,
     /// How much of each list is shown.
     pub limits: Limits,
 }
@@ -95,6 +99,7 @@ impl<'a> Data<'a> {
             explanation: None,
             measurement: None,
             timers: None,
+            predictions: None,
             limits: Limits::default(),
         }
     }

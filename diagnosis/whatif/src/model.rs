@@ -40,7 +40,9 @@ pub(crate) struct Role {
     pub(crate) name: String,
     pub(crate) is_victim: bool,
     pub(crate) marks: bool,
-    /// A thread of the kernel that is bound to its CPU.
+    /// A thread of the kernel.
+    pub(crate) is_kernel: bool,
+    /// One of those that is bound to its CPU.
     pub(crate) is_bound_kernel: bool,
     /// It lives by what others do, not by its timers.
     pub(crate) waits: bool,
@@ -209,6 +211,7 @@ fn role(thread: &ThreadSeen) -> Role {
         name: thread.comm.to_string(),
         is_victim: thread.is_victim,
         marks: thread.draft.marks,
+        is_kernel,
         is_bound_kernel: is_kernel && thread.draft.cpus.is_power_of_two(),
         waits: thread.draft.waits * WAITS_SHARE > thread.draft.sleeps + WAITS_SHARE,
         woke: thread.draft.woke.as_slice().into(),

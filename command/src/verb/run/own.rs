@@ -6,6 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::output;
+use crate::prediction;
 use crate::program;
 use crate::recordings;
 use crate::session::{self, Request, Session, settings};
@@ -154,8 +155,10 @@ impl Run {
         let watch = self.own.watch();
         let options = Options { watch: watch.watch(), ..Options::default() };
         let tables = self.tables.then(|| folder.to_owned());
-        let wanted = Wanted { tables, ..Wanted::default() };
-        let explained = explanation::explain(&mut recording, options, wanted)?;
+        let wanted = Wanted { tables, observed: self.predicts(), ..Wanted::default() };
+        let mut explained = explanation::explain(&mut recording, options, wanted)?;
+        let manifest = recording.manifest();
+        let predicted = prediction::for_report(&mut explained, &manifest, &self.output);
         let mut context = explanation::context(&recording, explained.notes);
         let page = session::page_path(folder);
         context.notes.extend(notes);
@@ -164,6 +167,7 @@ impl Run {
         let explanation = &explained.explanation;
         let mut data = Data::new(&context);
         data.explanation = Some(explanation);
+        data.predictions = prediction::shown(predicted.as_ref());
         let kept = output::write_page(&page, &tardy_report::page(&data))
             .and(recordings::remember(folder, explanation));
         if self.output.json {

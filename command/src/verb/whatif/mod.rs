@@ -9,12 +9,11 @@ use crate::pager::{self, TextFlags};
 use crate::prediction;
 use crate::recordings;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use tardy_changes::{Change, KNOWN};
 use tardy_report::{Predictions, Terminal, WhatIfDocument, whatif_text};
-use tardy_whatif::{Observed, Tried, WhatIf, rank};
+use tardy_whatif::WhatIf;
 
 /// Changes that are shown by themselves.
 const SHOWN: usize = 10;
@@ -81,7 +80,7 @@ impl WhatIfVerb {
         let whatif =
             WhatIf::new(&observed, &prediction::kernel(&input.manifest())).map_err(refuse)?;
         let changes = self.changes(&whatif);
-        let tried = self.try_all(&whatif, &observed, &changes);
+        let tried = prediction::try_all(&whatif, &observed, &changes, self.jobs, &self.output);
         let shown = if self.text.full || !self.change.is_empty() { tried.len() } else { SHOWN };
         let (baseline, apart) = (whatif.baseline(), whatif.baseline_apart());
         let predictions = Predictions { baseline, apart, tried: &tried, shown };
@@ -98,22 +97,6 @@ impl WhatIfVerb {
             return self.change.iter().map(|change| vec![change.clone()]).collect();
         }
         vec![self.change.clone()]
-    }
-
-    fn try_all(&self, whatif: &WhatIf, observed: &Observed, changes: &[Vec<Change>]) -> Vec<Tried> {
-        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
-        let bar = ProgressBar::new(changes.len() as u64);
-        if self.output.quiet || self.output.json {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        }
-        let style =
-            ProgressStyle::with_template("{elapsed_precise} {bar:24} {pos} of {len} changes");
-        bar.set_style(style.expect("the template is a constant"));
-        let tried = rank(whatif, observed, changes, jobs.map_or(1, NonZeroUsize::get), &|done| {
-            bar.set_position(done as u64);
-        });
-        bar.finish_and_clear();
-        tried
     }
 
     fn tell(&self, predictions: &Predictions<'_>) -> Result<(), Failure> {

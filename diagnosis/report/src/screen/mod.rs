@@ -8,6 +8,7 @@ mod culprits;
 mod foot;
 mod lateness;
 mod measured;
+mod predicted;
 mod remedy;
 mod verdict;
 mod worst;
@@ -28,7 +29,7 @@ type Part = (usize, fn(&Data<'_>, Terminal, &mut dyn Write) -> io::Result<()>);
 /// All but what to do, in the order in which they are shown. That comes after the first, and has the lines that
 /// are left.
 const PARTS: [Part; 6] = [
-    (6, verdict::write),
+    (8, verdict::write),
     (1, lateness::write),
     (6, causes::write),
     (6, culprits::write),
@@ -37,7 +38,7 @@ const PARTS: [Part; 6] = [
 ];
 
 /// What to do has so many lines in any case.
-const REMEDY_LINES_MIN: usize = 5;
+const REMEDY_LINES_MIN: usize = 3;
 
 const _: () = {
     // An empty line between each two.

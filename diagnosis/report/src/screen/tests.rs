@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixture;
+use crate::whatif::fixture::with_predictions;
 use unicode_width::UnicodeWidthStr;
 
 fn shown(data: &Data<'_>, width: usize) -> String {
@@ -53,5 +54,32 @@ fn colour_adds_escapes_and_nothing_else() {
         let coloured = String::from_utf8(out).unwrap();
         assert!(coloured.contains("\u{1b}["));
         assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), shown(data, 100));
+    });
+}
+
+#[test]
+fn what_would_help_is_right_under_the_verdict() {
+    fixture::with_data(|data| {
+        with_predictions(|predictions| {
+            let data = Data { predictions: Some(Ok(predictions)), ..*data };
+            insta::assert_snapshot!(shown(&data, 100));
+            for width in [WIDTH_MIN, 80, 100, WIDTH_MAX] {
+                let text = shown(&data, width);
+                assert!(text.lines().count() <= LINES_MAX, "{}", text.lines().count());
+                assert!(!text.contains('\u{1b}'));
+                for line in text.lines() {
+                    assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn what_cannot_be_told_is_not_on_the_screen() {
+    let refusal = tardy_whatif::Refusal::Unrecorded("switches");
+    fixture::with_data(|data| {
+        let refused = Data { predictions: Some(Err(&refusal)), ..*data };
+        assert_eq!(shown(&refused, 100), shown(data, 100));
     });
 }

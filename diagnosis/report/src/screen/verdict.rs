@@ -1,5 +1,6 @@
-//! What ran, how late it was, and who it was.
+//! What ran, how late it was, who it was, and what would help.
 
+use super::predicted;
 use crate::clean::{clean, cut};
 use crate::data::Data;
 use crate::sentences::top_sentences;
@@ -10,6 +11,9 @@ use std::io::{self, Write};
 /// Lines of the sentences; what is longer is cut.
 const LINES: usize = 5;
 
+/// The same where predictions follow.
+const LINES_BEFORE_PREDICTIONS: usize = 4;
+
 pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let facts = facts(data);
     if !facts.is_empty() {
@@ -18,9 +22,13 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     // A number and its per cent stay together.
     let text = top_sentences(data).join(" ").replace(" %", "\u{a0}%");
     let lines = textwrap::wrap(&text, terminal.width);
-    let is_cut = lines.len() > LINES;
-    for (number, line) in lines.iter().take(LINES).enumerate() {
-        let line = if is_cut && number + 1 == LINES {
+    let lines_max = match predicted::lines(data) {
+        0 => LINES,
+        _ => LINES_BEFORE_PREDICTIONS,
+    };
+    let is_cut = lines.len() > lines_max;
+    for (number, line) in lines.iter().take(lines_max).enumerate() {
+        let line = if is_cut && number + 1 == lines_max {
             cut(&format!("{line} …"), terminal.width)
         } else {
             line.to_string()
@@ -28,7 +36,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         let line = line.replace('\u{a0}', " ");
         writeln!(out, "{}", terminal.bold(&line))?;
     }
-    Ok(())
+    predicted::write(data, terminal, out)
 }
 
 /// The circumstances in one line, clean.

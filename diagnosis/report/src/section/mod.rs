@@ -57,6 +57,7 @@ pub(crate) fn timers(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -
 registry![
     header::Header,
     advice::Advice,
+    predicted::Predicted,
     lateness::Lateness,
     measurement::MeasurementTable,
     causes::Causes,

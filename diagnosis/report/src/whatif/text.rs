@@ -1,21 +1,18 @@
 //! Predictions in a terminal.
 
 use super::Predictions;
-use crate::clean::clean_cut;
+use super::cells::{HEADS, cells, percent};
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use crate::units::{count, duration_mean};
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use tardy_whatif::{Baseline, Figures, Moved, Prediction, Tried};
+use tardy_whatif::{Figures, Prediction, Tried};
 
 /// Causes that are compared.
 const CAUSES_SHOWN: usize = 4;
 
 /// A baseline that is further off than this in p99 is worth a warning.
 const ERROR_LARGE: f64 = 0.25;
-
-/// The figures that a line of the ranking shows, among [`Figures::all`].
-const SHOWN: [usize; 4] = [0, 2, 3, 5];
 
 /// Writes how well the recording is simulated, then a line for each change.
 ///
@@ -30,7 +27,9 @@ pub fn whatif_text(
     baseline(predictions, width, terminal, out)?;
     writeln!(out)?;
     let shown = &predictions.tried[..predictions.shown.min(predictions.tried.len())];
-    ranking(shown, width, terminal, out)?;
+    writeln!(out, "{}", terminal.bold("What would change it"))?;
+    let predicted = shown.iter().filter_map(|tried| Some((tried, tried.prediction.as_ref().ok()?)));
+    ranking(predicted, width, terminal, out)?;
     let mut sentences: Vec<String> = Vec::new();
     for tried in shown {
         sentences.extend(remarks(tried));
@@ -40,25 +39,13 @@ pub fn whatif_text(
         sentences
             .push(format!("{} more changes were tried and are in --json.", count(rest as u64)));
     }
-    sentences.push(format!(
-        "The ranges are to hold the true figure in {:.0} of 100 predictions. A maximum has no range that could be \
-         relied on.",
-        tardy_whatif::COVERAGE * 100.0
-    ));
+    sentences.push(super::ranges());
     for sentence in sentences {
         for line in textwrap::wrap(&sentence, width - 2) {
             writeln!(out, "  {line}")?;
         }
     }
     Ok(())
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-fn signed(share: f64) -> String {
-    format!("{:+.0} %", share * 100.0).replace('-', "\u{2212}")
 }
 
 fn baseline(
@@ -68,7 +55,7 @@ fn baseline(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let whole = predictions.baseline;
-    let baseline: &Baseline = predictions.apart.unwrap_or(whole);
+    let baseline = predictions.shown_baseline();
     let n = count(baseline.recorded.n);
     writeln!(out, "{}", terminal.bold(&format!("The recording, simulated as it was (n = {n})")))?;
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
@@ -121,55 +108,23 @@ fn baseline(
     Ok(())
 }
 
-fn figure(moved: &Moved, is_max: bool) -> String {
-    let predicted = duration_mean(moved.predicted_ns);
-    if is_max {
-        return predicted;
-    }
-    let range = crate::confidence::range(moved.low_ns as u64, moved.high_ns as u64);
-    format!("{predicted} ({range})")
-}
-
-/// A change of the host itself shows in what the host took, every other one without it.
-fn shown_figures<'a>(tried: &Tried, prediction: &'a Prediction) -> &'a [Moved; 6] {
-    if tried.is_of_theft() { &prediction.figures } else { prediction.own() }
-}
-
-fn ranking(
-    tried: &[Tried],
+/// Writes a line for each.
+pub(crate) fn ranking<'a>(
+    predicted: impl Iterator<Item = (&'a Tried, &'a Prediction)>,
     width: usize,
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(out, "{}", terminal.bold("What would change it"))?;
-    let told: Vec<&Tried> = tried.iter().filter(|tried| tried.prediction.is_ok()).collect();
-    if told.is_empty() {
+    let rows: Vec<_> = predicted.map(|(tried, prediction)| cells(tried, prediction)).collect();
+    if rows.is_empty() {
         return Ok(());
     }
     let mut columns = [Align::Right; 7];
     columns[0] = Align::Left;
     let mut table = Table::new(&columns).can_do_without(&[6, 2, 5]);
-    let names = SHOWN.map(|at| Figures::NAMES[at].to_owned());
-    let [mean, p99, p999, max] = names;
-    let heads = vec![
-        "change".to_owned(),
-        "worst 1 %".to_owned(),
-        mean,
-        p99,
-        p999,
-        max,
-        "others, mean".to_owned(),
-    ];
-    table.row(heads);
-    for tried in told {
-        let Ok(prediction) = &tried.prediction else { continue };
-        let figures = shown_figures(tried, prediction);
-        let (before_ns, after_ns) = prediction.others_ns;
-        let others = if before_ns > 0.0 { after_ns / before_ns - 1.0 } else { 0.0 };
-        let mut cells = vec![clean_cut(&tried.name(), 40), signed(figures[4].change())];
-        cells.extend(SHOWN.map(|at| figure(&figures[at], at == 5)));
-        cells.push(signed(others));
-        table.row(cells);
+    table.row(HEADS.map(str::to_owned).to_vec());
+    for row in rows {
+        table.row(row.to_vec());
     }
     table.write(
         out,
@@ -201,5 +156,36 @@ fn remarks(tried: &Tried) -> Vec<String> {
         (Ok(prediction), _) => {
             vec![format!("{name} costs: {}.", prediction.prices.join("; "))]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::whatif::fixture::with_predictions;
+    use unicode_width::UnicodeWidthStr;
+
+    fn text(predictions: &Predictions<'_>, width: usize) -> String {
+        let mut out = Vec::new();
+        whatif_text(predictions, Terminal { width, colour: false }, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_fixture() {
+        with_predictions(|predictions| insta::assert_snapshot!(text(&predictions, 100)));
+    }
+
+    #[test]
+    fn it_fits_and_no_name_commands_the_terminal() {
+        with_predictions(|predictions| {
+            for width in [WIDTH_MIN, 80, 100, WIDTH_MAX] {
+                let text = text(&predictions, width);
+                assert!(!text.contains('\u{1b}'));
+                for line in text.lines() {
+                    assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+                }
+            }
+        });
     }
 }

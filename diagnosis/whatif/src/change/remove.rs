@@ -1,7 +1,7 @@
 //! `remove(WHOM)`: threads or an interrupt are not there.
 
 use super::{Predicted, Removes, blames, tasks};
-use crate::model::Model;
+use crate::model::{Model, stem};
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
 use std::collections::HashSet;
@@ -86,8 +86,13 @@ impl Predicted for Remove {
         Some(blames(tasks(model, &super::places(change, model).ok()?)))
     }
 
-    fn candidates(&self, _: &Model, suspects: &Suspects) -> Vec<String> {
-        let threads = suspects.threads.iter().map(|name| format!("remove({name})"));
+    fn candidates(&self, model: &Model, suspects: &Suspects) -> Vec<String> {
+        // The kernel's own are there for something.
+        let is_program = |name: &&String| {
+            model.roles.iter().any(|role| !role.is_kernel && stem(&role.name) == **name)
+        };
+        let threads = suspects.threads.iter().filter(is_program);
+        let threads = threads.map(|name| format!("remove({name})"));
         let irqs = suspects.irqs.iter().map(|line| format!("remove(irq {line})"));
         threads.chain(irqs).collect()
     }

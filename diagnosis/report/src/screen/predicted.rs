@@ -1,0 +1,34 @@
+//! What is predicted to help, a line each.
+
+use crate::data::Data;
+use crate::text::{Align, Table, Terminal};
+use crate::whatif::in_short;
+use std::io::{self, Write};
+
+/// Before one whose range lies below what was recorded, and before one whose range does not.
+const WOULD: &str = "Would help";
+const MAY: &str = "May help";
+
+/// Writes the best changes, right under the verdict; nothing where none is predicted to help.
+pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let Some(Ok(predictions)) = data.predictions else { return Ok(()) };
+    let mut table = Table::new(&[Align::Left; 4]).flush().can_do_without(&[3]);
+    let mut before = "";
+    for (tried, prediction) in predictions.best() {
+        let short = in_short(tried, prediction);
+        let heading = if short.is_sure { WOULD } else { MAY };
+        let shown = if heading == before { "" } else { heading };
+        before = heading;
+        table.row(vec![shown.to_owned(), short.change, short.worst, short.mean]);
+    }
+    table.write(out, terminal.width, |_, column, text| match column {
+        0 | 1 => terminal.bold(text),
+        3 => terminal.dim(text),
+        _ => text.to_owned(),
+    })
+}
+
+/// How many lines that are.
+pub(super) fn lines(data: &Data<'_>) -> usize {
+    data.predictions.and_then(Result::ok).map_or(0, |predictions| predictions.best().count())
+}

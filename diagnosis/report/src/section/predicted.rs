@@ -1,0 +1,130 @@
+//! What would help, by simulation of the recorded system.
+
+use super::Section;
+use crate::clean::clean;
+use crate::data::Data;
+use crate::text::Terminal;
+use crate::units::duration_mean;
+use crate::whatif::{HEADS, Predictions, cells, percent, ranges, ranking};
+use maud::{Markup, html};
+use std::io::{self, Write};
+use tardy_whatif::Refusal;
+
+pub(super) struct Predicted;
+
+const HEADING: &str = "Predicted: what would help";
+
+/// Where p99 is among the figures.
+const P99: usize = 2;
+
+impl Section for Predicted {
+    fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+        let Some(predictions) = data.predictions else { return Ok(()) };
+        writeln!(out, "{}", terminal.bold(HEADING))?;
+        if let Ok(predictions) = predictions {
+            ranking(predictions.best(), terminal.width, terminal, out)?;
+        }
+        for sentence in sentences(predictions) {
+            for line in textwrap::wrap(&sentence, terminal.width - 2) {
+                writeln!(out, "  {line}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn html(&self, data: &Data<'_>) -> Markup {
+        let Some(predictions) = data.predictions else { return Markup::default() };
+        let best: Vec<_> = predictions.iter().flat_map(Predictions::best).collect();
+        html! {
+            section #predicted {
+                h2 { (HEADING) }
+                @if !best.is_empty() {
+                    div.scroll {
+                        table {
+                            thead { tr {
+                                th { (HEADS[0]) }
+                                @for head in &HEADS[1..] { th.number { (head) } }
+                            } }
+                            tbody {
+                                @for (tried, prediction) in best {
+                                    @let cells = cells(tried, prediction);
+                                    tr {
+                                        td { code { (cells[0]) } }
+                                        @for cell in &cells[1..] { td.number { (cell) } }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+                @for sentence in sentences(predictions) { p.note { (sentence) } }
+            }
+        }
+    }
+}
+
+/// What must be known of the table, or why there is none.
+fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
+    let predictions = match predictions {
+        Ok(predictions) => predictions,
+        Err(why) => return vec![clean(&format!("Nothing can be predicted from it, because {why}."))],
+    };
+    let mut sentences = Vec::new();
+    for (tried, prediction) in predictions.best() {
+        let prices = prediction.prices.join("; ");
+        sentences.push(clean(&format!("{} costs: {prices}.", tried.name())));
+    }
+    if sentences.is_empty() {
+        sentences.push(format!(
+            "None of {} changes that were tried is predicted to help by more than the simulation is off.",
+            predictions.tried.len()
+        ));
+    } else {
+        sentences.push(ranges());
+    }
+    let baseline = predictions.shown_baseline();
+    sentences.push(format!(
+        "The recorded system was simulated, changed, and simulated again. As recorded, its p99 is {}, simulated {}: \
+         off by {} in the second half of the time. All changes: tardy whatif; proof: tardy fix.",
+        duration_mean(baseline.recorded.p99_ns),
+        duration_mean(baseline.simulated.p99_ns),
+        percent(baseline.error[P99]),
+    ));
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::whatif::fixture::with_predictions;
+
+    fn both(data: &Data<'_>) -> (String, String) {
+        let mut out = Vec::new();
+        Predicted.terminal(data, Terminal::default(), &mut out).unwrap();
+        (String::from_utf8(out).unwrap(), Predicted.html(data).into_string())
+    }
+
+    #[test]
+    fn the_best_with_their_price() {
+        fixture::with_data(|data| {
+            with_predictions(|predictions| {
+                let (text, page) = both(&Data { predictions: Some(Ok(predictions)), ..*data });
+                insta::assert_snapshot!(text);
+                assert!(page.contains("idle-latency=0us"), "{page}");
+                assert!(!page.contains("<b>") && !page.contains('\u{1b}'), "{page}");
+            });
+        });
+    }
+
+    #[test]
+    fn a_refusal_says_why() {
+        let why = Refusal::Unrecorded("switches");
+        fixture::with_data(|data| {
+            let (text, page) = both(&Data { predictions: Some(Err(&why)), ..*data });
+            assert!(text.contains("because it has no events of switches."), "{text}");
+            assert!(page.contains("because it has no events of switches."), "{page}");
+            assert_eq!(both(data), (String::new(), String::new()));
+        });
+    }
+}

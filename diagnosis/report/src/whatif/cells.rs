@@ -1,0 +1,84 @@
+//! A prediction as the cells of a table.
+
+use crate::clean::clean_cut;
+use crate::units::duration_mean;
+use tardy_whatif::{Figures, Moved, Prediction, Tried};
+
+/// Columns of a change's name.
+const NAME_COLUMNS: usize = 40;
+
+/// Where figures are among [`Figures::all`].
+const MEAN: usize = 0;
+const WORST: usize = 4;
+const P99: usize = 2;
+const P999: usize = 3;
+const MAX: usize = 5;
+
+/// What [`cells`] are.
+pub(crate) const HEADS: [&str; 7] = [
+    "change",
+    "worst 1 %",
+    Figures::NAMES[MEAN],
+    Figures::NAMES[P99],
+    Figures::NAMES[P999],
+    Figures::NAMES[MAX],
+    "others, mean",
+];
+
+/// A change of the host itself shows in what the host took, every other one without it.
+fn figures<'a>(tried: &Tried, prediction: &'a Prediction) -> &'a [Moved; 6] {
+    if tried.is_of_theft() { &prediction.figures } else { prediction.own() }
+}
+
+/// The change, what becomes of the victims' lateness, and of that of all others. Clean.
+pub(crate) fn cells(tried: &Tried, prediction: &Prediction) -> [String; 7] {
+    let figures = figures(tried, prediction);
+    let (before_ns, after_ns) = prediction.others_ns;
+    let others = if before_ns > 0.0 { after_ns / before_ns - 1.0 } else { 0.0 };
+    [
+        clean_cut(&tried.name(), NAME_COLUMNS),
+        signed(figures[WORST].change()),
+        with_range(&figures[MEAN]),
+        with_range(&figures[P99]),
+        with_range(&figures[P999]),
+        // Of one largest value no range can be relied on.
+        duration_mean(figures[MAX].predicted_ns),
+        signed(others),
+    ]
+}
+
+/// How one reads in a line. Clean.
+pub(crate) struct InShort {
+    pub(crate) change: String,
+    /// The worst 1 %, recorded and predicted.
+    pub(crate) worst: String,
+    /// What becomes of the mean.
+    pub(crate) mean: String,
+    /// Whether the worst 1 % falls, wherever in its range it is.
+    pub(crate) is_sure: bool,
+}
+
+pub(crate) fn in_short(tried: &Tried, prediction: &Prediction) -> InShort {
+    let figures = figures(tried, prediction);
+    let worst = &figures[WORST];
+    InShort {
+        change: clean_cut(&tried.name(), NAME_COLUMNS),
+        worst: format!("worst 1 % {} → {}", duration_mean(worst.recorded_ns), with_range(worst)),
+        mean: format!("mean {}", signed(figures[MEAN].change())),
+        is_sure: worst.high_ns < worst.recorded_ns,
+    }
+}
+
+/// "18 µs (12–30 µs)".
+fn with_range(moved: &Moved) -> String {
+    let range = crate::confidence::range(moved.low_ns as u64, moved.high_ns as u64);
+    format!("{} ({range})", duration_mean(moved.predicted_ns))
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn signed(share: f64) -> String {
+    format!("{:+.0} %", share * 100.0).replace('-', "\u{2212}")
+}
