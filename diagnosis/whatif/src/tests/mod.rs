@@ -1,78 +1,11 @@
 //! Systems of which all is known: simulated, recorded, replayed, changed.
 
-use crate::figures::Blocks;
-use crate::{Figures, KernelSeen, Observation, Observed, Tried, WhatIf, rank};
-use std::collections::BTreeMap;
+mod known;
+mod ranking;
+
+use crate::{Figures, KernelSeen, Observed, Tried, WhatIf, rank};
+use known::{Known, kernel, truth};
 use tardy_changes::Change;
-use tardy_explain::{Explainer, Options};
-use tardy_model::{Batch, Prio, Source};
-use tardy_sim::file::Template;
-use tardy_sim::{Observer, START_NS, Simulated, Simulation, System, Waker};
-
-/// A system as it is written, simulated for so long, and what a recording of it tells.
-struct Known {
-    system: System,
-    span_ns: u64,
-}
-
-impl Known {
-    fn of(text: &str) -> Self {
-        let template = Template::parse(text).unwrap();
-        let file = template.file(&template.conditions[0], &BTreeMap::default()).unwrap();
-        let policy = file.policies[0].clone();
-        Self { system: file.system_of(&policy, 0), span_ns: file.span_ns }
-    }
-
-    fn observed(&self) -> Observed {
-        let mut source = Simulated::new(&self.system, self.span_ns, ()).unwrap();
-        let observation = Observation::new(Some(START_NS + self.span_ns / 2));
-        let mut explainer = Explainer::new(Options::default(), observation);
-        let mut batch = Batch::default();
-        while source.next_batch(&mut batch).unwrap() {
-            explainer.batch(&batch);
-            batch.clear();
-        }
-        explainer.finish().1.finish()
-    }
-}
-
-fn kernel(system: &System) -> KernelSeen {
-    KernelSeen {
-        preemption: Some("full".to_owned()),
-        hz: Some((1_000_000_000 / system.kernel.settings.jiffy_ns.get()) as u32),
-        cpus: system.machine.cpus.into(),
-    }
-}
-
-/// How late the victims of a system truly are.
-fn truth(known: &Known, seed: u64) -> Figures {
-    #[derive(Debug)]
-    struct Late(Blocks, Vec<Option<u64>>, Vec<bool>);
-    impl Observer for Late {
-        const EVENTS: bool = false;
-        const STATES: bool = false;
-        fn woken(&mut self, now_ns: u64, thread: u32, _: u16, _: Prio, by: Waker) {
-            self.1[thread as usize] = match by {
-                Waker::Timer(fired) => Some(fired.soft_ns),
-                Waker::Start => None,
-                _ => Some(now_ns),
-            };
-        }
-        fn ran(&mut self, now_ns: u64, thread: u32, _: u16) {
-            if let Some(since_ns) = self.1[thread as usize].take()
-                && self.2.get(thread as usize) == Some(&true)
-            {
-                self.0.add(since_ns - START_NS, now_ns - since_ns);
-            }
-        }
-    }
-    let system = System { seed, ..known.system.clone() };
-    let watched = system.workload.threads.iter().map(|thread| thread.watched).collect();
-    let late = Late(Blocks::new(known.span_ns), vec![None; 4096], watched);
-    let mut simulation = Simulation::new(&system, late).unwrap();
-    simulation.run_until(START_NS + known.span_ns);
-    simulation.into_observer().0.figures()
-}
 
 /// A system of one victim and whatever else runs.
 fn system(victim: &str, others: &str) -> String {
