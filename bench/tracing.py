@@ -3,7 +3,7 @@
 
     bench/tracing.py [--loads storm:10,storm:40] [--blocks 6] [--seconds 5] [--prio 80] [--interval 1000]
 
-Measures with `tardy measure cyclic -p 80 -i 1000 --load LOAD`, one pinned SCHED_FIFO thread per
+Measures with `tardy measure cyclic -P 80 -i 1000 --load LOAD`, one pinned SCHED_FIFO thread per
 CPU, while a process of its own records the same kernel events, or nothing: tardy by eBPF, tardy by
 tracefs, and `trace-cmd record` in a trace instance, with the same clock (mono) and the same buffer
 per CPU. A block has each condition once, in random order, and the blocks of the loads alternate: a
@@ -148,7 +148,7 @@ def allowed():
 def measure(load, args):
     """(mean ns, p99 ns, samples) over all threads."""
     command = [TARDY, "measure", "cyclic", "--json", "--quiet", "-D", args.seconds]
-    threads = run_json(*command, "-p", args.prio, "-i", args.interval, "--load", load)["threads"]
+    threads = run_json(*command, "-P", args.prio, "-i", args.interval, "--load", load)["threads"]
     samples = sum(thread["samples"] for thread in threads)
 
     def weighted(name):

@@ -70,7 +70,7 @@ class Case:
     spinner: tuple = (None, None)
 
 
-FIFO = ("--policy", "fifo", "-p", "80")
+FIFO = ("--policy", "fifo", "-P", "80")
 OTHER = ("--policy", "other", "--slack", "50us")
 ABOVE = ("chrt", "-f", "90")
 
@@ -96,7 +96,7 @@ CASES = [
         "hackbench",
         "prio(victim)=fifo:50",
         (*OTHER, "--load", "hackbench:1"),
-        ("--policy", "fifo", "-p", "50", "--load", "hackbench:1"),
+        ("--policy", "fifo", "-P", "50", "--load", "hackbench:1"),
     ),
     Case("idle", "idle-latency=0us", (*FIFO, "--laptop"), FIFO),
 ]

@@ -2,13 +2,17 @@
 #![allow(clippy::doc_markdown)] // what --help prints has no markup in it
 
 use crate::failure::Failure;
+use crate::manners;
 use crate::memory::{self, MemoryFlags};
+use crate::progress::Progress;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tardy_explain::Watch;
-use tardy_import::{Abi, Closing, Import, ImportError, Origin, histogram};
+use tardy_import::{Abi, Closing, Import, ImportError, Meter, Origin, histogram};
 use tardy_model::Batch;
 use tardy_recording::{Host, Manifest, ManifestEnd, Recording};
+use tardy_report::units;
 
 /// How the source of an imported recording begins in its manifest.
 const IMPORTED: &str = "import-";
@@ -51,17 +55,63 @@ impl ImportFlags {
         }
     }
 
-    fn options(&self) -> tardy_import::Options {
-        tardy_import::Options { format: self.input_format.clone(), abi: self.arch }
+    fn options(&self, meter: &Arc<Meter>) -> tardy_import::Options {
+        tardy_import::Options {
+            format: self.input_format.clone(),
+            abi: self.arch,
+            meter: meter.clone(),
+        }
     }
 }
 
 /// Where events come from.
 pub(crate) enum Input {
     /// A folder that tardy wrote.
-    Recording(Box<Recording>),
+    Recording(Box<Recording>, Reading),
     /// A file.
-    Trace(Box<Trace>),
+    Trace(Box<Trace>, Reading),
+}
+
+/// How far reading is: shown on the terminal where it takes long.
+pub(crate) struct Reading {
+    progress: Option<Progress>,
+    events: u64,
+    /// What a file's meter said when the events began; formats that look a file through first have read all of it.
+    before: u64,
+    meter: Arc<Meter>,
+}
+
+impl Reading {
+    /// Of a recording with so many events.
+    fn of_events(events: Option<u64>) -> Self {
+        let progress = Some(Progress::of_steps(events, manners::is_quiet()));
+        Self { progress, events: 0, before: 0, meter: Arc::default() }
+    }
+
+    /// Of a file of which the meter counts what is read.
+    fn of_file(meter: Arc<Meter>) -> Self {
+        let before = meter.bytes_read();
+        let left = meter.length().map(|length| match length.saturating_sub(before) {
+            0 => length,
+            left => left,
+        });
+        let progress = Some(Progress::of_steps(left, manners::is_quiet()));
+        Self { progress, events: 0, before, meter }
+    }
+
+    /// So many events more were read; `more` is whether that goes on.
+    fn step(&mut self, events: usize, more: bool) {
+        self.events += events as u64;
+        let done = match self.meter.length() {
+            Some(_) => self.meter.bytes_read().saturating_sub(self.before),
+            None => self.events,
+        };
+        let words = || format!("{} events", units::count(self.events));
+        match &mut self.progress {
+            Some(progress) if more => progress.step(done, words),
+            _ => self.progress = None,
+        }
+    }
 }
 
 /// A file that is being read.
@@ -84,18 +134,20 @@ impl Input {
             let recording = Recording::open(path)?;
             return Ok(Self::of(recording));
         }
-        let (format, mut import) =
-            tardy_import::open(path, &flags.options()).map_err(|error| refusal(path, &error))?;
+        let meter = Arc::default();
+        let (format, mut import) = tardy_import::open(path, &flags.options(&meter))
+            .map_err(|error| refusal(path, &error))?;
         let mut first = Batch::default();
         let ended = !import.next_batch(&mut first)?;
-        Ok(Self::Trace(Box::new(Trace {
+        let trace = Trace {
             path: path.to_owned(),
             format: format.name(),
             import,
             first: Some(first),
             ended,
             closing: None,
-        })))
+        };
+        Ok(Self::Trace(Box::new(trace), Reading::of_file(meter)))
     }
 
     /// Opens a recording that was made just now.
@@ -105,45 +157,54 @@ impl Input {
 
     /// Of a recording that is open.
     pub(crate) fn of(recording: Recording) -> Self {
-        Self::Recording(Box::new(recording))
+        let events = recording.manifest().totals.map(|totals| totals.events);
+        Self::Recording(Box::new(recording), Reading::of_events(events))
     }
 
     /// Fills `batch`, which comes empty, with the next events; `false` at the end.
     pub(crate) fn read(&mut self, batch: &mut Batch) -> Result<bool, Failure> {
         match self {
-            Self::Recording(recording) => {
+            Self::Recording(recording, reading) => {
                 let more = recording.read(batch)?;
+                reading.step(batch.events.len(), more);
                 memory::take(batch, recording.dir())?;
                 Ok(more)
             }
-            Self::Trace(trace) => {
+            Self::Trace(trace, reading) => {
                 let more = trace.read(batch)?;
+                reading.step(batch.events.len(), more);
                 memory::take(batch, &trace.path)?;
                 Ok(more)
             }
         }
     }
 
+    /// Shows no progress: what is read goes to the terminal meanwhile.
+    pub(crate) fn show_no_progress(&mut self) {
+        let (Self::Recording(_, reading) | Self::Trace(_, reading)) = self;
+        reading.progress = None;
+    }
+
     /// The folder, where what is found may be written beside the events.
     pub(crate) fn folder(&self) -> Option<&Path> {
         match self {
-            Self::Recording(recording) => Some(recording.dir()),
-            Self::Trace(_) => None,
+            Self::Recording(recording, _) => Some(recording.dir()),
+            Self::Trace(..) => None,
         }
     }
 
     /// What is known of where the events come from.
     pub(crate) fn manifest(&self) -> Manifest {
         match self {
-            Self::Recording(recording) => recording.manifest().clone(),
-            Self::Trace(trace) => trace.manifest(),
+            Self::Recording(recording, _) => recording.manifest().clone(),
+            Self::Trace(trace, _) => trace.manifest(),
         }
     }
 
     /// What can only be said when all has been read: what is missing, and what a reader should know.
     pub(crate) fn closing(&mut self) -> ManifestEnd {
         match self {
-            Self::Recording(recording) => {
+            Self::Recording(recording, _) => {
                 let torn = recording.stopped_at();
                 let torn = torn.map(|torn| {
                     format!("the recording ends early: {torn}; everything before is used")
@@ -152,7 +213,7 @@ impl Input {
                 let notes = unsealed.into_iter().chain(torn).collect();
                 ManifestEnd { notes, ..ManifestEnd::default() }
             }
-            Self::Trace(trace) => {
+            Self::Trace(trace, _) => {
                 let closing = trace.closing().clone();
                 ManifestEnd {
                     missing: closing.missing,
@@ -168,8 +229,8 @@ impl Input {
     pub(crate) fn watch(&self, chosen: Watch) -> Watch {
         let nobody = !chosen.all && chosen.pids.is_empty() && chosen.comms.is_empty();
         let imported = match self {
-            Self::Recording(recording) => recording.manifest().source.starts_with(IMPORTED),
-            Self::Trace(_) => true,
+            Self::Recording(recording, _) => recording.manifest().source.starts_with(IMPORTED),
+            Self::Trace(..) => true,
         };
         Watch { all: chosen.all || (nobody && imported), ..chosen }
     }

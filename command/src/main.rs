@@ -14,6 +14,8 @@ mod failure;
 mod guest;
 mod input;
 mod interrupt;
+mod letters;
+mod manners;
 mod memory;
 mod output;
 mod pager;
@@ -38,6 +40,9 @@ use verb::Verb;
 struct Tardy {
     #[command(subcommand)]
     verb: Verb,
+
+    #[command(flatten)]
+    manners: manners::Manners,
 }
 
 fn main() -> ExitCode {
@@ -61,12 +66,18 @@ fn main() -> ExitCode {
     }
     // clap itself ends with 2 on wrong usage.
     let tardy = Tardy::try_parse().unwrap_or_else(|mut error| {
-        // Its tip is to pass a flag that there is not as the name of a file.
-        if error.kind() == ErrorKind::UnknownArgument {
+        if matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict) {
+            // Its tip is to pass a flag that does not exist as the name of a file.
             error.remove(ContextKind::Suggested);
+            let _ = error.print();
+            if let Some(hint) = letters::hint(std::env::args()) {
+                output::say!("\n  {hint}");
+            }
+            std::process::exit(error.exit_code());
         }
         error.exit()
     });
+    tardy.manners.take_effect();
     match tardy.verb.execute::<Tardy>() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BoundExceeded) => ExitCode::from(3),

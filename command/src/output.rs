@@ -1,8 +1,9 @@
 //! Where results go, and how loudly.
 
 use crate::failure::Failure;
+use crate::manners;
 use clap::Args;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use tardy_files::{Access, Folder, NewFile};
 use tardy_recording::WriteError;
@@ -35,24 +36,25 @@ pub(crate) fn beside(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(text));
 }
 
-/// Flags that every verb has.
+/// How results are printed.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Output {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub(crate) json: bool,
-
-    /// No progress and no remarks, only results
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 impl Output {
     /// A remark for people, beside the results.
     pub(crate) fn remark(&self, text: &str) {
-        if !self.quiet {
+        if !manners::is_quiet() {
             say!("{}", printable(text));
         }
+    }
+
+    /// Whether progress is out of place: the user wants none, or it would run into the document.
+    pub(crate) fn hides_progress(&self) -> bool {
+        manners::is_quiet() || (self.json && io::stdout().is_terminal())
     }
 }
 

@@ -4,8 +4,8 @@ use crate::explanation::Explained;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::output::Output;
+use crate::progress;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::num::NonZeroUsize;
 use tardy_changes::Change;
 use tardy_explain::{Explainer, Options, Watch};
@@ -75,7 +75,13 @@ pub(crate) fn for_report(
     output: &Output,
 ) -> Option<Result<Predicted, Refusal>> {
     let observed = explained.observed.take()?;
-    Some(WhatIf::new(&observed, &kernel(manifest)).map(|whatif| {
+    let simulated = progress::while_running(
+        output.hides_progress(),
+        "simulating it as it was",
+        None,
+        |_| WhatIf::new(&observed, &kernel(manifest)),
+    );
+    Some(simulated.map(|whatif| {
         let candidates = whatif.candidates().into_iter().map(|change| vec![change]);
         let tried = try_all(&whatif, &observed, &candidates.collect::<Vec<_>>(), None, output);
         let apart = whatif.baseline_apart().cloned();
@@ -99,17 +105,12 @@ pub(crate) fn try_all(
     output: &Output,
 ) -> Vec<Tried> {
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
-    let bar = ProgressBar::new(changes.len() as u64);
-    if output.quiet || output.json {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    let style = ProgressStyle::with_template("{elapsed_precise} {bar:24} {pos} of {len} changes");
-    bar.set_style(style.expect("the template is a constant"));
-    let tried = rank(whatif, observed, changes, jobs.map_or(1, NonZeroUsize::get), &|done| {
-        bar.set_position(done as u64);
-    });
-    bar.finish_and_clear();
-    tried
+    let jobs = jobs.map_or(1, NonZeroUsize::get);
+    let steps = Some(changes.len() as u64);
+    let words = format!("simulating {} changes", changes.len());
+    progress::while_running(output.hides_progress(), &words, steps, |done| {
+        rank(whatif, observed, changes, jobs, &|count| done(count as u64))
+    })
 }
 
 /// What a manifest says of the kernel.

@@ -155,7 +155,7 @@ pub(crate) fn must_exist(pid: u32) -> Result<(), Failure> {
     if std::path::Path::new(&format!("/proc/{pid}")).exists() {
         return Ok(());
     }
-    Err(Failure::usage(format!("there is no process {pid}")))
+    Err(Failure::usage(format!("there is no process {pid}; -p takes a PID, as ps shows it")))
 }
 
 fn lost(error: &std::io::Error) -> Failure {

@@ -10,6 +10,7 @@ use crate::pager::{self, TextFlags};
 use crate::prediction::{self, PredictFlags};
 use crate::{arguments, recordings, session};
 use clap::Args;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use tardy_explain::{Explanation, Options, Watch};
 use tardy_report::{Context, Data, Terminal};
@@ -18,7 +19,7 @@ use tardy_report::{Context, Data, Terminal};
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WatchFlags {
     /// Explain this thread, or this process' threads (repeatable)
-    #[arg(long, value_name = "PID")]
+    #[arg(short, long, value_name = "PID")]
     pub(crate) pid: Vec<u32>,
 
     /// Explain threads of this name (repeatable)
@@ -141,6 +142,9 @@ impl Explain {
             .alone();
         let mut input = Input::open(&recording, &self.import)?;
         let stream = self.worst == Some(WorstCount::All);
+        if stream && self.out.is_none() && std::io::stdout().is_terminal() {
+            input.show_no_progress();
+        }
         if stream && !self.output.json {
             return Err(Failure::usage(
                 "--worst all goes with --json; text shows a number of them. --tables writes all \

@@ -8,7 +8,7 @@ use crate::recordings;
 use crate::verb::explain::WatchFlags;
 use clap::Args;
 use serde::Serialize;
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use tardy_explain::{Explainer, Named, Options, Sink};
 use tardy_export::{About, Format, formats};
@@ -93,6 +93,9 @@ impl Export {
         let kept = Kept::for_results(Some(&**out).filter(|_| !is_stdout)).reading(path);
         kept.with_programs(format.name() == "duckdb").alone();
         let mut input = Input::open(path, &self.import)?;
+        if is_stdout && std::io::stdout().is_terminal() {
+            input.show_no_progress();
+        }
         let export =
             format.create(out, &About { no_formulas: self.no_formulas, ..about(&input) })?;
         let options = Options { watch: input.watch(self.watch.watch()), worst: 0 };

@@ -66,7 +66,7 @@ impl Load {
         let running = spec.start()?;
         let threads = running.tids().len();
         let begun = Instant::now();
-        let progress = Progress::new(self.duration, self.output.quiet || self.output.json);
+        let progress = Progress::new(self.duration, self.output.hides_progress());
         let over = |elapsed| self.duration.is_some_and(|duration| elapsed >= duration);
         let is_over = || running.over_after().is_some();
         while !interrupt.is_asked() && !over(begun.elapsed()) && !is_over() {

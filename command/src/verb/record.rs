@@ -123,7 +123,7 @@ impl Record {
             }
         };
         let words = || format!("{} events to {}", session.events(), session.folder.display());
-        let quiet = self.output.quiet || self.output.json;
+        let quiet = self.output.hides_progress();
         let threads = program::threads(child.as_ref(), &self.pid, &[]);
         let attended = program::attend(
             &session,

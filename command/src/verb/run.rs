@@ -214,7 +214,7 @@ impl Run {
         let load = load.start()?;
         std::thread::sleep(LOAD_SETTLES);
         let running = prepared.start();
-        let quiet = self.output.quiet || self.output.json;
+        let quiet = self.output.hides_progress();
         let looks = Looks::at_own(session.as_ref(), plan.name);
         let (_, took) = measure::attend(&running, Some(duration), quiet, interrupt, looks);
         let measurement = running.finish();

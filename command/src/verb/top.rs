@@ -19,20 +19,20 @@ use watcher::{Looks, Watcher};
 /// Flags of `tardy top`.
 #[derive(Debug, Args)]
 pub(crate) struct Top {
-    /// Time between two looks; a bare number is seconds
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = delay)]
-    delay: Duration,
+    /// Time between two tables; a bare number is seconds
+    #[arg(short, long, alias = "delay", value_name = "TIME", default_value = "1s", value_parser = interval)]
+    interval: Duration,
 
-    /// End after this many looks
+    /// End after this many tables
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
 
     /// Print one table after the other, without a terminal
-    #[arg(short, long)]
+    #[arg(long)]
     batch: bool,
 
-    /// What to sort by [default: lateness; of timers cost]
-    #[arg(short = 'o', long, value_name = "KEY", value_parser = sort_parser())]
+    /// What to sort by [default: lateness; for timers, cost]
+    #[arg(short, long, value_name = "KEY", value_parser = sort_parser())]
     sort: Option<String>,
 
     /// Show who arms timers, and what they cost others
@@ -43,10 +43,6 @@ pub(crate) struct Top {
     /// thread's timers of a kind
     #[arg(long, alias = "processes")]
     programs: bool,
-
-    /// Colours: where the terminal has them and NO_COLOR is not set, always, or never
-    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"])]
-    color: String,
 
     /// The kernel's buffer per CPU, in KiB [default: 4096; with tracefs 8192]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
@@ -60,12 +56,12 @@ pub(crate) struct Top {
     output: Output,
 }
 
-/// Looks closer together than this show nothing but chance.
-const DELAY_MIN: Duration = Duration::from_millis(100);
+/// Tables of a shorter time show nothing but chance.
+const INTERVAL_MIN: Duration = Duration::from_millis(100);
 
-fn delay(text: &str) -> Result<Duration, String> {
-    let delay = arguments::duration(text)?;
-    if delay < DELAY_MIN { Err(format!("at least {DELAY_MIN:?}")) } else { Ok(delay) }
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = arguments::duration(text)?;
+    if interval < INTERVAL_MIN { Err(format!("at least {INTERVAL_MIN:?}")) } else { Ok(interval) }
 }
 
 fn sort_parser() -> PossibleValuesParser {
@@ -104,11 +100,7 @@ impl View {
             late: late.unwrap_or(LateSort::Late),
             timers: timers.unwrap_or(TimerSort::Cost),
             grouping: if flags.programs { TimerGrouping::Programs } else { TimerGrouping::Threads },
-            colour: match flags.color.as_str() {
-                "always" => true,
-                "never" => false,
-                _ => Terminal::of_stdout().colour,
-            },
+            colour: Terminal::of_stdout().colour,
         }
     }
 
@@ -165,16 +157,16 @@ const TIMER_COLUMNS: [TimerColumn; 13] = [
     TimerColumn::What,
 ];
 
-/// Says when the next look is due, and when there is to be none.
+/// Says when the next table is due, and when there is to be none.
 struct Pace {
-    delay: Duration,
+    interval: Duration,
     left: Option<u64>,
     next: Instant,
 }
 
 impl Pace {
-    fn new(delay: Duration, looks: Option<u64>) -> Self {
-        Self { delay, left: looks, next: Instant::now() + delay }
+    fn new(interval: Duration, looks: Option<u64>) -> Self {
+        Self { interval, left: looks, next: Instant::now() + interval }
     }
 
     fn until_next(&self) -> Duration {
@@ -184,7 +176,7 @@ impl Pace {
     /// A look was taken. Says whether another is to come.
     fn looked(&mut self) -> bool {
         // After a stop in between it goes on from now, instead of catching up.
-        self.next = (self.next + self.delay).max(Instant::now());
+        self.next = (self.next + self.interval).max(Instant::now());
         self.left = self.left.map(|left| left.saturating_sub(1));
         self.left != Some(0)
     }
@@ -196,7 +188,7 @@ impl Top {
         let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
         if !plain && !is_terminal {
             return Err(Failure::usage(
-                "there is no terminal here: -b prints tables, --json documents",
+                "there is no terminal here: use --batch for tables or --json for documents",
             ));
         }
         let interrupt = Interrupt::catch()?;
@@ -209,7 +201,7 @@ impl Top {
             .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
         let mut looks = Looks::default();
         let view = View::of(&self);
-        let pace = Pace::new(self.delay, self.iterations);
+        let pace = Pace::new(self.interval, self.iterations);
         let look = || looks.look(&watcher);
         let shown = if plain {
             for note in &stream.notes {

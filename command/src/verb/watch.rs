@@ -165,7 +165,7 @@ impl Watching<'_> {
         mut child: Option<&mut program::Started>,
     ) -> Result<(), Failure> {
         let output = &self.flags.output;
-        let progress = Progress::new(self.flags.duration, output.quiet || output.json);
+        let progress = Progress::new(self.flags.duration, output.hides_progress());
         let mut counted = Duration::ZERO;
         loop {
             let elapsed = self.begun.elapsed();

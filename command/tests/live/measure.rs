@@ -73,7 +73,7 @@ fn wrong_usage_is_status_2_and_names_what_is_wrong() {
     for (arguments, named) in [
         (&["measure", "cyclic", "--no-such-flag"][..], "--no-such-flag"),
         (&["measure", "cyclic", "-D", "soon"], "soon"),
-        (&["measure", "cyclic", "-p", "100"], "100"),
+        (&["measure", "cyclic", "-P", "100"], "100"),
         (&["run", "--load", "rain:3"], "rain"),
         (&["run", "--load", "storm:0"], "storm"),
         (&["record", "--buffer", "1"], "32..=131072"),

@@ -139,7 +139,7 @@ fn without_real_time_priorities_it_is_refused_in_a_line_that_says_what_would_bri
 fn wrong_usage_is_status_2() {
     for (arguments, named) in [
         (&["-a", "0-1"][..], "one CPU"),
-        (&["-p", "1"], "2..=98"),
+        (&["-P", "1"], "2..=98"),
         (&["-l", "0"], "0"),
         (&["--protocol", "hope"], "hope"),
     ] {

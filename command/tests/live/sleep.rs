@@ -52,7 +52,7 @@ fn the_slack_is_what_a_sleep_with_it_takes_longer() {
 #[test]
 fn a_real_time_thread_has_no_slack_to_find() {
     let _machine = Machine::alone();
-    let document = compared(&["-l", "100", "-p", "10"]);
+    let document = compared(&["-l", "100", "-P", "10"]);
     if document["policy"] != "fifo" {
         eprintln!("skipped: SCHED_FIFO is not permitted here");
         return;

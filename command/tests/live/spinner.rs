@@ -118,7 +118,7 @@ fn blamed_ns(wakeup: &Wakeup) -> u64 {
 fn measure_a_victim(cpu: usize, recording: &Path) -> (Vec<Spin>, u64) {
     static STOP: AtomicBool = AtomicBool::new(false);
     let spinner = spinner(cpu, &STOP);
-    let mut command = tardy(["measure", "cyclic", "--json", "-t", "1", "-p", "80", "-i", "1ms"]);
+    let mut command = tardy(["measure", "cyclic", "--json", "-t", "1", "-P", "80", "-i", "1ms"]);
     command.args(["-D", "5", "-a", &cpu.to_string(), "--record"]).arg(recording);
     let victim = Running::start(&mut command);
     let said = victim.said();

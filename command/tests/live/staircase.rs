@@ -79,7 +79,7 @@ fn the_text_is_the_mails_and_shows_its_figures_only_where_asked() {
 fn wrong_usage_is_told() {
     for (arguments, status, named) in [
         (&["-a", "0-1"][..], 2, "one CPU"),
-        (&["-p", "0"], 2, "0"),
+        (&["-P", "0"], 2, "0"),
         (&["-t", "61"], 1, "1 to 60"),
         (&["-t", "0"], 1, "the number of threads is 0"),
     ] {

@@ -30,7 +30,7 @@ fn three_sources_explain_the_same() {
     // idle states poll: no CPU is to be idle.
     let _busy = Busy::every_cpu();
     let measured = Running::start(&mut tardy([
-        "measure", "cyclic", "-D", "4s", "-i", "1ms", "-p", "80", "--quiet",
+        "measure", "cyclic", "-D", "4s", "-i", "1ms", "-P", "80", "--quiet",
     ]));
     let pid = measured.pid().to_string();
     let script = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -28,7 +28,7 @@ fn a_storms_threads_are_named_with_their_call_and_rate() {
     let Some(_machine) = Machine::that_records() else { return };
     let mut storm = tardy(["load", "--json", "-q"]);
     let storm = Running::start(storm.arg(format!("storm:{THREADS}")));
-    let said = Said::by(&mut tardy(["top", "-b", "-n", "2", "--json"])).expect(0);
+    let said = Said::by(&mut tardy(["top", "--batch", "-n", "2", "--json"])).expect(0);
     let load = storm.interrupt().expect(0).json();
 
     let documents = documents(&said);
@@ -103,7 +103,7 @@ fn a_recording_tells_the_same_afterwards() {
 #[test]
 fn tables_are_for_whom_documents_are_not() {
     let Some(_machine) = Machine::that_records() else { return };
-    let said = Said::by(&mut tardy(["top", "-b", "-n", "2", "-d", "0.3", "--programs"])).expect(0);
+    let said = Said::by(&mut tardy(["top", "--batch", "-n", "2", "-i", "0.3", "--programs"])).expect(0);
     let tables = said.out.lines().filter(|line| line.starts_with("tardy top - live-ebpf, "));
     assert_eq!(tables.count(), 2, "{}", said.out);
     let headings = said.out.lines().filter(|line| line.contains("what for"));
@@ -114,10 +114,10 @@ fn tables_are_for_whom_documents_are_not() {
 #[test]
 fn the_first_table_is_of_who_is_late() {
     let Some(_machine) = Machine::that_records() else { return };
-    let said = Said::by(&mut tardy(["top", "-b", "-n", "2", "-d", "1.5", "-o", "max"])).expect(0);
+    let said = Said::by(&mut tardy(["top", "--batch", "-n", "2", "-i", "1.5", "-s", "max"])).expect(0);
     let headings = said.out.lines().filter(|line| line.contains("p99") && line.contains("mostly"));
     assert_eq!(headings.count(), 2, "{}", said.out);
-    Said::by(&mut tardy(["top", "-b", "-o", "weather"])).expect(2);
+    Said::by(&mut tardy(["top", "--batch", "-s", "weather"])).expect(2);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn without_ebpf_it_looks_by_tracefs() {
 #[test]
 fn ctrl_c_ends_it_in_good_order() {
     let Some(_machine) = Machine::that_records() else { return };
-    let top = Running::start(&mut tardy(["top", "--json", "-d", "60s"]));
+    let top = Running::start(&mut tardy(["top", "--json", "-i", "60s"]));
     // It is caught from the first moment on that there is anything to end.
     std::thread::sleep(std::time::Duration::from_millis(1500));
     let said = top.interrupt().expect(0);
@@ -147,7 +147,7 @@ fn ctrl_c_ends_it_in_good_order() {
 #[test]
 fn who_may_not_record_is_told_so_in_one_message() {
     let _machine = Machine::alone();
-    let said = Said::by(&mut Stranger::new().tardy(&["top", "-b", "-n", "1"])).expect(1);
+    let said = Said::by(&mut Stranger::new().tardy(&["top", "--batch", "-n", "1"])).expect(1);
     assert_eq!(said.err.lines().count(), 1, "{}", said.err);
     assert!(said.err.contains("cannot record") && said.err.contains("CAP_BPF"), "{}", said.err);
     assert!(said.out.is_empty());

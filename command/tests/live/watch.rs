@@ -59,7 +59,7 @@ fn is_skipped(said: &Said) -> bool {
 
 /// A thread that sleeps for a millisecond again and again, on one CPU.
 fn victim(cpu: usize) -> Running {
-    let arguments = ["measure", "cyclic", "--json", "-t", "1", "-p", "50", "-i", "1ms", "-D", "60"];
+    let arguments = ["measure", "cyclic", "--json", "-t", "1", "-P", "50", "-i", "1ms", "-D", "60"];
     let mut command = tardy(arguments);
     command.args(["-a", &cpu.to_string()]);
     Running::start(&mut command)

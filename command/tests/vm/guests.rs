@@ -20,7 +20,7 @@ const MEASURE: &[&str] = &[
     "measure",
     "cyclic",
     "-t1",
-    "-p98",
+    "-P98",
     "-i1ms",
     "-D",
     "2s",
@@ -301,9 +301,9 @@ fn ebpf_records_in_a_guest_in_full_and_as_a_flight_recorder() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");
     let script = "tardy record --source ebpf --quiet -o full -- \
-                  tardy measure cyclic -t1 -p98 -i1ms -l 200 --quiet && \
+                  tardy measure cyclic -t1 -P98 -i1ms -l 200 --quiet && \
                   { tardy watch --over 1us --keep 1 --quiet -o flight -- \
-                  tardy measure cyclic -t1 -p98 -i1ms -l 200 --quiet; [ $? -eq 3 ]; }";
+                  tardy measure cyclic -t1 -P98 -i1ms -l 200 --quiet; [ $? -eq 3 ]; }";
     let flags = ["--no-record", "--with", "busybox", "-o", out.to_str().expect("UTF-8")];
     let output = guests.run(&flags, &["sh", "-c", script]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

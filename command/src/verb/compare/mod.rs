@@ -15,6 +15,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::ImportFlags;
 use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
+use crate::progress;
 use crate::recordings;
 use clap::Args;
 use opened::Opened;
@@ -140,7 +141,12 @@ impl Compare {
             sides.push(read::read(given, self.thread.as_deref(), &self.import)?);
         }
         opened::name_apart(&mut sides);
-        let compared = self.compare(&sides)?;
+        let matched = rows::matched(&sides, self.merge)?;
+        let steps = Some(matched.rows.len() as u64).filter(|rows| *rows > 1);
+        let hidden = self.output.hides_progress();
+        let compared = progress::while_running(hidden, "comparing", steps, |done| {
+            self.compare(&sides, matched, done)
+        });
         self.tell(&compared)?;
         if compared.has(GateVerdict::Failed) {
             return Ok(Outcome::BoundExceeded);
@@ -153,13 +159,13 @@ impl Compare {
         })
     }
 
-    fn compare(&self, sides: &[Opened]) -> Result<Compared, Failure> {
-        let matched = rows::matched(sides, self.merge)?;
+    fn compare(&self, sides: &[Opened], matched: rows::Matched, done: &dyn Fn(u64)) -> Compared {
         let mut warnings = matched.notes;
         let mut subjects = Vec::with_capacity(matched.rows.len());
         let mut gates = Vec::new();
         let question = self.question(sides, matched.rows.len());
-        for row in &matched.rows {
+        for (at, row) in matched.rows.iter().enumerate() {
+            done(at as u64);
             let samples: Vec<_> = sides
                 .iter()
                 .zip(&row.places)
@@ -186,7 +192,7 @@ impl Compare {
         warnings.extend(circumstances::warnings(sides, &subjects));
         let facts = sides.iter().map(|side| side.facts.clone()).collect();
         let settings: Vec<_> = sides.iter().map(Opened::settings).collect();
-        Ok(Compared {
+        Compared {
             sides: facts,
             settings: SettingsCompared::of(&settings),
             changes: changes::of(sides, &matched.rows),
@@ -194,7 +200,7 @@ impl Compare {
             gates,
             warnings,
             page: self.page.clone(),
-        })
+        }
     }
 
     /// The chance of a false alarm is shared out among the subjects; a subject's sides and figures

@@ -43,7 +43,7 @@ impl ExperimentVerb {
             ready.kernel,
             folder.display()
         ));
-        let quiet = self.output.quiet || self.output.json;
+        let quiet = self.output.hides_progress();
         let finished = ready.run(&folder, false, quiet, &interrupt)?;
         finished.keep(&folder)?;
         let outcome = finished.outcome();

@@ -133,7 +133,7 @@ impl ExperimentVerb {
             units::duration(left.as_nanos() as u64),
             folder.display()
         ));
-        let progress = Progress::new(Some(left), self.output.quiet || self.output.json);
+        let progress = Progress::new(Some(left), self.output.hides_progress());
         let recorder = Recorder(host);
         let is_over = || interrupt.is_asked();
         let ended = runner.run(Some(&recorder), &is_over, |now| {

@@ -52,7 +52,7 @@ pub(super) fn record(
     let session = Session::begin(&session::probe_host(), request)
         .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
     running.see_to_it()?;
-    let quiet = output.quiet || output.json;
+    let quiet = output.hides_progress();
     let threads = program::threads(None, &processes, &flags.comm);
     let words = || format!("{} events to {}", session.events(), session.folder.display());
     program::attend(&session, interrupt, None, Some(duration), quiet, threads, words)?;

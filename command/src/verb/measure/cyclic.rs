@@ -27,7 +27,7 @@ pub(crate) struct CyclicFlags {
     pub(crate) threads: Option<usize>,
 
     /// Real-time priority, 1–99 [default: 80; with --policy other none]
-    #[arg(short, long, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(short = 'P', long, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(1..=99))]
     pub(crate) priority: Option<u8>,
 
     /// Scheduling policy
@@ -235,7 +235,7 @@ impl Cyclic {
         let session = begin_session(folder, &self.recorder, &mut prepared, settings, &self.output)?;
         let load = load.map(|load| load.start()).transpose()?;
         let running = prepared.start();
-        let quiet = self.output.quiet || self.output.json;
+        let quiet = self.output.hides_progress();
         let looks = Looks::at_own(session.as_ref(), plan.name);
         let (figures, _) = attend(&running, self.duration, quiet, &interrupt, looks);
         let measurement = running.finish();

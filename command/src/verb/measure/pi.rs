@@ -37,7 +37,7 @@ pub(super) struct Pi {
     affinity: Option<Cpus>,
 
     /// High's priority under SCHED_FIFO; Busy's is one below, the watchdog's one above
-    #[arg(short, long, value_name = "PRIO", default_value_t = PRIO, value_parser = clap::value_parser!(u8).range(2..=98))]
+    #[arg(short = 'P', long, value_name = "PRIO", default_value_t = PRIO, value_parser = clap::value_parser!(u8).range(2..=98))]
     priority: u8,
 
     /// How long High and Low are busy with the lock; a bare number is µs
@@ -182,7 +182,7 @@ impl Pi {
         let asked = interrupt.clone();
         let running = pi::start(plan, move || asked.is_asked())?;
         let begun = Instant::now();
-        let progress = Progress::new(self.duration, self.output.quiet || self.output.json);
+        let progress = Progress::new(self.duration, self.output.hides_progress());
         while !running.wait(Duration::from_millis(100)) {
             let words = match plan.rounds {
                 Some(rounds) => format!("{} of {} rounds", count(running.rounds()), count(rounds)),

@@ -111,7 +111,7 @@ impl Rearm {
         };
         let running = rearm::start(&plan)?;
         let begun = Instant::now();
-        let progress = Progress::new(Some(duration), self.output.quiet || self.output.json);
+        let progress = Progress::new(Some(duration), self.output.hides_progress());
         while !running.wait(Duration::from_millis(100)) {
             if interrupt.is_asked() {
                 running.stop();

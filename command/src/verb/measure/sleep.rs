@@ -33,7 +33,7 @@ pub(super) struct Sleep {
     full: bool,
 
     /// Sleep under SCHED_FIFO with this priority, 1–99; real-time threads have no timer slack
-    #[arg(short, long, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(short = 'P', long, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(1..=99))]
     priority: Option<u8>,
 
     /// The CPU to sleep on [default: any]
@@ -109,7 +109,7 @@ impl Sleep {
     /// Watches until it ends by itself or the user ends it.
     fn attend(&self, running: &sleep::Running, rounds: u64, interrupt: &Interrupt) {
         let begun = Instant::now();
-        let progress = Progress::new(None, self.output.quiet || self.output.json);
+        let progress = Progress::new(None, self.output.hides_progress());
         while !running.wait(Duration::from_millis(100)) {
             if interrupt.is_asked() {
                 running.stop();

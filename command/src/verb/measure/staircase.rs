@@ -25,7 +25,7 @@ pub(super) struct Staircase {
     threads: usize,
 
     /// The first thread's real-time priority, 1–99; each next one's is lower by 1
-    #[arg(short, long, value_name = "PRIO", default_value_t = 60, value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(short = 'P', long, value_name = "PRIO", default_value_t = 60, value_parser = clap::value_parser!(u8).range(1..=99))]
     priority: u8,
 
     /// The first thread's period, the second one's is twice that, and so on; a bare number is µs
@@ -90,7 +90,7 @@ impl Staircase {
         let shown = load.as_ref().filter(|load| !load.is_none()).map(ToString::to_string);
         let load = load.map(|load| load.start()).transpose()?;
         let running = prepared.start();
-        let quiet = self.output.quiet || self.output.json;
+        let quiet = self.output.hides_progress();
         let looks = Looks::at_own(session.as_ref(), plan.name);
         let (_, took) = attend(&running, self.duration, quiet, &interrupt, looks);
         let measurement = running.finish();

@@ -40,7 +40,7 @@ const OF_MEASURING: [&str; 10] = [
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct OwnFlags {
     /// Explain the threads of this process instead of measuring (repeatable)
-    #[arg(long, value_name = "PID", conflicts_with_all = OF_MEASURING)]
+    #[arg(short, long, value_name = "PID", conflicts_with_all = OF_MEASURING)]
     pid: Vec<u32>,
 
     /// Explain the threads of this name instead of measuring (repeatable)
@@ -105,7 +105,7 @@ impl Run {
         for note in &session.notes {
             self.output.remark(note);
         }
-        let quiet = self.output.quiet || self.output.json;
+        let quiet = self.output.hides_progress();
         let status = self.watch(&session, &processes, interrupt, quiet);
         let sealed = session.end()?;
         let notes = load_runs.notes();

@@ -86,7 +86,7 @@ impl Sim {
     fn simulate(&self, cases: &[Case], name: &str) -> Result<Outcome, Failure> {
         let file = &cases.first().ok_or_else(|| Failure::usage("it has no condition"))?.file;
         let recorded = self.out.as_deref().map(|out| record(file, out)).transpose()?;
-        let quiet = self.output.quiet || self.output.json;
+        let quiet = self.output.hides_progress();
         let results = runs::all(cases, self.jobs, quiet, &Interrupt::catch()?)?;
         let truth = table::table(&results, name);
         if let Some(csv) = &self.csv {

@@ -124,7 +124,7 @@ impl Trial<'_> {
         let all = self.flags.block + SETTLES;
         let progress = Progress::new(
             Some(all * 2 * u32::from(self.flags.rounds)),
-            output.quiet || output.json,
+            output.hides_progress(),
         );
         let begun = Instant::now();
         let mut random = fastrand::Rng::with_seed(self.flags.seed);

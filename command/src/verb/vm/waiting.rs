@@ -12,7 +12,7 @@ pub(super) fn show<T: Send>(
     output: &Output,
     bring: impl FnOnce(&mut dyn FnMut(&str)) -> T + Send,
 ) -> T {
-    let quiet = output.quiet || output.json;
+    let quiet = output.hides_progress();
     let is_terminal = std::io::stderr().is_terminal();
     let progress = Progress::new(None, quiet);
     let begun = Instant::now();

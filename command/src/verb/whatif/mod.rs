@@ -7,6 +7,7 @@ use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
 use crate::prediction;
+use crate::progress;
 use crate::recordings;
 use clap::Args;
 use std::num::NonZeroUsize;
@@ -77,8 +78,12 @@ impl WhatIfVerb {
             let name = recording.display();
             Failure::new(format!("nothing can be predicted from {name}, because {why}"))
         };
-        let whatif =
-            WhatIf::new(&observed, &prediction::kernel(&input.manifest())).map_err(refuse)?;
+        let kernel = prediction::kernel(&input.manifest());
+        let hidden = self.output.hides_progress();
+        let whatif = progress::while_running(hidden, "simulating it as it was", None, |_| {
+            WhatIf::new(&observed, &kernel)
+        });
+        let whatif = whatif.map_err(refuse)?;
         let changes = self.changes(&whatif);
         let tried = prediction::try_all(&whatif, &observed, &changes, self.jobs, &self.output);
         let shown = if self.text.full || !self.change.is_empty() { tried.len() } else { SHOWN };

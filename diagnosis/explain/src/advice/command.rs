@@ -12,7 +12,7 @@ const INIT: u32 = 1;
 /// Makes threads `SCHED_FIFO`. Of tardy's own threads it is the run that has to be made anew.
 pub(super) fn real_time(victims: &[VictimFinding], prio: u8) -> Option<String> {
     if !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
-        return Some(format!("tardy run --policy fifo -p {prio}"));
+        return Some(format!("tardy run --policy fifo -P {prio}"));
     }
     if let [only] = victims
         && only.has_exited
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(real_time(&[victim("audio", 7, true, false)], 50).unwrap(), "chrt -f 50 audio");
         assert_eq!(
             real_time(&[victim("cyclic-0", 7, true, true)], 50).unwrap(),
-            "tardy run --policy fifo -p 50"
+            "tardy run --policy fifo -P 50"
         );
         assert_eq!(without_slack(&[victim("audio", 7, true, false)]), None);
     }

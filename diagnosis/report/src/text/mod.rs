@@ -41,4 +41,14 @@ impl Terminal {
             .map_or(WIDTH_DEFAULT, |(width, _)| usize::from(width.0));
         Self { width, colour }
     }
+
+    /// Chooses colours for every later [`Terminal::of_stdout`] of this process; `None` leaves it to the terminal.
+    pub fn set_colours(wanted: Option<bool>) {
+        let choice = match wanted {
+            None => anstream::ColorChoice::Auto,
+            Some(true) => anstream::ColorChoice::Always,
+            Some(false) => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
 }

@@ -16,9 +16,10 @@ mod text;
 
 pub use error::ImportError;
 pub use format::{Format, formats, open, read};
-pub use input::{Contents, ContentsReader, HEAD_BYTES, Input};
+pub use input::{Contents, ContentsReader, HEAD_BYTES, Input, Meter};
 pub use tardy_kernel::Abi;
 
+use std::sync::Arc;
 use tardy_model::Source;
 
 /// What a reader cannot find out from the file.
@@ -28,6 +29,8 @@ pub struct Options {
     pub format: Option<String>,
     /// How system calls are numbered, where neither the file nor its calls' arguments tell.
     pub abi: Option<Abi>,
+    /// Counts what is read, where somebody waits for it.
+    pub meter: Arc<Meter>,
 }
 
 /// A file being read.

@@ -25,7 +25,7 @@ const NAMES_MAX: usize = NOBODY as usize;
 pub(super) fn read(given: &str, mut input: Input, thread: Option<&str>) -> Result<Opened, Failure> {
     let kind = match input {
         Input::Recording(..) => SideKind::Recording,
-        Input::Trace(_) => SideKind::Trace,
+        Input::Trace(..) => SideKind::Trace,
     };
     let chosen =
         Watch { comms: thread.iter().map(|name| (*name).to_owned()).collect(), ..Watch::default() };

@@ -23,8 +23,8 @@ const RUNS_MAX: u32 = 1000;
 /// Flags of `tardy vm run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-    tardy vm run -- tardy measure cyclic -p98 -D 10s --load storm:10\n\
-    tardy vm run --kernel debian-rt-armv7 -- tardy measure cyclic -t1 -p98 -D 10s --load storm:10\n\
+    tardy vm run -- tardy measure cyclic -P98 -D 10s --load storm:10\n\
+    tardy vm run --kernel debian-rt-armv7 -- tardy measure cyclic -t1 -P98 -D 10s --load storm:10\n\
     tardy vm run --no-record --repeat 3 -- cyclictest -q -N -p98 -i1000 -l10000\n\
     tardy vm run --no-record --with busybox --with trace-cmd -- sh -c 'trace-cmd record -e sched …'")]
 pub(crate) struct Run {
@@ -136,7 +136,7 @@ impl Run {
                 folder.join(format!("run-{number}"))
             };
             let is_through = self.repeat == 1 && !self.output.json;
-            let quiet = self.output.quiet || self.output.json;
+            let quiet = self.output.hides_progress();
             let finished = ready.run(&place, is_through, quiet, &interrupt)?;
             let is_over = interrupt.is_asked();
             finished.keep(&place)?;

@@ -63,7 +63,7 @@ pub fn open(
     path: &Path,
     options: &Options,
 ) -> Result<(&'static dyn Format, Box<dyn Import>), ImportError> {
-    read(Input::open(path)?, options)
+    read(Input::open_metered(path, options.meter.clone())?, options)
 }
 
 /// As [`open`], of a file that is open already.

@@ -1,15 +1,19 @@
 //! A file, a pipe or bytes in memory, of which the beginning has been read; taken out of what it is
 //! wrapped in ([`wrapping`]).
 
+mod meter;
 mod page;
 mod wrapping;
 
+pub use meter::Meter;
+
 use crate::ImportError;
+use meter::Metered;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use wrapping::Wrapping;
 
 /// How much of a file is looked at to find its format.
@@ -39,7 +43,7 @@ const CONTENTS_BYTES_MAX: u64 = 1 << 30;
 
 /// Where what is behind the head comes from.
 enum Rest {
-    File(File),
+    File(Metered),
     /// All bytes, the head's too; the next to be read behind the head is where the cursor is.
     Bytes(Cursor<Vec<u8>>),
     /// Of something that it is wrapped in.
@@ -62,7 +66,7 @@ pub struct Contents(Held);
 
 #[derive(Debug)]
 enum Held {
-    File(File),
+    File(Metered),
     Bytes(Vec<u8>),
 }
 
@@ -72,9 +76,18 @@ impl Input {
     /// # Errors
     /// Where it cannot be opened or read.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
+        Self::open_metered(path, Arc::default())
+    }
+
+    /// As [`Input::open`], and counts what is read of it.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub fn open_metered(path: &Path, meter: Arc<Meter>) -> Result<Self, ImportError> {
         let wrong = |source| ImportError::Io { path: path.to_owned(), source };
         let path_to_open = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
         let file = File::open(path_to_open).map_err(wrong)?;
+        let file = Metered::new(file, meter);
         let mut head = Vec::new();
         (&file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(wrong)?;
         let wrapped_in = Vec::new();
@@ -137,7 +150,7 @@ impl Input {
     /// # Errors
     /// Where it is a pipe, or compressed and longer than is held in memory.
     pub fn into_contents(mut self) -> Result<Contents, ImportError> {
-        let mut file = match self.rest {
+        let file = match self.rest {
             Rest::File(file) => file,
             Rest::Unwrapped(rest) => {
                 let mut bytes = std::mem::take(&mut self.head);
@@ -152,7 +165,7 @@ impl Input {
             }
             Rest::Bytes(bytes) => return Ok(Contents(Held::Bytes(bytes.into_inner()))),
         };
-        match file.seek(SeekFrom::Start(0)) {
+        match (&file).seek(SeekFrom::Start(0)) {
             Ok(_) => Ok(Contents(Held::File(file))),
             Err(error) if error.kind() == io::ErrorKind::NotSeekable => {
                 let why = "it comes from a pipe, and this format is read back and forth: save it in a file first";
@@ -171,7 +184,7 @@ impl Contents {
     /// Where the system does not tell.
     pub fn bytes(&self) -> io::Result<u64> {
         match &self.0 {
-            Held::File(file) => Ok(file.metadata()?.len()),
+            Held::File(file) => file.bytes(),
             Held::Bytes(bytes) => Ok(bytes.len() as u64),
         }
     }
@@ -212,7 +225,7 @@ pub struct ContentsReader<'a>(Place<'a>);
 
 #[derive(Debug)]
 enum Place<'a> {
-    File(&'a File),
+    File(&'a Metered),
     Bytes(Cursor<&'a Vec<u8>>),
 }
 

@@ -43,7 +43,7 @@ fn read(bytes: &[u8]) -> Read {
     let path = folder.path().join("trace");
     fs::write(&path, bytes).unwrap();
     let mut read = Read::default();
-    let options = Options { format: Some("perfetto".to_owned()), abi: None };
+    let options = Options { format: Some("perfetto".to_owned()), ..Options::default() };
     let mut import = match crate::open(&path, &options) {
         Ok((_, import)) => import,
         Err(error) => {
