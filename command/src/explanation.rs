@@ -123,7 +123,7 @@ pub(crate) fn explain(
     if explanation.events == 0 && recorded > 0 {
         let why = input.closing().notes.join("; ");
         return Err(Failure::new(format!(
-            "{recorded} events were recorded, and none of them can be read: {why}"
+            "{recorded} events were recorded, but none of them can be read: {why}"
         )));
     }
     if let Some(failure) = sinks.failure {
@@ -140,7 +140,8 @@ pub(crate) fn explain(
     }
     if explanation.lost_uncounted > 0 {
         notes.push(format!(
-            "{} losses were not counted by the kernel: more events are missing than the number lost",
+            "the kernel did not count {} of the losses: more events are missing than the number \
+                says",
             explanation.lost_uncounted
         ));
     }
@@ -171,7 +172,8 @@ fn missing(manifest: &Manifest) -> Vec<String> {
     match manifest.missing.as_slice() {
         [] => Vec::new(),
         missing if manifest.recorded_by().starts_with("live-") => vec![format!(
-            "not recorded, because the kernel has no such event or a flight recorder does without: {}",
+            "not recorded, because the kernel has no such event or a flight recorder leaves it \
+                out: {}",
             missing.join(", ")
         )],
         missing => missing.to_vec(),
@@ -182,8 +184,8 @@ fn missing(manifest: &Manifest) -> Vec<String> {
 fn counted(manifest: &Manifest) -> Option<String> {
     let vm = manifest.vm.as_ref()?;
     Some(format!(
-        "recorded in a guest whose time is a count of its instructions, {} ns each: no cache, no other \
-         guest and no device of this machine is in it",
+        "recorded in a guest whose time is a count of its instructions, {} ns each: caches, \
+         other guests and devices of this machine have no influence",
         vm.instruction_ns
     ))
 }
@@ -194,8 +196,9 @@ fn stolen(explanation: &Explanation, manifest: &Manifest) -> Option<String> {
     let Some(stolen) = explanation.stolen else {
         let bound_ns = manifest.stolen_ns.filter(|ns| *ns > 0)?;
         return Some(format!(
-            "the hypervisor took {} of CPU time meanwhile (/proc/stat), and this recording cannot tell when: up \
-             to that much of the lateness may be due to it, whatever the balance says",
+            "the hypervisor took {} of CPU time meanwhile (/proc/stat), but this recording does \
+             not show when: up to that much of the lateness may be due to it, whatever the balance \
+             says",
             ms(bound_ns)
         ));
     };
@@ -204,8 +207,8 @@ fn stolen(explanation: &Explanation, manifest: &Manifest) -> Option<String> {
     }
     let mut note = format!("the hypervisor took {} of CPU time meanwhile", ms(stolen.ns));
     for (ns, what) in [
-        (stolen.unsure_ns, "is placed at the end of the stretch without events in which it fell"),
-        (stolen.unplaced_ns, "could not be placed and counts for whatever seemed to run"),
+        (stolen.unsure_ns, "is placed at the end of the silent stretch in which it fell"),
+        (stolen.unplaced_ns, "could not be placed and counts as whatever seemed to run"),
     ] {
         if ns > 0 {
             let _ = write!(note, "; {} of that {what}", ms(ns));
@@ -223,10 +226,10 @@ fn gaps(explanation: &Explanation, is_live: bool) -> Option<String> {
         count => (format!("{count} times"), "mostly after"),
     };
     let why =
-        if is_live { "this kernel's events are silent there" } else { "events are missing there" };
+        if is_live { "this kernel records no events there" } else { "events are missing there" };
     Some(format!(
-        "{times} ({:.1} ms in total) a CPU worked and recorded nothing, {whose} a switch to {}: {why}, and \
-         what happened is unexplained",
+        "{times} ({:.1} ms in total) a CPU was busy but silent, {whose} a switch to {}: {why}, \
+         so what happened is unexplained",
         gaps.ns as f64 / 1e6,
         after.name
     ))

@@ -18,17 +18,18 @@ use tardy_report::units;
 const IMPORTED: &str = "import-";
 
 /// Of a recording without its end.
-const UNSEALED: &str = "the recording was not ended in good order (it was killed, or still goes on): of its last 100 ms \
-                        some may be missing, and what is only known at the end, as the time a hypervisor took";
+const UNSEALED: &str = "the recording did not end properly (it was killed, or is still running): \
+                        some of its last 100 ms may be missing, and so is what is only known at \
+                        the end, such as the time that a hypervisor took";
 
 /// How to read a file of another tool's.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ImportFlags {
-    /// The trace file's format, where it is not found by what it holds
+    /// The format of the trace file, if it is not recognised from its contents
     #[arg(long, value_name = "NAME")]
     input_format: Option<String>,
 
-    /// The machine whose system calls a trace shows, where it does not say (x86_64, arm64, arm, i386)
+    /// The architecture of the traced machine, if the trace does not say (x86_64, arm64, arm, i386)
     #[arg(long, value_name = "MACHINE", value_parser = abi)]
     arch: Option<Abi>,
 
@@ -49,7 +50,7 @@ impl ImportFlags {
         match &self.input_format {
             None => Ok(()),
             Some(name) => Err(Failure::usage(format!(
-                "--input-format {name} is for another tool's file, and {} is a recording",
+                "--input-format {name} is for other tools' files, but {} is a recording",
                 path.display()
             ))),
         }

@@ -32,7 +32,7 @@ use failure::Outcome;
 use std::process::ExitCode;
 use verb::Verb;
 
-/// Finds out why a Linux thread woke up late, shows who held it up, and for how long.
+/// Finds out why a Linux thread woke up late: which cause, whose fault, and what would help.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Durations are written 10s, 1ms, 237us, 50ns. \
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     // What a tardy that was killed had changed.
     for undone in tardy_remedy::Journal::system().undo_left_over() {
         output::say!(
-            "a tardy that was killed had set {}: {}",
+            "a previous tardy that was killed had set {}: {}",
             output::printable(&undone.entry.why),
             output::printable(&undone.words())
         );

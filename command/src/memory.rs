@@ -33,14 +33,14 @@ const TAKEN_WITHIN: Duration = Duration::from_millis(500);
 /// How much memory reading may take.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct MemoryFlags {
-    /// The memory that reading and explaining may take, as 500M or 4G [default: a quarter of the machine's, 2G at
-    /// most]
+    /// The memory that reading and explaining may use, such as 500M or 4G [default: a quarter of the machine's,
+    /// at most 2G]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    let forms = || "write a number of bytes with K, M or G, as 500M, and 64M at least".to_owned();
+    let forms = || "write a number of bytes with K, M or G, such as 500M; at least 64M".to_owned();
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let shift = match text[digits.len()..].trim_end_matches(['B', 'i']) {
         "K" | "k" => 10,
@@ -122,8 +122,8 @@ fn words(budget: u64) -> String {
     ];
     let (number, what) = most.into_iter().max().unwrap_or_default();
     format!(
-        "takes more than {} MB of memory: {events} events so far, with {number} {what}; choose whom to explain (--pid, \
-         --comm), give it more (--memory), or cut it",
+        "needs more than {} MB of memory: {events} events so far, with {number} {what}; explain \
+         fewer threads (--pid, --comm), allow more memory (--memory), or cut the trace",
         budget >> 20
     )
 }

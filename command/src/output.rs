@@ -250,7 +250,7 @@ pub(crate) fn place_for(recording: &Path, output: &Output) -> Result<PathBuf, Fa
     let name = recording.file_name().unwrap_or(recording.as_os_str()).to_string_lossy();
     let place = new_folder(None, "reports", &name)?;
     output.remark(&format!(
-        "{} is another user's or cannot be written to: what is found goes to {}",
+        "{} belongs to another user or cannot be written to: the results go to {}",
         recording.display(),
         place.display()
     ));
@@ -273,7 +273,7 @@ pub(crate) fn recording_folder(asked: Option<&Path>, name: &str) -> Result<PathB
             return Err(WriteError::Exists { dir: path.to_owned() }.into());
         }
         if !folder.is_ours() {
-            return Err(cannot(&io::Error::other("it is another user's, or read-only")));
+            return Err(cannot(&io::Error::other("it belongs to another user, or is read-only")));
         }
     }
     new_folder(asked, crate::recordings::FOLDER, name)
@@ -315,7 +315,7 @@ pub(crate) fn own_folder(path: &Path) -> io::Result<Folder> {
     if folder.is_ours() {
         return Ok(folder);
     }
-    let why = "it is another user's, or cannot be written to";
+    let why = "it belongs to another user, or cannot be written to";
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 

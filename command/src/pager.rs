@@ -13,11 +13,11 @@ use std::process::{Command, Stdio};
 /// How much is written, and how.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct TextFlags {
-    /// Print all that was found, not only what fits on a screen
+    /// Print everything, not only what fits on a screen
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Never show the text through a pager ($TARDY_PAGER, $PAGER, or less)
+    /// Do not use a pager ($TARDY_PAGER, $PAGER, or less)
     #[arg(long)]
     pub(crate) no_pager: bool,
 }

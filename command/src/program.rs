@@ -159,5 +159,5 @@ pub(crate) fn must_exist(pid: u32) -> Result<(), Failure> {
 }
 
 fn lost(error: &std::io::Error) -> Failure {
-    Failure::new(format!("lost the command: {error}"))
+    Failure::new(format!("lost track of the command: {error}"))
 }

@@ -134,8 +134,8 @@ pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
             n => format!("there {} {n}", if n == 1 { "is" } else { "are" }),
         };
         Failure::usage(format!(
-            "without a name the latest {} in {FOLDER}/ would be taken, and {there}: name one, or make one with \
-             tardy run or tardy record",
+            "without a name, tardy takes the latest {} in {FOLDER}/, but {there}: name one, or \
+             make one with tardy run or tardy record",
             if N == 1 { "recording".to_owned() } else { format!("{N} recordings") },
         ))
     })

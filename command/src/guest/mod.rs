@@ -31,7 +31,7 @@ pub(crate) struct GuestFlags {
     #[arg(long, value_name = "KERNEL", default_value = "small")]
     pub(crate) kernel: String,
 
-    /// CPUs; tails of more than one hold QEMU's taking turns between them
+    /// Number of CPUs; with more than one, latencies include QEMU's switching between them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(crate) cpus: u32,
 
@@ -39,23 +39,23 @@ pub(crate) struct GuestFlags {
     #[arg(long, value_name = "MIPS", default_value_t)]
     pub(crate) mips: Mips,
 
-    /// Memory, MiB; recordings are held in it
+    /// Memory in MiB; recordings are kept in it
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(64..=16_384))]
     pub(crate) memory: u32,
 
-    /// More of the kernel's command line (repeatable)
+    /// Add this to the kernel's command line (repeatable)
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     pub(crate) append: Vec<String>,
 
-    /// How long the guest may take, here
+    /// How long the guest may take, in this machine's time
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = arguments::duration)]
     pub(crate) limit: Duration,
 
-    /// How long it may take to come up, here
+    /// How long it may take to boot, in this machine's time
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = arguments::duration)]
     pub(crate) boot_limit: Duration,
 
-    /// How long it may be silent, here; it tells that it lives once a second of its own time
+    /// How long it may be silent, in this machine's time; it gives a sign of life every second of its own time
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = arguments::duration)]
     pub(crate) silence_limit: Duration,
 }
@@ -259,12 +259,12 @@ fn arch_of(image: &Path) -> Result<Arch, Failure> {
     let wrong = |why: &str| Failure::new(format!("{} {why}", image.display()));
     let mut head = vec![0; 0x206];
     let read = fs::File::open(image).and_then(|mut file| file.read_exact(&mut head));
-    read.map_err(|error| wrong(&format!("cannot be read as a kernel's image: {error}")))?;
+    read.map_err(|error| wrong(&format!("cannot be read as a kernel image: {error}")))?;
     if &head[0x202..0x206] == b"HdrS" {
         Ok(Arch::X86_64)
     } else if head[0x24..0x28] == 0x016f_2818_u32.to_le_bytes() {
         Ok(Arch::Armv7)
     } else {
-        Err(wrong("is no kernel's image: neither a bzImage of x86 nor a zImage of ARM"))
+        Err(wrong("is not a kernel image: neither a bzImage for x86 nor a zImage for ARM"))
     }
 }

@@ -80,7 +80,8 @@ impl WatchIndex {
                 when(self.began_unix_s * 1_000_000_000)
             ),
             format!(
-                "{} over {bound}; {} led to a look: {} found somebody late, {} nobody, {} came too late.",
+                "{} over {bound}; {} of them were examined: {} were late wakeups, {} were not, \
+                    {} were too old to be explained.",
                 counted(self.over_count, "wakeup"),
                 count(self.late + self.false_triggers + self.missed),
                 count(self.late),
@@ -143,13 +144,13 @@ pub(crate) fn worst_of(path: PathBuf, output: &Output) -> Result<PathBuf, Failur
     let caught = caught(&path);
     let Some((worst, _)) = caught.first() else {
         return Err(Failure::new(format!(
-            "nobody was late yet in {}: nothing is kept",
+            "no thread was late yet in {}: nothing is kept",
             path.display()
         )));
     };
     let others = match caught.len() {
-        1 => "the only one that is kept".to_owned(),
-        all => format!("the worst of {all} that are kept; tardy list {} shows all", path.display()),
+        1 => "the only one kept".to_owned(),
+        all => format!("the worst of {all} kept; tardy list {} shows all", path.display()),
     };
     output.remark(&format!("{}, {others}", worst.display()));
     Ok(worst.clone())

@@ -31,8 +31,8 @@ const CANDIDATES: &[Candidate] = &[
     },
     Candidate {
         name: "tracefs",
-        what: "The kernel's own trace buffer",
-        lost: "which costs more per event and knows less of timers",
+        what: "the kernel's trace buffer",
+        lost: "which costs more per event and shows less about timers",
         takes_stacks: false,
         start: |options| Ok(Box::new(Tracefs::start(options)?)),
     },
@@ -51,7 +51,7 @@ fn start_ebpf(options: &Options) -> Result<Box<dyn LiveSource>, SourceError> {
 
 #[cfg(not(feature = "ebpf"))]
 fn start_ebpf(_: &Options) -> Result<Box<dyn LiveSource>, SourceError> {
-    Err("this tardy was built without eBPF".into())
+    Err("this build of tardy has no eBPF".into())
 }
 
 /// Starts a flight recorder: eBPF alone can be one.
@@ -62,7 +62,7 @@ pub(crate) fn fly(options: &FlightOptions) -> Result<Box<dyn FlightRecorder>, So
 
 #[cfg(not(feature = "ebpf"))]
 pub(crate) fn fly(_: &FlightOptions) -> Result<Box<dyn FlightRecorder>, SourceError> {
-    Err("this tardy was built without eBPF".into())
+    Err("this build of tardy has no eBPF".into())
 }
 
 /// Reads a source's name from the command line.
@@ -85,7 +85,8 @@ pub(super) fn start(
                 let note = |error| format!("recording by {name}, {lost}: {error}");
                 let stackless = options.stacks_over_ns.is_some() && !candidate.takes_stacks;
                 let stackless = stackless
-                    .then(|| format!("no kernel stacks are taken: {name} cannot, only eBPF can"));
+                    .then(|| format!("no kernel stacks are recorded: {name} cannot do it, only \
+                        eBPF can"));
                 return Ok((source, refused.into_iter().map(note).chain(stackless).collect()));
             }
             Err(error) => refused.push(error.to_string()),

@@ -18,15 +18,15 @@ use tardy_report::{Context, Data, Terminal};
 /// Whose wakeups.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WatchFlags {
-    /// Explain this thread, or this process' threads (repeatable)
+    /// Explain this thread, or the threads of this process (repeatable)
     #[arg(short, long, value_name = "PID")]
     pub(crate) pid: Vec<u32>,
 
-    /// Explain threads of this name (repeatable)
+    /// Explain threads with this name (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) comm: Vec<String>,
 
-    /// Explain every thread but tardy's own
+    /// Explain every thread except tardy's own
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -83,30 +83,30 @@ fn worst_count(text: &str) -> Result<WorstCount, String> {
 /// Flags of `tardy explain`.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The recording's folder, or a trace of another tool's (tardy import --formats) [default: the latest
-    /// below recordings/]
+    /// The recording's folder, or another tool's trace (tardy import --formats) [default: the latest in
+    /// recordings/]
     #[arg(value_name = "REC")]
     recording: Option<PathBuf>,
 
     #[command(flatten)]
     import: ImportFlags,
 
-    /// How many of the worst wakeups to show [default: 3; with --json or --full 20]; `all` with --json
+    /// How many of the worst wakeups to show [default: 3; with --json or --full: 20]; all, with --json
     #[arg(long, value_name = "N|all", value_parser = worst_count)]
     worst: Option<WorstCount>,
 
-    /// Show the N-th worst wakeup as a story: what happened on its way, in order; 1 is the worst
+    /// Show the N-th worst wakeup as a story: what happened, in order; 1 is the worst
     #[arg(long, value_name = "N", value_parser = why::number, conflicts_with = "worst")]
     why: Option<usize>,
 
     #[command(flatten)]
     watch: WatchFlags,
 
-    /// Also show who arms timers, what becomes of them, and what they cost the threads explained
+    /// Also show who arms timers, what happens to them, and what they cost the explained threads
     #[arg(long)]
     timers: bool,
 
-    /// Exit with 3 where any wakeup was later than this, with 4 where there was none at all
+    /// Exit with 3 if any wakeup was later than this, with 4 if there was no wakeup at all
     #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
     fail_over: Option<u64>,
 
@@ -114,8 +114,8 @@ pub(crate) struct Explain {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Also write wakeups.parquet and segments.parquet into the recording: a row per wakeup explained,
-    /// and per segment of its balance
+    /// Also write wakeups.parquet and segments.parquet into the recording: a row per explained wakeup, and per
+    /// segment of its balance
     #[arg(long, conflicts_with = "no_write")]
     tables: bool,
 
@@ -147,8 +147,8 @@ impl Explain {
         }
         if stream && !self.output.json {
             return Err(Failure::usage(
-                "--worst all goes with --json; text shows a number of them. --tables writes all \
-                 wakeups into the recording, to be queried",
+                "--worst all needs --json; text shows a number of them. --tables writes all \
+                 wakeups into the recording, for queries",
             ));
         }
         if self.tables && input.folder().is_none() {
@@ -228,9 +228,9 @@ impl Explain {
 /// Why there may be nothing to explain.
 fn nobody(explanation: &Explanation, watch: &WatchFlags) -> Option<String> {
     let text = if watch.is_chosen() {
-        "no wakeup of the threads chosen is in this recording"
+        "this recording has no wakeup of the chosen threads"
     } else {
-        "this recording was not made to watch anybody: choose with --pid, --comm or --all"
+        "this recording does not say which threads matter: choose with --pid, --comm or --all"
     };
     (explanation.latencies.count() == 0).then(|| text.to_owned())
 }

@@ -17,12 +17,12 @@ use tardy_model::Batch;
 /// Flags of `tardy export`.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The recording's folder, or a trace of another tool's (tardy import --formats) [default: the
-    /// latest below recordings/]
+    /// The recording's folder, or another tool's trace (tardy import --formats) [default: the latest in
+    /// recordings/]
     #[arg(value_name = "REC")]
     recording: Option<PathBuf>,
 
-    /// The format [default: by the ending of -o]
+    /// The format [default: from the file extension of -o]
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
 
@@ -36,7 +36,7 @@ pub(crate) struct Export {
     #[command(flatten)]
     watch: WatchFlags,
 
-    /// In csv, write names that a spreadsheet would take for formulas (=…, +…, -…, @…) behind a quote
+    /// In csv, prefix a quote to names that a spreadsheet would take for formulas (=…, +…, -…, @…)
     #[arg(long)]
     no_formulas: bool,
 
@@ -87,7 +87,7 @@ impl Export {
         }
         if self.no_formulas && format.name() != "csv" {
             return Err(Failure::usage(
-                "--no-formulas is for --format csv: nothing else is a spreadsheet's",
+                "--no-formulas is for --format csv: no other format is opened by spreadsheets",
             ));
         }
         let kept = Kept::for_results(Some(&**out).filter(|_| !is_stdout)).reading(path);
@@ -128,7 +128,7 @@ impl Export {
             }
             let events = explanation.events;
             self.output.remark(&format!(
-                "{}: {}, of {events} events and {wakeups} wakeups",
+                "{}: {}; {events} events, {wakeups} wakeups",
                 out.display(),
                 format.meaning(),
             ));
@@ -165,7 +165,7 @@ fn choose(name: Option<&str>, out: &Path) -> Result<&'static dyn Format, Failure
         Failure::usage(match name {
             Some(name) => format!("there is no format `{name}`: choose one of {names}"),
             None => format!(
-                "the name {} does not tell a format: choose one with --format: {names}",
+                "the format is not clear from the name {}: choose one with --format: {names}",
                 out.display()
             ),
         })

@@ -13,7 +13,7 @@ use tardy_recording::{Manifest, Options, Writer};
 /// Flags of `tardy import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportVerb {
-    /// The trace; - for standard input, where the format can be read as it comes
+    /// The trace file; - for standard input, if the format can be read from a pipe
     #[arg(value_name = "FILE", required_unless_present = "formats")]
     file: Option<PathBuf>,
 
@@ -21,7 +21,7 @@ pub(crate) struct ImportVerb {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Compress: a quarter of the room, slower to read
+    /// Compress: a quarter of the size, slower to read
     #[arg(long)]
     compress: bool,
 
@@ -48,7 +48,7 @@ impl ImportVerb {
         let mut input = Input::open(file, &self.import)?;
         if matches!(input, Input::Recording(..)) {
             return Err(Failure::usage(format!(
-                "{} is a recording of tardy's already: every verb takes it as it is",
+                "{} is already a tardy recording: every verb reads it as it is",
                 file.display()
             )));
         }

@@ -17,7 +17,7 @@ use tardy_report::units::duration;
 /// Flags of `tardy list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Where to look [default: recordings/, and what went to the temporary folder]
+    /// Where to look [default: recordings/, and tardy's folder in the temporary directory]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 
@@ -43,7 +43,7 @@ impl List {
             return Ok(Outcome::Fine);
         }
         if kept.is_empty() {
-            self.output.remark("no recordings here: tardy run or tardy record makes one");
+            self.output.remark("no recordings here: make one with tardy run or tardy record");
             return Ok(Outcome::Fine);
         }
         let terminal = Terminal::of_stdout();

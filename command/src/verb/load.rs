@@ -15,15 +15,15 @@ const LINE_COLUMNS: usize = 92;
 /// Flags of `tardy load`.
 #[derive(Debug, Args)]
 pub(crate) struct Load {
-    #[arg(value_name = "LOAD|list", help = help("What runs; `list` shows all loads and mixes"))]
+    #[arg(value_name = "LOAD|list", help = help("What to run; `list` shows all loads and mixes"))]
     load: String,
 
-    /// Run its threads under SCHED_FIFO at this priority (their timers then expire in hard
-    /// interrupt context even on PREEMPT_RT)
+    /// Run its threads under SCHED_FIFO with this priority (their timers then expire in hard interrupt context
+    /// even on PREEMPT_RT)
     #[arg(long, value_name = "PRIO", num_args = 0..=1, default_missing_value = "1")]
     fifo: Option<u8>,
 
-    /// How long; without it until Ctrl-C
+    /// How long [default: until Ctrl-C]
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
 
@@ -35,8 +35,8 @@ pub(crate) struct Load {
 pub(crate) fn help(what: &str) -> String {
     let names: Vec<_> = KNOWN.iter().map(|kind| kind.name).collect();
     format!(
-        "{what}. Loads are {}; several join with +, as in storm:40+hackbench+net (`tardy load list` \
-         tells of each)",
+        "{what}. Loads are {}; join several with +, as in storm:40+hackbench+net (`tardy load \
+         list` describes each)",
         names.join(", ")
     )
 }
@@ -50,7 +50,7 @@ pub(crate) fn parse(load: &str, fifo: Option<u8>, output: &Output) -> Result<Spe
     let with_it = spec.with_option(&option).map_err(wrong)?;
     for (before, after) in spec.parts().zip(with_it.parts()) {
         if before == after && !before.contains(&option) {
-            output.remark(&format!("note: --fifo is not for {before}"));
+            output.remark(&format!("note: --fifo has no effect on {before}"));
         }
     }
     Ok(with_it)
@@ -167,7 +167,7 @@ fn list(output: &Output) -> Result<Outcome, Failure> {
         entry(format!("mix:{} = {}", recipe.name, recipe.loads), recipe.source);
     }
     lines.push(
-        "\nSeveral at once join with +: storm:40+hackbench+net. `none` is no load.".to_owned(),
+        "\nJoin several with +: storm:40+hackbench+net. `none` means no load.".to_owned(),
     );
     crate::output::out!("{}", lines.join("\n"))?;
     Ok(Outcome::Fine)

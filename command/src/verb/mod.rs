@@ -36,49 +36,49 @@ use clap::{CommandFactory, Subcommand};
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// What this system can do, what makes threads late on it, and what to change
+    /// Check this system: what tardy can do here, what makes threads late, what to change
     Doctor(doctor::Doctor),
-    /// Measure + record + explain + report, one go
+    /// Measure or run a program, record, explain and report, in one go
     Run(run::Run),
-    /// A measurement, alone
+    /// Measure latencies, as cyclictest does, and more
     Measure(measure::Measure),
-    /// A load, alone
+    /// Run a load, such as hackbench or a storm of timers
     Load(load::Load),
-    /// An experiment: conditions side by side, in random order, as long as it takes to know
+    /// Run an experiment: several conditions, in random order, with statistics
     Experiment(experiment::ExperimentVerb),
-    /// Record the kernel's events, of a process, of a command, or of everything
+    /// Record the kernel's events while a command, a process or everything runs
     Record(record::Record),
-    /// Late wakeups of a recording: their balances, causes and culprits
+    /// Explain the late wakeups of a recording: causes, culprits, what to do
     Explain(explain::Explain),
-    /// A trace of another tool's as a recording
+    /// Convert another tool's trace to a recording
     Import(import::ImportVerb),
-    /// A recording, or its explanation, as a file for other tools
+    /// Write a recording or its explanation as a file for other tools
     Export(export::Export),
-    /// The page of a recording or an experiment again; figures of another tool's histogram
+    /// Write the page of a recording or an experiment; show the figures of a histogram
     Report(report::Report),
-    /// Two or more recordings, histograms or experiments: do they differ, by how much, how sure is it
+    /// Compare recordings, histograms or experiments: which is later, by how much, and why
     Compare(compare::Compare),
-    /// Who is late right now, why, and by whom; and who arms timers: tables, again and again
+    /// Show which threads are late right now, why, and because of whom; or who arms timers
     Top(top::Top),
-    /// Wait, for a night or a week, until a thread is late, and keep the worst of it, explained
+    /// Wait for late wakeups, for hours or days, and keep recordings of the worst
     Watch(watch::Watch),
-    /// What a change would do to a recorded system: predictions, ranked, each with how sure it is
+    /// Predict from a recording what a change would do
     Whatif(Box<whatif::WhatIfVerb>),
-    /// From a late thread to a proven change: what helps, tried on this machine, kept where it did
+    /// Try changes on this machine, and keep those that are shown to help
     Fix(fix::Fix),
-    /// Does a change help: with it and without, in blocks in random order
+    /// Test whether a change helps, by measuring with and without it
     Verify(verify::Verify),
-    /// Take back what tardy changed
+    /// Undo what tardy has changed on this system
     Undo(undo::Undo),
-    /// A simulated kernel: what a timer policy would do to a machine and a workload that are described
+    /// Simulate a kernel: compare timer policies on a machine and workload from a file
     Sim(Box<sim::Sim>),
-    /// A real kernel in counted time: commands in guests, and the kernels there are
+    /// Run commands in a guest whose time is a count of instructions
     Vm(vm::Vm),
-    /// The recordings that there are: when, how, how late
+    /// List the recordings: when, how, how late
     List(list::List),
-    /// What a shell offers when Tab is pressed, as a script for it
+    /// Print a completion script for a shell
     Completions(completions::Completions),
-    /// The manual pages
+    /// Print or install the manual pages
     Man(man::ManVerb),
 }
 

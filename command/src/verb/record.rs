@@ -14,11 +14,11 @@ use tardy_recording::Sealed;
 /// Flags of `tardy record`.
 #[derive(Debug, Args)]
 pub(crate) struct Record {
-    /// Watch this process: its threads' system calls are recorded too (repeatable)
+    /// Watch this process: also record its threads' system calls (repeatable)
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
 
-    /// How long; without it until Ctrl-C, or until the command ends
+    /// How long [default: until Ctrl-C, or until the command ends]
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
 
@@ -34,7 +34,7 @@ pub(crate) struct Record {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Run the command as this user, instead of as who records
+    /// Run the command as this user
     #[arg(long, value_name = "NAME", requires = "command")]
     user: Option<String>,
 
@@ -44,7 +44,7 @@ pub(crate) struct Record {
     #[command(flatten)]
     output: Output,
 
-    /// A command to start, watch, and record until it ends
+    /// A command to start and record until it ends
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
 }
@@ -56,11 +56,12 @@ pub(crate) struct RecorderFlags {
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
     pub(crate) buffer: Option<u64>,
 
-    /// Compress when the recording ends: a quarter of the room, slower to read
+    /// Compress when the recording ends: a quarter of the size, slower to read
     #[arg(long)]
     pub(crate) compress: bool,
 
-    /// Take kernel stacks where something is later than TIME: which function it was [default TIME: 50us]
+    /// Record kernel stacks if something is later than TIME, to name the function responsible [default TIME:
+    /// 50us]
     #[arg(
         long,
         value_name = "TIME",
@@ -71,7 +72,7 @@ pub(crate) struct RecorderFlags {
     )]
     pub(crate) stacks: Option<u64>,
 
-    /// Insist on a source
+    /// Use this source only
     #[arg(long, value_parser = session::name_parser())]
     pub(crate) source: Option<String>,
 }
@@ -94,7 +95,7 @@ impl Record {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         if self.flight || self.over.is_some() {
             return Err(Failure::usage(format!(
-                "waiting for a late wakeup is a verb of its own: tardy watch --over {}",
+                "to wait for a late wakeup, use tardy watch --over {}",
                 self.over.as_deref().unwrap_or("100us")
             )));
         }

@@ -21,9 +21,9 @@ use tardy_report::{Data, Terminal};
 /// Flags of `tardy report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// The folder of a recording or of an experiment, a trace of another tool's, or a file of histograms:
-    /// cyclictest's, rtla's, oslat's, hwlatdetect's; with --plot, one or several experiments' folders or
-    /// tables of figures [default: the latest below recordings/]
+    /// The folder of a recording or an experiment, another tool's trace, or a histogram file from cyclictest,
+    /// rtla, oslat or hwlatdetect; with --plot, experiments' folders or tables of figures [default: the latest
+    /// in recordings/]
     #[arg(value_name = "REC|FILE")]
     recordings: Vec<PathBuf>,
 
@@ -40,15 +40,15 @@ pub(crate) struct Report {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Of an experiment or a file of histograms, print one JSON document instead of text
+    /// Print one JSON document instead of text (of an experiment or a histogram file)
     #[arg(long)]
     json: bool,
 
-    /// Of an experiment, write the figures as a table to this file instead, a row per condition and thread
+    /// Write the figures to this file as a table instead, a row per condition and thread (of an experiment)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "plot", "out"])]
     csv: Option<PathBuf>,
 
-    /// Of experiments or their tables of figures (--csv), draw the curves in one picture, an SVG file
+    /// Draw the curves in one SVG picture (of experiments or their tables of figures)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "out"])]
     plot: Option<PathBuf>,
 }
@@ -67,7 +67,8 @@ impl Report {
             [recording] => recording,
             _ => {
                 return Err(Failure::usage(
-                    "one recording or file at a time: only --plot takes several, and tardy compare",
+                    "give one recording or file at a time; only --plot and tardy compare take \
+                        several",
                 ));
             }
         };
@@ -81,15 +82,15 @@ impl Report {
         }
         if self.csv.is_some() {
             return Err(Failure::usage(format!(
-                "--csv is for experiments, and {} is no experiment's folder",
+                "--csv is for experiments, but {} is not an experiment's folder",
                 recording.display()
             )));
         }
         // A pipe can be read once: what asks for a look at it first would take it away.
         if recording.is_file() && Truth::is_one(recording) {
             return Err(Failure::usage(format!(
-                "{} is a table of figures: --plot FILE.svg draws its curves, tardy compare holds a \
-                 prediction against it",
+                "{} is a table of figures: --plot FILE.svg draws its curves, tardy compare \
+                 checks a prediction against it",
                 recording.display()
             )));
         }
@@ -98,7 +99,8 @@ impl Report {
         }
         if self.json {
             return Err(Failure::usage(
-                "--json is for experiments and files of histograms; of a recording, tardy explain --json tells all",
+                "--json is for experiments and histogram files; for a recording, use tardy \
+                    explain --json",
             ));
         }
         output::out!("{}", self.one(recording, self.out.as_deref())?.display())?;
@@ -137,7 +139,8 @@ impl Report {
     fn watched(&self, folder: &Path) -> Result<Outcome, Failure> {
         if self.out.is_some() {
             return Err(Failure::usage(format!(
-                "-o is for one page, and {} holds many recordings, whose pages are written into them",
+                "-o is for one page, but {} has many recordings; their pages are written into \
+                    their folders",
                 folder.display()
             )));
         }

@@ -54,11 +54,12 @@ pub(crate) struct Run {
 
     #[arg(
         long,
-        help = load::help("What runs meanwhile, or none [default: storm:40; beside a program of your own, none]")
+        help = load::help("What runs meanwhile, or none [default: storm:40; with a program of \
+            your own, none]")
     )]
     load: Option<String>,
 
-    /// Run the load's threads under SCHED_FIFO at this priority
+    /// Run the load's threads under SCHED_FIFO with this priority
     #[arg(long, value_name = "PRIO", num_args = 0..=1, default_missing_value = "1")]
     fifo: Option<u8>,
 
@@ -75,8 +76,8 @@ pub(crate) struct Run {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Also write wakeups.parquet and segments.parquet into the recording: a row per wakeup explained,
-    /// and per segment of its balance
+    /// Also write wakeups.parquet and segments.parquet into the recording: a row per explained wakeup, and per
+    /// segment of its balance
     #[arg(long)]
     tables: bool,
 
@@ -202,7 +203,7 @@ impl Run {
             }
             Err(failure) if self.recorder.source.is_none() => {
                 notes.push(format!(
-                    "measured without recording, so nothing can be explained: {failure}"
+                    "measured without recording, so tardy cannot explain the lateness: {failure}"
                 ));
                 None
             }

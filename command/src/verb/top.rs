@@ -35,7 +35,7 @@ pub(crate) struct Top {
     #[arg(short, long, value_name = "KEY", value_parser = sort_parser())]
     sort: Option<String>,
 
-    /// Show who arms timers, and what they cost others
+    /// Show which threads arm timers, and what these cost others
     #[arg(long)]
     timers: bool,
 
@@ -48,7 +48,7 @@ pub(crate) struct Top {
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
     buffer: Option<u64>,
 
-    /// Insist on a source
+    /// Use this source only
     #[arg(long, value_parser = session::name_parser())]
     source: Option<String>,
 

@@ -51,27 +51,27 @@ pub(crate) struct Watch {
     #[command(flatten)]
     whom: Whom,
 
-    /// How late is late, beyond the slack that a thread allows its timers: 100us
+    /// The bound: how late a wakeup must be, beyond the thread's timer slack: 100us
     #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
     over: u64,
 
-    /// How many of the worst to keep; a worse one takes the place of the least
+    /// How many of the worst to keep; a worse one replaces the least bad
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1000))]
     keep: u32,
 
-    /// Run this command, by sh, for each one that is kept; the watch goes on meanwhile
+    /// Run this command by sh for each recording kept; the watch goes on meanwhile
     #[arg(long, value_name = "CMD")]
     exec: Option<String>,
 
-    /// End after so many late wakeups
+    /// End after this many late wakeups
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     exit_after: Option<u64>,
 
-    /// How long; without it until Ctrl-C, or until the command ends
+    /// How long [default: until Ctrl-C, or until the command ends]
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
 
-    /// The folder of those that are kept; one that is there is gone on with [default: recordings/watch]
+    /// The folder for the recordings kept; an existing one is continued [default: recordings/watch]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -79,14 +79,14 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
     buffer: Option<u64>,
 
-    /// Take no kernel stacks: who it was is told, and not in which function
+    /// Record no kernel stacks: the culprit is named, but not the function
     #[arg(long)]
     no_stacks: bool,
 
     #[command(flatten)]
     output: Output,
 
-    /// Run the command as this user, instead of as who watches
+    /// Run the command as this user
     #[arg(long, value_name = "NAME", requires = "command")]
     user: Option<String>,
 
@@ -122,7 +122,8 @@ impl Watch {
         let options = whom.options(self.over, buffer_bytes, !self.no_stacks);
         let mut flight = session::fly(&options).map_err(|error| {
             Failure::new(format!(
-                "cannot watch, which needs eBPF: {error}; tardy measure cyclic --break-over does without"
+                "cannot watch, because that needs eBPF: {error}; tardy measure cyclic \
+                    --break-over works without it"
             ))
         })?;
         let folder = self.out.clone().map_or_else(recordings::watch_home, Ok)?;

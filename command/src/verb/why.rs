@@ -27,8 +27,8 @@ pub(crate) fn tell(
 ) -> Result<(), Failure> {
     let Some(told) = explanation.worst.get(number - 1) else {
         return Err(Failure::new(format!(
-            "there is no wakeup number {number}: of the threads watched there are {}; choose others \
-             with --pid, --comm or --all",
+            "there is no wakeup number {number}: the watched threads have {}; choose other \
+             threads with --pid, --comm or --all",
             explanation.latencies.count()
         )));
     };

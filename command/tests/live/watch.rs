@@ -143,7 +143,7 @@ fn where_nobody_is_late_it_says_so() {
     let document = said.expect(0).json();
     assert_eq!(document["kept"], json!([]));
     let said = Said::by(tardy(["explain"]).arg(home.path())).expect(1);
-    assert!(said.err.contains("nobody was late yet"), "{}", said.err);
+    assert!(said.err.contains("no thread was late yet"), "{}", said.err);
 }
 
 /// Killed in the middle of the night and started anew with the same folder.

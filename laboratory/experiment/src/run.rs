@@ -11,7 +11,7 @@ pub struct Run {
     pub tardy_version: String,
     /// Whether it runs at its full length.
     pub is_full: bool,
-    /// Chooses the order of the conditions.
+    /// Seed for the order of the conditions.
     pub seed: u64,
     /// How long it runs.
     pub length: Length,

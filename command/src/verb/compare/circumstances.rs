@@ -45,12 +45,12 @@ fn order(subject: &Subject) -> Vec<String> {
     let why = if unordered.is_empty() {
         "A side has too few blocks".to_owned()
     } else {
-        format!("The order in time of {} is not known", unordered.join(" and "))
+        format!("The order of {} in time is not known", unordered.join(" and "))
     };
     vec![format!(
-        "{why}, so all values are taken for independent. Where neighbours in time resemble each other, \
-         intervals are too narrow and p too small: recordings and experiments are compared by blocks \
-         instead."
+        "{why}, so all values are treated as independent. If neighbours in time resemble each \
+         other, the intervals are too narrow and p is too small. Recordings and experiments do not \
+         have this problem: they are compared by blocks."
     )]
 }
 
@@ -61,17 +61,17 @@ fn bins(subject: &Subject) -> Vec<String> {
     if widths.len() > 1 {
         let widths = each(subject, |side| units::duration(width(side)));
         found.push(format!(
-            "What is told apart differs: {widths}. The finer is cut down to the coarser; smaller \
-             differences mean nothing."
+            "The resolutions differ: {widths}. The finer side is rounded to the coarser one; \
+             smaller differences mean nothing."
         ));
     }
     for side in subject.sides.iter().filter(|side| side.over_bins > 0) {
         let n = side.sample.count();
         let known = 1.0 - side.over_bins as f64 / n as f64;
         found.push(format!(
-            "{}: the tail is cut, {} of {} values lie above the histogram's bins. Quantiles up to {} are \
-             compared, those above and the mean are only known to lie beyond; more bins (cyclictest -h) would \
-             tell them.",
+            "{}: the tail is cut, {} of {} values lie above the histogram's bins. Quantiles up \
+             to {} are compared; of higher ones and of the mean only a lower bound is known. \
+             Measure with more bins (cyclictest -h) to compare them.",
             side.sample.name,
             units::count(side.over_bins),
             units::count(n),
@@ -92,7 +92,8 @@ fn sizes(subject: &Subject) -> Vec<String> {
     }
     let told = each(subject, |side| units::count(side.sample.count()));
     vec![format!(
-        "Numbers of values differ: {}. The larger one's maximum is larger for that alone.",
+        "The numbers of values differ: {}. A larger sample has a larger maximum for that reason \
+            alone.",
         told
     )]
 }

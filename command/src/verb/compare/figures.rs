@@ -25,8 +25,8 @@ pub(super) fn are_tables(sides: &[String]) -> Result<bool, Failure> {
         (0, _) => Ok(false),
         (2, 2) => Ok(true),
         _ => Err(Failure::usage(
-            "a table of figures holds no distribution: give two of them, what was measured and what was \
-             predicted",
+            "a table of figures contains no distribution: give two tables, the measured one and \
+             the predicted one",
         )),
     }
 }

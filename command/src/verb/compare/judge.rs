@@ -34,7 +34,8 @@ fn difference(
     let is_cut = [a, b].map(|side| is_cut(side, gate.figure));
     if is_cut == [true, true] {
         return Err(format!(
-            "the {} of both lies above the bins of their histograms or counts what does: measure with more bins",
+            "the {} of both sides lies above the bins of their histograms, or includes values \
+                that do: measure with more bins",
             gate.figure.name(),
         ));
     }
@@ -102,7 +103,7 @@ fn figure(comparison: &Comparison, figure: Figure) -> Result<Interval, String> {
             .map(|quantile| quantile.difference.b_minus_a)
             .ok_or_else(|| {
                 format!(
-                    "{} and {} values do not bound {}: measure longer",
+                    "{} and {} values are too few to bound {}: measure longer",
                     comparison.a.count,
                     comparison.b.count,
                     figure.name()

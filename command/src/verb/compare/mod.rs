@@ -43,34 +43,33 @@ const BLOCKS: u16 = 32;
     \x20                                                   with 4 where the samples cannot tell\n\
     tardy compare measured.csv predicted.csv            how far off is a prediction")]
 pub(crate) struct Compare {
-    /// What to compare, the first with each of the others: recordings, traces, files of histograms
-    /// (cyclictest's, rtla's, oslat's), experiments (DIR, or DIR:CONDITION). With NAME= before it, it is
-    /// called so, otherwise as the folder or file; with :THREAD behind it, only that thread or row
-    /// [default: the two latest below recordings/]
+    /// What to compare; the first is compared with each of the others: recordings, traces, histogram files
+    /// (from cyclictest, rtla, oslat), experiments (DIR, or DIR:CONDITION). NAME=PATH gives a side a name of
+    /// its own; PATH:THREAD selects one thread or row [default: the two latest in recordings/]
     #[arg(value_name = "A B", num_args = 2..)]
     sides: Vec<String>,
 
-    /// Only the thread, the row or the method of this name, on every side
+    /// Compare only the thread, row or method with this name, on every side
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
 
-    /// All threads of a side taken together, even where their names match
+    /// Pool all threads of a side, even if their names match
     #[arg(long, conflicts_with = "thread")]
     merge: bool,
 
-    /// How many blocks of neighbours in time a recording is cut into
+    /// The number of blocks, each a stretch of time, into which a recording is divided
     #[arg(long, value_name = "N", default_value_t = BLOCKS, value_parser = clap::value_parser!(u16).range(1..=256))]
     blocks: u16,
 
-    /// Exit with 3 where B is later than A by more than this: +5us@p99.9, +10%@mean (repeatable)
+    /// Exit with 3 if B is later than A by more than this: +5us@p99.9, +10%@mean (repeatable)
     #[arg(long, value_name = "BOUND@FIGURE", value_parser = gate::parse, allow_hyphen_values = true)]
     fail_over: Vec<Gate>,
 
-    /// What a bound counts as that is shown neither to hold nor to be broken [default: exit with 4]
+    /// How to treat a gate that the samples can neither pass nor fail [default: exit with 4]
     #[arg(long, value_name = "WHAT", requires = "fail_over")]
     undecided: Option<Undecided>,
 
-    /// Of two tables of figures, exit with 3 where the second is further from the first than this:
+    /// For two tables of figures: exit with 3 if the second differs from the first by more than this:
     /// mean=5%,p99=10%,max=20%,floor=200ns
     #[arg(long, value_name = "BOUNDS", value_parser = figures::parse_bounds)]
     within: Option<Bounds>,
@@ -114,7 +113,7 @@ impl Compare {
         }
         if self.sides.len() > SIDES_MAX {
             return Err(Failure::usage(format!(
-                "{} sides are too many: at most {SIDES_MAX} can be told apart",
+                "{} sides are too many: at most {SIDES_MAX} can be compared at once",
                 self.sides.len()
             )));
         }
@@ -124,8 +123,8 @@ impl Compare {
         }
         if self.within.is_some() {
             return Err(Failure::usage(
-                "--within is for two tables of figures (tardy experiment --csv); --fail-over is for what \
-                 holds distributions",
+                "--within compares two tables of figures (tardy experiment --csv); use \
+                 --fail-over for recordings and histograms",
             ));
         }
         let out = self.out.as_deref().or(self.page.as_deref());

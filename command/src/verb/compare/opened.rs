@@ -89,7 +89,7 @@ impl Opened {
             |(at, (row, _)): (usize, &(u16, u64))| of.contains(&usize::from(*row)).then_some(at);
         account
             .taken(series.iter().enumerate().filter_map(wanted))
-            .ok_or_else(|| format!("{} has more wakeups than can be taken apart", self.facts.name))
+            .ok_or_else(|| format!("{} has too many wakeups to break down by cause", self.facts.name))
     }
 
     /// Whether rows of different names may be taken together unasked: methods and conditions of an

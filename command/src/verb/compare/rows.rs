@@ -72,19 +72,19 @@ pub(super) fn matched(sides: &[Opened], merge: bool) -> Result<Matched, Failure>
             return Err(choose(side));
         }
         let why = if shared.is_empty() {
-            "no thread's name is on all sides".to_owned()
+            "no thread name occurs on all sides".to_owned()
         } else {
             format!("{} threads are on all sides", shared.len())
         };
         let note =
-            format!("{why}: all threads of a side are taken together (--thread chooses one)");
+            format!("{why}: all threads of a side are pooled (--thread chooses one)");
         return Ok(Matched { rows: vec![whole()], notes: vec![note] });
     }
     let mut notes = left_out(sides, &filled, &[&shared[..], &small].concat());
     if !small.is_empty() {
         let names: Vec<&str> = small.iter().map(|row| row.name.as_str()).collect();
         notes.push(format!(
-            "left out, as a side has fewer than {VALUES_MIN} values: {}",
+            "left out because a side has fewer than {VALUES_MIN} values: {}",
             listed(&names)
         ));
     }
@@ -114,7 +114,7 @@ fn left_out(sides: &[Opened], filled: &[Vec<usize>], shared: &[MatchedRow]) -> V
             rows.iter().filter(is_alone).map(|row| side.names[*row].as_str()).collect();
         if !names.is_empty() {
             notes.push(format!(
-                "left out, as not on all sides: {} of {}",
+                "left out because they are not on all sides: {} of {}",
                 listed(&names),
                 side.facts.name
             ));
@@ -135,8 +135,8 @@ pub(super) fn listed(names: &[&str]) -> String {
 fn choose(side: &Opened) -> Failure {
     let names: Vec<&str> = side.names.iter().map(String::as_str).collect();
     Failure::usage(format!(
-        "{} has several things that are not to be taken together: choose a condition \
-         (DIR:CONDITION), or a row with --thread; it has {}",
+        "{} has several rows that cannot be pooled: choose a condition (DIR:CONDITION), or a row \
+         with --thread; it has {}",
         side.facts.given,
         listed(&names)
     ))

@@ -22,15 +22,15 @@ pub(super) fn sentence(side: &SideSample) -> Option<String> {
     let further = whole.count().saturating_mul(TIMES);
     Some(match tail(&whole, &question).and_then(|tail| tail.maximum_of(further)) {
         Ok(most) => format!(
-            "{name}: of a further {} the latest would be near {} (95 %: {} to {}), as far as its tail \
-             tells and if nothing changes.",
+            "{name}: in another {} the maximum would be about {} (95 %: {} to {}), extrapolated \
+             from its tail, if nothing changes.",
             units::count(further),
             units::duration(most.median_ns),
             units::duration(most.low_ns),
             units::duration(most.high_ns)
         ),
         Err(refusal) => {
-            format!("{name}: nothing is said of later ones than those seen: {refusal}.")
+            format!("{name}: the tail is not extrapolated: {refusal}.")
         }
     })
 }

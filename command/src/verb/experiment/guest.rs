@@ -15,7 +15,7 @@ impl ExperimentVerb {
     /// Runs it there, and shows it here.
     pub(super) fn in_guest(&self, what: &str) -> Result<Outcome, Failure> {
         if let Some(extra) = &self.shown {
-            return Err(Failure::usage(format!("{extra:?} is one argument too many")));
+            return Err(Failure::usage(format!("unexpected argument {extra:?}")));
         }
         // What is wrong with it is said before anything boots.
         let experiment = self.experiment(what)?;

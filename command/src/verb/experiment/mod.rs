@@ -29,27 +29,27 @@ use tardy_report::units;
     tardy experiment NAME --vm      run it on a real kernel in counted time\n\
     tardy experiment --resume DIR   go on where a run was ended, by whatever")]
 pub(crate) struct ExperimentVerb {
-    /// An experiment's name, or a TOML file; list; show
+    /// The name of an experiment, or a TOML file; or list, or show
     #[arg(value_name = "NAME|FILE|list|show", required_unless_present = "resume")]
     what: Option<String>,
 
-    /// Which one to show
+    /// Which experiment to show
     #[arg(value_name = "NAME")]
     shown: Option<String>,
 
-    /// As long as in its source: hours
+    /// Run at full length, as in its source: hours
     #[arg(long, conflicts_with = "resume")]
     full: bool,
 
-    /// How many rounds, instead of what the file says; each runs a block of every condition
+    /// Number of rounds, instead of the file's; each round runs a block of every condition
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     rounds: Option<u32>,
 
-    /// Chooses the order of the conditions
+    /// Seed for the order of the conditions
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "resume")]
     seed: u64,
 
-    /// Go on with the run in this folder
+    /// Continue the run in this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "out"])]
     resume: Option<PathBuf>,
 
@@ -57,11 +57,11 @@ pub(crate) struct ExperimentVerb {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Run it in a guest whose time is counted: no noise, the same again and again
+    /// Run it in a guest with counted time: no noise, and the same result every time
     #[arg(long, conflicts_with = "resume")]
     vm: bool,
 
-    /// Write the figures as a table to this file as well, a row per condition and thread
+    /// Also write the figures to this file as a table, a row per condition and thread
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
@@ -81,7 +81,8 @@ impl ExperimentVerb {
             (None, Some("show")) => return self.show(),
             (None, Some(what)) if self.vm => return self.in_guest(what),
             (None, Some(what)) => self.begin(what, &host)?,
-            (None, None) => return Err(Failure::usage("name an experiment, or list")),
+            (None, None) => return Err(Failure::usage("name an experiment; tardy experiment list \
+                shows them")),
         };
         self.run(runner, &host)
     }
@@ -110,7 +111,7 @@ impl ExperimentVerb {
 
     fn begin(&self, what: &str, host: &Host) -> Result<Runner, Failure> {
         if let Some(extra) = &self.shown {
-            return Err(Failure::usage(format!("{extra:?} is one argument too many")));
+            return Err(Failure::usage(format!("unexpected argument {extra:?}")));
         }
         output::must_be_writable([self.csv.as_deref()])?;
         let experiment = self.experiment(what)?;
@@ -144,7 +145,8 @@ impl ExperimentVerb {
         drop(runner);
         if ended == Ended::Early {
             self.output.remark(&format!(
-                "Ended early; blocks done are kept. Go on: tardy experiment --resume {}",
+                "Ended early; finished blocks are kept. Continue with: tardy experiment --resume \
+                    {}",
                 folder.display()
             ));
         }

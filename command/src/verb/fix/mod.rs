@@ -43,7 +43,7 @@ const COLUMNS: usize = 100;
     tardy fix -p 1234 --only slack --yes --at-least 20us@p99.9\n\
     Nothing is changed without being shown first. tardy undo takes back what stays.")]
 pub(crate) struct Fix {
-    /// A recording of this machine [default: the latest below recordings/]
+    /// A recording of this machine [default: the latest in recordings/]
     #[arg(value_name = "REC", conflicts_with_all = ["pid", "comm", "command"])]
     recording: Option<PathBuf>,
 

@@ -38,8 +38,8 @@ pub(in crate::verb) fn seen(
     seen.notes.clone_from(&recording.manifest().notes);
     if explanation.lost > 0 {
         seen.notes.push(format!(
-            "{} events were lost at least: calls are missing, or their boosts; a larger --buffer keeps \
-             more.",
+            "At least {} events were lost, so calls or boosts are missing; a larger --buffer \
+             loses fewer.",
             explanation.lost
         ));
     }

@@ -38,7 +38,7 @@ pub(crate) struct CyclicFlags {
     #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = arguments::interval_ns)]
     pub(crate) interval: u64,
 
-    /// How much longer each next thread's interval is; a bare number is µs
+    /// How much longer the interval of each further thread is; a bare number is µs
     #[arg(short, long, value_name = "TIME", value_parser = arguments::interval_ns)]
     pub(crate) distance: Option<u64>,
 
@@ -55,11 +55,11 @@ pub(crate) struct CyclicFlags {
     #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
     pub(crate) slack: Option<u64>,
 
-    /// Lock memory; it is locked anyway, where that is allowed [cyclictest's -m]
+    /// Lock memory, as cyclictest's -m; tardy always does so if it may
     #[arg(short, long)]
     mlockall: bool,
 
-    /// Leave idle states alone, rather than hold /dev/cpu_dma_latency at 0
+    /// Allow all idle states, instead of holding /dev/cpu_dma_latency at 0
     #[arg(long)]
     pub(crate) laptop: bool,
 }
@@ -84,7 +84,7 @@ impl CyclicFlags {
         };
         if self.priority.is_some() && !matches!(policy, Policy::Fifo | Policy::Rr) {
             return Err(Failure::usage(format!(
-                "-p goes with --policy fifo or rr; {} has no priority",
+                "--priority goes with --policy fifo or rr; {} has no priority",
                 policy.name()
             )));
         }
@@ -117,7 +117,7 @@ pub(super) struct Cyclic {
     #[command(flatten)]
     cyclic: CyclicFlags,
 
-    /// How long; a bare number is seconds. Without it until Ctrl-C
+    /// How long; a bare number is seconds [default: until Ctrl-C]
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
 
@@ -136,7 +136,7 @@ pub(super) struct Cyclic {
     #[arg(long, value_name = "FILE")]
     histfile: Option<PathBuf>,
 
-    /// Record meanwhile, to this folder
+    /// Also record, into this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 

@@ -24,11 +24,11 @@ use tardy_report::{BoostsSeen, Terminal, pi_text};
 /// Flags of `tardy measure pi`.
 #[derive(Debug, Args)]
 pub(super) struct Pi {
-    /// What the lock does to the priority of who holds it
+    /// What the lock does to the priority of its owner
     #[arg(long, value_enum, default_value_t = ProtocolFlag::Inherit)]
     protocol: ProtocolFlag,
 
-    /// A lock that survives an owner that ends with it held
+    /// Use a robust lock, which survives the death of its owner
     #[arg(long)]
     robust: bool,
 
@@ -48,16 +48,15 @@ pub(super) struct Pi {
     #[arg(long, value_name = "TIME", default_value = "1001ns", value_parser = arguments::interval_ns)]
     free: u64,
 
-    /// Let a load end at the first reading of the clock past its length, rather than make it as long as
-    /// it is to be
+    /// End a load at the first clock reading past its length, instead of making it exactly as long as requested
     #[arg(long)]
     uncalibrated: bool,
 
-    /// Rounds that count [default: 1000000; with -D as many as there is time for]
+    /// Rounds to measure [default: 1000000; with -D, as many as fit]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     loops: Option<u64>,
 
-    /// Rounds before them that do not
+    /// Warm-up rounds before them, which are not counted
     #[arg(long, value_name = "N", default_value_t = TRAINING_ROUNDS)]
     training: u64,
 
@@ -73,14 +72,14 @@ pub(super) struct Pi {
     #[arg(long, value_name = "FILE")]
     histfile: Option<PathBuf>,
 
-    /// Record meanwhile, to this folder, and tell how often each lock call lent High's priority
+    /// Also record into this folder, and count how often each lock call lent High's priority
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
     #[command(flatten)]
     recorder: RecorderFlags,
 
-    /// Leave idle states alone, rather than hold /dev/cpu_dma_latency at 0
+    /// Allow all idle states, instead of holding /dev/cpu_dma_latency at 0
     #[arg(long)]
     laptop: bool,
 
@@ -136,7 +135,7 @@ impl Pi {
             None => None,
             Some(Cpus(cpus)) => match cpus[..] {
                 [cpu] => Some(cpu),
-                _ => return Err(Failure::usage("High and Busy share one CPU: -a takes one")),
+                _ => return Err(Failure::usage("High and Busy share one CPU: give -a one CPU")),
             },
         };
         let default = Plan::default();
@@ -220,7 +219,7 @@ fn boosts(
 ) -> Result<Result<BoostsSeen, String>, Failure> {
     match sealed {
         Some(sealed) => Ok(Ok(boosts::seen(&mut Recording::open(&sealed.dir)?, measurement)?)),
-        None => Ok(Err("only the kernel's events tell; --record DIR records them".to_owned())),
+        None => Ok(Err("it takes the kernel's events; --record DIR records them".to_owned())),
     }
 }
 

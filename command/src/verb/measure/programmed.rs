@@ -81,13 +81,13 @@ fn doubts(devices: &Devices) -> Vec<String> {
     let sentences = [
         (
             devices.losses(),
-            "losses of events: what a CPU programmed after one, until its next timer interrupt, is \
-             not counted",
+            "losses of events: what a CPU programmed between a loss and its next timer interrupt \
+             is not counted",
         ),
         (
             devices.unseen(),
-            "times a timer expired that was not told to be armed, or the other way round: the kernel's \
-             events were silent there, and about as many programmings may be missing",
+            "times a timer expired without an event for its arming, or the other way round: the \
+             kernel recorded nothing there, and about as many programmings may be missing",
         ),
         (devices.left_out(), "timers were too many to follow: their programmings are not counted"),
     ];

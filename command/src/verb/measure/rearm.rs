@@ -20,19 +20,19 @@ use tardy_report::{DeviceSeen, Terminal, rearm_text};
 /// Flags of `tardy measure rearm`.
 #[derive(Debug, Args)]
 pub(super) struct Rearm {
-    /// How long after the last move it expires; a bare number is µs
+    /// Time from the last move to the expiry; a bare number is µs
     #[arg(long, value_name = "TIME", default_value = "300us", value_parser = arguments::interval_ns)]
     timeout: u64,
 
-    /// From one move to the next; a bare number is µs
+    /// Time from one move to the next; a bare number is µs
     #[arg(long, value_name = "TIME", default_value = "20us", value_parser = arguments::interval_ns)]
     every: u64,
 
-    /// How long it is moved, on average, before a pause in which it expires; a bare number is µs
+    /// How long the timer is moved, on average, before a pause in which it expires; a bare number is µs
     #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = arguments::interval_ns)]
     pause_after: u64,
 
-    /// How long all methods take together, a quarter of it recorded; a bare number is seconds
+    /// Duration of all methods together, of which a quarter is recorded; a bare number is seconds
     #[arg(short = 'D', long, default_value = "18s", value_parser = arguments::duration)]
     duration: Duration,
 
@@ -77,7 +77,7 @@ impl Rearm {
         let recorded = self.duration / RECORDED_SHARE;
         let measurement = self.measure(self.duration.saturating_sub(recorded), &interrupt)?;
         let device = if interrupt.is_asked() {
-            Err("it was ended before it was to be recorded".to_owned())
+            Err("the measurement ended before the recording began".to_owned())
         } else {
             self.record(recorded, &interrupt).map_err(|failure| failure.to_string())
         };

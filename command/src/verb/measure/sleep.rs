@@ -20,7 +20,7 @@ const ROUNDS_FULL: u64 = 1_000_000;
 /// Flags of `tardy measure sleep`.
 #[derive(Debug, Args)]
 pub(super) struct Sleep {
-    /// How long each sleep is to be; a bare number is µs
+    /// Requested length of each sleep; a bare number is µs
     #[arg(short, long, value_name = "TIME", default_value = "50us", value_parser = arguments::interval_ns)]
     request: u64,
 
@@ -44,11 +44,11 @@ pub(super) struct Sleep {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Show each two methods' difference, not only those next to each other in the mean
+    /// Show the difference of every pair of methods, not only of neighbours by mean
     #[arg(long)]
     pairs: bool,
 
-    /// Leave idle states alone, rather than hold /dev/cpu_dma_latency at 0
+    /// Allow all idle states, instead of holding /dev/cpu_dma_latency at 0
     #[arg(long)]
     laptop: bool,
 
@@ -90,7 +90,8 @@ impl Sleep {
             None => None,
             Some(Cpus(cpus)) => match cpus[..] {
                 [cpu] => Some(cpu),
-                _ => return Err(Failure::usage("one thread sleeps on one CPU: -a takes one")),
+                _ => return Err(Failure::usage("the sleeping thread runs on one CPU: give -a one \
+                    CPU")),
             },
         };
         let default = Plan::default();

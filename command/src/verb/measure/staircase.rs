@@ -24,19 +24,19 @@ pub(super) struct Staircase {
     #[arg(short, long, value_name = "N", default_value_t = REPORTED_THREADS)]
     threads: usize,
 
-    /// The first thread's real-time priority, 1–99; each next one's is lower by 1
+    /// Real-time priority of the first thread, 1–99; each further thread's is lower by 1
     #[arg(short = 'P', long, value_name = "PRIO", default_value_t = 60, value_parser = clap::value_parser!(u8).range(1..=99))]
     priority: u8,
 
-    /// The first thread's period, the second one's is twice that, and so on; a bare number is µs
+    /// Period of the first thread; the second's is twice as long, and so on; a bare number is µs
     #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = arguments::interval_ns)]
     interval: u64,
 
-    /// The CPU of all threads [default: the first that there is]
+    /// The CPU of all threads [default: the first one]
     #[arg(short, long, value_name = "CPU", value_parser = arguments::cpus)]
     affinity: Option<Cpus>,
 
-    /// How long; a bare number is seconds. Without it until Ctrl-C
+    /// How long; a bare number is seconds [default: until Ctrl-C]
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
 
@@ -44,19 +44,19 @@ pub(super) struct Staircase {
     #[arg(short, long, value_name = "TIME", value_parser = arguments::interval_ns)]
     break_over: Option<u64>,
 
-    /// A load meanwhile: storm:40. To keep it on the same CPU, start all under `taskset -c CPU`
+    /// A load to run meanwhile: storm:40. To keep it on the same CPU, start tardy under `taskset -c CPU`
     #[arg(long, value_name = "LOAD")]
     load: Option<String>,
 
-    /// Show the figures of the first such experiment beside
+    /// Also show the figures of the experiment of 2005
     #[arg(long)]
     reference: bool,
 
-    /// Leave idle states alone, rather than hold /dev/cpu_dma_latency at 0
+    /// Allow all idle states, instead of holding /dev/cpu_dma_latency at 0
     #[arg(long)]
     laptop: bool,
 
-    /// Record meanwhile, to this folder
+    /// Also record, into this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
@@ -123,7 +123,8 @@ impl Staircase {
             None => None,
             Some(&[cpu]) => Some(cpu),
             Some(_) => {
-                return Err(Failure::usage("the staircase stands on one CPU: -a takes one"));
+                return Err(Failure::usage("all threads of the staircase run on one CPU: give -a \
+                    one CPU"));
             }
         };
         let shape = staircase::Staircase {

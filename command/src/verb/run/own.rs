@@ -47,7 +47,7 @@ pub(super) struct OwnFlags {
     #[arg(long, value_name = "NAME", conflicts_with_all = OF_MEASURING)]
     comm: Vec<String>,
 
-    /// Run the command as this user, instead of as who records
+    /// Run the command as this user
     #[arg(long, value_name = "NAME", requires = "command")]
     user: Option<String>,
 

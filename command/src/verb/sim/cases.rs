@@ -8,19 +8,19 @@ use tardy_sim::file::{self, Condition, File, Template, Values};
 /// Flags that change what a file says.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Changes {
-    /// Simulate so much of the system's time in each run, instead of what the file says
+    /// Simulated time of each run, instead of the file's
     #[arg(short = 'D', long, value_name = "TIME", value_parser = crate::arguments::interval_ns)]
     duration: Option<u64>,
 
-    /// Runs of each policy, each with a seed of its own, instead of what the file says
+    /// Number of runs of each policy, each with its own seed, instead of the file's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(file::RUNS_MAX)))]
     runs: Option<u32>,
 
-    /// What all that is random depends on, instead of what the file says
+    /// Seed of all random numbers, instead of the file's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Timer policies to compare, instead of those of the file: hardirq,deferred
+    /// Timer policies to compare, instead of the file's: hardirq,deferred
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     policies: Vec<String>,
 
@@ -29,11 +29,11 @@ pub(super) struct Changes {
     #[arg(long, value_name = "WHAT=VALUES", value_parser = variation)]
     over: Vec<(String, Vec<String>)>,
 
-    /// What a name in braces stands for, instead of what the file says: machine=counted-armv7 (repeatable)
+    /// The value of a name in braces, instead of the file's: machine=counted-armv7 (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = variation)]
     with: Vec<(String, Vec<String>)>,
 
-    /// Only these conditions of the file
+    /// Run only these conditions of the file
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
 }

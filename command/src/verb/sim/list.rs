@@ -59,7 +59,7 @@ impl Show {
         let Self { name } = self;
         let known = known_system(&name).or_else(|| known_machine(&name)).ok_or_else(|| {
             Failure::usage(format!(
-                "there is neither a system nor a machine {name}: tardy sim list names them"
+                "there is no system or machine {name}: tardy sim list shows them"
             ))
         })?;
         crate::output::out!("{}", known.text.trim_end())?;

@@ -37,7 +37,7 @@ pub(crate) struct Sim {
     #[command(flatten)]
     changes: Changes,
 
-    /// Threads of this machine that simulate; the results are the same for any number [default: one per CPU]
+    /// Number of threads that simulate; the results do not depend on it [default: one per CPU]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
@@ -45,11 +45,11 @@ pub(crate) struct Sim {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Write the figures as a table to this file, in the form that tardy compare holds against measured ones
+    /// Write the figures to this file as a table, which tardy compare can check against measured ones
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Draw them over what varies (--over), in one picture, an SVG file
+    /// Draw the figures over what varies (--over), in one SVG picture
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 

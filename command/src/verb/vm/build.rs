@@ -10,11 +10,11 @@ use tardy_vm::{Cache, Kernel};
 /// Flags of `tardy vm build`.
 #[derive(Debug, Args)]
 pub(crate) struct Build {
-    /// Which; they are compiled where they are not here or stale
+    /// Which kernels; those that are missing or stale are compiled
     #[arg(value_name = "NAME", default_value = "small")]
     name: String,
 
-    /// Compile it of the newest source, even where it is here
+    /// Compile from the newest source, even if it was compiled before
     #[arg(long)]
     newest: bool,
 

@@ -10,11 +10,11 @@ use tardy_vm::{Arch, Cache, Kernel, Tools};
 /// Flags of `tardy vm fetch`.
 #[derive(Debug, Args)]
 pub(crate) struct Fetch {
-    /// Which, as `tardy vm list` names them; all of Debian's where none is named
+    /// Which kernels, as `tardy vm list` names them [default: all of Debian's]
     #[arg(value_name = "NAME|all")]
     names: Vec<String>,
 
-    /// The newest version, even where one is here
+    /// Fetch the newest version, even if one is present
     #[arg(long)]
     newest: bool,
 

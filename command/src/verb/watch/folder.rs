@@ -62,18 +62,19 @@ impl WatchFolder {
         let is_new = held.is_empty().map_err(|error| cannot("look into", &error))?;
         if !is_new && !held.has_file(WATCH_FILE) && !held.has_file(LOCK) {
             return Err(Failure::usage(format!(
-                "{} is not empty, and no folder of tardy watch: name another with -o",
+                "{} is not empty and was not made by tardy watch: name another folder with -o",
                 path.display()
             )));
         }
         if !held.is_ours() {
-            return Err(cannot("write into", &"it is another user's: name another with -o"));
+            return Err(cannot("write into", &"it belongs to another user: name another folder \
+                with -o"));
         }
         let lock =
             held.append(LOCK, Access::Private).map_err(|error| cannot("write into", &error))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Err(Failure::usage(format!(
-                "another tardy watch is at work in {}: name another folder with -o",
+                "another tardy watch uses {}: name another folder with -o",
                 path.display()
             )));
         }
@@ -131,7 +132,7 @@ impl WatchFolder {
         );
         let goes_on = self.kept.first().map(|(_, worst)| {
             format!(
-                "going on with {} kept before, the worst {} late",
+                "continuing with {} kept before, the worst {} late",
                 self.kept.len(),
                 duration(worst.lateness_ns)
             )
@@ -213,7 +214,7 @@ impl WatchFolder {
     pub(super) fn words(&self) -> String {
         let index = &self.index;
         if index.late + index.false_triggers + index.missed == 0 {
-            return "nobody was late yet".to_owned();
+            return "no thread was late yet".to_owned();
         }
         let worst = self.kept.first().map_or_else(String::new, |(_, worst)| {
             format!(", the worst {}", duration(worst.lateness_ns))

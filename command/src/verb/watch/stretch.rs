@@ -43,9 +43,10 @@ impl fmt::Display for Mistaken {
         match self.own_ns {
             Some(own_ns) => {
                 let own = duration(own_ns);
-                write!(f, "thread {thread} seemed {seemed} late, and {own} of that it chose itself")
+                write!(f, "thread {thread} seemed {seemed} late, but {own} of that was its own \
+                    choice")
             }
-            None => write!(f, "thread {thread} seemed {seemed} late, and no wakeup of its was"),
+            None => write!(f, "thread {thread} seemed {seemed} late, but none of its wakeups was"),
         }
     }
 }
@@ -162,9 +163,9 @@ fn unix_ns(time_ns: u64) -> u64 {
 pub(super) fn note(trigger: &Trigger, held: &Held) -> String {
     let before_ns = trigger.expiry_ns.saturating_sub(held.from_ns);
     format!(
-        "kept by tardy watch, because a thread ran more than {} late: it begins {} before that, with what \
-         each CPU ran then. When interrupts of the timer begin and end, and when callbacks end, is not in \
-         it, so their time is that of whom they interrupted",
+        "kept by tardy watch, because a thread ran more than {} late: it begins {} before that, \
+         with what each CPU ran then. It does not include when timer interrupts begin and end or \
+         when callbacks end, so their time counts as the task that they interrupted",
         duration(trigger.over_ns),
         duration(before_ns)
     )

@@ -16,12 +16,12 @@ const INTERRUPTS_PART: u64 = 2;
 /// Whose lateness.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Whom {
-    /// Watch the threads of this process, also later ones (repeatable) [default: every real-time thread of
+    /// Watch the threads of this process, including later ones (repeatable) [default: every real-time thread of
     /// user space]
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
 
-    /// Watch threads of this name, also those that come later, within 5 s (repeatable)
+    /// Watch threads with this name, including later ones, found within 5 s (repeatable)
     #[arg(long, value_name = "NAME")]
     comm: Vec<String>,
 

@@ -22,27 +22,27 @@ const SHOWN: usize = 10;
 /// Flags of `tardy whatif`.
 #[derive(Debug, Args)]
 pub(crate) struct WhatIfVerb {
-    /// The recording's folder, or a trace of another tool's [default: the latest below recordings/]
+    /// The recording's folder, or another tool's trace [default: the latest in recordings/]
     #[arg(value_name = "REC")]
     recording: Option<PathBuf>,
 
     #[command(flatten)]
     import: ImportFlags,
 
-    /// Predict this change (repeatable: they are made together), as slack(victim)=1ns or prio(hackbench)=other;
-    /// --list names all [default: each that may help, ranked]
+    /// Predict this change, such as slack(victim)=1ns or prio(hackbench)=other (repeatable: all of them
+    /// together); --list shows all [default: each that may help, ranked]
     #[arg(long, value_name = "CHANGE", value_parser = parsed)]
     change: Vec<Change>,
 
-    /// Predict each of the changes by itself, ranked, instead of all together
+    /// Predict each change by itself, ranked, instead of all together
     #[arg(long, requires = "change")]
     each: bool,
 
-    /// List the changes there are
+    /// List the known changes
     #[arg(long)]
     list: bool,
 
-    /// Threads of this machine that simulate; the results are the same for any number [default: one per CPU]
+    /// Number of threads that simulate; the results do not depend on it [default: one per CPU]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 

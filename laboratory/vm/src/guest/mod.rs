@@ -115,7 +115,7 @@ fn wait_for(child: &Child) -> Result<ExitStatus, String> {
                 return Ok(ExitStatus::from_raw(status.as_raw()));
             }
             Ok(_) => {}
-            Err(error) => return Err(format!("lost the command: {error}")),
+            Err(error) => return Err(format!("lost track of the command: {error}")),
         }
     }
 }

@@ -105,7 +105,7 @@ fn rows(
 fn reserve(results: &Results) -> Option<String> {
     let verdict = match results.fitness.fit {
         Fit::Fit => return None,
-        Fit::Doubtful => "to be compared with reserve",
+        Fit::Doubtful => "to be compared with caution",
         Fit::Unfit => "not fit to be compared",
     };
     Some(format!("{verdict}: {}", results.fitness.why.join(" ")))

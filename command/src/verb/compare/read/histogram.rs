@@ -17,8 +17,8 @@ pub(super) fn read(given: &str, path: &Path, thread: Option<&str>) -> Result<Ope
     let is_binned = |row: &Row| !row.bins.is_empty() || (row.binned() == 0 && row.count == 0);
     if !histograms.rows.iter().all(is_binned) {
         return Err(Failure::new(format!(
-            "{given} counts samples and has no bins, so nothing can be tested: let {} write a \
-             histogram (cyclictest -h 400 --histfile FILE)",
+            "{given} has counts but no bins, so nothing can be tested: make {} write a histogram \
+             (cyclictest -h 400 --histfile FILE)",
             histograms.tool
         )));
     }
@@ -38,7 +38,7 @@ pub(super) fn read(given: &str, path: &Path, thread: Option<&str>) -> Result<Ope
             ..SideFacts::default()
         },
         settings: BTreeMap::new(),
-        account: Err(format!("{given} holds a histogram, which does not tell why")),
+        account: Err(format!("{given} is a histogram, which has no causes")),
         reserve: None,
         names,
         data: Data::Bins { width_ns: histograms.bin_ns.max(1), rows },

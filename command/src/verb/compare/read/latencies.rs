@@ -46,7 +46,7 @@ pub(super) fn read(given: &str, mut input: Input, thread: Option<&str>) -> Resul
     found.leave_out_before_exec();
     if let (Some(name), true) = (thread, found.series.is_empty()) {
         return Err(Failure::new(format!(
-            "{given} has no wakeup of {name:?}: tardy explain --all tells who is in it"
+            "{given} has no wakeup of {name:?}: tardy explain --all lists the threads in it"
         )));
     }
     let end = input.closing();
@@ -54,7 +54,7 @@ pub(super) fn read(given: &str, mut input: Input, thread: Option<&str>) -> Resul
     notes.extend(end.notes);
     if explanation.lost > 0 {
         notes.push(format!(
-            "{} events were lost; {} of {} wakeups may be touched by that",
+            "{} events were lost, which may affect {} of {} wakeups",
             units::count(explanation.lost),
             units::count(found.touched_by_loss),
             units::count(found.series.len() as u64)

@@ -81,8 +81,8 @@ fn located(given: &str) -> Result<(PathBuf, Option<&str>), Failure> {
         .map(|(at, _)| (PathBuf::from(&given[..at]), Some(&given[at + 1..])))
         .ok_or_else(|| {
             Failure::new(format!(
-                "cannot read {given}: there is no such file or folder; give a recording, a trace, a \
-                 histogram's file or an experiment's folder"
+                "cannot read {given}: there is no such file or folder; give a recording, a \
+                 trace, a histogram file or an experiment's folder"
             ))
         })
 }
@@ -104,10 +104,10 @@ fn no_distribution(path: &Path, schema: &str) -> Failure {
     } else if schema.starts_with("tardy.measure/") {
         "give a histogram (tardy measure --histfile FILE) or a recording (tardy run)"
     } else {
-        "give a recording, a trace, a histogram's file or an experiment's folder"
+        "give a recording, a trace, a histogram file or an experiment's folder"
     };
     Failure::new(format!(
-        "{} holds figures ({schema}) and no distribution, so nothing can be tested: {instead}",
+        "{} has figures ({schema}) but no distribution, so nothing can be tested: {instead}",
         path.display()
     ))
 }

@@ -25,11 +25,11 @@ pub(super) struct Fit {
     #[command(flatten)]
     given: Given,
 
-    /// What was measured: a table of figures (tardy experiment --csv), or another tool's histogram
+    /// The measured figures: a table (tardy experiment --csv), or another tool's histogram
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 
-    /// Fit on these conditions of the table alone: idle,hard-40. Which were used is written into the result
+    /// Fit only on these conditions of the table: idle,hard-40. The result says which were used
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     rows: Vec<String>,
 
@@ -37,15 +37,15 @@ pub(super) struct Fit {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["mean", "p50", "p99"])]
     figures: Vec<String>,
 
-    /// How often to simulate, at most
+    /// Number of simulations at most
     #[arg(long, value_name = "N", default_value_t = 300)]
     steps: u32,
 
-    /// Threads of this machine that simulate; the results are the same for any number [default: one per CPU]
+    /// Number of threads that simulate; the results do not depend on it [default: one per CPU]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// Write the machine with the numbers that were found to this file
+    /// Write the machine with the fitted numbers to this file
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 

@@ -86,7 +86,7 @@ impl Targets {
         let measured = |name: &String| self.rows.iter().any(|row| row.condition == *name);
         template.conditions.retain(|condition| measured(&condition.name));
         if template.conditions.is_empty() {
-            return Err(Failure::usage("no condition of the system is one that was measured"));
+            return Err(Failure::usage("none of the system's conditions was measured"));
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Targets {
         }
         if off.is_empty() {
             return Err(Failure::usage(
-                "nothing that was measured is simulated: no condition and series of both have the same name",
+                "no condition and series occurs in both the measured and the simulated figures",
             ));
         }
         Ok(off)

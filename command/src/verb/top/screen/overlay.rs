@@ -51,7 +51,7 @@ impl Overlay {
     }
 
     pub(super) fn no_story() -> Self {
-        let words = "no wakeup of this thread is whole yet: come back in a second or two";
+        let words = "no wakeup of this thread is complete yet: try again in a second or two";
         Self { lines: vec![words.to_owned()], first_line: 0 }
     }
 

@@ -73,9 +73,9 @@ fn said(one: &Over, two: &Over) -> Option<String> {
     let (said, other) = (text(&one.stdout), text(&two.stdout));
     let mut lines = (1..).zip(said.lines().zip(other.lines()));
     if let Some((number, (a, b))) = lines.find(|(_, (a, b))| a != b) {
-        return Some(format!("line {number} of what it said: {a:?} and {b:?}"));
+        return Some(format!("line {number} of the output: {a:?} and {b:?}"));
     }
-    (said != other).then(|| "one said more than the other".to_owned())
+    (said != other).then(|| "one has more output than the other".to_owned())
 }
 
 fn unequal(index: u64, one: Option<Event>, two: Option<Event>) -> String {
@@ -116,10 +116,10 @@ impl fmt::Display for Alike {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.difference, self.events) {
             (Some(difference), _) => f.write_str(difference),
-            (None, 0) => write!(f, "{} runs, the same to the byte in what they said", self.runs),
+            (None, 0) => write!(f, "{} runs with identical output, byte for byte", self.runs),
             (None, events) => write!(
                 f,
-                "{} runs, the same to the byte in what they said, and in all of {events} events",
+                "{} runs with identical output, byte for byte, and identical events, all {events}",
                 self.runs
             ),
         }

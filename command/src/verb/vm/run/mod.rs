@@ -31,35 +31,34 @@ pub(crate) struct Run {
     #[command(flatten)]
     guest: GuestFlags,
 
-    /// Chooses the guest's random numbers, and how its timers lie against the kernel's; {seed} in the
-    /// command is replaced by it
+    /// Seed of the guest's random numbers and timer phases; {seed} in the command is replaced by it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Run it so many times, and tell whether all runs were alike
+    /// Run it this many times, and check whether all runs were identical
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(RUNS_MAX)))]
     repeat: u32,
 
-    /// Every run of --repeat has a seed of its own: --seed and those after it
+    /// Give each run of --repeat its own seed: --seed and those after it
     #[arg(long)]
     vary: bool,
 
-    /// Do not record: figures without what recording costs
+    /// Do not record: figures without the cost of recording
     #[arg(long)]
     no_record: bool,
 
-    /// Take this program along, besides the command's own (repeatable)
+    /// Also copy this program into the guest (repeatable)
     #[arg(long, value_name = "PROGRAM")]
     with: Vec<String>,
 
-    /// The folder for what comes out, which is the recording's too [default: recordings/vm-N]
+    /// The folder for the guest's files and the recording [default: recordings/vm-N]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
     #[command(flatten)]
     output: Output,
 
-    /// The command, `tardy` being this very program; what it writes to its current folder comes back
+    /// The command; `tardy` is this program. What it writes to its current folder is copied back
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
 }
