@@ -97,7 +97,7 @@ fn what_cannot_be_told_is_said() {
     let said = Said::by(tardy(["whatif", "--change", "preempt=full"]).arg(&recording)).expect(4);
     assert!(said.out.contains("cannot be told, because"), "{}", said.out);
     let said = Said::by(tardy(["whatif", "--change", "slack=1"]).arg(&recording)).expect(2);
-    assert!(said.err.contains("slack has to say for whom"), "{}", said.err);
+    assert!(said.err.contains("slack must say for whom"), "{}", said.err);
     let said = Said::by(tardy(["whatif", "--comm", "nobody"]).arg(&recording)).expect(1);
     assert!(said.err.contains("0 wakeups of the victim, and 100 are needed"), "{}", said.err);
     let listed = Said::by(&mut tardy(["whatif", "--list"])).expect(0).out;

@@ -33,7 +33,7 @@ impl Undo {
             });
             output::write_json(&document, None)?;
         } else if undone.is_empty() {
-            out!("nothing that tardy changed stays")?;
+            out!("nothing that tardy changed is left")?;
         }
         let mut has_failed = false;
         for one in &undone {
@@ -43,7 +43,7 @@ impl Undo {
             }
         }
         if has_failed {
-            return Err(Failure::new("not all could be taken back; the journal keeps the rest"));
+            return Err(Failure::new("some changes could not be taken back; the journal keeps them"));
         }
         Ok(Outcome::Fine)
     }
@@ -72,7 +72,7 @@ pub(super) fn list(output: &Output) -> Result<Outcome, Failure> {
             let first = value.as_deref().and_then(|text| text.lines().next()).map(str::to_owned);
             first.unwrap_or_else(|| "not there".to_owned())
         };
-        let until = if stays { "until tardy undo" } else { "while a tardy is at work" };
+        let until = if stays { "until tardy undo" } else { "while a tardy is running" };
         let line = format!(
             "{}: {}: {} -> {}, {until}",
             entry.why,

@@ -15,15 +15,15 @@ use tardy_stats::ab::Question;
 #[derive(Debug, Args)]
 #[command(after_help = "\
     tardy verify --change 'slack(victim)=1ns' -- ./my-program   a change, on and off\n\
-    tardy verify --change 'prio(victim)=fifo:50' -p 1234        of a process that runs\n\
+    tardy verify --change 'prio(victim)=fifo:50' -p 1234        of a running process\n\
     tardy verify './a --old' './a --new'                        two commands\n\
     Changes are written as tardy fix writes them. Whatever happens, nothing is left changed.")]
 pub(crate) struct Verify {
-    /// Two commands, each as a shell's words
+    /// Two commands to compare, each quoted as one word
     #[arg(value_name = "A B", num_args = 2, conflicts_with_all = ["change", "pid", "comm", "command"])]
     commands: Vec<String>,
 
-    /// What is on in one half of the blocks (repeatable: all of them at once)
+    /// The change, made in one half of the blocks (repeatable: all of them at once)
     #[arg(long, value_name = "CHANGE", required_unless_present = "commands")]
     change: Vec<Change>,
 
@@ -48,7 +48,7 @@ impl Verify {
             (Victim::command(words(a)?), [a.clone(), b.clone()], arms)
         } else {
             if !self.victim.is_chosen() {
-                return Err(Failure::usage("say whose wakeups: -p PID, --comm NAME, or -- CMD"));
+                return Err(Failure::usage("name the threads: -p PID, --comm NAME, or -- CMD"));
             }
             let name: Vec<String> = self.change.iter().map(ToString::to_string).collect();
             let names = ["as it is".to_owned(), name.join(" ")];

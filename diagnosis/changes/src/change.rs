@@ -58,11 +58,11 @@ impl Change {
     ) -> Result<Self, ChangeError> {
         let target = |what| ChangeError::Target { name: about.name, what, example: about.example };
         match (about.target, &whom) {
-            (Target::System, Some(_)) => return Err(target("is the whole system's")),
+            (Target::System, Some(_)) => return Err(target("applies to the whole system")),
             (Target::System, None) => {}
-            (_, None) => return Err(target("has to say for whom")),
+            (_, None) => return Err(target("must say for whom")),
             (Target::Threads | Target::Group, Some(Whom::Irq(_))) => {
-                return Err(target("is not for interrupts"));
+                return Err(target("does not apply to interrupts"));
             }
             _ => {}
         }
@@ -179,13 +179,13 @@ impl FromStr for Change {
             None => (None, rest),
             Some(inner) => {
                 let (whom, rest) = inner.split_once(')').ok_or_else(|| target("lacks a )"))?;
-                (Some(Whom::parse(whom).ok_or_else(|| target("is for nobody"))?), rest.trim())
+                (Some(Whom::parse(whom).ok_or_else(|| target("names nobody"))?), rest.trim())
             }
         };
         let value = match (rest.strip_prefix('='), rest) {
             (Some(value), _) => Some(value.trim().to_owned()),
             (None, "") => None,
-            (None, _) => return Err(target("ends in something else than =VALUE")),
+            (None, _) => return Err(target("does not end in =VALUE")),
         };
         Self::new(about, whom, value)
     }
@@ -238,15 +238,15 @@ mod tests {
     fn what_cannot_be_says_how_it_is_written() {
         for (text, part) in [
             ("nope=1", "there is no change \"nope\"; there are affinity, "),
-            ("slack=1ns", "slack has to say for whom: write slack(victim)=1ns"),
-            ("slack(irq 3)=1ns", "slack is not for interrupts"),
+            ("slack=1ns", "slack must say for whom: write slack(victim)=1ns"),
+            ("slack(irq 3)=1ns", "slack does not apply to interrupts"),
             ("slack(victim)=1", "slack: \"1\" is not a time"),
             ("slack(victim)", "it needs a value"),
             ("slack(victim=1ns", "slack lacks a )"),
-            ("slack()=1ns", "slack is for nobody"),
+            ("slack()=1ns", "slack names nobody"),
             ("slack(victim)1ns", "ends in something else"),
             ("no-theft=1", "it takes no value"),
-            ("preempt(victim)=full", "preempt is the whole system's"),
+            ("preempt(victim)=full", "preempt applies to the whole system"),
             ("preempt=most", "\"most\" is not one of none, voluntary, lazy, full, rt"),
             ("prio(a)=fifo:100", "is not a scheduling policy"),
             ("affinity(a)=3-1", "is not a list of CPUs"),

@@ -89,7 +89,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Time,
         "device=2us",
-        "programming the clock-event device takes so long",
+        "how long programming the clock-event device takes",
     ),
     known(
         "epp",
@@ -138,7 +138,7 @@ pub const KNOWN: &[About] = &[
         Target::Threads,
         Form::Number,
         "more(storm)=30",
-        "so many more threads of the same kind",
+        "this many more threads of the same kind",
     ),
     known("no-theft", Target::System, Form::None, "no-theft", "the hypervisor takes no time"),
     known(
@@ -160,7 +160,7 @@ pub const KNOWN: &[About] = &[
         Target::ThreadsOrIrq,
         Form::None,
         "remove(hackbench)",
-        "threads or an interrupt are not there",
+        "threads or an interrupt do not exist",
     ),
     known(
         "rt-runtime",
@@ -181,7 +181,7 @@ pub const KNOWN: &[About] = &[
         Target::ThreadsOrIrq,
         Form::Number,
         "slower(irq 24)=2",
-        "threads or an interrupt do what they do so many times more rarely",
+        "threads or an interrupt do what they do this many times less often",
     ),
     known(
         "swappiness",
@@ -195,7 +195,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["always", "madvise", "never"]),
         "thp=madvise",
-        "who gets transparent huge pages",
+        "which memory gets transparent huge pages",
     ),
     known(
         "timer-migration",
@@ -216,7 +216,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Cpus,
         "unbound-kthreads=0",
-        "kernel threads that may run anywhere run on these CPUs only",
+        "kernel threads without an affinity run on these CPUs only",
     ),
     known(
         "vmstat-interval",

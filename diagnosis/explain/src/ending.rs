@@ -326,19 +326,19 @@ impl Endings {
         bound(
             self.cut,
             SPANS_MAX,
-            "wakeups reach back further than a CPU's changes of activity are kept, or have more phases \
-             than are kept: that part of them is unexplained",
+            "wakeups reach back further than the history of a CPU, or have more phases than \
+             tardy keeps: that part of them is unexplained",
         );
         bound(
             recent.threads_left_out,
             THREADS_MAX,
-            "events are of threads beyond the number that is followed: who holds what they wait for is \
-             known by whom it wakes alone",
+            "events belong to threads beyond the number that tardy follows: the owner of a lock \
+             that they wait for is known only from its wakeup",
         );
         bound(
             u64::from(recent.tables_full),
             Tables::ENTRIES_MAX as usize,
-            "timers or names are as many as a stream may define: the rest are not told apart",
+            "timers or names reach the limit of a stream: tardy does not distinguish the rest",
         );
         explanation
     }

@@ -453,11 +453,11 @@ impl Labels {
             }
             Culprit::Cpu(cpu) => plain("cpu", format!("CPU {cpu}")),
             Culprit::ClockEventDevice => {
-                plain(CLOCK_EVENT_DEVICE, "the clock event device".to_owned())
+                plain(CLOCK_EVENT_DEVICE, "the clock-event device".to_owned())
             }
             Culprit::Hypervisor(true) => plain("hypervisor", "the hypervisor".to_owned()),
             Culprit::Hypervisor(false) => {
-                plain("hypervisor", "the hypervisor (when exactly is not known)".to_owned())
+                plain("hypervisor", "the hypervisor (exact time not known)".to_owned())
             }
         }
     }

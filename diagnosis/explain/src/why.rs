@@ -88,9 +88,9 @@ fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
                 (false, ns) => format!("; {it} may fire up to {} later", span(ns.into())),
             };
             let due = match function {
-                None => format!("{victim} asked to be woken now"),
+                None => format!("{victim} asked to be woken at this time"),
                 Some(other) => {
-                    format!("a timer{} is due that is to wake {victim}", function_of(worst, other))
+                    format!("a timer{} that is to wake {victim} is due", function_of(worst, other))
                 }
             };
             ("expiry", format!("{due}{rest}."))
@@ -106,7 +106,7 @@ fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         }
         Happened::Raised(vector) => {
             let name = softirq::name(vector);
-            ("softirq_raise", format!("the softirq {name} is raised, which is to run the timer."))
+            ("softirq_raise", format!("the softirq {name}, which is to run the timer, is raised."))
         }
         Happened::SoftirqBegins(vector) => {
             ("softirq_entry", format!("the softirq {} begins.", softirq::name(vector)))
@@ -162,11 +162,12 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         }
         Happened::Preempted(by) => {
             let by = described(worst, *by);
-            ("sched_switch", format!("{by} takes {here} from {victim}, which is not back yet."))
+            ("sched_switch", format!("{by} takes {here} from {victim}, which is not back in user \
+                space yet."))
         }
         Happened::Faults => ("page_fault_user", format!("{victim} takes a page fault.")),
         Happened::Signalled(number) => {
-            let text = format!("{victim} is about to handle signal {number} before it is back.");
+            let text = format!("{victim} is about to handle signal {number} before it returns.");
             ("signal_deliver", text)
         }
         Happened::Asks => {
@@ -179,8 +180,8 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             let is_stop = *state == TaskState::Stopped;
             let holds = match on {
                 _ if *holder == TaskId::IDLE => String::new(),
-                BlockedOn::Unknown => format!("; {} will end it", task(worst, *holder)),
-                _ => format!(", which {} has", task(worst, *holder)),
+                BlockedOn::Unknown => format!("; {} is to end it", task(worst, *holder)),
+                _ => format!(", which {} holds", task(worst, *holder)),
             };
             let next = match next {
                 Culprit::Task(next) => format!("; {} runs on {here}", task(worst, *next)),
@@ -201,7 +202,7 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             (event, format!("{victim} is back in user space, {late} after {since}."))
         }
         Happened::LeftOut(count) => {
-            ("left_out", format!("({count} more steps are left out here.)"))
+            ("left_out", format!("({count} more steps are not shown.)"))
         }
         _ => ("", String::new()),
     }
@@ -217,9 +218,9 @@ fn of_lock(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         Happened::Boosted { boost, .. } => {
             let target = task(worst, boost.target);
             let to = if boost.from == boost.to {
-                format!("{target} loses the priority that it was lent")
+                format!("{target} loses its boost")
             } else {
-                format!("{target} is put back to {}", priority(boost.to))
+                format!("{target} returns to priority {}", priority(boost.to))
             };
             let unlock = if boost.in_unlock { ", and has not finished its unlock" } else { "" };
             ("sched_pi_setprio", format!("{to}{unlock}."))
@@ -235,13 +236,13 @@ fn of_lock(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         }
         Happened::HolderSleeps { holder, state } => {
             let (holder, state) = (task(worst, *holder), state.letter());
-            ("sched_switch", format!("{holder} waits itself ({state})."))
+            ("sched_switch", format!("{holder} itself waits ({state})."))
         }
         Happened::Unlocks { holder, op } => {
             let (holder, name) = (task(worst, *holder), futex::name(*op));
             let gives_up = matches!(futex::operation(*op), futex::UNLOCK_PI | futex::WAKE);
             let text = if gives_up && worst.wakeup.lock.is_some() {
-                format!("{holder} begins to give the lock up (FUTEX_{name}).")
+                format!("{holder} begins to release the lock (FUTEX_{name}).")
             } else {
                 format!("{holder} calls FUTEX_{name}.")
             };
@@ -293,23 +294,24 @@ fn of_part(
     let (runs, has) = if parts.len() == 1 { ("runs", "has") } else { ("run", "have") };
     match cause.0 {
         "idle_exit" if is_woken => {
-            ("cpu_idle", format!("the way out of the idle loop takes {ns} ({names})."))
+            ("cpu_idle", format!("leaving the idle loop takes {ns} ({names})."))
         }
         "idle_exit" => ("cpu_idle", format!("the CPU slept ({names}) and needs {ns} to wake up.")),
         "irq_delay" => (
             "expiry",
             match first {
-                Culprit::Nobody => format!("for {ns} no interrupt comes, and no event shows why."),
+                Culprit::Nobody => format!("no interrupt comes for {ns}, and no event shows why."),
                 Culprit::ClockEventDevice => match parts {
                     [(_, device_ns), rest @ ..] if !rest.is_empty() => format!(
-                        "for {ns} no interrupt comes, {} of which it needs whoever runs; then {} {} on.",
+                        "no interrupt comes for {ns}, of which {} is its usual delay; then {} {} \
+                            on.",
                         span(*device_ns),
                         self::names(worst, cause, rest),
                         if rest.len() == 1 { "runs" } else { "run" },
                     ),
-                    _ => format!("the timer's interrupt needs {ns} to come, whoever runs."),
+                    _ => format!("the timer interrupt has its usual delay of {ns}."),
                 },
-                _ => format!("for {ns} no interrupt comes: {names} {runs} on."),
+                _ => format!("no interrupt comes for {ns}: {names} {runs} on."),
             },
         ),
         "stacked_timers" => {
@@ -320,10 +322,10 @@ fn of_part(
             ("hrtimer_expire_entry", format!("callbacks of {others} take {ns}: {names}."))
         }
         "softirq_wait" => {
-            ("softirq_raise", format!("for {ns} the softirq waits to run: {names} {runs}."))
+            ("softirq_raise", format!("the softirq waits to run for {ns}: {names} {runs}."))
         }
         "softirq_work" => {
-            ("softirq_entry", format!("other work comes first in the softirq, for {ns}: {names}."))
+            ("softirq_entry", format!("the softirq does other work first for {ns}: {names}."))
         }
         "interrupts" => {
             let event = match first {
@@ -340,11 +342,11 @@ fn of_part(
         }
         "switch_delay" => (
             "sched_switch",
-            format!("{names} {has} the CPU for {ns}: the trace does not record which."),
+            format!("{names} {has} the CPU for {ns}; the trace does not show which."),
         ),
         "unseen_migration" => (
             "sched_migrate_task",
-            format!("for the next {ns} no event tells on which CPU's queue the thread waits."),
+            format!("no event shows on which CPU's queue the thread waits for the next {ns}."),
         ),
         "cpu_contention" => {
             ("sched_switch", format!("{names} {runs} for {ns}: the CPU is shared."))
@@ -416,7 +418,7 @@ fn entry_of(irq: Irq) -> &'static str {
 
 fn waited_for(on: BlockedOn) -> String {
     match on {
-        BlockedOn::Unknown => "again; no event tells for what".to_owned(),
+        BlockedOn::Unknown => "again; no event shows for what".to_owned(),
         BlockedOn::Futex(address) => format!("for the lock at {address:#x}"),
         BlockedOn::KernelLock => "for a lock inside the kernel".to_owned(),
         BlockedOn::Page => "for the page".to_owned(),

@@ -46,11 +46,11 @@ fn the_devices_part_is_learned_and_the_rest_stays_with_who_ran() {
     let lines: Vec<&str> = told.lines().collect();
     assert!(lines[0].contains("irq_delay 8000 spinner"), "nothing is known yet: {}", lines[0]);
     assert!(
-        lines[98].contains("irq_delay 7936 the clock event device, irq_delay 64 spinner"),
+        lines[98].contains("irq_delay 7936 the clock-event device, irq_delay 64 spinner"),
         "{}",
         lines[98]
     );
-    let late = "irq_delay 7936 the clock event device, irq_delay 292064 spinner";
+    let late = "irq_delay 7936 the clock-event device, irq_delay 292064 spinner";
     assert!(lines[99].contains(late), "a bin's least: {}", lines[99]);
 }
 
@@ -59,7 +59,7 @@ fn a_task_that_keeps_interrupts_off_every_other_time_does_not_pass_for_the_devic
     let late_ns = |number| if number % 2 == 0 { 200_000 } else { 1_000 };
     let told = told(&beside_a_spinner(200, late_ns));
     let last = told.lines().nth(198).expect("200 wakeups");
-    assert!(last.contains("the clock event device, irq_delay 199"), "{last}");
+    assert!(last.contains("the clock-event device, irq_delay 199"), "{last}");
 }
 
 #[test]
@@ -67,5 +67,5 @@ fn an_early_interrupt_that_came_for_another_tells_nothing() {
     // It comes right when the thread's own timer is due, for one of 8 us before.
     let explained = explain(&beside_a_spinner(100, |_| 0), Watch::default());
     let names = explained.1.culprits.iter().map(|culprit| culprit.label.name.as_str());
-    assert!(!names.into_iter().any(|name| name == "the clock event device"));
+    assert!(!names.into_iter().any(|name| name == "the clock-event device"));
 }

@@ -28,12 +28,12 @@ fn words(trace: &str) -> String {
 fn double_boost() {
     assert_eq!(
         words(DOUBLE_BOOST),
-        "55000 ns: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority before it \
-         had finished its unlock, so high got the user's lock, ran into one inside the kernel that the \
-         owner still held, and boosted it a second time; that cost 55.0 µs of 141 µs in the worst lock \
-         call. It is the kernel's doing, not the program's: use a kernel that wakes before it deboosts, \
-         or keep the owner from being preempted in its unlock (a CPU of its own, or a real-time \
-         priority)."
+        "55000 ns: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority \
+         before it had finished its unlock, so high got the user's lock, ran into one inside the \
+         kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141 \
+         µs in the worst lock call. The kernel causes this, not the program: use a kernel that \
+         wakes before it deboosts, or keep the owner from being preempted in its unlock (a \
+         dedicated CPU, or a real-time priority)."
     );
 }
 
@@ -136,10 +136,11 @@ fn stacking() {
     ";
     assert_eq!(
         words(trace),
-        "8 ns: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of \
-         all lateness and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Have fewer threads sleep on timers that expire together, move them to \
-         another CPU, or, on PREEMPT_RT, take real-time priority from those that need none, so that \
-         their timers expire in softirq."
+        "8 ns: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 \
+         % of all lateness and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Let \
+         fewer threads sleep on timers that expire together, move them to another CPU, or, on \
+         PREEMPT_RT, remove the real-time priority of threads that do not need it, so that their \
+         timers expire in softirq."
     );
     let alone = trace.replace("expire+ 3 soft 991", "expire+ 2 soft 991");
     assert_eq!(found(&alone), [] as [&str; 0], "one timer is no stack");
@@ -193,11 +194,12 @@ const THROTTLED: &str = "
 fn rt_throttling() {
     assert_eq!(
         words(THROTTLED),
-        "39999998 ns: In 1 of 1 wakeups a CPU chose others although a real-time thread waited on it, \
-         100 % of all lateness and up to 40.0 ms at once, when cyclic (real-time priority 80) had to wait: \
-         the real-time tasks of that CPU had used up what they are allowed, 950 of every 1000 ms unless set otherwise. Find the real-time task that hardly ever sleeps, and let \
-         it sleep; where it is meant to run on, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since Linux 6.12, 0 \
-         to the file runtime of each CPU's fair_server in /sys/kernel/debug/sched)."
+        "39999998 ns: In 1 of 1 wakeups a CPU chose others although a real-time thread waited on \
+         it, 100 % of all lateness and up to 40.0 ms at once, when cyclic (real-time priority 80) \
+         had to wait: the real-time tasks of that CPU had used up their bandwidth, by default 950 \
+         of every 1000 ms. Find the real-time task that hardly ever sleeps, and make it sleep; if \
+         it is meant to run on, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since Linux \
+         6.12, 0 to the file runtime of each CPU's fair_server in /sys/kernel/debug/sched)."
     );
     // One task runs on: it was chosen although the spinner could run.
     let runs_on = THROTTLED
@@ -275,10 +277,11 @@ const WHEEL: &str = "
 fn jiffy_timers() {
     assert_eq!(
         words(WHEEL),
-        "3999000 ns: In 1 of 1 wakeups the timer (process_timeout) is a timer-wheel timer, which fires \
-         only with a tick: it waited 3999 µs for its tick on average and up to 3999 µs (kthread), \
-         100 % of all lateness. Use a high-resolution timer instead (clock_nanosleep, timerfd, or \
-         usleep_range and schedule_hrtimeout in the kernel); a higher HZ makes the steps smaller."
+        "3999000 ns: In 1 of 1 wakeups the timer (process_timeout) is a timer-wheel timer, which \
+         fires only on a tick: it waited 3999 µs for its tick on average and up to 3999 µs \
+         (kthread), 100 % of all lateness. Use a high-resolution timer instead (clock_nanosleep, \
+         timerfd, or usleep_range and schedule_hrtimeout in the kernel); a higher HZ makes the \
+         steps smaller."
     );
     let (told, _) = trace::explain(WHEEL, Watch::default());
     assert_eq!(
@@ -436,10 +439,10 @@ const SPINNER: &str = "
 fn spinner_above() {
     assert_eq!(
         words(SPINNER),
-        "698880 ns: In 1 of 1 wakeups spinner (20) ran first, for 699 µs at once on average and at most \
-         699 µs, 100 % of all lateness; in the worst one, cyclic's, it had real-time priority 90. Let it \
-         sleep or wait for an event instead of polling; else give it a CPU of its own, or a priority \
-         below the thread's."
+        "698880 ns: In 1 of 1 wakeups spinner (20) ran first, for 699 µs at once on average and \
+         at most 699 µs, 100 % of all lateness; in the worst one, cyclic's, it had real-time \
+         priority 90. Make it sleep or wait for an event instead of polling, or give it a CPU of \
+         its own or a priority below the thread's."
     );
     // Two take turns.
     let two = SPINNER
@@ -491,11 +494,11 @@ fn storm(moves_apart_ns: u64, ahead_ns: u64) -> String {
 fn device_storm() {
     assert_eq!(
         words(&storm(20_000, 300_000)),
-        "0 ns: A timer was moved 24800 times in 0.50 s, 50000 a second, and fired 0 times (tx_timeout timers \
-         of usb (9)). That programmed the clock-event device 36000 times a second, 72 % of the moves. High-resolution \
-         timers are made to fire precisely, not to be put off: use the timer wheel in the kernel \
-         (mod_timer), move the timeout in user space only when it fires (look then whether it is due), or \
-         arm it once a batch."
+        "0 ns: A timer was moved 24800 times in 0.50 s, 50000 a second, and fired 0 times \
+         (tx_timeout timers of usb (9)). That programmed the clock-event device 36000 times a \
+         second, 72 % of the moves. High-resolution timers are made to fire, not to be postponed: \
+         use the timer wheel in the kernel (mod_timer), in user space move the timeout only when \
+         it fires (and check then whether it is due), or arm it once per batch."
     );
     assert_eq!(found(&storm(1_000_000, 30_000_000)), [] as [&str; 0], "a thousand moves a second");
     let sleeps = storm(20_000, 300_000).replace("tx_timeout", "hrtimer_wakeup");

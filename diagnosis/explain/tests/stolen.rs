@@ -116,9 +116,9 @@ fn somewhere_while_another_ran() {
          3000200 0 20 stolen 500000
          3000300 0 20 switch S 7 120
     ";
-    let expected = "worker irq 1000100+2000200: interrupts 100 local_timer, \
-        cpu_contention 1500000 spinner, \
-        hypervisor 500000 the hypervisor (when exactly is not known), cpu_contention 100 spinner";
+    let expected = "worker irq 1000100+2000200: interrupts 100 local_timer, cpu_contention \
+        1500000 spinner, hypervisor 500000 the hypervisor (exact time not known), cpu_contention \
+        100 spinner";
     let (said, explanation) = explain(trace, Watch::default());
     assert_eq!(said, expected);
     let all = StolenTime { ns: 500_000, unsure_ns: 500_000, unplaced_ns: 0 };

@@ -29,24 +29,49 @@ macro_rules! stories {
 
 stories! {
     a_lock_whose_owner_is_boosted_twice: trace::DOUBLE_BOOST => "
-        +0 1 sys_enter: high asks for the lock at 0x2d04 (FUTEX_LOCK_PI).
-        +19000 - sched_pi_setprio: high lends low its priority 59 (low had 120): low holds the lock, and trace-cmd runs in its place.
-        +37000 1 sched_switch: high waits (S) for the lock at 0x2d04, which low has; busy runs on CPU 1.
+        +0 1 sys_enter: high \
+        asks for the lock at 0x2d04 (FUTEX_LOCK_PI).
+        +19000 - sched_pi_setprio: high lends \
+        low its priority 59 (low had 120): low holds the lock, and trace-cmd runs in its place.
+   \
+             +37000 1 sched_switch: high waits (S) for the lock at 0x2d04, which low has; busy \
+        runs on CPU 1.
         +39000 0 sched_switch: low runs on CPU 0 in place of trace-cmd.
-        +51000 - sys_enter: low begins to give the lock up (FUTEX_UNLOCK_PI).
-        +66000 0 sched_waking: low wakes high, on CPU 1.
-        +71000 - sched_pi_setprio: low is put back to 120, and has not finished its unlock.
-        +72000 1 sched_switch: high runs on CPU 1 in place of busy, 6.00 µs after it was woken.
-        +87000 0 sched_switch: trace-cmd takes CPU 0 from low, which has not finished its unlock.
-        +92000 - sched_pi_setprio: high lends low its priority 59 a second time (low had 120): low, still in its unlock, holds a lock inside the kernel, and trace-cmd runs in its place.
-        +108000 1 sched_switch: high waits (D) for a lock inside the kernel, which low has; busy runs on CPU 1.
+    \
+            +51000 - sys_enter: low begins to give the lock up (FUTEX_UNLOCK_PI).
+        +66000 0 \
+        sched_waking: low wakes high, on CPU 1.
+        +71000 - sched_pi_setprio: low is put back \
+        to 120, and has not finished its unlock.
+        +72000 1 sched_switch: high runs on CPU 1 \
+        in place of busy, 6.00 µs after it was woken.
+        +87000 0 sched_switch: trace-cmd \
+        takes CPU 0 from low, which has not finished its unlock.
+        +92000 - \
+        sched_pi_setprio: high lends low its priority 59 a second time (low had 120): low, still \
+        in its unlock, holds a lock inside the kernel, and trace-cmd runs in its place.
+        \
+        +108000 1 sched_switch: high waits (D) for a lock inside the kernel, which low has; busy \
+        runs on CPU 1.
         +111000 0 sched_switch: low runs on CPU 0 in place of trace-cmd.
-        +123000 0 sched_waking: low wakes high, on CPU 1.
-        +127000 - sched_pi_setprio: low is put back to 120, and has not finished its unlock.
-        +127000 1 sched_switch: high runs on CPU 1 in place of busy, 4.00 µs after it was woken.
-        +141000 1 sys_exit: high is back in user space, 141 µs after it asked.
-        +141000 1 sum: 141 µs together: 87.0 µs own_kernel_work by high, 39.0 µs lock by low, 10.0 µs not_preemptible by busy and 5.00 µs lock by trace-cmd.
-        +141000 1 pattern: the owner of a PI lock had to be boosted twice: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority before it had finished its unlock, so high got the user's lock, ran into one inside the kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141 µs in the worst lock call. It is the kernel's doing, not the program's: use a kernel that wakes before it deboosts, or keep the owner from being preempted in its unlock (a CPU of its own, or a real-time priority).
+   \
+             +123000 0 sched_waking: low wakes high, on CPU 1.
+        +127000 - sched_pi_setprio: \
+        low is put back to 120, and has not finished its unlock.
+        +127000 1 sched_switch: \
+        high runs on CPU 1 in place of busy, 4.00 µs after it was woken.
+        +141000 1 \
+        sys_exit: high is back in user space, 141 µs after it asked.
+        +141000 1 sum: 141 µs \
+        together: 87.0 µs own_kernel_work by high, 39.0 µs lock by low, 10.0 µs not_preemptible by \
+        busy and 5.00 µs lock by trace-cmd.
+        +141000 1 pattern: the owner of a PI lock had \
+        to be boosted twice: 1 of 3 wakeups: the owner of a PI lock was put back to its own \
+        priority before it had finished its unlock, so high got the user's lock, ran into one \
+        inside the kernel that the owner still held, and boosted it a second time; that cost 55.0 \
+        µs of 141 µs in the worst lock call. The kernel causes this, not the program: use a kernel \
+        that wakes before it deboosts, or keep the owner from being preempted in its unlock (a \
+        dedicated CPU, or a real-time priority).
     ";
 
     timers_stacked_in_one_interrupt: "
@@ -70,20 +95,39 @@ stories! {
         1021 0 20 switch R 7 19
         1023 0 7 mark 1000
     " => "
-        -999 - hrtimer_start: cyclic arms its timer (hrtimer_wakeup) for 0.000001000, 999 ns ahead.
+        -999 - hrtimer_start: cyclic arms its timer (hrtimer_wakeup) for 0.000001000, \
+        999 ns ahead.
         +0 0 expiry: cyclic asked to be woken now.
-        +0 0 expiry: for 1 ns no interrupt comes: thread 20 runs on.
-        +1 0 local_timer_entry: the interrupt local_timer begins, 1 ns after the expiry.
-        +1 0 local_timer_entry: interrupts take 1 ns: local_timer.
-        +2 0 hrtimer_expire_entry: callbacks of 2 other timers take 8 ns: storm-1 (hrtimer_wakeup) 5 ns and storm-2 (hrtimer_wakeup) 3 ns.
-        +10 0 hrtimer_expire_entry: the callback of cyclic's timer (hrtimer_wakeup) begins.
-        +12 0 sched_waking: the callback makes cyclic runnable.
-        +13 0 local_timer_entry: interrupts take 5 ns: local_timer.
-        +18 0 sched_switch: thread 20 runs on for 3 ns and cannot be preempted.
-        +21 0 sched_switch: cyclic runs on CPU 0 in place of thread 20, 9 ns after it was woken.
-        +23 0 mark: cyclic is back in user space, 23 ns after the expiry.
-        +23 0 sum: 23 ns together: 6 ns interrupts by local_timer, 5 ns stacked_timers by storm-1 (hrtimer_wakeup), 3 ns stacked_timers by storm-2 (hrtimer_wakeup), 3 ns callback by cyclic (hrtimer_wakeup), 3 ns not_preemptible by thread 20 and 3 ns of 2 others.
-        +23 0 pattern: timers stacked in one interrupt: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of all lateness and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Have fewer threads sleep on timers that expire together, move them to another CPU, or, on PREEMPT_RT, take real-time priority from those that need none, so that their timers expire in softirq.
+        +0 0 expiry: for \
+        1 ns no interrupt comes: thread 20 runs on.
+        +1 0 local_timer_entry: the interrupt \
+        local_timer begins, 1 ns after the expiry.
+        +1 0 local_timer_entry: interrupts take \
+        1 ns: local_timer.
+        +2 0 hrtimer_expire_entry: callbacks of 2 other timers take 8 \
+        ns: storm-1 (hrtimer_wakeup) 5 ns and storm-2 (hrtimer_wakeup) 3 ns.
+        +10 0 \
+        hrtimer_expire_entry: the callback of cyclic's timer (hrtimer_wakeup) begins.
+        +12 \
+        0 sched_waking: the callback makes cyclic runnable.
+        +13 0 local_timer_entry: \
+        interrupts take 5 ns: local_timer.
+        +18 0 sched_switch: thread 20 runs on for 3 ns \
+        and cannot be preempted.
+        +21 0 sched_switch: cyclic runs on CPU 0 in place of \
+        thread 20, 9 ns after it was woken.
+        +23 0 mark: cyclic is back in user space, 23 \
+        ns after the expiry.
+        +23 0 sum: 23 ns together: 6 ns interrupts by local_timer, 5 \
+        ns stacked_timers by storm-1 (hrtimer_wakeup), 3 ns stacked_timers by storm-2 \
+        (hrtimer_wakeup), 3 ns callback by cyclic (hrtimer_wakeup), 3 ns not_preemptible by thread \
+        20 and 3 ns of 2 others.
+        +23 0 pattern: timers stacked in one interrupt: In 1 of 1 \
+        wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of all lateness \
+        and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Let fewer threads sleep \
+        on timers that expire together, move them to another CPU, or, on PREEMPT_RT, remove the \
+        real-time priority of threads that do not need it, so that their timers expire in \
+        softirq.
     ";
 
     the_tick_wakes_whom_nobody_asked_to_wake: "

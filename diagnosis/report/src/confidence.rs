@@ -141,19 +141,19 @@ impl Distribution {
 pub(crate) fn sentence(beyond: &Result<Beyond, Refusal>) -> String {
     let beyond = match beyond {
         Ok(beyond) => beyond,
-        Err(why) => return format!("nothing is said beyond what was seen: {why}."),
+        Err(why) => return format!("no extrapolation beyond the samples: {why}."),
     };
     let mut text = String::new();
     if let Some(level) = beyond.levels.last() {
         text = format!(
-            "1 in {:.0e} expected at {}, from {} samples; not more than that can be said.",
+            "1 in {:.0e} is expected at {}, from {} samples; the samples do not support more.",
             level.one_in,
             range(level.low_ns, level.high_ns),
             count(beyond.tail.count)
         );
     }
     if let Some(next) = beyond.next {
-        let most = format!(" The most of as many again: {}.", range(next.low_ns, next.high_ns));
+        let most = format!(" The maximum of another such run: {}.", range(next.low_ns, next.high_ns));
         text.push_str(&most);
     }
     text.trim_start().to_owned()

@@ -84,8 +84,9 @@ fn confidence(histograms: &Histograms, terminal: Terminal, out: &mut dyn Write) 
     table.write(out, terminal.width, |row, _, text| {
         if row == 0 { terminal.dim(text) } else { text.to_owned() }
     })?;
-    let taken = "An interval holds the true quantile with 95 %, where samples are independent; the \
-                 file does not tell whether they are. \"…\" is an end that too few samples bound.";
+    let taken = "An interval contains the true quantile with 95 % probability if samples are \
+                 independent; the file does not show whether they are. \"…\" is an end that too \
+                 few samples bound.";
     sentence(out, terminal, taken)?;
     writeln!(out)?;
     rows.sort_by_key(|row| std::cmp::Reverse(row.max_ns));
@@ -96,7 +97,7 @@ fn confidence(histograms: &Histograms, terminal: Terminal, out: &mut dyn Write) 
     }
     if rows.len() > TAILS_MAX {
         let more = rows.len() - TAILS_MAX;
-        sentence(out, terminal, &format!("{more} more: --json tells them."))?;
+        sentence(out, terminal, &format!("{more} more with --json."))?;
     }
     Ok(())
 }

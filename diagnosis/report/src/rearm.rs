@@ -39,11 +39,11 @@ impl DeviceUse {
     }
 }
 
-const PROGRAMMED: &str = "Programmed: how often a clock-event device was, for the method's timers: \
-    armed, cancelled, expired; machine/s counts all CPUs and reasons. Followed through the events of \
-    timers, in another stretch of moves, as recording makes each move dearer.";
+const PROGRAMMED: &str = "Programmed: how often a clock-event device was programmed for the \
+    method's timers: armed, cancelled, expired; machine/s counts all CPUs and reasons. Counted \
+    from timer events in a separate stretch of moves, because recording makes each move slower.";
 
-const KERNEL_TIMERS: &str = "Kernel timers are those that system calls asked for.";
+const KERNEL_TIMERS: &str = "Kernel timers are those armed by system calls.";
 
 /// Writes a comparison of moved timeouts as text. `device`: what was seen of the clock-event devices,
 /// or why they were not.
@@ -92,7 +92,7 @@ pub fn rearm_text(
         }
         Err(why) => {
             let sentence =
-                format!("How often a clock-event device was programmed: not seen: {why}");
+                format!("How often a clock-event device was programmed is not known: {why}");
             facts.push((true, sentence));
         }
     }

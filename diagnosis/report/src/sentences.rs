@@ -85,12 +85,12 @@ fn overview(data: &Data<'_>) -> Option<String> {
             "No wakeup of a watched thread was seen, so there is nothing to explain.".to_owned()
         }
         0 if data.measurement.is_some() => {
-            "No sample was taken, so nothing is known of lateness.".to_owned()
+            "No sample was taken, so nothing is known about lateness.".to_owned()
         }
         0 => return None,
         1 => format!("There was one {}{}, late by {max}.", data.noun(), whose(data)),
         2..TAIL_MIN => format!(
-            "{all}, late by {mean} on average and {max} at most; too few to speak of a tail."
+            "{all}, late by {mean} on average and {max} at most; too few for a tail."
         ),
         _ => format!(
             "{all} were late by {mean} on average, 99 % of them by {} or less, the latest by {max}.",
@@ -121,8 +121,8 @@ fn main_culprit(explanation: &Explanation) -> Option<String> {
     } else {
         let own = whole_percent(share(own_ns));
         Some(format!(
-            "{own} of that is what a wakeup takes here with nobody in its way (clock event device, timer callback, \
-             the thread's own work)"
+            "{own} of that is what a wakeup takes here when nothing is in its way (clock-event \
+             device, timer callback, the thread's own work)"
         ))
     };
     let Some(blamed) = blamed else { return own.map(|own| format!("{own}.")) };
@@ -216,7 +216,7 @@ fn latest_thread(data: &Data<'_>) -> Option<String> {
     (threads.len() > 1 && latest.latencies.count() > 0).then(|| {
         let on = latest.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
         format!(
-            "The latest was {}{on}; nothing was recorded that would say why.",
+            "The latest was {}{on}; no events were recorded that could explain it.",
             clean(&latest.name)
         )
     })

@@ -77,8 +77,8 @@ pub fn simulated_text(
             if row == 0 { terminal.dim(text) } else { text.to_owned() }
         },
     )?;
-    let taken = "Intervals are for independent samples. They say how sure the simulation's own figures are, and \
-                 nothing of how like the machine it is.";
+    let taken = "Intervals assume independent samples. They describe the uncertainty of the \
+                 simulation's own figures, not how well it models the machine.";
     for line in textwrap::wrap(taken, width - 2) {
         writeln!(out, "  {line}")?;
     }

@@ -75,11 +75,11 @@ pub fn staircase_text(
             .map(|(letter, reported)| format!("{letter}: {}", reported.set_up))
             .collect();
         let sentence = format!(
-            "Beside, for reference: the largest deviations of T0 to T{} in \"High resolution timers and \
-             BH processing on -RT\" (Thomas Gleixner, linux-kernel, 28 January 2005), a Celeron of 333 \
-             MHz, load average about 4, about 60 min each, so n is about 3,600,000 for T0 and 720,000 \
-             for T4. {}. Other hardware, another kernel and another n: nothing follows from the \
-             difference.",
+            "For reference: the largest deviations of T0 to T{} in \"High resolution timers and \
+             BH processing on -RT\" (Thomas Gleixner, linux-kernel, 28 January 2005), a Celeron of \
+             333 MHz, load average about 4, about 60 min each, so n is about 3,600,000 for T0 and \
+             720,000 for T4. {}. Hardware, kernel and n are different, so the difference means \
+             nothing.",
             REPORTED_THREADS - 1,
             names.join("; ")
         );

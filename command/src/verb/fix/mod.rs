@@ -27,7 +27,7 @@ use tardy_report::Gate;
 use tardy_stats::ab::Question;
 use tardy_whatif::WhatIf;
 
-/// How long a program is recorded first.
+/// How long to record the program first.
 const DURATION: Duration = Duration::from_secs(5);
 
 /// Columns of the plan's text.
@@ -37,11 +37,11 @@ const COLUMNS: usize = 100;
 #[allow(clippy::struct_excessive_bools)] // they are flags
 #[derive(Debug, Args)]
 #[command(after_help = "\
-    tardy fix -p 1234                     a process that runs: record, explain, try, keep what helps\n\
+    tardy fix -p 1234                     a running process: record, explain, try, keep what helps\n\
     tardy fix run-1 --dry-run             only the plan, with the commands\n\
     tardy fix -- ./my-program             a command that is started for it\n\
     tardy fix -p 1234 --only slack --yes --at-least 20us@p99.9\n\
-    Nothing is changed without being shown first. tardy undo takes back what stays.")]
+    tardy shows each change before it makes it. tardy undo takes back what stays.")]
 pub(crate) struct Fix {
     /// A recording of this machine [default: the latest in recordings/]
     #[arg(value_name = "REC", conflicts_with_all = ["pid", "comm", "command"])]
@@ -50,7 +50,7 @@ pub(crate) struct Fix {
     #[command(flatten)]
     victim: VictimFlags,
 
-    /// How long a program is recorded first
+    /// How long to record the program first
     #[arg(short = 'D', long, value_parser = crate::arguments::duration)]
     duration: Option<Duration>,
 
@@ -58,12 +58,12 @@ pub(crate) struct Fix {
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
 
-    /// Keep a change only where it is shown to gain more than this: 20us@p99.9, 10%@mean [default: any
-    /// gain that is shown]
+    /// Keep a change only if it is shown to gain more than this: 20us@p99.9, 10%@mean [default: any gain that
+    /// is shown]
     #[arg(long, value_name = "BOUND@FIGURE", value_parser = gate::parse)]
     at_least: Option<Gate>,
 
-    /// Change without asking
+    /// Make changes without asking
     #[arg(short, long, conflicts_with = "dry_run")]
     yes: bool,
 
@@ -71,11 +71,11 @@ pub(crate) struct Fix {
     #[arg(long)]
     dry_run: bool,
 
-    /// Let what helped last beyond the next boot: sysctl.d, tmpfiles.d, a drop-in of the service
+    /// Make what helped permanent: sysctl.d, tmpfiles.d, a drop-in of the service
     #[arg(long)]
     keep: bool,
 
-    /// List what is changed now
+    /// List what tardy has changed and not taken back
     #[arg(long, exclusive = true)]
     list: bool,
 
@@ -109,7 +109,8 @@ impl Fix {
         let candidates = plan::candidates(&found.explanation, &whose, forecast, &self.only);
         if let Err(why) = &found.whatif {
             self.output.remark(&format!(
-                "Gains are no more than bounds: nothing can be predicted from this recording, because {why}"
+                "Gains are upper bounds only: this recording does not allow predictions, because \
+                    {why}"
             ));
         }
         self.show(&found.explanation, &candidates)?;
@@ -119,7 +120,8 @@ impl Fix {
         }
         if !rustix::process::geteuid().is_root() {
             self.output.remark(
-                "Without root nothing is changed; whoever is root types the above, or runs this.",
+                "Without root tardy changes nothing; run the commands above, or this command, as \
+                    root.",
             );
             return self.tell(&Results::default(), &candidates);
         }
@@ -174,10 +176,10 @@ impl Fix {
                 ("helped", format!("{change}: helped, {}: {told}", self.keep_it(candidate, found)?))
             }
             Decision::Harmed(told) => {
-                ("harmed", format!("{change}: made it worse and is undone: {told}"))
+                ("harmed", format!("{change}: undone, because it made it worse: {told}"))
             }
             Decision::NotShown(told) => {
-                ("not shown", format!("{change}: no such gain is shown, and it is undone: {told}"))
+                ("not shown", format!("{change}: undone, because no such gain is shown: {told}"))
             }
         };
         results.is_fixed = matches!(decision, Decision::Helped(_));
@@ -193,7 +195,8 @@ impl Fix {
         if found.victim.is_command()
             && candidate.change.whom() == Some(&tardy_changes::Whom::Victim)
         {
-            return Ok("and ended with the command that was started for it: start it so".to_owned());
+            return Ok("and it ended with the command that tardy started: start the command like \
+                this".to_owned());
         }
         let system = System::new(found.threads.clone());
         let mut settings = crate::verb::trial::settings_of(&candidate.change, &system)?;
@@ -325,8 +328,8 @@ impl Fix {
         recordings::remember(&folder, &explained.explanation)?;
         if explained.explanation.latencies.count() == 0 {
             return Err(Failure::new(format!(
-                "{} has no wakeup of the threads that are to be fixed, so nobody knows how late they are: \
-                 record for longer (-D 30s), or name threads that sleep and wake up (--comm NAME)",
+                "{} has no wakeup of these threads, so it is not known how late they are: record \
+                 for longer (-D 30s), or name threads that sleep and wake up (--comm NAME)",
                 folder.display()
             )));
         }
@@ -353,7 +356,7 @@ fn paragraph(indent: &str, text: &str) -> Result<(), Failure> {
 /// Asks at the terminal; where nobody is there, the answer is no.
 fn asked(question: &str) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
-        output::say!("{question} Nobody is there to say so: --yes does.");
+        output::say!("{question} There is no terminal to answer on: use --yes.");
         return Ok(false);
     }
     write!(std::io::stderr(), "{} [y/N] ", output::printable(question))?;

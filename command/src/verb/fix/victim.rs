@@ -97,8 +97,8 @@ pub(super) fn found(
         .collect();
     if living.is_empty() {
         return Err(Failure::usage(
-            "none of the late threads of this recording runs any more: name a process (-p PID) or a command \
-             (-- CMD) to try remedies on; tardy explain shows the advice",
+            "none of the late threads of this recording is running any more: name a process (-p \
+             PID) or a command (-- CMD) to try remedies on; tardy explain shows the advice",
         ));
     }
     let processes: BTreeSet<u32> = living.iter().map(|(process, _)| *process).collect();
@@ -115,7 +115,7 @@ pub(super) fn found(
 /// The command that measures as the recording's threads did.
 fn measuring(manifest: &Manifest) -> Result<Vec<String>, Failure> {
     let own = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("tardy does not find itself: {error}")))?;
+        .map_err(|error| Failure::new(format!("tardy cannot find its own program: {error}")))?;
     let mut command =
         vec![own.display().to_string(), "measure".to_owned(), "cyclic".to_owned(), "-q".to_owned()];
     let mut flag = |name: &str, value: &str| command.extend([name.to_owned(), value.to_owned()]);

@@ -39,19 +39,20 @@ const WAKEUPS_MAX: usize = 1 << 24;
 /// How it is tried.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TrialFlags {
-    /// How many blocks of each side
+    /// Number of blocks of each side
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(12..=256))]
     rounds: u16,
 
-    /// How long each block is
+    /// Length of each block
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = crate::arguments::duration)]
     block: Duration,
 
-    /// Chooses the order of blocks and the random numbers of the statistics
+    /// Seed for the order of the blocks and for the statistics
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    #[arg(long, help = load::help("What runs meanwhile [default: none; for a recording of tardy run, its own]"))]
+    #[arg(long, help = load::help("What runs meanwhile [default: none; for a recording of tardy \
+        run, the load it had]"))]
     pub(crate) load: Option<String>,
 }
 
@@ -248,18 +249,18 @@ pub(crate) fn settings_of(
     system: &System,
 ) -> Result<Vec<tardy_remedy::Setting>, Failure> {
     let remedy = remedy::of(change.name()).ok_or_else(|| {
-        Failure::usage(format!("{} can be predicted, and not done", change.name()))
+        Failure::usage(format!("{} can be predicted, but tardy cannot make this change", change.name()))
     })?;
     remedy
         .settings(change, system)
-        .map_err(|lacking| Failure::new(format!("{change} cannot be had here: {lacking}")))
+        .map_err(|lacking| Failure::new(format!("{change} is not possible here: {lacking}")))
 }
 
 fn wait(long: Duration, interrupt: &Interrupt) -> Result<(), Failure> {
     let begun = Instant::now();
     while begun.elapsed() < long {
         if interrupt.is_asked() {
-            return Err(Failure::new("interrupted: what was changed is as it was"));
+            return Err(Failure::new("interrupted: what was changed has been put back"));
         }
         std::thread::sleep(LOOK_EVERY.min(long.saturating_sub(begun.elapsed())));
     }

@@ -22,7 +22,7 @@ pub(crate) struct VictimFlags {
     #[arg(long, value_name = "NAME")]
     pub(crate) comm: Vec<String>,
 
-    /// A command to start; where it ends by itself, it is started again
+    /// A command to start; if it ends by itself, it is started again
     #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
 }

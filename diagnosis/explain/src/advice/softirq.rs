@@ -10,7 +10,7 @@ pub(crate) fn in_thread(weight: &Weight<'_>) -> Option<Remedy> {
     let (vector, first) = (weight.softirq()?, weight.first()?);
     let (who, name, helps) = (first.group.words(), softirq::name(vector), remedy(vector)?);
     let text = format!(
-        "{who} works on the softirq {name}, into which only PREEMPT_RT lets threads break. {helps}"
+        "{who} processes the softirq {name}, which only PREEMPT_RT lets threads preempt. {helps}"
     );
     Some(Remedy::text(text).against(first))
 }
@@ -20,9 +20,9 @@ pub(crate) fn remedy(vector: u32) -> Option<&'static str> {
     Some(match vector {
         // NET_TX and NET_RX.
         2 | 3 => {
-            "Take the network card's interrupts (/proc/irq/NUMBER/smp_affinity_list) and its packets \
-             (queues/rx-N/rps_cpus) to other CPUs, make its NAPI threads of their own (/sys/class/net/NAME/threaded), or \
-             let it go on for less at once (net.core.netdev_budget_usecs)."
+            "Take the network card's interrupts (/proc/irq/NUMBER/smp_affinity_list) and its \
+             packets (queues/rx-N/rps_cpus) to other CPUs, run NAPI in threads of its own \
+             (/sys/class/net/NAME/threaded), or shorten its turns (net.core.netdev_budget_usecs)."
         }
         // BLOCK and IRQ_POLL.
         4 | 5 => {
@@ -31,20 +31,23 @@ pub(crate) fn remedy(vector: u32) -> Option<&'static str> {
         }
         // HI and TASKLET.
         0 | 6 => {
-            "Tasklets run where their driver's interrupt came: take that to other CPUs \
+            "Tasklets run on the CPU of their driver's interrupt: move that to other CPUs \
              (/proc/irq/NUMBER/smp_affinity_list)."
         }
         // TIMER and HRTIMER.
         1 | 8 => {
-            "Keep those who arm these timers off the thread's CPUs, or isolate these (nohz_full=, isolcpus=)."
+            "Keep the programs that arm these timers off the thread's CPUs, or isolate these \
+                CPUs (nohz_full=, isolcpus=)."
         }
         // SCHED.
         7 => {
-            "It balances load between CPUs: take the thread's CPUs out of that (isolcpus=domain, or an isolated cpuset)."
+            "The scheduler balances load between CPUs: exclude the thread's CPUs \
+                (isolcpus=domain, or an isolated cpuset)."
         }
         // RCU.
         9 => {
-            "Have callbacks of RCU run elsewhere (rcu_nocbs=CPUS) or in threads (rcutree.use_softirq=0)."
+            "Let RCU callbacks run on other CPUs (rcu_nocbs=CPUS) or in threads \
+                (rcutree.use_softirq=0)."
         }
         _ => return None,
     })

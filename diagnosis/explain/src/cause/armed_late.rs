@@ -15,7 +15,7 @@ impl Rule for ArmedLate {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer was armed after the time it was asked for"
+        "the timer was armed after its expiry time had passed"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -31,8 +31,8 @@ impl Rule for ArmedLate {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let who = weight.first()?.group.words();
         Some(Remedy::text(format!(
-            "{who} arms the timer after the time that it asks for. If it does so for itself, its work does not fit \
-             into its period: do less in it, or lengthen the period."
+            "{who} arms the timer after its expiry time has passed. If the timer is its own, its \
+             work does not fit into its period: do less work per period, or lengthen the period."
         )))
     }
 }

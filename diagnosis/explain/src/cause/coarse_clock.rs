@@ -16,7 +16,8 @@ impl Rule for CoarseClock {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer fires only with a tick: it is one of the timer wheel, or timers have no higher resolution"
+        "the timer fires only on a tick: it is a timer-wheel timer, or the kernel has no \
+            high-resolution timers"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -35,14 +36,15 @@ impl Rule for CoarseClock {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         if weight.first()?.group.kind == "setting" {
             return Some(Remedy::text(
-                "All timers fire with the tick alone. Boot without highres=off, with a kernel that has \
-                 CONFIG_HIGH_RES_TIMERS; if it is low all the same (.resolution in /proc/timer_list), the clock source or \
-                 the clock event device does not do for more. A higher CONFIG_HZ makes the steps smaller.",
+                "All timers fire only on the tick. Boot without highres=off, with a kernel that \
+                 has CONFIG_HIGH_RES_TIMERS; if the resolution stays low (.resolution in \
+                 /proc/timer_list), the clock source or the clock-event device does not support \
+                 more. A higher CONFIG_HZ makes the steps smaller.",
             ));
         }
         Some(Remedy::text(
-            "The timer wheel only looks once a tick. Use a high-resolution timer: clock_nanosleep or timerfd; \
-             in the kernel usleep_range or schedule_hrtimeout.",
+            "The timer wheel is checked only once a tick. Use a high-resolution timer: \
+             clock_nanosleep or timerfd; in the kernel usleep_range or schedule_hrtimeout.",
         ))
     }
 }

@@ -16,7 +16,7 @@ impl Rule for CpuContention {
     }
 
     fn meaning(&self) -> &'static str {
-        "tasks that share the CPU with the thread had their turn"
+        "tasks of equal rank that share the CPU with the thread had their turn"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -50,8 +50,8 @@ impl Rule for CpuContention {
         };
         if command.is_none() && weight.has_many_victims() {
             return Some(Remedy::text(format!(
-                "{who} shares the CPU as an equal. A real-time priority lets the thread that matters run first: \
-                 explain that one alone (--pid, --comm) for the command."
+                "{who} shares the CPU as an equal. A real-time priority lets the thread that \
+                 matters run first: explain that thread alone (--pid, --comm) to get the command."
             ))
             .by([format!("prio(victim)=fifo:{prio}")].into_iter().chain(weight.keep_away())));
         }

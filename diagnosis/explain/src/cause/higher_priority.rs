@@ -48,7 +48,8 @@ impl Rule for HigherPriority {
                     .with(away)
             }
             (Some(prio), None, None) if prio.0 <= 0 => Remedy::text(format!(
-                "{who} runs first, with {}, and nothing can be put above that. Bind one of the two to another CPU.",
+                "{who} runs first, with {}, and no priority is higher. Bind one of the two to \
+                    another CPU.",
                 prio_words(prio)
             )),
             _ => Remedy::text(format!(

@@ -41,8 +41,8 @@ impl Rule for Hypervisor {
 
     fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
         Some(Remedy::text(
-            "The host ran something else. Nothing inside this machine helps: ask for CPUs of its own (pinned \
-             virtual CPUs, no overcommitment), or measure on hardware.",
+            "The host ran something else. No setting inside this guest helps: give it dedicated \
+             CPUs (pinned virtual CPUs, no overcommitment), or measure on hardware.",
         ))
     }
 }

@@ -51,8 +51,8 @@ impl Rule for IdleExit {
         let command = r"exec 3> /dev/cpu_dma_latency; printf '\0\0\0\0' >&3";
         (has_choice && weight.mean_ns >= 5_000).then(|| {
             Remedy::text(
-                "CPUs sleep too deeply to wake up in time. This forbids it until the shell ends; cpuidle.off=1 does \
-                 at boot.",
+                "CPUs sleep too deeply to wake up in time. This command forbids it until the \
+                 shell ends; cpuidle.off=1 forbids it from boot.",
             )
             .with(Some(command.to_owned()))
             .by(["idle-latency=10us", "idle-latency=0us", "halt-poll=200us"])

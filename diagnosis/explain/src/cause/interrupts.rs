@@ -48,8 +48,8 @@ impl Rule for Interrupts {
             // Of vectors each CPU has its own; what other CPUs send is their doing.
             let irq = weight.irq_number()?;
             Remedy::text(format!(
-                "{who} take the CPU. Have other CPUs take them (/proc/irq/{irq}/smp_affinity_list; irqbalance may move \
-                 them back)."
+                "{who} take the CPU. Move them to other CPUs (/proc/irq/{irq}/smp_affinity_list; \
+                 irqbalance may move them back)."
             ))
             .with(weight.send_away(irq))
         };

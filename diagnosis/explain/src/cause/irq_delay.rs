@@ -20,7 +20,7 @@ impl Rule for IrqDelay {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer interrupt came late, and no event proves why"
+        "the timer interrupt came late, and no event shows why"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -54,15 +54,17 @@ impl Rule for IrqDelay {
         let first = blamed.next()?;
         let remedy = match first.group.kind {
             "unknown" => Remedy::text(
-                "No event shows why: the clock event device was later than it mostly is, or a hypervisor did not \
-                 run the CPU (in a guest, give the virtual CPUs cores of their own).",
+                "No event shows why: the clock-event device was later than usual, or a \
+                 hypervisor did not run the CPU (in a guest, give the virtual CPUs dedicated \
+                 cores).",
             ),
             _ if !weight.is_weighty() => return None,
             // It kept nothing off.
             // The host puts a CPU that halts to sleep; one that polls it does not.
             "idle_state" => Remedy::text(
-                "The CPU was idle and awake, and the timer interrupt came late all the same: by the clock event \
-                 device or, in a guest, by the hypervisor (give the virtual CPUs cores of their own).",
+                "The CPU was idle and awake, but the timer interrupt came late: because of the \
+                 clock-event device or, in a guest, of the hypervisor (give the virtual CPUs \
+                 dedicated cores).",
             ),
             _ => Remedy::text(with_place(&first.group.words(), weight)),
         };
@@ -80,17 +82,18 @@ fn with_place(who: &str, weight: &Weight<'_>) -> String {
     match weight.place() {
         // Interrupts are on there.
         Some((stack, _)) if stack.frames == IN_USER_SPACE => format!(
-            "{who} ran in user space when the timer interrupt came late, where no task keeps interrupts off: the \
-             clock event device was later than it mostly is, or a hypervisor did not run the CPU."
+            "{who} ran in user space when the timer interrupt came late, and there no task can \
+             disable interrupts: the clock-event device was later than usual, or a hypervisor did \
+             not run the CPU."
         ),
         Some((_, place)) => format!(
-            "{who} ran while the timer interrupt was due{place}: look for who keeps interrupts off there; in a \
-             guest, give the virtual CPUs cores of their own."
+            "{who} ran while the timer interrupt was due{place}: look for code that disables \
+             interrupts there; in a guest, give the virtual CPUs dedicated cores."
         ),
         None => format!(
-            "{who} ran while the timer interrupt was due. Where the kernel has it (CONFIG_IRQSOFF_TRACER), the \
-             irqsoff tracer tells who disables interrupts, and a recording with --stacks in which function; in a \
-             guest, give the virtual CPUs cores of their own."
+            "{who} ran while the timer interrupt was due. The irqsoff tracer \
+             (CONFIG_IRQSOFF_TRACER) shows what disables interrupts, and a recording with --stacks \
+             names the function; in a guest, give the virtual CPUs dedicated cores."
         ),
     }
 }

@@ -17,7 +17,7 @@ impl Rule for IrqsOff {
     }
 
     fn meaning(&self) -> &'static str {
-        "interrupts were disabled, as the trace shows"
+        "interrupts were disabled, according to the trace"
     }
 
     fn phases(&self) -> &'static [Phase] {

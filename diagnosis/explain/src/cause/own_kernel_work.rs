@@ -14,7 +14,7 @@ impl Rule for OwnKernelWork {
     }
 
     fn meaning(&self) -> &'static str {
-        "the thread itself in the kernel, on its way back to user space"
+        "the thread itself, in the kernel on its way back to user space"
     }
 
     fn phases(&self) -> &'static [Phase] {

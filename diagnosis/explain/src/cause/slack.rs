@@ -16,7 +16,7 @@ impl Rule for Slack {
     }
 
     fn meaning(&self) -> &'static str {
-        "the timer was allowed to fire that much later than asked for"
+        "the timer was allowed to fire that much later than requested"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -37,9 +37,9 @@ impl Rule for Slack {
         let first = weight.first()?.group;
         Some(if first.name.starts_with("select/poll") {
             Remedy::text(format!(
-                "select, poll and epoll allow themselves {mean_us:.1} µs a wakeup, 0.1 % of the timeout, \
-                 whatever the timer slack is. Wait on a timerfd instead of a timeout, or use a real-time policy, \
-                 which has no slack."
+                "select, poll and epoll add a slack of 0.1 % of the timeout, here {mean_us:.1} \
+                 µs a wakeup, whatever the timer slack is. Wait on a timerfd instead of a timeout, \
+                 or use a real-time policy, which has no slack."
             ))
             .with(weight.real_time(PRIORITY))
             .by([format!("prio(victim)=fifo:{PRIORITY}")])

@@ -53,8 +53,9 @@ impl Rule for SoftirqWait {
         );
         is_task.then(|| {
             Remedy::text(format!(
-                "{} ran while the timer's softirq waited. Where threads run that (PREEMPT_RT: ktimers), give them a \
-                 priority above it; timers of real-time threads' own sleeps need no softirq.",
+                "{} ran while the timer's softirq waited. If threads run the softirq \
+                 (PREEMPT_RT: ktimers), give them a higher priority; the sleep timers of real-time \
+                 threads need no softirq.",
                 first.group.words()
             ))
             .with(Some(command))

@@ -41,10 +41,10 @@ impl Rule for SoftirqWork {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let first = weight.first().filter(|_| weight.is_weighty())?;
         let who = first.group.words();
-        let sleeps = "A real-time thread's own sleeps (clock_nanosleep) need no softirq.";
+        let sleeps = "The sleep timers of real-time threads (clock_nanosleep) need no softirq.";
         let text = match weight.softirq().and_then(remedy) {
-            Some(remedy) => format!("{who} comes before the timer in the softirq. {remedy}"),
-            None => format!("{who} come before the timer in the softirq. {sleeps}"),
+            Some(remedy) => format!("{who} runs before the timer in the softirq. {remedy}"),
+            None => format!("{who} run before the timer in the softirq. {sleeps}"),
         };
         Some(Remedy::text(text).against(first))
     }

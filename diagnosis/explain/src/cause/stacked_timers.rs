@@ -37,11 +37,11 @@ impl Rule for StackedTimers {
         let happens = format!("The {who} expire in the same interrupt as those of {victims}.");
         Some(match weight.move_away() {
             Some(away) => {
-                Remedy::text(format!("{happens} Other CPUs keep them apart.")).with(Some(away))
+                Remedy::text(format!("{happens} Put the two on different CPUs.")).with(Some(away))
             }
             None => Remedy::text(format!(
-                "{happens} Let their owners sleep less often, keep them off these CPUs, or use PREEMPT_RT, which \
-                 defers timers of ordinary threads."
+                "{happens} Make their owners sleep less often, keep them off these CPUs, or use \
+                 PREEMPT_RT, which defers the timers of ordinary threads."
             )),
         }
         .by(weight.keep_away())

@@ -41,23 +41,24 @@ impl Rule for Throttled {
         Some(if let Some(group) = name.strip_prefix("CFS bandwidth of ") {
             let command = group.starts_with('/').then(|| shell_path(group)).flatten();
             Remedy::text(format!(
-                "{name} is used up. Raise cpu.max of the control group (and of those above it), or use less CPU \
-                 time in it."
+                "{name} is used up. Raise cpu.max of the control group (and of its parents), or \
+                 use less CPU time in it."
             ))
             .with(command.map(|path| format!("echo max > /sys/fs/cgroup{path}/cpu.max")))
             .by(["cpu-max(victim)=off"])
         } else if name.starts_with("deadline") {
             Remedy::text(format!(
-                "{name} is used up. Give the thread a longer SCHED_DEADLINE runtime, or find why it runs longer \
-                 than it asked for."
+                "{name} is used up. Give the thread a longer SCHED_DEADLINE runtime, or find out \
+                 why it runs longer than it asked for."
             ))
         } else {
             // The fair server heeds no sysctl.
             let lift = "sysctl -w kernel.sched_rt_runtime_us=-1; for f in \
                         /sys/kernel/debug/sched/fair_server/cpu*/runtime; do [ -e $f ] && echo 0 > $f; done";
             Remedy::text(
-                "Real-time tasks use up kernel.sched_rt_runtime_us (since Linux 6.12 what the fair server leaves them). \
-                 Find the one that hardly ever sleeps, or lift the limit:",
+                "Real-time tasks use up kernel.sched_rt_runtime_us (since Linux 6.12, what the \
+                 fair server leaves them). Find the task that hardly ever sleeps, or lift the \
+                 limit:",
             )
             .with(Some(lift.to_owned()))
             .by(["rt-runtime=off"])

@@ -15,7 +15,7 @@ impl Rule for WrongCpu {
     }
 
     fn meaning(&self) -> &'static str {
-        "the waker had to choose another CPU and put the thread on its queue"
+        "the waker had to queue the thread on another CPU"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -41,7 +41,8 @@ impl Rule for WrongCpu {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let victims = weight.victims();
         Some(Remedy::text(format!(
-            "Other CPUs wake {victims} and have to tell its CPU. Bind both sides to the same CPU (taskset -cp CPU PID)."
+            "Other CPUs wake {victims} and must interrupt its CPU. Bind both sides to the same \
+                CPU (taskset -cp CPU PID)."
         )))
     }
 }

@@ -41,7 +41,7 @@ fn what_for(function: &str) -> String {
 
 fn of_nobody(function: &str) -> String {
     match function {
-        "" => "timers that are not known".to_owned(),
+        "" => "unknown timers".to_owned(),
         "tick_nohz_handler" | "tick_sched_timer" => "the tick".to_owned(),
         other => other.to_owned(),
     }

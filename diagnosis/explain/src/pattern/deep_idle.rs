@@ -46,10 +46,11 @@ impl Pattern for DeepIdle {
 
     fn words(&self, found: &Found) -> String {
         format!(
-            "In {} of {} wakeups the CPU first had to come out of {}, which took {} on average and \
-             at most {}: {} of all lateness. A program runs better while cyclictest runs because that \
-             keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while \
-             latency matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle.",
+            "In {} of {} wakeups the CPU first had to leave {}, which took {} on average and at \
+             most {}: {} of all lateness. A program runs better while cyclictest runs, because \
+             cyclictest keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 \
+             written to it while latency matters, or disable the states in \
+             /sys/devices/system/cpu/cpu*/cpuidle.",
             found.wakeups,
             found.of_wakeups,
             found.names(),

@@ -44,9 +44,9 @@ impl Pattern for DefaultSlack {
     fn words(&self, found: &Found) -> String {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
-            "In {} of {} wakeups the timer fired {} late on average, {} of all lateness, because it was \
-             allowed to: a thread without real-time priority, such as {}, has a timer slack of 50 µs \
-             unless it asks for another. Call prctl(PR_SET_TIMERSLACK, 1) in the thread (1 ns is the \
+            "In {} of {} wakeups the timer fired {} late on average, {} of all lateness, because \
+             it was allowed to: a thread without real-time priority, such as {}, has a timer slack \
+             of 50 µs by default. Call prctl(PR_SET_TIMERSLACK, 1) in the thread (1 ns is the \
              least), or give it a real-time policy, which has no slack.",
             found.wakeups,
             found.of_wakeups,

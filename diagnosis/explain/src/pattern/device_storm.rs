@@ -18,7 +18,8 @@ impl Pattern for DeviceStorm {
     }
 
     fn title(&self) -> &'static str {
-        "a high-resolution timer is moved all the time, and the clock-event device with it"
+        "a high-resolution timer is moved all the time, and reprograms the clock-event device \
+            each time"
     }
 
     fn reference(&self) -> &'static str {
@@ -45,11 +46,11 @@ impl Pattern for DeviceStorm {
     fn words(&self, found: &Found) -> String {
         let figure = |name| found.figure(name).unwrap_or_default();
         format!(
-            "A timer was moved {:.0} times in {:.2} s, {:.0} a second, and fired {:.0} times ({}). That \
-             programmed the clock-event device {:.0} times a second, {} of the moves. High-resolution \
-             timers are made to fire precisely, not to be put off: use the timer wheel in the kernel \
-             (mod_timer), move the timeout in user space only when it fires (look then whether it is \
-             due), or arm it once a batch.",
+            "A timer was moved {:.0} times in {:.2} s, {:.0} a second, and fired {:.0} times \
+             ({}). That programmed the clock-event device {:.0} times a second, {} of the moves. \
+             High-resolution timers are made to fire, not to be postponed: use the timer wheel in \
+             the kernel (mod_timer), in user space move the timeout only when it fires (and check \
+             then whether it is due), or arm it once per batch.",
             figure("moves"),
             figure("followed_ns") / 1e9,
             figure("moves_per_s"),

@@ -75,12 +75,12 @@ impl Pattern for DoubleBoost {
     fn words(&self, found: &Found) -> String {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
-            "{} of {} wakeups: the owner of a PI lock was put back to its own priority before it had \
-             finished its unlock, so {} got the user's lock, ran into one inside the kernel that the \
-             owner still held, and boosted it a second time; that cost {} of {} in the worst lock call. \
-             It is the kernel's doing, not the program's: use a kernel that wakes before it deboosts, \
-             or keep the owner from being preempted in its unlock (a CPU of its own, or a real-time \
-             priority).",
+            "{} of {} wakeups: the owner of a PI lock was put back to its own priority before it \
+             had finished its unlock, so {} got the user's lock, ran into one inside the kernel \
+             that the owner still held, and boosted it a second time; that cost {} of {} in the \
+             worst lock call. The kernel causes this, not the program: use a kernel that wakes \
+             before it deboosts, or keep the owner from being preempted in its unlock (a dedicated \
+             CPU, or a real-time priority).",
             found.wakeups,
             found.of_wakeups,
             worst.victim.name,

@@ -14,7 +14,7 @@ impl Pattern for Inversion {
     }
 
     fn title(&self) -> &'static str {
-        "priority inversion: a lock's holder was kept from running, and nobody lent it a priority"
+        "priority inversion: the holder of a lock could not run, and nothing boosted its priority"
     }
 
     fn reference(&self) -> &'static str {

@@ -13,7 +13,7 @@ impl Pattern for JiffyTimers {
     }
 
     fn title(&self) -> &'static str {
-        "timers that fire only with a tick"
+        "timers that fire only on a tick"
     }
 
     fn reference(&self) -> &'static str {
@@ -41,9 +41,9 @@ impl Pattern for JiffyTimers {
     fn words(&self, found: &Found) -> String {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
-            "In {} of {} wakeups the timer ({}) is a timer-wheel timer, which fires only with a tick: \
-             it waited {} for its tick on average and up to {} ({}), {} of all lateness. Use a \
-             high-resolution timer instead (clock_nanosleep, timerfd, or usleep_range and \
+            "In {} of {} wakeups the timer ({}) is a timer-wheel timer, which fires only on a \
+             tick: it waited {} for its tick on average and up to {} ({}), {} of all lateness. Use \
+             a high-resolution timer instead (clock_nanosleep, timerfd, or usleep_range and \
              schedule_hrtimeout in the kernel); a higher HZ makes the steps smaller.",
             found.wakeups,
             found.of_wakeups,

@@ -172,7 +172,7 @@ impl Found {
         let named: Vec<&str> = named.iter().map(String::as_str).collect();
         let others = self.groups.len().saturating_sub(named.len());
         match (named.as_slice(), others) {
-            ([], _) => "nobody known by name".to_owned(),
+            ([], _) => "nobody with a known name".to_owned(),
             ([one], 0) => (*one).to_owned(),
             ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
             (all, 1) => format!("{} and 1 other", all.join(", ")),

@@ -22,7 +22,7 @@ impl Pattern for SpinnerAbove {
     }
 
     fn title(&self) -> &'static str {
-        "one task of higher priority hardly lets go of the CPU"
+        "a task of higher priority hardly ever gives up the CPU"
     }
 
     fn reference(&self) -> &'static str {
@@ -80,9 +80,9 @@ impl Pattern for SpinnerAbove {
     fn words(&self, found: &Found) -> String {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
-            "In {} of {} wakeups {} ran first, for {} at once on average and at most {}, {} of all \
-             lateness; in the worst one, {}'s, it had {}. Let it sleep or wait for an event instead of \
-             polling; else give it a CPU of its own, or a priority below the thread's.",
+            "In {} of {} wakeups {} ran first, for {} at once on average and at most {}, {} of \
+             all lateness; in the worst one, {}'s, it had {}. Make it sleep or wait for an event \
+             instead of polling, or give it a CPU of its own or a priority below the thread's.",
             found.wakeups,
             found.of_wakeups,
             found.names(),

@@ -40,10 +40,11 @@ impl Pattern for Stacking {
     fn words(&self, found: &Found) -> String {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
-            "In {} of {} wakeups {:.0} other timers (at most {}) ran first in the same interrupt, {} of \
-             all lateness and up to {} at once: {}. Have fewer threads sleep on timers \
-             that expire together, move them to another CPU, or, on PREEMPT_RT, take real-time priority \
-             from those that need none, so that their timers expire in softirq.",
+            "In {} of {} wakeups {:.0} other timers (at most {}) ran first in the same \
+             interrupt, {} of all lateness and up to {} at once: {}. Let fewer threads sleep on \
+             timers that expire together, move them to another CPU, or, on PREEMPT_RT, remove the \
+             real-time priority of threads that do not need it, so that their timers expire in \
+             softirq.",
             found.wakeups,
             found.of_wakeups,
             found.count_mean,

@@ -73,8 +73,9 @@ pub(super) fn exact(ns: i64) -> String {
 pub(super) fn worst_of(change: &Change) -> String {
     let [[a, b], [worst_a, worst_b]] = change.wakeups.map(|side| side.map(count));
     format!(
-        "What each adds to the change: of the mean of {a} and {b} wakeups, and of the mean of the worst 1 % of them, \
-         {worst_a} and {worst_b}. Rows sum to the change, to the nanosecond."
+        "What each row adds to the change: to that of the mean of {a} and {b} wakeups, and to \
+         that of the mean of their worst 1 %, {worst_a} and {worst_b}. The rows sum to the change, \
+         to the nanosecond."
     )
 }
 

@@ -234,14 +234,14 @@ impl JudgedGate {
             }
             GateOutcome::Open { difference } => {
                 format!(
-                    "{}; neither shown to be over {beyond} nor to be within",
+                    "{}; not shown to be over {beyond}, nor to be within it",
                     figure(difference)
                 )
             }
             GateOutcome::NotJudged { why } => format!("not judged, {why}"),
         };
         let needed = match self.needed {
-            Some(needed) => format!("; about {} values a side would decide it", count(needed)),
+            Some(needed) => format!("; about {} values on each side would decide it", count(needed)),
             None => String::new(),
         };
         head + &tail + &needed

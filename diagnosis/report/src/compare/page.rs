@@ -124,19 +124,21 @@ fn subject_section(subject: &Subject, names: &[String]) -> Markup {
             }
             (changes(names, &subject.changes))
             @if !lines.is_empty() {
-                h3 { "How often which latency" }
+                h3 { "How often each latency occurs" }
                 p.note {
-                    "Up: the share of a side's values per µs of latency, on a logarithmic scale. A "
-                    "single value is still a step."
-                    @if is_cut { " Values above a histogram's bins stand where its bins end, but for the "
-                        "latest, where the file tells it." }
+                    "Vertical: the share of a side's values per µs of latency, on a logarithmic \
+                        scale. A "
+                    "single value is still visible."
+                    @if is_cut { " Values above a histogram's bins are drawn where its bins end, \
+                        except for the "
+                        "latest, if the file has it." }
                 }
                 (plot::histogram(&lines))
-                h3 { "How often later than that" }
+                h3 { "How often later than a given time" }
                 p.note {
                     "The share of values above a latency. Shaded: where the true share lies, 95 % sure "
-                    "at each place, taking values for independent."
-                    @if is_cut { " A line ends where a histogram's bins do." }
+                    "at each place, treating values as independent."
+                    @if is_cut { " A line ends where a histogram's bins end." }
                 }
                 (plot::ccdf(&lines))
             }

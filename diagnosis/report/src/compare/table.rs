@@ -119,14 +119,15 @@ pub(super) fn legend(subject: &Subject) -> String {
     let is_cut = subject.sides.iter().any(|side| side.over_bins > 0);
     if is_cut {
         text.push_str(
-            " “beyond”: it lies above the histogram's bins, or counts values that do; how far is not known.",
+            " “beyond”: it lies above the histogram's bins, or includes values that do; how far \
+                is not known.",
         );
     }
     let is_missing = lines(subject)
         .iter()
         .any(|line| line.differences.iter().flatten().any(|(value, _)| value == UNKNOWN));
     if is_missing {
-        text.push_str(" “-”: too few values, or values above the bins: nothing can be said.");
+        text.push_str(" “-”: not known, because of too few values or values above the bins.");
     }
     text
 }

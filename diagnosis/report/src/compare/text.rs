@@ -61,7 +61,7 @@ pub fn compare_text(
     write_gates(compared, terminal, out)
 }
 
-/// What may be said of each subject and each later side.
+/// What is shown of each subject and each later side.
 pub(super) fn verdicts(compared: &Compared) -> Vec<String> {
     let has_names = compared.subjects.iter().any(|subject| !subject.name.is_empty());
     let of = |subject: &Subject| -> Vec<String> {
@@ -114,7 +114,7 @@ pub(super) fn write_settings(
         let untold = rows - settings.told().max(shown);
         let untold = match untold {
             0 => String::new(),
-            untold => format!(", {untold} of them not recorded on a side"),
+            untold => format!(", {untold} of them not recorded on one side"),
         };
         writeln!(out, "  {}", terminal.dim(&format!("{more} more with --full{untold}")))?;
     }
@@ -147,7 +147,7 @@ fn write_changes(
 
 /// Why there is no table of what changed, in a sentence.
 pub(super) fn no_change(names: &[String], place: usize, why: &str) -> String {
-    format!("What changed from {} to {} cannot be told: {}.", names[0], names[place], clean(why))
+    format!("What changed from {} to {} is not known: {}.", names[0], names[place], clean(why))
 }
 
 /// Columns of a name in a table of changes at most, and of each of its numbers.

@@ -73,11 +73,11 @@ fn no_difference(a: &str, b: &str, detectable_ns: f64) -> String {
             plain(detectable_ns)
         )
     } else {
-        " How large a difference of the medians would have been found cannot be told.".to_owned()
+        " The smallest difference of the medians that would have been found is not known.".to_owned()
     };
     format!(
-        "No difference between {a} and {b} could be shown, which does not show that they are alike.\
-         {least}"
+        "No difference between {a} and {b} was found, which does not prove that they are \
+         equal.{least}"
     )
 }
 
@@ -107,8 +107,8 @@ fn differ(a: &str, b: &str, shown: &[(String, &Difference)], comparison: &Compar
         let later = 1.0 - comparison.ranks.a;
         let word = if later > 0.5 { "later" } else { "earlier" };
         return format!(
-            "{b} tends to be {word} than {a}: of one wakeup of each, that of {b} is the later one in \
-             {:.1} % (ties half; p {}). No single figure is shown to differ.",
+            "{b} tends to be {word} than {a}: in {:.1} % of random pairs of wakeups the later \
+             one is from {b} (ties count half; p {}). No single figure is shown to differ.",
             later * 100.0,
             at_most(comparison.ranks_p_adjusted)
         );
@@ -135,12 +135,12 @@ pub(super) fn basis_sentence(subject: &Subject, place: usize) -> Option<String> 
     let blocks = |blocks: usize| count(blocks as u64);
     Some(match comparison.basis {
         Basis::Blocks => format!(
-            "{b} and {a}: {} and {} blocks of neighbours in time were drawn and exchanged as a whole, \
-             so what neighbours share does no harm.",
+            "{b} and {a}: the statistics draw and exchange whole blocks of time, {} and {} of \
+             them, so dependence between neighbours does not matter.",
             blocks(comparison.b.blocks),
             blocks(comparison.a.blocks)
         ),
-        Basis::Values => format!("{b} and {a}: single values were taken for independent."),
+        Basis::Values => format!("{b} and {a}: single values were treated as independent."),
     })
 }
 

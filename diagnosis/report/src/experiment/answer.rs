@@ -66,9 +66,10 @@ pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
 fn reserve(shown: &Shown<'_>) -> Option<String> {
     let reserve = match shown.results.fitness.fit {
         Fit::Fit => return None,
-        Fit::Doubtful => "With reserve, as the machine was not quiet:",
+        Fit::Doubtful => "With caution, because the machine was not quiet:",
         Fit::Unfit => {
-            "Do not rely on this: something besides the conditions hit one of them more than another."
+            "Do not rely on this: something besides the conditions disturbed one of them more \
+                than another."
         }
     };
     Some(reserve.to_owned())
@@ -187,10 +188,10 @@ fn told(outcome: Outcome, subjects: &[Subject<'_>], [more, less]: [&str; 2]) -> 
             format!("In part {more}, in part {less} than “{a}” {is} {names}.")
         }
         Outcome::NotShown => format!(
-            "Between “{a}” and {names} no difference could be shown, which does not show that they are \
-             alike."
+            "No difference between “{a}” and {names} was found, which does not prove that they \
+             are equal."
         ),
-        Outcome::TooFew => format!("Too little was measured to compare “{a}” with {names}."),
+        Outcome::TooFew => format!("There are too few values to compare “{a}” with {names}."),
     };
     if under.is_empty() { said } else { under + &lower_first(&said) }
 }
@@ -284,7 +285,7 @@ fn alone(shown: &Shown<'_>) -> String {
     };
     let ns = |ns: Option<u64>| plain(ns.unwrap_or_default() as f64);
     format!(
-        "There is nothing to compare “{}” with: its median is {}, the latest {} of {}.",
+        "There is nothing to compare “{}” with: its median is {}, its maximum {} of {}.",
         one.label,
         ns(one.whole.quantile_ns(0.5)),
         ns(one.whole.max_ns()),

@@ -23,7 +23,7 @@ pub fn curves_file(truths: &[Truth]) -> Result<String, String> {
     let mut lines = Vec::new();
     for (truth, name) in truths.iter().zip(&names) {
         let curves = curves(truth).ok_or_else(|| {
-            format!("{name}: no number varies between its conditions, so there is no curve to draw")
+            format!("{name}: no number varies between its conditions, so no curve can be drawn")
         })?;
         match &over {
             Some(over) if *over != curves.over => {
@@ -44,7 +44,7 @@ pub fn curves_file(truths: &[Truth]) -> Result<String, String> {
     }
     if lines.len() > LINES_MAX {
         return Err(format!(
-            "{} lines are too many for one picture: at most {LINES_MAX} can be told apart",
+            "{} lines are too many for one picture: at most {LINES_MAX} can be distinguished",
             lines.len()
         ));
     }

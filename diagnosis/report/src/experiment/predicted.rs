@@ -24,7 +24,7 @@ pub fn predicted_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
-    let mut grid = Grid::new("Predicted beside measured, times in µs");
+    let mut grid = Grid::new("Predicted and measured, times in µs");
     grid.column("condition", Holds::Name);
     grid.column("series", Holds::Words);
     grid.column("figure", Holds::Words);
@@ -96,8 +96,8 @@ fn sentences(predicted: &Predicted, bounds: Option<&Bounds>) -> Vec<String> {
         let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
         (!rows.is_empty()).then(|| format!("{what}: {}.", names.join(", ")))
     };
-    sentences.extend(named("Measured and not predicted", &predicted.not_predicted));
-    sentences.extend(named("Predicted and not measured", &predicted.not_measured));
+    sentences.extend(named("Measured but not predicted", &predicted.not_predicted));
+    sentences.extend(named("Predicted but not measured", &predicted.not_measured));
     sentences
 }
 

@@ -19,7 +19,7 @@ pub fn pi_sentences(m: &PiMeasurement, boosts: &Result<BoostsSeen, String>) -> V
     sentences.push(throttled(m));
     if m.shorter > 0 {
         sentences.push(format!(
-            "{} took less than both loads were to be, and counted as 0.",
+            "{} took less than both loads should take, and counted as 0.",
             counted(m.shorter, "round")
         ));
     }
@@ -59,7 +59,7 @@ fn low(m: &PiMeasurement) -> String {
     let rounds = counted(m.low_rounds, "round");
     if m.low_rounds < m.jitter.count() / 100 {
         return format!(
-            "Low: only {rounds} meanwhile, so hardly anybody contended: it had no CPU."
+            "Low: only {rounds} meanwhile, so there was hardly any contention: Low had no CPU."
         );
     }
     format!("Low: {rounds} meanwhile.")
@@ -88,7 +88,7 @@ fn boosted(seen: &BoostsSeen) -> Vec<String> {
     )];
     sentences.push(match (seen.double, seen.worst_double) {
         (0, _) | (_, None) => format!(
-            "Double boosts: none seen in {}; that says nothing of other kernels and loads.",
+            "Double boosts: none in {}; other kernels and loads may differ.",
             counted(seen.calls, "call")
         ),
         (double, Some((at_ns, ns))) => format!(

@@ -39,7 +39,8 @@ impl Section for Advice {
                                     pre { code { (clean(command)) } }
                                 }
                                 @if let Some(fix) = fix(data, finding) {
-                                    p { code { (fix) } " tries it and undoes it where it does not help." }
+                                    p { code { (fix) } " tries it, and undoes it if it does not \
+                                        help." }
                                 }
                             }
                         }
@@ -53,8 +54,8 @@ impl Section for Advice {
 
 pub(crate) const HEADING: &str = "What to do (gain: share of all lateness, at best)";
 
-const BOUND: &str = "What a change gains is a bound from the balance: all the lateness that has this cause. \
-    Where one wait ends, another may begin.";
+const BOUND: &str = "The gain of a change is an upper bound from the balance: all the lateness \
+    with this cause. Where one wait ends, another may begin.";
 
 /// The advice that is shown, the most gain first.
 pub(crate) fn advice<'a>(data: &Data<'a>) -> &'a [Finding] {
@@ -91,7 +92,7 @@ pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> V
         textwrap::wrap(&text, options).into_iter().map(String::from).collect();
     if let Some(fix) = fix(data, finding) {
         lines.push(format!(
-            "      {} tries it and undoes it where it does not help",
+            "      {} tries it, and undoes it if it does not help",
             terminal.bold(&fix)
         ));
     }

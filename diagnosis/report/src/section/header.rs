@@ -73,7 +73,7 @@ fn facts(data: &Data<'_>) -> Vec<String> {
 fn guest(data: &Data<'_>) -> Option<String> {
     let hypervisor = data.context.hypervisor.as_deref()?;
     Some(format!(
-        "This is a guest of {}: time that the hypervisor took counts for whatever ran then.",
+        "This is a guest of {}: time that the hypervisor took counts as whatever ran then.",
         clean(hypervisor)
     ))
 }

@@ -66,8 +66,8 @@ fn limits(explanation: &Explanation, notes: &mut Vec<String>) {
     let skew = explanation.skew;
     if skew.ns > 0 {
         notes.push(format!(
-            "The clocks of CPU {} and CPU {} differ by at least {}: in {} a thread ran before the event that \
-             woke it. Segments that cross CPUs may be wrong by as much.",
+            "The clocks of CPU {} and CPU {} differ by at least {}: in {} a thread ran before \
+             the event that woke it. Segments that cross CPUs may be wrong by that much.",
             skew.cpus.0,
             skew.cpus.1,
             duration(skew.ns),
@@ -77,7 +77,7 @@ fn limits(explanation: &Explanation, notes: &mut Vec<String>) {
     for set in &explanation.clocks_set {
         let (direction, effect) = match set.by_ns {
             ..0 => ("back", ""),
-            _ => ("forward", " Timers that became due by it count as late from then on."),
+            _ => ("forward", " Timers that became due because of it count as late from then on."),
         };
         notes.push(format!(
             "CLOCK_REALTIME was set {direction} by {}, at a time known to {}.{effect}",

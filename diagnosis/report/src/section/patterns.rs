@@ -15,7 +15,7 @@ pub(super) struct Patterns;
 impl Section for Patterns {
     fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
         let Some(explanation) = with_patterns(data) else { return Ok(()) };
-        writeln!(out, "{}", terminal.bold("Known stories: what is behind it"))?;
+        writeln!(out, "{}", terminal.bold("Known problems recognised"))?;
         for finding in &explanation.patterns {
             let wrapped = |text: &str, first: &'static str| {
                 let options = textwrap::Options::new(terminal.width)
@@ -42,10 +42,11 @@ impl Section for Patterns {
         let Some(explanation) = with_patterns(data) else { return Markup::default() };
         html! {
             section #patterns {
-                h2 { "Known stories: what is behind it" }
+                h2 { "Known problems recognised" }
                 p.note {
-                    "Each is recognised by its evidence in single wakeups. They overlap: their shares "
-                    "need not sum to anything."
+                    "Each was recognised from evidence in single wakeups. They overlap: their \
+                        shares "
+                    "need not sum to 100 %."
                 }
                 @for finding in &explanation.patterns {
                     article {

@@ -58,7 +58,7 @@ fn conditions(measurement: &SleepMeasurement, comparison: &Comparison) -> String
         },
         m.cpu.map_or_else(|| "any CPU".to_owned(), |cpu| format!("CPU {cpu}")),
         format!("the thread's timer slack {}", duration(m.slack_ns)),
-        format!("CPU time less {} for asking", duration(m.cpu_clock_ns)),
+        format!("CPU time less {} for reading it", duration(m.cpu_clock_ns)),
         format!(
             "95 % intervals: quantiles by ranks, means by {} blocks of {} rounds drawn anew",
             count(comparison.blocks.resamples as u64),
@@ -66,7 +66,7 @@ fn conditions(measurement: &SleepMeasurement, comparison: &Comparison) -> String
         ),
     ];
     if m.interrupted > 0 {
-        facts.push(format!("{} rounds cut short by signals left out", count(m.interrupted)));
+        facts.push(format!("{} rounds cut short by signals are not counted", count(m.interrupted)));
     }
     facts.join(" · ")
 }

@@ -63,8 +63,8 @@ fn slack(measurement: &SleepMeasurement, finding: &SlackFinding) -> String {
             probability(finding.p_adjusted),
         ),
         SlackVerdict::NotToldApart => format!(
-            "“{with}” and “{without}” are not told apart (p {}), although the thread's timer slack \
-             is {has}.",
+            "No difference between “{with}” and “{without}” was found (p {}), although the \
+             thread's timer slack is {has}.",
             probability(finding.p_adjusted),
         ),
         SlackVerdict::NoSlack => format!(
@@ -82,7 +82,7 @@ fn early(measurement: &SleepMeasurement) -> Option<String> {
         .map(|method| format!("“{}” {} times", method.name(), method.early))
         .collect();
     (!early.is_empty())
-        .then(|| format!("Sleeps ended before their time, which none may: {}.", early.join(", ")))
+        .then(|| format!("Sleeps ended too early, which must not happen: {}.", early.join(", ")))
 }
 
 fn in_letters(number: usize) -> String {

@@ -51,8 +51,8 @@ impl<'a> Predictions<'a> {
 /// What a range is worth.
 pub(crate) fn ranges() -> String {
     format!(
-        "The ranges are to hold the true figure in {:.0} of 100 predictions. A maximum has no range that could be \
-         relied on.",
+        "The ranges are made to contain the true figure in {:.0} of 100 predictions. A maximum has no reliable \
+         range.",
         tardy_whatif::COVERAGE * 100.0
     )
 }

@@ -37,7 +37,7 @@ pub fn whatif_text(
     let rest = predictions.tried.len() - shown.len();
     if rest > 0 {
         sentences
-            .push(format!("{} more changes were tried and are in --json.", count(rest as u64)));
+            .push(format!("{} more changes were tried; --json has them.", count(rest as u64)));
     }
     sentences.push(super::ranges());
     for sentence in sentences {
@@ -98,8 +98,8 @@ fn baseline(
     }
     if baseline.error[2] > ERROR_LARGE {
         text.push_str(
-            " The simulated system is not much like the recorded one: take what follows for a direction, not for a \
-             number.",
+            " The simulated system differs much from the recorded one: treat what follows as a \
+             direction, not as a number.",
         );
     }
     for line in textwrap::wrap(&text, width - 2) {
@@ -147,11 +147,11 @@ fn remarks(tried: &Tried) -> Vec<String> {
     });
     match (&tried.prediction, bound) {
         (Err(why), Some(bound)) => {
-            vec![format!("{name}: cannot be told, because {why}. Without simulation: {bound}.")]
+            vec![format!("{name}: not known, because {why}. Without simulation: {bound}.")]
         }
-        (Err(why), None) => vec![format!("{name}: cannot be told, because {why}.")],
+        (Err(why), None) => vec![format!("{name}: not known, because {why}.")],
         (Ok(prediction), _) if prediction.is_unsure => {
-            vec![format!("{name}: its effect is smaller than what the simulation is off.")]
+            vec![format!("{name}: its effect is smaller than the error of the simulation.")]
         }
         (Ok(prediction), _) => {
             vec![format!("{name} costs: {}.", prediction.prices.join("; "))]

@@ -107,7 +107,7 @@ fn tasks(model: &Model, places: &[usize]) -> HashSet<TaskId> {
 fn places(change: &Change, model: &Model) -> Result<Vec<usize>, Refusal> {
     match change.whom() {
         Some(whom) => model.whom(whom),
-        None => Err(Refusal::Meaningless("it is for nobody".to_owned())),
+        None => Err(Refusal::Meaningless("it names nobody".to_owned())),
     }
 }
 

@@ -43,7 +43,7 @@ impl Part for ComparisonsPart {
                     (grid(shown).html())
                     @let verdicts = verdicts(shown);
                     details open[verdicts.len() <= VERDICTS_OPEN_MAX] {
-                        summary { "What may be said of each" }
+                        summary { "What is shown of each" }
                         ul { @for verdict in verdicts { li { (unbroken(&verdict)) } } }
                     }
                 }
@@ -79,9 +79,9 @@ fn grid(shown: &Shown<'_>) -> Grid {
         grid.row(row);
     }
     grid.note(format!(
-        "p: of a difference at least as far from 0, were both alike; corrected for all {} of this page \
-         (Holm), so that the chance of even one false alarm is at most {}. Maxima are not compared, \
-         because they grow with n.",
+        "p: the probability of a difference at least as far from 0 if both were equal; corrected \
+         for all {} on this page (Holm), so that the chance of even one false alarm is at most {}. \
+         Maxima are not compared, because they grow with n.",
         counted(shown.comparisons.tests as u64, "test"),
         shown.comparisons.alpha,
     ));
@@ -139,13 +139,13 @@ fn verdicts(shown: &Shown<'_>) -> Vec<String> {
 fn basis(pair: &Pair) -> &'static str {
     match pair.comparison.basis {
         Basis::Blocks => {
-            "Blocks were taken for independent, not single values: what neighbours in time share does \
-             no harm."
+            "Blocks were treated as independent, not single values, so dependence between \
+             neighbours in time does not matter."
         }
         Basis::Values => {
-            "There are too few blocks, so that single values were taken for independent: where \
-             neighbours in time resemble each other, intervals are too narrow and p too small. More \
-             rounds help."
+            "There are too few blocks, so single values were treated as independent: if \
+             neighbours in time resemble each other, the intervals are too narrow and p is too \
+             small. More rounds help."
         }
     }
 }

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 
 pub(super) struct Figures;
 
-const REPORTED: &str = "Columns headed “source” are what the source reports, from another machine: \
-    shown beside, never tested against.";
+const REPORTED: &str = "Columns headed “source” show what the source reports, from another \
+    machine: for reference, never tested against.";
 
 impl Part for Figures {
     fn terminal(
@@ -59,7 +59,7 @@ fn grids(shown: &Shown<'_>) -> Vec<Grid> {
 
 /// What the source reports and no other table has.
 fn others(shown: &Shown<'_>) -> Grid {
-    let mut grid = Grid::new("What the source reports besides");
+    let mut grid = Grid::new("What else the source reports");
     grid.column("condition", Holds::Name);
     grid.column("figure", Holds::Name);
     grid.column("source", Holds::Reported);

@@ -32,7 +32,7 @@ impl Part for FitnessPart {
         let why = why(shown);
         html! {
             section #fitness {
-                h2 { "May this be compared?" }
+                h2 { "Can the conditions be compared?" }
                 p.guest[fit != Fit::Fit] { (verdict(fit)) }
                 @if !why.is_empty() { ul { @for reason in why { li { (unbroken(&reason)) } } } }
             }
@@ -43,15 +43,16 @@ impl Part for FitnessPart {
 fn verdict(fit: Fit) -> &'static str {
     match fit {
         Fit::Fit => {
-            "Fit to be compared: nothing was found that hit one condition more than another."
+            "Fit for comparison: nothing disturbed one condition more than another."
         }
         Fit::Doubtful => {
-            "Doubtful: something besides the conditions was at work, on all of them alike or a little. \
-             Large differences hold, small ones may be that."
+            "Doubtful: something besides the conditions had an influence, a small one or the \
+             same on all. Large differences are real; small ones may be due to it."
         }
         Fit::Unfit => {
-            "Unfit to be compared: something besides the conditions hit one of them more than another. \
-             A difference may be that; run it again on a quiet machine."
+            "Unfit for comparison: something besides the conditions disturbed one of them more \
+             than another. A difference may be due to it; run the experiment again on a quiet \
+             machine."
         }
     }
 }

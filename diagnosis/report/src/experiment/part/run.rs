@@ -22,7 +22,7 @@ impl Part for Run {
         let guest: Vec<String> = guest(shown).into_iter().collect();
         write_sentences(&guest, terminal, |line| terminal.warn(line), out)?;
         // A command is not wrapped, so that it can be copied.
-        let line = format!("  Once more: {}", clean(&shown.results.command()));
+        let line = format!("  To repeat: {}", clean(&shown.results.command()));
         let is_wide = line.chars().count() > terminal.width;
         writeln!(out, "{}", if is_wide { line.replacen(": ", ":\n  ", 1) } else { line })
     }
@@ -57,7 +57,7 @@ fn facts(shown: &Shown<'_>) -> Vec<String> {
             ms(length.block_ms),
             match length.warm_up_ms {
                 0 => "there is no warm-up".to_owned(),
-                warm_up_ms => format!("{} of warm-up before each are thrown away", ms(warm_up_ms)),
+                warm_up_ms => format!("{} of warm-up before each are discarded", ms(warm_up_ms)),
             },
         ),
         format!(
@@ -74,20 +74,20 @@ fn facts(shown: &Shown<'_>) -> Vec<String> {
     ];
     if results.run.clock.starts_with("counted") {
         facts.push(format!(
-            "Time was {}: it is a count of instructions, so what other programs on the machine did is \
-             not in these figures, and neither are its caches.",
+            "Time was {}: it is a count of instructions, so other programs on the machine and \
+             its caches have no influence on these figures.",
             clean(&results.run.clock)
         ));
         if results.run.cpus > 1 {
             facts.push(format!(
-                "Its {} CPUs ran in turns within that one count, so latencies hold that they took turns: \
-                 what happened counts here, how late it was does not.",
+                "Its {} CPUs ran in turns within that one count, so latencies include the \
+                 switching between them: rely on what happened, not on how late it was.",
                 results.run.cpus
             ));
         }
     }
     let kind = if results.run.is_full {
-        "It ran at full length (--full), as long as in its source."
+        "It ran at full length (--full), as in its source."
     } else {
         "It ran at its default length; --full runs it as long as in its source."
     };
@@ -100,7 +100,7 @@ fn guest(shown: &Shown<'_>) -> Option<String> {
     let results = &shown.results;
     let hypervisor = results.run.hypervisor.as_deref().filter(|_| results.run.guest.is_empty())?;
     Some(format!(
-        "This is a guest of {}: time that the hypervisor took counts for whatever ran then.",
+        "This is a guest of {}: time that the hypervisor took counts as whatever ran then.",
         clean(hypervisor)
     ))
 }

@@ -38,14 +38,14 @@ impl View for Deviations {
         };
         let rows: Vec<DotRow<'_>> = shown.series_names().into_iter().map(row).collect();
         let mut note = String::from(
-            "A dot is the largest deviation, of as many as it tells. The thick line reaches from the \
+            "A dot is the largest deviation, of the n shown. The thick line reaches from the \
              median to p99.9.",
         );
         if !shown.reported.is_empty() {
             note.push_str(" A ring is what the source reports, from another machine.");
         }
         if all.len() > LINES_MAX {
-            note.push_str(" The first six conditions are drawn; the tables have all.");
+            note.push_str(" The picture shows the first six conditions; the tables have all.");
         }
         vec![Plot { title: "Deviation per thread".to_owned(), note, chart: dots(&names, &rows) }]
     }
@@ -83,7 +83,8 @@ fn per_thread(shown: &Shown<'_>) -> Grid {
         grid.row(row);
     }
     grid.note(
-        "A largest deviation grows with n and with how long it ran: compare only those of as many.",
+        "The largest deviation grows with n and with the length of the run: compare only those \
+            of the same n.",
     );
     grid.without_empty_columns()
 }

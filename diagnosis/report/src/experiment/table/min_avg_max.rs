@@ -44,8 +44,8 @@ impl View for MinAvgMax {
             grid.row(row);
         }
         grid.note(
-            "A maximum is the most of n, and grows with n: compare it only with one of as many. “–” at \
-             an interval's end: too few to bound it.",
+            "A maximum grows with n: compare only maxima of the same n. “–” at the end of an \
+             interval: too few values to bound it.",
         );
         vec![grid.without_empty_columns()]
     }

@@ -120,12 +120,12 @@ impl Lines {
     }
 }
 
-const HISTOGRAM: &str = "Up: the share of a sample per microsecond, on a logarithmic scale, so that a \
-    single late value shows.";
+const HISTOGRAM: &str = "Vertical: the share of a sample per microsecond, on a logarithmic \
+    scale, so that a single late value is visible.";
 
-const CCDF: &str = "The share of values above a time: the further right a line goes before it falls, \
-    the later its tail. Shaded: where the true share lies, 95 % sure at each place, taking values for \
-    independent.";
+const CCDF: &str = "The share of values above a time: the further right a line goes before it \
+    falls, the later its tail. Shaded: where the true share lies, 95 % sure at each place, \
+    treating values as independent.";
 
 /// The largest of each condition, with how many it is of; maxima are told, not compared.
 fn largest(shown: &Shown<'_>) -> Option<String> {

@@ -56,7 +56,7 @@ impl View for Programmings {
             "A bar is the mean; the thin line reaches from the least of a block to the most.",
         );
         if !marks.is_empty() {
-            note.push_str(" Dashed is what the formula says.");
+            note.push_str(" The dashed line is the formula.");
         }
         let chart = bars(&names, &rows, &marks);
         if chart.0.is_empty() {
@@ -124,7 +124,7 @@ fn programmed(shown: &Shown<'_>, group: &[Measured]) -> Grid {
         }
     }
     if group.iter().all(|one| per_move(shown, one).is_none()) {
-        grid.note("How often the device was programmed is not told here: that takes a recording.");
+        grid.note("How often the device was programmed is not known here: that takes a recording.");
     }
     grid.without_empty_columns()
 }

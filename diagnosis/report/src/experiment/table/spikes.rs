@@ -57,8 +57,8 @@ impl View for Spikes {
             grid.row(row);
         }
         grid.note(
-            "A maximum is the most of n, and grows with n; how many lie above a multiple of the median \
-             is told of the same n.",
+            "A maximum grows with n; the numbers above a multiple of the median refer to the \
+             same n.",
         );
         vec![grid.without_empty_columns()]
     }

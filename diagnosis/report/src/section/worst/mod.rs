@@ -79,7 +79,8 @@ impl Section for Worst {
             section #worst {
                 h2 { "Worst: the latest wakeups" }
                 p.note {
-                    "Each from its expiry to the moment the thread ran. Point at a part, or focus a "
+                    "Each from its expiry to the moment the thread ran. Point at a part, or \
+                        focus the "
                     "picture and use the arrow keys, to see what it was."
                 }
                 (legend(worst))

@@ -23,7 +23,7 @@ pub(crate) fn headline(explanation: &Explanation, worst: &WorstWakeup) -> String
     // Where nothing was lost, the kernel's events were silent for a while.
     let loss = match (wakeup.touched_by_loss, explanation.lost) {
         (true, 0) if is_whole => "",
-        (true, 0) => "; a CPU worked and recorded nothing",
+        (true, 0) => "; a CPU was busy but silent",
         (true, _) => "; near a loss of events",
         (false, _) => "",
     };
