@@ -102,7 +102,7 @@ impl Balancer {
         wakeup.expiry_ns = story.expiry_ns;
         wakeup.lateness_ns = end_ns - story.expiry_ns;
         wakeup.to_user = to_user;
-        wakeup.touched_by_loss = false;
+        (wakeup.touched_by_loss, wakeup.near_loss) = (false, false);
         wakeup.boosts.clear();
         wakeup.boosts.extend_from_slice(&story.boosts);
         wakeup.lock = story.lock;

@@ -44,6 +44,7 @@ struct Pending {
     /// When it ended, by the stream; never before the one that ended before it.
     at_ns: u64,
     touched: bool,
+    near_loss: bool,
 }
 
 impl Pending {
@@ -156,7 +157,7 @@ impl Endings {
         let cpus = [wakeup.cpu, fired_on];
         past.stacks.attach(&mut wakeup.segments, &self.balancer.causes, cpus);
         self.cut += u64::from(self.balancer.is_cut);
-        wakeup.touched_by_loss = self.summary.was_lost_since(wakeup.expiry_ns);
+        self.summary.mark_missing(wakeup);
         let by_mark = victim.info.has(TaskInfo::MARKS);
         let recent = (past.followers, past.threads);
         self.finished(Some(story), by_mark, recent, labels, sink);
@@ -178,7 +179,7 @@ impl Endings {
         wakeup.kind = if known { WakeupKind::Timer } else { WakeupKind::MarkOnly };
         (wakeup.timer, wakeup.expiry_ns, wakeup.lateness_ns) = (timer, expiry_ns, lateness_ns);
         wakeup.to_user = true;
-        wakeup.touched_by_loss = self.summary.was_lost_since(expiry_ns);
+        self.summary.mark_missing(wakeup);
         self.balancer.causes.clear();
         self.balancer.has = 0;
         if lateness_ns > 0 {
@@ -229,6 +230,7 @@ impl Endings {
             lateness_ns: wakeup.lateness_ns,
             at_ns: self.pending.back().map_or(0, |last| last.at_ns).max(self.now_ns),
             touched: wakeup.touched_by_loss,
+            near_loss: wakeup.near_loss,
         };
         if self.pending.is_empty() {
             self.settle_from_ns = pending.final_from_ns();
@@ -264,7 +266,7 @@ impl Endings {
 
     pub(crate) fn loss<S: Sink>(&mut self, loss: &Loss, time_ns: u64, sink: &mut S) {
         self.summary.loss(loss);
-        self.touch(loss.since_ns, time_ns, sink);
+        self.touch(loss.since_ns, time_ns, true, sink);
     }
 
     /// Events are missing on a CPU without a loss told of: `task` was current when that began.
@@ -277,11 +279,11 @@ impl Endings {
     ) {
         let label = labels.id(Culprit::Task(task));
         self.summary.gap(time_ns.saturating_sub(since_ns), label);
-        self.touch(since_ns, time_ns, sink);
+        self.touch(since_ns, time_ns, false, sink);
     }
 
-    /// What lies between these times may not be all that there was.
-    fn touch<S: Sink>(&mut self, since_ns: u64, time_ns: u64, sink: &mut S) {
+    /// Events are missing between these times: a loss that the kernel counted, or a CPU that was silent.
+    fn touch<S: Sink>(&mut self, since_ns: u64, time_ns: u64, is_loss: bool, sink: &mut S) {
         let last = self.pending.len().saturating_sub(1);
         // Those that wait are many and a gap is short: only they matter that were still on their way.
         let lately = self.pending.iter_mut().enumerate().rev();
@@ -289,15 +291,19 @@ impl Endings {
             // A wakeup begins with its arm, which may be long before the expiry and be lost; that
             // changes nothing of its balance, which begins at the expiry.
             let overlaps = pending.expiry_ns <= time_ns && pending.end_ns() >= since_ns;
-            if !overlaps || std::mem::replace(&mut pending.touched, true) {
+            if !overlaps || (pending.touched && (pending.near_loss || !is_loss)) {
                 continue;
             }
-            self.summary.one_more_touched();
-            self.worst.touched(pending.task, pending.expiry_ns, pending.lateness_ns);
-            self.held.touched(at);
-            sink.touched(last - at);
+            let is_first = !std::mem::replace(&mut pending.touched, true);
+            pending.near_loss |= is_loss;
+            self.summary.one_more_touched(is_first, is_loss);
+            self.worst.touched(pending.task, pending.expiry_ns, pending.lateness_ns, is_loss);
+            self.held.touched(at, is_loss);
+            if is_first {
+                sink.touched(last - at);
+            }
         }
-        self.summary.lost_until(time_ns);
+        self.summary.missing_until(time_ns, is_loss);
     }
 
     /// The stream is over.

@@ -32,8 +32,10 @@ pub struct Explanation {
     pub span_ns: u64,
     /// All wakeups of all victims.
     pub latencies: Latencies,
-    /// Wakeups that a loss may have touched.
+    /// Wakeups for which events are missing: the kernel lost them, or a CPU was silent.
     pub touched_by_loss: u64,
+    /// Those of them for which the kernel lost events.
+    pub near_loss: u64,
     /// Each watched thread by itself, most total lateness first.
     pub victims: Vec<VictimFinding>,
     /// Watched threads that are in the sums, and for want of room not in `victims`.

@@ -69,9 +69,11 @@ impl Held {
     }
 
     /// A loss that is told of later may have touched the one that so many stand before.
-    pub(crate) fn touched(&mut self, at: usize) {
+    pub(crate) fn touched(&mut self, at: usize, is_loss: bool) {
         if let Some(alone) = self.wakeups.get_mut(at) {
-            alone.finished.wakeup.touched_by_loss = true;
+            let wakeup = &mut alone.finished.wakeup;
+            wakeup.touched_by_loss = true;
+            wakeup.near_loss |= is_loss;
         }
     }
 }

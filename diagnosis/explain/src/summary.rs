@@ -33,12 +33,14 @@ pub(crate) struct Summary {
     first_ns: Option<u64>,
     last_ns: u64,
     touched: u64,
+    near_loss: u64,
     distributions: Distributions,
     causes: [Sum; CAUSES],
     /// By label.
     culprits: Vec<CulpritSum>,
     classes: Classes,
     /// The end of the latest stretch of loss; 0 before the first.
+    missing_until_ns: u64,
     lost_until_ns: u64,
     /// Wakeups that have ended.
     number: u64,
@@ -159,20 +161,26 @@ impl Summary {
         *self.gaps_after.entry(label).or_default() += 1;
     }
 
-    /// Remembers, for wakeups that end later, until when something may be missing.
-    pub(crate) fn lost_until(&mut self, to_ns: u64) {
-        self.lost_until_ns = self.lost_until_ns.max(to_ns);
+    /// Remembers, for wakeups that end later, until when events are missing.
+    pub(crate) fn missing_until(&mut self, to_ns: u64, is_loss: bool) {
+        self.missing_until_ns = self.missing_until_ns.max(to_ns);
+        if is_loss {
+            self.lost_until_ns = self.lost_until_ns.max(to_ns);
+        }
     }
 
-    /// Whether a loss that is already known reaches past `ns`.
-    pub(crate) fn was_lost_since(&self, ns: u64) -> bool {
-        self.lost_until_ns > 0 && self.lost_until_ns >= ns
+    /// Marks a wakeup where events that are known to be missing reach past its expiry.
+    pub(crate) fn mark_missing(&self, wakeup: &mut Wakeup) {
+        let reaches = |until_ns: u64| until_ns > 0 && until_ns >= wakeup.expiry_ns;
+        (wakeup.touched_by_loss, wakeup.near_loss) =
+            (reaches(self.missing_until_ns), reaches(self.lost_until_ns));
     }
 
     /// A wakeup has ended; `blames` has one for each of its segments.
     pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, victim: LabelId, blames: &[Blame]) {
         let lateness_ns = wakeup.lateness_ns;
         self.touched += u64::from(wakeup.touched_by_loss);
+        self.near_loss += u64::from(wakeup.near_loss);
         self.distributions.record(victim, lateness_ns);
         self.number += 1;
         let mut taken = [0u64; CAUSES];
@@ -232,9 +240,10 @@ impl Summary {
         by_culprit
     }
 
-    /// News of a loss that may have touched a wakeup which ended before.
-    pub(crate) fn one_more_touched(&mut self) {
-        self.touched += 1;
+    /// Events turn out to be missing around a wakeup that ended before.
+    pub(crate) fn one_more_touched(&mut self, is_first: bool, is_loss: bool) {
+        self.touched += u64::from(is_first);
+        self.near_loss += u64::from(is_loss);
     }
 
     pub(crate) fn into_explanation(
@@ -312,6 +321,7 @@ impl Summary {
             span_ns: self.last_ns - self.first_ns.unwrap_or(self.last_ns),
             latencies: all,
             touched_by_loss: self.touched,
+            near_loss: self.near_loss,
             victims,
             victims_left_out,
             causes,

@@ -75,12 +75,21 @@ impl Worst {
         self.least_ns = self.told[self.least()].wakeup.wakeup.lateness_ns;
     }
 
-    /// A loss that is told of later touched a wakeup.
-    pub(crate) fn touched(&mut self, task: TaskId, expiry_ns: u64, lateness_ns: u64) {
+    /// Events that turn out to be missing may belong to a wakeup that was kept.
+    pub(crate) fn touched(
+        &mut self,
+        task: TaskId,
+        expiry_ns: u64,
+        lateness_ns: u64,
+        is_loss: bool,
+    ) {
         for told in &mut self.told {
             let wakeup = &mut told.wakeup.wakeup;
             let same = (wakeup.task, wakeup.expiry_ns, wakeup.lateness_ns);
-            wakeup.touched_by_loss |= same == (task, expiry_ns, lateness_ns);
+            if same == (task, expiry_ns, lateness_ns) {
+                wakeup.touched_by_loss = true;
+                wakeup.near_loss |= is_loss;
+            }
         }
     }
 

@@ -191,7 +191,7 @@ impl Folder {
         let found = fstat(&file)?;
         must_be_regular(found.st_mode)?;
         if found.st_nlink != 1 || !owner::is_ours(found.st_uid) {
-            let why = "it is another user's, or has another name too";
+            let why = "it belongs to another user, or has another name too";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         Ok(file)
@@ -344,10 +344,10 @@ fn must_be_regular(mode: u32) -> io::Result<()> {
         FileType::Socket => "a socket",
         _ => "a device",
     };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, and no regular file")))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, not a regular file")))
 }
 
 fn is_a_link() -> io::Error {
-    let why = "it is a link, and in a folder that came from elsewhere none is followed";
+    let why = "it is a link, and tardy follows no links in folders from elsewhere";
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }

@@ -119,7 +119,7 @@ pub fn create(path: &Path, access: Access) -> io::Result<NewFile> {
         match FileType::from_raw_mode(found.st_mode) {
             FileType::RegularFile | FileType::Directory => {}
             FileType::Symlink => {
-                let why = "it is a link: name the file that it leads to";
+                let why = "it is a link: name the file that it points to";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
             }
             _ if crate::owner::may_lead(found.st_uid) => {
@@ -128,7 +128,7 @@ pub fn create(path: &Path, access: Access) -> io::Result<NewFile> {
                 return Ok(NewFile { file: file.into(), naming: None });
             }
             _ => {
-                let why = "it is a pipe or a device of another user's";
+                let why = "it is a pipe or a device of another user";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
             }
         }

@@ -244,8 +244,10 @@ pub struct Wakeup {
     pub lateness_ns: u64,
     /// Whether it ends at the return to user space (else at the switch to the victim).
     pub to_user: bool,
-    /// Whether lost events may have hidden part of the truth.
+    /// Whether missing events may hide part of the truth: the kernel lost them, or a CPU was silent.
     pub touched_by_loss: bool,
+    /// Whether the kernel lost some of them, and counted the loss.
+    pub near_loss: bool,
     /// The balance.
     pub segments: Vec<Segment>,
     /// Where the victim waited again: what it did, in order. Empty where it did not.
@@ -272,6 +274,7 @@ impl Default for Wakeup {
             lateness_ns: 0,
             to_user: false,
             touched_by_loss: false,
+            near_loss: false,
             segments: Vec::new(),
             stretches: Vec::new(),
             boosts: Vec::new(),
@@ -287,7 +290,7 @@ impl Wakeup {
         (self.task, self.cpu, self.prio) = (task, cpu, Prio::default());
         (self.kind, self.timer, self.lock) = (WakeupKind::MarkOnly, TimerId::UNKNOWN, None);
         (self.expiry_ns, self.lateness_ns) = (0, 0);
-        (self.to_user, self.touched_by_loss) = (false, false);
+        (self.to_user, self.touched_by_loss, self.near_loss) = (false, false, false);
         self.segments.clear();
         self.stretches.clear();
         self.boosts.clear();

@@ -58,7 +58,7 @@ fn become_another(mut words: impl Iterator<Item = OsString>) -> io::Error {
         return error;
     }
     if getppid().map(Pid::as_raw_pid) != Some(parent) {
-        return io::Error::other("who started this has ended");
+        return io::Error::other("the starting process has ended");
     }
     let error = Command::new(&program).args(words).exec();
     io::Error::new(error.kind(), format!("cannot start {}: {error}", program.display()))

@@ -44,7 +44,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
 pub fn command(program: &str) -> io::Result<Command> {
     let file = find(program).ok_or_else(|| {
         let why = format!(
-            "there is no {program} in the folders of PATH that only root and you can write to"
+            "{program} is not in any folder of PATH that only root and you can write to"
         );
         io::Error::new(io::ErrorKind::NotFound, why)
     })?;

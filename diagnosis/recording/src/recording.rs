@@ -94,7 +94,7 @@ impl Recording {
             Err(error @ ManifestError::Newer { .. }) => return Err(OpenError::Manifest(error)),
             Err(error) if segments > 0 => Manifest {
                 notes: vec![format!(
-                    "The recording's own description is lost, its events are not: {error}."
+                    "The recording's manifest is lost, but its events are not: {error}."
                 )],
                 ..Manifest::default()
             },

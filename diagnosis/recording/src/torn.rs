@@ -25,7 +25,7 @@ pub enum Flaw {
     #[error("no frame begins here")]
     NoFrame,
     /// The file does not begin with a segment's magic.
-    #[error("this is no segment file")]
+    #[error("this is not a segment file")]
     NoSegment,
     /// Another segment's file under this name.
     #[error("the file says that it is segment {found}")]

@@ -25,8 +25,8 @@ pub enum WriteError {
     },
     /// Events could not be written. Those written before stay and can be read.
     #[error(
-        "cannot write to {path}: {source}; recording stopped there, what was recorded before can \
-         be read; {}",
+        "cannot write to {path}: {source}; recording stopped there, everything recorded before \
+         that can be read; {}",
         advice(source)
     )]
     Write {
@@ -49,14 +49,15 @@ pub enum WriteError {
     },
     /// The writing thread could not be started.
     #[error(
-        "cannot start the thread that writes: {source}; is there a limit on threads (ulimit -u, pids.max)?"
+        "cannot start the writing thread: {source}; is there a limit on threads (ulimit -u, \
+            pids.max)?"
     )]
     Thread {
         /// Why.
         source: Arc<io::Error>,
     },
     /// The writing thread died of a fault in tardy.
-    #[error("the thread that writes died: this is a fault in tardy, please report it")]
+    #[error("the writing thread died: this is a bug in tardy, please report it")]
     Died,
 }
 

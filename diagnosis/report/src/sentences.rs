@@ -200,11 +200,11 @@ fn doubt(explanation: &Explanation) -> Option<String> {
     {
         return Some(format!("{} of all lateness is unexplained.", whole_percent(cause.share)));
     }
-    let touched = explanation.touched_by_loss;
-    let is_weighty = touched.saturating_mul(TOUCHED_PER) >= explanation.latencies.count()
-        || explanation.worst.first().is_some_and(|worst| worst.wakeup.touched_by_loss);
-    (explanation.lost > 0 && touched > 0 && is_weighty).then(|| {
-        let wakeups = counted(touched, "wakeup");
+    let near = explanation.near_loss;
+    let is_weighty = near.saturating_mul(TOUCHED_PER) >= explanation.latencies.count()
+        || explanation.worst.first().is_some_and(|worst| worst.wakeup.near_loss);
+    (explanation.lost > 0 && near > 0 && is_weighty).then(|| {
+        let wakeups = counted(near, "wakeup");
         let were = if explanation.lost == 1 { "event was" } else { "events were" };
         format!("{} {were} lost; {wakeups} may lack a culprit.", count(explanation.lost))
     })
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn losses_that_weigh_take_a_sentence() {
         let context = Context::default();
-        let explanation = Explanation { touched_by_loss: 500, ..fixture::explanation() };
+        let explanation = Explanation { near_loss: 500, ..fixture::explanation() };
         let data = Data { explanation: Some(&explanation), ..Data::new(&context) };
         assert_eq!(
             top_sentences(&data)[2],

@@ -40,6 +40,6 @@ pub enum Refusal {
     #[error("{0}")]
     Meaningless(String),
     /// It is one that can be done and not predicted.
-    #[error("{0} can be done, and no simulation of it is known")]
+    #[error("{0} is possible, but tardy cannot simulate it")]
     Unpredicted(&'static str),
 }

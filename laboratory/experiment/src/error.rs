@@ -17,7 +17,7 @@ pub enum ExperimentError {
         known: String,
     },
     /// The experiment makes no sense.
-    #[error("{origin} is no experiment that can run: {why}")]
+    #[error("{origin} is not a valid experiment: {why}")]
     Wrong {
         /// The file, or the name.
         origin: String,
@@ -42,8 +42,8 @@ pub enum ExperimentError {
     },
     /// Something could not be written. Blocks done before are kept.
     #[error(
-        "could not write {path}: {source}; blocks done before are kept, and the run goes on from \
-         there with --resume"
+        "could not write {path}: {source}; finished blocks are kept, and --resume continues the \
+         run"
     )]
     Write {
         /// What.
@@ -67,8 +67,8 @@ pub enum ExperimentError {
     },
     /// The machine is another than the one it was begun on.
     #[error(
-        "{path} was begun {begun}, this is {here}: blocks of both cannot be compared as one run; \
-         begin a new one here, and compare the two folders"
+        "{path} was begun {begun}, but this is {here}: blocks of both cannot form one run; begin \
+         a new run here, and compare the two folders"
     )]
     OtherMachine {
         /// The folder.
@@ -88,8 +88,8 @@ pub enum ExperimentError {
     },
     /// A block could not be measured. Blocks done before are kept.
     #[error(
-        "block {block} ({condition}) could not be measured: {why}; blocks done before are kept, and \
-         the run goes on from there with --resume"
+        "block {block} ({condition}) could not be measured: {why}; finished blocks are kept, and \
+         --resume continues the run"
     )]
     Block {
         /// Which, from 0.

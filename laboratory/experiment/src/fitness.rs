@@ -31,13 +31,13 @@ const DISTURBANCES: [Disturbance; 3] = [
         told_from: 0.01,
         uneven_from: 0.01,
         words: "the hypervisor gave CPU time to others",
-        remedy: "run it when the host is quiet, or on CPUs of its own",
+        remedy: "run it when the host is quiet, or on dedicated CPUs",
     },
     Disturbance {
         share: |block| part(block, |state| state.others_ns),
         told_from: 0.05,
         uneven_from: 0.05,
-        words: "other tasks than tardy's ran",
+        words: "tasks other than tardy's ran",
         remedy: "stop what else runs, and repeat",
     },
     Disturbance {

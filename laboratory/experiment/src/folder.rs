@@ -154,7 +154,7 @@ impl Folder {
             let is_cut = text.last() != Some(&b'\n');
             match line::read(&text, &self.experiment, &slots) {
                 Ok(block) if seen[block.index] => {
-                    self.notes.push(format!("Line {number} of {BLOCKS} tells of a block again."));
+                    self.notes.push(format!("Line {number} of {BLOCKS} repeats a block."));
                 }
                 Ok(block) => {
                     seen[block.index] = true;

@@ -16,14 +16,13 @@ const KNOWN: [(&str, Lacking); 3] = [
     }),
     ("realtime", |host| {
         (!host.can(Ability::Realtime)).then(|| {
-            "real-time priorities are not permitted; root, CAP_SYS_NICE or `ulimit -r 99` would \
-             bring them"
+            "real-time priorities are not permitted; root, run with CAP_SYS_NICE or `ulimit -r 99`"
                 .to_owned()
         })
     }),
     ("root", |_| {
         (!rustix::process::geteuid().is_root())
-            .then(|| "it is for root alone; run it as root".to_owned())
+            .then(|| "it needs root; run it as root".to_owned())
     }),
 ];
 

@@ -35,8 +35,8 @@ pub(crate) fn lacking(wanted: &Wanted) -> Option<String> {
     let is_missing = |name: &&String| !Path::new(FOLDER).join(name).exists();
     let missing = wanted.keys().find(is_missing)?;
     Some(format!(
-        "this kernel has no timer policy {missing}; `--vm --kernel policies` has it, once \
-         `tardy vm build policies` has made that kernel"
+        "this kernel has no timer policy {missing}; use `--vm --kernel policies`, after `tardy \
+         vm build policies`"
     ))
 }
 

@@ -69,9 +69,10 @@ type Refusal = (String, String);
 pub(crate) fn judge(probe: &Probe) -> Vec<Capability> {
     let tracefs = tracefs(probe);
     let live_lost = lost_without_live(tracefs.is_none());
-    let tracefs_lost = "Where eBPF is not to be had either, lateness is measured, not explained.";
-    let realtime_lost = "Measuring threads run at ordinary priority: they tell how late ordinary \
-                         threads are, timer slack included, not how late real-time ones would be.";
+    let tracefs_lost = "If eBPF is not available either, lateness is measured, but not explained.";
+    let realtime_lost = "Measuring threads run at ordinary priority: they show how late ordinary \
+                         threads are, including timer slack, not how late real-time threads would \
+                         be.";
     let memory_lost = "A measuring thread may wait for a page of its own memory, which then counts \
                        as its lateness.";
     [
@@ -110,9 +111,9 @@ pub(crate) fn refuse_live(capabilities: &mut [Capability]) {
         *capability = Capability {
             name: Ability::Live,
             ok: false,
-            why: Some("This tardy was built without eBPF.".into()),
+            why: Some("This build of tardy has no eBPF.".into()),
             lost: Some(lost_without_live(has_tracefs).into()),
-            change: Some("A tardy that was built with it.".into()),
+            change: Some("Use a build of tardy with it.".into()),
         };
     }
 }
@@ -124,7 +125,7 @@ fn live(probe: &Probe) -> Option<Refusal> {
         ("The kernel was built without CONFIG_BPF_SYSCALL.", "A kernel with it.")
     } else if !probe.root.exists(btf::PATH) {
         (
-            "The kernel does not tell its types: /sys/kernel/btf/vmlinux is not there.",
+            "The kernel does not describe its types: /sys/kernel/btf/vmlinux does not exist.",
             "A kernel with CONFIG_DEBUG_INFO_BTF=y.",
         )
     } else if probe

@@ -227,7 +227,7 @@ fn a_program_without_ebpf_says_so_whatever_the_kernel_takes() {
         let host = Machine::new(name).host().without_ebpf();
         assert!(!host.can(Ability::Live), "{name}");
         let live = host.capabilities().iter().find(|it| it.name == Ability::Live).unwrap();
-        assert_eq!(live.why.as_deref(), Some("This tardy was built without eBPF."));
+        assert_eq!(live.why.as_deref(), Some("This build of tardy has no eBPF."));
         let falls_back = live.lost.as_ref().unwrap().contains("tracefs");
         assert_eq!(falls_back, host.can(Ability::Tracefs), "{name}");
     }

@@ -28,9 +28,9 @@ impl DmaLatency {
             })
             .map_err(|error| {
                 format!(
-                    "The idle states could not be bounded to {latency_us} µs ({FILE}: {error}), so \
-                     the latencies include the time a CPU takes to leave deep idle; root or write \
-                     permission on {FILE} would bring it."
+                    "The idle states could not be bounded to {latency_us} µs ({FILE}: {error}), \
+                     so the latencies include the time a CPU takes to leave deep idle states; it \
+                     needs root or write permission on {FILE}."
                 )
             })
     }

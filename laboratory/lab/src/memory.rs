@@ -26,8 +26,8 @@ impl MemoryLock {
         };
         mlockall(flags).map(|()| Self { _private: () }).map_err(|error| {
             format!(
-                "Memory could not be locked ({error}), so a page fault may count as latency; \
-                 CAP_IPC_LOCK or `ulimit -l unlimited` would bring it."
+                "Memory could not be locked ({error}), so a page fault may count as latency; it \
+                 needs CAP_IPC_LOCK or `ulimit -l unlimited`."
             )
         })
     }

@@ -75,7 +75,7 @@ pub(crate) fn fault_note<'a>(
     let remedy = if is_locked {
         "memory was locked, but compaction and NUMA balancing move locked pages too"
     } else {
-        "memory was not locked, CAP_IPC_LOCK or `ulimit -l unlimited` would bring that"
+        "memory was not locked, which needs CAP_IPC_LOCK or `ulimit -l unlimited`"
     };
     Some(format!(
         "{faults} while measuring ({}){major}: they may count as latency; {remedy}.",

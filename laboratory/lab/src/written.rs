@@ -18,7 +18,7 @@ fn parse_ns(text: &str, bare_ns: u64) -> Result<u64, String> {
         "d" => 86_400_000_000_000,
         other => return Err(format!("no unit {other:?}: write ns, us, ms, s, m, h or d")),
     };
-    let wrong = || format!("{text:?} is no duration: write 10s, 1ms, 237us or 50ns");
+    let wrong = || format!("{text:?} is not a duration: write 10s, 1ms, 237us or 50ns");
     let too_long = || format!("{text} is too long: at most 500 years");
     if !number.contains('.') {
         let whole: u64 = number.parse().map_err(|_| wrong())?;
@@ -36,7 +36,7 @@ fn parse_ns(text: &str, bare_ns: u64) -> Result<u64, String> {
 /// Where it is not understood: what is wrong, and how it is written.
 pub fn interval_ns(text: &str) -> Result<u64, String> {
     match parse_ns(text, 1_000)? {
-        0 => Err("0 is no interval".to_owned()),
+        0 => Err("an interval cannot be 0".to_owned()),
         ns => Ok(ns),
     }
 }
@@ -47,7 +47,7 @@ pub fn interval_ns(text: &str) -> Result<u64, String> {
 /// Where it is not understood: what is wrong, and how it is written.
 pub fn duration(text: &str) -> Result<Duration, String> {
     match parse_ns(text, 1_000_000_000)? {
-        0 => Err("0 is no duration".to_owned()),
+        0 => Err("a duration cannot be 0".to_owned()),
         ns => Ok(Duration::from_nanos(ns)),
     }
 }
@@ -65,7 +65,7 @@ pub fn exactly(ns: u64) -> String {
 /// # Errors
 /// Where it is not understood: what is wrong, and how it is written.
 pub fn cpus(text: &str) -> Result<Vec<u16>, String> {
-    let wrong = || format!("{text:?} is no list of CPUs: write 0-2,5");
+    let wrong = || format!("{text:?} is not a list of CPUs: write 0-2,5");
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -81,7 +81,7 @@ fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
         Place::Slack(thread) => of_unit(thread.tid, &format!("TimerSlackNSec={to}ns")),
         Place::Affinity(thread) => of_unit(thread.tid, &format!("CPUAffinity={to}")),
         Place::Policy(thread) => {
-            let scheduling = Scheduling::parse(to).ok_or_else(|| format!("{to} is no policy"))?;
+            let scheduling = Scheduling::parse(to).ok_or_else(|| format!("{to} is not a policy"))?;
             let (policy, number) = match scheduling {
                 Scheduling::Fifo(prio) => ("fifo", format!("\nCPUSchedulingPriority={prio}")),
                 Scheduling::RoundRobin(prio) => ("rr", format!("\nCPUSchedulingPriority={prio}")),

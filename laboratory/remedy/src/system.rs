@@ -62,9 +62,9 @@ impl System {
         };
         match whom {
             _ if !found.is_empty() => Ok(found),
-            Some(Whom::Victim) => Err(Lacking::new("the late thread does not run any more")),
-            Some(whom) => Err(Lacking::new(format!("no thread {whom} runs"))),
-            None => Err(Lacking::new("it is not said for whom")),
+            Some(Whom::Victim) => Err(Lacking::new("the late thread is not running any more")),
+            Some(whom) => Err(Lacking::new(format!("no thread {whom} is running"))),
+            None => Err(Lacking::new("it does not say for whom")),
         }
     }
 
@@ -132,7 +132,7 @@ impl System {
                     Some(_) => {
                         return Err(Lacking::new("the threads are in several control groups"));
                     }
-                    None => return Err(Lacking::new("the thread's control group is not told")),
+                    None => return Err(Lacking::new("the thread's control group is not known")),
                 }
             }
         };
@@ -145,7 +145,7 @@ impl System {
         }
         if folders.first().is_none_or(|folder| !self.root.exists(folder)) {
             return Err(Lacking::new(format!(
-                "{group} is no control group with a bandwidth of its own"
+                "{group} is not a control group with its own bandwidth"
             )));
         }
         Ok(Groups { folders, is_v2 })

@@ -41,7 +41,7 @@ pub fn of(tid: u32) -> io::Result<Policy> {
         libc::SCHED_RR => Ok(Policy::Rr { prio }),
         other => Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            format!("thread {tid} has scheduling policy {other}, which cannot be put back"),
+            format!("thread {tid} has scheduling policy {other}, which tardy cannot restore"),
         )),
     }
 }

@@ -34,7 +34,8 @@ pub enum Policy {
 /// Why a text is no policy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{text:?} is no policy: write fifo:PRIO or rr:PRIO (1 to 99), other or batch (with :NICE, -20 to 19), or idle"
+    "{text:?} is not a policy: write fifo:PRIO or rr:PRIO (1 to 99), other or batch (with :NICE, \
+        -20 to 19), or idle"
 )]
 pub struct PolicyError {
     /// The text.

@@ -88,7 +88,7 @@ impl Cache {
                 Err(error) => return Err(VmError::file("lock", path)(error.into())),
             }
             if !told {
-                tell("waiting for another tardy that is bringing something");
+                tell("waiting for another tardy that is fetching something");
                 told = true;
             }
             if begun.elapsed() >= limit {

@@ -95,7 +95,7 @@ impl Job {
     fn end(&mut self) -> Result<ExitStatus, VmError> {
         let missing = |error: std::io::Error| {
             if error.kind() == std::io::ErrorKind::NotFound {
-                let advice = format!("install what brings {}", self.program);
+                let advice = format!("install a package with {}", self.program);
                 let missing = self.program.clone();
                 VmError::Needs { what: self.what.clone(), missing, advice }
             } else {

@@ -57,14 +57,14 @@ impl Apt {
             return with_security.map(|()| apt);
         };
         // Mirrors in the middle of their own update have one suite and not the other.
-        tell(&format!("Debian's security updates for {arch} cannot be had{said}"));
+        tell(&format!("Debian's security updates for {arch} are not available{said}"));
         apt.update(&folder, false)?;
         Ok(apt)
     }
 
     fn update(&self, folder: &Path, with_security: bool) -> Result<(), VmError> {
         write(&folder.join("sources.list"), &sources(with_security))?;
-        self.job("apt-get", "bring Debian's lists of packages", LISTS_LIMIT)
+        self.job("apt-get", "fetch Debian's package lists", LISTS_LIMIT)
             .args(["-qq", "update"])
             .output()
             .map(drop)
@@ -199,7 +199,7 @@ fn candidate(text: &str) -> Option<Candidate> {
 fn check_host() -> Result<(), VmError> {
     let needs = |missing: &str, advice: &str| {
         Err(VmError::Needs {
-            what: "bring Debian's packages".to_owned(),
+            what: "fetch Debian's packages".to_owned(),
             missing: missing.to_owned(),
             advice: advice.to_owned(),
         })

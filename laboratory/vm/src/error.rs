@@ -19,7 +19,7 @@ pub enum VmError {
         source: io::Error,
     },
     /// Something is not here that can be brought.
-    #[error("{what} is not here; `{command}` brings it")]
+    #[error("{what} is not present; get it with `{command}`")]
     Missing {
         /// What, in words.
         what: String,
@@ -27,7 +27,7 @@ pub enum VmError {
         command: String,
     },
     /// Something is here, and is no longer what it would be if it were brought now.
-    #[error("{what} is stale: {why}; `{command}` brings it anew")]
+    #[error("{what} is stale: {why}; get it again with `{command}`")]
     Stale {
         /// What, in words.
         what: String,
@@ -37,7 +37,7 @@ pub enum VmError {
         command: String,
     },
     /// A file is not what was brought.
-    #[error("{path} {why}; `{command}` brings it anew")]
+    #[error("{path} {why}; get it again with `{command}`")]
     Changed {
         /// Which.
         path: PathBuf,
@@ -93,7 +93,7 @@ pub enum VmError {
     },
     /// Another process holds the folder.
     #[error(
-        "{path} was in use by another tardy for {waited:?}; wait until it has ended, then try again"
+        "another tardy used {path} for {waited:?}; wait until it has ended, then try again"
     )]
     InUse {
         /// Which folder.

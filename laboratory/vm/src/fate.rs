@@ -78,7 +78,7 @@ impl fmt::Display for Broken {
         match &self.why {
             Why::Panic(words) => write!(f, "the guest's kernel panicked: {words}"),
             Why::NoInit(words) => {
-                write!(f, "the guest's kernel found no program to begin with: {words}")
+                write!(f, "the guest's kernel found no init program: {words}")
             }
             Why::OutOfMemory(words) => write!(
                 f,
@@ -90,7 +90,7 @@ impl fmt::Display for Broken {
             }
             Why::Hung { silent, at_ns } => write!(
                 f,
-                "the guest hangs: nothing was heard of it for {} s, last at {:.1} s of its time",
+                "the guest hangs: no sign of life for {} s, the last at {:.1} s of its time",
                 seconds(silent),
                 at(at_ns)
             ),
@@ -103,12 +103,12 @@ impl fmt::Display for Broken {
             Why::Trouble(words) => write!(f, "the guest cannot go on: {words}"),
             Why::Garbled(words) => write!(f, "what the guest sends is garbled: {words}"),
             Why::Qemu(words) => write!(f, "QEMU failed: {words}"),
-            Why::Silent => f.write_str("the guest ended without a word"),
+            Why::Silent => f.write_str("the guest ended without a message"),
         }?;
         if self.console.is_empty() {
-            return f.write_str("\nIts console said nothing.");
+            return f.write_str("\nIts console printed nothing.");
         }
-        f.write_str("\nIts console said last:")?;
+        f.write_str("\nThe last lines of its console:")?;
         for line in &self.console {
             write!(f, "\n  {line}")?;
         }

@@ -72,7 +72,7 @@ impl FromStr for Mips {
         known().find(|mips| mips.to_string() == text).ok_or_else(|| {
             let known: Vec<String> = known().map(|mips| mips.to_string()).collect();
             format!(
-                "time is counted in powers of two: an instruction takes 1, 2, 4, … ns, which is {}",
+                "time is counted in powers of two: an instruction takes 1, 2, 4, … ns, that is {}",
                 known.join(", ")
             )
         })

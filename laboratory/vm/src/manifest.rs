@@ -62,11 +62,11 @@ impl Kept {
         };
         let (bytes, modified_ns) = Self::look(&file).map_err(|error| changed(&gone(&error)))?;
         if bytes != self.bytes {
-            return Err(changed("has another size than when it was brought"));
+            return Err(changed("has another size than when it was fetched"));
         }
         // A copy of the folder is as good; only what was touched is read.
         if modified_ns != self.modified_ns && sha256(&file)? != self.sha256 {
-            return Err(changed("has another checksum than when it was brought"));
+            return Err(changed("has another checksum than when it was fetched"));
         }
         Ok(file)
     }
@@ -170,11 +170,11 @@ mod tests {
         let path = file.display();
         assert_eq!(
             words("other"),
-            format!("{path} has another size than when it was brought; `bring` brings it anew")
+            format!("{path} has another size than when it was fetched; `bring` brings it anew")
         );
         assert_eq!(
             words("same"),
-            format!("{path} has another checksum than when it was brought; `bring` brings it anew")
+            format!("{path} has another checksum than when it was fetched; `bring` brings it anew")
         );
         fs::remove_file(&file).unwrap();
         let gone = kept.check(folder.path(), "bring").unwrap_err().to_string();

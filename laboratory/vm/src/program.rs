@@ -23,7 +23,7 @@ pub fn guest_program(arch: Arch, cache: &Cache) -> Result<Vec<(PathBuf, PathBuf)
     let program = if is_own { own } else { &built };
     if changed(program).is_none() {
         return Err(VmError::Missing {
-            what: format!("a tardy for guests of {arch}"),
+            what: format!("a tardy for {arch} guests"),
             command: "make vm".to_owned(),
         });
     }

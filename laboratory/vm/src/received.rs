@@ -83,8 +83,8 @@ impl Received {
             Message::Hello(hello) => {
                 if hello.protocol != channel::VERSION {
                     self.garbled = Some(format!(
-                        "tardy {} is in the guest, which speaks version {} of what this one speaks \
-                         version {} of: build it anew",
+                        "the guest has tardy {} with protocol version {}, but this tardy has \
+                         version {}: build it again",
                         hello.tardy,
                         hello.protocol,
                         channel::VERSION
@@ -139,13 +139,13 @@ impl Received {
         let path = Path::new(&piece.path);
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_plain || piece.path.is_empty() || piece.path.contains('\0') {
-            return Err(format!("{:?} is no name of a file", piece.path));
+            return Err(format!("{:?} is not a valid file name", piece.path));
         }
         if path.starts_with(HOSTS) {
-            return Err(format!("{:?} is the host's to write", piece.path));
+            return Err(format!("{:?} may be written only by the host", piece.path));
         }
         if path.components().count() > DEPTH_MAX + 1 {
-            return Err(format!("{:?} lies too deep", piece.path));
+            return Err(format!("{:?} is too deep", piece.path));
         }
         if self.files.len() >= FILES_MAX && !self.files.contains_key(&piece.path) {
             return Err(format!("it sends more than {FILES_MAX} files"));

@@ -38,7 +38,7 @@ impl Format for DuckDb {
         // A rename takes the place of whatever is there, a device or a link to one as well.
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
             return Err(ExportError::Needs(format!(
-                "a DuckDB database is a file of its own, and {} is something else: name a file with -o",
+                "a DuckDB database is a single file, but {} is something else: name a file with -o",
                 path.display()
             )));
         }
@@ -94,8 +94,8 @@ impl Maker {
             Ok(Self::Python)
         } else {
             Err(ExportError::Needs(
-                "there is neither a program duckdb nor the Python module: get one with `pip install \
-                 duckdb`, or use --format parquet and load it where DuckDB is with `CREATE TABLE \
+                "neither the program duckdb nor its Python module is installed: get it with `pip \
+                 install duckdb`, or use --format parquet and load it elsewhere with `CREATE TABLE \
                  events AS FROM 'events.parquet'`"
                     .to_owned(),
             ))
@@ -168,7 +168,7 @@ impl Export for Database {
         let folder = self.temporary.path().join("tables");
         let folder = folder.to_str().ok_or_else(|| {
             let path = self.path.display();
-            ExportError::Needs(format!("DuckDB takes no path that is not UTF-8: {path}"))
+            ExportError::Needs(format!("DuckDB needs a path in UTF-8: {path}"))
         })?;
         let made = self.temporary.path().join("made.duckdb");
         let output =
@@ -180,7 +180,7 @@ impl Export for Database {
             return Err(ExportError::Needs(format!(
                 "DuckDB could not make {}: {}",
                 self.path.display(),
-                said.unwrap_or("it did not say why")
+                said.unwrap_or("it gave no reason")
             )));
         }
         self.keep(&made).map_err(|error| ExportError::io(&self.path, error))

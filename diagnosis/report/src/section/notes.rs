@@ -103,12 +103,12 @@ pub(crate) fn notes(data: &Data<'_>) -> Vec<String> {
         if explanation.lost == 0 {
             notes.push(format!("{events} read, none lost."));
         } else {
-            let touched = explanation.touched_by_loss;
-            let may = if touched == 1 { "is" } else { "are" };
+            let near = explanation.near_loss;
+            let are = if near == 1 { "is" } else { "are" };
             notes.push(format!(
-                "{events} read, {} lost. {} {may} near a loss and may lack a culprit.",
+                "{events} read, {} lost. {} {are} near a loss and may lack a culprit.",
                 count(explanation.lost),
-                counted(touched, "wakeup"),
+                counted(near, "wakeup"),
             ));
         }
     }

@@ -223,8 +223,8 @@ pub(crate) fn pi() -> Made {
     results.fitness = Fitness {
         fit: Fit::Doubtful,
         why: vec![
-            "In 3 of 24 blocks the hypervisor gave CPU time to others (up to 2.1 %), about as much in \
-             all conditions. To help: run it when the host is quiet, or on CPUs of its own."
+            "In 3 of 24 blocks the hypervisor gave CPU time to others (up to 2.1 %), about as \
+             much in all conditions. To help: run it when the host is quiet, or on dedicated CPUs."
                 .to_owned(),
         ],
     };

@@ -16,7 +16,7 @@ pub enum ImportError {
         source: io::Error,
     },
     /// It is in no format that is known.
-    #[error("{path} is no trace that tardy can read: it holds none of {formats}")]
+    #[error("{path} is not a trace that tardy can read: its format is none of {formats}")]
     UnknownFormat {
         /// Which.
         path: PathBuf,
@@ -25,15 +25,15 @@ pub enum ImportError {
     },
     /// It is a page in which there is no trace.
     #[error(
-        "{path} is a page (HTML) without a trace of the kernel's: it has neither \
-         `<script class=\"trace-data\">` with events nor `linuxPerfData`"
+        "{path} is a page (HTML) without a kernel trace: it has neither `<script \
+         class=\"trace-data\">` with events nor `linuxPerfData`"
     )]
     PageWithoutTrace {
         /// Which.
         path: PathBuf,
     },
     /// It holds no histograms that are known.
-    #[error("{path} holds no histograms that tardy can read: it is none of {formats}")]
+    #[error("{path} has no histograms that tardy can read: its format is none of {formats}")]
     UnknownHistogram {
         /// Which.
         path: PathBuf,

@@ -69,7 +69,7 @@ impl Closing {
         let some: Vec<String> =
             kinds.iter().map(|(name, count)| format!("{name} {count}")).collect();
         let some = if some.is_empty() { String::new() } else { format!(" ({})", some.join(", ")) };
-        let are = if silent == 1 { "is of a kind that tells" } else { "are of kinds that tell" };
+        let are = if silent == 1 { "is of a kind that means" } else { "are of kinds that mean" };
         (silent > 0)
             .then(|| format!("{silent} of the file's {events} events {are} nothing here{some}"))
     }
@@ -80,7 +80,7 @@ impl Closing {
 pub struct Closing {
     /// How many events the file holds, whatever they tell.
     pub events: u64,
-    /// How many of them are of kinds that tell nothing here, or could not be read.
+    /// How many of them are of kinds that mean nothing here, or could not be read.
     pub silent: u64,
     /// What it cannot show, a sentence each.
     pub missing: Vec<String>,

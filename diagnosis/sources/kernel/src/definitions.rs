@@ -224,8 +224,9 @@ impl Definitions {
     pub fn note(&self) -> Option<String> {
         (self.together > 0).then(|| {
             format!(
-                "there were more than {TIMERS_APART_MAX} timers (an address, a function and a thread \
-                 each): of those beyond, the timers of one thread with one function count as one"
+                "there were more than {TIMERS_APART_MAX} different timers (by address, function \
+                 and thread): beyond that number, the timers of one thread with one function count \
+                 as one"
             )
         })
     }

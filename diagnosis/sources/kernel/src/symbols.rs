@@ -76,8 +76,8 @@ impl Symbols {
 
     /// A sentence for the reader of the recording, where no function is known.
     pub fn note(&self) -> Option<String> {
-        let note = "functions are shown by the ends of their addresses: /proc/kallsyms cannot be read or hides them \
-                    (run as root, or set kernel.kptr_restrict to 0)";
+        let note = "functions are shown by the last digits of their addresses: /proc/kallsyms \
+                    cannot be read or hides them (run as root, or set kernel.kptr_restrict to 0)";
         self.is_empty().then(|| note.to_owned())
     }
 

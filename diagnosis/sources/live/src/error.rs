@@ -5,8 +5,8 @@
 pub enum Error {
     /// The kernel tells nothing of its types.
     #[error(
-        "this kernel has no BTF ({path}): it needs CONFIG_DEBUG_INFO_BTF=y, which distribution \
-         kernels since about 2021 have"
+        "this kernel has no BTF ({path}): tardy needs a kernel with CONFIG_DEBUG_INFO_BTF=y, as \
+         distributions have had since about 2021"
     )]
     NoBtf {
         /// Where it would be.

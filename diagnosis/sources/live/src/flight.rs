@@ -278,7 +278,8 @@ impl FlightRecorder for Flight {
         let unwatched = self.shared.unwatched();
         let unwatched = (unwatched > 0).then(|| {
             format!(
-                "{unwatched} threads were not watched for their lateness: others' ids end alike"
+                "{unwatched} threads were not watched, because their ids collide with others in \
+                    a table"
             )
         });
         let stacks = self.stacks.as_ref().and_then(|stacks| stacks::note(stacks.left_out()));

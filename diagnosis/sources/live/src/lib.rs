@@ -188,7 +188,7 @@ impl LiveSource for Live {
         let late = match self.late() {
             0 => None,
             late => Some(format!(
-                "{late} events came after their place in time; theirs was moved forward"
+                "{late} events came too late for their place in time, and got a later time"
             )),
         };
         let recursion_misses = recursion_misses::note(&self.recursion_misses);

@@ -25,8 +25,8 @@ pub(crate) fn note(recursion_misses: &BTreeMap<String, u64>) -> Option<String> {
         recursion_misses.iter().map(|(program, count)| format!("{program} {count}")).collect();
     (total > 0).then(|| {
         format!(
-            "{total} events are missing that came while one of their kind was being recorded on the \
-             same CPU, where the kernel runs no second program: {}",
+            "{total} events are missing, because they came while an event of the same kind was \
+             being recorded on the same CPU, where the kernel runs no second program: {}",
             each.join(", ")
         )
     })

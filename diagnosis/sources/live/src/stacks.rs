@@ -117,8 +117,8 @@ impl Stacks {
 pub(crate) fn note(left_out: u64) -> Option<String> {
     (left_out > 0).then(|| {
         format!(
-            "{left_out} times no kernel stack was taken, because one had been taken on that CPU within 100 µs \
-             or there was no room"
+            "{left_out} kernel stacks were not recorded, because the CPU had recorded one within \
+             100 µs or the buffer was full"
         )
     })
 }

@@ -46,7 +46,7 @@ pub enum SystemError {
         error: CostError,
     },
     /// There is no such timer policy.
-    #[error("there is no timer policy {0}: tardy sim list names them")]
+    #[error("there is no timer policy {0}: tardy sim list shows them")]
     Timers(String),
     /// A bandwidth that cannot be.
     #[error("bandwidth of {0}: a runtime is above 0 and a period at least 1 ms")]
@@ -63,7 +63,7 @@ pub enum SystemError {
         why: &'static str,
     },
     /// Interrupts or thefts that cannot be done again.
-    #[error("what came from outside is not in order of time, or names what is not there")]
+    #[error("external events are not in order of time, or name something that does not exist")]
     Outside,
     /// A device on a CPU that there is not.
     #[error("device {name}: there is no CPU {cpu}")]
@@ -182,7 +182,7 @@ impl System {
                 check(name, phase)
             }
             Operation::Wake(thread) if *thread as usize >= self.workload.threads.len() => {
-                refuse("it wakes a thread that there is not")
+                refuse("it wakes a thread that does not exist")
             }
             Operation::Lock(lock)
             | Operation::Unlock(lock)
@@ -190,7 +190,7 @@ impl System {
             | Operation::PiUnlock(lock)
                 if *lock >= self.workload.locks =>
             {
-                refuse("it uses a lock that there is not")
+                refuse("it uses a lock that does not exist")
             }
             _ => Ok(()),
         }

@@ -295,14 +295,14 @@ impl LiveSource for Tracefs {
         let mut notes: Vec<String> = self.decoder.symbols().note().into_iter().collect();
         notes.extend(self.decoder.silent_idle_cpus().into_iter().map(|cpu| {
             format!(
-                "this kernel does not tell of switches from the idle task of CPU {cpu}, nor of its \
-                 idle states: when a thread begins to run there out of idleness is not known"
+                "this kernel records neither switches from the idle task of CPU {cpu} nor its \
+                 idle states: it is not known when a thread begins to run there after idling"
             )
         }));
         notes.extend(self.decoder.bounds_reached());
         if self.late() > 0 {
             notes.push(format!(
-                "{} events came after their place in time; they count as lost",
+                "{} events came too late for their place in time; they count as lost",
                 self.late()
             ));
         }

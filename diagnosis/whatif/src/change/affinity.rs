@@ -44,7 +44,7 @@ impl Predicted for Affinity {
     }
 
     fn price(&self) -> &'static str {
-        "who runs on those CPUs shares them with one more"
+        "threads on those CPUs share them with one more"
     }
 
     fn candidates(&self, model: &Model, suspects: &Suspects) -> Vec<String> {

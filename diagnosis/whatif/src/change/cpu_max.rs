@@ -14,8 +14,8 @@ impl Predicted for CpuMax {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let Some((quota_ns, period_ns)) = change.bandwidth_ns() else {
             return Err(Refusal::Unrecorded(
-                "how much bandwidth the group had, so that the recording cannot be replayed with it: only a \
-                 bound can be given",
+                "how much bandwidth the group had, so the recording cannot be replayed with it: \
+                 only a bound is possible",
             ));
         };
         let places = super::places(change, model)?;

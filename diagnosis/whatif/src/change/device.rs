@@ -15,6 +15,6 @@ impl Predicted for Device {
     }
 
     fn price(&self) -> &'static str {
-        "it needs another machine"
+        "this needs another machine"
     }
 }

@@ -37,7 +37,7 @@ impl Predicted for Isolate {
     }
 
     fn price(&self) -> &'static str {
-        "everybody else shares the CPUs that are left"
+        "all other threads share the remaining CPUs"
     }
 
     fn candidates(&self, model: &Model, suspects: &Suspects) -> Vec<String> {

@@ -18,13 +18,14 @@ impl Predicted for More {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let number = change.number().unwrap_or(1.0);
         if number > MORE_MAX || number.fract() > 0.0 {
-            let why = format!("threads are whole, and at most {MORE_MAX} are added");
+            let why = format!("the number of threads must be whole, and at most {MORE_MAX} can \
+                be added");
             return Err(Refusal::Meaningless(why));
         }
         let places = super::places(change, model)?;
         if places.iter().any(|at| model.roles[*at].waits) {
             let why =
-                "those threads wait for others, and nobody would wake the new ones".to_owned();
+                "those threads wait for others, and nothing would wake the new ones".to_owned();
             return Err(Refusal::Meaningless(why));
         }
         for number in 0..number as usize {

@@ -17,7 +17,7 @@ impl Predicted for NoTheft {
     }
 
     fn price(&self) -> &'static str {
-        "CPUs of one's own, from whoever runs the host"
+        "dedicated CPUs, from the host's administrator"
     }
 
     fn removes(&self, _: &Change, _: &Model) -> Option<Removes> {

@@ -11,7 +11,7 @@ pub(super) struct Preempt;
 impl Predicted for Preempt {
     fn apply(&self, _: &Change, _: &mut Model) -> Result<(), Refusal> {
         Err(Refusal::Unrecorded(
-            "when threads are in the kernel, on which this depends: only a bound can be given",
+            "when threads are in the kernel, on which this depends: only a bound is possible",
         ))
     }
 

@@ -46,7 +46,8 @@ impl Predicted for Prio {
     }
 
     fn price(&self) -> &'static str {
-        "who has a lower priority waits for longer; a real-time thread that spins takes its CPU for itself"
+        "threads of lower priority wait longer; a real-time thread that spins keeps its CPU to \
+            itself"
     }
 
     fn candidates(&self, model: &Model, suspects: &Suspects) -> Vec<String> {

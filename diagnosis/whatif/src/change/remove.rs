@@ -23,7 +23,7 @@ impl Predicted for Remove {
         }
         let places = super::places(change, model)?;
         if places.iter().any(|at| model.roles[*at].is_victim) {
-            return Err(Refusal::Meaningless("without the victim nobody is late".to_owned()));
+            return Err(Refusal::Meaningless("without the victim nothing is late".to_owned()));
         }
         let gone: HashSet<u32> = places.iter().map(|at| *at as u32).collect();
         // Whom they woke is woken by the clock.
@@ -44,7 +44,7 @@ impl Predicted for Remove {
         let victims = instead.iter().filter(|it| model.roles[it.wakes as usize].is_victim);
         if victims.count() > VICTIMS_WOKEN_MAX {
             return Err(Refusal::Meaningless(
-                "they wake the victim, which would wait for ever without them".to_owned(),
+                "they wake the victim, which would wait forever without them".to_owned(),
             ));
         }
         for at in &places {
@@ -73,7 +73,7 @@ impl Predicted for Remove {
     }
 
     fn price(&self) -> &'static str {
-        "what they did is not done"
+        "their work is not done"
     }
 
     fn removes(&self, change: &Change, model: &Model) -> Option<Removes> {

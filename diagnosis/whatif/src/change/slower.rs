@@ -48,6 +48,6 @@ impl Predicted for Slower {
     }
 
     fn price(&self) -> &'static str {
-        "what they do takes longer"
+        "their work takes longer"
     }
 }

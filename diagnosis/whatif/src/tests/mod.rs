@@ -177,7 +177,7 @@ fn what_a_recording_does_not_tell_is_refused() {
     for (change, why) in [
         ("preempt=full", "no events of when threads are in the kernel"),
         ("prio(nobody)=fifo:1", "there is no nobody in it"),
-        ("remove(victim)", "without the victim nobody is late"),
+        ("remove(victim)", "without the victim nothing is late"),
         ("affinity(hog)=7", "the machine has 2 CPUs, and not 7"),
         ("isolate=0-1", "no CPU would be left for the others"),
         ("remove(irq 9)", "there is no interrupt 9 in it"),

@@ -18,7 +18,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if lockdown.contains("[confidentiality]") {
         return Finding::notice(
             "locked down (confidentiality)",
-            "The kernel shows programs nothing of itself: neither eBPF nor most of tracefs.",
+            "The kernel shows programs nothing about itself: neither by eBPF nor by most of \
+                tracefs.",
         )
         .change("boot with lockdown=integrity, or without secure boot");
     }

@@ -51,15 +51,15 @@ pub(super) fn check(probe: &Probe) -> Finding {
         _ => {
             return Finding::unknown(
                 current,
-                "A driver's clock of which tardy knows nothing: most of these are read by system \
-                 call, some hundred ns on every mark of a measurement.",
+                "tardy does not know this driver's clock: most of these are read by system call, \
+                 some hundred ns on every mark of a measurement.",
             );
         }
     };
     match better {
         Some(better) => finding.change(format!("echo {better} > /{FOLDER}/current_clocksource")),
         None if probe.calls.arch == "x86_64" => finding.change(
-            "dmesg | grep -i tsc tells why the TSC was given up; tsc=reliable overrides it where \
+            "dmesg | grep -i tsc shows why the TSC was rejected; tsc=reliable overrides that if \
              the machine is known to be good",
         ),
         None => finding,

@@ -23,7 +23,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if governors.is_empty() {
         return if probe.virtualisation.is_guest() {
             Finding::unknown(
-                "not told to the guest",
+                "not visible to the guest",
                 "The host chooses the clock: the same code may take several times longer after \
                  an idle spell.",
             )

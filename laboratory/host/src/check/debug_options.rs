@@ -22,8 +22,9 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if !probe.config.is_known() {
         return Finding::unknown(
             "no kernel configuration to be read",
-            "Lock proving or address checking make every wakeup several times later; whether they \
-             are built in is told by /proc/config.gz (CONFIG_IKCONFIG_PROC) or /boot/config-*.",
+            "Lock proving or address checking make every wakeup several times later; \
+             /proc/config.gz (CONFIG_IKCONFIG_PROC) or /boot/config-* would show whether they are \
+             built in.",
         );
     }
     let found: Vec<&str> = COSTLY.into_iter().filter(|name| probe.config.has(name)).collect();

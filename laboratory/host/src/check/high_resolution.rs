@@ -32,8 +32,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
     let change = if probe.config.lacks("HIGH_RES_TIMERS") {
         "a kernel with CONFIG_HIGH_RES_TIMERS=y"
     } else {
-        "boot without highres=off and nohz=off; where neither is given, the clock source or the \
-         clock-event device is not fit for it (dmesg tells)"
+        "boot without highres=off and nohz=off; if neither is given, the clock source or the \
+         clock-event device does not support it (see dmesg)"
     };
     Finding::problem(value, why).change(change)
 }

@@ -26,6 +26,6 @@ pub(super) fn check(probe: &Probe) -> Finding {
              memory does not prevent it.",
         )
         .change("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
-        other => Finding::unknown(other, "A mode of which tardy knows nothing."),
+        other => Finding::unknown(other, "tardy does not know this mode."),
     }
 }

@@ -17,7 +17,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
         Virtualisation::Bare => Finding::good(value, "No hypervisor between timer and CPU."),
         Virtualisation::NoSign => Finding::good(
             value,
-            "This architecture need not show one; nothing in the firmware's tables speaks of it.",
+            "On this architecture a hypervisor may be invisible; the firmware's tables do not \
+                mention one.",
         ),
     }
 }

@@ -7,8 +7,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
     let Some(hz) = probe.hz() else {
         return Finding::unknown(
             "not told",
-            "Kernel timers of the wheel, and fair threads taking turns, wait for a tick: 1 to \
-             10 ms. /proc/config.gz (CONFIG_IKCONFIG_PROC) or /boot/config-* would tell.",
+            "Kernel timers of the wheel, and fair threads taking turns, wait for a tick: 1 to 10 \
+             ms. /proc/config.gz (CONFIG_IKCONFIG_PROC) or /boot/config-* would show it.",
         );
     };
     let tick_us = 1_000_000 / hz;

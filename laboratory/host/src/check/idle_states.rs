@@ -72,8 +72,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
     Finding::good(value, format!("The deepest state allowed is {name}: {deepest_us} µs to wake."))
 }
 
-const GUEST: &str = "An idle virtual CPU halts, and the host must schedule it again when its timer \
-                     fires: tens of µs that no exit latency tells.";
+const GUEST: &str = "An idle virtual CPU halts, and the host must schedule it again when its \
+                     timer fires: tens of µs that no exit latency includes.";
 
 /// An idle state, over all CPUs that have it.
 pub(crate) struct State {

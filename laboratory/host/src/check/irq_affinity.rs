@@ -33,8 +33,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if kept_free.is_empty() {
         return Finding::good(
             format!("{count} interrupts on all CPUs"),
-            "No CPU is kept free of them, so none of them is astray. Each runs before any thread \
-             of its CPU.",
+            "No CPU is kept free of them, so none is misplaced. Each runs before any thread of \
+             its CPU.",
         );
     }
     if astray.is_empty() {

@@ -13,8 +13,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
     }
     Finding::notice(
         value,
-        "Other work takes CPU time now: a measurement tells of it as much as of the system, which \
-         is right where this is the load in question.",
+        "Other work takes CPU time now: a measurement includes it, which is right if this is the \
+         load in question.",
     )
     .change("top, to see whose it is")
 }

@@ -36,12 +36,12 @@ pub(super) fn check(probe: &Probe) -> Finding {
     let is_needed =
         |cap: &Cap| !(probe.is_before((5, 8)) && matches!(cap, Cap::Bpf | Cap::Perfmon));
     if Cap::ALL.into_iter().filter(is_needed).all(|cap| privileges.has(cap)) {
-        return Finding::good(value, "Nothing is withheld that a measurement or a trace needs.");
+        return Finding::good(value, "This user has all rights that a measurement or a trace needs.");
     }
     Finding::notice(
         value,
         "Without these rights a measurement runs at ordinary priority, with memory that may be \
-         paged out, or without a trace; what exactly is missing stands below.",
+         paged out, or without a trace; see below what exactly is missing.",
     )
     .change("sudo, or setcap cap_sys_nice,cap_ipc_lock,cap_bpf,cap_perfmon+ep on the program")
 }

@@ -28,7 +28,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
         ),
         None if model.dynamic => Finding::unknown(
             value,
-            "The mode was chosen at boot or while running, and nothing readable tells it: with \
+            "The mode was chosen at boot or while running, and no readable file shows it: with \
              none or voluntary a wakeup waits for whole system calls of others.",
         ),
         Some(Mode::None | Mode::Voluntary) | None => Finding::problem(

@@ -20,8 +20,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if runtime_us < 0 || runtime_us >= period_us {
         return Finding::good(
             "off",
-            "A real-time thread is never stopped. One that does not stop by itself takes its CPU \
-             for good.",
+            "A real-time thread is never stopped. One that never sleeps takes its CPU for good.",
         );
     }
     let value = format!("{runtime_us} of {period_us} µs");

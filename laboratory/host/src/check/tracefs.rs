@@ -64,7 +64,7 @@ impl Access {
 pub(crate) const MOUNT: &str = "mount -t tracefs nodev /sys/kernel/tracing";
 
 pub(super) fn check(probe: &Probe) -> Finding {
-    let why = "The kernel's own tracer is the way to explain lateness where eBPF is not to be had.";
+    let why = "The kernel's own tracer is the way to explain lateness if eBPF is not available.";
     match Access::read(probe) {
         Access::Mounted(folder) => Finding::good(folder, why),
         Access::Mountable => Finding::good("not mounted; can be", why).change(MOUNT),

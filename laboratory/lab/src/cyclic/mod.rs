@@ -270,7 +270,7 @@ impl Running {
             member.join();
             let Some(outcome) = member.outcome.take() else {
                 notes.push(format!(
-                    "{} ended without a result: this is a defect of tardy, please report it.",
+                    "{} ended without a result: this is a bug in tardy, please report it.",
                     state.name
                 ));
                 continue;

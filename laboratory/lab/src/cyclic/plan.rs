@@ -163,7 +163,7 @@ pub enum CyclicError {
     },
     /// A thread was gone before it could begin.
     #[error(
-        "a measuring thread ended before the start: this is a defect of tardy, please report it"
+        "a measuring thread ended before the start: this is a bug in tardy, please report it"
     )]
     Gone,
 }

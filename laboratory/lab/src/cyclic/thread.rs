@@ -116,16 +116,16 @@ fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
         let name = policy.kernel_name();
         let remedy = match policy {
             Policy::Fifo | Policy::Rr => {
-                format!("CAP_SYS_NICE or `ulimit -r {}` would bring {name}", thread.prio)
+                format!("allow {name} with CAP_SYS_NICE or `ulimit -r {}`", thread.prio)
             }
             // Rights are there: it is the time.
             Policy::Deadline if error.kind() == std::io::ErrorKind::InvalidInput => {
-                "an interval between /proc/sys/kernel/sched_deadline_period_min_us and _max_us (100 µs and 4.19 s, where \
-                 nobody set them) would bring it"
+                "an interval between /proc/sys/kernel/sched_deadline_period_min_us and _max_us \
+                 (100 µs and 4.19 s by default) is needed"
                     .to_owned()
             }
             Policy::Deadline => "CAP_SYS_NICE, all CPUs of the root domain and room in \
-                                 /proc/sys/kernel/sched_rt_runtime_us would bring it"
+                                 /proc/sys/kernel/sched_rt_runtime_us are needed"
                 .to_owned(),
             Policy::Other => "start it from a thread without a real-time policy".to_owned(),
         };
@@ -141,8 +141,8 @@ fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
         && let Err(error) = set_current_timer_slack(NonZeroU64::new(slack_ns))
     {
         notes.push(format!(
-            "The timer slack could not be set to {slack_ns} ns ({error}), so the default of the \
-             process counts into the latencies; a kernel with PR_SET_TIMERSLACK would bring it."
+            "The timer slack could not be set to {slack_ns} ns ({error}), so the latencies \
+             include the process's default slack; it needs a kernel with PR_SET_TIMERSLACK."
         ));
     }
     (policy, notes)

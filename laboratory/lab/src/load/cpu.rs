@@ -19,8 +19,8 @@ const USAGE: &str = "cpu[:N][,nice=-20…19][,fifo[=PRIO]]";
 pub(super) const KIND: Kind = Kind {
     name: "cpu",
     usage: USAGE,
-    summary: "N threads (one for each CPU) that compute without a pause, in integers and floating \
-              point; `nice` and `fifo` (priority 1) say how they are scheduled",
+    summary: "N threads (one per CPU) that compute without a pause, with integers and floating \
+              point; `nice` and `fifo` (priority 1) choose their scheduling",
     parse: |arguments| Cpu::parse(arguments).map(|cpu| Box::new(cpu) as Box<dyn Load>),
 };
 
@@ -85,8 +85,9 @@ impl Load for Cpu {
         {
             return Err(LoadError::Unfit {
                 load: self.to_string(),
-                why: "would leave no CPU to anything else, as throttling of real-time threads is \
-                      off; take fewer threads than CPUs, or `sysctl kernel.sched_rt_runtime_us=950000`"
+                why: "would leave no CPU for anything else, because throttling of real-time \
+                      threads is off; use fewer threads than CPUs, or `sysctl \
+                      kernel.sched_rt_runtime_us=950000`"
                     .to_owned(),
             });
         }

@@ -58,7 +58,7 @@ const USAGE: &str = "mix:NAME";
 pub(super) const KIND: Kind = Kind {
     name: "mix",
     usage: USAGE,
-    summary: "the loads that others ran while they measured, by name; an option goes to those of them \
+    summary: "loads that others ran while they measured, by name; an option applies to the loads \
               that have it",
     parse: |arguments| Mix::parse(arguments).map(|mix| Box::new(mix) as Box<dyn Load>),
 };

@@ -9,8 +9,8 @@ pub(super) fn circumstances(plan: &Plan, cpus: usize, calibration: &Calibration)
     let mut notes = vec![];
     if cpus == 1 {
         notes.push(
-            "There is one CPU for all: Low can run only while High waits for the lock that Low has, \
-             or while the kernel throttles real-time threads; a contended call is what follows a \
+            "All threads share one CPU: Low can run only while High waits for the lock that Low \
+             holds, or while the kernel throttles real-time threads; contended calls follow a \
              throttling."
                 .to_owned(),
         );
@@ -25,8 +25,8 @@ pub(super) fn circumstances(plan: &Plan, cpus: usize, calibration: &Calibration)
     for (which, load) in [("with", &calibration.locked), ("without", &calibration.free)] {
         if load.is_off() {
             notes.push(format!(
-                "The load {which} the lock was to be {} ns and is {} ns (median of {}): a load cannot be \
-                 shorter than a few readings of the clock, {} ns each here.",
+                "The load {which} the lock was requested as {} ns and took {} ns (median of {}): \
+                 a load cannot be shorter than a few readings of the clock, {} ns each here.",
                 load.asked_ns,
                 load.real.quantile_ns(0.5),
                 load.real.count(),
@@ -41,13 +41,13 @@ pub(super) fn circumstances(plan: &Plan, cpus: usize, calibration: &Calibration)
 pub(super) fn ending(ended: Ended, plan: &Plan) -> Option<String> {
     match ended {
         Ended::Stalled => Some(format!(
-            "The watchdog ended it: no round had ended for {:.1} s, so High did not get the lock or did \
-             not come to run; the last round is not among those that count.",
+            "The watchdog ended the measurement: no round had ended for {:.1} s, so High did not \
+             get the lock or did not get to run; the last round does not count.",
             plan.stall_max.as_secs_f64()
         )),
         Ended::TimeMax => Some(format!(
-            "The watchdog ended it after {:.0} s: real-time threads that spin take a CPU from everybody \
-             else, and nobody asked for as long; -D does.",
+            "The watchdog ended the measurement after {:.0} s, because spinning real-time \
+             threads take a CPU from all others; allow more time with -D.",
             plan.time_max().as_secs_f64()
         )),
         _ => None,

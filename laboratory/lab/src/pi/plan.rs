@@ -153,9 +153,9 @@ pub enum PiError {
     },
     /// Real-time priorities are not permitted.
     #[error(
-        "SCHED_FIFO {prio} was refused ({source}), and without real-time priorities there is nothing to \
-         measure: no priority to inherit, and Busy and High would only take turns; CAP_SYS_NICE or \
-         `ulimit -r {needed}` would bring it"
+        "SCHED_FIFO {prio} was refused ({source}), and without real-time priorities there is \
+         nothing to measure: no priority to inherit, and Busy and High would only take turns; it \
+         needs CAP_SYS_NICE or `ulimit -r {needed}`"
     )]
     Priority {
         /// What was asked for.
@@ -181,7 +181,7 @@ pub enum PiError {
     },
     /// A thread ended without a result.
     #[error(
-        "a measuring thread ended without a result: this is a defect of tardy, please report it"
+        "a measuring thread ended without a result: this is a bug in tardy, please report it"
     )]
     Gone,
 }

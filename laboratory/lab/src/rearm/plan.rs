@@ -93,7 +93,7 @@ pub enum RearmError {
     Spawn(std::io::Error),
     /// One ended without a result.
     #[error(
-        "a measuring thread ended without a result: this is a defect of tardy, please report it"
+        "a measuring thread ended without a result: this is a bug in tardy, please report it"
     )]
     Gone,
 }

@@ -87,7 +87,7 @@ pub enum SleepError {
     Spawn(std::io::Error),
     /// It ended without a result.
     #[error(
-        "the measuring thread ended without a result: this is a defect of tardy, please report it"
+        "the measuring thread ended without a result: this is a bug in tardy, please report it"
     )]
     Gone,
 }

@@ -93,7 +93,7 @@ fn take_policy(plan: &Plan, notes: &mut Vec<String>) -> (Policy, u8) {
         Err(error) => {
             notes.push(format!(
                 "SCHED_FIFO was refused ({error}), so the thread ran under SCHED_OTHER with its \
-                 timer slack; CAP_SYS_NICE or `ulimit -r {prio}` would bring it."
+                 timer slack; it needs CAP_SYS_NICE or `ulimit -r {prio}`."
             ));
             (Policy::Other, 0)
         }

@@ -30,7 +30,8 @@ const SETTINGS_MAX: usize = 16_384;
 #[derive(Debug, thiserror::Error)]
 pub enum RemedyError {
     /// The journal cannot be written, so nothing may be changed.
-    #[error("what is changed could not be written down in {}, so nothing is: {error}; run as root, with room on the disk", path.display())]
+    #[error("the journal {} cannot be written, so nothing was changed: {error}; run as root, \
+        with room on the disk", path.display())]
     Journal {
         /// Where.
         path: PathBuf,
@@ -98,9 +99,10 @@ impl Undone {
         };
         match &self.outcome {
             Outcome::Restored => format!("{what} is {} again", value(&self.entry.old)),
-            Outcome::Nothing => format!("{what} needs nothing"),
+            Outcome::Nothing => format!("{what} needs no change"),
             Outcome::Left { now } => format!(
-                "{what} is left as it is: somebody else made {} of what was set to {}",
+                "{what} is left as it is: it was set to {}, and something else has changed it to \
+                    {}",
                 value(now),
                 value(&self.entry.new)
             ),
@@ -150,7 +152,7 @@ impl Journal {
     pub fn change(&self, settings: &[Setting], why: &str) -> Result<Changed, RemedyError> {
         if settings.len() > SETTINGS_MAX {
             let why =
-                format!("and others are {} settings, more than {SETTINGS_MAX}", settings.len());
+                format!("and others: {} settings, more than {SETTINGS_MAX}", settings.len());
             return Err(RemedyError::Refused { what: settings[0].place.words(), why });
         }
         let mut changed = Changed { journal: self.clone(), entries: Some(Vec::new()) };
@@ -222,7 +224,7 @@ impl Journal {
         let now = now.unwrap_or_else(|| "nothing".to_owned());
         // What the kernel made of it is not what was asked for, and is put back here: it is in no journal.
         let _ = place.write(&self.root, entry.old.as_deref());
-        Err(format!("was set to {to}, and the kernel made {now} of it"))
+        Err(format!("was set to {to}, but the kernel changed it to {now}"))
     }
 
     /// What is changed now, the oldest first, and whether it stays. Of what cannot be read there is nothing.

@@ -98,7 +98,7 @@ impl Place {
                 _ => Ok(()),
             },
             (Self::Text { path }, Some(text)) => write_text(root, path, text),
-            (_, None) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it cannot be without")),
+            (_, None) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it must exist")),
             // One write: the kernel takes each as a whole value.
             (Self::File { path, form }, Some(value)) => {
                 write_value(root, path, &form.written(value))
@@ -214,7 +214,7 @@ fn set_policy(tid: u32, value: &str) -> io::Result<()> {
 }
 
 fn not_understood(value: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, format!("{value:?} is no such value"))
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{value:?} is not a valid value"))
 }
 
 /// In quotes where a shell would take it for something else.

@@ -46,7 +46,7 @@ impl Thread {
             .filter(|cpu| set.is_set(*cpu))
             .map(|cpu| cpu.to_string())
             .collect();
-        CpuList::parse(&cpus.join(",")).ok_or_else(|| io::Error::other("the kernel tells no CPUs"))
+        CpuList::parse(&cpus.join(",")).ok_or_else(|| io::Error::other("the kernel gives no CPUs"))
     }
 
     pub(super) fn set_affinity(&self, cpus: &CpuList) -> io::Result<()> {

@@ -14,11 +14,12 @@ impl Remedy for Affinity {
     }
 
     fn price(&self) -> &'static str {
-        "They have fewer CPUs, and share those with who is there already. Threads made later inherit it."
+        "They have fewer CPUs, and share those with the threads already there. Threads created \
+            later inherit this."
     }
 
     fn needs(&self) -> &'static str {
-        "root; another CPU; of interrupts, one that the driver lets be moved"
+        "root; another CPU; for interrupts, a driver that allows it"
     }
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {

@@ -17,7 +17,7 @@ impl Remedy for CpuMax {
     }
 
     fn price(&self) -> &'static str {
-        "The group takes as much of the CPUs as it can get beside others, no longer what it was allotted."
+        "The group takes as much CPU time as it can get beside others, no longer only its quota."
     }
 
     fn needs(&self) -> &'static str {

@@ -17,7 +17,7 @@ impl Remedy for CpuWeight {
     }
 
     fn price(&self) -> &'static str {
-        "Other groups beside it get less of the CPU as long as it wants more."
+        "Other groups beside it get less of the CPU while it wants more."
     }
 
     fn needs(&self) -> &'static str {

@@ -14,7 +14,7 @@ impl Remedy for HaltPoll {
     }
 
     fn price(&self) -> &'static str {
-        "A polling CPU takes the host's: whoever shares it gets less."
+        "A polling CPU uses a CPU of the host: others that share it get less."
     }
 
     fn needs(&self) -> &'static str {

@@ -81,7 +81,7 @@ fn switch(change: &Change) -> &'static str {
 }
 
 fn of_form(change: &Change) -> Lacking {
-    Lacking::new(format!("{} does not tell what it is set to", change.name()))
+    Lacking::new(format!("{} does not show its current value", change.name()))
 }
 
 #[cfg(test)]

@@ -15,11 +15,12 @@ impl Remedy for Prio {
     }
 
     fn price(&self) -> &'static str {
-        "Whoever is below waits while it runs; a real-time thread that never sleeps keeps its CPU to itself."
+        "Threads of lower priority wait while it runs; a real-time thread that never sleeps \
+            keeps its CPU to itself."
     }
 
     fn needs(&self) -> &'static str {
-        "CAP_SYS_NICE, or RLIMIT_RTPRIO for threads of one's own"
+        "CAP_SYS_NICE, or RLIMIT_RTPRIO for your own threads"
     }
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {

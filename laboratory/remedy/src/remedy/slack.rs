@@ -18,7 +18,7 @@ impl Remedy for Slack {
     }
 
     fn needs(&self) -> &'static str {
-        "CAP_SYS_NICE for threads of others; real-time threads have none"
+        "CAP_SYS_NICE for threads of others; real-time threads have no slack"
     }
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {

@@ -25,7 +25,7 @@ impl Remedy for UnboundKthreads {
         let to = change.cpus().ok_or_else(|| of_form(change))?.to_string();
         let threads = system.unbound_kernel_threads();
         if threads.is_empty() {
-            return Err(Lacking::new("no kernel thread is to be seen that may run anywhere"));
+            return Err(Lacking::new("there is no kernel thread without an affinity"));
         }
         let setting = |thread| Setting { place: Place::Affinity(thread), to: to.clone() };
         Ok(threads.into_iter().map(setting).collect())

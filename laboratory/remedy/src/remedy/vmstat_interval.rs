@@ -14,7 +14,7 @@ impl Remedy for VmstatInterval {
     }
 
     fn price(&self) -> &'static str {
-        "Figures of free memory are older by so much."
+        "Figures of free memory are older by that much."
     }
 
     fn needs(&self) -> &'static str {

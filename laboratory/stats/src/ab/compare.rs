@@ -189,8 +189,8 @@ impl Unadjusted {
         } else if self.least_p > first_step {
             Verdict::TooFew {
                 why: format!(
-                    "so few blocks can show no p below {:.2e}, and with so many tests it takes {:.2e} \
-                     for the first: measure more blocks, or compare less at once",
+                    "so few blocks cannot give a p below {:.2e}, but with so many tests the \
+                     first needs {:.2e}: measure more blocks, or compare less at once",
                     self.least_p, first_step
                 ),
             }
@@ -199,8 +199,8 @@ impl Unadjusted {
         } else {
             Verdict::TooFew {
                 why:
-                    "blocks of the same side differ from each other so much that no difference of \
-                      the medians could have been found: measure more blocks, or find out what \
+                    "blocks of the same side differ so much from each other that no difference \
+                      of the medians could have been found: measure more blocks, or find out what \
                       changes between them"
                         .to_owned(),
             }
@@ -245,7 +245,8 @@ fn too_few(sample: &Sample) -> Option<String> {
     let n = sample.count();
     (n < VALUES_MIN).then(|| {
         format!(
-            "{} has {n} value{}; at least {VALUES_MIN} on each side say something: measure longer",
+            "{} has {n} value{}, but a comparison needs at least {VALUES_MIN} on each side: \
+                measure longer",
             sample.name,
             if n == 1 { "" } else { "s" },
         )

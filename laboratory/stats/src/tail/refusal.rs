@@ -81,11 +81,12 @@ impl fmt::Display for Refusal {
         match *self {
             Self::TooFew { exceedances, least } => write!(
                 f,
-                "only {exceedances} samples are far enough out, and it takes {least}; measure longer"
+                "only {exceedances} samples are far enough out, but it takes {least}; measure \
+                    longer"
             ),
             Self::TooCoarse { values, least } => write!(
                 f,
-                "the far samples have only {values} different values, and it takes {least}; use \
+                "the far samples have only {values} different values, but it takes {least}; use \
                  narrower bins"
             ),
             Self::AboveBins { above } => {
@@ -93,27 +94,27 @@ impl fmt::Display for Refusal {
             }
             Self::BadFit { p } => write!(
                 f,
-                "the tail has no shape that could be continued (Anderson-Darling, p = {p:.3}, at \
-                 the highest threshold that leaves enough samples): the latest may have another \
-                 cause than the rest"
+                "the tail fits no shape that can be extrapolated (Anderson-Darling, p = {p:.3}, \
+                 at the highest threshold that leaves enough samples): the latest samples may have \
+                 another cause than the rest"
             ),
             Self::Clumped { clumps, least } => write!(
                 f,
-                "the late samples come in {clumps} clumps, and it takes {least}; measure longer"
+                "the late samples come in {clumps} clusters, but it takes {least}; measure longer"
             ),
             Self::InfiniteMean { shape, shape_high } => write!(
                 f,
                 "the tail is so heavy that its mean may be infinite (shape {shape:.2}, up to \
-                 {shape_high:.2}): any lateness must be reckoned with"
+                 {shape_high:.2}): any lateness is possible"
             ),
             Self::AbruptEnd { shape } => write!(
                 f,
-                "the samples end abruptly (shape {shape:.2}): no tail that could be continued, but a \
-                 bound, and it is not known why it would hold"
+                "the samples end abruptly (shape {shape:.2}): that is a bound, not a tail to \
+                 extrapolate, and it is not known why it would hold"
             ),
             Self::TooFar { asked, most } => write!(
                 f,
-                "{asked:.0e} is too far from what was seen: at most {most:.0e} can be told"
+                "{asked:.0e} is too far beyond the samples: at most {most:.0e} can be extrapolated"
             ),
             Self::Unbounded => write!(f, "the sample does not bound it above; measure longer"),
         }

@@ -190,7 +190,7 @@ impl Sink for InOrder {
         }
         self.series.push((place, wakeup.lateness_ns));
         self.account.add(named);
-        self.touched_by_loss += u64::from(wakeup.touched_by_loss);
+        self.touched_by_loss += u64::from(wakeup.near_loss);
     }
 }
 

@@ -20,12 +20,10 @@ pub(crate) fn headline(explanation: &Explanation, worst: &WorstWakeup) -> String
     let after_ns = wakeup.expiry_ns.saturating_sub(explanation.start_ns);
     let seconds = format!("{}.{:06}", after_ns / 1_000_000_000, after_ns / 1_000 % 1_000_000);
     let is_whole = wakeup.segments.iter().all(|segment| segment.cause != Cause::UNEXPLAINED);
-    // Where nothing was lost, the kernel's events were silent for a while.
-    let loss = match (wakeup.touched_by_loss, explanation.lost) {
-        (true, 0) if is_whole => "",
-        (true, 0) => "; a CPU was busy but silent",
+    let loss = match (wakeup.near_loss, wakeup.touched_by_loss) {
         (true, _) => "; near a loss of events",
-        (false, _) => "",
+        (false, true) if !is_whole => "; a CPU was silent for a while",
+        _ => "",
     };
     let pid = worst.victim.pid.unwrap_or(wakeup.task.0);
     format!(

@@ -78,8 +78,8 @@ impl ArmedTimers {
     pub(super) fn note(&self) -> Option<String> {
         (self.forgotten > 0).then(|| {
             format!(
-                "more than {ARMED_MAX} timers were armed at once: {} of them were forgotten, and look \
-                 as if they had been armed before the recording",
+                "more than {ARMED_MAX} timers were armed at once: {} of them were dropped, and \
+                 look as if they had been armed before the recording",
                 self.forgotten
             )
         })

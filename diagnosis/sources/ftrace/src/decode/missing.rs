@@ -2,59 +2,61 @@
 
 /// Events of which one is enough, and what an explanation lacks where none is there.
 const NEEDED: &[(&[&str], &str)] = &[
-    (&["sched_switch"], "no sched_switch: it is not known who ran, and no wakeup can be followed"),
+    (&["sched_switch"], "no sched_switch: it is not known which task ran, so no wakeup can be \
+        followed"),
     (
         &["sched_waking", "sched_wakeup"],
-        "no sched_waking: it is not known who was woken by whom, and no wakeup begins",
+        "no sched_waking: it is not known which task woke which, so no wakeup has a beginning",
     ),
     (
         &["hrtimer_expire_entry"],
-        "no hrtimer_expire_entry: wakeups by timers cannot be told from others; their latency counts \
-         from waking, and there is no slack, idle_exit, irq_delay, stacked_timers or callback before it",
+        "no hrtimer_expire_entry: wakeups by timers look like all others; their latency counts \
+         from waking, without slack, idle_exit, irq_delay, stacked_timers or callback before it",
     ),
     (
         &["hrtimer_start"],
-        "no hrtimer_start: a timer's expiry is taken from when its callback began, so lateness before \
-         that, and slack, are not seen; nor is it known who armed a timer",
+        "no hrtimer_start: the start of a callback counts as the expiry, so slack and lateness \
+         before it are not visible, nor which task armed a timer",
     ),
     (
         &["timer_expire_entry"],
-        "no timer_expire_entry: timers of the timer wheel are not seen; their callbacks count as the TIMER \
-         softirq",
+        "no timer_expire_entry: timer-wheel timers are not visible; their callbacks count as the \
+         TIMER softirq",
     ),
     (
         &["irq_handler_entry"],
-        "no irq_handler_entry: time in interrupts of devices counts for the task that they interrupt",
+        "no irq_handler_entry: time in device interrupts counts as the interrupted task",
     ),
     (
         &["softirq_entry"],
-        "no softirq_entry: time in softirqs counts for the task that they run in; a task that could not be \
-         preempted cannot be told from a softirq in it (switch_delay), and there is no softirq_wait or \
-         softirq_work",
+        "no softirq_entry: time in softirqs counts as the task in which they run; a task that \
+         could not be preempted looks like a softirq in it (switch_delay), and there is no \
+         softirq_wait or softirq_work",
     ),
     (
         &["local_timer_entry"],
-        "no local_timer_entry (x86 only): the timer interrupt's entry is not seen; what comes before \
-         the first callback counts as late, not as interrupt",
+        "no local_timer_entry (x86 only): the entry of the timer interrupt is not visible; the \
+         time before the first callback counts as delay, not as interrupt",
     ),
     (
         &["sched_migrate_task"],
         "no sched_migrate_task: it is not known when a waiting thread was moved to another CPU \
          (unseen_migration)",
     ),
-    (&["cpu_idle"], "no cpu_idle: idle states are not known; all idle time is the idle loop's"),
+    (&["cpu_idle"], "no cpu_idle: idle states are not known; all idle time counts as the idle loop"),
     (
         &["sys_exit"],
-        "no sys_exit: the return of a call for a lock is not seen, so there are no records of such calls",
+        "no sys_exit: returns from lock calls are not visible, so there are no records of such \
+            calls",
     ),
     (
         &["sys_enter"],
-        "no sys_enter: calls for locks are not seen, nor in which call a thread sleeps, nor whether it gave the \
-         CPU away (sched_yield)",
+        "no sys_enter: lock calls are not visible, nor the call in which a thread sleeps, nor \
+         whether it yielded the CPU (sched_yield)",
     ),
     (
         &["sched_pi_setprio"],
-        "no sched_pi_setprio: the owner of a lock is known only by whom it wakes",
+        "no sched_pi_setprio: the owner of a lock is known only from its wakeup of the next",
     ),
 ];
 

@@ -438,8 +438,8 @@ impl Decoder {
         notes.extend(self.bounds_reached());
         notes.extend(self.silent_idle_cpus().into_iter().map(|cpu| {
             format!(
-                "the traced kernel does not tell of switches from the idle task of CPU {cpu}: when a \
-                 thread begins to run there out of idleness is not known"
+                "the traced kernel records no switches from the idle task of CPU {cpu}: it is \
+                 not known when a thread begins to run there after idling"
             )
         }));
         if self.undecoded > 0 {

@@ -126,8 +126,8 @@ impl Tick {
         let is_found = !self.is_guess || self.shortest.1 >= SHORTEST_SEEN_MIN;
         (self.was_used && !is_found).then(|| {
             format!(
-                "the trace does not tell how often its machine ticks; {} Hz is assumed, by which \
-                 expiries of timer-wheel timers are known",
+                "the trace does not contain the tick rate of its machine; {} Hz is assumed, from \
+                 which the expiries of timer-wheel timers follow",
                 1_000_000_000 / self.period_ns
             )
         })

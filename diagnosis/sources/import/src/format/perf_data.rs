@@ -48,7 +48,7 @@ impl Format for PerfData {
         let path = input.path().to_owned();
         if let Some(wrapping) = input.wrapped_in() {
             let why =
-                format!("perf reads it only as it was written: take it out of {wrapping} first");
+                format!("perf reads it only as it was written: unpack it from {wrapping} first");
             return Err(ImportError::Program { path, program: format!("{PROGRAM} script"), why });
         }
         let printed = Printed::of(&path, PROGRAM)?;
@@ -73,7 +73,7 @@ impl Printed {
         };
         if path == Path::new("-") {
             return Err(cannot(
-                "perf.data comes from a pipe, and perf needs a file: save it in one first"
+                "perf.data comes from a pipe, but perf needs a file: save it to one first"
                     .to_owned(),
             ));
         }
@@ -84,9 +84,9 @@ impl Printed {
         });
         started.map_err(|error| {
             cannot(if error.kind() == io::ErrorKind::NotFound {
-                "there is no perf here: install it (Debian: linux-perf, Ubuntu: linux-tools), or run \
-                 `perf script --ns -F comm,tid,cpu,time,event,trace` where the file was recorded and \
-                 import what it prints"
+                "perf is not installed: install it (Debian: linux-perf, Ubuntu: linux-tools), or \
+                 run `perf script --ns -F comm,tid,cpu,time,event,trace` where the file was \
+                 recorded and import what it prints"
                     .to_owned()
             } else {
                 error.to_string()
@@ -147,7 +147,7 @@ impl text::Input for Printed {
         let what = format!("`perf script` failed on {} ({status})", self.path.display());
         let why = complaint.map_or(what.clone(), |complaint| format!("{what}: {complaint}"));
         if has_events {
-            Ok(Some(format!("{why}; what it printed before is good")))
+            Ok(Some(format!("{why}; what it printed before that is used")))
         } else {
             Err(why.into())
         }

@@ -194,14 +194,13 @@ impl File {
         }
         if above > 0 {
             notes.push(
-                "means of threads with samples above the bins are cut to whole µs, as the file tells \
-                 them"
+                "means of threads with samples above the bins are cut to whole µs, as in the file"
                     .to_owned(),
             );
         }
         if self.lines > MICROSECONDS_MAX {
             notes.push(
-                "times are taken as µs: cyclictest -N counts in ns, and its file does not say so"
+                "times are read as µs: cyclictest -N counts in ns, but its file does not say so"
                     .to_owned(),
             );
         }

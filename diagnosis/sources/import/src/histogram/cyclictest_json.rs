@@ -49,7 +49,7 @@ impl Format for CyclictestJson {
         let empty = histograms.rows.iter().all(|row| row.bins.is_empty());
         if empty && histograms.rows.iter().any(|row| row.count > 0) {
             histograms.notes.push(
-                "it has no bins: cyclictest counts them with -h only; there are no percentiles"
+                "it has no bins, so there are no percentiles: cyclictest counts them only with -h"
                     .to_owned(),
             );
         }

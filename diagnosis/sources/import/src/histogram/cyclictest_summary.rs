@@ -49,8 +49,8 @@ impl Format for CyclictestSummary {
             bin_ns: UNIT_NS,
             rows: rows.into_values().collect(),
             notes: vec![
-                "the file has no bins: it tells minimum, mean (cut to whole µs) and maximum, and no \
-                 percentile (cyclictest -h 400 writes a histogram)"
+                "the file has no bins: it has minimum, mean (cut to whole µs) and maximum, but \
+                 no percentiles (cyclictest -h 400 writes a histogram)"
                     .to_owned(),
             ],
             ..Histograms::default()

@@ -75,7 +75,7 @@ impl Format for Hwlatdetect {
         if let Some(max_ns) = max {
             if listed && row.max_ns != Some(max_ns) {
                 notes.push(format!(
-                    "the most is told as {max_ns} ns, the samples listed tell {} ns",
+                    "the file gives {max_ns} ns as the maximum, but the listed samples have {} ns",
                     row.max_ns.unwrap_or(0)
                 ));
             }
@@ -83,12 +83,12 @@ impl Format for Hwlatdetect {
         }
         notes.push(match threshold {
             Some(us) => format!(
-                "what took no longer than the threshold of {us} µs is not in the file: the figures \
-                 are of the longer ones only"
+                "the file leaves out what took no longer than the threshold of {us} µs: the \
+                 figures are of longer ones only"
             ),
             None => {
-                "what took no longer than hwlatdetect's threshold is not in the file: the figures \
-                     are of the longer ones only"
+                "the file leaves out what took no longer than hwlatdetect's threshold: the \
+                     figures are of longer ones only"
                     .to_owned()
             }
         });

@@ -158,8 +158,8 @@ pub(super) fn settle(histograms: &mut Histograms) {
         row.count = u64::try_from(in_bins + u128::from(row.over)).unwrap_or(u64::MAX);
     }
     histograms.notes.push(
-        "oslat tells of every pass of its loop: percentiles are over all passes, not over \
-         interruptions alone"
+        "oslat counts every pass of its loop: percentiles are over all passes, not only over \
+         interruptions"
             .to_owned(),
     );
 }

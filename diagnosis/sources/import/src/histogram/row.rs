@@ -109,8 +109,8 @@ impl Row {
         let has_bins = !self.bins.is_empty() || self.over > 0;
         if has_bins && binned != self.count {
             found.push(format!(
-                "{name}: the tool counts {} samples, its bins hold {binned}; percentiles are of those \
-                 in the bins",
+                "{name}: the tool counts {} samples, but its bins have {binned}; percentiles are \
+                 of those in the bins",
                 self.count
             ));
         }
@@ -120,8 +120,8 @@ impl Row {
             && (first_ns.saturating_add(bin_ns) < min_ns || min_ns < first_ns)
         {
             found.push(format!(
-                "{name}: the least is told as {min_ns} ns, the first bin with a count begins at \
-                 {first_ns} ns"
+                "{name}: the file gives {min_ns} ns as the minimum, but the first bin with a \
+                 count begins at {first_ns} ns"
             ));
         }
         let last_ns = self.bins.keys().next_back().copied();
@@ -129,8 +129,8 @@ impl Row {
             let above = max_ns > last_ns.saturating_add(bin_ns);
             if max_ns < last_ns || (above && self.over == 0) {
                 found.push(format!(
-                    "{name}: the most is told as {max_ns} ns, the last bin with a count begins at \
-                     {last_ns} ns"
+                    "{name}: the file gives {max_ns} ns as the maximum, but the last bin with a \
+                     count begins at {last_ns} ns"
                 ));
             }
         }

@@ -147,7 +147,7 @@ impl Table {
         }
         if !self.counted && !self.rows.is_empty() {
             notes.push(
-                "it was written without its summary: minimum, mean and maximum are not told"
+                "it was written without its summary: minimum, mean and maximum are not known"
                     .to_owned(),
             );
         }
@@ -160,8 +160,8 @@ impl Table {
         };
         if bin_ns > self.unit_ns {
             notes.push(format!(
-                "the width of the bins is not in the file; all begin at multiples of {bin_ns} ns, \
-                 which is taken for it"
+                "the bin width is not in the file; all bins begin at multiples of {bin_ns} ns, \
+                 which is used as the width"
             ));
         }
         Ok(Histograms {

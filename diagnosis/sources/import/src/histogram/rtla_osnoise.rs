@@ -24,7 +24,8 @@ impl Format for RtlaOsnoise {
         let mut histograms = rtla::read(input, self.name(), self.written_by(), &["CPU"])?;
         // The kernel counts them in bins already; the tool sees where those begin.
         histograms.notes.push(
-            "minimum, mean and maximum are of where the bins begin, as rtla osnoise computes them"
+            "minimum, mean and maximum are computed from the lower edges of the bins, as rtla \
+                osnoise does"
                 .to_owned(),
         );
         Ok(histograms)

@@ -168,7 +168,8 @@ impl Input {
         match (&file).seek(SeekFrom::Start(0)) {
             Ok(_) => Ok(Contents(Held::File(file))),
             Err(error) if error.kind() == io::ErrorKind::NotSeekable => {
-                let why = "it comes from a pipe, and this format is read back and forth: save it in a file first";
+                let why = "it comes from a pipe, but this format needs random access: save it to \
+                    a file first";
                 let source = io::Error::new(error.kind(), why);
                 Err(ImportError::Io { path: self.path, source })
             }

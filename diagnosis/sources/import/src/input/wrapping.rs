@@ -150,7 +150,7 @@ impl<R: Read> Read for Inflated<R> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err(error) => {
                 let why = if error.kind() == io::ErrorKind::UnexpectedEof {
-                    format!("its data ({name}) are cut short: what stands before the cut is read")
+                    format!("its data ({name}) are cut short: everything before the cut is read")
                 } else {
                     format!("its data ({name}) are damaged: {error}")
                 };

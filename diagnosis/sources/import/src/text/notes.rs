@@ -52,7 +52,7 @@ impl Notes {
         self.events += 1;
     }
 
-    /// One of them is of a kind that tells nothing.
+    /// One of them is of a kind that means nothing.
     pub(crate) fn silent(&mut self, event: &[u8]) {
         self.silent += 1;
         let name = String::from_utf8_lossy(&event[..event.len().min(EXAMPLE_BYTES_MAX)]);
@@ -110,15 +110,15 @@ impl Notes {
                     "times are rounded to 1 µs, as the text shows them"
                 }
                 (Some(Unit::Microseconds), Style::Perf) => {
-                    "times are cut to whole microseconds, as the text shows them; `perf script --ns` \
-                     shows all of them"
+                    "times are cut to whole microseconds in the text; `perf script --ns` prints \
+                     nanoseconds"
                 }
-                (Some(Unit::Nanoseconds), _) => "times are exact to 1 ns, as the text shows them",
+                (Some(Unit::Nanoseconds), _) => "times are exact to 1 ns",
                 (Some(Unit::Ticks), _) => {
-                    "times are plain numbers, of a processor's counter (x86-tsc) or a count of events: \
-                     they are taken as they are, and are no nanoseconds"
+                    "times are plain numbers, from a processor's counter (x86-tsc) or a count of \
+                     events: they are used as they are, and are not nanoseconds"
                 }
-                (None, _) => "there is no event in the text",
+                (None, _) => "the text has no events",
             }
             .to_owned(),
         );
@@ -129,8 +129,8 @@ impl Notes {
         };
         count(
             self.without_event,
-            "1 line holds no event and was passed over",
-            "lines hold no event and were passed over",
+            "1 line has no event and was skipped",
+            "lines have no event and were skipped",
         );
         count(
             self.other_clock,
@@ -139,8 +139,8 @@ impl Notes {
         );
         count(
             window.reordered(),
-            "1 event stood behind a later one, and was put in order",
-            "events stood behind later ones, and were put in order",
+            "1 event came after a later one, and was put in order",
+            "events came after later ones, and were put in order",
         );
         if self.unreadable > 0 {
             notes.push(format!(
@@ -152,9 +152,9 @@ impl Notes {
         let (late, late_max_ns) = window.late();
         if late > 0 {
             notes.push(format!(
-                "{late} events lie before others that had been read long before, by up to \
-                 {late_max_ns} ns, and count as lost; if the text holds several traces, or one CPU \
-                 after the other, divide it or sort its lines by time"
+                "{late} events are earlier than others read long before, by up to {late_max_ns} \
+                 ns, and count as lost; if the text has several traces, or one CPU after the \
+                 other, split it or sort its lines by time"
             ));
         }
         if self.is_cut {

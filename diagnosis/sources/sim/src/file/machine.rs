@@ -71,12 +71,12 @@ impl RawMachine {
                 let refuse = |why| FileError::at(text, name.span(), why);
                 let Some(known) = known::machine(name.get_ref()) else {
                     return Err(refuse(format!(
-                        "there is no machine {}: tardy sim list names them",
+                        "there is no machine {}: tardy sim list shows them",
                         name.get_ref()
                     )));
                 };
                 let Some(depth) = depth.checked_sub(1) else {
-                    return Err(refuse("machines are like each other in a circle".to_owned()));
+                    return Err(refuse("machines refer to each other in a circle".to_owned()));
                 };
                 let raw: RawMachine = super::parsed(known.text)?;
                 raw.built(known.text, depth)?

@@ -212,7 +212,7 @@ pub fn read(text: &str) -> Result<File, FileError> {
     for name in raw.policies.iter().flat_map(Spanned::get_ref) {
         if !KNOWN.iter().any(|about| about.name == name.get_ref()) {
             let why =
-                format!("there is no timer policy {}: tardy sim list names them", name.get_ref());
+                format!("there is no timer policy {}: tardy sim list shows them", name.get_ref());
             return Err(at(name.span(), why));
         }
     }

@@ -280,7 +280,7 @@ fn thread(
             RawOperation::Wake(name) => {
                 let known = first_of.iter().find(|(known, _)| known == name);
                 let (_, at) =
-                    known.ok_or_else(|| format!("it wakes {name}, which there is not"))?;
+                    known.ok_or_else(|| format!("it wakes {name}, which does not exist"))?;
                 Operation::Wake(*at)
             }
             RawOperation::Wait => Operation::Wait,

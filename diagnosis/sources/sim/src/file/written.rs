@@ -25,7 +25,7 @@ pub(super) fn nanoseconds(text: &str) -> Result<u64, String> {
     };
     let ns = (number * unit_ns).round();
     if ns < 0.0 {
-        Err(format!("{text} is negative, and nothing takes less than no time"))
+        Err(format!("{text} is negative: a time must be 0 or more"))
     } else if ns <= COST_NS_MAX as f64 {
         Ok(ns as u64)
     } else {

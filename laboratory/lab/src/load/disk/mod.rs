@@ -44,8 +44,9 @@ const USAGE: &str = "disk[:N][,dir=PATH][,size=BYTES][,sync]";
 pub(super) const KIND: Kind = Kind {
     name: "disk",
     usage: USAGE,
-    summary: "N threads (1) that each write a file of 64m (`size`) in /var/tmp (`dir`), sync it and \
-              read it back, again and again; `sync` syncs after every 64k; nothing of it stays",
+    summary: "N threads (1) that each write a file of 64m (`size`) in /var/tmp (`dir`), sync it \
+              and read it back, again and again; `sync` syncs after every 64k; no file is left \
+              behind",
     parse: |arguments| Disk::parse(arguments).map(|disk| Box::new(disk) as Box<dyn Load>),
 };
 

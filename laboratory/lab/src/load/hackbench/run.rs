@@ -148,7 +148,7 @@ impl Gathering<'_> {
             Some(Errno::MFILE | Errno::NFILE | Errno::TOOMANYREFS) => {
                 "; `ulimit -n` and /proc/sys/fs/file-max bound how many files may be open"
             }
-            Some(Errno::NOMEM | Errno::NOBUFS) => "; memory is short: fewer groups take less",
+            Some(Errno::NOMEM | Errno::NOBUFS) => "; memory is short: use fewer groups",
             _ => "",
         };
         format!("{at} of {all} senders and receivers were started, then: {error}{hint}")

@@ -78,7 +78,7 @@ impl Refused {
                 "`ulimit -n` bounds how many sockets there may be: ask for fewer \
                                    streams, or raise it"
             }
-            _ => "nothing of the load is left; the other loads do not need this",
+            _ => "the load has left nothing behind; the other loads do not need this",
         }
     }
 }

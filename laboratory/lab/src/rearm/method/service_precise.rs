@@ -5,7 +5,7 @@ use crate::rearm::served::Served;
 
 pub(super) const KIND: Kind = Kind {
     name: "service, precise",
-    summary: "a precise timer of tardy_timers' service, whose thread calls back, and spins for up to \
-              20 µs before it does; at the policy of who starts it",
+    summary: "a precise timer of tardy_timers' service, whose thread calls back, and spins for \
+              up to 20 µs before it does; under the policy of the starting thread",
     make: Make::Fires(|log| Ok(Box::new(Served::new(tardy_timers::Kind::Precise, log)?))),
 };

@@ -388,15 +388,14 @@ impl Alignment {
             return None;
         }
         Some(if self.readings == 0 {
-            "the trace's clock is not the one of timers, and no hrtimer_expire_entry tells how far \
-             apart they are: expiries are not known (record with the clock `mono`)"
+            "the trace does not use the clock of timers, and has no hrtimer_expire_entry to show \
+             the offset: expiries are not known (record with the clock `mono`)"
                 .to_owned()
         } else {
             format!(
-                "the trace's clock is not the one of timers; expiries were moved to it by the \
-                 kernel's own clock readings at {} expiries. Lateness may be too small by what the \
-                 kernel needs from such a reading to its event, about 1 us (some us on slow \
-                 machines)",
+                "the trace does not use the clock of timers; expiries were converted with the \
+                 kernel's own clock readings at {} expiries. Lateness may be too small by the time \
+                 from such a reading to its event, about 1 us (some us on slow machines)",
                 self.readings
             )
         })

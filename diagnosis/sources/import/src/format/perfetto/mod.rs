@@ -67,8 +67,8 @@ impl Format for Perfetto {
         let path = input.path().to_owned();
         let file = input.into_contents().map_err(|error| match error {
             ImportError::Io { path, source } => {
-                let why = "a Perfetto trace is read back and forth, which a pipe cannot be: write it \
-                           to a file first";
+                let why = "a Perfetto trace needs random access, which a pipe does not allow: \
+                           write it to a file first";
                 ImportError::Io { path, source: io::Error::new(source.kind(), why) }
             }
             other => other,

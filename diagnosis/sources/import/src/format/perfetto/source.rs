@@ -75,8 +75,8 @@ impl Trace {
 
 fn broken(path: &Path, at: u64) -> ImportError {
     let why =
-        "no packet begins here: the file was damaged or put together from others; what stands \
-               before is read"
+        "no packet begins here: the file is damaged or was joined from others; everything before \
+               is read"
             .to_owned();
     ImportError::Broken { path: path.to_owned(), format: "perfetto", at, why }
 }
@@ -122,7 +122,7 @@ impl Import for Trace {
         if let Some(at) = flaws.cut_at {
             note(1, &|| {
                 format!(
-                    "the file ends within a packet, at byte {at}: what came behind it is missing"
+                    "the file ends within a packet, at byte {at}: the rest is missing"
                 )
             });
         }
@@ -133,20 +133,20 @@ impl Import for Trace {
         }
         note(flaws.damaged.count, &|| {
             format!(
-                "{} packets are damaged and were passed over, the first at byte {}",
+                "{} packets are damaged and were skipped, the first at byte {}",
                 flaws.damaged.count, flaws.damaged.first_at
             )
         });
         note(flaws.too_long.count, &|| {
             format!(
-                "{} packets are longer than {} MB and were passed over, the first at byte {}",
+                "{} packets are longer than {} MB and were skipped, the first at byte {}",
                 flaws.too_long.count,
                 index::PACKET_BYTES_MAX >> 20,
                 flaws.too_long.first_at
             )
         });
         note(counters.damaged, &|| {
-            format!("{} events are damaged and were passed over", counters.damaged)
+            format!("{} events are damaged and were skipped", counters.damaged)
         });
         note(flaws.kernel_pages, &|| {
             format!(
@@ -156,30 +156,32 @@ impl Import for Trace {
         });
         note(flaws.other_machines, &|| {
             format!(
-                "{} bundles of events are of other machines and were left out",
+                "{} bundles of events are from other machines and were left out",
                 flaws.other_machines
             )
         });
         note(flaws.other_recorders, &|| {
             format!(
-                "more data sources recorded events than can be told apart: {} bundles were left out",
+                "more data sources recorded events than tardy can distinguish: {} bundles were \
+                    left out",
                 flaws.other_recorders
             )
         });
         note(counters.duplicates, &|| {
             format!(
-                "several data sources recorded the same CPUs: {} events that more than one of them has \
-                 are taken once",
+                "several data sources recorded the same CPUs: {} events that occur in more than \
+                 one of them count once",
                 counters.duplicates
             )
         });
         note(flaws.local_clocks, &|| {
-            "stamps are of each CPU's own clock: what happened on two CPUs may be in the wrong order"
+            "timestamps are from each CPU's own clock: events of different CPUs may be in the \
+                wrong order"
                 .to_owned()
         });
         note(u64::from(self.has_bundles && !self.on_monotonic), &|| {
             format!(
-                "no clock snapshot tells how to put stamps on CLOCK_MONOTONIC: times are of the \
+                "no clock snapshot converts timestamps to CLOCK_MONOTONIC: times are from the \
                  trace's clock, {}",
                 self.origin.clock
             )
@@ -193,20 +195,20 @@ impl Import for Trace {
         });
         note(counters.late, &|| {
             format!(
-                "{} events came after later ones of another CPU, and take their time",
+                "{} events came after later ones of another CPU, and get their time",
                 counters.late
             )
         });
         note(counters.unknown_switches + counters.unknown_wakings, &|| {
             format!(
-                "of {} switches and {} wakings it is not known who was on the CPU before: they are \
-                 the first ones of their CPU, or the first ones after a loss, and were left out",
+                "{} switches and {} wakings were left out, because it is not known which task \
+                 was on the CPU before: they are the first of their CPU, or the first after a loss",
                 counters.unknown_switches, counters.unknown_wakings
             )
         });
         note(u64::from(is_old(&self.origin.kernel_release)), &|| {
-            "before Linux 4.14 the states of tasks were numbered otherwise: who was preempted and who \
-             went to sleep may be counters wrongly"
+            "before Linux 4.14 task states had other numbers: which tasks were preempted and \
+             which went to sleep may be wrong"
                 .to_owned()
         });
         let missing = if self.has_bundles {

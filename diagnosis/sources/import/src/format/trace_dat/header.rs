@@ -37,8 +37,8 @@ impl Header {
             return Err(data.broken(
                 MAGIC.len() as u64,
                 format!(
-                    "it is of version `{version}`, and 6 and 7 can be read (`trace-cmd convert` makes \
-                     one of the other)"
+                    "it has version `{version}`, but tardy reads 6 and 7 (`trace-cmd convert` \
+                     converts between them)"
                 ),
             ));
         };
@@ -60,8 +60,8 @@ impl Header {
             walk.string(WHAT)?;
             let packing = Packing::of_name(&name).ok_or_else(|| {
                 walk.broken(format!(
-                    "it is compressed by `{name}`, and zstd and zlib can be read (`trace-cmd convert \
-                     --compression zstd` makes such a file)"
+                    "it is compressed with `{name}`, but tardy reads zstd and zlib (`trace-cmd \
+                     convert --compression zstd` converts it)"
                 ))
             })?;
             sections = Some((packing, walk.u64(WHAT)?));

@@ -104,9 +104,9 @@ impl Readings {
                 data.broken(
                     0,
                     format!(
-                        "its times are of the clock `{clock}`, which counts cycles, and it does not \
-                         tell how long a cycle is, nor has it hrtimer_expire_entry over at least \
-                         50 ms, by which that could be found out; record with `--tsc2nsec`, or with \
+                        "its clock is `{clock}`, which counts cycles. The file does not contain \
+                         the length of a cycle, nor hrtimer_expire_entry events over at least 50 \
+                         ms, from which tardy could compute it; record with `--tsc2nsec`, or with \
                          the clock `mono`"
                     ),
                 )
@@ -114,15 +114,15 @@ impl Readings {
         } else if clock == "counter" {
             return Err(data.broken(
                 0,
-                "its clock is `counter`, which tells the order of events and no times; record with \
-                 the clock `mono`",
+                "its clock is `counter`, which gives an order of events but no times; record \
+                 with the clock `mono`",
             ));
         } else {
             Stamps::default()
         };
         if stamps.to_ns(self.begins).checked_add_signed(file_options.offset_ns).is_none() {
             notes.push(format!(
-                "the file's offset of {} ns would put events before 0; it is left out",
+                "the file's clock offset of {} ns would put events before time 0; it is ignored",
                 file_options.offset_ns
             ));
             return Ok(stamps);
@@ -142,8 +142,8 @@ impl Readings {
             && quickest_ns.is_some_and(|ns| !(-FAR_NS..=0).contains(&ns))
         {
             notes.push(
-                "the file says that its clock is `mono`, and the kernel's readings of that clock \
-                 differ: it is taken for another"
+                "the file says that its clock is `mono`, but the kernel's readings of that clock \
+                 differ: it is treated as another clock"
                     .to_owned(),
             );
             return TraceClock::Other;

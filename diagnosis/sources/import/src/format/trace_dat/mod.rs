@@ -90,8 +90,9 @@ impl Reader {
         let mut notes = Vec::new();
         if symbols.is_empty() {
             notes.push(
-                "functions are shown by the ends of their addresses: the file has no kernel symbols, or they were \
-                 hidden from who recorded it (run trace-cmd as root, or set kernel.kptr_restrict to 0)"
+                "functions are shown by the last digits of their addresses: the file has no \
+                 kernel symbols, or the kernel hid them (run trace-cmd as root, or set \
+                 kernel.kptr_restrict to 0)"
                     .to_owned(),
             );
         }
@@ -198,8 +199,8 @@ fn choose<'a>(
         return Err(if file_options.buffers.iter().any(|buffer| buffer.is_text) {
             data.broken(
                 end,
-                "it holds the text of a latency tracer, not events; read what `trace-cmd report` \
-                 prints of it",
+                "it has the text of a latency tracer, not events; read the output of `trace-cmd \
+                 report` instead",
             )
         } else if file_options.buffers.iter().any(|buffer| told_bytes(buffer) > 0) {
             data.broken(end, "the file is cut short before its first event; copy it again")
@@ -278,7 +279,7 @@ impl Import for Reader {
         }
         if self.merge.late() > 0 {
             notes.push(format!(
-                "{} events stand behind later ones of their CPU; they count as lost",
+                "{} events come after later ones of their CPU; they count as lost",
                 self.merge.late()
             ));
         }

@@ -160,7 +160,7 @@ fn every_event_that_there_is_a_message_for() {
         written_by: "Perfetto v50".to_owned(),
         ..Origin::default()
     };
-    let notes = vec!["2 of the file's 37 events are of kinds that tell nothing here".to_owned()];
+    let notes = vec!["2 of the file's 37 events are of kinds that mean nothing here".to_owned()];
     let closing = Closing { events: 37, silent: 2, notes, ..Closing::default() };
     assert_eq!((read.origin, read.closing), (origin, closing));
 }
