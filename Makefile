@@ -57,6 +57,8 @@ bench:
 	bench/pi.py --blocks 2 --rounds 20000
 	bench/tracing.py --blocks 2 --seconds 2
 	bench/loads.py --rounds 1 --loops 50
+	bench/jobs.py audio --groups 2 --seconds 2
+	bench/jobs.py outlier --minutes 0.1
 	bench/losses.py --rounds 1 --seconds 1 --storms 50,200
 	bench/import.py --rounds 1 --seconds 1
 	bench/inject.py --seconds 2

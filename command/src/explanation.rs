@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tardy_explain::timers::{TimerFindings, TimerTable};
-use tardy_explain::{Explainer, Explanation, Named, Options, Seen, Sink, WorstWakeup};
+use tardy_explain::{Advice, Explainer, Explanation, Named, Options, Seen, Sink, WorstWakeup};
 use tardy_export::WakeupRows;
 use tardy_model::{Batch, TimerDef};
 use tardy_recording::tables::{TableError, TableWriter};
@@ -155,7 +155,7 @@ pub(crate) fn explain(
     Ok(Explained { explanation, timers, observed, notes, tables })
 }
 
-/// The wakeup for which a recording was kept comes first among the worst.
+/// The wakeup for which a recording was kept comes first among the worst, and advice against its cause before other.
 fn caught_first(explanation: &mut Explanation, trigger: &Trigger) {
     let is_it = |worst: &WorstWakeup| {
         let wakeup = &worst.wakeup;
@@ -163,6 +163,11 @@ fn caught_first(explanation: &mut Explanation, trigger: &Trigger) {
     };
     if let Some(at) = explanation.worst.iter().position(is_it) {
         explanation.worst[..=at].rotate_right(1);
+    }
+    // And what helps against it.
+    let helps = |advice: &Advice| advice.cause.0 == trigger.cause;
+    if let Some(at) = explanation.advice.iter().position(helps) {
+        explanation.advice[..=at].rotate_right(1);
     }
 }
 
@@ -316,7 +321,7 @@ impl Sink for Sinks {
         }
     }
 
-    fn touched(&mut self, before: usize) {
+    fn touched(&mut self, before: usize, _is_loss: bool) {
         const { assert!(tardy_explain::REVISED_MAX <= tardy_recording::tables::REVISED_MAX) };
         if let Some(tables) = &mut self.tables {
             tables.touched(before);

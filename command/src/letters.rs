@@ -30,7 +30,11 @@ mod tests {
 
     /// Every command of the command line, by its whole name, with its flags: letter, long name.
     fn flags() -> Vec<(String, Option<char>, String)> {
-        fn walk(command: &clap::Command, path: &str, into: &mut Vec<(String, Option<char>, String)>) {
+        fn walk(
+            command: &clap::Command,
+            path: &str,
+            into: &mut Vec<(String, Option<char>, String)>,
+        ) {
             let path = format!("{path} {}", command.get_name());
             for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
                 let long = argument.get_long().unwrap_or_default();
@@ -56,6 +60,17 @@ mod tests {
         }
         assert_eq!(meanings.get(&'p').map(|(long, _)| long.as_str()), Some("pid"));
         assert_eq!(meanings.get(&'o').map(|(long, _)| long.as_str()), Some("out"));
+    }
+
+    #[test]
+    fn the_book_lists_every_letter() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/options.md");
+        let page = std::fs::read_to_string(path).expect("the page on options");
+        for (path, letter, long) in flags() {
+            let Some(letter) = letter.filter(|letter| !"hV".contains(*letter)) else { continue };
+            let row = format!("| `-{letter}` | `--{long}` |");
+            assert!(page.contains(&row), "{path}: no row {row:?} in docs/reference/options.md");
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Sink for Tables {
         self.rows.append(wakeup, &mut self.tables);
     }
 
-    fn touched(&mut self, before: usize) {
+    fn touched(&mut self, before: usize, _is_loss: bool) {
         self.tables.touched(before);
     }
 }

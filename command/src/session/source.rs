@@ -84,9 +84,12 @@ pub(super) fn start(
                 let Candidate { name, lost, .. } = candidate;
                 let note = |error| format!("recording by {name}, {lost}: {error}");
                 let stackless = options.stacks_over_ns.is_some() && !candidate.takes_stacks;
-                let stackless = stackless
-                    .then(|| format!("no kernel stacks are recorded: {name} cannot do it, only \
-                        eBPF can"));
+                let stackless = stackless.then(|| {
+                    format!(
+                        "no kernel stacks are recorded: {name} cannot do it, only \
+                        eBPF can"
+                    )
+                });
                 return Ok((source, refused.into_iter().map(note).chain(stackless).collect()));
             }
             Err(error) => refused.push(error.to_string()),

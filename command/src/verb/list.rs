@@ -106,7 +106,7 @@ fn table(kept: &[Kept], width: usize) -> String {
             Some(summary) if summary.wakeups > 0 => {
                 format!("{}, {}", duration(summary.p99_ns), duration(summary.max_ns))
             }
-            Some(_) => "nobody".to_owned(),
+            Some(_) => "no wakeups".to_owned(),
             None => "not explained yet".to_owned(),
         };
         let size = format!("{:.1} MB", one.bytes() as f64 / 1e6);

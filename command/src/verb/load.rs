@@ -166,9 +166,7 @@ fn list(output: &Output) -> Result<Outcome, Failure> {
     for recipe in RECIPES {
         entry(format!("mix:{} = {}", recipe.name, recipe.loads), recipe.source);
     }
-    lines.push(
-        "\nJoin several with +: storm:40+hackbench+net. `none` means no load.".to_owned(),
-    );
+    lines.push("\nJoin several with +: storm:40+hackbench+net. `none` means no load.".to_owned());
     crate::output::out!("{}", lines.join("\n"))?;
     Ok(Outcome::Fine)
 }

@@ -128,8 +128,6 @@ impl Run {
         let mut predicted = None;
         let (explained, mut context) = match &sealed {
             Some(sealed) => {
-                let words = format!("explaining {} events", sealed.totals.events);
-                self.output.remark(&words);
                 let mut recording = Input::own(&sealed.dir)?;
                 let tables = self.tables.then(|| sealed.dir.clone());
                 let wanted = Wanted { tables, observed: self.predicts(), ..Wanted::default() };

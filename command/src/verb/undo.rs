@@ -43,7 +43,9 @@ impl Undo {
             }
         }
         if has_failed {
-            return Err(Failure::new("some changes could not be taken back; the journal keeps them"));
+            return Err(Failure::new(
+                "some changes could not be taken back; the journal keeps them",
+            ));
         }
         Ok(Outcome::Fine)
     }

@@ -86,6 +86,6 @@ pub(super) fn screen(compared: &Compared, is_full: bool) -> Result<Vec<u8>, Fail
 fn words(command: &str) -> Result<Vec<String>, Failure> {
     match shlex::split(command) {
         Some(words) if !words.is_empty() => Ok(words),
-        _ => Err(Failure::usage(format!("{command:?} is no command"))),
+        _ => Err(Failure::usage(format!("{command:?} is not a command"))),
     }
 }

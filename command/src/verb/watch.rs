@@ -295,6 +295,7 @@ fn told(caught: &Caught) -> String {
     let trigger = &caught.trigger;
     let by = match trigger.culprit.as_str() {
         "" => String::new(),
+        culprit if culprit.trim_start_matches("the ") == trigger.cause => String::new(),
         culprit => format!(" by {culprit}"),
     };
     format!(

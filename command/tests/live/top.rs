@@ -103,7 +103,8 @@ fn a_recording_tells_the_same_afterwards() {
 #[test]
 fn tables_are_for_whom_documents_are_not() {
     let Some(_machine) = Machine::that_records() else { return };
-    let said = Said::by(&mut tardy(["top", "--batch", "-n", "2", "-i", "0.3", "--programs"])).expect(0);
+    let said =
+        Said::by(&mut tardy(["top", "--batch", "-n", "2", "-i", "0.3", "--programs"])).expect(0);
     let tables = said.out.lines().filter(|line| line.starts_with("tardy top - live-ebpf, "));
     assert_eq!(tables.count(), 2, "{}", said.out);
     let headings = said.out.lines().filter(|line| line.contains("what for"));
@@ -114,7 +115,8 @@ fn tables_are_for_whom_documents_are_not() {
 #[test]
 fn the_first_table_is_of_who_is_late() {
     let Some(_machine) = Machine::that_records() else { return };
-    let said = Said::by(&mut tardy(["top", "--batch", "-n", "2", "-i", "1.5", "-s", "max"])).expect(0);
+    let said =
+        Said::by(&mut tardy(["top", "--batch", "-n", "2", "-i", "1.5", "-s", "max"])).expect(0);
     let headings = said.out.lines().filter(|line| line.contains("p99") && line.contains("mostly"));
     assert_eq!(headings.count(), 2, "{}", said.out);
     Said::by(&mut tardy(["top", "--batch", "-s", "weather"])).expect(2);

@@ -244,7 +244,7 @@ mod tests {
             ("slack(victim)", "it needs a value"),
             ("slack(victim=1ns", "slack lacks a )"),
             ("slack()=1ns", "slack names nobody"),
-            ("slack(victim)1ns", "ends in something else"),
+            ("slack(victim)1ns", "does not end in =VALUE"),
             ("no-theft=1", "it takes no value"),
             ("preempt(victim)=full", "preempt applies to the whole system"),
             ("preempt=most", "\"most\" is not one of none, voluntary, lazy, full, rt"),

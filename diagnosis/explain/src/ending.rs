@@ -299,9 +299,7 @@ impl Endings {
             self.summary.one_more_touched(is_first, is_loss);
             self.worst.touched(pending.task, pending.expiry_ns, pending.lateness_ns, is_loss);
             self.held.touched(at, is_loss);
-            if is_first {
-                sink.touched(last - at);
-            }
+            sink.touched(last - at, is_loss);
         }
         self.summary.missing_until(time_ns, is_loss);
     }

@@ -41,9 +41,9 @@ pub trait Sink {
     /// One that has just ended, for who can revise it: none has to be kept for that. See [`Sink::touched`].
     fn ended(&mut self, _: &Named<'_>) {}
 
-    /// A loss turns out to have touched one that had ended: the one before so many others, fewer than
-    /// [`REVISED_MAX`](crate::REVISED_MAX).
-    fn touched(&mut self, _before: usize) {}
+    /// Events turn out to be missing around one that had ended: the one before so many others, fewer than
+    /// [`REVISED_MAX`](crate::REVISED_MAX). `_is_loss` is whether the kernel counted them as lost.
+    fn touched(&mut self, _before: usize, _is_loss: bool) {}
 
     /// Whether it takes any: who does not saves the keeping of each until no news can change it.
     fn takes_wakeups(&self) -> bool {

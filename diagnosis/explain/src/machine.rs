@@ -98,13 +98,13 @@ impl Reason {
     pub const fn words(self) -> &'static str {
         match self {
             Self::StreamEnded => "the recording ended before the thread ran",
-            Self::SwitchInMissing => "no event tells when the thread began to run",
-            Self::WakingMissing => "the thread ran, and no event tells who woke it",
+            Self::SwitchInMissing => "no event shows when the thread began to run",
+            Self::WakingMissing => "the thread ran, but no event shows what woke it",
             Self::TimerCame => {
                 "the thread was preempted on its way to sleep, and its timer fired before it slept"
             }
             Self::TaskEnded => "the thread ended before it ran",
-            Self::ReturnMissing => "no event tells when the call for a lock returned",
+            Self::ReturnMissing => "no event shows when the lock call returned",
         }
     }
 }

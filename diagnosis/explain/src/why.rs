@@ -162,8 +162,13 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         }
         Happened::Preempted(by) => {
             let by = described(worst, *by);
-            ("sched_switch", format!("{by} takes {here} from {victim}, which is not back in user \
-                space yet."))
+            (
+                "sched_switch",
+                format!(
+                    "{by} takes {here} from {victim}, which is not back in user \
+                space yet."
+                ),
+            )
         }
         Happened::Faults => ("page_fault_user", format!("{victim} takes a page fault.")),
         Happened::Signalled(number) => {
@@ -201,9 +206,7 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             let late = span(worst.wakeup.lateness_ns);
             (event, format!("{victim} is back in user space, {late} after {since}."))
         }
-        Happened::LeftOut(count) => {
-            ("left_out", format!("({count} more steps are not shown.)"))
-        }
+        Happened::LeftOut(count) => ("left_out", format!("({count} more steps are not shown.)")),
         _ => ("", String::new()),
     }
 }
@@ -373,21 +376,24 @@ fn of_part(
 
 /// What took the time, most first.
 fn sum(worst: &WorstWakeup) -> String {
-    let mut parts: Vec<(Cause, Culprit, u64)> = Vec::new();
+    let mut causes: Vec<(Cause, Vec<(Culprit, u64)>)> = Vec::new();
     for segment in &worst.wakeup.segments {
-        let same = |part: &&mut (Cause, Culprit, u64)| {
-            part.0 == segment.cause && part.1 == segment.culprit
-        };
-        match parts.iter_mut().find(same) {
-            Some((.., ns)) => *ns += segment.ns,
-            None => parts.push((segment.cause, segment.culprit, segment.ns)),
-        }
+        let at = causes.iter().position(|(cause, _)| *cause == segment.cause).unwrap_or_else(|| {
+            causes.push((segment.cause, Vec::new()));
+            causes.len() - 1
+        });
+        causes[at].1.push((segment.culprit, segment.ns));
     }
+    let of_cause = |(cause, parts): &(Cause, Vec<(Culprit, u64)>)| {
+        let named = by_name(worst, *cause, parts).into_iter();
+        named.map(|(name, ns)| (*cause, name, ns)).collect::<Vec<_>>()
+    };
+    let mut parts: Vec<(Cause, String, u64)> = causes.iter().flat_map(of_cause).collect();
     // Equal ones stay in order of time.
     parts.sort_by_key(|(.., ns)| std::cmp::Reverse(*ns));
-    let named = parts.iter().take(NAMED_MAX).map(|(cause, culprit, ns)| match culprit {
-        Culprit::Nobody => format!("{} {}", span(*ns), cause.0),
-        culprit => format!("{} {} by {}", span(*ns), cause.0, placed(worst, *cause, *culprit)),
+    let named = parts.iter().take(NAMED_MAX).map(|(cause, name, ns)| match name.as_str() {
+        "" => format!("{} {}", span(*ns), cause.0),
+        name => format!("{} {} by {name}", span(*ns), cause.0),
     });
     let mut named: Vec<String> = named.collect();
     let rest: u64 = parts.iter().skip(NAMED_MAX).map(|(.., ns)| ns).sum();
@@ -478,19 +484,61 @@ fn placed(worst: &WorstWakeup, cause: Cause, culprit: Culprit) -> String {
 
 /// Culprits, most first, each with its time where they are several.
 fn names(worst: &WorstWakeup, cause: Cause, parts: &[(Culprit, u64)]) -> String {
-    let name = |culprit| placed(worst, cause, culprit);
     if let [(culprit, _)] = parts {
-        return name(*culprit);
+        return placed(worst, cause, *culprit);
     }
-    let mut parts = parts.to_vec();
-    parts.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    let parts = by_name(worst, cause, parts);
+    if let [(name, _)] = &parts[..] {
+        return name.clone();
+    }
     let named = parts.iter().take(NAMED_MAX);
-    let mut named: Vec<String> =
-        named.map(|(culprit, ns)| format!("{} {}", name(*culprit), span(*ns))).collect();
+    let mut named: Vec<String> = named.map(|(name, ns)| format!("{name} {}", span(*ns))).collect();
     if let Some(more @ 1..) = parts.len().checked_sub(NAMED_MAX) {
         named.push(format!("{more} more"));
     }
     listed(&named)
+}
+
+/// Culprits by what they are called, most first: threads, and timers, whose names differ in a number at their end
+/// alone are one, with how many they are. Nobody has no name.
+fn by_name(worst: &WorstWakeup, cause: Cause, parts: &[(Culprit, u64)]) -> Vec<(String, u64)> {
+    let mut kinds: Vec<(String, Vec<Culprit>, u64)> = Vec::new();
+    for (culprit, ns) in parts {
+        let stem = match culprit {
+            Culprit::Nobody => String::new(),
+            Culprit::Task(_) | Culprit::Timer(..) => stem(&placed(worst, cause, *culprit)).to_owned(),
+            _ => placed(worst, cause, *culprit),
+        };
+        let at = kinds.iter().position(|kind| kind.0 == stem).unwrap_or_else(|| {
+            kinds.push((stem, Vec::new(), 0));
+            kinds.len() - 1
+        });
+        kinds[at].2 += ns;
+        if !kinds[at].1.contains(culprit) {
+            kinds[at].1.push(*culprit);
+        }
+    }
+    // Equal ones stay in order of time.
+    kinds.sort_by_key(|(.., ns)| std::cmp::Reverse(*ns));
+    let words = |(stem, culprits, ns): (String, Vec<Culprit>, u64)| match culprits[..] {
+        [Culprit::Nobody] | [] => (String::new(), ns),
+        [one] => (placed(worst, cause, one), ns),
+        [first, ..] => {
+            let what = if matches!(first, Culprit::Timer(..)) { "timers" } else { "threads" };
+            let is_cut = culprits.iter().any(|culprit| placed(worst, cause, *culprit) != stem);
+            let any = if is_cut { "*" } else { "" };
+            (format!("{stem}{any} ({} {what})", culprits.len()), ns)
+        }
+    };
+    kinds.into_iter().map(words).collect()
+}
+
+/// A name without the number at its end, where something is left.
+fn stem(name: &str) -> &str {
+    match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "" => name,
+        stem => stem,
+    }
 }
 
 fn listed(words: &[String]) -> String {

@@ -23,9 +23,10 @@ impl Sink for Balanced {
         self.1.push_back(named.wakeup().clone());
     }
 
-    fn touched(&mut self, before: usize) {
+    fn touched(&mut self, before: usize, is_loss: bool) {
         let at = self.1.len() - 1 - before;
         self.1[at].touched_by_loss = true;
+        self.1[at].near_loss |= is_loss;
     }
 }
 

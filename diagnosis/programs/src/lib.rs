@@ -43,9 +43,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
 /// [`io::ErrorKind::NotFound`] where there is none that may be started.
 pub fn command(program: &str) -> io::Result<Command> {
     let file = find(program).ok_or_else(|| {
-        let why = format!(
-            "{program} is not in any folder of PATH that only root and you can write to"
-        );
+        let why =
+            format!("{program} is not in any folder of PATH that only root and you can write to");
         io::Error::new(io::ErrorKind::NotFound, why)
     })?;
     let mut command = kept(file.as_os_str(), None);

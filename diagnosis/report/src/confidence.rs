@@ -153,7 +153,8 @@ pub(crate) fn sentence(beyond: &Result<Beyond, Refusal>) -> String {
         );
     }
     if let Some(next) = beyond.next {
-        let most = format!(" The maximum of another such run: {}.", range(next.low_ns, next.high_ns));
+        let most =
+            format!(" The maximum of another such run: {}.", range(next.low_ns, next.high_ns));
         text.push_str(&most);
     }
     text.trim_start().to_owned()

@@ -8,7 +8,7 @@ pub(crate) fn full_name(label: &Label) -> String {
     let name = clean(&label.name);
     match (label.kind, name.is_empty(), label.pid) {
         (_, true, Some(pid)) => format!("task {pid}"),
-        (_, true, None) => "nobody known".to_owned(),
+        (_, true, None) => "unknown".to_owned(),
         ("timer", false, Some(_)) => format!("{name}'s timer"),
         (
             "task" | "kernel_task" | "task_or_interrupt" | "bandwidth" | "idle_state" | "function"

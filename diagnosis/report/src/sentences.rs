@@ -89,9 +89,9 @@ fn overview(data: &Data<'_>) -> Option<String> {
         }
         0 => return None,
         1 => format!("There was one {}{}, late by {max}.", data.noun(), whose(data)),
-        2..TAIL_MIN => format!(
-            "{all}, late by {mean} on average and {max} at most; too few for a tail."
-        ),
+        2..TAIL_MIN => {
+            format!("{all}, late by {mean} on average and {max} at most; too few for a tail.")
+        }
         _ => format!(
             "{all} were late by {mean} on average, 99 % of them by {} or less, the latest by {max}.",
             duration(latencies.quantile_ns(0.99))

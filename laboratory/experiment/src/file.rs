@@ -258,8 +258,10 @@ impl Experiment {
 fn is_name(name: &str) -> Result<(), String> {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.len() > 64 || !name.chars().all(is_fine) {
-        return Err(format!("{name:?} is not a valid name: use letters, digits, -, _ and ., at \
-            most 64"));
+        return Err(format!(
+            "{name:?} is not a valid name: use letters, digits, -, _ and ., at \
+            most 64"
+        ));
     }
     Ok(())
 }

@@ -21,8 +21,7 @@ const KNOWN: [(&str, Lacking); 3] = [
         })
     }),
     ("root", |_| {
-        (!rustix::process::geteuid().is_root())
-            .then(|| "it needs root; run it as root".to_owned())
+        (!rustix::process::geteuid().is_root()).then(|| "it needs root; run it as root".to_owned())
     }),
 ];
 

@@ -70,8 +70,8 @@ fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
                     .to_owned());
             }
             if path.starts_with("/sys/fs/cgroup/") {
-                return Err("the control group is made anew at each boot: set it where it is made (CPUQuota=, \
-                            CPUWeight= of the unit)"
+                return Err("the control group is created again at each boot: set it where it is \
+                            made (CPUQuota=, CPUWeight= of the unit)"
                     .to_owned());
             }
             let file = format!("/etc/tmpfiles.d/tardy-{name}.conf");
@@ -81,7 +81,8 @@ fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
         Place::Slack(thread) => of_unit(thread.tid, &format!("TimerSlackNSec={to}ns")),
         Place::Affinity(thread) => of_unit(thread.tid, &format!("CPUAffinity={to}")),
         Place::Policy(thread) => {
-            let scheduling = Scheduling::parse(to).ok_or_else(|| format!("{to} is not a policy"))?;
+            let scheduling =
+                Scheduling::parse(to).ok_or_else(|| format!("{to} is not a policy"))?;
             let (policy, number) = match scheduling {
                 Scheduling::Fifo(prio) => ("fifo", format!("\nCPUSchedulingPriority={prio}")),
                 Scheduling::RoundRobin(prio) => ("rr", format!("\nCPUSchedulingPriority={prio}")),

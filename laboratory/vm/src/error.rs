@@ -92,9 +92,7 @@ pub enum VmError {
         limit: Duration,
     },
     /// Another process holds the folder.
-    #[error(
-        "another tardy used {path} for {waited:?}; wait until it has ended, then try again"
-    )]
+    #[error("another tardy used {path} for {waited:?}; wait until it has ended, then try again")]
     InUse {
         /// Which folder.
         path: PathBuf,

@@ -63,7 +63,7 @@ pub(super) fn parse_bounds(text: &str) -> Result<Bounds, String> {
         "write mean=5%,p99=10%,max=20%, and floor=200ns for what is right whatever its share";
     let mut bounds = UNBOUNDED;
     for part in text.split(',') {
-        let wrong = || format!("{part:?} is no bound: {forms}");
+        let wrong = || format!("{part:?} is not a bound: {forms}");
         let (name, value) = part.split_once('=').ok_or_else(wrong)?;
         let value = value.trim();
         let share = || {

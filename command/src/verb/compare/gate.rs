@@ -17,7 +17,7 @@ pub(in crate::verb) fn parse(text: &str) -> Result<Gate, String> {
     let forms = "write +5us@p99.9, +10%@p50 or +0@mean: a time or a share of A's, then mean or p50 to \
                  p99.9999";
     let (bound, figure) =
-        text.split_once('@').ok_or_else(|| format!("{text:?} is no bound: {forms}"))?;
+        text.split_once('@').ok_or_else(|| format!("{text:?} is not a bound: {forms}"))?;
     let bound = self::bound(bound.trim())
         .ok_or_else(|| format!("{bound:?} is neither a time nor a share: {forms}"))?;
     let figure = match figure.trim() {
@@ -29,7 +29,7 @@ pub(in crate::verb) fn parse(text: &str) -> Result<Gate, String> {
                 .to_owned());
         }
         figure => self::figure_quantile(figure)
-            .ok_or_else(|| format!("{figure:?} is no figure: {forms}"))?,
+            .ok_or_else(|| format!("{figure:?} is not a figure: {forms}"))?,
     };
     Ok(Gate { bound, figure })
 }

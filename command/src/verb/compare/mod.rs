@@ -136,7 +136,6 @@ impl Compare {
         kept.with_pager(!self.output.json && self.out.is_none() && !self.text.no_pager).alone();
         let mut sides = Vec::with_capacity(self.sides.len());
         for given in &self.sides {
-            self.output.remark(&format!("reading {given}"));
             sides.push(read::read(given, self.thread.as_deref(), &self.import)?);
         }
         opened::name_apart(&mut sides);

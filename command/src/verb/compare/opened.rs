@@ -87,9 +87,9 @@ impl Opened {
         };
         let wanted =
             |(at, (row, _)): (usize, &(u16, u64))| of.contains(&usize::from(*row)).then_some(at);
-        account
-            .taken(series.iter().enumerate().filter_map(wanted))
-            .ok_or_else(|| format!("{} has too many wakeups to break down by cause", self.facts.name))
+        account.taken(series.iter().enumerate().filter_map(wanted)).ok_or_else(|| {
+            format!("{} has too many wakeups to break down by cause", self.facts.name)
+        })
     }
 
     /// Whether rows of different names may be taken together unasked: methods and conditions of an

@@ -76,8 +76,7 @@ pub(super) fn matched(sides: &[Opened], merge: bool) -> Result<Matched, Failure>
         } else {
             format!("{} threads are on all sides", shared.len())
         };
-        let note =
-            format!("{why}: all threads of a side are pooled (--thread chooses one)");
+        let note = format!("{why}: all threads of a side are pooled (--thread chooses one)");
         return Ok(Matched { rows: vec![whole()], notes: vec![note] });
     }
     let mut notes = left_out(sides, &filled, &[&shared[..], &small].concat());

@@ -81,8 +81,12 @@ impl ExperimentVerb {
             (None, Some("show")) => return self.show(),
             (None, Some(what)) if self.vm => return self.in_guest(what),
             (None, Some(what)) => self.begin(what, &host)?,
-            (None, None) => return Err(Failure::usage("name an experiment; tardy experiment list \
-                shows them")),
+            (None, None) => {
+                return Err(Failure::usage(
+                    "name an experiment; tardy experiment list \
+                shows them",
+                ));
+            }
         };
         self.run(runner, &host)
     }
@@ -182,17 +186,13 @@ fn list() -> Result<Outcome, Failure> {
 }
 
 fn in_words(now: &experiment::Progress) -> String {
-    let left = Duration::from_secs(now.left.as_secs());
     let worst = if now.worst_in.is_empty() {
         String::new()
     } else {
         format!(", worst {} in {}", units::duration(now.worst_ns), now.worst_in)
     };
     format!(
-        "{} of {} blocks, {}, {} left{worst}",
-        now.done,
-        now.planned,
-        now.condition,
-        units::duration(left.as_nanos() as u64)
+        "{} of {} blocks, {}{worst}",
+        now.done, now.planned, now.condition,
     )
 }

@@ -196,7 +196,8 @@ impl Fix {
             && candidate.change.whom() == Some(&tardy_changes::Whom::Victim)
         {
             return Ok("and it ended with the command that tardy started: start the command like \
-                this".to_owned());
+                this"
+                .to_owned());
         }
         let system = System::new(found.threads.clone());
         let mut settings = crate::verb::trial::settings_of(&candidate.change, &system)?;

@@ -90,8 +90,12 @@ impl Sleep {
             None => None,
             Some(Cpus(cpus)) => match cpus[..] {
                 [cpu] => Some(cpu),
-                _ => return Err(Failure::usage("the sleeping thread runs on one CPU: give -a one \
-                    CPU")),
+                _ => {
+                    return Err(Failure::usage(
+                        "the sleeping thread runs on one CPU: give -a one \
+                    CPU",
+                    ));
+                }
             },
         };
         let default = Plan::default();

@@ -123,8 +123,10 @@ impl Staircase {
             None => None,
             Some(&[cpu]) => Some(cpu),
             Some(_) => {
-                return Err(Failure::usage("all threads of the staircase run on one CPU: give -a \
-                    one CPU"));
+                return Err(Failure::usage(
+                    "all threads of the staircase run on one CPU: give -a \
+                    one CPU",
+                ));
             }
         };
         let shape = staircase::Staircase {

@@ -110,7 +110,6 @@ impl Run {
         let sealed = session.end()?;
         let notes = load_runs.notes();
         load_runs.stop();
-        self.output.remark(&format!("explaining {} events", sealed.totals.events));
         self.explain_own(&host, &sealed.dir, notes)?;
         // What the command said is told last: the recording is there whatever it was.
         status.map(|()| Outcome::Fine)

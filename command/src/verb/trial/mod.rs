@@ -123,10 +123,8 @@ impl Trial<'_> {
         let session = Session::begin(&session::probe_host(), request)
             .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
         let all = self.flags.block + SETTLES;
-        let progress = Progress::new(
-            Some(all * 2 * u32::from(self.flags.rounds)),
-            output.hides_progress(),
-        );
+        let progress =
+            Progress::new(Some(all * 2 * u32::from(self.flags.rounds)), output.hides_progress());
         let begun = Instant::now();
         let mut random = fastrand::Rng::with_seed(self.flags.seed);
         let mut blocks = Vec::with_capacity(2 * usize::from(self.flags.rounds));
@@ -249,7 +247,10 @@ pub(crate) fn settings_of(
     system: &System,
 ) -> Result<Vec<tardy_remedy::Setting>, Failure> {
     let remedy = remedy::of(change.name()).ok_or_else(|| {
-        Failure::usage(format!("{} can be predicted, but tardy cannot make this change", change.name()))
+        Failure::usage(format!(
+            "{} can be predicted, but tardy cannot make this change",
+            change.name()
+        ))
     })?;
     remedy
         .settings(change, system)

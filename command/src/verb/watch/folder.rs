@@ -67,8 +67,11 @@ impl WatchFolder {
             )));
         }
         if !held.is_ours() {
-            return Err(cannot("write into", &"it belongs to another user: name another folder \
-                with -o"));
+            return Err(cannot(
+                "write into",
+                &"it belongs to another user: name another folder \
+                with -o",
+            ));
         }
         let lock =
             held.append(LOCK, Access::Private).map_err(|error| cannot("write into", &error))?;
@@ -222,7 +225,7 @@ impl WatchFolder {
         let mut words =
             format!("{} late, {} kept{worst}", count(index.late), count(self.kept.len() as u64));
         for (number, what) in
-            [(index.false_triggers, "false"), (index.missed, "missed (a larger --buffer helps)")]
+            [(index.false_triggers, "false triggers"), (index.missed, "missed (a larger --buffer helps)")]
         {
             if number > 0 {
                 let _ = write!(words, ", {} {what}", count(number));

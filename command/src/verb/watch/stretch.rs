@@ -43,8 +43,11 @@ impl fmt::Display for Mistaken {
         match self.own_ns {
             Some(own_ns) => {
                 let own = duration(own_ns);
-                write!(f, "thread {thread} seemed {seemed} late, but {own} of that was its own \
-                    choice")
+                write!(
+                    f,
+                    "thread {thread} seemed {seemed} late, but {own} of that was its own \
+                    choice"
+                )
             }
             None => write!(f, "thread {thread} seemed {seemed} late, but none of its wakeups was"),
         }

@@ -76,5 +76,5 @@ fn nobody_can_be_put_above_the_highest() {
     let explanation = explained(Prio(89), &[(5, "hog", Prio(0), 400_000)]);
     let [advice] = &explanation.advice[..] else { panic!("{:?}", explanation.advice) };
     assert_eq!(advice.command, None, "{advice:?}");
-    assert!(advice.text.contains("nothing can be put above"), "{advice:?}");
+    assert!(advice.text.contains("no priority is higher"), "{advice:?}");
 }

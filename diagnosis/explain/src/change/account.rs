@@ -9,7 +9,7 @@ use tardy_model::Cause;
 /// in some three hours. Of more, no table is made.
 const PARTS_MAX: usize = 1 << 26;
 
-/// Causes of groups that are told apart at most; the parts of further ones count for nobody known.
+/// Causes of groups that are told apart at most; the parts of further ones count for unknown.
 const KEYS_MAX: usize = 1 << 16;
 
 /// One of so many wakeups is among the worst.

@@ -82,7 +82,7 @@ impl GroupFinding {
 impl Group {
     /// In words: `hackbench (400 threads of 40 processes)`, `rustc (4711)`, `kworker (5 kernel threads)`.
     pub fn words(&self) -> String {
-        let name = if self.name.is_empty() { "nobody known" } else { &self.name };
+        let name = if self.name.is_empty() { "unknown" } else { &self.name };
         let threads = match (self.kind, self.threads, self.processes) {
             (_, 0, _) => return name.to_owned(),
             (_, 1, _) => match self.pid {

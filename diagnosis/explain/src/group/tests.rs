@@ -154,7 +154,7 @@ fn settings_whatever_their_value() {
     assert_one(&[slack(50_000), slack(20_000)], "timer slack");
     assert_one(&[slack(50_000)], "timer slack 50 µs");
     assert_one(&tasks(&[60]), "tardy's recorder (60)");
-    assert_one(&[Culprit::Nobody], "nobody known");
+    assert_one(&[Culprit::Nobody], "unknown");
 }
 
 #[test]

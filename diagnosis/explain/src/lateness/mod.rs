@@ -17,7 +17,7 @@ use tardy_model::{Cause, Kind, TaskId, Wakeup};
 /// Threads. Wakeups of one more are counted, and nothing else is told of them.
 pub const ROWS_MAX: usize = 1 << 12;
 
-/// What one thread's lateness is put down to, by cause and group of culprits. One more counts as nobody known.
+/// What one thread's lateness is put down to, by cause and group of culprits. One more counts as unknown.
 pub const BLAMES_MAX: usize = 64;
 
 /// Names of groups. One more is called by its cause alone.

@@ -46,7 +46,7 @@ pub(super) fn culprits(change: &Change, max: usize) -> Vec<ChangeLine> {
 
 /// What a group of culprits is called, clean.
 pub(super) fn who_name(who: &Who) -> String {
-    if who.name.is_empty() { "nobody known".to_owned() } else { clean(&who.name) }
+    if who.name.is_empty() { "unknown".to_owned() } else { clean(&who.name) }
 }
 
 fn cut(mut lines: Vec<ChangeLine>, max: usize) -> Vec<ChangeLine> {

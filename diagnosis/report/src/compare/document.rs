@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tardy_stats::ab::{BandPoint, Basis, Comparison, Difference, QuantileDifference, Verdict};
 use tardy_stats::{Interval, Quantile};
 
-/// A comparison: `compare --json`. What cannot be told is `null`.
+/// A comparison: `compare --json`. What is not known is `null`.
 #[derive(Debug, Serialize)]
 pub struct CompareDocument<'a> {
     schema: &'static str,

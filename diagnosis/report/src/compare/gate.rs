@@ -241,7 +241,9 @@ impl JudgedGate {
             GateOutcome::NotJudged { why } => format!("not judged, {why}"),
         };
         let needed = match self.needed {
-            Some(needed) => format!("; about {} values on each side would decide it", count(needed)),
+            Some(needed) => {
+                format!("; about {} values on each side would decide it", count(needed))
+            }
             None => String::new(),
         };
         head + &tail + &needed

@@ -82,7 +82,7 @@ pub struct SideFacts {
     pub name: String,
     /// What it is.
     pub kind: SideKind,
-    /// Circumstances by name, as far as they are told: the kernel, the host, the interval.
+    /// Circumstances by name, as far as they are known: the kernel, the host, the interval.
     pub circumstances: Vec<(String, String)>,
     /// What a reader must know of it, a sentence each.
     pub notes: Vec<String>,

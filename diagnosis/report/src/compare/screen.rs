@@ -23,7 +23,7 @@ const GATE_LINES: usize = 4;
 /// Threads whose figures are shown; of one all, of several the few that matter most.
 const SUBJECTS: usize = 3;
 const FIGURES: [&str; 8] = ["n", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
-const FEW_FIGURES: [&str; 2] = ["mean", "p99"];
+const FEW_FIGURES: [&str; 2] = ["p50", "p99"];
 
 /// Of a table of changes: its lines beside those of causes and culprits, which are the heading, the sum, the heading
 /// of culprits and those for the others; and the fewest of causes and culprits.

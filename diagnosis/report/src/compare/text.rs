@@ -67,8 +67,14 @@ pub(super) fn verdicts(compared: &Compared) -> Vec<String> {
     let of = |subject: &Subject| -> Vec<String> {
         let whose =
             if has_names { format!("{}: ", clean_cut(&subject.name, 40)) } else { String::new() };
-        let each = 1..subject.sides.len();
-        each.map(|place| format!("{whose}{}", verdict_sentence(subject, place))).collect()
+        let said = |place| {
+            let sentence = verdict_sentence(subject, place);
+            match sentence.strip_prefix("No ") {
+                Some(rest) if has_names => format!("{whose}no {rest}"),
+                _ => format!("{whose}{sentence}"),
+            }
+        };
+        (1..subject.sides.len()).map(said).collect()
     };
     compared.subjects.iter().flat_map(of).collect()
 }

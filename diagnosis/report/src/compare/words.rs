@@ -73,7 +73,8 @@ fn no_difference(a: &str, b: &str, detectable_ns: f64) -> String {
             plain(detectable_ns)
         )
     } else {
-        " The smallest difference of the medians that would have been found is not known.".to_owned()
+        " The smallest difference of the medians that would have been found is not known."
+            .to_owned()
     };
     format!(
         "No difference between {a} and {b} was found, which does not prove that they are \

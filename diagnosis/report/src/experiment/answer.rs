@@ -178,14 +178,13 @@ fn told(outcome: Outcome, subjects: &[Subject<'_>], [more, less]: [&str; 2]) -> 
     let has_figures = !matches!(outcome, Outcome::NotShown | Outcome::TooFew);
     let names = if has_figures { clauses.join("; ") } else { listed(&clauses) };
     let under = subjects.first().and_then(|subject| subject.under.as_deref());
-    let under = under.map_or_else(String::new, |condition| format!("Under “{condition}”: "));
-    let is = if clauses.len() == 1 { "is" } else { "are" };
+    let under = under.map_or_else(String::new, |condition| format!("Under “{condition}”, "));
     let said = match outcome {
-        Outcome::Later => format!("{more} than “{a}” {is} {names}."),
-        Outcome::Earlier => format!("{less} than “{a}” {is} {names}."),
+        Outcome::Later => format!("{more} than “{a}”: {names}."),
+        Outcome::Earlier => format!("{less} than “{a}”: {names}."),
         Outcome::BothWays => {
             let (more, less) = (more.to_lowercase(), less.to_lowercase());
-            format!("In part {more}, in part {less} than “{a}” {is} {names}.")
+            format!("Partly {more}, partly {less} than “{a}”: {names}.")
         }
         Outcome::NotShown => format!(
             "No difference between “{a}” and {names} was found, which does not prove that they \

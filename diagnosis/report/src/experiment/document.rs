@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tardy_experiment::{Condition, Fit, Length, Pair, Place, Table};
 use tardy_stats::{Quantile, ab};
 
-/// An experiment's results: `experiment --json`. What cannot be told is `null`.
+/// An experiment's results: `experiment --json`. What is not known is `null`.
 #[derive(Debug, Serialize)]
 pub struct ExperimentDocument<'a> {
     schema: &'static str,

@@ -53,7 +53,7 @@ impl Section for Timers {
         let over = format!("{TITLE}, over {}", duration(found.span_ns));
         writeln!(out, "{}", terminal.bold(&over))?;
         if found.rows.is_empty() {
-            return writeln!(out, "  nobody: no event of a timer was recorded");
+            return writeln!(out, "  none: no timer event was recorded");
         }
         timer_table(&lines(found), &COLUMNS, TERMINAL_MAX, terminal, out)?;
         for line in textwrap::wrap(LEGEND, terminal.width - 2) {

@@ -60,7 +60,7 @@ fn conditions(measurement: &SleepMeasurement, comparison: &Comparison) -> String
         format!("the thread's timer slack {}", duration(m.slack_ns)),
         format!("CPU time less {} for reading it", duration(m.cpu_clock_ns)),
         format!(
-            "95 % intervals: quantiles by ranks, means by {} blocks of {} rounds drawn anew",
+            "95 % intervals: quantiles by ranks, means by resampling {} blocks of {} rounds",
             count(comparison.blocks.resamples as u64),
             count(comparison.blocks.length as u64)
         ),

@@ -36,8 +36,7 @@ pub fn whatif_text(
     }
     let rest = predictions.tried.len() - shown.len();
     if rest > 0 {
-        sentences
-            .push(format!("{} more changes were tried; --json has them.", count(rest as u64)));
+        sentences.push(format!("{} more changes were tried; --json has them.", count(rest as u64)));
     }
     sentences.push(super::ranges());
     for sentence in sentences {

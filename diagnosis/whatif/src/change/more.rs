@@ -18,8 +18,10 @@ impl Predicted for More {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let number = change.number().unwrap_or(1.0);
         if number > MORE_MAX || number.fract() > 0.0 {
-            let why = format!("the number of threads must be whole, and at most {MORE_MAX} can \
-                be added");
+            let why = format!(
+                "the number of threads must be whole, and at most {MORE_MAX} can \
+                be added"
+            );
             return Err(Refusal::Meaningless(why));
         }
         let places = super::places(change, model)?;

@@ -77,7 +77,10 @@ pub(super) fn read(text: &[u8], experiment: &Experiment, slots: &[Slot]) -> Resu
         format!("it is block {}, of which there are {}", written.index, slots.len())
     })?;
     if experiment.conditions[slot.condition].name != name {
-        return Err(format!("it belongs to {name:?}, but block {} belongs to another condition", written.index));
+        return Err(format!(
+            "it belongs to {name:?}, but block {} belongs to another condition",
+            written.index
+        ));
     }
     let series = written.series.into_iter().map(|series| {
         let counts = series.values.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));

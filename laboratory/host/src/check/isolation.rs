@@ -24,7 +24,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
                 last = probe.cpus.len() - 1
             ));
         }
-        return Finding::good(value, "All CPUs take threads, kernel work and interrupts alike.");
+        return Finding::good(value, "All CPUs run threads, kernel work and interrupts.");
     }
     let mut parts = Vec::new();
     if !isolated.is_empty() {

@@ -36,7 +36,10 @@ pub(super) fn check(probe: &Probe) -> Finding {
     let is_needed =
         |cap: &Cap| !(probe.is_before((5, 8)) && matches!(cap, Cap::Bpf | Cap::Perfmon));
     if Cap::ALL.into_iter().filter(is_needed).all(|cap| privileges.has(cap)) {
-        return Finding::good(value, "This user has all rights that a measurement or a trace needs.");
+        return Finding::good(
+            value,
+            "This user has all rights that a measurement or a trace needs.",
+        );
     }
     Finding::notice(
         value,

@@ -162,9 +162,7 @@ pub enum CyclicError {
         source: std::io::Error,
     },
     /// A thread was gone before it could begin.
-    #[error(
-        "a measuring thread ended before the start: this is a bug in tardy, please report it"
-    )]
+    #[error("a measuring thread ended before the start: this is a bug in tardy, please report it")]
     Gone,
 }
 

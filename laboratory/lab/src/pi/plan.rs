@@ -180,9 +180,7 @@ pub enum PiError {
         source: io::Error,
     },
     /// A thread ended without a result.
-    #[error(
-        "a measuring thread ended without a result: this is a bug in tardy, please report it"
-    )]
+    #[error("a measuring thread ended without a result: this is a bug in tardy, please report it")]
     Gone,
 }
 

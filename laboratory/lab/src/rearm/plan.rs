@@ -92,9 +92,7 @@ pub enum RearmError {
     #[error("a measuring thread could not be made: {0}")]
     Spawn(std::io::Error),
     /// One ended without a result.
-    #[error(
-        "a measuring thread ended without a result: this is a bug in tardy, please report it"
-    )]
+    #[error("a measuring thread ended without a result: this is a bug in tardy, please report it")]
     Gone,
 }
 

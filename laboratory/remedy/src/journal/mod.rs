@@ -151,8 +151,7 @@ impl Journal {
     /// Why it cannot be done; then nothing is left changed.
     pub fn change(&self, settings: &[Setting], why: &str) -> Result<Changed, RemedyError> {
         if settings.len() > SETTINGS_MAX {
-            let why =
-                format!("and others: {} settings, more than {SETTINGS_MAX}", settings.len());
+            let why = format!("and others: {} settings, more than {SETTINGS_MAX}", settings.len());
             return Err(RemedyError::Refused { what: settings[0].place.words(), why });
         }
         let mut changed = Changed { journal: self.clone(), entries: Some(Vec::new()) };

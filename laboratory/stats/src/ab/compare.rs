@@ -198,11 +198,10 @@ impl Unadjusted {
             Verdict::NoDifferenceShown { detectable_ns: ns }
         } else {
             Verdict::TooFew {
-                why:
-                    "blocks of the same side differ so much from each other that no difference \
+                why: "blocks of the same side differ so much from each other that no difference \
                       of the medians could have been found: measure more blocks, or find out what \
                       changes between them"
-                        .to_owned(),
+                    .to_owned(),
             }
         };
         self.comparison

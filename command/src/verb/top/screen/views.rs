@@ -99,8 +99,10 @@ impl Screen {
         let Some(line) = lines.get(self.place_of_chosen(&lines)) else {
             let words = match (self.is_new, self.filter.is_empty()) {
                 (true, _) => "",
-                (false, true) => "no thread has woken up yet; a wakeup counts a second after its \
-                    end",
+                (false, true) => {
+                    "no thread has woken up yet; a wakeup counts a second after its \
+                    end"
+                }
                 (false, false) => {
                     "no line has that in name, id, cause or culprit: Esc ends the filter"
                 }

@@ -167,9 +167,10 @@ fn formula(shown: &Shown<'_>) -> Grid {
         ]);
     }
     grid.note(
-        "A timer that is moved is the first of its CPU until the tick comes before it. A driver in the \
-         kernel that starts it anew programs once; timerfd and POSIX timers cancel and arm, and program \
-         twice. It holds where nothing but the tick and this timer expires on that CPU.",
+        "A timer that is moved is the first of its CPU until the tick comes before it. A driver \
+         in the kernel that restarts it programs once; timerfd and POSIX timers cancel and arm, \
+         and program twice. It holds where nothing but the tick and this timer expires on that \
+         CPU.",
     );
     grid
 }

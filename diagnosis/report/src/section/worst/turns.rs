@@ -36,7 +36,7 @@ impl<'a> GroupNames<'a> {
 pub(crate) struct Part {
     pub(crate) cause: Cause,
     pub(crate) who: String,
-    /// Somebody is known, and it is not the victim itself.
+    /// A culprit is known that is not the victim itself, and that the cause does not name already.
     pub(crate) is_other: bool,
     pub(crate) ns: u64,
     /// How many parts of the lateness it is.
@@ -60,7 +60,8 @@ pub(crate) fn sums(
                 continue;
             }
             let is_nobody = label.name.is_empty() && label.pid.is_none();
-            let is_other = label != victim && !is_nobody;
+            let is_named = cause.0 == label.name.trim_start_matches("the ");
+            let is_other = label != victim && !is_nobody && !is_named;
             sums.push(Part { cause, who, is_other, ns: *ns, times: 1 });
         }
     }

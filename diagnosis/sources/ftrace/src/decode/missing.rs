@@ -2,8 +2,11 @@
 
 /// Events of which one is enough, and what an explanation lacks where none is there.
 const NEEDED: &[(&[&str], &str)] = &[
-    (&["sched_switch"], "no sched_switch: it is not known which task ran, so no wakeup can be \
-        followed"),
+    (
+        &["sched_switch"],
+        "no sched_switch: it is not known which task ran, so no wakeup can be \
+        followed",
+    ),
     (
         &["sched_waking", "sched_wakeup"],
         "no sched_waking: it is not known which task woke which, so no wakeup has a beginning",
@@ -43,7 +46,10 @@ const NEEDED: &[(&[&str], &str)] = &[
         "no sched_migrate_task: it is not known when a waiting thread was moved to another CPU \
          (unseen_migration)",
     ),
-    (&["cpu_idle"], "no cpu_idle: idle states are not known; all idle time counts as the idle loop"),
+    (
+        &["cpu_idle"],
+        "no cpu_idle: idle states are not known; all idle time counts as the idle loop",
+    ),
     (
         &["sys_exit"],
         "no sys_exit: returns from lock calls are not visible, so there are no records of such \

@@ -38,7 +38,8 @@ pub(super) struct Metered {
 
 impl Metered {
     pub(super) fn new(file: File, meter: Arc<Meter>) -> Self {
-        let length = file.metadata().map_or(0, |found| if found.is_file() { found.len() } else { 0 });
+        let length =
+            file.metadata().map_or(0, |found| if found.is_file() { found.len() } else { 0 });
         meter.length.store(length, Ordering::Relaxed);
         Self { file, meter }
     }

@@ -137,8 +137,7 @@ impl Worker {
         if !is_open && progress.over.is_none() {
             progress.over = Some(self.begun.elapsed());
             progress.notes.push(
-                "its process was ended by somebody else, perhaps because memory ran out \
-                 (`dmesg` would tell)"
+                "something else ended its process, perhaps because memory ran out (see `dmesg`)"
                     .to_owned(),
             );
         }

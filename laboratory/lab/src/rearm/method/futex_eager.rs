@@ -7,7 +7,7 @@ use std::io;
 
 pub(super) const KIND: Kind = Kind {
     name: "futex, eager",
-    summary: "a thread waits in futex(2) with a timeout; each move wakes it, and it waits anew",
+    summary: "a thread waits in futex(2) with a timeout; each move wakes it, and it waits again",
     make: Make::Waits(|| Ok(Box::new(Eager(Word::default())))),
 };
 

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU32;
 
 pub(super) const KIND: Kind = Kind {
     name: "futex timeout",
-    summary: "futex(2) FUTEX_WAIT with a relative timeout, on a word that nobody wakes",
+    summary: "futex(2) FUTEX_WAIT with a relative timeout, on a word that is never woken",
     slacks: &[Slack::Thread],
     make: || Ok(Box::new(Futex { word: AtomicU32::new(0) })),
 };

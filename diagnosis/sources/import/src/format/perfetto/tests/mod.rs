@@ -139,7 +139,7 @@ fn generic(time: u64, pid: u32, name: &str, fields: &[(&str, u64)]) -> FtraceEve
     event!(time, pid, generic: GenericEvent { event_name: text(name), field: field })
 }
 
-/// Two switches and a waking between them, whose CPU begins with nobody known.
+/// Two switches and a waking between them, whose CPU begins with unknown.
 fn compact() -> CompactSched {
     CompactSched {
         intern_table: vec![b"seven".to_vec(), b"eight".to_vec(), b"swapper/3".to_vec()],
