@@ -95,7 +95,7 @@ fn what_cannot_be_told_is_said() {
     let recording = recorded(folder.path());
     // Undecided, with the reason.
     let said = Said::by(tardy(["whatif", "--change", "preempt=full"]).arg(&recording)).expect(4);
-    assert!(said.out.contains("cannot be told, because"), "{}", said.out);
+    assert!(said.out.contains("not known, because"), "{}", said.out);
     let said = Said::by(tardy(["whatif", "--change", "slack=1"]).arg(&recording)).expect(2);
     assert!(said.err.contains("slack must say for whom"), "{}", said.err);
     let said = Said::by(tardy(["whatif", "--comm", "nobody"]).arg(&recording)).expect(1);

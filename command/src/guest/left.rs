@@ -49,6 +49,9 @@ fn recordings(folder: &Path, depth: usize) -> Vec<PathBuf> {
         return Vec::new();
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    // What is hidden was not finished.
+    let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+    let entries = entries.filter(|entry| !is_hidden(&entry.file_name()));
     let mut folders: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort();

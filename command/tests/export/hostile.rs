@@ -277,7 +277,7 @@ fn a_trace_of_nothing_but_threads_ends_with_one_error() {
     assert!(line.contains("names of threads") && line.contains("--memory"), "{line}");
     assert_eq!(said.out, "");
     explain("2G").expect(0);
-    assert!(explain("1K").expect(2).err.contains("64M at least"));
+    assert!(explain("1K").expect(2).err.contains("at least 64M"));
 }
 
 /// What a stranger's recording says of itself, in each place where it says something.

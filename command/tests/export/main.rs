@@ -142,7 +142,7 @@ fn wrong_usage_is_status_2_and_names_what_is_wrong() {
     for (arguments, named) in [
         (&["export"][..], "--out"),
         (&["export", recording], "--out"),
-        (&["export", recording, "-o", &nowhere], "does not tell a format"),
+        (&["export", recording, "-o", &nowhere], "the format is not clear"),
         (&["export", recording, "-o", &nowhere, "--format", "pdf"], "`pdf`"),
         (&["export", recording, "-o", "-", "--format", "text", "--json"], "both write"),
         (&["report", recording, "--json"], "explain --json"),

@@ -238,5 +238,5 @@ fn wrong_usage_is_two_and_advised_well() {
     let output = command.args(["explain", "-"]).stdin(pipe).output().expect("it starts");
     cat.wait().expect("it ends");
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(err.contains("save it in a file first"), "{err}");
+    assert!(err.contains("save it to a file first"), "{err}");
 }

@@ -117,7 +117,7 @@ fn kernel_threads_that_a_killed_one_changed_are_put_back_at_the_next_start() {
     let two = dir.path().join("two");
     let mut next = tardy(["experiment", "-q", "--rounds", "1", "-o"]);
     let said = Said::by(next.arg(&two).arg(file("short.toml", TEXT)));
-    assert!(said.err.contains("a tardy that was killed had set"), "{}", said.err);
+    assert!(said.err.contains("a previous tardy that was killed had set"), "{}", said.err);
     said.expect(0);
     assert_eq!(ksoftirqd_policy().as_deref(), Some(before.as_str()));
 }

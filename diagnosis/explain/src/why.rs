@@ -378,10 +378,11 @@ fn of_part(
 fn sum(worst: &WorstWakeup) -> String {
     let mut causes: Vec<(Cause, Vec<(Culprit, u64)>)> = Vec::new();
     for segment in &worst.wakeup.segments {
-        let at = causes.iter().position(|(cause, _)| *cause == segment.cause).unwrap_or_else(|| {
-            causes.push((segment.cause, Vec::new()));
-            causes.len() - 1
-        });
+        let at =
+            causes.iter().position(|(cause, _)| *cause == segment.cause).unwrap_or_else(|| {
+                causes.push((segment.cause, Vec::new()));
+                causes.len() - 1
+            });
         causes[at].1.push((segment.culprit, segment.ns));
     }
     let of_cause = |(cause, parts): &(Cause, Vec<(Culprit, u64)>)| {
@@ -398,7 +399,11 @@ fn sum(worst: &WorstWakeup) -> String {
     let mut named: Vec<String> = named.collect();
     let rest: u64 = parts.iter().skip(NAMED_MAX).map(|(.., ns)| ns).sum();
     if rest > 0 {
-        named.push(format!("{} of {} others", span(rest), parts.len() - NAMED_MAX));
+        let others = match parts.len() - NAMED_MAX {
+            1 => "1 other".to_owned(),
+            count => format!("{count} others"),
+        };
+        named.push(format!("{} of {others}", span(rest)));
     }
     format!("{} together: {}.", span(worst.wakeup.lateness_ns), listed(&named))
 }
@@ -506,7 +511,7 @@ fn by_name(worst: &WorstWakeup, cause: Cause, parts: &[(Culprit, u64)]) -> Vec<(
     for (culprit, ns) in parts {
         let stem = match culprit {
             Culprit::Nobody => String::new(),
-            Culprit::Task(_) | Culprit::Timer(..) => stem(&placed(worst, cause, *culprit)).to_owned(),
+            Culprit::Task(_) | Culprit::Timer(..) => stem(&placed(worst, cause, *culprit)),
             _ => placed(worst, cause, *culprit),
         };
         let at = kinds.iter().position(|kind| kind.0 == stem).unwrap_or_else(|| {
@@ -526,19 +531,25 @@ fn by_name(worst: &WorstWakeup, cause: Cause, parts: &[(Culprit, u64)]) -> Vec<(
         [first, ..] => {
             let what = if matches!(first, Culprit::Timer(..)) { "timers" } else { "threads" };
             let is_cut = culprits.iter().any(|culprit| placed(worst, cause, *culprit) != stem);
-            let any = if is_cut { "*" } else { "" };
-            (format!("{stem}{any} ({} {what})", culprits.len()), ns)
+            let called = match stem.split_once(" (") {
+                Some((owner, _)) if is_cut => format!("{owner}*"),
+                None if is_cut => format!("{stem}*"),
+                _ => stem,
+            };
+            (format!("{called} ({} {what})", culprits.len()), ns)
         }
     };
     kinds.into_iter().map(words).collect()
 }
 
-/// A name without the number at its end, where something is left.
-fn stem(name: &str) -> &str {
-    match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
-        "" => name,
+/// A name without the number at its end, where something is left; of `storm-1 (hrtimer_wakeup)` the name of the owner.
+fn stem(name: &str) -> String {
+    let (owner, function) = name.split_once(" (").unwrap_or((name, ""));
+    let owner = match owner.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "" => owner,
         stem => stem,
-    }
+    };
+    if function.is_empty() { owner.to_owned() } else { format!("{owner} ({function}") }
 }
 
 fn listed(words: &[String]) -> String {

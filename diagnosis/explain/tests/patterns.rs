@@ -164,7 +164,7 @@ fn default_slack() {
         words(SLACK),
         "47000 ns: In 1 of 1 wakeups the timer fired 47.0 µs late on average, 100 % of all lateness, \
          because it was allowed to: a thread without real-time priority, such as sleeper, has a timer \
-         slack of 50 µs unless it asks for another. Call prctl(PR_SET_TIMERSLACK, 1) in the thread (1 ns \
+         slack of 50 µs by default. Call prctl(PR_SET_TIMERSLACK, 1) in the thread (1 ns \
          is the least), or give it a real-time policy, which has no slack."
     );
     // Somebody chose another slack.
@@ -317,10 +317,10 @@ const DEEP: &str = "
 fn deep_idle() {
     assert_eq!(
         words(DEEP),
-        "100600 ns: In 1 of 1 wakeups the CPU first had to come out of idle state 3, which took 101 µs on \
-         average and at most 101 µs: 100 % of all lateness. A program runs better while cyclictest runs \
-         because that keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to \
-         it while latency matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle."
+        "100600 ns: In 1 of 1 wakeups the CPU first had to leave idle state 3, which took 101 µs on average \
+         and at most 101 µs: 100 % of all lateness. A program runs better while cyclictest runs, because \
+         cyclictest keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to \
+         it while latency matters, or disable the states in /sys/devices/system/cpu/cpu*/cpuidle."
     );
     assert_eq!(
         found(&DEEP.replace("sleep 3", "poll 0")),

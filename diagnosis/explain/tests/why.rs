@@ -29,49 +29,24 @@ macro_rules! stories {
 
 stories! {
     a_lock_whose_owner_is_boosted_twice: trace::DOUBLE_BOOST => "
-        +0 1 sys_enter: high \
-        asks for the lock at 0x2d04 (FUTEX_LOCK_PI).
-        +19000 - sched_pi_setprio: high lends \
-        low its priority 59 (low had 120): low holds the lock, and trace-cmd runs in its place.
-   \
-             +37000 1 sched_switch: high waits (S) for the lock at 0x2d04, which low has; busy \
-        runs on CPU 1.
+        +0 1 sys_enter: high asks for the lock at 0x2d04 (FUTEX_LOCK_PI).
+        +19000 - sched_pi_setprio: high lends low its priority 59 (low had 120): low holds the lock, and trace-cmd runs in its place.
+        +37000 1 sched_switch: high waits (S) for the lock at 0x2d04, which low holds; busy runs on CPU 1.
         +39000 0 sched_switch: low runs on CPU 0 in place of trace-cmd.
-    \
-            +51000 - sys_enter: low begins to give the lock up (FUTEX_UNLOCK_PI).
-        +66000 0 \
-        sched_waking: low wakes high, on CPU 1.
-        +71000 - sched_pi_setprio: low is put back \
-        to 120, and has not finished its unlock.
-        +72000 1 sched_switch: high runs on CPU 1 \
-        in place of busy, 6.00 µs after it was woken.
-        +87000 0 sched_switch: trace-cmd \
-        takes CPU 0 from low, which has not finished its unlock.
-        +92000 - \
-        sched_pi_setprio: high lends low its priority 59 a second time (low had 120): low, still \
-        in its unlock, holds a lock inside the kernel, and trace-cmd runs in its place.
-        \
-        +108000 1 sched_switch: high waits (D) for a lock inside the kernel, which low has; busy \
-        runs on CPU 1.
+        +51000 - sys_enter: low begins to release the lock (FUTEX_UNLOCK_PI).
+        +66000 0 sched_waking: low wakes high, on CPU 1.
+        +71000 - sched_pi_setprio: low returns to priority 120, and has not finished its unlock.
+        +72000 1 sched_switch: high runs on CPU 1 in place of busy, 6.00 µs after it was woken.
+        +87000 0 sched_switch: trace-cmd takes CPU 0 from low, which has not finished its unlock.
+        +92000 - sched_pi_setprio: high lends low its priority 59 a second time (low had 120): low, still in its unlock, holds a lock inside the kernel, and trace-cmd runs in its place.
+        +108000 1 sched_switch: high waits (D) for a lock inside the kernel, which low holds; busy runs on CPU 1.
         +111000 0 sched_switch: low runs on CPU 0 in place of trace-cmd.
-   \
-             +123000 0 sched_waking: low wakes high, on CPU 1.
-        +127000 - sched_pi_setprio: \
-        low is put back to 120, and has not finished its unlock.
-        +127000 1 sched_switch: \
-        high runs on CPU 1 in place of busy, 4.00 µs after it was woken.
-        +141000 1 \
-        sys_exit: high is back in user space, 141 µs after it asked.
-        +141000 1 sum: 141 µs \
-        together: 87.0 µs own_kernel_work by high, 39.0 µs lock by low, 10.0 µs not_preemptible by \
-        busy and 5.00 µs lock by trace-cmd.
-        +141000 1 pattern: the owner of a PI lock had \
-        to be boosted twice: 1 of 3 wakeups: the owner of a PI lock was put back to its own \
-        priority before it had finished its unlock, so high got the user's lock, ran into one \
-        inside the kernel that the owner still held, and boosted it a second time; that cost 55.0 \
-        µs of 141 µs in the worst lock call. The kernel causes this, not the program: use a kernel \
-        that wakes before it deboosts, or keep the owner from being preempted in its unlock (a \
-        dedicated CPU, or a real-time priority).
+        +123000 0 sched_waking: low wakes high, on CPU 1.
+        +127000 - sched_pi_setprio: low returns to priority 120, and has not finished its unlock.
+        +127000 1 sched_switch: high runs on CPU 1 in place of busy, 4.00 µs after it was woken.
+        +141000 1 sys_exit: high is back in user space, 141 µs after it asked.
+        +141000 1 sum: 141 µs together: 87.0 µs own_kernel_work by high, 39.0 µs lock by low, 10.0 µs not_preemptible by busy and 5.00 µs lock by trace-cmd.
+        +141000 1 pattern: the owner of a PI lock had to be boosted twice: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority before it had finished its unlock, so high got the user's lock, ran into one inside the kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141 µs in the worst lock call. The kernel causes this, not the program: use a kernel that wakes before it deboosts, or keep the owner from being preempted in its unlock (a dedicated CPU, or a real-time priority).
     ";
 
     timers_stacked_in_one_interrupt: "
@@ -95,39 +70,20 @@ stories! {
         1021 0 20 switch R 7 19
         1023 0 7 mark 1000
     " => "
-        -999 - hrtimer_start: cyclic arms its timer (hrtimer_wakeup) for 0.000001000, \
-        999 ns ahead.
-        +0 0 expiry: cyclic asked to be woken now.
-        +0 0 expiry: for \
-        1 ns no interrupt comes: thread 20 runs on.
-        +1 0 local_timer_entry: the interrupt \
-        local_timer begins, 1 ns after the expiry.
-        +1 0 local_timer_entry: interrupts take \
-        1 ns: local_timer.
-        +2 0 hrtimer_expire_entry: callbacks of 2 other timers take 8 \
-        ns: storm-1 (hrtimer_wakeup) 5 ns and storm-2 (hrtimer_wakeup) 3 ns.
-        +10 0 \
-        hrtimer_expire_entry: the callback of cyclic's timer (hrtimer_wakeup) begins.
-        +12 \
-        0 sched_waking: the callback makes cyclic runnable.
-        +13 0 local_timer_entry: \
-        interrupts take 5 ns: local_timer.
-        +18 0 sched_switch: thread 20 runs on for 3 ns \
-        and cannot be preempted.
-        +21 0 sched_switch: cyclic runs on CPU 0 in place of \
-        thread 20, 9 ns after it was woken.
-        +23 0 mark: cyclic is back in user space, 23 \
-        ns after the expiry.
-        +23 0 sum: 23 ns together: 6 ns interrupts by local_timer, 5 \
-        ns stacked_timers by storm-1 (hrtimer_wakeup), 3 ns stacked_timers by storm-2 \
-        (hrtimer_wakeup), 3 ns callback by cyclic (hrtimer_wakeup), 3 ns not_preemptible by thread \
-        20 and 3 ns of 2 others.
-        +23 0 pattern: timers stacked in one interrupt: In 1 of 1 \
-        wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of all lateness \
-        and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Let fewer threads sleep \
-        on timers that expire together, move them to another CPU, or, on PREEMPT_RT, remove the \
-        real-time priority of threads that do not need it, so that their timers expire in \
-        softirq.
+        -999 - hrtimer_start: cyclic arms its timer (hrtimer_wakeup) for 0.000001000, 999 ns ahead.
+        +0 0 expiry: cyclic asked to be woken at this time.
+        +0 0 expiry: no interrupt comes for 1 ns: thread 20 runs on.
+        +1 0 local_timer_entry: the interrupt local_timer begins, 1 ns after the expiry.
+        +1 0 local_timer_entry: interrupts take 1 ns: local_timer.
+        +2 0 hrtimer_expire_entry: callbacks of 2 other timers take 8 ns: storm-* (2 timers).
+        +10 0 hrtimer_expire_entry: the callback of cyclic's timer (hrtimer_wakeup) begins.
+        +12 0 sched_waking: the callback makes cyclic runnable.
+        +13 0 local_timer_entry: interrupts take 5 ns: local_timer.
+        +18 0 sched_switch: thread 20 runs on for 3 ns and cannot be preempted.
+        +21 0 sched_switch: cyclic runs on CPU 0 in place of thread 20, 9 ns after it was woken.
+        +23 0 mark: cyclic is back in user space, 23 ns after the expiry.
+        +23 0 sum: 23 ns together: 8 ns stacked_timers by storm-* (2 timers), 6 ns interrupts by local_timer, 3 ns callback by cyclic (hrtimer_wakeup), 3 ns not_preemptible by thread 20, 2 ns own_kernel_work by cyclic and 1 ns of 1 other.
+        +23 0 pattern: timers stacked in one interrupt: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of all lateness and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Let fewer threads sleep on timers that expire together, move them to another CPU, or, on PREEMPT_RT, remove the real-time priority of threads that do not need it, so that their timers expire in softirq.
     ";
 
     the_tick_wakes_whom_nobody_asked_to_wake: "
@@ -142,8 +98,8 @@ stories! {
         1008 0 20 switch R 7 19
     " => "
         -999 - hrtimer_start: the kernel arms the timer (tick_nohz_handler) for 0.000001000, 999 ns ahead.
-        +0 0 expiry: a timer (tick_nohz_handler) is due that is to wake victim.
-        +0 0 expiry: for 1 ns no interrupt comes: thread 20 runs on.
+        +0 0 expiry: a timer (tick_nohz_handler) that is to wake victim is due.
+        +0 0 expiry: no interrupt comes for 1 ns: thread 20 runs on.
         +1 0 local_timer_entry: the interrupt local_timer begins, 1 ns after the expiry.
         +1 0 local_timer_entry: interrupts take 1 ns: local_timer.
         +2 0 hrtimer_expire_entry: the callback of the timer (tick_nohz_handler) begins.
@@ -195,18 +151,18 @@ stories! {
         2008500 0 7 mark 2000000
     " => "
         -1000000 - hrtimer_start: cyclic arms its timer (hrtimer_wakeup) for 0.002000000, 1000 µs ahead.
-        +0 0 expiry: cyclic asked to be woken now.
+        +0 0 expiry: cyclic asked to be woken at this time.
         +0 0 cpu_idle: the CPU slept (state 2) and needs 4.00 µs to wake up.
         +4000 0 local_timer_entry: the interrupt local_timer begins, 4.00 µs after the expiry.
         +4000 0 local_timer_entry: interrupts take 500 ns: local_timer.
         +4500 0 hrtimer_expire_entry: the callback of cyclic's timer (hrtimer_wakeup) begins.
         +5000 0 sched_waking: the callback makes cyclic runnable.
         +5200 0 local_timer_entry: interrupts take 800 ns: local_timer.
-        +6000 0 cpu_idle: the way out of the idle loop takes 1.00 µs (state 2).
+        +6000 0 cpu_idle: leaving the idle loop takes 1.00 µs (state 2).
         +7000 0 sched_switch: cyclic runs on CPU 0, 2.00 µs after it was woken.
         +8500 0 mark: cyclic is back in user space, 8.50 µs after the expiry.
         +8500 0 sum: 8.50 µs together: 5.00 µs idle_exit by state 2, 1.50 µs own_kernel_work by cyclic, 1.30 µs interrupts by local_timer and 700 ns callback by cyclic (hrtimer_wakeup).
-        +8500 0 pattern: CPUs sleep so deeply that waking up takes long: In 1 of 1 wakeups the CPU first had to come out of idle state 2, which took 5.00 µs on average and at most 5.00 µs: 59 % of all lateness. A program runs better while cyclictest runs because that keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while latency matters, or disable them in /sys/devices/system/cpu/cpu*/cpuidle.
+        +8500 0 pattern: CPUs sleep so deeply that waking up takes long: In 1 of 1 wakeups the CPU first had to leave idle state 2, which took 5.00 µs on average and at most 5.00 µs: 59 % of all lateness. A program runs better while cyclictest runs, because cyclictest keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while latency matters, or disable the states in /sys/devices/system/cpu/cpu*/cpuidle.
     ";
 
     a_softirq_a_migration_a_preemption_and_a_page: "
@@ -238,24 +194,24 @@ stories! {
         1406 1 7 signal 34
         1407 1 7 mark 1000
     " => "
-        +0 0 expiry: sleeper asked to be woken now.
+        +0 0 expiry: sleeper asked to be woken at this time.
         +0 0 local_timer_entry: the interrupt local_timer begins, on time.
-        +1 0 softirq_raise: the softirq HRTIMER is raised, which is to run the timer.
-        +1 0 softirq_raise: for 102 ns the softirq waits to run: busy 100 ns, local_timer 1 ns and ktimers/0 1 ns run.
+        +1 0 softirq_raise: the softirq HRTIMER, which is to run the timer, is raised.
+        +1 0 softirq_raise: the softirq waits to run for 102 ns: busy 100 ns, local_timer 1 ns and ktimers/0 1 ns run.
         +103 0 softirq_entry: the softirq HRTIMER begins.
         +111 0 hrtimer_expire_entry: the callback of sleeper's timer (hrtimer_wakeup) begins.
         +112 0 sched_waking: the callback makes sleeper runnable.
         +113 0 sched_switch: busy 50 ns, ktimers/0 36 ns and ktimers/0 (HRTIMER) 1 ns run for 87 ns at a higher priority.
         +150 1 sched_migrate_task: sleeper is moved to CPU 1.
         +200 1 sched_switch: sleeper runs on CPU 1 in place of busy, 88 ns after it was woken.
-        +210 1 sched_switch: busy takes CPU 1 from sleeper, which is not back yet.
+        +210 1 sched_switch: busy takes CPU 1 from sleeper, which is not back in user space yet.
         +210 1 sched_switch: busy runs for 90 ns at a higher priority.
         +300 1 sched_switch: sleeper runs on CPU 1 in place of busy, 90 ns after it lost the CPU.
         +310 1 page_fault_user: sleeper takes a page fault.
         +320 1 sched_switch: sleeper waits (D) for the page; CPU 1 has nothing else to do.
         +401 1 sched_waking: an interrupt wakes sleeper.
         +405 1 sched_switch: sleeper runs on CPU 1, 4 ns after it was woken.
-        +406 1 signal_deliver: sleeper is about to handle signal 34 before it is back.
+        +406 1 signal_deliver: sleeper is about to handle signal 34 before it returns.
         +407 1 mark: sleeper is back in user space, 407 ns after the expiry.
         +407 1 sum: 407 ns together: 140 ns higher_priority by busy, 100 ns softirq_wait by busy, 81 ns page_fault, 36 ns higher_priority by ktimers/0, 22 ns own_kernel_work by sleeper and 28 ns of 9 others.
     ";

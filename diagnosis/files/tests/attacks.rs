@@ -140,11 +140,11 @@ fn links_and_pipes_of_another_user_lead_nowhere() {
         Folder::open(&link).unwrap_err(),
         create(&link.join("tardy-must-not-be"), Access::Usual).unwrap_err(),
     ] {
-        assert!(error.to_string().contains("another user's (uid 65534)"), "{error}");
+        assert!(error.to_string().contains("another user (uid 65534)"), "{error}");
     }
     pipe(&fifo);
     std::os::unix::fs::chown(&fifo, Some(other), Some(other)).unwrap();
-    assert!(create(&fifo, Access::Usual).unwrap_err().to_string().contains("another user's"));
+    assert!(create(&fifo, Access::Usual).unwrap_err().to_string().contains("another user"));
     let his = home.path().join("his");
     fs::create_dir(&his).unwrap();
     std::os::unix::fs::chown(&his, Some(other), Some(other)).unwrap();

@@ -39,7 +39,7 @@ const CAUSES: [CauseRow; 8] = [
         52,
         6_704,
         Some((
-            "The sleep timers of storm-* (3 threads) expire in the same interrupt. Other CPUs keep them apart.",
+            "The sleep timers of storm-* (3 threads) expire in the same interrupt. Put the two on different CPUs.",
             Some("taskset -acp 2,3 4999"),
         )),
     ),

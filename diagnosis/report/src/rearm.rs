@@ -283,7 +283,7 @@ pub(crate) mod tests {
         let last = text.lines().last().unwrap();
         assert_eq!(
             last,
-            "How often a clock-event device was programmed: not seen: it needs CAP_BPF"
+            "How often a clock-event device was programmed is not known: it needs CAP_BPF"
         );
         assert!(!text.contains("programmed/move"), "{text}");
     }

@@ -267,9 +267,7 @@ mod tests {
         let data = Data { explanation: Some(&few), ..Data::new(&context) };
         assert_eq!(
             top_sentences(&data),
-            [
-                "3 wakeups, late by 6.0 µs on average and 8.0 µs at most; too few to speak of a tail."
-            ]
+            ["3 wakeups, late by 6.0 µs on average and 8.0 µs at most; too few for a tail."]
         );
     }
 

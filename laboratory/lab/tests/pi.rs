@@ -108,7 +108,7 @@ fn the_watchdog_ends_one_whose_high_never_gets_the_lock() {
         };
         let Some(m) = measured(&plan) else { continue };
         assert_eq!(m.ended, Ended::Stalled, "{:?}", m.notes);
-        assert!(m.notes.iter().any(|note| note.starts_with("The watchdog ended it")));
+        assert!(m.notes.iter().any(|note| note.starts_with("The watchdog ended the measurement")));
     }
     assert_eq!(threads(), Vec::<String>::new());
 }
@@ -146,7 +146,7 @@ fn one_cpu_for_all_ends_and_says_what_that_means() {
     for protocol in [LockProtocol::Inherit, LockProtocol::None] {
         let Some(m) = measured(&Plan { protocol, ..short() }) else { continue };
         assert!(matches!(m.ended, Ended::Rounds | Ended::Stalled), "{:?}", m.ended);
-        assert!(m.notes.iter().any(|note| note.starts_with("There is one CPU")));
+        assert!(m.notes.iter().any(|note| note.starts_with("All threads share one CPU")));
     }
     rustix::thread::sched_setaffinity(None, &before).unwrap();
 }

@@ -176,7 +176,7 @@ mod tests {
         let words = Job::new("no-such-program", "try", LONG).output().unwrap_err().to_string();
         assert_eq!(
             words,
-            "cannot try without no-such-program; install what brings no-such-program"
+            "cannot try without no-such-program; install a package with no-such-program"
         );
     }
 

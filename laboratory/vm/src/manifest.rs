@@ -170,11 +170,11 @@ mod tests {
         let path = file.display();
         assert_eq!(
             words("other"),
-            format!("{path} has another size than when it was fetched; `bring` brings it anew")
+            format!("{path} has another size than when it was fetched; get it again with `bring`")
         );
         assert_eq!(
             words("same"),
-            format!("{path} has another checksum than when it was fetched; `bring` brings it anew")
+            format!("{path} has another checksum than when it was fetched; get it again with `bring`")
         );
         fs::remove_file(&file).unwrap();
         let gone = kept.check(folder.path(), "bring").unwrap_err().to_string();

@@ -294,7 +294,7 @@ mod tests {
         let tools = Tools::of(Arch::X86_64, &cache);
         assert_eq!(
             tools.program("some").unwrap_err().to_string(),
-            "the set of programs tools-x86_64 is not here; `tardy vm fetch tools-x86_64` brings it"
+            "the set of programs tools-x86_64 is not present; get it with `tardy vm fetch tools-x86_64`"
         );
 
         let programs = programs_below(root.path());

@@ -174,7 +174,7 @@ mod tests {
         sides[1].facts.name = "after".to_owned();
         let found = matched(&sides, false).expect("rows");
         assert_eq!(names(&found), [("t0", vec![vec![0], vec![1]]), ("t1", vec![vec![2], vec![0]])]);
-        assert_eq!(found.notes, ["left out, as not on all sides: t7 of after"]);
+        assert_eq!(found.notes, ["left out because they are not on all sides: t7 of after"]);
         let merged = matched(&sides, true).expect("rows");
         assert_eq!(names(&merged), [("", vec![vec![0, 2], vec![0, 1, 2]])]);
     }
@@ -188,7 +188,7 @@ mod tests {
         }
         let found = matched(&sides, false).expect("rows");
         assert_eq!(names(&found), [("t1", vec![vec![1], vec![1]])]);
-        assert_eq!(found.notes, ["left out, as a side has fewer than 20 values: t0"]);
+        assert_eq!(found.notes, ["left out because a side has fewer than 20 values: t0"]);
     }
 
     #[test]

@@ -191,8 +191,5 @@ fn in_words(now: &experiment::Progress) -> String {
     } else {
         format!(", worst {} in {}", units::duration(now.worst_ns), now.worst_in)
     };
-    format!(
-        "{} of {} blocks, {}{worst}",
-        now.done, now.planned, now.condition,
-    )
+    format!("{} of {} blocks, {}{worst}", now.done, now.planned, now.condition,)
 }

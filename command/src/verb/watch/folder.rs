@@ -224,9 +224,10 @@ impl WatchFolder {
         });
         let mut words =
             format!("{} late, {} kept{worst}", count(index.late), count(self.kept.len() as u64));
-        for (number, what) in
-            [(index.false_triggers, "false triggers"), (index.missed, "missed (a larger --buffer helps)")]
-        {
+        for (number, what) in [
+            (index.false_triggers, "false triggers"),
+            (index.missed, "missed (a larger --buffer helps)"),
+        ] {
             if number > 0 {
                 let _ = write!(words, ", {} {what}", count(number));
             }

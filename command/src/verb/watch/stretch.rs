@@ -249,7 +249,7 @@ mod tests {
             panic!("400 of 430 µs are its slack")
         };
         assert_eq!((mistaken.seemed_ns, mistaken.own_ns), (430_000, Some(400_000)));
-        assert!(mistaken.to_string().contains("400.0 µs of that it chose itself"), "{mistaken}");
+        assert!(mistaken.to_string().contains("400.0 µs of that was its own choice"), "{mistaken}");
     }
 
     #[test]

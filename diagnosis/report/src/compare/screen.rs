@@ -235,6 +235,6 @@ mod tests {
         let mut compared = fixture::compared(&[0, 5_000]);
         compared.changes = vec![Err("a histogram has no events".to_owned())];
         let text = text(&compared, 100);
-        assert!(text.contains("cannot be told: a histogram has no events."), "{text}");
+        assert!(text.contains("is not known: a histogram has no events."), "{text}");
     }
 }

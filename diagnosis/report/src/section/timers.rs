@@ -151,7 +151,7 @@ mod tests {
             let mut out = Vec::new();
             let data = Data { timers: Some(&none), ..*data };
             Timers.terminal(&data, Terminal::default(), &mut out).unwrap();
-            assert!(String::from_utf8(out).unwrap().contains("no event of a timer was recorded"));
+            assert!(String::from_utf8(out).unwrap().contains("no timer event was recorded"));
         });
     }
 }

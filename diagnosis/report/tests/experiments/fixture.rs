@@ -307,7 +307,7 @@ pub(crate) fn sleep() -> Made {
         name = "sleep"
         title = "Sleeps that ask for the same time"
         source = "Thomas Gleixner, Re: [PATCH] kernel/time: Feedback reply for hr_sleep syscall, a fine-grained sleep service, linux-kernel, 7 April 2021"
-        question = "Which way to sleep for 50 µs takes how long, and what of it is the timer slack?"
+        question = "How long do different ways to sleep for 50 µs take, and how much of it is the timer slack?"
         table = "shares"
         measure = { kind = "sleep", request = "50us" }
         default = { rounds = 8, block-ms = 3500, warm-up-ms = 0 }

@@ -121,17 +121,17 @@ fn what_the_source_reports_stands_beside_and_nothing_of_it_is_lost() {
 #[test]
 fn an_answer_says_what_the_comparisons_bear_and_what_speaks_against_it() {
     let answer = experiment_sentences(data(&ALL[0]));
-    assert!(answer[0].starts_with("Later than “idle” are “storm” by "), "{answer:?}");
+    assert!(answer[0].starts_with("Later than “idle”: “storm” by "), "{answer:?}");
     assert!(
         answer[1].starts_with("The largest were: “idle” ") && answer[1].contains("(n = 48,000)")
     );
     let doubtful = experiment_sentences(data(&ALL[1]));
-    assert!(doubtful[0].starts_with("With reserve"), "{doubtful:?}");
+    assert!(doubtful[0].starts_with("With caution"), "{doubtful:?}");
     let unfit = experiment_sentences(data(&ALL[2]));
     assert!(unfit[0].starts_with("Do not rely on this"), "{unfit:?}");
     let sleeps = experiment_sentences(data(&ALL[3]));
     assert!(
-        sleeps[0].starts_with("Shorter than “ordinary” is “fifo” by 50.")
+        sleeps[0].starts_with("Shorter than “ordinary”: “fifo” by 50.")
             && sleeps[0].ends_with("(nanosleep alone)."),
         "{sleeps:?}"
     );
@@ -154,9 +154,9 @@ fn where_nothing_is_shown_nothing_is_claimed() {
     assert_eq!(
         experiment_sentences(data)[..2],
         [
-            "Between “idle” and “storm” no difference could be shown, which does not show that they \
-             are alike.",
-            "Too little was measured to compare “idle” with “hackbench”."
+            "No difference between “idle” and “storm” was found, which does not prove that they are \
+             equal.",
+            "There are too few values to compare “idle” with “hackbench”."
         ]
     );
     let page = experiment_page(data);

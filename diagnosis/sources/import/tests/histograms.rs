@@ -128,7 +128,11 @@ fn cyclictest_json() {
     let text = fs::read_to_string(data("cyclictest-2.40.json")).unwrap();
     let fewer =
         read_bytes(text.replacen("\"cycles\": 1000", "\"cycles\": 7", 1).as_bytes()).unwrap();
-    assert!(fewer.notes[0].contains("counts 7 samples, its bins hold 975"), "{:?}", fewer.notes);
+    assert!(
+        fewer.notes[0].contains("counts 7 samples, but its bins have 975"),
+        "{:?}",
+        fewer.notes
+    );
 }
 
 #[test]
@@ -208,8 +212,8 @@ fn what_is_broken_is_said_once_with_its_place() {
     let timerlat = file("rtla-timerlat-6.1.txt");
     let huge = "18446744073709551616";
     for (text, said) in [
-        (String::new(), "holds no histograms"),
-        ("hello\n".to_owned(), "holds no histograms"),
+        (String::new(), "has no histograms"),
+        ("hello\n".to_owned(), "has no histograms"),
         (zynq.replacen("000002 ", "000003 ", 1), "line 4: bin 3 where 2 was due"),
         (zynq.replacen("000001 000000", "000001 x", 1), "line 3: `x` is not a count"),
         (zynq.replacen("000001 000000\t", "000001 ", 1), "line 3: 2 columns, others have 3"),
@@ -252,20 +256,20 @@ fn files_that_contradict_themselves_say_so() {
         (
             file("zynq-2016-timer-load.hist")
                 .replace("Max Latencies: 00164", "Max Latencies: 00100"),
-            "thread 0: the most is told as 100000 ns, the last bin with a count begins at 164000 ns",
+            "thread 0: the file gives 100000 ns as the maximum, but the last bin with a count begins at 164000 ns",
         ),
         (
             file("zynq-2016-timer-load.hist")
                 .replace("Min Latencies: 00011", "Min Latencies: 00002"),
-            "thread 0: the least is told as 2000 ns",
+            "thread 0: the file gives 2000 ns as the minimum",
         ),
         (
             file("rtla-timerlat-6.1.txt").replace("count:      100", "count:       99"),
-            "IRQ-000: the tool counts 99 samples, its bins hold 100",
+            "IRQ-000: the tool counts 99 samples, but its bins have 100",
         ),
         (
             file("hwlatdetect-2.4.txt").replace("Max Latency: 35us", "Max Latency: 40us"),
-            "the most is told as 40000 ns, the samples listed tell 35000 ns",
+            "the file gives 40000 ns as the maximum, but the listed samples have 35000 ns",
         ),
     ] {
         let notes = read_bytes(text.as_bytes()).unwrap().notes;

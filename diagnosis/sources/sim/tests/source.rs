@@ -144,11 +144,11 @@ fn impossible_systems_are_refused() {
         (|it| it.workload.threads[0].policy = Policy::Fifo(0), "from 1 to 99"),
         (
             |it| it.workload.threads[0].program = vec![Operation::Wake(1)],
-            "a thread that there is not",
+            "a thread that does not exist",
         ),
         (
             |it| it.workload.threads[0].program = vec![Operation::Lock(0)],
-            "a lock that there is not",
+            "a lock that does not exist",
         ),
         (|it| it.workload.devices[0].cpu = 2, "there is no CPU 2"),
     ] {

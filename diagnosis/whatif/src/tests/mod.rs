@@ -183,7 +183,7 @@ fn what_a_recording_does_not_tell_is_refused() {
         ("remove(irq 9)", "there is no interrupt 9 in it"),
         ("timers=nope", "there are the timer policies"),
         ("prio(hog)=other", "those threads have that policy already"),
-        ("cpu-max(victim)=off", "only a bound can be given"),
+        ("cpu-max(victim)=off", "only a bound is possible"),
         ("no-theft", "no theft was recorded"),
     ] {
         let change: Change = change.parse().unwrap();

@@ -110,7 +110,7 @@ fn a_line_that_was_changed_is_left_out_and_named() {
         (second.replacen("1000000", "2000000", 1), "its checksum does not fit"),
         ("{}".to_owned(), "missing field"),
         ("\u{0}\u{0}".to_owned(), "expected value"),
-        (text.lines().next().unwrap().to_owned(), "tells of a block again"),
+        (text.lines().next().unwrap().to_owned(), "repeats a block"),
     ] {
         fs::write(&path, text.replacen(second, &changed, 1)).unwrap();
         let read = Folder::open(dir.path()).unwrap();

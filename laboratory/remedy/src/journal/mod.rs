@@ -103,8 +103,8 @@ impl Undone {
             Outcome::Left { now } => format!(
                 "{what} is left as it is: it was set to {}, and something else has changed it to \
                     {}",
-                value(now),
-                value(&self.entry.new)
+                value(&self.entry.new),
+                value(now)
             ),
             Outcome::InUse { by } => format!("{what} is at work in process {by}"),
             Outcome::Failed { why } => format!("{what} is still {}: {why}", value(&self.entry.new)),

@@ -73,7 +73,7 @@ fn what_somebody_else_changed_meanwhile_is_left_and_said() {
     let undone = changed.undo();
     let left = Outcome::Left { now: Some("3".to_owned()) };
     assert_eq!(outcomes(&undone), [&Outcome::Restored, &left]);
-    assert!(undone[1].words().contains("somebody else made 3 of what was set to 2"));
+    assert!(undone[1].words().contains("it was set to 2, and something else has changed it to 3"));
     assert_eq!((fixture.value("a"), fixture.value("b")), ("3".to_owned(), "1".to_owned()));
 }
 

@@ -62,7 +62,7 @@ fn limits_of_all_groups_above_are_lifted_from_outside_in() {
         told("cpu-weight(/a/b)=1000", &system),
         ["echo 1000 > /sys/fs/cgroup/a/b/cpu.weight"]
     );
-    assert!(told("cpu-max(/x)=off", &system)[0].contains("no control group"));
+    assert!(told("cpu-max(/x)=off", &system)[0].contains("not a control group"));
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn what_is_not_there_is_said() {
         ("preempt=lazy", "cannot become lazy: it has none voluntary (full)"),
         ("governor=performance", "policyN/scaling_governor"),
         ("affinity(irq 24)=7", "only 0-1 are online"),
-        ("slack(victim)=1ns", "does not run any more"),
-        ("prio(no-such-thread-of-tardy)=fifo:5", "no thread no-such-thread-of-tardy runs"),
+        ("slack(victim)=1ns", "is not running any more"),
+        ("prio(no-such-thread-of-tardy)=fifo:5", "no thread no-such-thread-of-tardy is running"),
     ] {
         let told = told(text, &system).join("\n");
         assert!(told.contains(part), "{text}: {told}");

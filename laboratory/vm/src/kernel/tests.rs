@@ -38,10 +38,10 @@ fn what_is_not_here_names_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::at(folder.path());
     let words = |name| Kernel::named(name).unwrap().installed(&cache).unwrap_err().to_string();
-    assert_eq!(words("small"), "the kernel small is not here; `tardy vm build small` brings it");
+    assert_eq!(words("small"), "the kernel small is not present; get it with `tardy vm build small`");
     assert_eq!(
         words("debian-rt"),
-        "the kernel debian-rt is not here; `tardy vm fetch debian-rt` brings it"
+        "the kernel debian-rt is not present; get it with `tardy vm fetch debian-rt`"
     );
 }
 
@@ -79,7 +79,7 @@ fn a_kernel_built_by_another_recipe_is_stale() {
     assert_eq!(
         error.to_string(),
         "the kernel small is stale: its configuration or its patches have changed since it was built; \
-         `tardy vm build small` brings it anew"
+         get it again with `tardy vm build small`"
     );
 }
 

@@ -175,7 +175,7 @@ mod tests {
         let error = Printed::of(Path::new("perf.data"), "no-such-perf").err().unwrap().to_string();
         assert!(error.contains("perf.data") && error.contains("install it"), "{error}");
         let error = Printed::of(Path::new("-"), PROGRAM).err().unwrap().to_string();
-        assert!(error.contains("save it in one first"), "{error}");
+        assert!(error.contains("save it to one first"), "{error}");
     }
 
     fn shell(script: &str) -> Printed {

@@ -59,7 +59,7 @@ fn what_cannot_be_read_is_counted_and_shown() {
     assert!(
         shown.contains("line 2: `") && shown.contains("line 6: `") && !shown.contains("line 8")
     );
-    assert!(notes.iter().any(|note| note.starts_with("1 line holds no event")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.starts_with("1 line has no event")), "{notes:?}");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_line_of_100_mb_is_not_held() {
 #[test]
 fn prose_is_no_trace() {
     let error = try_read("Hello, this is a mail: 1.000000: no trace\n", None).unwrap_err();
-    assert!(error.to_string().contains("no trace that tardy can read"), "{error}");
+    assert!(error.to_string().contains("not a trace that tardy can read"), "{error}");
 }
 
 /// Whatever is read, it is said what was not.

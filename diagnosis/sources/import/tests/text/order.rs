@@ -71,7 +71,7 @@ fn far_out_of_order_is_lost_and_said() {
     assert_eq!((lost[0].2, lost[0].3), (1_000_000_000, 4));
     let read = read(&trace);
     assert!(
-        read.closing.notes.iter().any(|note| note.starts_with("4 events lie before others")),
+        read.closing.notes.iter().any(|note| note.starts_with("4 events are earlier than others")),
         "{:?}",
         read.closing.notes
     );
@@ -89,7 +89,7 @@ fn times_that_are_no_times() {
     assert_eq!(times, [59_762_751_344_697, 59_762_751_344_698]);
     assert_eq!(read.origin.clock, "x86-tsc");
     let notes = &read.closing.notes;
-    assert!(notes.iter().any(|note| note.contains("no nanoseconds")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("are not nanoseconds")), "{notes:?}");
     assert!(notes.iter().any(|note| note.contains("another kind")), "{notes:?}");
 }
 

@@ -52,7 +52,7 @@ fn the_file_tells_where_it_comes_from() {
         assert_eq!(origin.cpus, cpus);
         assert!(origin.written_by.starts_with("trace-cmd 3."), "{origin:?}");
         assert!(origin.kernel_release.starts_with("6."), "{origin:?}");
-        let moved = closing.notes.iter().filter(|note| note.contains("moved")).count();
+        let moved = closing.notes.iter().filter(|note| note.contains("converted")).count();
         let silent = closing.notes.iter().filter(|note| note.contains("nothing here")).count();
         assert_eq!(
             (closing.notes.len(), moved, silent),

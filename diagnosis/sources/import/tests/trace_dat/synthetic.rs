@@ -171,7 +171,7 @@ fn events_behind_later_ones_of_their_cpu_are_lost() {
     let whole = read_bytes(&machine.v6("mono", &[], &instances)).unwrap();
     let losses = whole.events.iter().filter(|event| matches!(event.kind(), Kind::Loss(_))).count();
     assert_eq!(losses, 3);
-    assert!(whole.closing.notes.iter().any(|note| note.starts_with("3 events stand behind")));
+    assert!(whole.closing.notes.iter().any(|note| note.starts_with("3 events come after")));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn expiries_are_moved_to_the_traces_clock() {
     assert_eq!(lateness(&machine.v6("local", &[], &far)), [2000; 40]);
     // The file says `mono`, and it cannot be.
     let whole = read_bytes(&machine.v6("mono", &[], &far)).unwrap();
-    assert!(whole.closing.notes.iter().any(|note| note.contains("taken for another")));
+    assert!(whole.closing.notes.iter().any(|note| note.contains("treated as another")));
     assert_eq!(lateness(&machine.v6("mono", &[], &far)), [2000; 40]);
 
     // OFFSET moves the trace's times away from the timers'.
@@ -202,7 +202,7 @@ fn expiries_are_moved_to_the_traces_clock() {
     assert_eq!(moved.events[0].time_ns, 1_000_000_000 - 2000 - 0x100_0000);
     // To before the beginning of time.
     let whole = read_bytes(&offset(b"-5000000000000\0")).unwrap();
-    assert!(whole.closing.notes.iter().any(|note| note.contains("before 0")));
+    assert!(whole.closing.notes.iter().any(|note| note.contains("before time 0")));
     assert_eq!(lateness(&offset(b"-5000000000000\0")), [3000; 40]);
 }
 

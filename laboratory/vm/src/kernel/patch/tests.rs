@@ -69,7 +69,7 @@ fn source() -> Result<tempfile::TempDir, String> {
     let mut paths = packages.map(|entry| entry.path());
     let package = paths
         .find(|path| describe(path).is_ok_and(|package| package.name == source))
-        .ok_or_else(|| format!("{source} is not here; `tardy vm build policies` brings it"))?;
+        .ok_or_else(|| format!("{source} is not present; get it with `tardy vm build policies`"))?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let root = folder.path().join("root");
     unpack(&package, &root).map_err(|error| error.to_string())?;

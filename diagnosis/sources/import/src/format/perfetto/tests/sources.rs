@@ -47,7 +47,7 @@ fn bundles_of_several_data_sources_are_merged_and_what_both_have_is_taken_once()
          300 0 Switch|310 0 IdleEnter|400 0 Waking|420 0 Switch|500 0 Switch"
     );
     let notes = read.closing.notes.join("|");
-    assert!(notes.contains("2 events that more than one of them has"), "{notes}");
+    assert!(notes.contains("2 events that occur in more than one of them"), "{notes}");
 }
 
 #[test]
