@@ -1,6 +1,6 @@
-//! Flags of one letter: a letter stands for one thing, whatever the verb.
+//! Letters and verbs: a letter stands for one thing, whatever the verb.
 //!
-//! Some letters of other tools are taken by something else here. [`hint`] says so to who types them.
+//! Some letters and verbs of other tools mean something else here, or nothing. The hints say what to write instead.
 
 /// What is meant by a letter that a verb does not have: the verb, the letter, what to write instead.
 const ELSEWHERE: [(&str, &str, &str); 7] = [
@@ -13,12 +13,44 @@ const ELSEWHERE: [(&str, &str, &str); 7] = [
     ("record", "-a", "record without -p and without a command records everything"),
 ];
 
+/// Verbs of other tools, and what does the same here.
+const VERBS: [(&str, &str); 12] = [
+    ("analyze", "explain"),
+    ("cyclictest", "measure cyclic"),
+    ("diff", "compare"),
+    ("hackbench", "load hackbench"),
+    ("latency", "explain --all"),
+    ("ls", "list"),
+    ("monitor", "top"),
+    ("show", "explain"),
+    ("start", "run --"),
+    ("stat", "explain"),
+    ("timehist", "explain --all"),
+    ("trace", "record"),
+];
+
+/// Verbs that read what is there, and start nothing.
+const READERS: [&str; 7] = ["compare", "explain", "export", "import", "list", "report", "whatif"];
+
+/// What may have been meant, where there is no such verb: another name, or a program to be run.
+pub(crate) fn hint_of_verb(mut arguments: impl Iterator<Item = String>) -> Option<String> {
+    let word = arguments.by_ref().skip(1).find(|word| !word.starts_with('-'))?;
+    if let Some((_, verb)) = VERBS.iter().find(|(other, _)| *other == word) {
+        return Some(format!("tardy {verb} does that"));
+    }
+    word.contains('/').then(|| format!("to run a program and explain it: tardy run -- {word}"))
+}
+
 /// What may have been meant, where a command line has a letter that its verb does not know.
 pub(crate) fn hint(arguments: impl Iterator<Item = String>) -> Option<&'static str> {
-    let arguments: Vec<String> = arguments.skip(1).take_while(|word| word != "--").collect();
+    let all: Vec<String> = arguments.skip(1).collect();
+    let arguments: Vec<&String> = all.iter().take_while(|word| *word != "--").collect();
     let verb = arguments.iter().find(|word| !word.starts_with('-'))?;
+    if arguments.len() < all.len() && READERS.contains(&verb.as_str()) {
+        return Some("to run a program and explain it: tardy run -- CMD");
+    }
     let is_given = |letter: &str| arguments.iter().any(|word| word.starts_with(letter));
-    let found = ELSEWHERE.iter().find(|(of, letter, _)| of == verb && is_given(letter));
+    let found = ELSEWHERE.iter().find(|(of, letter, _)| of == *verb && is_given(letter));
     found.map(|(.., instead)| *instead)
 }
 
@@ -105,5 +137,24 @@ mod tests {
         assert!(hint("tardy top -d 5").is_some_and(|hint| hint.contains("--interval")));
         assert_eq!(hint("tardy record -- top -d 5"), None);
         assert_eq!(hint("tardy explain -d"), None);
+        assert!(
+            hint("tardy explain -- ./program").is_some_and(|hint| hint.contains("tardy run --"))
+        );
+    }
+
+    #[test]
+    fn a_verb_of_another_tool_gets_a_hint() {
+        let hint = |line: &str| hint_of_verb(line.split(' ').map(str::to_owned));
+        assert_eq!(hint("tardy -q diff a b").as_deref(), Some("tardy compare does that"));
+        assert!(hint("tardy ./program --flag").is_some_and(|hint| hint.ends_with("-- ./program")));
+        assert_eq!(hint("tardy nonsense"), None);
+        // They must not shadow verbs of ours, and must lead to some.
+        let command = crate::Tardy::command();
+        let is_verb = |name: &str| command.get_subcommands().any(|verb| verb.get_name() == name);
+        for (other, verb) in VERBS {
+            let first = verb.split(' ').next().unwrap_or_default();
+            assert!(!is_verb(other) && is_verb(first), "{other}: {verb}");
+        }
+        assert!(READERS.iter().all(|verb| is_verb(verb)));
     }
 }

@@ -66,6 +66,13 @@ fn main() -> ExitCode {
     }
     // clap itself ends with 2 on wrong usage.
     let tardy = Tardy::try_parse().unwrap_or_else(|mut error| {
+        if error.kind() == ErrorKind::InvalidSubcommand {
+            let _ = error.print();
+            if let Some(hint) = letters::hint_of_verb(std::env::args()) {
+                output::say!("\n  {hint}");
+            }
+            std::process::exit(error.exit_code());
+        }
         if matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict) {
             // Its tip is to pass a flag that does not exist as the name of a file.
             error.remove(ContextKind::Suggested);

@@ -1,4 +1,5 @@
 //! Flags that every verb takes: how much is printed beside the results, and in which colours.
+#![allow(clippy::doc_markdown)] // what --help prints has no markup in it
 
 use clap::{Args, ColorChoice};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -46,6 +46,10 @@ pub(crate) struct Output {
 
 impl Output {
     /// A remark for people, beside the results.
+    #[expect(
+        clippy::unused_self,
+        reason = "a verb that prints no results has no remarks about them"
+    )]
     pub(crate) fn remark(&self, text: &str) {
         if !manners::is_quiet() {
             say!("{}", printable(text));

@@ -75,12 +75,10 @@ pub(crate) fn for_report(
     output: &Output,
 ) -> Option<Result<Predicted, Refusal>> {
     let observed = explained.observed.take()?;
-    let simulated = progress::while_running(
-        output.hides_progress(),
-        "simulating it as it was",
-        None,
-        |_| WhatIf::new(&observed, &kernel(manifest)),
-    );
+    let simulated =
+        progress::while_running(output.hides_progress(), "simulating it as it was", None, |_| {
+            WhatIf::new(&observed, &kernel(manifest))
+        });
     Some(simulated.map(|whatif| {
         let candidates = whatif.candidates().into_iter().map(|change| vec![change]);
         let tried = try_all(&whatif, &observed, &candidates.collect::<Vec<_>>(), None, output);

@@ -206,7 +206,10 @@ fn a_guest_without_a_first_program() {
         &["tardy", "doctor"],
     );
     assert!(said.starts_with("tardy: the guest's kernel found no program to begin with"), "{said}");
-    assert!(said.contains("The last lines of its console:") && said.contains("Kernel panic"), "{said}");
+    assert!(
+        said.contains("The last lines of its console:") && said.contains("Kernel panic"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -174,7 +174,9 @@ mod tests {
         );
         assert_eq!(
             words("same"),
-            format!("{path} has another checksum than when it was fetched; get it again with `bring`")
+            format!(
+                "{path} has another checksum than when it was fetched; get it again with `bring`"
+            )
         );
         fs::remove_file(&file).unwrap();
         let gone = kept.check(folder.path(), "bring").unwrap_err().to_string();

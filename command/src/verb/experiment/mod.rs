@@ -15,7 +15,6 @@ use observer::Recorder;
 pub(in crate::verb) use shown::Shown;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use tardy_experiment::{self as experiment, Ended, Experiment, Runner};
 use tardy_host::Host;
 use tardy_report::units;
@@ -191,5 +190,5 @@ fn in_words(now: &experiment::Progress) -> String {
     } else {
         format!(", worst {} in {}", units::duration(now.worst_ns), now.worst_in)
     };
-    format!("{} of {} blocks, {}{worst}", now.done, now.planned, now.condition,)
+    format!("{} of {} blocks, {}{worst}", now.done, now.planned, now.condition)
 }

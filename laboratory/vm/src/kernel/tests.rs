@@ -38,7 +38,10 @@ fn what_is_not_here_names_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::at(folder.path());
     let words = |name| Kernel::named(name).unwrap().installed(&cache).unwrap_err().to_string();
-    assert_eq!(words("small"), "the kernel small is not present; get it with `tardy vm build small`");
+    assert_eq!(
+        words("small"),
+        "the kernel small is not present; get it with `tardy vm build small`"
+    );
     assert_eq!(
         words("debian-rt"),
         "the kernel debian-rt is not present; get it with `tardy vm fetch debian-rt`"
