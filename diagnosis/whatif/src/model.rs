@@ -20,10 +20,13 @@ const BOUND_FROM: u32 = 10;
 /// beginning every one waits for somebody.
 const WAITS_SHARE: usize = 20;
 
+/// What a kernel with threads for its softirqs calls itself.
+const RT: &str = "PREEMPT_RT";
+
 /// What is known of the kernel that was recorded beside its events.
 #[derive(Clone, Debug, Default)]
 pub struct KernelSeen {
-    /// Its preemption model, as the kernel tells it: `full`, `voluntary (dynamic)`.
+    /// Its preemption model, as the kernel tells it: `PREEMPT_RT`, `PREEMPT_DYNAMIC (none)`.
     pub preemption: Option<String>,
     /// Ticks per second.
     pub hz: Option<u32>,
@@ -74,7 +77,7 @@ impl Model {
         }
         let machine = observed.costs.machine(cpus.max(1));
         let own = OwnCosts::of(&observed.costs);
-        let is_rt = seen.preemption.as_deref().is_some_and(|model| model.contains("rt"));
+        let is_rt = seen.preemption.as_deref().is_some_and(|model| model.contains(RT));
         let has = |name: &str| {
             observed.threads.iter().any(|thread| thread.comm.to_string().starts_with(name))
         };
@@ -253,7 +256,7 @@ fn scripted(
     let is_bound = draft.cpus.is_power_of_two()
         && (draft.placed >= BOUND_FROM || thread.info.has(TaskInfo::KERNEL));
     let mut script = draft.steps.clone();
-    if is_rt && thread.runs_timers {
+    if is_rt && thread.runs_timers && thread.info.has(TaskInfo::KERNEL) {
         // The simulator has threads of its own for that.
         script.clear();
     }

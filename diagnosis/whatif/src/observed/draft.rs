@@ -1,7 +1,7 @@
 //! A thread's script while it is written: what it ran, what it asked for, what it waited for.
 
 use tardy_model::Prio;
-use tardy_model::event::{TimerArm, TimerMode};
+use tardy_model::event::{TaskState, TimerArm, TimerMode};
 use tardy_sim::{COST_NS_MAX, Scripted};
 
 /// What was stolen is told soon: so many steps later at most.
@@ -37,6 +37,8 @@ pub(crate) struct Draft {
     /// The timer that it armed for the sleep that comes.
     armed: Option<Asked>,
     is_asleep: bool,
+    /// It sleeps for a spinlock of `PREEMPT_RT`, in the middle of whatever it does.
+    is_at_lock: bool,
     /// It can run, or does.
     is_seen: bool,
     /// CPUs on which it was, a bit each.
@@ -112,10 +114,19 @@ impl Draft {
         }
     }
 
-    pub(crate) fn sleeps(&mut self) {
+    pub(crate) fn sleeps(&mut self, state: TaskState) {
         self.is_seen = true;
-        self.run_ends();
         self.is_asleep = true;
+        // Locks are left out: what comes behind one belongs to the same run.
+        self.is_at_lock = state == TaskState::RtLock;
+        if !self.is_at_lock {
+            self.run_ends();
+        }
+    }
+
+    /// When the timer that it sleeps for should have fired, where that has passed.
+    pub(crate) fn is_due(&self, now_ns: u64) -> Option<u64> {
+        self.armed.map(|asked| asked.soft_ns).filter(|soft_ns| *soft_ns <= now_ns)
     }
 
     /// Its timer wakes it, that should have fired at a time.
@@ -132,9 +143,9 @@ impl Draft {
         self.steps.push(Scripted::SleepUntil(soft_ns.saturating_sub(begin_ns)));
     }
 
-    /// Somebody else wakes it. Whether it slept.
+    /// Somebody else wakes it. Whether it slept, and not for a lock.
     pub(crate) fn other_wakes(&mut self) -> bool {
-        let slept = self.wakes_from_sleep();
+        let slept = self.wakes_from_sleep() && !self.is_at_lock;
         if slept {
             self.armed = None;
             self.waits += 1;
@@ -217,7 +228,7 @@ mod tests {
     fn sleeps(times: impl Iterator<Item = u64>) -> Draft {
         let mut draft = Draft::default();
         for ns in times {
-            draft.sleeps();
+            draft.sleeps(TaskState::Interruptible);
             let arm = TimerArm {
                 timer: TimerId(1),
                 soft_ns: ns,

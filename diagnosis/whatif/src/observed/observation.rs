@@ -7,7 +7,7 @@ use super::recent::{As, Stretch};
 use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
-use tardy_model::event::{Irq, Switch, TaskState, Vector, softirq};
+use tardy_model::event::{Irq, Switch, TaskInfo, TaskState, Vector, softirq};
 use tardy_model::{CpuId, Kind, Prio, TaskId, TimerId, WakeupKind};
 use tardy_sim::{Arrival, COST_NS_MAX, CPUS_MAX, NO_THREAD, Taken};
 
@@ -79,7 +79,15 @@ impl Observation {
         let ns = now_ns.saturating_sub(from_ns);
         let thread = match cpu.activity {
             Activity::Task(task, _) if cpu.contexts.is_empty() => task,
-            Activity::ThreadedSoftirq(_, task, _) | Activity::ThreadedExpiry(_, _, _, task, _) => {
+            Activity::ThreadedSoftirq(vector, task, _)
+            | Activity::ThreadedExpiry(vector, _, _, task, _) => {
+                // Timers that a thread serves on its way are those of the simulator's own threads.
+                let place = self.observed.place(task);
+                let thread = self.observed.threads.get(place as usize);
+                let serves = thread.is_none_or(|thread| thread.info.has(TaskInfo::KERNEL));
+                if u32::from(vector) == softirq::HRTIMER && !serves {
+                    return;
+                }
                 task
             }
             _ => {
@@ -134,6 +142,12 @@ impl Observation {
         }
         let woken = self.observed.place(target);
         let Some(thread) = self.observed.threads.get_mut(woken as usize) else { return };
+        // An interrupt in the middle of recording another expiry: the kernel runs no program inside itself.
+        if let Activity::Irq(Irq::Vector(Vector::LOCAL_TIMER)) = follower.activity()
+            && let Some(soft_ns) = thread.draft.is_due(now_ns)
+        {
+            return thread.draft.timer_wakes(soft_ns, first_ns);
+        }
         if !thread.draft.other_wakes() {
             return;
         }
@@ -187,7 +201,7 @@ impl Observation {
         if let Some(thread) = self.observed.thread(prev)
             && switch.prev_state != TaskState::Running
         {
-            thread.draft.sleeps();
+            thread.draft.sleeps(switch.prev_state);
         }
         if let Some(thread) = self.observed.thread(switch.next) {
             thread.draft.comes_to_run(at as u16, switch.next_prio);
