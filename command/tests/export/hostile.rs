@@ -138,7 +138,7 @@ fn another_users_recording_is_read_and_never_written() {
     fs::create_dir(&here).unwrap();
     let mut command = tardy(["explain", "--tables"]);
     let said = Said::by(command.arg(&recording).current_dir(&here)).expect(0);
-    assert!(said.err.contains("is another user's"), "{}", said.err);
+    assert!(said.err.contains("belongs to another user"), "{}", said.err);
     assert_eq!(fs::read_dir(&recording).unwrap().count(), before, "nothing was written");
     for name in ["report.html", "wakeups.parquet", "segments.parquet"] {
         assert!(here.join("reports/rec-1").join(name).exists(), "{name}");

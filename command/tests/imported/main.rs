@@ -204,7 +204,7 @@ fn a_recording_without_its_end_says_so() {
         let output = tardy(&["list"], folder.path());
         String::from_utf8_lossy(&output.stdout).contains(words)
     };
-    let unsealed = "was not ended in good order";
+    let unsealed = "the recording did not end properly (it was k";
     assert!(!explain().contains(unsealed) && !listed("cut short"));
     let manifest = recording.join("manifest.json");
     let text = std::fs::read_to_string(&manifest).expect("a manifest");

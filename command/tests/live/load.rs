@@ -58,5 +58,5 @@ fn a_policy_for_all_goes_to_those_that_have_one_and_somebody_is_told() {
     }
     let said = said.expect(0);
     assert!(said.out.contains("storm:1,fifo=1+irq"), "{}", said.out);
-    assert!(said.err.contains("--fifo is not for irq:1"), "{}", said.err);
+    assert!(said.err.contains("--fifo has no effect on irq:1"), "{}", said.err);
 }

@@ -79,7 +79,7 @@ fn where_nothing_can_be_recorded_it_says_why_and_measures_all_the_same() {
     }
     let mut command = stranger.tardy(&["measure", "rearm", "-D", "600ms"]);
     let text = Said::by(&mut command).expect(0).out;
-    assert!(text.contains("not seen") && text.contains("CAP_BPF"), "{text}");
+    assert!(text.contains("is not known") && text.contains("CAP_BPF"), "{text}");
 }
 
 #[test]

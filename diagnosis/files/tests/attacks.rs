@@ -140,7 +140,7 @@ fn links_and_pipes_of_another_user_lead_nowhere() {
         Folder::open(&link).unwrap_err(),
         create(&link.join("tardy-must-not-be"), Access::Usual).unwrap_err(),
     ] {
-        assert!(error.to_string().contains("another user (uid 65534)"), "{error}");
+        assert!(error.to_string().contains("another user's (uid 65534)"), "{error}");
     }
     pipe(&fifo);
     std::os::unix::fs::chown(&fifo, Some(other), Some(other)).unwrap();

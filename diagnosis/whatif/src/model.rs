@@ -290,7 +290,7 @@ fn scripted(
         name,
         irqs_off,
         preempt_off,
-        policy: policy(draft.prio.unwrap_or(Prio(120))),
+        policy: policy(draft.prio.prio().unwrap_or(Prio(120))),
         cpus: if is_bound { draft.cpus } else { u64::MAX },
         first_cpu: draft.first_cpu,
         slack_ns: draft.slack_ns.unwrap_or(0),

@@ -319,7 +319,7 @@ mod tests {
             ("prio = 98", "prios = 98", "unknown field `prios`"),
             ("rounds = 2,", "rounds = 0,", "default: rounds is 0; it must be from 1"),
             ("block-ms = 20,", "block-ms = 1,", "block-ms is 1; it must be from 10"),
-            ("\"one\"", "\"../one\"", "is no name"),
+            ("\"one\"", "\"../one\"", "is not a valid name"),
             ("min-avg-max", "avg", "unknown variant `avg`"),
             ("full =", "fool =", "unknown field `fool`"),
         ] {

@@ -99,7 +99,7 @@ mod tests {
         for (name, policy, said) in [
             ("ktimers/0", "fifo:70", "up to its slash"),
             ("", "other", "up to its slash"),
-            ("ktimers", "fifo:700", "ktimers: \"fifo:700\" is no policy"),
+            ("ktimers", "fifo:700", "ktimers: \"fifo:700\" is not a policy"),
         ] {
             let error = of(name, policy).unwrap_err();
             assert!(error.contains(said), "{error}");

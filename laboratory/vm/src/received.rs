@@ -228,7 +228,7 @@ mod tests {
     fn what_a_guest_sends_is_bounded_and_stays_its_own() {
         let deep = "a/".repeat(DEPTH_MAX + 1) + "x";
         let cases = [
-            (piece("vm/console.txt", 0, b"x"), "the host's"),
+            (piece("vm/console.txt", 0, b"x"), "only by the host"),
             (piece(&deep, 0, b"x"), "too deep"),
             (piece("huge", u64::MAX - 1, b"x"), "GiB together"),
         ];

@@ -195,7 +195,7 @@ mod tests {
     fn where_no_name_matches_all_are_taken_together() {
         let found = matched(&[side(&["a", "b"]), side(&["c"])], false).expect("rows");
         assert_eq!(names(&found), [("", vec![vec![0, 1], vec![0]])]);
-        assert!(found.notes[0].contains("no thread's name"), "{:?}", found.notes);
+        assert!(found.notes[0].contains("no thread name occurs on all sides"), "{:?}", found.notes);
         let one = matched(&[side(&["a"]), side(&["c"])], false).expect("rows");
         assert_eq!((one.rows.len(), one.notes.len()), (1, 0));
     }

@@ -28,7 +28,33 @@ struct Asked {
     is_relative: bool,
 }
 
+/// The priority at which a thread comes to run most often: threads begin at one and are given another, and are lent
+/// some (by the majority vote of Boyer and Moore, 1981).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usual {
+    prio: Option<Prio>,
+    lead: u64,
+}
+
+impl Usual {
+    fn counts(&mut self, prio: Prio) {
+        if self.prio == Some(prio) {
+            self.lead += 1;
+        } else if self.lead == 0 {
+            *self = Self { prio: Some(prio), lead: 1 };
+        } else {
+            self.lead -= 1;
+        }
+    }
+
+    /// It, where the thread ever ran.
+    pub(crate) fn prio(self) -> Option<Prio> {
+        self.prio
+    }
+}
+
 /// A thread while a recording is read.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) steps: Vec<Scripted>,
@@ -47,7 +73,7 @@ pub(crate) struct Draft {
     pub(crate) placed: u32,
     /// Where it ran first.
     pub(crate) first_cpu: Option<u16>,
-    pub(crate) prio: Option<Prio>,
+    pub(crate) prio: Usual,
     /// The slack that its sleeps had last.
     pub(crate) slack_ns: Option<u64>,
     pub(crate) marks: bool,
@@ -110,7 +136,7 @@ impl Draft {
         self.placed += 1;
         self.first_cpu.get_or_insert(cpu);
         if prio.is_known() {
-            self.prio.get_or_insert(prio);
+            self.prio.counts(prio);
         }
     }
 
@@ -225,18 +251,42 @@ mod tests {
     use tardy_model::TimerId;
     use tardy_model::event::Call;
 
+    #[test]
+    fn the_usual_priority_is_that_of_most_runs() {
+        let mut usual = Usual::default();
+        assert_eq!(usual.prio(), None);
+        for prio in [120, 120, 98, 98, 98, 10, 98, 98] {
+            usual.counts(Prio(prio));
+        }
+        assert_eq!(usual.prio(), Some(Prio(98)));
+    }
+
+    #[test]
+    fn a_spinlock_that_sleeps_is_no_wait_and_a_timer_that_is_due_is_known() {
+        let mut draft = Draft::default();
+        draft.comes_to_run(0, Prio(120));
+        draft.ran(300);
+        draft.sleeps(TaskState::RtLock);
+        assert!(!draft.other_wakes(), "whoever gave the lock back woke nobody");
+        draft.ran(200);
+        draft.arms(1_000, &arm(5_000));
+        draft.sleeps(TaskState::Interruptible);
+        assert_eq!((draft.is_due(4_999), draft.is_due(5_000)), (None, Some(5_000)));
+        draft.timer_wakes(5_000, 0);
+        assert_eq!(draft.steps[..2], [Scripted::Run(500), Scripted::SleepUntil(5_000)]);
+        assert_eq!((draft.waits, draft.sleeps), (0, 1));
+    }
+
+    fn arm(soft_ns: u64) -> TimerArm {
+        let (timer, mode, call) = (TimerId(1), TimerMode(0), Call::Unknown);
+        TimerArm { timer, soft_ns, slack_ns: 0, mode, call }
+    }
+
     fn sleeps(times: impl Iterator<Item = u64>) -> Draft {
         let mut draft = Draft::default();
         for ns in times {
             draft.sleeps(TaskState::Interruptible);
-            let arm = TimerArm {
-                timer: TimerId(1),
-                soft_ns: ns,
-                slack_ns: 0,
-                mode: TimerMode(0),
-                call: Call::Unknown,
-            };
-            draft.arms(ns - 500, &arm);
+            draft.arms(ns - 500, &arm(ns));
             draft.timer_wakes(ns, 0);
             draft.ran(300);
         }

@@ -142,10 +142,9 @@ impl Observation {
         }
         let woken = self.observed.place(target);
         let Some(thread) = self.observed.threads.get_mut(woken as usize) else { return };
-        // An interrupt in the middle of recording another expiry: the kernel runs no program inside itself.
-        if let Activity::Irq(Irq::Vector(Vector::LOCAL_TIMER)) = follower.activity()
-            && let Some(soft_ns) = thread.draft.is_due(now_ns)
-        {
+        // Where an interrupt comes while another expiry is recorded, its own events are missing: the kernel runs no
+        // program inside itself. Whose timer is due is woken by it.
+        if let Some(soft_ns) = thread.draft.is_due(now_ns) {
             return thread.draft.timer_wakes(soft_ns, first_ns);
         }
         if !thread.draft.other_wakes() {

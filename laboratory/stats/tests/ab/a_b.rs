@@ -302,6 +302,6 @@ fn where_the_blocks_are_too_few_for_so_many_tests_that_is_said() {
         let Verdict::TooFew { why } = comparison.verdict else {
             panic!("{:?}", comparison.verdict)
         };
-        assert!(why.contains("no p below 1.55e-4"), "{why}");
+        assert!(why.contains("cannot give a p below 1.55e-4"), "{why}");
     }
 }

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""What `tardy whatif` predicts of a kernel in counted time, and what is measured when it is done.
+
+    bench/whatif-guests.py [--kernel debian-rt] [--seconds 6] [--keep DIR]
+
+A FIFO thread in a guest with one CPU of 500 MIPS, beside storms of sleeping threads. The timers of real-time threads
+expire in hard interrupt context there, those of ordinary threads in a softirq. Each condition is recorded once; each
+change leads from one condition to another, whose recording is the truth. Nothing but the recording itself is noise:
+the same guest with the same command does the same.
+
+It prints, it does not judge. Needs what `make vm` installs.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from programs import TARDY, build
+from whatif import FIGURES, figures, lateness, predict, us
+
+# A condition, and its load.
+CONDITIONS = {
+    "idle": "none",
+    "hard-5": "storm:5,fifo=1",
+    "hard-20": "storm:20,fifo=1",
+    "deferred-5": "storm:5",
+    "deferred-20": "storm:20",
+}
+
+# From where, the change, to where.
+CHANGES = [
+    ("hard-5", "more(storm)=15", "hard-20"),
+    ("deferred-5", "more(storm)=15", "deferred-20"),
+    ("hard-5", "prio(storm)=other", "deferred-5"),
+    ("deferred-5", "prio(storm)=fifo:1", "hard-5"),
+    ("hard-20", "prio(storm)=other", "deferred-20"),
+    ("deferred-20", "prio(storm)=fifo:1", "hard-20"),
+    ("hard-5", "remove(storm)", "idle"),
+    ("hard-20", "remove(storm)", "idle"),
+    ("deferred-20", "remove(storm)", "idle"),
+]
+
+
+def record(load, options, folder):
+    """Boots a guest that records."""
+    if folder.exists():
+        return
+    guest = [TARDY, "vm", "run", "-q", "--kernel", options.kernel, "--boot-limit", "600", "-o", folder, "--"]
+    measure = ["tardy", "measure", "cyclic", "-t1", "-P98", "-i", "1ms", "-D", f"{options.seconds}s", "--load", load]
+    done = subprocess.run([str(word) for word in [*guest, *measure]], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"the guest with {load} failed:\n{done.stderr.strip()}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernel", default="debian-rt", help="a kernel of `tardy vm list` with PREEMPT_RT")
+    parser.add_argument("--seconds", type=int, default=6, help="of the guest's time")
+    parser.add_argument("--keep", type=Path, help="keep the recordings in this folder, and use those that are there")
+    options = parser.parse_args()
+    build("tardy")
+    held = count = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        samples = {}
+        for name, load in CONDITIONS.items():
+            record(load, options, folder / name)
+            samples[name] = figures(lateness(folder / name))
+        for before, change, after in CHANGES:
+            print(f"\n{before}: {change}, measured in {after}")
+            prediction, refusal = predict(folder / before, change)
+            if refusal:
+                print(f"  refused: {refusal}")
+                continue
+            print(f"  {'µs':14} {'recorded':>8} {'predicted':>9} {'range':>12} {'measured':>8} {'off':>6}")
+            for name in FIGURES:
+                one, truth = prediction[name], samples[after][name]
+                between = f"{us(one['low_ns'])}–{us(one['high_ns'])}"
+                off = one["predicted_ns"] / truth - 1
+                print(
+                    f"  {name:14} {us(samples[before][name]):>8} {us(one['predicted_ns']):>9} {between:>12}"
+                    f" {us(truth):>8} {off:>+6.0%}"
+                )
+                # A maximum has no range that could be relied on.
+                if name != "max":
+                    count += 1
+                    held += one["low_ns"] <= truth <= one["high_ns"]
+    if count:
+        print(f"\nOf {count} ranges {held} ({held / count:.0%}) hold what was measured; 90 % are to.")
+
+
+if __name__ == "__main__":
+    main()
