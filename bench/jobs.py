@@ -172,6 +172,8 @@ def main():
     jobs.add_parser("player")
     arguments = parser.parse_args()
     if arguments.job in ("audio", "outlier"):
+        # Whoever ends this with `kill` or `timeout` ends its loads too.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
         need_root("as it records and changes a priority")
         if not arguments.tardy:
             build("tardy")
