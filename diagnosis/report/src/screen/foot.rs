@@ -34,7 +34,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     {
         let share = whole_percent(known.found.share);
         let line = format!("{}, {share} of all lateness", known.title);
-        writeln!(out, "{} {}", terminal.bold("Known story:"), cut(&line, terminal.width - 13))?;
+        writeln!(out, "{} {}", terminal.bold("Known problem:"), cut(&line, terminal.width - 15))?;
     }
     if let Some(page) = &context.page {
         // A path is there to be copied: it is never cut.
