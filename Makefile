@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
-.PHONY: help run vm kernel test bench clean
+.PHONY: help run vm kernel test test-kernels bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,8 @@ help:
 	@echo 'make kernel  a kernel with switches between timer policies (kernel/), and what deferring the timers'
 	@echo '             of 40 sleeping threads is worth on it: compiles for some minutes'
 	@echo 'make test    format, lints and all tests'
+	@echo 'make test-kernels  tardy run on Debian'"'"'s kernels from 5.10 to the newest, x86-64 and arm64, in guests:'
+	@echo '             downloads 0.8 GB the first time, then some minutes; prints what works on which'
 	@echo 'make bench   benchmarks, short, as root; they print, they do not judge (bench/README.md)'
 	@echo 'make clean   remove what was built; recordings stay'
 
@@ -47,6 +49,13 @@ test:
 	cargo check -p tardy --no-default-features --locked # without eBPF
 	cargo test --workspace --locked -- --show-output # what was skipped, and why
 	scripts/test-python.sh
+
+test-kernels:
+	@scripts/setup.sh vm
+	cargo build --release --locked
+	$(TARGET)/release/tardy vm fetch matrix tools-x86_64 tools-arm64
+	scripts/build-guest.sh x86_64 arm64
+	TARDY_TEST_KERNELS=all cargo test -p tardy --test vm --locked -- --nocapture each_kernel
 
 # Short, to see that they run and what they print; bench/README.md tells of each, --help of longer.
 bench:

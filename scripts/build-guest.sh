@@ -1,9 +1,9 @@
 #!/bin/sh
 # Builds `tardy` for guests: one file that needs no library of theirs.
 #
-#   scripts/build-guest.sh [x86_64|armv7]...      default: both
+#   scripts/build-guest.sh [x86_64|arm64|armv7]...      default: all
 #
-# The one for x86_64 records by eBPF or by tracefs, that for armv7 by tracefs alone: Debian's kernels
+# Those for x86_64 and arm64 record by eBPF or by tracefs, that for armv7 by tracefs alone: Debian's kernels
 # for it do not tell their types, which eBPF needs. Each goes to
 # ${XDG_CACHE_HOME:-$HOME/.cache}/tardy/vm/guest/ARCH/tardy, in one piece. What is missing for that is
 # installed by `scripts/setup.sh vm`; nothing else is installed. The ordinary build stays as it is:
@@ -17,12 +17,12 @@ export PATH
 guests=${XDG_CACHE_HOME:-$HOME/.cache}/tardy/vm/guest
 say() { printf '%s\n' "build-guest: $*" >&2; }
 
-[ $# -gt 0 ] || set -- x86_64 armv7
+[ $# -gt 0 ] || set -- x86_64 arm64 armv7
 for arch in "$@"; do
     case "$arch" in
-    x86_64 | armv7) ;;
+    x86_64 | arm64 | armv7) ;;
     *)
-        say "usage: scripts/build-guest.sh [x86_64|armv7]..."
+        say "usage: scripts/build-guest.sh [x86_64|arm64|armv7]..."
         exit 2
         ;;
     esac
@@ -53,6 +53,26 @@ build() {
     say "$guests/$arch/tardy, $(wc -c <"$made") bytes"
 }
 
+# What eBPF's loader needs on arm64: Debian's libraries, unpacked and not installed, as apt has them by the
+# settings that `tardy vm fetch tools-arm64` made. Prints the folder.
+arm64_libraries() {
+    caches=$(dirname "$guests")
+    settings=$caches/apt/arm64/apt.conf
+    root=$caches/guest/arm64/root
+    if [ ! -f "$settings" ]; then
+        say "Debian's packages for arm64 are not known here: tardy vm fetch tools-arm64"
+        exit 1
+    fi
+    if [ ! -f "$root/usr/lib/aarch64-linux-gnu/libelf.a" ]; then
+        rm -rf "$root"
+        mkdir -p "$root/debs"
+        (cd "$root/debs" && APT_CONFIG=$settings apt-get -qq download libelf-dev zlib1g-dev) >&2
+        for package in "$root"/debs/*.deb; do dpkg-deb -x "$package" "$root"; done
+        rm -rf "$root/debs"
+    fi
+    echo "$root"
+}
+
 target_dir=${CARGO_TARGET_DIR:-target}/guest
 for arch in "$@"; do
     case "$arch" in
@@ -64,6 +84,17 @@ for arch in "$@"; do
         LIBBPF_SYS_LIBRARY_PATH=$(folder_of libelf.a):$(folder_of libz.a)
         export LIBBPF_SYS_LIBRARY_PATH
         build x86_64 x86_64-unknown-linux-gnu --features tardy-live/static
+        ;;
+    arm64)
+        root=$(arm64_libraries)
+        (
+            LIBBPF_SYS_LIBRARY_PATH_aarch64_unknown_linux_gnu=$root/usr/lib/aarch64-linux-gnu
+            LIBBPF_SYS_EXTRA_CFLAGS="-I$root/usr/include -I$root/usr/include/aarch64-linux-gnu"
+            CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+            export LIBBPF_SYS_LIBRARY_PATH_aarch64_unknown_linux_gnu LIBBPF_SYS_EXTRA_CFLAGS
+            export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER
+            build arm64 aarch64-unknown-linux-gnu --features tardy-live/static
+        )
         ;;
     armv7)
         export CARGO_TARGET_ARMV7_UNKNOWN_LINUX_GNUEABIHF_LINKER=arm-linux-gnueabihf-gcc

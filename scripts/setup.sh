@@ -13,10 +13,11 @@ build_packages="clang-19 llvm-19 libelf-dev zlib1g-dev pkg-config make gcc"
 test_packages="rt-tests trace-cmd python3 python3-venv"
 # For tests that boot guests, which run where they are asked for, and are skipped where it cannot be had.
 guest_package=qemu-system-x86
-vm_packages="qemu-system-x86 qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross flex bison
-    bc perl patch dwarves xz-utils busybox-static rt-tests trace-cmd"
+vm_packages="qemu-system-x86 qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+    gcc-aarch64-linux-gnu libc6-dev-arm64-cross flex bison bc perl patch dwarves xz-utils busybox-static
+    rt-tests trace-cmd"
 # Rust's own library for guests that are no x86-64.
-vm_target=armv7-unknown-linux-gnueabihf
+vm_targets="armv7-unknown-linux-gnueabihf aarch64-unknown-linux-gnu"
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 # rustup's own place, for a shell that was started before rustup came.
@@ -97,6 +98,7 @@ install() {
 
 # Rust's library for guests of another architecture.
 check_target() {
+    vm_target=$1
     library=$(rustc --print target-libdir --target "$vm_target" 2>/dev/null) || library=""
     [ -z "$library" ] || [ ! -d "$library" ] || return 0
     if ! has rustup; then
@@ -129,7 +131,8 @@ check_tools() {
         done
     fi
     if [ "$1" = vm ]; then
-        for tool in qemu-system-x86_64 qemu-system-arm arm-linux-gnueabihf-gcc flex bison bc patch pahole xz; do
+        for tool in qemu-system-x86_64 qemu-system-arm qemu-system-aarch64 arm-linux-gnueabihf-gcc \
+            aarch64-linux-gnu-gcc flex bison bc patch pahole xz; do
             has "$tool" || absent="$absent $tool"
         done
         ! has pkg-config || pkg-config --exists libcrypto || absent="$absent libcrypto-headers"
@@ -163,4 +166,4 @@ if has dpkg-query && has apt-get; then
 else
     check_tools "$mode" "$packages"
 fi
-[ "$mode" != vm ] || check_target
+[ "$mode" != vm ] || for target in $vm_targets; do check_target "$target"; done

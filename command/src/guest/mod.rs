@@ -254,7 +254,7 @@ fn programs(
 }
 
 /// The architecture of a kernel's image, told by its first bytes: the boot protocol of x86 has `HdrS`
-/// at 0x202, a zImage of ARM a magic number at 0x24.
+/// at 0x202, an Image of arm64 `ARMd` at 0x38, a zImage of ARM a magic number at 0x24.
 fn arch_of(image: &Path) -> Result<Arch, Failure> {
     let wrong = |why: &str| Failure::new(format!("{} {why}", image.display()));
     let mut head = vec![0; 0x206];
@@ -262,9 +262,13 @@ fn arch_of(image: &Path) -> Result<Arch, Failure> {
     read.map_err(|error| wrong(&format!("cannot be read as a kernel image: {error}")))?;
     if &head[0x202..0x206] == b"HdrS" {
         Ok(Arch::X86_64)
+    } else if &head[0x38..0x3c] == b"ARMd" {
+        Ok(Arch::Arm64)
     } else if head[0x24..0x28] == 0x016f_2818_u32.to_le_bytes() {
         Ok(Arch::Armv7)
     } else {
-        Err(wrong("is not a kernel image: neither a bzImage for x86 nor a zImage for ARM"))
+        Err(wrong(
+            "is not a kernel image: neither a bzImage for x86, nor an Image for arm64, nor a zImage for ARM",
+        ))
     }
 }

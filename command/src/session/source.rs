@@ -57,6 +57,7 @@ fn start_ebpf(_: &Options) -> Result<Box<dyn LiveSource>, SourceError> {
 /// Starts a flight recorder: eBPF alone can be one.
 #[cfg(feature = "ebpf")]
 pub(crate) fn fly(options: &FlightOptions) -> Result<Box<dyn FlightRecorder>, SourceError> {
+    tardy_kernel::ids_are_the_kernels()?;
     Ok(Box::new(tardy_live::Flight::start(options)?))
 }
 
@@ -77,6 +78,7 @@ pub(super) fn start(
     options: &Options,
     only: Option<&str>,
 ) -> Result<(Box<dyn LiveSource>, Vec<String>), Failure> {
+    tardy_kernel::ids_are_the_kernels().map_err(|error| Failure::new(error.to_string()))?;
     let mut refused = Vec::new();
     for candidate in CANDIDATES.iter().filter(|it| only.is_none_or(|only| only == it.name)) {
         match (candidate.start)(options) {

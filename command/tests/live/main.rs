@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod calls;
 mod command_ends;
+mod container;
 mod deferred;
 mod experiment;
 mod explained;
@@ -24,6 +26,7 @@ mod pi;
 mod program;
 mod rearm;
 mod screen;
+mod several;
 mod slack;
 mod sleep;
 mod spinner;

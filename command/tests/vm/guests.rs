@@ -144,6 +144,25 @@ fn wait_until(is_so: &dyn Fn() -> bool) {
     }
 }
 
+fn number(value: &Value) -> u64 {
+    value.as_u64().expect("a number")
+}
+
+/// Whether each wakeup's segments sum to its lateness: then all lateness together, and how much of it is nobody's.
+#[track_caller]
+pub(super) fn balanced(explained: &Value) -> (u64, f64) {
+    let (mut all, mut unexplained) = (0, 0);
+    for wakeup in explained["wakeups"].as_array().expect("a list") {
+        let segments = wakeup["segments"].as_array().expect("a list");
+        let sum: u64 = segments.iter().map(|segment| number(&segment["ns"])).sum();
+        assert_eq!(sum, number(&wakeup["lateness_ns"]), "{wakeup}");
+        all += sum;
+        let nobodys = segments.iter().filter(|segment| segment["cause"] == "unexplained");
+        unexplained += nobodys.map(|segment| number(&segment["ns"])).sum::<u64>();
+    }
+    (all, unexplained as f64 / all.max(1) as f64)
+}
+
 #[test]
 fn equal_guests_say_the_same_and_every_balance_sums() {
     let Some(guests) = Guests::ready() else { return };
@@ -172,17 +191,7 @@ fn equal_guests_say_the_same_and_every_balance_sums() {
     let wakeups = explained["wakeups"].as_array().expect("a list");
     let timers: Vec<&Value> = wakeups.iter().filter(|wakeup| wakeup["kind"] == "timer").collect();
     assert_eq!(timers.len() as u64, samples, "every sample is a wakeup");
-    let number = |value: &Value| value.as_u64().expect("a number");
-    let (mut all, mut unexplained) = (0, 0);
-    for wakeup in wakeups {
-        let segments = wakeup["segments"].as_array().expect("a list");
-        let sum: u64 = segments.iter().map(|segment| number(&segment["ns"])).sum();
-        assert_eq!(sum, number(&wakeup["lateness_ns"]), "{wakeup}");
-        all += sum;
-        let nobodys = segments.iter().filter(|segment| segment["cause"] == "unexplained");
-        unexplained += nobodys.map(|segment| number(&segment["ns"])).sum::<u64>();
-    }
-    let share = unexplained as f64 / all as f64;
+    let (_, share) = balanced(&explained);
     assert!(share <= UNEXPLAINED_MAX, "{share}");
 
     // What made the latest late: timers of other threads, each with its owner.

@@ -1,7 +1,9 @@
 //! What there is for guests, through the command, as a user would ask. Needs no rights, no network.
 #![forbid(unsafe_code)]
 
+mod cpus;
 mod guests;
+mod matrix;
 mod policies;
 
 use serde_json::Value;

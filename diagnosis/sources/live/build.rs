@@ -29,6 +29,10 @@ const STACKS_APART_NS: u32 = 100_000;
 /// In the flags of an expiry: in the same loop as the one before. Never leaves this crate.
 const EXPIRY_SAME_LOOP: u32 = 0x80;
 
+/// In the number of a system call: made by a program of 32 bits, by the table of those. No table reaches it, nor
+/// is it the bit of x32. Never leaves this crate.
+const CALL_COMPAT: u32 = 1 << 29;
+
 /// Threads and processes whose system calls can be watched at once.
 const WATCHED_MAX: u32 = 16_384;
 
@@ -75,6 +79,7 @@ fn model_header() -> String {
     define("RESERVED_SLOTS", RESERVED_SLOTS);
     define("DUES", DUES);
     define("EXPIRY_SAME_LOOP", EXPIRY_SAME_LOOP);
+    define("CALL_COMPAT", CALL_COMPAT);
     define("STACK_FRAMES", STACK_FRAMES);
     define("STACK_SLOTS", STACK_SLOTS);
     define("STACKS_APART_NS", STACKS_APART_NS);

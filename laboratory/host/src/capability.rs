@@ -119,8 +119,11 @@ pub(crate) fn refuse_live(capabilities: &mut [Capability]) {
 }
 
 fn live(probe: &Probe) -> Option<Refusal> {
-    let (why, change) = if probe.is_before((5, 8)) {
-        ("The kernel is older than 5.8 and has no BPF ring buffer.", "A kernel of 5.8 or later.")
+    let (why, change) = if probe.is_before((5, 12)) {
+        (
+            "The kernel is older than 5.12: its programs have no atomic operations that return a value.",
+            "A kernel of 5.12 or later, on arm64 of 5.18.",
+        )
     } else if probe.config.lacks("BPF_SYSCALL") {
         ("The kernel was built without CONFIG_BPF_SYSCALL.", "A kernel with it.")
     } else if !probe.root.exists(btf::PATH) {
@@ -139,6 +142,8 @@ fn live(probe: &Probe) -> Option<Refusal> {
             "This is a user namespace, whose root may not load programs.",
             "Run it outside the container.",
         )
+    } else if probe.privileges.in_pid_namespace {
+        IN_PID_NAMESPACE
     } else if !probe.privileges.may_trace_by_bpf() {
         (
             "CAP_BPF and CAP_PERFMON are missing.",
@@ -150,7 +155,16 @@ fn live(probe: &Probe) -> Option<Refusal> {
     Some((why.into(), change.into()))
 }
 
+/// Why nothing is recorded in a container that has process ids of its own, and what would help.
+const IN_PID_NAMESPACE: (&str, &str) = (
+    "This is a PID namespace of its own (a container), where threads have other ids than the kernel tells.",
+    "Run it on the host, or give the container the host's ids: docker run --pid=host.",
+);
+
 fn tracefs(probe: &Probe) -> Option<Refusal> {
+    if probe.privileges.in_pid_namespace {
+        return Some((IN_PID_NAMESPACE.0.into(), IN_PID_NAMESPACE.1.into()));
+    }
     let (why, change) = match Access::read(probe) {
         Access::Mounted(_) | Access::Mountable => return None,
         Access::Closed(folder) => {

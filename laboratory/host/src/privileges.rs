@@ -35,7 +35,12 @@ pub(crate) struct Privileges {
     effective: u64,
     /// Whether this is a user namespace of its own, whose root is nobody outside.
     pub(crate) in_user_namespace: bool,
+    /// Whether it is in a PID namespace of its own, where threads have other ids than the kernel's events tell.
+    pub(crate) in_pid_namespace: bool,
 }
+
+/// The kernel's first PID namespace (`PROC_PID_INIT_INO`, `include/linux/proc_ns.h`), as its link reads.
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 impl Privileges {
     pub(crate) fn read(root: &Root, calls: &Calls) -> Self {
@@ -51,7 +56,9 @@ impl Privileges {
             let ids: Vec<&str> = map.split_whitespace().collect();
             ids.len() == 3 && ids != ["0", "0", "4294967295"]
         });
-        Self { effective, in_user_namespace }
+        let own = std::fs::read_link(root.path("proc/self/ns/pid"));
+        let in_pid_namespace = own.is_ok_and(|link| link.as_os_str() != FIRST_PID_NAMESPACE);
+        Self { effective, in_user_namespace, in_pid_namespace }
     }
 
     /// Whether a capability holds where the kernel asks for it: in the initial user namespace.

@@ -7,18 +7,21 @@ use std::fmt;
 pub enum Arch {
     /// x86-64, as QEMU's `pc`.
     X86_64,
+    /// 64-bit ARM, as QEMU's `virt` with a Cortex-A57, which runs programs of 32 bits too.
+    Arm64,
     /// 32-bit ARM, as QEMU's `virt` with a Cortex-A15.
     Armv7,
 }
 
 impl Arch {
     /// All there are.
-    pub const ALL: [Self; 2] = [Self::X86_64, Self::Armv7];
+    pub const ALL: [Self; 3] = [Self::X86_64, Self::Arm64, Self::Armv7];
 
     /// Its name, as `uname -m` or what comes nearest has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
+            Self::Arm64 => "arm64",
             Self::Armv7 => "armv7",
         }
     }
@@ -27,6 +30,7 @@ impl Arch {
     pub fn debian(self) -> &'static str {
         match self {
             Self::X86_64 => "amd64",
+            Self::Arm64 => "arm64",
             Self::Armv7 => "armhf",
         }
     }
@@ -35,6 +39,7 @@ impl Arch {
     pub fn of_this_machine() -> Option<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Some(Self::X86_64),
+            "aarch64" => Some(Self::Arm64),
             _ => None,
         }
     }
@@ -43,7 +48,7 @@ impl Arch {
     pub(crate) fn console(self) -> &'static str {
         match self {
             Self::X86_64 => "ttyS0",
-            Self::Armv7 => "ttyAMA0",
+            Self::Arm64 | Self::Armv7 => "ttyAMA0",
         }
     }
 
@@ -51,6 +56,7 @@ impl Arch {
     pub fn qemu(self) -> &'static str {
         match self {
             Self::X86_64 => "qemu-system-x86_64",
+            Self::Arm64 => "qemu-system-aarch64",
             Self::Armv7 => "qemu-system-arm",
         }
     }
@@ -59,7 +65,7 @@ impl Arch {
     pub fn qemu_package(self) -> &'static str {
         match self {
             Self::X86_64 => "qemu-system-x86",
-            Self::Armv7 => "qemu-system-arm",
+            Self::Arm64 | Self::Armv7 => "qemu-system-arm",
         }
     }
 }

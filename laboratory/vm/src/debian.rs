@@ -11,8 +11,40 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tardy_programs::find;
 
-/// The release whose kernels and programs are brought, whatever runs here.
-const RELEASE: &str = "bookworm";
+/// A release of Debian's, whatever runs here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Release {
+    /// 11.
+    Bullseye,
+    /// 12: that of the programs too.
+    Bookworm,
+    /// 13.
+    Trixie,
+    /// 13 with its backports, which are taken first.
+    TrixieBackports,
+}
+
+impl Release {
+    /// Its name, that of the folder that apt's lists of it are in.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Bullseye => "bullseye",
+            Self::Bookworm => "bookworm",
+            Self::Trixie => "trixie",
+            Self::TrixieBackports => "trixie-backports",
+        }
+    }
+
+    /// The release itself, and its backports where those are asked for.
+    fn suites(self) -> (&'static str, Option<&'static str>) {
+        let name = self.name();
+        match name.strip_suffix("-backports") {
+            Some(release) => (release, Some(name)),
+            None => (name, None),
+        }
+    }
+}
+
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 const ASK_LIMIT: Duration = Duration::from_secs(60);
@@ -25,6 +57,7 @@ const UNPACK_LIMIT: Duration = Duration::from_secs(600);
 pub(crate) struct Apt {
     settings: PathBuf,
     arch: Arch,
+    release: Release,
 }
 
 /// A package as apt's lists have it.
@@ -39,19 +72,24 @@ impl Apt {
     /// With lists as of now.
     pub(crate) fn fresh(
         arch: Arch,
+        release: Release,
         cache: &Cache,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Self, VmError> {
         check_host()?;
-        let folder = cache.folder(&format!("apt/{arch}"))?;
+        let name = match release {
+            Release::Bookworm => format!("apt/{arch}"),
+            other => format!("apt/{arch}-{}", other.name()),
+        };
+        let folder = cache.folder(&name)?;
         for below in ["lists/partial", "archives/partial", "parts"] {
-            cache.folder(&format!("apt/{arch}/{below}"))?;
+            cache.folder(&format!("{name}/{below}"))?;
         }
         let settings = folder.join("apt.conf");
         write(&folder.join("status"), "")?;
-        write(&settings, &settings_of(&folder, arch, &transport()?))?;
-        let apt = Self { settings, arch };
-        tell(&format!("asking Debian for its packages for {arch}"));
+        write(&settings, &settings_of(&folder, arch, release, &transport()?))?;
+        let apt = Self { settings, arch, release };
+        tell(&format!("asking Debian for the packages of {} for {arch}", release.name()));
         let with_security = apt.update(&folder, true);
         let Err(VmError::Failed { said, .. }) = with_security else {
             return with_security.map(|()| apt);
@@ -63,7 +101,7 @@ impl Apt {
     }
 
     fn update(&self, folder: &Path, with_security: bool) -> Result<(), VmError> {
-        write(&folder.join("sources.list"), &sources(with_security))?;
+        write(&folder.join("sources.list"), &sources(self.release, with_security))?;
         self.job("apt-get", "fetch Debian's package lists", LISTS_LIMIT)
             .args(["-qq", "update"])
             .output()
@@ -86,16 +124,29 @@ impl Apt {
         })
     }
 
-    /// The package that a metapackage stands for now: the first that it depends on whose name begins
-    /// like `prefix`, or its unsigned twin.
-    pub(crate) fn resolve(&self, metapackage: &str, prefix: &str) -> Result<Candidate, VmError> {
+    /// The packages that a metapackage stands for now: the first that it depends on whose name begins
+    /// with the first of `prefixes`, or its unsigned twin, and those that this one depends on in turn whose
+    /// names begin with any of the others.
+    pub(crate) fn resolve(
+        &self,
+        metapackage: &str,
+        prefixes: &[&str],
+    ) -> Result<Vec<Candidate>, VmError> {
         let meta = self.candidate(metapackage)?;
-        let name = meta.real_name(prefix).ok_or_else(|| VmError::Package {
+        let (first, others) = prefixes.split_first().expect("the caller says what it looks for");
+        let name = meta.real_names(first).next().ok_or_else(|| VmError::Package {
             package: metapackage.to_owned(),
-            why: format!("it depends on no package {prefix}…"),
+            why: format!("it depends on no package {first}…"),
         })?;
-        self.candidate(&name)
-            .or_else(|error| self.candidate(&format!("{name}-unsigned")).map_err(|_| error))
+        let main = self
+            .candidate(&name)
+            .or_else(|error| self.candidate(&format!("{name}-unsigned")).map_err(|_| error))?;
+        let mut all = vec![];
+        for name in others.iter().flat_map(|prefix| main.real_names(prefix).collect::<Vec<_>>()) {
+            all.push(self.candidate(&name)?);
+        }
+        all.insert(0, main);
+        Ok(all)
     }
 
     /// Downloads a package into `folder`; apt checks signature and checksum.
@@ -141,9 +192,9 @@ impl Apt {
 }
 
 impl Candidate {
-    fn real_name(&self, prefix: &str) -> Option<String> {
+    fn real_names(&self, prefix: &str) -> impl Iterator<Item = String> {
         let names = self.depends.split([',', '|']).filter_map(|one| one.split_whitespace().next());
-        names.map(str::to_owned).find(|name| name.starts_with(prefix))
+        names.map(str::to_owned).filter(move |name| name.starts_with(prefix))
     }
 }
 
@@ -216,11 +267,17 @@ fn check_host() -> Result<(), VmError> {
     Ok(())
 }
 
-fn sources(with_security: bool) -> String {
+fn sources(release: Release, with_security: bool) -> String {
     let archive = format!("deb [signed-by={KEYS}] http://deb.debian.org");
-    let security = format!("{archive}/debian-security {RELEASE}-security main\n");
-    let security = if with_security { security.as_str() } else { "" };
-    format!("{archive}/debian {RELEASE} main\n{security}")
+    let (suite, backports) = release.suites();
+    let mut sources = format!("{archive}/debian {suite} main\n");
+    if with_security {
+        sources += &format!("{archive}/debian-security {suite}-security main\n");
+    }
+    if let Some(backports) = backports {
+        sources += &format!("{archive}/debian {backports} main\n");
+    }
+    sources
 }
 
 /// The system's settings of proxies, time limits and the like.
@@ -240,9 +297,10 @@ const SIGNED: &str = "\
 
 /// apt reads this file before any other, so no other says anything: not what is to be run after lists
 /// were brought, either.
-fn settings_of(folder: &Path, arch: Arch, transport: &str) -> String {
+fn settings_of(folder: &Path, arch: Arch, release: Release, transport: &str) -> String {
     let folder = folder.display();
     let debian = arch.debian();
+    let release = release.name();
     format!(
         "{transport}\
          Acquire::Retries \"2\";\n\
@@ -250,6 +308,7 @@ fn settings_of(folder: &Path, arch: Arch, transport: &str) -> String {
          Acquire::Languages \"none\";\n\
          APT::Architecture \"{debian}\";\n\
          APT::Architectures {{ \"{debian}\"; }};\n\
+         APT::Default-Release \"{release}\";\n\
          APT::Sandbox::User \"root\";\n\
          Debug::NoLocking \"1\";\n\
          Dir::State \"{folder}\";\n\
@@ -292,10 +351,22 @@ SHA256: 0000
         let found = candidate(ENTRIES).unwrap();
         assert_eq!(found.package.version, "6.1.192-2");
         assert_eq!(found.bytes, 1480);
-        let real = found.real_name("linux-image-").unwrap();
-        assert_eq!(real, "linux-image-6.1.0-56-rt-amd64");
-        assert_eq!(found.real_name("linux-headers-"), None);
+        let real: Vec<_> = found.real_names("linux-image-").collect();
+        assert_eq!(real, ["linux-image-6.1.0-56-rt-amd64"]);
+        assert_eq!(found.real_names("linux-headers-").count(), 0);
         assert_eq!(candidate("Package: some\nVersion: 1\n"), None, "no checksum");
+    }
+
+    #[test]
+    fn backports_are_asked_for_beside_their_release() {
+        let all = sources(Release::TrixieBackports, true);
+        for suite in
+            ["/debian trixie main", "trixie-security main", "/debian trixie-backports main"]
+        {
+            assert!(all.contains(suite), "{all}");
+        }
+        let one = sources(Release::Bullseye, false);
+        assert_eq!(one.lines().count(), 1, "{one}");
     }
 
     #[test]
@@ -311,7 +382,7 @@ SHA256: 0000
     fn nothing_unsigned_is_taken_whatever_the_system_says() {
         let lax =
             "Acquire::AllowInsecureRepositories \"true\";\nAcquire::Check-Valid-Until \"0\";\n";
-        let settings = settings_of(Path::new("/a"), Arch::X86_64, lax);
+        let settings = settings_of(Path::new("/a"), Arch::X86_64, Release::Bookworm, lax);
         for (name, value) in [
             ("Acquire::AllowInsecureRepositories", "false"),
             ("Acquire::AllowWeakRepositories", "false"),

@@ -37,7 +37,7 @@ pub use error::VmError;
 pub use fate::{Broken, Fate, Why};
 pub use guest::enter as enter_guest;
 pub use keeper::enter as enter_keeper;
-pub use kernel::{Installed, Kernel};
+pub use kernel::{Installed, Kernel, Purpose};
 pub use machine::{Machine, Mips};
 pub use manifest::Package;
 pub use program::guest_program;

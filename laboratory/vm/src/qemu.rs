@@ -64,9 +64,10 @@ pub(crate) fn arguments(machine: &Machine, files: &Files<'_>) -> Vec<OsString> {
             option("-cpu", "max,rdrand=off,rdseed=off");
             option("-device", "virtio-serial-pci,ioeventfd=off");
         }
-        Arch::Armv7 => {
+        Arch::Arm64 | Arch::Armv7 => {
             option("-machine", "virt,dtb-randomness=off");
-            option("-cpu", "cortex-a15");
+            let is_64 = machine.arch == Arch::Arm64;
+            option("-cpu", if is_64 { "cortex-a57" } else { "cortex-a15" });
             option("-global", "virtio-mmio.ioeventfd=off");
             option("-device", "virtio-serial-device");
         }
@@ -146,6 +147,7 @@ mod tests {
 
     #[test]
     fn arm_has_its_own_machine() {
+        assert!(line(&Machine::new(Arch::Arm64)).contains("-cpu cortex-a57"));
         let line = line(&Machine::new(Arch::Armv7));
         assert!(line.contains("virt,dtb-randomness=off") && line.contains("console=ttyAMA0"));
         assert!(!line.contains("tsc=") && !line.contains("virtio-serial-pci"));

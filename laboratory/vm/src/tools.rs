@@ -1,6 +1,6 @@
 //! Debian's programs for guests, with what they are linked with.
 
-use crate::debian::{Apt, describe, unpack};
+use crate::debian::{Apt, Release, describe, unpack};
 use crate::elf::{is_elf, libraries_of, resolve};
 use crate::manifest::{self, Kept, Manifest, Package};
 use crate::{Arch, Cache, VmError};
@@ -42,8 +42,8 @@ impl Tools {
             Arch::X86_64 => {
                 &["busybox-static", "rt-tests", "trace-cmd", "linux-perf", "bpftrace", "rtla"]
             }
-            // No bpftrace for 32 bits.
-            Arch::Armv7 => &["busybox-static", "rt-tests", "trace-cmd", "linux-perf"],
+            // No bpftrace for 32 bits; on arm64 nobody has asked for it.
+            Arch::Arm64 | Arch::Armv7 => &["busybox-static", "rt-tests", "trace-cmd", "linux-perf"],
         }
     }
 
@@ -121,7 +121,7 @@ impl Tools {
     pub fn bring_anew(&self, tell: &mut dyn FnMut(&str)) -> Result<InstalledTools, VmError> {
         let claim = self.cache.claim(tell)?;
         let scratch = claim.scratch()?;
-        let apt = Apt::fresh(self.arch, &self.cache, tell)?;
+        let apt = Apt::fresh(self.arch, Release::Bookworm, &self.cache, tell)?;
         let files = apt.download_all(self.packages(), &scratch.path().join("archives"), tell)?;
         tell(&format!("unpacking {} packages", files.len()));
         let root = scratch.path().join("root");

@@ -5,13 +5,14 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Output};
 use clap::Args;
 use serde_json::json;
-use tardy_vm::{Arch, Cache, Kernel, Tools};
+use tardy_vm::{Arch, Cache, Kernel, Purpose, Tools};
 
 /// Flags of `tardy vm fetch`.
 #[derive(Debug, Args)]
 pub(crate) struct Fetch {
-    /// Which kernels, as `tardy vm list` names them [default: all of Debian's]
-    #[arg(value_name = "NAME|all")]
+    /// Which kernels, as `tardy vm list` names them; matrix: those that tardy is tried on [default: all of
+    /// Debian's outside the matrix]
+    #[arg(value_name = "NAME|matrix|all")]
     names: Vec<String>,
 
     /// Fetch the newest version, even if one is present
@@ -67,7 +68,8 @@ impl Fetch {
 
     fn wanted(&self, cache: &Cache) -> Result<Vec<Wanted>, Failure> {
         let all = || {
-            let kernels = Kernel::all().iter().filter(|kernel| !kernel.is_built());
+            let is_usual = |kernel: &&Kernel| kernel.purpose != Purpose::Matrix;
+            let kernels = Kernel::all().iter().filter(|it| !it.is_built()).filter(is_usual);
             let tools = Arch::ALL.map(|arch| Wanted::Tools(Tools::of(arch, cache)));
             kernels.map(Wanted::Kernel).chain(tools).collect()
         };
@@ -79,6 +81,9 @@ impl Fetch {
             let mut tools = Arch::ALL.map(|arch| Tools::of(arch, cache)).into_iter();
             if name == "all" {
                 return Ok(all());
+            } else if name == "matrix" {
+                let kernels = Kernel::all().iter().filter(|kernel| kernel.purpose.is_matrix());
+                wanted.extend(kernels.map(Wanted::Kernel));
             } else if let Some(tools) = tools.find(|tools| tools.name() == *name) {
                 wanted.push(Wanted::Tools(tools));
             } else {

@@ -58,6 +58,7 @@ fn document(cache: &Cache) -> Value {
             "arch": kernel.arch.name(),
             "what": kernel.what,
             "rt": kernel.is_rt,
+            "matrix": kernel.purpose.is_matrix(),
         });
         let state = match kernel.installed(cache) {
             Ok(installed) => json!({

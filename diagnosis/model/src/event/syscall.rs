@@ -12,7 +12,7 @@ pub enum Call {
     Unknown = 0,
     /// Known, and none of those below.
     Other = 1,
-    /// `futex`, with any timeout it may have.
+    /// `futex`, with any timeout it may have; and `futex_wait`, `futex_waitv` and their like, as what they do.
     Futex = 2,
     /// `clock_nanosleep`.
     ClockNanosleep = 3,
@@ -80,6 +80,8 @@ pub mod futex {
     pub const WAIT: u16 = 0;
     /// `FUTEX_WAKE`.
     pub const WAKE: u16 = 1;
+    /// `FUTEX_CMP_REQUEUE`.
+    pub const CMP_REQUEUE: u16 = 4;
     /// `FUTEX_LOCK_PI`.
     pub const LOCK_PI: u16 = 6;
     /// `FUTEX_UNLOCK_PI`.

@@ -1,7 +1,7 @@
 //! The numbers of system calls, which differ between architectures.
 
 use std::sync::LazyLock;
-use tardy_model::event::Call;
+use tardy_model::event::{Call, futex};
 
 /// A table of system calls: an architecture's, or that of the programs it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,10 +31,19 @@ impl Abi {
         }
     }
 
-    /// Of the running kernel's own programs; those of 32 bits on a kernel of 64 have another, which
-    /// no event tells.
+    /// Of the running kernel's own programs; those of 32 bits on a kernel of 64 have [another](Self::compat).
     pub fn of_this_machine() -> Self {
         Self::of_machine(&rustix::system::uname().machine().to_string_lossy())
+    }
+
+    /// Of the programs of 32 bits that a kernel with this table runs.
+    pub const fn compat(self) -> Self {
+        match self {
+            Self::X86_64 => Self::I386,
+            // riscv has programs of 32 bits too; kernels that run both are not known.
+            Self::Generic => Self::Arm,
+            _ => Self::Unknown,
+        }
     }
 
     /// The table's name: a machine that has it.
@@ -76,6 +85,23 @@ impl Abi {
     }
 }
 
+/// The operation and the value of one of the calls that came after `futex` and do one thing each (Linux 5.16
+/// and 6.7), by its number, which is the same everywhere, and its first arguments; none of any other call.
+///
+/// They are told as what `futex` does alike, so that nothing after a source needs to know them.
+#[inline]
+pub fn futex2(number: u32, arguments: [u64; 2]) -> Option<(u16, u16)> {
+    match number {
+        // futex_waitv: what the words are compared with is behind a pointer.
+        449 => Some((futex::WAIT, 0)),
+        // futex_wake, futex_wait, futex_requeue
+        454 => Some((futex::WAKE, 0)),
+        455 => Some((futex::WAIT_BITSET, arguments[1] as u16)),
+        456 => Some((futex::CMP_REQUEUE, 0)),
+        _ => None,
+    }
+}
+
 /// The numbers that any of the tables has are below this.
 const NUMBERS: usize = 512;
 
@@ -97,7 +123,7 @@ fn by_number(table: Table) -> [Call; NUMBERS] {
 type Table = &'static [(Call, &'static [u32])];
 
 const X86_64: Table = &[
-    (Call::Futex, &[202]),
+    (Call::Futex, &[202, 449, 454, 455, 456]),
     (Call::ClockNanosleep, &[230]),
     (Call::Nanosleep, &[35]),
     (Call::Poll, &[7, 271]),
@@ -110,7 +136,7 @@ const X86_64: Table = &[
 ];
 
 const GENERIC: Table = &[
-    (Call::Futex, &[98]),
+    (Call::Futex, &[98, 449, 454, 455, 456]),
     (Call::ClockNanosleep, &[115]),
     (Call::Nanosleep, &[101]),
     (Call::Poll, &[73]),
@@ -124,7 +150,7 @@ const GENERIC: Table = &[
 
 // Numbers from 403 on are those with 64-bit times, the same in both 32-bit tables.
 const ARM: Table = &[
-    (Call::Futex, &[240, 422]),
+    (Call::Futex, &[240, 422, 449, 454, 455, 456]),
     (Call::ClockNanosleep, &[265, 407]),
     (Call::Nanosleep, &[162]),
     (Call::Poll, &[168, 336, 414]),
@@ -137,7 +163,7 @@ const ARM: Table = &[
 ];
 
 const I386: Table = &[
-    (Call::Futex, &[240, 422]),
+    (Call::Futex, &[240, 422, 449, 454, 455, 456]),
     (Call::ClockNanosleep, &[267, 407]),
     (Call::Nanosleep, &[162]),
     (Call::Poll, &[168, 309, 414]),
@@ -177,6 +203,24 @@ mod tests {
             assert_eq!(abi.call(414), Call::Poll, "{abi:?}");
         }
         assert_ne!(Abi::X86_64.call(422), Call::Futex);
+    }
+
+    #[test]
+    fn programs_of_32_bits_have_a_table_of_their_own() {
+        assert_eq!(Abi::X86_64.compat().call(267), Call::ClockNanosleep);
+        assert_eq!(Abi::Generic.compat().call(265), Call::ClockNanosleep);
+        assert_eq!(Abi::Arm.compat(), Abi::Unknown);
+    }
+
+    #[test]
+    fn calls_that_do_one_thing_of_futex_are_it() {
+        for abi in [Abi::X86_64, Abi::Generic, Abi::Arm, Abi::I386] {
+            for number in [449, 454, 455, 456] {
+                assert_eq!(abi.call(number), Call::Futex, "{abi:?}");
+            }
+        }
+        assert_eq!(futex2(455, [0x1000, 2]), Some((futex::WAIT_BITSET, 2)));
+        assert_eq!(futex2(202, [0x1000, 2]), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@
 
 mod abi;
 mod clock;
+mod cpus;
 mod definitions;
 mod flight_recorder;
 mod groups;
@@ -22,13 +23,15 @@ mod idle;
 mod interrupts;
 mod live_source;
 mod merge;
+mod namespace;
 mod stack;
 mod stolen;
 mod symbols;
 mod tasks;
 
-pub use abi::Abi;
+pub use abi::{Abi, futex2};
 pub use clock::{ClockOffsets, Clocks, monotonic_ns, tick_ns};
+pub use cpus::{BUFFERS_BYTES_MAX, buffer_bytes, online_end, present_end, unrecorded_note};
 pub use definitions::Definitions;
 pub use flight_recorder::{Exceeded, FlightOptions, FlightRecorder, Held};
 pub use groups::Groups;
@@ -36,6 +39,7 @@ pub use idle::IdleStates;
 pub use interrupts::Interrupts;
 pub use live_source::{LiveSource, Options};
 pub use merge::{HELD_EVENTS_MAX, Merge};
+pub use namespace::{OwnPidNamespace, ids_are_the_kernels};
 pub use stack::{FRAMES_MAX, folded};
 pub use stolen::stolen_ns;
 pub use symbols::Symbols;

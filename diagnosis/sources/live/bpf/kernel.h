@@ -138,12 +138,21 @@ struct timer_list {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long di, si, dx, r10, orig_ax;
+	unsigned long bx, cx, di, si, dx, r10, orig_ax;
+};
+
+/* What a task's call is of: TS_COMPAT while it is one of 32 bits. */
+struct thread_info___compat {
+	__u32 status;
+};
+
+struct task_struct___compat {
+	struct thread_info___compat thread_info;
 };
 #else
 struct user_pt_regs {
 	__u64 regs[31];
-	__u64 syscallno;
+	__u64 pstate;
 };
 /* The kernel's pt_regs begins with user_pt_regs. */
 struct pt_regs {

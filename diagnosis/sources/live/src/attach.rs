@@ -78,10 +78,11 @@ fn is_wanted(
     }
 }
 
-/// With `flight` as a flight recorder, else as a stream.
+/// With `flight` as a flight recorder, else as a stream. CPUs have rings up to that number.
 pub(crate) fn attach(
     options: &Options,
     flight: Option<&FlightOptions>,
+    cpus: u16,
     slots_shift: u32,
 ) -> Result<Attached, Error> {
     // Before Linux 5.11 maps count as locked memory; where raising is not allowed loading will say.
@@ -90,8 +91,9 @@ pub(crate) fn attach(
 
     warnings::keep();
     let btf = Btf::from_vmlinux().map_err(|_| Error::NoBtf { path: BTF_PATH })?;
-    let cpus = libbpf_rs::num_possible_cpus()
-        .map_err(|error| Error::from_libbpf("to tell its CPUs", &error))?;
+    if !has_atomics(&btf) {
+        return Err(Error::NoAtomics);
+    }
 
     let mut object = MaybeUninit::<OpenObject>::uninit();
     let mut open = skeleton::LiveSkelBuilder::default()
@@ -116,14 +118,14 @@ pub(crate) fn attach(
         rodata.stacks_overwrite = flight.is_some();
         open.maps
             .stacks
-            .set_max_entries(cpus as u32)
+            .set_max_entries(cpus.into())
             .map_err(|error| Error::from_libbpf("room for stacks", &error))?;
     }
     let sized = open
         .maps
         .rings
         .set_value_size(ring_bytes(slots_shift) as u32)
-        .and_then(|()| open.maps.rings.set_max_entries(cpus as u32));
+        .and_then(|()| open.maps.rings.set_max_entries(cpus.into()));
     sized.map_err(|error| Error::from_libbpf("the rings' size", &error))?;
 
     let replaced: Vec<String> = open
@@ -159,9 +161,9 @@ pub(crate) fn attach(
     for process in &options.watched_processes {
         watch(&watched, *process, watched_info)?;
     }
-    let rings = Rings::map(&loaded.maps.rings, cpus, slots_shift)?;
+    let rings = Rings::map(&loaded.maps.rings, cpus.into(), slots_shift)?;
 
-    let stacks = options.stacks_over_ns.map(|_| Stacks::map(&loaded.maps.stacks, cpus));
+    let stacks = options.stacks_over_ns.map(|_| Stacks::map(&loaded.maps.stacks, cpus.into()));
     let stacks = stacks.transpose()?;
 
     let mut flight = None;
@@ -192,6 +194,15 @@ pub(crate) fn attach(
         counts_stolen,
         timer_interrupts_untold,
         missing,
+    })
+}
+
+/// Whether programs have atomic operations that return what was there (Linux 5.12). Nothing in the kernel's types
+/// tells that; a helper does that came with them.
+fn has_atomics(btf: &Btf<'_>) -> bool {
+    let helpers = btf.type_by_name::<types::Enum<'_>>("bpf_func_id");
+    helpers.is_some_and(|helpers| {
+        helpers.iter().any(|helper| helper.name.is_some_and(|name| name == "BPF_FUNC_check_mtu"))
     })
 }
 

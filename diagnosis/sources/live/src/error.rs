@@ -12,6 +12,12 @@ pub enum Error {
         /// Where it would be.
         path: &'static str,
     },
+    /// The kernel is too old for the rings.
+    #[error(
+        "this kernel's eBPF has no atomic operations that return a value, which Linux 5.12 brought (on arm64 \
+         5.18)"
+    )]
+    NoAtomics,
     /// The kernel does not let this process load programs.
     #[error(
         "no permission to load eBPF programs ({reason}): run as root, or give CAP_BPF and \
@@ -34,6 +40,19 @@ pub enum Error {
     BufferSize {
         /// What was asked for.
         bytes: u64,
+    },
+    /// All rings together are out of bounds.
+    #[error(
+        "a buffer of {} KiB on each of {cpus} CPUs is {} MiB in all: at most {} MiB are possible",
+        bytes / 1024,
+        bytes.saturating_mul((*cpus).into()) >> 20,
+        crate::RINGS_BYTES_MAX >> 20
+    )]
+    BuffersSize {
+        /// What was asked for.
+        bytes: u64,
+        /// For how many.
+        cpus: u16,
     },
 }
 

@@ -5,13 +5,11 @@ use crate::recursion_misses::recursion_misses;
 use crate::ring::{Copied, Rings};
 use crate::stacks::{self, Stacks};
 use crate::translate::Translator;
-use crate::{
-    Error, FlightOptions, SLOTS_SHIFT, attach, idle_states, recursion_misses, roles, slots_shift,
-};
+use crate::{Error, FlightOptions, attach, idle_states, recursion_misses, roles, slots_shift_of};
 use libbpf_rs::{Link, MapHandle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use tardy_kernel::{Exceeded, FlightRecorder, Held, Roles, monotonic_ns, tasks_now};
+use tardy_kernel::{Exceeded, FlightRecorder, Held, Roles, monotonic_ns, present_end, tasks_now};
 use tardy_model::event::{Current, Loss, Switch, TaskInfo, TaskName};
 use tardy_model::{Batch, CpuId, Event, Kind, Prio, SourceError, TaskId};
 
@@ -53,13 +51,11 @@ impl Flight {
     /// # Errors
     /// As [`crate::Live::start`].
     pub fn start(options: &FlightOptions) -> Result<Self, Error> {
-        let slots_shift = match options.source.buffer_bytes_per_cpu {
-            Some(bytes) => slots_shift(bytes)?,
-            None => SLOTS_SHIFT,
-        };
+        let cpus = present_end();
+        let slots_shift = slots_shift_of(&options.source, cpus)?;
         let translator = Translator::new();
         let start_ns = monotonic_ns();
-        let attached = attach::attach(&options.source, Some(options), slots_shift)?;
+        let attached = attach::attach(&options.source, Some(options), cpus, slots_shift)?;
         let mut roles = roles(&options.source, true);
         // What it does with what it holds is its own doing too.
         *roles.processes.entry(std::process::id()).or_default() |= TaskInfo::OWN;

@@ -31,7 +31,10 @@ pub use tardy_kernel::{FlightOptions, FlightRecorder, LiveSource, Options};
 use ring::Rings;
 use stacks::Stacks;
 use std::collections::BTreeMap;
-use tardy_kernel::{IdleStates, Merge, Roles, monotonic_ns, own_thread_is, tasks_now};
+use tardy_kernel::{
+    IdleStates, Merge, Roles, buffer_bytes, monotonic_ns, own_thread_is, present_end, tasks_now,
+    unrecorded_note,
+};
 use tardy_model::event::{
     IdleState, IpiSend, Nmi, Recorded, SectionBegin, SectionEnd, Stack, Stolen, TaskInfo, Woken,
 };
@@ -44,6 +47,11 @@ const SLOTS_SHIFT: u32 = 17;
 
 /// The least and the most of it: 32 KB and 128 MB.
 const SLOTS_SHIFTS: std::ops::RangeInclusive<u32> = 10..=22;
+
+const SLOT_BYTES: u64 = tardy_model::RECORD_BYTES as u64;
+
+/// The most that all CPUs' rings take together, whatever is asked for.
+const RINGS_BYTES_MAX: u64 = 4 << 30;
 
 /// How long after its time a record may be claimed: an expiry's may be the loop's reading of the clock,
 /// which takes a few hundred instructions to come to its callback.
@@ -73,14 +81,12 @@ impl Live {
     /// Where the kernel has no BTF or does not let this process load programs: the error says what
     /// would bring it.
     pub fn start(options: &Options) -> Result<Self, Error> {
-        let slots_shift = match options.buffer_bytes_per_cpu {
-            Some(bytes) => slots_shift(bytes)?,
-            None => SLOTS_SHIFT,
-        };
+        let cpus = present_end();
+        let slots_shift = slots_shift_of(options, cpus)?;
         // Before anything is recorded: reading the symbols takes longer than a small ring does.
         let mut translator = Translator::new();
         let start_ns = monotonic_ns();
-        let attached = attach::attach(options, None, slots_shift)?;
+        let attached = attach::attach(options, None, cpus, slots_shift)?;
         translator.timer_interrupts_untold(attached.timer_interrupts_untold);
         let roles = roles(options, false);
         let mut merge = Merge::default();
@@ -128,8 +134,20 @@ fn idle_states(time_ns: u64) -> Vec<Event> {
     told.collect()
 }
 
+/// That of each CPU's ring. What is asked for is taken, within what all CPUs may have together.
+fn slots_shift_of(options: &Options, cpus: u16) -> Result<u32, Error> {
+    let Some(bytes) = options.buffer_bytes_per_cpu else {
+        return slots_shift(buffer_bytes(SLOT_BYTES << SLOTS_SHIFT, cpus));
+    };
+    let all = bytes.saturating_mul(cpus.into());
+    if all > RINGS_BYTES_MAX {
+        return Err(Error::BuffersSize { bytes, cpus });
+    }
+    slots_shift(bytes)
+}
+
 fn slots_shift(bytes: u64) -> Result<u32, Error> {
-    let slots = bytes / tardy_model::RECORD_BYTES as u64;
+    let slots = bytes / SLOT_BYTES;
     slots
         .checked_ilog2()
         .filter(|shift| SLOTS_SHIFTS.contains(shift))
@@ -193,8 +211,15 @@ impl LiveSource for Live {
         };
         let recursion_misses = recursion_misses::note(&self.recursion_misses);
         let symbols = self.translator.symbols().note();
+        let unrecorded = unrecorded_note(self.rings.cpus());
         let stacks = self.stacks.as_ref().and_then(|stacks| stacks::note(stacks.left_out()));
-        symbols.into_iter().chain(late).chain(recursion_misses).chain(stacks).collect()
+        symbols
+            .into_iter()
+            .chain(unrecorded)
+            .chain(late)
+            .chain(recursion_misses)
+            .chain(stacks)
+            .collect()
     }
 }
 
@@ -244,6 +269,12 @@ mod tests {
         assert_eq!(slots_shift(32 << 10).unwrap(), *SLOTS_SHIFTS.start());
         assert_eq!(slots_shift((4 << 20) + 12345).unwrap(), SLOTS_SHIFT);
         assert_eq!(slots_shift(128 << 20).unwrap(), *SLOTS_SHIFTS.end());
+        let asked = |bytes| Options { buffer_bytes_per_cpu: bytes, ..Options::default() };
+        assert_eq!(slots_shift_of(&asked(None), 2).unwrap(), SLOTS_SHIFT);
+        assert_eq!(slots_shift_of(&asked(None), 256).unwrap(), SLOTS_SHIFT - 1);
+        assert_eq!(slots_shift_of(&asked(Some(8 << 20)), 256).unwrap(), SLOTS_SHIFT + 1);
+        let error = slots_shift_of(&asked(Some(128 << 20)), 256).unwrap_err().to_string();
+        assert!(error.contains("256 CPUs"), "{error}");
         for bytes in [0, 31, (32 << 10) - 1, 256 << 20, u64::MAX] {
             assert!(
                 matches!(slots_shift(bytes), Err(Error::BufferSize { bytes: b }) if b == bytes)

@@ -101,6 +101,11 @@ impl Rings {
         }
     }
 
+    /// How many CPUs have one.
+    pub(crate) fn cpus(&self) -> u16 {
+        self.cpus as u16
+    }
+
     pub(crate) fn bytes_per_cpu(&self) -> u64 {
         (size_of::<Slot>() as u64) << self.slots_shift
     }

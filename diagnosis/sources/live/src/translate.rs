@@ -6,9 +6,11 @@ use crate::stacks::RawStack;
 use crate::state;
 use crate::unhooked::Unhooked;
 use std::collections::HashMap;
-use tardy_kernel::{Abi, Clocks, Definitions, Groups, IdleStates, Interrupts, Symbols, tick_ns};
+use tardy_kernel::{
+    Abi, Clocks, Definitions, Groups, IdleStates, Interrupts, Symbols, futex2, tick_ns,
+};
 use tardy_model::event::{
-    ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Stack, Switch,
+    Call, ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Stack, Switch,
     SyscallEnter, TaskGroup, TimerArm, TimerCancel, Waking, WorkBegin, WorkEnd,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId, TimerClass};
@@ -18,6 +20,9 @@ const IRQ_VECTOR: u8 = 1;
 
 /// In the flags of an expiry, as in `build.rs`: in the same loop as the one before.
 const EXPIRY_SAME_LOOP: u8 = 0x80;
+
+/// In the number of a system call, as in `build.rs`: by the table of programs of 32 bits.
+const CALL_COMPAT: u32 = 1 << 29;
 
 /// In the place of a system call's number: it was none, or is not known.
 const CALL_NONE: u32 = u32::MAX;
@@ -34,6 +39,8 @@ pub(crate) struct Translator {
     tick_ns: u64,
     idle_states: IdleStates,
     abi: Abi,
+    /// Of programs of 32 bits.
+    compat: Abi,
     unhooked: Unhooked,
     flight: FlightState,
     groups: Groups,
@@ -92,6 +99,7 @@ impl Translator {
             tick_ns: tick_ns(),
             idle_states: IdleStates::read(),
             abi: Abi::of_this_machine(),
+            compat: Abi::of_this_machine().compat(),
             unhooked: Unhooked::default(),
             flight: FlightState::default(),
             groups: Groups::default(),
@@ -168,7 +176,13 @@ impl Translator {
                 payload.c = self.groups.path(record.a, record.task, &mut self.definitions, batch).0;
                 payload.a = 0;
             }
-            SyscallEnter::TAG => payload.flags = self.abi.call(record.b) as u8,
+            SyscallEnter::TAG => {
+                payload.flags = self.call(record.b) as u8;
+                payload.b &= !CALL_COMPAT;
+                if let Some((op, value)) = futex2(payload.b, [0, u64::from(record.c >> 16)]) {
+                    payload = SyscallEnter { op, value, ..SyscallEnter::unpack(payload) }.pack();
+                }
+            }
             WorkBegin::TAG | WorkEnd::TAG => {
                 payload.c = self.definitions.function(record.a, batch).0;
                 payload.a = 0;
@@ -182,6 +196,15 @@ impl Translator {
             record.tag,
             payload,
         )
+    }
+
+    /// What a number means that the programs told.
+    #[inline]
+    fn call(&self, number: u32) -> Call {
+        match number & CALL_COMPAT {
+            0 => self.abi.call(number),
+            _ => self.compat.call(number & !CALL_COMPAT),
+        }
     }
 
     /// Who was current on a CPU before its flight recorder's first switch.
@@ -258,7 +281,7 @@ impl Translator {
                 let offsets = self.clocks.at(record.time_ns);
                 payload.a = offsets.to_monotonic_ns(definition.b, record.a);
                 if record.tag == TimerArm::TAG && definition.c != CALL_NONE {
-                    let call = self.abi.call(definition.c);
+                    let call = self.call(definition.c);
                     *payload = TimerArm { call, ..TimerArm::unpack(*payload) }.pack();
                 }
             }

@@ -11,8 +11,8 @@ use tardy_ftrace::decode::{Decoder, recorded, wanted};
 use tardy_ftrace::format::{Endian, EventFormat};
 use tardy_ftrace::page::PageLayout;
 use tardy_kernel::{
-    Abi, Clocks, IdleStates, LiveSource, Options, Roles, Symbols, monotonic_ns, own_thread_is,
-    tasks_now, tick_ns,
+    Abi, Clocks, IdleStates, LiveSource, Options, Roles, Symbols, buffer_bytes, monotonic_ns,
+    online_end, own_thread_is, tasks_now, tick_ns,
 };
 use tardy_model::event::{ClockSet, IdleState, Loss, Mark, Recorded, TaskInfo};
 use tardy_model::{Batch, CpuId, Event, MarkReader, Source, SourceError, TaskId};
@@ -86,7 +86,9 @@ impl Tracefs {
     /// Where tracefs cannot be had, an instance not be made, or the scheduler's events are missing.
     pub fn start(options: &Options) -> Result<Self, Error> {
         let instance = Instance::make(Root::open()?)?;
-        let buffer = options.buffer_bytes_per_cpu.unwrap_or(BUFFER_BYTES_PER_CPU);
+        // The kernel makes buffers for the CPUs that are online.
+        let usual = buffer_bytes(BUFFER_BYTES_PER_CPU, online_end());
+        let buffer = options.buffer_bytes_per_cpu.unwrap_or(usual);
         let bytes_per_cpu = instance.set_buffer(buffer)?;
         let layout =
             PageLayout::parse(&instance.root().read("events/header_page")?, Endian::NATIVE)?;

@@ -3,7 +3,7 @@
 use super::patch::Patch;
 use super::{IMAGE, Kernel, Record};
 use crate::command::Job;
-use crate::debian::{Apt, Candidate, describe, unpack};
+use crate::debian::{Apt, Candidate, Release, describe, unpack};
 use crate::manifest::{Manifest, Package, sha256_of};
 use crate::{Cache, VmError};
 use std::fs;
@@ -155,7 +155,7 @@ fn source(
 ) -> Result<(PathBuf, Package), VmError> {
     let folder = cache.folder("sources")?;
     let kept = kept(recipe, &folder)?;
-    let newest = Apt::fresh(kernel.arch, cache, tell)
+    let newest = Apt::fresh(kernel.arch, Release::Bookworm, cache, tell)
         .and_then(|apt| Ok((apt.candidate(recipe.source)?, apt)));
     match (newest, kept) {
         (Ok((candidate, _)), Some(kept)) if kept.1 == candidate.package => Ok(kept),

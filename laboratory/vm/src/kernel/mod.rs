@@ -7,6 +7,7 @@ mod modules;
 mod patch;
 
 use crate::cache::Claim;
+use crate::debian::Release;
 use crate::manifest::{self, Kept, Manifest, Package};
 use crate::{Arch, Cache, VmError};
 use build::Recipe;
@@ -25,14 +26,34 @@ pub struct Kernel {
     pub what: &'static str,
     /// Whether it is fully preemptible.
     pub is_rt: bool,
+    /// What it is here for.
+    pub purpose: Purpose,
     origin: Origin,
+}
+
+/// What a kernel is here for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To measure on.
+    Measuring,
+    /// To see that tardy works on it: one of the matrix, brought where it is asked for by name.
+    Matrix,
+    /// Both.
+    Both,
+}
+
+impl Purpose {
+    /// Whether it is one of the matrix.
+    pub fn is_matrix(self) -> bool {
+        self != Self::Measuring
+    }
 }
 
 /// Where a kernel comes from.
 #[derive(Debug, PartialEq, Eq)]
 enum Origin {
-    /// A package that depends on Debian's newest of its kind.
-    Debian { metapackage: &'static str },
+    /// A package that depends on the newest of its kind in a release of Debian's.
+    Debian { release: Release, metapackage: &'static str },
     /// Compiled here.
     Built(Recipe),
 }
@@ -158,8 +179,8 @@ impl Kernel {
     ) -> Result<Installed, VmError> {
         let scratch = claim.scratch()?;
         let complete = match &self.origin {
-            Origin::Debian { metapackage } => {
-                debian::bring(self, metapackage, cache, scratch.path(), tell)?
+            Origin::Debian { release, metapackage } => {
+                debian::bring(self, *release, metapackage, cache, scratch.path(), tell)?
             }
             Origin::Built(recipe) => build::bring(self, recipe, cache, scratch.path(), tell)?,
         };

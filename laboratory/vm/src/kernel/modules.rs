@@ -4,33 +4,36 @@
 //! themselves what they depend on.
 
 use crate::VmError;
+use crate::command::Job;
 use object::{Object, ObjectSection};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What the ways out of a guest need, and the loads.
 const WANTED: [&str; 5] = ["virtio_pci", "virtio_mmio", "virtio_console", "virtio_blk", "veth"];
 /// No module is that large; a damaged file is not to fill the memory.
 const MODULE_BYTES_MAX: u64 = 256 << 20;
+const DECOMPRESS_LIMIT: Duration = Duration::from_secs(60);
 /// As deep as dependencies are followed below folders; the kernel's own tree has eight levels.
 const DEPTH_MAX: usize = 32;
 
 /// Moves what is wanted of an unpacked package to `folder`. Returns names there in loading order.
-pub(super) fn take(
-    package: &str,
-    root: &Path,
-    release: &str,
-    folder: &Path,
-) -> Result<Vec<PathBuf>, VmError> {
+pub(super) fn take(package: &str, modules: &Path, folder: &Path) -> Result<Vec<PathBuf>, VmError> {
     fs::create_dir_all(folder).map_err(VmError::file("make", folder))?;
-    let modules = root.join("lib/modules").join(release);
     let mut files = BTreeMap::new();
     find(&modules.join("kernel"), 0, &mut files)?;
     let builtin = fs::read_to_string(modules.join("modules.builtin")).unwrap_or_default();
     let is_builtin = |name: &str| builtin.lines().any(|line| name_of(Path::new(line)) == name);
+    let mut plain = BTreeMap::new();
     let ordered = order(&WANTED, |name| match files.get(name) {
-        Some(file) => depends_of(file).map(Some),
+        Some(file) => {
+            let file = decompressed(file)?;
+            let depends = depends_of(&file)?;
+            plain.insert(name.to_owned(), file);
+            Ok(Some(depends))
+        }
         None if is_builtin(name) => Ok(None),
         None => Err(VmError::Package {
             package: package.to_owned(),
@@ -39,12 +42,25 @@ pub(super) fn take(
     })?;
     let mut names = vec![];
     for name in ordered {
-        let from = &files[&name];
+        let from = &plain[&name];
         let name = PathBuf::from(from.file_name().expect("it was found by its name"));
         fs::rename(from, folder.join(&name)).map_err(VmError::file("move", from))?;
         names.push(name);
     }
     Ok(names)
+}
+
+/// The file of a module as a guest loads it: some packages have them compressed, and not every kernel that
+/// does can load them so.
+fn decompressed(file: &Path) -> Result<PathBuf, VmError> {
+    if file.extension().is_none_or(|extension| extension != "xz") {
+        return Ok(file.to_owned());
+    }
+    Job::new("xz", format!("decompress {}", file.display()), DECOMPRESS_LIMIT)
+        .args(["--decompress", "--keep", "--force"])
+        .arg(file)
+        .output()?;
+    Ok(file.with_extension(""))
 }
 
 /// The wanted modules and what they depend on, each after what it depends on. `depends` says nothing

@@ -2,7 +2,7 @@
 
 use super::{Known, Record, State};
 use rustc_hash::FxHashMap;
-use tardy_kernel::Abi;
+use tardy_kernel::{Abi, futex2};
 use tardy_model::event::{Call, SyscallEnter, SyscallExit, TaskInfo};
 use tardy_model::{Batch, Event, TaskId};
 
@@ -52,6 +52,17 @@ fn set_call(state: &mut State, record: &Record<'_>, call: Call, batch: &mut Batc
 /// The number where only the name is told.
 const NOT_NUMBERED: u32 = u32::MAX;
 
+/// The number of those that have one everywhere and mean something by it.
+fn number_named(name: &[u8]) -> u32 {
+    match name {
+        b"futex_waitv" => 449,
+        b"futex_wake" => 454,
+        b"futex_wait" => 455,
+        b"futex_requeue" => 456,
+        _ => NOT_NUMBERED,
+    }
+}
+
 /// What a call of this name is for; those that take other kinds of times are the same.
 fn call_named(name: &[u8]) -> Call {
     let name = [b"_time64".as_slice(), b"_time32"]
@@ -59,7 +70,7 @@ fn call_named(name: &[u8]) -> Call {
         .find_map(|end| name.strip_suffix(end))
         .unwrap_or(name);
     match name {
-        b"futex" => Call::Futex,
+        b"futex" | b"futex_waitv" | b"futex_wake" | b"futex_wait" | b"futex_requeue" => Call::Futex,
         b"clock_nanosleep" => Call::ClockNanosleep,
         b"nanosleep" => Call::Nanosleep,
         b"poll" | b"ppoll" => Call::Poll,
@@ -77,7 +88,7 @@ fn enter(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Ev
     let arguments = [1, 2, 3].map(|field| record.number(field).unwrap_or(0));
     // Events of single calls, as texts show them, tell the name.
     let (number, call) = if let Some(name) = record.text(0) {
-        (NOT_NUMBERED, call_named(name))
+        (number_named(name), call_named(name))
     } else {
         let number = record.number(0)? as u32;
         if state.abi == Abi::Unknown {
@@ -87,7 +98,11 @@ fn enter(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Ev
     };
     set_call(state, record, call, batch);
     let (op, value, argument) = match call {
-        Call::Futex => (arguments[1] as u16, arguments[2] as u16, arguments[0]),
+        Call::Futex => {
+            let (op, value) = futex2(number, [arguments[0], arguments[1]])
+                .unwrap_or((arguments[1] as u16, arguments[2] as u16));
+            (op, value, arguments[0])
+        }
         // Of the time only the address is known.
         Call::ClockNanosleep => (arguments[1] as u16, 0, 0),
         Call::Nanosleep => (0, 0, 0),
@@ -98,7 +113,7 @@ fn enter(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Ev
 
 fn exit(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let number = match record.text(0) {
-        Some(_) => NOT_NUMBERED,
+        Some(name) => number_named(name),
         None => record.number(0)? as u32,
     };
     let result = record.number(1)? as i64;
@@ -128,5 +143,9 @@ mod tests {
             assert_eq!(call_named(name.as_bytes()), Abi::X86_64.call(number), "{name}");
         }
         assert_eq!(call_named(b"futex_time64"), Call::Futex);
+        for name in [&b"futex_waitv"[..], b"futex_wake", b"futex_wait", b"futex_requeue"] {
+            assert_eq!(call_named(name), Call::Futex);
+            assert!(futex2(number_named(name), [0; 2]).is_some());
+        }
     }
 }

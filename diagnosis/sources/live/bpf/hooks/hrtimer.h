@@ -43,6 +43,7 @@ static __always_inline __u32 current_call(void)
 {
 	struct task_struct *task;
 	struct pt_regs *regs;
+	__u32 call;
 
 	if (!bpf_core_enum_value_exists(enum bpf_func_id___calls, BPF_FUNC_task_pt_regs___calls))
 		return CALL_NONE;
@@ -50,7 +51,10 @@ static __always_inline __u32 current_call(void)
 	if (task->flags & PF_KTHREAD)
 		return CALL_NONE;
 	regs = (void *)bpf_task_pt_regs(task);
-	return (__u32)CALL_OF(regs);
+	call = (__u32)CALL_OF(regs);
+	if (call != CALL_NONE && in_compat_call(task, regs))
+		call |= CALL_COMPAT;
+	return call;
 }
 
 /*

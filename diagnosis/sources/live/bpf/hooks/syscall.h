@@ -4,18 +4,39 @@
  * attached only where somebody is watched who does not mark his own return.
  */
 
+/*
+ * The calls whose arguments matter, by the tables of programs of 64 and of 32 bits; of the latter those that take
+ * times of 32 bits, and those that take times of 64.
+ */
 #if defined(__TARGET_ARCH_x86)
 enum { CALL_NANOSLEEP = 35, CALL_FUTEX = 202, CALL_CLOCK_NANOSLEEP = 230 };
+enum { COMPAT_NANOSLEEP = 162, COMPAT_FUTEX = 240, COMPAT_CLOCK_NANOSLEEP = 267 };
 #define CALL_ARGUMENTS(regs)                                                                       \
 	{ BPF_CORE_READ(regs, di), BPF_CORE_READ(regs, si), BPF_CORE_READ(regs, dx) }
+#define COMPAT_ARGUMENTS(regs)                                                                     \
+	{ (__u32)BPF_CORE_READ(regs, bx), (__u32)BPF_CORE_READ(regs, cx),                          \
+	  (__u32)BPF_CORE_READ(regs, dx) }
 #define CALL_NUMBER(regs) BPF_CORE_READ(regs, orig_ax)
+#define COMPAT_NUMBER(regs) CALL_NUMBER(regs)
+#define IS_COMPAT(regs)                                                                            \
+	(BPF_CORE_READ((struct task_struct___compat *)bpf_get_current_task(), thread_info.status) & \
+	 TS_COMPAT)
 #else
 enum { CALL_NANOSLEEP = 101, CALL_FUTEX = 98, CALL_CLOCK_NANOSLEEP = 115 };
+enum { COMPAT_NANOSLEEP = 162, COMPAT_FUTEX = 240, COMPAT_CLOCK_NANOSLEEP = 265 };
 #define CALL_ARGUMENTS(regs)                                                                       \
 	{ BPF_CORE_READ(regs, user_regs.regs[0]), BPF_CORE_READ(regs, user_regs.regs[1]),          \
 	  BPF_CORE_READ(regs, user_regs.regs[2]) }
+#define COMPAT_ARGUMENTS(regs) CALL_ARGUMENTS(regs)
 #define CALL_NUMBER(regs) BPF_CORE_READ(regs, user_regs.regs[8])
+#define COMPAT_NUMBER(regs) BPF_CORE_READ(regs, user_regs.regs[7])
+#define IS_COMPAT(regs) (BPF_CORE_READ(regs, user_regs.pstate) & PSR_MODE32_BIT)
 #endif
+
+enum { COMPAT_FUTEX_TIME64 = 422, COMPAT_CLOCK_NANOSLEEP_TIME64 = 407 };
+
+/* Of all programs. */
+enum { CALL_FUTEX_WAIT = 455 };
 
 static __always_inline bool is_watched(void)
 {
@@ -35,6 +56,45 @@ static __always_inline __u64 timespec_ns(__u64 address)
 	return pair[0] * 1000000000LL + pair[1];
 }
 
+static __always_inline __u64 timespec32_ns(__u64 address)
+{
+	__s32 pair[2] = {};
+
+	if (bpf_probe_read_user(pair, sizeof(pair), (const void *)address))
+		return 0;
+	return pair[0] * 1000000000LL + pair[1];
+}
+
+/* A call of a program of 32 bits. */
+static __noinline int enter_compat(struct pt_regs *regs, __u32 number)
+{
+	__u64 arguments[3] = COMPAT_ARGUMENTS(regs);
+	__u64 argument = arguments[0];
+	__u32 more = 0;
+
+	switch (number) {
+	case COMPAT_NANOSLEEP:
+		argument = timespec32_ns(arguments[0]);
+		break;
+	case COMPAT_CLOCK_NANOSLEEP:
+		argument = timespec32_ns(arguments[2]);
+		more = arguments[1];
+		break;
+	case COMPAT_CLOCK_NANOSLEEP_TIME64:
+		argument = timespec_ns(arguments[2]);
+		more = arguments[1];
+		break;
+	case COMPAT_FUTEX:
+	case COMPAT_FUTEX_TIME64:
+		more = halves(arguments[1], arguments[2]);
+		break;
+	case CALL_FUTEX_WAIT:
+		more = halves(0, arguments[1]);
+		break;
+	}
+	return emit(TAG_SYSCALL_ENTER, 0, argument, number | CALL_COMPAT, more);
+}
+
 SEC("tp_btf/sys_enter")
 int on_sys_enter(__u64 *ctx)
 {
@@ -43,6 +103,8 @@ int on_sys_enter(__u64 *ctx)
 
 	if (!is_watched())
 		return 0;
+	if (IS_COMPAT(regs))
+		return enter_compat(regs, number);
 
 	__u64 arguments[3] = CALL_ARGUMENTS(regs);
 
@@ -55,6 +117,9 @@ int on_sys_enter(__u64 *ctx)
 		/* The operation, and what the word is compared with: 2 is a mutex that has waiters. */
 		return emit(TAG_SYSCALL_ENTER, 0, arguments[0], number,
 			    halves(arguments[1], arguments[2]));
+	case CALL_FUTEX_WAIT:
+		/* The recorder knows its operation by its number. */
+		return emit(TAG_SYSCALL_ENTER, 0, arguments[0], number, halves(0, arguments[1]));
 	default:
 		return emit(TAG_SYSCALL_ENTER, 0, arguments[0], number, 0);
 	}
@@ -64,8 +129,10 @@ SEC("tp_btf/sys_exit")
 int on_sys_exit(__u64 *ctx)
 {
 	struct pt_regs *regs = (void *)ARGUMENT(0);
+	__u32 number;
 
 	if (!is_watched())
 		return 0;
-	return emit(TAG_SYSCALL_EXIT, 0, ARGUMENT(1), (__u32)CALL_NUMBER(regs), 0);
+	number = IS_COMPAT(regs) ? COMPAT_NUMBER(regs) : CALL_NUMBER(regs);
+	return emit(TAG_SYSCALL_EXIT, 0, ARGUMENT(1), number, 0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The system vectors of x86. Other architectures have none of these tracepoints. The timer's may have been the
+ * The system vectors of x86. Other architectures have none of these tracepoints: there
+ * they are interrupts as those of devices are. The timer's may have been the
  * tick's.
  */
 
@@ -20,4 +21,6 @@
 	}
 
 /* One line per vector, generated from the model's list of them. */
+#if defined(__TARGET_ARCH_x86)
 VECTORS(VECTOR_HOOKS)
+#endif

@@ -1,11 +1,12 @@
 //! Debian's usual kernel.
 
-use super::{Arch, Kernel, Origin};
+use super::{Arch, Kernel, Origin, Purpose, Release};
 
 pub(super) const KERNEL: Kernel = Kernel {
     name: "debian",
     arch: Arch::X86_64,
     what: "Debian 12's standard kernel, 6.1; one CPU",
     is_rt: false,
-    origin: Origin::Debian { metapackage: "linux-image-amd64" },
+    purpose: Purpose::Both,
+    origin: Origin::Debian { release: Release::Bookworm, metapackage: "linux-image-amd64" },
 };

@@ -1,6 +1,6 @@
 //! The kernels there are, a file each. A new one is a file here and a word in the list.
 
-use super::{Kernel, Origin};
+use super::{Kernel, Origin, Purpose, Release};
 use crate::Arch;
 
 macro_rules! registry {
@@ -11,4 +11,17 @@ macro_rules! registry {
         pub(super) static ALL: &[Kernel] = &[$($file::KERNEL),*];
     };
 }
-registry!(small, policies, debian_rt, debian, debian_rt_armv7);
+registry!(
+    small,
+    policies,
+    debian_rt,
+    debian,
+    debian_rt_armv7,
+    debian_5_10,
+    debian_6_12,
+    debian_newest,
+    debian_5_10_arm64,
+    debian_6_1_arm64,
+    debian_6_12_arm64,
+    debian_newest_arm64,
+);

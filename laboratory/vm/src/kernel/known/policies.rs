@@ -1,7 +1,7 @@
 //! The kernel `small` with ways to expire timers that were proposed or replaced over the years, each with a
 //! switch under `/sys/kernel/timer_policy/`.
 
-use super::{Arch, Kernel, Origin, small};
+use super::{Arch, Kernel, Origin, Purpose, small};
 use crate::kernel::build::Recipe;
 use crate::kernel::patch::Patch;
 
@@ -17,6 +17,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     arch: Arch::X86_64,
     what: "small with switches between timer policies of the mailing lists, built here",
     is_rt: true,
+    purpose: Purpose::Measuring,
     origin: Origin::Built(Recipe {
         source: "linux-source-6.12",
         fragments: &[small::CONFIG, "CONFIG_TIMER_POLICY=y\nCONFIG_LOCALVERSION=\"-policies\"\n"],

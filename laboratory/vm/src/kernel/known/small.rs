@@ -1,6 +1,6 @@
 //! A kernel of our own: what measurements ask for, and nothing that runs by itself beside them.
 
-use super::{Arch, Kernel, Origin};
+use super::{Arch, Kernel, Origin, Purpose};
 use crate::kernel::build::Recipe;
 
 /// Of `policies` too.
@@ -11,6 +11,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     arch: Arch::X86_64,
     what: "PREEMPT_RT in mainline, 6.12, built here: quick to boot, CPUs as many as you like",
     is_rt: true,
+    purpose: Purpose::Measuring,
     origin: Origin::Built(Recipe {
         source: "linux-source-6.12",
         fragments: &[CONFIG, "CONFIG_LOCALVERSION=\"-small\"\n"],
