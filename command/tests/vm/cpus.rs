@@ -62,8 +62,8 @@ fn kernel(kernels: &[&str]) -> Result<String, String> {
     if let Some(kernel) = all.clone().find(there) {
         return Ok(kernel["name"].as_str().unwrap_or_default().to_owned());
     }
-    let last = kernels.last().expect("one at least");
-    fetched(last).map(|()| (*last).to_owned())
+    let usual = kernels.last().expect("one at least");
+    fetched(usual).map(|()| (*usual).to_owned())
 }
 
 /// Every wakeup of a recording.

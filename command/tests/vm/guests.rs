@@ -214,7 +214,7 @@ fn a_guest_without_a_first_program() {
         &["--append", "rdinit=/none"],
         &["tardy", "doctor"],
     );
-    assert!(said.starts_with("tardy: the guest's kernel found no program to begin with"), "{said}");
+    assert!(said.starts_with("tardy: the guest's kernel found no init program"), "{said}");
     assert!(
         said.contains("The last lines of its console:") && said.contains("Kernel panic"),
         "{said}"

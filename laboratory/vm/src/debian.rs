@@ -6,6 +6,7 @@
 use crate::command::Job;
 use crate::manifest::{Package, sha256};
 use crate::{Arch, Cache, VmError};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -272,10 +273,10 @@ fn sources(release: Release, with_security: bool) -> String {
     let (suite, backports) = release.suites();
     let mut sources = format!("{archive}/debian {suite} main\n");
     if with_security {
-        sources += &format!("{archive}/debian-security {suite}-security main\n");
+        let _ = writeln!(sources, "{archive}/debian-security {suite}-security main");
     }
     if let Some(backports) = backports {
-        sources += &format!("{archive}/debian {backports} main\n");
+        let _ = writeln!(sources, "{archive}/debian {backports} main");
     }
     sources
 }
@@ -393,6 +394,9 @@ SHA256: 0000
             let last = settings.lines().rfind(|line| line.trim().starts_with(name)).unwrap();
             assert_eq!(last.trim(), format!("{name} \"{value}\";"));
         }
-        assert!(sources(true).lines().all(|line| line.starts_with("deb [signed-by=")));
+        for release in [Release::Bookworm, Release::TrixieBackports] {
+            let sources = sources(release, true);
+            assert!(sources.lines().all(|line| line.starts_with("deb [signed-by=")), "{sources}");
+        }
     }
 }

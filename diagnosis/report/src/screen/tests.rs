@@ -21,18 +21,21 @@ fn measurement_only() {
     fixture::with_measurement_only(|data| insta::assert_snapshot!(shown(data, 100)));
 }
 
+/// It fits at any width, and no name commands the terminal.
+fn fits(data: &Data<'_>) {
+    for width in [WIDTH_MIN, 80, 100, WIDTH_MAX] {
+        let text = shown(data, width);
+        assert!(text.lines().count() <= LINES_MAX, "{}", text.lines().count());
+        assert!(!text.contains('\u{1b}'));
+        for line in text.lines() {
+            assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+        }
+    }
+}
+
 #[test]
 fn it_fits_and_no_name_commands_the_terminal() {
-    fixture::with_data(|data| {
-        for width in [WIDTH_MIN, 80, 100, WIDTH_MAX] {
-            let text = shown(data, width);
-            assert!(text.lines().count() <= LINES_MAX, "{}", text.lines().count());
-            assert!(!text.contains('\u{1b}'));
-            for line in text.lines() {
-                assert!(line.width() <= width, "{} > {width}: {line}", line.width());
-            }
-        }
-    });
+    fixture::with_data(fits);
 }
 
 #[test]
@@ -63,14 +66,7 @@ fn what_would_help_is_right_under_the_verdict() {
         with_predictions(|predictions| {
             let data = Data { predictions: Some(Ok(predictions)), ..*data };
             insta::assert_snapshot!(shown(&data, 100));
-            for width in [WIDTH_MIN, 80, 100, WIDTH_MAX] {
-                let text = shown(&data, width);
-                assert!(text.lines().count() <= LINES_MAX, "{}", text.lines().count());
-                assert!(!text.contains('\u{1b}'));
-                for line in text.lines() {
-                    assert!(line.width() <= width, "{} > {width}: {line}", line.width());
-                }
-            }
+            fits(&data);
         });
     });
 }

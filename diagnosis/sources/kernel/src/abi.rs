@@ -37,6 +37,7 @@ impl Abi {
     }
 
     /// Of the programs of 32 bits that a kernel with this table runs.
+    #[must_use]
     pub const fn compat(self) -> Self {
         match self {
             Self::X86_64 => Self::I386,

@@ -49,8 +49,8 @@ fn end_of(list: &Path) -> Option<u16> {
 
 /// Of `0-3,8` that is 9.
 fn end(list: &str) -> Option<u16> {
-    let last = list.trim().rsplit([',', '-']).next()?.parse::<u16>().ok()?;
-    Some(last.min(CPUS_MAX - 1) + 1)
+    let highest = list.trim().rsplit([',', '-']).next()?.parse::<u16>().ok()?;
+    Some(highest.min(CPUS_MAX - 1) + 1)
 }
 
 #[cfg(test)]
