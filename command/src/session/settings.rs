@@ -56,6 +56,8 @@ pub(crate) fn of_plan(plan: &Plan) -> Settings {
         policy => policy.name().to_owned(),
     };
     let latency_limit = plan.dma_latency_us.map_or_else(|| "none".to_owned(), |us| us.to_string());
+    let levels: Vec<_> = plan.timer_levels.iter().map(ToString::to_string).collect();
+    let timer_levels = (!levels.is_empty()).then(|| levels.join(","));
     let threads = plan.threads.map_or_else(|| "one per CPU".to_owned(), |n| n.to_string());
     [
         ("run.affinity", affinity),
@@ -66,8 +68,10 @@ pub(crate) fn of_plan(plan: &Plan) -> Settings {
         ("run.slack", or_default(plan.timer_slack_ns.map(exactly))),
         ("run.threads", threads),
     ]
+    .into_iter()
+    .chain(timer_levels.map(|levels| ("run.timer_levels", levels)))
     .map(|(name, value)| (name.to_owned(), value))
-    .into()
+    .collect()
 }
 
 /// A command that is started to be watched, and the file that it is.

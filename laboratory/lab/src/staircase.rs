@@ -28,7 +28,7 @@
 use crate::cyclic::{Affinity, Phase, Plan};
 
 /// The steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staircase {
     /// How many threads.
     pub threads: usize,
@@ -39,12 +39,20 @@ pub struct Staircase {
     /// The CPU of all threads; `None` for the first one that the process may use. The mail's machine
     /// had one.
     pub cpu: Option<u16>,
+    /// The levels of their timers, see [`Plan::timer_levels`]; empty for none.
+    pub timer_levels: Vec<u8>,
 }
 
 /// That of the mail.
 impl Default for Staircase {
     fn default() -> Self {
-        Self { threads: REPORTED_THREADS, period_ns: 1_000_000, prio: 60, cpu: None }
+        Self {
+            threads: REPORTED_THREADS,
+            period_ns: 1_000_000,
+            prio: 60,
+            cpu: None,
+            timer_levels: Vec::new(),
+        }
     }
 }
 
@@ -60,6 +68,7 @@ impl Staircase {
             prio_step: 1,
             interval_ns: self.period_ns,
             distance_ns: self.period_ns,
+            timer_levels: self.timer_levels.clone(),
             phase: Phase::Aligned { offset_ns: 0 },
             affinity: self.cpu.map_or(Affinity::FirstCpu, |cpu| Affinity::Cpus(vec![cpu])),
             ..Plan::default()

@@ -1,9 +1,10 @@
 //! System calls of scheduling and timers that libraries lack: the scheduling policy of any thread, by its
-//! number, and sleeps that take a number.
+//! number, sleeps that take a number, and the level at which sleeps expire.
 //!
 //! Libraries change that of the calling thread, or of one that they have a `pthread_t` of. Kernel
 //! threads and threads of other processes have a number only. For those it is `sched_setattr(2)`, and how
-//! a policy is written. The calls that sleep ([`SleepCall`]) are those of the kernel `policies`.
+//! a policy is written. The calls that sleep ([`SleepCall`]) and
+//! the levels ([`set_timer_level`]) are those of the kernel `policies`.
 //!
 //! ```
 //! use tardy_thread_policy::Policy;
@@ -18,9 +19,11 @@
 //! tells it) and puts it back. Deadline budgets are neither told nor set.
 
 mod call;
+mod level;
 mod policy;
 mod sleep;
 
 pub use call::{of, set};
+pub use level::{TIMER_LEVEL_MAX, set_timer_level, timer_level};
 pub use policy::{Policy, PolicyError};
 pub use sleep::SleepCall;

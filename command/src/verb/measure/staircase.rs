@@ -36,6 +36,10 @@ pub(super) struct Staircase {
     #[arg(short, long, value_name = "CPU", value_parser = arguments::cpus)]
     affinity: Option<Cpus>,
 
+    /// Levels at which their timers expire, 0 to 3, first thread first: 3,2,2,1,1 (the kernel `policies`)
+    #[arg(long, value_name = "LEVELS", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(..=3))]
+    timer_levels: Vec<u8>,
+
     /// How long; a bare number is seconds [default: until Ctrl-C]
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
@@ -134,6 +138,7 @@ impl Staircase {
             period_ns: self.interval,
             prio: self.priority,
             cpu,
+            timer_levels: self.timer_levels.clone(),
         };
         let plan = shape.plan();
         Ok(Plan {

@@ -22,20 +22,24 @@ struct Staircase {
     prio: u8,
     /// The CPU of all; the first one that there is where it is left out.
     cpu: Option<u16>,
+    /// The levels of their timers, where the kernel has levels.
+    timer_levels: Vec<u8>,
 }
 
 impl Default for Staircase {
     fn default() -> Self {
-        let staircase::Staircase { threads, period_ns, prio, cpu } =
+        let staircase::Staircase { threads, period_ns, prio, cpu, timer_levels } =
             staircase::Staircase::default();
-        Self { threads, period: Interval { ns: period_ns }, prio, cpu }
+        Self { threads, period: Interval { ns: period_ns }, prio, cpu, timer_levels }
     }
 }
 
 impl Subject for Staircase {
     fn measure(&self, ask: &mut Ask<'_>) -> Result<Yield, String> {
-        let Self { threads, period, prio, cpu } = *self;
-        let steps = staircase::Staircase { threads, period_ns: period.ns, prio, cpu };
+        let Self { threads, period, prio, cpu, ref timer_levels } = *self;
+        let timer_levels = timer_levels.clone();
+        let steps =
+            staircase::Staircase { threads, period_ns: period.ns, prio, cpu, timer_levels };
         cyclic::run(steps.plan(), ask)
     }
 }

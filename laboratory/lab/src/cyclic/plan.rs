@@ -5,6 +5,7 @@ use crate::{BoundBroken, Policy};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::time::Duration;
 use tardy_stats::HISTOGRAM_MAX_US;
+use tardy_thread_policy::TIMER_LEVEL_MAX;
 use thiserror::Error;
 
 /// The most measuring threads.
@@ -55,6 +56,9 @@ pub struct Plan {
     /// The timer slack that the threads ask for; `None` leaves it as inherited. The kernel has none
     /// for real-time policies, and 50 µs by default for `SCHED_OTHER`.
     pub timer_slack_ns: Option<u64>,
+    /// The levels at which the threads' timers expire, 0–3, by their places; a thread behind the last keeps what it
+    /// has. Only the kernel `policies` has levels; where there are none, the measurement's notes say so.
+    pub timer_levels: Vec<u8>,
     /// The bound on the idle states' exit latency meanwhile; `None` leaves the idle states alone.
     pub dma_latency_us: Option<i32>,
     /// Exact bins for 0 to this many µs besides the distribution, for a histogram file. At most
@@ -110,6 +114,7 @@ impl Default for Plan {
             break_over_ns: None,
             lock_memory: true,
             timer_slack_ns: None,
+            timer_levels: Vec::new(),
             dma_latency_us: Some(0),
             histogram_us: None,
             marks: false,
@@ -175,6 +180,7 @@ pub(super) struct ThreadPlan {
     pub(super) interval_ns: u64,
     /// Its first expiry, after the common start.
     pub(super) first_ns: u64,
+    pub(super) timer_level: Option<u8>,
     pub(super) budget: Budget,
 }
 
@@ -217,6 +223,7 @@ impl Plan {
                 cpu: is_bound.then(|| cpus[index % cpus.len()]),
                 interval_ns,
                 first_ns: offset_ns + interval_ns,
+                timer_level: self.timer_levels.get(index).copied(),
                 budget: Budget {
                     runtime_ns: interval_ns * runtime_percent / 100,
                     period_ns: interval_ns,
@@ -246,6 +253,9 @@ impl Plan {
                 let most = u64::from(self.prio - 1) / u64::from(self.prio_step) + 1;
                 within("the number of threads whose priorities step down", count as u64, 1, most)?;
             }
+        }
+        for level in &self.timer_levels {
+            within("the timer level", u64::from(*level), 0, TIMER_LEVEL_MAX.into())?;
         }
         if let Some(loops) = self.loops {
             within("the number of loops", loops, 1, u64::MAX)?;
@@ -341,6 +351,10 @@ mod tests {
             (Plan { prio: 0, ..none.clone() }, "priority is 0; it must be 1 to 99"),
             (Plan { prio: 100, policy: Policy::Rr, ..none.clone() }, "priority is 100"),
             (Plan { prio: 2, prio_step: 2, ..none.clone() }, "step down is 2; it must be 1 to 1"),
+            (
+                Plan { timer_levels: vec![3, 4], ..none.clone() },
+                "timer level is 4; it must be 0 to 3",
+            ),
             (Plan { loops: Some(0), ..none.clone() }, "loops is 0"),
             (Plan { histogram_us: Some(1_000_001), ..none.clone() }, "histogram"),
             (Plan { dma_latency_us: Some(-1), ..none.clone() }, "idle bound is 1"),

@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender};
 use tardy_model::{MarkReader, TaskId};
 use tardy_stats::Histogram;
+use tardy_thread_policy::set_timer_level;
 
 /// Cycles that are run and thrown away before the start, so that the first one that counts finds
 /// the loop's code and data in memory.
@@ -143,6 +144,15 @@ fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
         notes.push(format!(
             "The timer slack could not be set to {slack_ns} ns ({error}), so the latencies \
              include the process's default slack; it needs a kernel with PR_SET_TIMERSLACK."
+        ));
+    }
+    if let Some(level) = thread.timer_level
+        && let Err(error) = set_timer_level(level)
+    {
+        notes.push(format!(
+            "{} did not get the timer level {level} ({error}), and its timers expire as without levels; the kernel \
+             `policies` (tardy vm build policies) has levels, for who has CAP_SYS_NICE.",
+            thread.name
         ));
     }
     (policy, notes)

@@ -17,6 +17,7 @@ use rustix::thread::set_current_timer_slack;
 use std::fmt;
 use std::io;
 use std::num::NonZeroU64;
+use tardy_thread_policy::{TIMER_LEVEL_MAX, set_timer_level};
 
 macro_rules! registry {
     ($($(#[$only:meta])? $file:ident),* $(,)?) => {
@@ -75,7 +76,8 @@ const LONGEST_NS: u64 = 1_000_000_000;
 const EVERY_LEAST_NS: u64 = 1_000;
 
 const USAGE: &str = "timers[:N][,kind=sleep|timerfd|futex|posix|rearm][,max=TIME][,slack=TIME]\
-                     [,due=TIME][,every=TIME][,pace=sleep|spin][,fifo[=PRIO]][,seed=S]";
+                     [,due=TIME][,every=TIME][,pace=sleep|spin][,level=0…3][,fifo[=PRIO]]\
+                     [,seed=S]";
 
 pub(super) const KIND: Kind = Kind {
     name: "timers",
@@ -84,7 +86,7 @@ pub(super) const KIND: Kind = Kind {
               and again: by clock_nanosleep(2), a timerfd, a futex with a timeout or a POSIX timer's \
               signal; or, `kind=rearm`, have one due in `due` (300us) and move it every `every` (20us), \
               sleeping or spinning (`pace`) between; `slack` is the threads' timer slack (as it is; with \
-              kind=rearm 1ns)",
+              kind=rearm 1ns), `level` where their sleeps expire (the kernel `policies`)",
     parse: |arguments| Timers::parse(arguments).map(|timers| Box::new(timers) as Box<dyn Load>),
 };
 
@@ -100,6 +102,9 @@ struct Timers {
     pace: Pace,
     /// The timer slack of the threads; without it, that of the thread that starts the load.
     slack_ns: Option<NonZeroU64>,
+    /// Where the sleeps of the threads expire, in a kernel that has levels; without it, as of the thread that
+    /// starts the load.
+    level: Option<u8>,
     fifo_prio: Option<u8>,
     /// Thread n draws its waits from a generator seeded with `seed + n`.
     seed: u64,
@@ -120,6 +125,7 @@ impl Timers {
             every_ns: MOVED_EVERY_NS,
             pace: Pace::Sleep,
             slack_ns: None,
+            level: None,
             fifo_prio: None,
             seed: 0,
         };
@@ -142,6 +148,10 @@ impl Timers {
                 ("slack", Some(value), _) => {
                     let slack_ns = arguments.duration_ns(option, value, 1, LONGEST_NS)?;
                     timers.slack_ns = NonZeroU64::new(slack_ns);
+                }
+                ("level", Some(value), _) => {
+                    let level = arguments.number(option, value, 0, TIMER_LEVEL_MAX.into())?;
+                    timers.level = u8::try_from(level).ok();
                 }
                 ("fifo", value, _) => timers.fifo_prio = Some(arguments.fifo_prio(value)?),
                 ("seed", Some(value), _) => timers.seed = arguments.seed(value)?,
@@ -172,6 +182,9 @@ impl fmt::Display for Timers {
         if let Some(slack_ns) = self.slack_ns {
             write!(f, ",slack={}", duration(slack_ns.get()))?;
         }
+        if let Some(level) = self.level {
+            write!(f, ",level={level}")?;
+        }
         if let Some(prio) = self.fifo_prio {
             write!(f, ",fifo={prio}")?;
         }
@@ -190,6 +203,9 @@ impl Load for Timers {
             Post::new(name, self.way.units, move |duty| {
                 if let Some(slack_ns) = timers.slack_ns {
                     set_current_timer_slack(Some(slack_ns))?;
+                }
+                if let Some(level) = timers.level {
+                    set_timer_level(level)?;
                 }
                 let mut random = fastrand::Rng::with_seed(timers.seed.wrapping_add(index));
                 let mut way = (timers.way.make)(&timers)?;
@@ -224,6 +240,7 @@ mod tests {
         for (text, shown) in [
             ("timers", "timers:40,kind=sleep"),
             ("timers:3,kind=futex,max=2ms,slack=50000", "timers:3,kind=futex,max=2ms,slack=50us"),
+            ("timers:2,level=3", "timers:2,kind=sleep,level=3"),
             ("timers:1,due=100us,kind=rearm", "timers:1,kind=rearm,due=100us,every=20us,slack=1ns"),
             (
                 "timers:1,kind=rearm,pace=spin,fifo,seed=2",
@@ -240,6 +257,7 @@ mod tests {
             ("timers,kind=rearm,max=1ms", "no option `max`"),
             ("timers,max=2s", "from 1 to 1000000000"),
             ("timers,slack=0", "from 1 to"),
+            ("timers,level=4", "from 0 to 3"),
         ] {
             let error = text.parse::<Spec>().unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");
