@@ -492,8 +492,18 @@ pub(crate) const CLOCK_EVENT_DEVICE: &str = "clock_event_device";
 
 /// How the names of threads begin that the kernel starts to do others' work: an imported trace does not
 /// say which are its own.
-const KERNEL_THREADS: [&str; 8] =
-    ["kworker/", "ksoftirqd/", "ktimers/", "irq/", "jbd2/", "kswapd", "migration/", "rcu"];
+const KERNEL_THREADS: [&str; 10] = [
+    "kworker/",
+    "ksoftirqd/",
+    "ktimers/",
+    "timer_level",
+    "timer_order/",
+    "irq/",
+    "jbd2/",
+    "kswapd",
+    "migration/",
+    "rcu",
+];
 
 /// A slack rounded down to one digit: there may be as many values as timeouts, and each label is kept.
 fn one_digit(ns: u32) -> u32 {

@@ -15,12 +15,12 @@ pub enum Phase {
     Coarse,
     /// The timer must fire: to the entry of the interrupt that will.
     Pending,
-    /// From that interrupt's entry to the callback, or to the raise of the softirq that runs it.
+    /// From that interrupt's entry to the callback, or to where the softirq or thread is asked that runs it.
     Interrupt,
-    /// From the raise to the softirq's begin.
-    SoftirqWait,
-    /// From the softirq's begin to the callback.
-    SoftirqRun,
+    /// From there to its begin.
+    DeferredWait,
+    /// From its begin to the callback.
+    DeferredRun,
     /// From the callback's begin to waking.
     Callback,
     /// From waking until the victim is on a CPU's queue, where the waker chose another one.
@@ -47,8 +47,8 @@ impl Phase {
         Self::Coarse,
         Self::Pending,
         Self::Interrupt,
-        Self::SoftirqWait,
-        Self::SoftirqRun,
+        Self::DeferredWait,
+        Self::DeferredRun,
         Self::Callback,
         Self::Placing,
         Self::Runnable,
@@ -63,8 +63,8 @@ impl Phase {
     pub const ON_ITS_WAY: &[Self] = &[
         Self::Pending,
         Self::Interrupt,
-        Self::SoftirqWait,
-        Self::SoftirqRun,
+        Self::DeferredWait,
+        Self::DeferredRun,
         Self::Callback,
         Self::Placing,
         Self::Runnable,
@@ -169,6 +169,8 @@ pub struct Case {
     pub is_poll_slack: bool,
     /// The timer is none of the wheel's and fires with the tick all the same.
     pub in_tick: bool,
+    /// The thread that the kernel has for such timers, where one runs its callback; else [`TaskId::IDLE`].
+    pub timer_thread: TaskId,
 }
 
 /// Why a CPU did not run the victim although nothing that may run first did.

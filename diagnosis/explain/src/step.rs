@@ -4,7 +4,7 @@ use crate::piece::Phase;
 use crate::story::{Fired, Stage, Story};
 use crate::threads::{Change, RunState, Threads};
 use crate::wait::Wait;
-use tardy_followers::{Activity, Cpu, Expiry, Purpose};
+use tardy_followers::{Activity, Cpu, Deferral, Expiry, Purpose};
 use tardy_model::event::{Irq, TaskState, softirq};
 use tardy_model::{
     BlockedOn, Boost, Cause, CpuId, Culprit, Link, NameId, StretchKind, Tables, TaskId, Wakeup,
@@ -62,6 +62,10 @@ pub enum Happened {
     Raised(u32),
     /// It begins.
     SoftirqBegins(u32),
+    /// A thread that the kernel has for timers is woken to run the timer.
+    Pending(TaskId),
+    /// It begins.
+    TimerThreadBegins(TaskId),
     /// The timer's own callback begins.
     Callback {
         /// Its function.
@@ -189,6 +193,9 @@ impl Step {
                 vec![Culprit::Function(*function)]
             }
             Happened::Interrupt(irq) => vec![Culprit::Irq(*irq)],
+            Happened::Pending(thread) | Happened::TimerThreadBegins(thread) => {
+                vec![Culprit::Task(*thread)]
+            }
             Happened::Woken { by, work, .. } => vec![*by, Culprit::Function(*work)],
             Happened::WokenAgain { by, .. } => vec![Culprit::Task(*by)],
             Happened::Runs { instead_of, .. } => {
@@ -277,12 +284,16 @@ impl StepMaker<'_> {
         {
             step(time_ns, cpu, Happened::Interrupt(irq));
         }
-        if let Some((raised_ns, begin_ns)) = expiry.softirq {
+        if let Some(Deferral { asked_ns, begin_ns, thread }) = expiry.deferred {
             let vector = if of_wheel { softirq::TIMER } else { softirq::HRTIMER };
-            if let Some(raised_ns) = raised_ns {
-                step(raised_ns, cpu, Happened::Raised(vector));
+            let (asked, begins) = match thread {
+                TaskId::IDLE => (Happened::Raised(vector), Happened::SoftirqBegins(vector)),
+                thread => (Happened::Pending(thread), Happened::TimerThreadBegins(thread)),
+            };
+            if let Some(asked_ns) = asked_ns {
+                step(asked_ns, cpu, asked);
             }
-            step(begin_ns, cpu, Happened::SoftirqBegins(vector));
+            step(begin_ns, cpu, begins);
         }
         step(expiry.begin_ns, cpu, Happened::Callback { function, of_wheel, is_own });
     }

@@ -97,6 +97,7 @@ impl Default for Story {
             slack_ns: 0,
             is_poll_slack: false,
             in_tick: false,
+            timer_thread: TaskId::IDLE,
         };
         Self {
             case,
@@ -126,6 +127,7 @@ impl Story {
             slack_ns: 0,
             is_poll_slack: false,
             in_tick: false,
+            timer_thread: TaskId::IDLE,
         };
         self.expiry_ns = expiry_ns;
         self.prio = target.prio;
@@ -168,10 +170,11 @@ impl Story {
         self.fired = Some(Fired { expiry: *expiry, armed, cpu: by.cpu });
         let hard_ns = soft_ns + u64::from(expiry.slack_ns);
         let interrupt_ns = expiry.interrupt_ns;
-        let softirq = expiry.softirq;
-        let raised_ns = softirq.map(|(raised_ns, begin_ns)| raised_ns.unwrap_or(begin_ns));
+        let deferred = expiry.deferred;
+        self.case.timer_thread = deferred.map_or(TaskId::IDLE, |deferred| deferred.thread);
+        let asked_ns = deferred.map(|deferred| deferred.asked_ns.unwrap_or(deferred.begin_ns));
         // The first sign that the timer fires.
-        let fires_ns = interrupt_ns.or(raised_ns).unwrap_or(expiry.begin_ns);
+        let fires_ns = interrupt_ns.or(asked_ns).unwrap_or(expiry.begin_ns);
 
         let mut stage = |start_ns: u64, phase: Phase| self.stage(start_ns, phase, by.cpu, by);
         stage(soft_ns, Phase::Unarmed);
@@ -188,9 +191,9 @@ impl Story {
         if let Some(interrupt_ns) = interrupt_ns {
             stage(interrupt_ns, Phase::Interrupt);
         }
-        if let Some((raised_ns, begin_ns)) = softirq {
-            stage(raised_ns.unwrap_or(begin_ns), Phase::SoftirqWait);
-            stage(begin_ns, Phase::SoftirqRun);
+        if let (Some(deferred), Some(asked_ns)) = (deferred, asked_ns) {
+            stage(asked_ns, Phase::DeferredWait);
+            stage(deferred.begin_ns, Phase::DeferredRun);
         }
         stage(expiry.begin_ns, Phase::Callback);
         self.stage(time_ns, Phase::Runnable, target.cpu, by);

@@ -47,6 +47,8 @@ fn sentence(worst: &WorstWakeup, step: &Step) -> Sentence {
         | Happened::Interrupt(_)
         | Happened::Raised(_)
         | Happened::SoftirqBegins(_)
+        | Happened::Pending(_)
+        | Happened::TimerThreadBegins(_)
         | Happened::Callback { .. } => of_timer(worst, step),
         Happened::Boosted { .. }
         | Happened::HolderRuns { .. }
@@ -110,6 +112,13 @@ fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         }
         Happened::SoftirqBegins(vector) => {
             ("softirq_entry", format!("the softirq {} begins.", softirq::name(vector)))
+        }
+        Happened::Pending(thread) => {
+            let name = task(worst, thread);
+            ("timer_pending", format!("the timer is pending, and {name} is woken to run it."))
+        }
+        Happened::TimerThreadBegins(thread) => {
+            ("sched_switch", format!("{} begins.", task(worst, thread)))
         }
         Happened::Callback { function, of_wheel, is_own } => {
             let event = if of_wheel { "timer_expire_entry" } else { "hrtimer_expire_entry" };
@@ -330,6 +339,14 @@ fn of_part(
         "softirq_work" => {
             ("softirq_entry", format!("the softirq does other work first for {ns}: {names}."))
         }
+        "timer_thread_wait" => {
+            let text = format!("for {ns} the thread for timers waits to run: {names} {runs}.");
+            ("timer_pending", text)
+        }
+        "timer_thread_work" => (
+            "hrtimer_expire_entry",
+            format!("for {ns} the thread for timers is at others, or on its way: {names}."),
+        ),
         "interrupts" => {
             let event = match first {
                 Culprit::Irq(irq) => entry_of(irq),

@@ -170,6 +170,92 @@ stories! {
           callback 2 sleeper (hrtimer_wakeup), higher_priority 1 ktimers/0 (HRTIMER), \
           higher_priority 1 ktimers/0";
 
+    a_thread_for_timers_that_waits_and_has_others_first: "
+        task 7 cyclic watched
+        task 15 timer_level2/0 kernel
+        task 20 busy
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 hrtimer_wakeup owner 21
+           1 0 7 switch S 20 39
+        1000 0 20 irq+ local_timer
+        1001 0 20 pending 2 in 15 prio 39
+        1002 0 20 irq- local_timer
+        1102 0 20 switch R 15 39 39
+        1104 0 15 expire+ 2 soft 900 slack 0
+        1110 0 15 expire- 2
+        1111 0 15 expire+ 1 soft 1000 slack 0
+        1112 0 15 waking 7 on 0 prio 49
+        1113 0 15 expire- 1
+        1116 0 15 switch S 7 49 39
+    " => "cyclic timer 1000+116: interrupts 1 local_timer, timer_thread_wait 1 local_timer, \
+          timer_thread_wait 100 busy, timer_thread_work 2 timer_level2/0, \
+          timer_thread_work 6 thread 21 (hrtimer_wakeup), timer_thread_work 1 timer_level2/0, \
+          callback 2 cyclic (hrtimer_wakeup), higher_priority 3 timer_level2/0";
+
+    // Nothing tells the waking, nor ends of callbacks; a thread for timers is known by its name.
+    a_thread_for_timers_that_is_preempted: "
+        task 7 cyclic watched
+        task 15 timer_level1/0 kernel
+        task 16 timer_level3/0 kernel
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 hrtimer_wakeup owner 21
+           1 0 7 switch S 20 120
+        1000 0 20 irq+ local_timer
+        1002 0 20 irq- local_timer
+        1003 0 20 switch R 15 69
+        1005 0 15 irq+ local_timer
+        1006 0 15 irq- local_timer
+        1007 0 15 switch R 16 9 69
+        1010 0 16 expire+ 2 soft 1005 slack 0
+        1012 0 16 expire- 2
+        1013 0 16 switch S 15 69 9
+        1014 0 15 expire+ 1 soft 1000 slack 0
+        1015 0 15 waking 7 on 0 prio 120
+        1016 0 15 expire- 1
+        1018 0 15 switch S 7 120 69
+    " => "cyclic timer 1000+18: timer_thread_wait 2 local_timer, timer_thread_wait 1 thread 20, \
+          timer_thread_work 2 timer_level1/0, timer_thread_wait 1 local_timer, \
+          timer_thread_work 1 timer_level1/0, timer_thread_wait 6 timer_level3/0, \
+          timer_thread_work 1 timer_level1/0, callback 2 cyclic (hrtimer_wakeup), \
+          higher_priority 2 timer_level1/0";
+
+    // It lowers itself when it is done, so that the victim takes the CPU: until then it was as high as it.
+    a_thread_for_timers_that_is_raised_while_it_runs: "
+        task 7 cyclic watched
+        task 15 timer_order/0 kernel
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 hrtimer_wakeup owner 21
+           1 0 7 switch S 15 98
+         900 0 15 expire+ 2 soft 800 slack 0
+        1000 0 15 irq+ local_timer
+        1001 0 15 pending 1 in 15 prio 29
+        1002 0 15 irq- local_timer
+        1005 0 15 expire- 2
+        1006 0 15 expire+ 1 soft 1000 slack 0
+        1007 0 15 waking 7 on 0 prio 39
+        1008 0 15 expire- 1
+        1010 0 15 switch R 7 39 98
+    " => "cyclic timer 1000+10: interrupts 2 local_timer, \
+          timer_thread_work 3 thread 21 (hrtimer_wakeup), timer_thread_work 1 timer_order/0, \
+          callback 2 cyclic (hrtimer_wakeup), higher_priority 2 timer_order/0";
+
+    // An interrupt in such a thread runs its timers itself.
+    an_interrupt_in_a_thread_for_timers: "
+        task 7 cyclic watched
+        task 15 timer_level1/0 kernel
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 hrtimer_wakeup owner 21
+           1 0 7 switch S 15 69
+         990 0 15 expire+ 2 soft 900 slack 0
+        1000 0 15 irq+ local_timer
+        1001 0 15 expire+ 1 soft 1000 slack 0
+        1002 0 15 waking 7 on 0 prio 19
+        1003 0 15 expire- 1
+        1004 0 15 irq- local_timer
+        1006 0 15 switch R 7 19 69
+    " => "cyclic timer 1000+6: interrupts 1 local_timer, callback 2 cyclic (hrtimer_wakeup), \
+          interrupts 1 local_timer, not_preemptible 2 timer_level1/0";
+
     a_jiffy_timer: "
         task 7 kworker watched
         timer 1 process_timeout list

@@ -197,6 +197,7 @@ impl EventRows {
             Kind::Switch(switch) => Target::Task(switch.next),
             Kind::Migrate(migrate) => Target::Task(migrate.target),
             Kind::Priority(priority) => Target::Task(priority.target),
+            Kind::TimerPending(pending) => Target::Task(pending.thread),
             Kind::Stack(stack) => Target::Task(stack.of),
             _ => Target::Nobody,
         };
@@ -244,6 +245,10 @@ impl EventRows {
                 row.mode = Some(&self.mode);
             }
             Kind::TimerCancel(cancel) => self.timer(cancel.timer, row),
+            Kind::TimerPending(pending) => {
+                self.timer(pending.timer, row);
+                row.prio = Some(pending.prio.0.into());
+            }
             Kind::ExpireEnd(end) => self.timer(end.timer, row),
             Kind::IrqBegin(begin) => self.irq(begin.irq, row),
             Kind::IrqEnd(end) => self.irq(end.irq, row),
@@ -449,6 +454,7 @@ fn kind_name(kind: &Kind) -> &'static str {
     match kind {
         Kind::TimerArm(_) => "timer_arm",
         Kind::TimerCancel(_) => "timer_cancel",
+        Kind::TimerPending(_) => "timer_pending",
         Kind::ExpireBegin(_) => "expire_begin",
         Kind::ExpireEnd(_) => "expire_end",
         Kind::IrqBegin(_) => "irq_begin",

@@ -1,7 +1,29 @@
 //! What a CPU does.
 
-use tardy_model::event::{Irq, Vector};
+use tardy_model::event::{Irq, Vector, softirq};
 use tardy_model::{Culprit, NameId, Prio, TaskId, TimerId};
+
+/// What runs a timer's callback in a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunBy {
+    /// The softirq of timers of the timer wheel.
+    TimerSoftirq,
+    /// The softirq of high-resolution timers.
+    HrtimerSoftirq,
+    /// No softirq: the kernel has the thread for timers alone.
+    TimerThread,
+}
+
+impl RunBy {
+    /// The softirq's vector, where it is one.
+    pub const fn vector(self) -> Option<u32> {
+        match self {
+            Self::TimerSoftirq => Some(softirq::TIMER),
+            Self::HrtimerSoftirq => Some(softirq::HRTIMER),
+            Self::TimerThread => None,
+        }
+    }
+}
 
 /// What a CPU does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +58,9 @@ pub enum Activity {
     Expiry(TimerId, TaskId, u32),
     /// The same in a softirq that no thread runs.
     SoftExpiry(TimerId, TaskId, u32),
-    /// The same in a softirq of this vector which a thread runs, see [`Self::ThreadedSoftirq`]; the thread is
-    /// the one that runs it, at its priority.
-    ThreadedExpiry(u8, TimerId, u32, TaskId, Prio),
+    /// The same in a thread, which runs the softirq ([`Self::ThreadedSoftirq`]) or is there for timers alone; the
+    /// thread is the one that runs it, at its priority.
+    ThreadedExpiry(RunBy, TimerId, u32, TaskId, Prio),
 }
 
 impl Activity {
@@ -103,10 +125,11 @@ impl Activity {
             Self::Nmi(handler) => Culprit::Nmi(handler),
             Self::Stolen(sure) => Culprit::Hypervisor(sure),
             Self::Softirq(vector) => Culprit::Softirq(vector),
-            Self::ThreadedSoftirq(vector, task, _)
-            | Self::ThreadedExpiry(vector, _, _, task, _) => {
-                Culprit::SoftirqIn(vector.into(), task)
-            }
+            Self::ThreadedSoftirq(vector, task, _) => Culprit::SoftirqIn(vector.into(), task),
+            Self::ThreadedExpiry(run_by, _, _, task, _) => match run_by.vector() {
+                Some(vector) => Culprit::SoftirqIn(vector, task),
+                None => Culprit::Task(task),
+            },
             Self::Expiry(timer, owner, _) | Self::SoftExpiry(timer, owner, _) => {
                 Culprit::Timer(timer, owner)
             }

@@ -7,7 +7,7 @@
 //! | [`Prios`] | the priority at which each task was last seen |
 //! | [`Skew`] | how far the clocks of CPUs are apart, by wakings that come after what they wake |
 //! | [`Visible`] | which kinds of events the stream records |
-//! | [`Names`] | which tasks run softirqs in a thread |
+//! | [`Names`] | which tasks run softirqs in a thread, and which are there for timers |
 //!
 //! [`Followers`] holds one of each and hands every event to all of them. It says nothing about lateness and
 //! knows no thread that waits: that is who uses it. No clock, no I/O; memory is bounded by constants beside
@@ -22,8 +22,8 @@ mod skew;
 mod timers;
 mod visible;
 
-pub use activity::Activity;
-pub use cpu::{Callback, Cpu, Expiry, SPANS_MAX, StolenTime, Walk};
+pub use activity::{Activity, RunBy};
+pub use cpu::{Callback, Cpu, Deferral, Expiry, RunIn, SPANS_MAX, StolenTime, Walk};
 pub use names::Names;
 pub use prios::Prios;
 pub use skew::Skew;
@@ -140,6 +140,11 @@ impl Followers {
                 self.expire_begin(event, at, begin, followed.owner, tables);
             }
             Kind::ExpireEnd(end) => cpu.expire_end(time_ns, end.timer),
+            Kind::TimerPending(pending) => {
+                self.names.is_for_timers(pending.thread);
+                self.prios.set(pending.thread, pending.prio);
+                cpu.timer_pending(time_ns, pending.thread, pending.prio);
+            }
             Kind::IrqBegin(begin) => {
                 self.visible.saw_irq(begin.irq);
                 cpu.irq_begin(time_ns, begin.irq);
@@ -208,9 +213,17 @@ impl Followers {
         let of_low_resolution = class == TimerClass::Hrtimer && !self.tick_is_timer;
         let life = self.timers.get(begin.timer).filter(|_| of_low_resolution);
         let armed_ns = life.map(|life| life.armed_ns);
-        let in_thread = self.names.runs_softirqs(event.task, false);
         let cpu = &mut self.cpus[at];
-        cpu.expire_begin(event.time_ns, begin, owner, class, in_thread, armed_ns);
+        // What interrupts such a thread is none of its work.
+        let is_for_timers = self.names.runs_timers(event.task) && cpu.runs_itself();
+        let run_in = if begin.mode.is_in_thread() || is_for_timers {
+            RunIn::TimerThread
+        } else if self.names.runs_softirqs(event.task, false) {
+            RunIn::SoftirqThread
+        } else {
+            RunIn::Itself
+        };
+        cpu.expire_begin(event.time_ns, begin, owner, class, run_in, armed_ns);
         if is_tick {
             cpu.ticks(begin.soft_ns);
         }
@@ -227,7 +240,7 @@ impl Followers {
             begin,
             owner,
             class,
-            false,
+            RunIn::Itself,
             None,
         );
     }
@@ -238,7 +251,10 @@ impl Followers {
         // as far back as no event said another.
         let prev_prio = self.names.prio(event.task, switch.prev_prio);
         let next_prio = self.names.prio(switch.next, switch.next_prio);
-        cpu.had_prio(event.task, prev_prio);
+        // But not where the kernel changes it at will: what was told of it is right, for as long as it mattered.
+        if !self.names.runs_timers(event.task) || self.prios.of(event.task).is_none() {
+            cpu.had_prio(event.task, prev_prio);
+        }
         self.prios.set(event.task, prev_prio);
         self.prios.set(switch.next, next_prio);
         let runnable = (switch.prev_state == TaskState::Running).then_some(prev_prio);

@@ -1,4 +1,4 @@
-//! Which tasks run softirqs in a context of their own, which the scheduler may preempt.
+//! Which tasks run softirqs, or timers, in a context of their own, which the scheduler may preempt.
 
 use rustc_hash::FxHashSet;
 use tardy_model::event::Comm;
@@ -11,13 +11,18 @@ const THREADS_MAX: usize = 1 << 16;
 /// `kernel/irq/manage.c`); `ktimersoftd` was a patch of `PREEMPT_RT` before 5.0.
 const PREFIXES: [&str; 4] = ["ksoftirqd/", "ktimers/", "ktimersoftd/", "irq/"];
 
+/// The threads that a kernel with timer policies has for timers alone (`kernel/` of this repository).
+const FOR_TIMERS: [&str; 2] = ["timer_level", "timer_order/"];
+
 /// The thread that stops each CPU (`kernel/stop_machine.c`).
 const STOPPER: &[u8] = b"migration/";
 
-/// Who runs softirqs in a thread, and who stops CPUs.
+/// Who runs softirqs or timers in a thread, and who stops CPUs.
 #[derive(Debug, Default)]
 pub struct Names {
     threads: FxHashSet<TaskId>,
+    /// The threads that are there for timers alone.
+    for_timers: FxHashSet<TaskId>,
     /// The threads that stop a CPU for others' sake.
     stoppers: FxHashSet<TaskId>,
     /// On `PREEMPT_RT` every softirq runs in some task's context.
@@ -34,6 +39,11 @@ impl Names {
         } else {
             self.stoppers.remove(&task);
         }
+        if FOR_TIMERS.iter().any(|prefix| name.0.starts_with(prefix.as_bytes())) {
+            self.is_for_timers(task);
+        } else {
+            self.for_timers.remove(&task);
+        }
         if !is_one {
             self.threads.remove(&task);
         } else if self.threads.len() < THREADS_MAX {
@@ -44,7 +54,20 @@ impl Names {
 
     pub(crate) fn gone(&mut self, task: TaskId) {
         self.threads.remove(&task);
+        self.for_timers.remove(&task);
         self.stoppers.remove(&task);
+    }
+
+    /// A task turns out to be there for timers alone.
+    pub(crate) fn is_for_timers(&mut self, task: TaskId) {
+        if self.for_timers.len() < THREADS_MAX {
+            self.for_timers.insert(task);
+        }
+    }
+
+    /// Whether a task is there for timers alone: what expires in its own context is run by it.
+    pub(crate) fn runs_timers(&self, task: TaskId) -> bool {
+        !self.for_timers.is_empty() && self.for_timers.contains(&task)
     }
 
     /// The priority at which a task runs, by the one that events show: stoppers show that of FIFO 99, and
@@ -100,6 +123,21 @@ mod tests {
         names.softirqs_are_preempted();
         assert!(names.runs_softirqs(THREAD, true));
         assert!(!names.runs_softirqs(TaskId::IDLE, true), "the idle task runs none");
+    }
+
+    #[test]
+    fn threads_for_timers_run_no_softirqs() {
+        for name in ["timer_level1/0", "timer_order/3"] {
+            let mut names = named(name);
+            assert!(names.runs_timers(THREAD) && !names.runs_softirqs(THREAD, false), "{name}");
+            names.see(THREAD, Comm::new("timer"));
+            assert!(!names.runs_timers(THREAD), "it has another name now");
+        }
+        let mut names = Names::default();
+        names.is_for_timers(THREAD);
+        assert!(names.runs_timers(THREAD));
+        names.gone(THREAD);
+        assert!(!names.runs_timers(THREAD));
     }
 
     #[test]

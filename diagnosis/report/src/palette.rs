@@ -15,7 +15,7 @@ pub struct Look {
 /// Colours after Okabe and Ito, and Tol's "bright" and "muted" schemes, both made for readers who
 /// confuse red and green; the causes that most often stand beside each other got the pairs that
 /// differ most. All of them hold on white and on near-black.
-const LOOKS: [(&str, char, u32); 25] = [
+const LOOKS: [(&str, char, u32); 27] = [
     ("slack", 'S', 0x44_AA_99),
     ("coarse_clock", 'C', 0x11_77_33),
     ("idle_exit", 'I', 0x56_B4_E9),
@@ -24,6 +24,8 @@ const LOOKS: [(&str, char, u32); 25] = [
     ("stacked_timers", 'T', 0xD5_5E_00),
     ("softirq_wait", 'W', 0xAA_33_77),
     ("softirq_work", 'R', 0x88_22_55),
+    ("timer_thread_wait", 'Y', 0xB0_4F_9C),
+    ("timer_thread_work", 'U', 0x6E_2C_5F),
     ("callback", 'B', 0x00_9E_73),
     ("higher_priority", 'P', 0x1F_77_C4),
     ("not_preemptible", 'N', 0xCC_79_A7),

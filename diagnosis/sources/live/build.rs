@@ -88,6 +88,7 @@ fn model_header() -> String {
     define("IRQ_VECTOR", 1);
     define("VECTOR_LOCAL_TIMER", Vector::LOCAL_TIMER.0);
     define("MODE_SOFT", TimerMode::SOFT.into());
+    define("MODE_IN_THREAD", TimerMode::IN_THREAD.into());
     define("SWITCH_PREEMPTED", Switch::PREEMPTED.into());
     define("PRIORITY_RELEASED", Priority::RELEASED.into());
     define("INFO_KERNEL", TaskInfo::KERNEL.into());

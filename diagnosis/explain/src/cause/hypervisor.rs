@@ -21,8 +21,8 @@ impl Rule for Hypervisor {
         &[
             Phase::Pending,
             Phase::Interrupt,
-            Phase::SoftirqWait,
-            Phase::SoftirqRun,
+            Phase::DeferredWait,
+            Phase::DeferredRun,
             Phase::Callback,
             Phase::Placing,
             Phase::Runnable,

@@ -22,7 +22,7 @@ impl Rule for Interrupts {
     fn phases(&self) -> &'static [Phase] {
         &[
             Phase::Interrupt,
-            Phase::SoftirqRun,
+            Phase::DeferredRun,
             Phase::Callback,
             Phase::Placing,
             Phase::Runnable,

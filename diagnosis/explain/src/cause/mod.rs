@@ -110,6 +110,8 @@ registry![
     callback::Callback,
     softirq_wait::SoftirqWait,
     softirq_work::SoftirqWork,
+    timer_thread_wait::TimerThreadWait,
+    timer_thread_work::TimerThreadWork,
     stacked_timers::StackedTimers,
     lock::Lock,
     page_fault::PageFault,
@@ -226,12 +228,13 @@ static ASKED: LazyLock<AskedOf> = LazyLock::new(|| {
 mod tests {
     use super::*;
     use crate::piece::{Case, Refusal};
-    use tardy_followers::Activity;
+    use tardy_followers::{Activity, RunBy};
     use tardy_model::event::{Irq, Vector};
     use tardy_model::{CpuId, NameId, Prio, Setting, TaskId, TimerId, WakeupKind};
 
     const VICTIM: TaskId = TaskId(7);
     const OTHER: TaskId = TaskId(8);
+    const THREAD: TaskId = TaskId(9);
 
     /// Pieces of every phase, with everything that a CPU can do, refused and not.
     fn each_piece(mut with: impl FnMut(&Piece<'_>)) {
@@ -245,7 +248,9 @@ mod tests {
             slack_ns: 50_000,
             is_poll_slack: false,
             in_tick: false,
+            timer_thread: TaskId::IDLE,
         };
+        let in_thread = Case { timer_thread: THREAD, ..case };
         let vector = Irq::Vector(Vector::LOCAL_TIMER);
         let mut activities = vec![
             Activity::Unknown,
@@ -261,7 +266,9 @@ mod tests {
             Activity::Expiry(TimerId(1), VICTIM, 5),
             Activity::Expiry(TimerId(2), OTHER, 6),
             Activity::SoftExpiry(TimerId(2), OTHER, 6),
-            Activity::ThreadedExpiry(8, TimerId(1), 5, OTHER, Prio(98)),
+            Activity::ThreadedExpiry(RunBy::HrtimerSoftirq, TimerId(1), 5, OTHER, Prio(98)),
+            Activity::ThreadedExpiry(RunBy::TimerThread, TimerId(3), 6, THREAD, Prio(98)),
+            Activity::Task(THREAD, Prio(98)),
         ];
         for (task, prio) in [(VICTIM, 120), (OTHER, 120), (OTHER, 50), (OTHER, 139)] {
             activities.push(Activity::Task(task, Prio(prio)));
@@ -271,12 +278,12 @@ mod tests {
         let refusals = [None, Some(throttled), Some(Refusal::ForcedIdle), Some(Refusal::Unknown)];
         for (phase, prio) in Phase::ALL.iter().flat_map(|phase| [(*phase, 120), (*phase, 60)]) {
             for activity in &activities {
-                for bits in 0..64u32 {
+                for bits in 0..128u32 {
                     let is = |bit: u32| bits >> bit & 1 == 1;
                     let refusal = refusals[bits as usize & 3];
                     let refusal = refusal.filter(|_| phase == Phase::Runnable);
                     let mut piece = Piece {
-                        case: &case,
+                        case: if is(6) { &in_thread } else { &case },
                         phase,
                         activity,
                         doing: Doing::Unknown,

@@ -5,7 +5,7 @@ use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::event::Taken;
-use tardy_model::{Cause, Culprit};
+use tardy_model::{Cause, Culprit, TaskId};
 
 /// Softirq raised → its thread or context begins; and later, up to the waking, whenever that thread does not have
 /// the CPU: it was preempted, or waits for a lock. The culprit is what ran instead.
@@ -21,7 +21,7 @@ impl Rule for SoftirqWait {
     }
 
     fn phases(&self) -> &'static [Phase] {
-        &[Phase::SoftirqWait, Phase::SoftirqRun, Phase::Callback]
+        &[Phase::DeferredWait, Phase::DeferredRun, Phase::Callback]
     }
 
     fn stacks(&self) -> &'static [Taken] {
@@ -30,12 +30,15 @@ impl Rule for SoftirqWait {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        if piece.case.timer_thread != TaskId::IDLE {
+            return None;
+        }
         let runs_instead = match *piece.activity {
             Activity::Task(task, _) => task != piece.case.task,
             Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => true,
             _ => false,
         };
-        (piece.phase == Phase::SoftirqWait || runs_instead).then(|| piece.activity.culprit())
+        (piece.phase == Phase::DeferredWait || runs_instead).then(|| piece.activity.culprit())
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

@@ -21,7 +21,7 @@ impl Rule for SoftirqWork {
     }
 
     fn phases(&self) -> &'static [Phase] {
-        &[Phase::SoftirqRun]
+        &[Phase::DeferredRun]
     }
 
     #[inline]
@@ -32,6 +32,7 @@ impl Rule for SoftirqWork {
             | Activity::Nmi(_)
             | Activity::Expiry(..)
             | Activity::Unknown => None,
+            _ if piece.case.timer_thread != TaskId::IDLE => None,
             // The thread is the same for all of its timers: which one came first is what says more.
             Activity::ThreadedExpiry(_, timer, ..) => Some(Culprit::Timer(timer, TaskId::IDLE)),
             activity => Some(activity.culprit()),

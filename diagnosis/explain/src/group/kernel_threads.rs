@@ -33,6 +33,10 @@ pub(super) fn name_of(comm: &str) -> String {
         return "rcu".to_owned();
     }
     let stem = comm.split_once('/').map_or(comm, |(stem, _)| stem);
+    // The level is what tells them apart.
+    if stem.starts_with("timer_level") {
+        return stem.to_owned();
+    }
     let stem = stem.trim_end_matches(|c: char| c.is_ascii_digit());
     let stem = stem.trim_end_matches(['.', '-', '_']);
     if stem.is_empty() { comm.to_owned() } else { stem.to_owned() }
@@ -47,6 +51,7 @@ mod tests {
         let named =
             ["kworker/1:2-mm", "ksoftirqd/0", "rcuc/1", "rcu_preempt", "kswapd0", "kdamond.0"];
         assert_eq!(named.map(name_of), ["kworker", "ksoftirqd", "rcu", "rcu", "kswapd", "kdamond"]);
+        assert_eq!(name_of("timer_level2/1"), "timer_level2");
         assert_eq!(name_of("irq/130-eth0-rx-1"), "irq threads of eth0");
         assert_eq!([name_of("123"), name_of("")], ["123", ""]);
     }

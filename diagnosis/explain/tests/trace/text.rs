@@ -119,6 +119,9 @@ fn kind(event: &[&str]) -> Option<Kind> {
             mode: mode(how.split(|word| *word == "call").next().unwrap_or_default()),
             call: call(how),
         }),
+        ["pending", t, "in", thread, "prio", p] => {
+            Kind::TimerPending(TimerPending { timer: timer(t), thread: id(thread), prio: prio(p) })
+        }
         ["cancel", t] => Kind::TimerCancel(TimerCancel { timer: timer(t) }),
         ["expire+", t, "soft", soft, "slack", slack, ref how @ ..] => {
             Kind::ExpireBegin(ExpireBegin {

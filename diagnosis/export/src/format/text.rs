@@ -31,7 +31,7 @@ use std::path::Path;
 use tardy_explain::Explanation;
 use tardy_model::event::{
     Call, ClockSet, Comm, ExpireBegin, IdleState, IpiSend, Irq, Loss, Section, SectionBegin,
-    SectionEnd, SyscallEnter, TaskState, TimerArm, TimerMode, Waking, Woken, WokenNew, softirq,
+    SectionEnd, SyscallEnter, TaskState, TimerArm, TimerPending, TimerMode, Waking, Woken, WokenNew, softirq,
 };
 use tardy_model::{
     Batch, CpuId, Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId,
@@ -188,6 +188,7 @@ impl Lines {
             Kind::TimerArm(arm) => self.arm(out, event, arm),
             Kind::ExpireBegin(begin) => self.expire(out, event, begin),
             Kind::TimerCancel(cancel) => self.timer(out, cancel.timer, "cancel"),
+            Kind::TimerPending(pending) => self.pending(out, pending),
             Kind::ExpireEnd(end) => self.timer(out, end.timer, "expire_exit"),
             Kind::IrqBegin(begin) => match begin.irq {
                 Irq::Line(number, name) => {
@@ -392,6 +393,16 @@ impl Lines {
             "" => Ok(()),
             name => write!(out, ": function {}", one_line(name)),
         }
+    }
+
+    fn pending(&self, out: &mut dyn Write, pending: TimerPending) -> io::Result<()> {
+        let TimerPending { timer, thread, prio } = pending;
+        let address = address(self.tables.timer(timer), timer);
+        let comm = self.name(thread, "swapper");
+        write!(
+            out,
+            "timer_pending: hrtimer=0x{address:016x} comm={comm} pid={thread} prio={prio}"
+        )
     }
 
     fn timer(&self, out: &mut dyn Write, id: TimerId, what: &str) -> io::Result<()> {

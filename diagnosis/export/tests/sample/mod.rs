@@ -6,7 +6,8 @@ use tardy_model::event::{
     Irq, IrqBegin, IrqEnd, Loss, Mark, Migrate, Nmi, PageFault, Priority, Recorded, Section,
     SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Stack, Stolen,
     Switch, SyscallEnter, SyscallExit, Taken, TaskExit, TaskGroup, TaskInfo, TaskName, TaskState,
-    TimerArm, TimerCancel, TimerMode, Vector, Waking, Woken, WokenNew, WorkBegin, WorkEnd, futex,
+    TimerArm, TimerCancel, TimerMode, TimerPending, Vector, Waking, Woken, WokenNew, WorkBegin,
+    WorkEnd, futex,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, Prio, TaskId, TimerClass, TimerDef, TimerId};
 
@@ -184,7 +185,7 @@ impl Storm {
             next,
             next_prio: SLEEPER_PRIO,
         };
-        let told: [(TaskId, Kind); 69] = [
+        let told: [(TaskId, Kind); 70] = [
             (idle, IdleExit.into()),
             (idle, switch(TaskState::Running, false, task).into()),
             (task, TaskInfo { process: thread(cpu, 0), flags: TaskInfo::SYSCALLS }.into()),
@@ -211,6 +212,7 @@ impl Storm {
                 .into(),
             ),
             (task, TimerCancel { timer: timer(task) }.into()),
+            (task, TimerPending { timer: timer(task), thread: other, prio: Prio(39) }.into()),
             (
                 task,
                 Priority { target: other, old: Prio(120), new: Prio(19), released: false }.into(),

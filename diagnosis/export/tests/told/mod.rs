@@ -53,6 +53,9 @@ fn told_event(event: &Event, tables: &Tables, places: &mut HashMap<u64, usize>) 
             let timer = timer(std::mem::take(&mut arm.timer));
             format!("{arm:?} {timer}")
         }
+        Kind::TimerPending(it) => {
+            format!("pending {} in {} at {}", timer(it.timer), it.thread, it.prio)
+        }
         Kind::TimerCancel(cancel) => format!("cancel {}", timer(cancel.timer)),
         Kind::ExpireBegin(mut begin) => {
             let timer = timer(std::mem::take(&mut begin.timer));

@@ -2,7 +2,7 @@
 
 use super::resolution::tick_of;
 use super::{Context, Cpu, Raise};
-use crate::Activity;
+use crate::activity::{Activity, RunBy};
 use std::collections::VecDeque;
 use tardy_model::event::{ExpireBegin, softirq};
 use tardy_model::{TaskId, TimerClass, TimerId};
@@ -16,6 +16,8 @@ pub struct Callback {
     pub owner: TaskId,
     /// An interrupt runs it, no softirq.
     pub in_interrupt: bool,
+    /// A thread that is there for timers runs it.
+    pub in_timer_thread: bool,
 }
 
 /// How a timer's callback came to run.
@@ -33,8 +35,8 @@ pub struct Expiry {
     pub callback: u32,
     /// The entry of the interrupt that runs it, or that raised the softirq which does.
     pub interrupt_ns: Option<u64>,
-    /// For a callback in softirq context: the raise, where known, and the softirq's begin.
-    pub softirq: Option<(Option<u64>, u64)>,
+    /// What it was put off to, where no interrupt runs it.
+    pub deferred: Option<Deferral>,
     /// It is a timer of the timer wheel.
     pub of_wheel: bool,
     /// It is none of those and fires with the tick all the same (low-resolution mode).
@@ -45,6 +47,28 @@ pub struct Expiry {
     pub begin_ns: u64,
 }
 
+/// A callback that an interrupt has put off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deferral {
+    /// When what runs it was asked to, where that is known: the softirq's raise, or the waking of the thread.
+    pub asked_ns: Option<u64>,
+    /// When that began.
+    pub begin_ns: u64,
+    /// The thread that is there for timers; [`TaskId::IDLE`] for a softirq.
+    pub thread: TaskId,
+}
+
+/// Where a callback may run besides the interrupt or softirq that is seen to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunIn {
+    /// Nowhere else.
+    Itself,
+    /// In the current task, which runs softirqs, whose begin need not have been told.
+    SoftirqThread,
+    /// In the current task, which is there for timers.
+    TimerThread,
+}
+
 impl Cpu {
     /// The innermost callback, whatever has interrupted that.
     pub fn callback(&self) -> Option<Callback> {
@@ -52,7 +76,8 @@ impl Cpu {
         let at = self.contexts.iter().rposition(is_callback)?;
         let Expiry { timer, owner, .. } = self.contexts[at].expiry?;
         let in_interrupt = self.contexts[..at].iter().any(Context::is_interrupt);
-        Some(Callback { timer, owner, in_interrupt })
+        let in_timer_thread = self.contexts[at].is_of_timer_thread();
+        Some(Callback { timer, owner, in_interrupt, in_timer_thread })
     }
 
     /// The callback that runs now, where one does.
@@ -60,8 +85,7 @@ impl Cpu {
         self.contexts.last().and_then(|context| context.expiry)
     }
 
-    /// A timer of a class expires, and its callback begins; `owner` is whose timer it is. `in_thread` where the
-    /// current task runs softirqs, whose begin need not have been told. `armed_ns` is when it was armed, where it may be
+    /// A timer of a class expires, and its callback begins; `owner` is whose timer it is. `armed_ns` is when it was armed, where it may be
     /// one that fires with the tick though it is none of the timer wheel's.
     pub fn expire_begin(
         &mut self,
@@ -69,7 +93,7 @@ impl Cpu {
         begin: ExpireBegin,
         owner: TaskId,
         class: TimerClass,
-        in_thread: bool,
+        run_in: RunIn,
         armed_ns: Option<u64>,
     ) {
         self.callbacks = self.callbacks.wrapping_add(1);
@@ -80,37 +104,45 @@ impl Cpu {
             slack_ns: begin.slack_ns,
             callback: self.callbacks,
             interrupt_ns: None,
-            softirq: None,
+            deferred: None,
             of_wheel: class == TimerClass::TimerList,
             in_tick: false,
             tick_ns: None,
             begin_ns: time_ns,
         };
-        let vector = match class {
-            TimerClass::Hrtimer => softirq::HRTIMER,
-            TimerClass::TimerList => softirq::TIMER,
+        let (run_by, vector) = match class {
+            _ if run_in == RunIn::TimerThread => (RunBy::TimerThread, softirq::HRTIMER),
+            TimerClass::Hrtimer => (RunBy::HrtimerSoftirq, softirq::HRTIMER),
+            TimerClass::TimerList => (RunBy::TimerSoftirq, softirq::TIMER),
         };
         let thread = match self.activity() {
-            Activity::Task(thread, prio) if in_thread => Some((thread, prio)),
+            Activity::Task(thread, prio) if run_in != RunIn::Itself => Some((thread, prio)),
             Activity::ThreadedSoftirq(_, thread, prio)
             | Activity::ThreadedExpiry(_, _, _, thread, prio) => Some((thread, prio)),
             _ => None,
         };
         let activity = match thread {
             Some((thread, prio)) => {
-                Activity::ThreadedExpiry(vector as u8, begin.timer, self.callbacks, thread, prio)
+                Activity::ThreadedExpiry(run_by, begin.timer, self.callbacks, thread, prio)
             }
             None if self.contexts.last().is_some_and(Context::is_interrupt) => {
                 Activity::Expiry(begin.timer, owner, self.callbacks)
             }
             None => Activity::SoftExpiry(begin.timer, owner, self.callbacks),
         };
-        if self.contexts.is_empty() && (begin.mode.is_soft() || in_thread) {
+        if run_in == RunIn::TimerThread {
+            // Of its last callback no end need have been told.
+            self.contexts.clear();
+            let thread = thread.map_or(TaskId::IDLE, |(thread, _)| thread);
+            self.in_timer_thread(&mut expiry, thread, begin.soft_ns);
+        } else if self.contexts.is_empty()
+            && (begin.mode.is_soft() || run_in == RunIn::SoftirqThread)
+        {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
             let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
             expiry.interrupt_ns = first_since(&self.timer_irqs, begin.soft_ns);
             let raised_ns = expiry.interrupt_ns.unwrap_or(hard_ns.min(time_ns));
-            expiry.softirq = Some((Some(raised_ns), time_ns));
+            expiry.deferred = Some(to_softirq(Some(raised_ns), time_ns));
         }
         if let Some(around) = self.contexts.last() {
             let around_vector = match around.activity {
@@ -167,7 +199,19 @@ impl Cpu {
             expiry.interrupt_ns = since.filter(|entry_ns| *entry_ns <= begin_ns);
             expiry.interrupt_ns
         };
-        expiry.softirq = Some((raised_ns, begin_ns));
+        expiry.deferred = Some(to_softirq(raised_ns, begin_ns));
+    }
+
+    /// How a callback came to run that is run by a thread for timers, for one that was due at a time.
+    fn in_timer_thread(&self, expiry: &mut Expiry, thread: TaskId, soft_ns: u64) {
+        let pending = self.pendings.of(thread, soft_ns);
+        let seen_ns = pending.and_then(|pending| pending.interrupt_ns);
+        // An interrupt before it was due is another's: the thread was at it already.
+        let seen_ns = seen_ns.filter(|entry_ns| *entry_ns >= soft_ns);
+        expiry.interrupt_ns = seen_ns.or_else(|| first_since(&self.timer_irqs, soft_ns));
+        let asked_ns = pending.map(|pending| pending.time_ns.max(soft_ns)).or(expiry.interrupt_ns);
+        let begin_ns = self.switched_ns.max(asked_ns.unwrap_or(0)).min(expiry.begin_ns);
+        expiry.deferred = Some(Deferral { asked_ns, begin_ns, thread });
     }
 
     /// A callback ends, and all above it.
@@ -182,6 +226,10 @@ impl Cpu {
             around.after_callback = true;
         }
     }
+}
+
+const fn to_softirq(asked_ns: Option<u64>, begin_ns: u64) -> Deferral {
+    Deferral { asked_ns, begin_ns, thread: TaskId::IDLE }
 }
 
 /// The first of these times, which are in order, from one on.

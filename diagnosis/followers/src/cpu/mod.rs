@@ -5,33 +5,35 @@
 //! |---|---|
 //! | interrupt, softirq or callback begins | one more on top |
 //! | its end | all above it go with it: their ends were not seen |
-//! | a switch in a softirq | the softirq and what is above it are kept for the task that is left, and come back with it |
+//! | a switch in a softirq, or in a callback of a thread for timers | what is there and above it are kept for the task that is left, and come back with it |
 //! | any other switch, idle | empty: nothing switches in a hard interrupt |
 //! | a loss | empty, and nothing is known of the past since then |
 
 mod delivery;
 mod expiry;
 mod history;
+mod pending;
 mod resolution;
 mod sections;
 mod sent;
 mod stolen;
 
-pub use expiry::{Callback, Expiry};
+pub use expiry::{Callback, Deferral, Expiry, RunIn};
 pub use history::{SPANS_MAX, Walk};
 pub use stolen::StolenTime;
 
-use crate::Activity;
+use crate::activity::{Activity, RunBy};
 use crate::prios::Prios;
 use crate::timers::Place;
 use delivery::Deliveries;
 use history::History;
+use pending::Pendings;
 use sections::Sections;
 use sent::Senders;
 pub(crate) use sent::Sent;
 use std::collections::VecDeque;
 use stolen::Silences;
-use tardy_model::event::{IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector, softirq};
+use tardy_model::event::{IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector};
 use tardy_model::{Prio, TaskId};
 
 /// Interrupts within softirqs within interrupts: deeper than any kernel nests them.
@@ -53,6 +55,8 @@ pub struct Cpu {
     base: Activity,
     /// The task that must be current, by the last switch or event.
     current: Option<TaskId>,
+    /// When that came to run.
+    switched_ns: u64,
     /// The time of the last event.
     last_ns: u64,
     /// Events seen.
@@ -64,6 +68,7 @@ pub struct Cpu {
     history: History,
     /// Softirqs that are raised and have not begun since, by vector.
     raises: [Option<Raise>; 10],
+    pendings: Pendings,
     sent: Senders,
     /// Callbacks begun.
     callbacks: u32,
@@ -108,6 +113,19 @@ struct Raise {
 }
 
 impl Context {
+    /// Whether it is kept for its thread where that is left.
+    const fn stays(&self) -> bool {
+        self.is_softirq() || self.is_of_timer_thread()
+    }
+
+    const fn is_softirq(&self) -> bool {
+        matches!(self.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
+    }
+
+    const fn is_of_timer_thread(&self) -> bool {
+        matches!(self.activity, Activity::ThreadedExpiry(RunBy::TimerThread, ..))
+    }
+
     /// Whether it is a hard interrupt's.
     const fn is_interrupt(&self) -> bool {
         matches!(self.activity, Activity::Irq(_) | Activity::Ipi(..))
@@ -121,8 +139,8 @@ impl Context {
             }
             Activity::Expiry(timer, _, callback) | Activity::SoftExpiry(timer, _, callback) => {
                 let of_wheel = self.expiry.is_some_and(|expiry| expiry.of_wheel);
-                let vector = if of_wheel { softirq::TIMER } else { softirq::HRTIMER };
-                self.activity = Activity::ThreadedExpiry(vector as u8, timer, callback, thread, is);
+                let run_by = if of_wheel { RunBy::TimerSoftirq } else { RunBy::HrtimerSoftirq };
+                self.activity = Activity::ThreadedExpiry(run_by, timer, callback, thread, is);
             }
             Activity::ThreadedSoftirq(.., ref mut prio)
             | Activity::ThreadedExpiry(.., ref mut prio) => *prio = is,
@@ -137,12 +155,14 @@ impl Cpu {
         Self {
             base: Activity::Unknown,
             current: None,
+            switched_ns: 0,
             last_ns: 0,
             events: 0,
             contexts: Vec::with_capacity(NESTING_MAX),
             left: Vec::new(),
             history: History::new(spans_max),
             raises: [None; 10],
+            pendings: Pendings::default(),
             sent: Senders::default(),
             callbacks: 0,
             left_irq: false,
@@ -166,6 +186,11 @@ impl Cpu {
     /// Whether it is in no interrupt, softirq or callback.
     pub fn in_task_context(&self) -> bool {
         self.contexts.is_empty()
+    }
+
+    /// Whether the task runs that is current: neither an interrupt in it nor a softirq.
+    pub fn runs_itself(&self) -> bool {
+        self.contexts.iter().all(Context::is_of_timer_thread)
     }
 
     /// Whether an interrupt runs.
@@ -442,15 +467,12 @@ impl Cpu {
     /// Another task runs. Says whether a softirq was left in the middle.
     pub fn switch(&mut self, time_ns: u64, prev: TaskId, next: TaskId, next_prio: Prio) -> bool {
         self.silences.asked();
-        let is_softirq = |context: &Context| {
-            matches!(context.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
-        };
         // Nothing switches inside a hard interrupt: what is from one on was not seen to end.
         let hard = self.contexts.iter().position(Context::is_interrupt);
         let seen = hard.unwrap_or(self.contexts.len());
         self.contexts.truncate(seen);
-        let leaves = self.contexts.first().is_some_and(is_softirq);
-        if leaves {
+        let leaves = self.contexts.first().is_some_and(Context::is_softirq);
+        if self.contexts.first().is_some_and(Context::stays) {
             if self.left.len() == LEFT_MAX {
                 self.left.remove(0);
             }
@@ -458,6 +480,7 @@ impl Cpu {
         }
         self.contexts.clear();
         self.current = Some(next);
+        self.switched_ns = time_ns;
         self.base = match next {
             TaskId::IDLE => Activity::Idle(u32::MAX),
             task => Activity::Task(task, next_prio),
@@ -524,6 +547,9 @@ impl Cpu {
     pub(crate) fn reprioritise(&mut self, time_ns: u64, task: TaskId, prio: Prio) {
         if matches!(self.base, Activity::Task(running, _) if running == task) {
             self.base = Activity::Task(task, prio);
+            for context in self.contexts.iter_mut().filter(|it| it.is_of_timer_thread()) {
+                context.runs_in(task, prio);
+            }
             self.note(time_ns);
         }
     }
@@ -546,6 +572,7 @@ impl Cpu {
         self.contexts.clear();
         self.left.clear();
         self.raises = [None; 10];
+        self.pendings = Pendings::default();
         self.sent = Senders::default();
         self.silences.asked();
         self.irqs_off.forget();

@@ -5,7 +5,9 @@ use tardy_model::event::{ExpireBegin, TimerMode, softirq};
 use tardy_model::{NameId, TimerClass, TimerId};
 
 const KTIMERS: TaskId = TaskId(20);
+const LEVEL: TaskId = TaskId(21);
 const SPINNER: TaskId = TaskId(30);
+const SOFTIRQ: RunBy = RunBy::HrtimerSoftirq;
 const TIMER_IRQ: Irq = Irq::Vector(Vector::LOCAL_TIMER);
 
 fn cpu() -> Cpu {
@@ -31,19 +33,20 @@ fn a_callback_that_is_preempted_comes_back_with_its_softirq() {
     cpu.softirq_raise(2, softirq::HRTIMER);
     cpu.irq_end(3, TIMER_IRQ);
     cpu.softirq_begin(10, softirq::HRTIMER, true, &prios);
-    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false, None);
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, RunIn::Itself, None);
     assert!(cpu.switch(14, KTIMERS, SPINNER, Prio(19)), "a softirq is left");
     assert!(cpu.in_task_context());
     cpu.switch(114, SPINNER, KTIMERS, Prio(98));
-    let callback =
-        |timer, number| Activity::ThreadedExpiry(8, TimerId(timer), number, KTIMERS, Prio(98));
+    let callback = |timer, number| {
+        Activity::ThreadedExpiry(SOFTIRQ, TimerId(timer), number, KTIMERS, Prio(98))
+    };
     assert_eq!(cpu.activity(), callback(1, 1));
     assert_eq!(cpu.callback().map(|callback| callback.owner), Some(TaskId(7)));
     cpu.expire_end(116, TimerId(1));
-    cpu.expire_begin(117, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false, None);
+    cpu.expire_begin(117, begin(2, 6), TaskId(8), TimerClass::Hrtimer, RunIn::Itself, None);
     let expiry = cpu.expiry().expect("a callback runs");
     assert_eq!(expiry.interrupt_ns, Some(1));
-    assert_eq!(expiry.softirq, Some((Some(2), 10)));
+    assert_eq!(expiry.deferred.map(|it| (it.asked_ns, it.begin_ns)), Some((Some(2), 10)));
     assert_eq!(
         told(&cpu, 10, 118),
         [
@@ -63,17 +66,56 @@ fn a_softirq_that_a_switch_leaves_turns_out_to_run_in_a_thread_and_so_do_its_cal
     cpu.switch(0, TaskId::IDLE, KTIMERS, Prio(120));
     // Nothing has told yet that softirqs are threaded here.
     cpu.softirq_begin(10, softirq::HRTIMER, false, &Prios::default());
-    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false, None);
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, RunIn::Itself, None);
     assert_eq!(cpu.activity(), Activity::SoftExpiry(TimerId(1), TaskId(7), 1));
     cpu.switch(14, KTIMERS, SPINNER, Prio(19));
     cpu.switch(20, SPINNER, KTIMERS, Prio(98));
-    assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(1), 1, KTIMERS, Prio(98)));
+    assert_eq!(cpu.activity(), Activity::ThreadedExpiry(SOFTIRQ, TimerId(1), 1, KTIMERS, Prio(98)));
     cpu.switch(24, KTIMERS, SPINNER, Prio(19));
     cpu.switch(30, SPINNER, KTIMERS, Prio(50));
-    assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(1), 1, KTIMERS, Prio(50)));
+    assert_eq!(cpu.activity(), Activity::ThreadedExpiry(SOFTIRQ, TimerId(1), 1, KTIMERS, Prio(50)));
     // Its end is not recorded: the next one runs in the thread all the same.
-    cpu.expire_begin(34, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false, None);
-    assert_eq!(cpu.activity(), Activity::ThreadedExpiry(8, TimerId(2), 2, KTIMERS, Prio(50)));
+    cpu.expire_begin(34, begin(2, 6), TaskId(8), TimerClass::Hrtimer, RunIn::Itself, None);
+    assert_eq!(cpu.activity(), Activity::ThreadedExpiry(SOFTIRQ, TimerId(2), 2, KTIMERS, Prio(50)));
+}
+
+#[test]
+fn a_thread_for_timers_takes_its_callback_with_it() {
+    let mut cpu = cpu();
+    cpu.switch(0, TaskId::IDLE, SPINNER, Prio(19));
+    cpu.irq_begin(6, TIMER_IRQ);
+    cpu.timer_pending(7, LEVEL, Prio(39));
+    cpu.irq_end(8, TIMER_IRQ);
+    cpu.switch(50, SPINNER, LEVEL, Prio(39));
+    cpu.expire_begin(52, begin(1, 5), TaskId(7), TimerClass::Hrtimer, RunIn::TimerThread, None);
+    let callback = Activity::ThreadedExpiry(RunBy::TimerThread, TimerId(1), 1, LEVEL, Prio(39));
+    assert_eq!(cpu.activity(), callback);
+    let expiry = cpu.expiry().expect("a callback runs");
+    assert_eq!(expiry.interrupt_ns, Some(6));
+    let deferral = Deferral { asked_ns: Some(7), begin_ns: 50, thread: LEVEL };
+    assert_eq!(expiry.deferred, Some(deferral));
+    assert!(!cpu.switch(54, LEVEL, SPINNER, Prio(19)), "it is no softirq that is left");
+    cpu.switch(90, SPINNER, LEVEL, Prio(39));
+    assert_eq!(cpu.activity(), callback);
+    // What is due while it is at it needs no waking; of the first no end was told.
+    cpu.expire_begin(95, begin(2, 92), TaskId(8), TimerClass::Hrtimer, RunIn::TimerThread, None);
+    let deferral = Deferral { asked_ns: Some(92), begin_ns: 92, thread: LEVEL };
+    assert_eq!(cpu.expiry().and_then(|expiry| expiry.deferred), Some(deferral));
+    cpu.expire_end(97, TimerId(2));
+    assert_eq!(cpu.activity(), Activity::Task(LEVEL, Prio(39)));
+}
+
+#[test]
+fn a_thread_for_timers_is_raised_while_it_runs() {
+    let mut cpu = cpu();
+    cpu.switch(0, TaskId::IDLE, LEVEL, Prio(98));
+    cpu.expire_begin(2, begin(1, 1), TaskId(7), TimerClass::Hrtimer, RunIn::TimerThread, None);
+    cpu.irq_begin(6, TIMER_IRQ);
+    cpu.timer_pending(7, LEVEL, Prio(39));
+    cpu.irq_end(8, TIMER_IRQ);
+    assert_eq!(cpu.activity().thread(), Some((LEVEL, Prio(39))));
+    cpu.expire_end(9, TimerId(1));
+    assert_eq!(cpu.activity(), Activity::Task(LEVEL, Prio(39)));
 }
 
 #[test]
@@ -86,8 +128,9 @@ fn a_softirq_raised_again_while_it_runs_runs_again() {
     cpu.softirq_raise(20, softirq::TIMER);
     cpu.softirq_end(30, softirq::TIMER);
     cpu.softirq_begin(99, softirq::TIMER, true, &prios);
-    cpu.expire_begin(100, begin(1, 5), TaskId::IDLE, TimerClass::TimerList, false, None);
-    assert_eq!(cpu.expiry().and_then(|expiry| expiry.softirq), Some((Some(20), 99)));
+    cpu.expire_begin(100, begin(1, 5), TaskId::IDLE, TimerClass::TimerList, RunIn::Itself, None);
+    let deferred = cpu.expiry().and_then(|expiry| expiry.deferred);
+    assert_eq!(deferred.map(|it| (it.asked_ns, it.begin_ns)), Some((Some(20), 99)));
 }
 
 #[test]
@@ -174,15 +217,16 @@ fn the_innermost_callback_is_told_whatever_interrupts_it() {
     let mut cpu = cpu();
     let prios = Prios::default();
     let callback = |timer, owner, in_interrupt| {
-        Some(Callback { timer: TimerId(timer), owner: TaskId(owner), in_interrupt })
+        let (timer, owner) = (TimerId(timer), TaskId(owner));
+        Some(Callback { timer, owner, in_interrupt, in_timer_thread: false })
     };
     cpu.switch(0, TaskId::IDLE, KTIMERS, Prio(98));
     cpu.softirq_begin(10, softirq::HRTIMER, false, &prios);
     assert_eq!((cpu.callback(), cpu.in_interrupt()), (None, false));
-    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, false, None);
+    cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, RunIn::Itself, None);
     cpu.irq_begin(14, TIMER_IRQ);
     assert_eq!((cpu.callback(), cpu.in_interrupt()), (callback(1, 7, false), true));
-    cpu.expire_begin(15, begin(2, 6), TaskId(8), TimerClass::Hrtimer, false, None);
+    cpu.expire_begin(15, begin(2, 6), TaskId(8), TimerClass::Hrtimer, RunIn::Itself, None);
     assert_eq!(cpu.callback(), callback(2, 8, true));
     cpu.irq_end(16, TIMER_IRQ);
     assert_eq!((cpu.callback(), cpu.in_interrupt()), (callback(1, 7, false), false));

@@ -216,7 +216,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    timer { 1 TimerArm, 2 TimerCancel, 3 ExpireBegin, 4 ExpireEnd }
+    timer { 1 TimerArm, 2 TimerCancel, 3 ExpireBegin, 4 ExpireEnd, 40 TimerPending }
     irq { 5 IrqBegin, 6 IrqEnd, 7 SoftirqRaise, 8 SoftirqBegin, 9 SoftirqEnd, 29 Nmi, 30 IpiSend }
     sched { 10 Waking, 11 WokenNew, 12 Switch, 13 Migrate, 14 Priority, 28 Woken }
     syscall { 15 SyscallEnter, 16 SyscallExit }

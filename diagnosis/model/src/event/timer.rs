@@ -1,8 +1,8 @@
-//! A timer's life: armed, cancelled, expired.
+//! A timer's life: armed, cancelled, pending, expired.
 
 use super::syscall::Call;
 use super::{Pack, Payload};
-use crate::TimerId;
+use crate::{Prio, TaskId, TimerId};
 
 /// How a timer was armed: bits as the kernel has them in `enum hrtimer_mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,10 +17,23 @@ impl TimerMode {
     pub const SOFT: u8 = 4;
     /// Expires in hard interrupt context even on `PREEMPT_RT`.
     pub const HARD: u8 = 8;
+    /// Expires in a thread that the kernel has for timers; the kernel's own enumeration has no such bit, and
+    /// only an [`ExpireBegin`] tells it, where the source knows.
+    pub const IN_THREAD: u8 = 16;
 
     /// Whether it expires in softirq context.
     pub const fn is_soft(self) -> bool {
         self.0 & Self::SOFT != 0
+    }
+
+    /// Whether the interrupt only puts it off: to the softirq, or to a thread.
+    pub const fn is_deferred(self) -> bool {
+        self.is_soft() || self.is_in_thread()
+    }
+
+    /// Whether it expires in a thread that the kernel has for timers.
+    pub const fn is_in_thread(self) -> bool {
+        self.0 & Self::IN_THREAD != 0
     }
 }
 
@@ -52,6 +65,18 @@ pub struct ExpireBegin {
     pub slack_ns: u32,
     /// How it was armed, as far as the source tells: [`TimerMode::SOFT`] is always told.
     pub mode: TimerMode,
+}
+
+/// A timer has expired, and a thread that the kernel has for timers is woken to run its callback, and those of
+/// others that are due with it. `b` thread, `c` timer, `flags` the thread's priority, 255 for deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerPending {
+    /// The first of those that are due.
+    pub timer: TimerId,
+    /// The thread.
+    pub thread: TaskId,
+    /// Its priority from now on: a thread may take on that of who armed the timer.
+    pub prio: Prio,
 }
 
 /// A timer was cancelled. `c` timer.
@@ -100,6 +125,18 @@ impl Pack for ExpireBegin {
     #[inline]
     fn unpack(p: Payload) -> Self {
         Self { timer: TimerId(p.c), soft_ns: p.a, slack_ns: p.b, mode: TimerMode(p.flags) }
+    }
+}
+
+impl Pack for TimerPending {
+    fn pack(&self) -> Payload {
+        let flags = u8::try_from(self.prio.0).unwrap_or(u8::MAX);
+        Payload { flags, a: 0, b: self.thread.0, c: self.timer.0 }
+    }
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        let prio = Prio(if p.flags == u8::MAX { -1 } else { p.flags.into() });
+        Self { timer: TimerId(p.c), thread: TaskId(p.b), prio }
     }
 }
 

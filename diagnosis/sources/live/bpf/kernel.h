@@ -111,7 +111,17 @@ struct timerqueue_node {
 };
 
 struct hrtimer_clock_base {
+	unsigned int index;
 	int clockid;
+};
+
+/*
+ * Kernels with threads for timers alone have bases for those, behind all others. Enumerators are looked up
+ * by name, whatever numbers they have here.
+ */
+enum hrtimer_base_type___in_thread {
+	HRTIMER_BASE_MONOTONIC_ORDERED___in_thread = 1,
+	HRTIMER_BASE_MONOTONIC_LEVEL1___in_thread = 2,
 };
 
 struct hrtimer {

@@ -13,6 +13,7 @@
 
 #include "hooks/hrtimer.h"
 #include "hooks/timer_list.h"
+#include "hooks/timer_policy.h"
 #include "hooks/irq.h"
 #include "hooks/vectors.h"
 #include "hooks/softirq.h"

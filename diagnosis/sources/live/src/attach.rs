@@ -52,6 +52,10 @@ const HOOKS_WITHOUT_FLIGHT: [&str; 6] = [
     "page_fault_user",
 ];
 
+/// The hook that only kernels with threads for timers have (`kernel/` of this repository): others lack nothing
+/// without it.
+const TIMER_POLICY_HOOK: &str = "timer_pending";
+
 /// The hook that tells when an interrupt of the timer begins, where nothing else does.
 const TIMER_INTERRUPT_HOOK: &str = "local_timer_entry";
 
@@ -146,7 +150,7 @@ pub(crate) fn attach(
             &hook,
         ) && !(timer_interrupts_untold && hook == TIMER_INTERRUPT_HOOK);
         let there = tracepoint_arguments(&btf, &hook).is_some();
-        if wanted && !there {
+        if wanted && !there && hook != TIMER_POLICY_HOOK {
             missing.push(hook);
         }
         program.set_autoload(wanted && there);

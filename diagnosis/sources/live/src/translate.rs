@@ -11,7 +11,7 @@ use tardy_kernel::{
 };
 use tardy_model::event::{
     Call, ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Stack, Switch,
-    SyscallEnter, TaskGroup, TimerArm, TimerCancel, Waking, WorkBegin, WorkEnd,
+    SyscallEnter, TaskGroup, TimerArm, TimerCancel, TimerPending, Waking, WorkBegin, WorkEnd,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, TaskId, TimerClass};
 
@@ -151,7 +151,7 @@ impl Translator {
                     self.define(record, definition, &mut payload, batch);
                 }
             }
-            TimerCancel::TAG | ExpireEnd::TAG => {
+            TimerCancel::TAG | ExpireEnd::TAG | TimerPending::TAG => {
                 payload.c = self.definitions.timer_at(record.a).0;
                 payload.a = 0;
             }

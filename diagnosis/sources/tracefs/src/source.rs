@@ -7,7 +7,7 @@ use crate::root::Root;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use tardy_ftrace::decode::{Decoder, recorded, wanted};
+use tardy_ftrace::decode::{Decoder, POLICY_GROUP, recorded, wanted};
 use tardy_ftrace::format::{Endian, EventFormat};
 use tardy_ftrace::page::PageLayout;
 use tardy_kernel::{
@@ -323,7 +323,10 @@ fn enable(instance: &Instance, decoder: &mut Decoder) -> Result<(Vec<String>, Re
     let mut found = 0;
     for (group, event) in wanted() {
         if !root.has(format!("events/{group}")) {
-            missing.insert(group.to_owned());
+            // A kernel without threads for timers lacks nothing.
+            if group != POLICY_GROUP {
+                missing.insert(group.to_owned());
+            }
             continue;
         }
         let path = format!("events/{group}/{event}/format");

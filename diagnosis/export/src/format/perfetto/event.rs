@@ -130,6 +130,12 @@ pub(super) fn encode(event: &Event, context: &mut Context<'_>, out: &mut Vec<Ftr
                 encoded!(event, timer_cancel: TimerCancel { timer: address })
             }
         },
+        Kind::TimerPending(pending) => {
+            let address = context.timer(pending.timer).address;
+            let prio = i64::from(pending.prio.0) as u64;
+            let fields = [("hrtimer", address), ("pid", pending.thread.0.into()), ("prio", prio)];
+            generic(event, "timer_pending", &fields)
+        }
         Kind::ExpireBegin(begin) => {
             out.extend(context.armed_before(event, begin));
             context.expire(event, begin)

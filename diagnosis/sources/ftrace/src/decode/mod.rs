@@ -27,6 +27,7 @@ mod work;
 
 pub use clock::TraceClock;
 pub use recorded::recorded;
+pub use timer::POLICY_GROUP;
 pub use value::Value;
 
 use crate::format::{Endian, EventFormat, Field};
@@ -135,8 +136,9 @@ impl EventId {
 }
 
 /// The families. A recording through tracefs switches on the first [`LIVE_TABLES`].
-const TABLES: [&[Known]; 15] = [
+const TABLES: [&[Known]; 16] = [
     timer::EVENTS,
+    timer::POLICY_EVENTS,
     irq::EVENTS,
     irq::VECTOR_EVENTS,
     sched::EVENTS,
@@ -152,7 +154,7 @@ const TABLES: [&[Known]; 15] = [
     section::IMPORTED_EVENTS,
     syscall::EVENTS,
 ];
-const LIVE_TABLES: usize = 9;
+const LIVE_TABLES: usize = 10;
 
 /// A record with its place in time, and its fields.
 struct Record<'a> {

@@ -3,7 +3,7 @@
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IrqBegin, IrqEnd, Loss, Migrate, Priority,
     Recorded, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise, Switch, TaskExit, TaskInfo, TaskName,
-    TimerArm, TimerCancel, Waking, WokenNew, WorkBegin, WorkEnd,
+    TimerArm, TimerCancel, TimerPending, Waking, WokenNew, WorkBegin, WorkEnd,
 };
 
 /// A kind, and the events that must all be there for it to be told whenever it happens. Vectors of
@@ -11,6 +11,7 @@ use tardy_model::event::{
 const NEEDED: &[(u8, &[&str])] = &[
     (TimerArm::TAG, &["hrtimer_start", "timer_start"]),
     (TimerCancel::TAG, &["hrtimer_cancel", "timer_cancel"]),
+    (TimerPending::TAG, &["timer_pending"]),
     (ExpireBegin::TAG, &["hrtimer_expire_entry", "timer_expire_entry"]),
     (ExpireEnd::TAG, &["hrtimer_expire_exit", "timer_expire_exit"]),
     (

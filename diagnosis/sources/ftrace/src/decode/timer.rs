@@ -29,8 +29,10 @@ use super::tick::Tick;
 use super::{Known, Record, State};
 use rustc_hash::FxHashMap;
 use tardy_kernel::Definitions;
-use tardy_model::event::{Call, ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
-use tardy_model::{Batch, CpuId, Event, TaskId, TimerClass, TimerId};
+use tardy_model::event::{
+    Call, ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode, TimerPending,
+};
+use tardy_model::{Batch, CpuId, Event, Prio, TaskId, TimerClass, TimerId};
 
 const fn timer(
     event: &'static str,
@@ -58,6 +60,17 @@ pub(super) const EVENTS: &[Known] = &[
     timer("timer_expire_entry", &["timer", "function"], timer_expire),
     timer("timer_expire_exit", &["timer"], expire_end),
 ];
+
+/// The group of events that only kernels with threads for timers have (`kernel/` of this repository).
+pub const POLICY_GROUP: &str = "timer_policy";
+
+pub(super) const POLICY_EVENTS: &[Known] = &[Known {
+    group: POLICY_GROUP,
+    event: "timer_pending",
+    variant: 0,
+    fields: &["hrtimer", "pid", "prio"],
+    decode: pending,
+}];
 
 /// The callback of timers on which a thread sleeps, which arms them itself.
 const SLEEPER: &str = "hrtimer_wakeup";
@@ -312,6 +325,13 @@ fn cancel(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event
         armed.cancelled_by = Some(record.current);
     }
     Some(record.event(TimerCancel { timer: state.definitions.timer_at(address) }))
+}
+
+fn pending(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
+    let timer = state.definitions.timer_at(record.number(0)?);
+    let thread = record.task(1)?;
+    let prio = Prio(i16::try_from(record.number(2)? as i32).ok()?);
+    Some(record.event(TimerPending { timer, thread, prio }))
 }
 
 fn expire_end(state: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {

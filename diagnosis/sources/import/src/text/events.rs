@@ -54,6 +54,12 @@ const ROWS: &[Row] = &[
         form: None,
     },
     Row {
+        events: &["timer_pending"],
+        keys: &[HRTIMER, ("softexpires=", Kind::Number), COMM, PID, PRIO],
+        needed: &["hrtimer", "pid", "prio"],
+        form: None,
+    },
+    Row {
         events: &["hrtimer_expire_entry"],
         keys: &[HRTIMER, FUNCTION, ("now=", Kind::Number)],
         needed: &["hrtimer", "function", "now"],

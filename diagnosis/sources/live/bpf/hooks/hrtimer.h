@@ -147,7 +147,21 @@ static __always_inline struct sleeper sleeper_of(struct hrtimer *timer)
 #define CLOCK_MONOTONIC 1
 
 /* In the flags of an expiry: in the same loop as the one before. */
-_Static_assert(EXPIRY_SAME_LOOP != MODE_SOFT, "the flags of an expiry");
+_Static_assert(!(EXPIRY_SAME_LOOP & (MODE_SOFT | MODE_IN_THREAD)), "the flags of an expiry");
+
+/* Whether the timers of a base expire in a thread that the kernel has for that. */
+static __always_inline bool is_in_thread(const struct hrtimer_clock_base *base)
+{
+	if (bpf_core_enum_value_exists(enum hrtimer_base_type___in_thread,
+				       HRTIMER_BASE_MONOTONIC_ORDERED___in_thread))
+		return base->index >= bpf_core_enum_value(enum hrtimer_base_type___in_thread,
+							  HRTIMER_BASE_MONOTONIC_ORDERED___in_thread);
+	if (bpf_core_enum_value_exists(enum hrtimer_base_type___in_thread,
+				       HRTIMER_BASE_MONOTONIC_LEVEL1___in_thread))
+		return base->index >= bpf_core_enum_value(enum hrtimer_base_type___in_thread,
+							  HRTIMER_BASE_MONOTONIC_LEVEL1___in_thread);
+	return false;
+}
 
 /* What the loop that runs a timer read from its clock: a ktime_t, as another type that begins with it. */
 static __always_inline __u64 loop_clock_ns(__u64 *ctx)
@@ -164,7 +178,9 @@ static __noinline int put_other_expiry(struct record *record, struct ring *ring,
 {
 	struct hrtimer *timer = (void *)ARGUMENT(0);
 	__u32 clock = timer->base->clockid;
-	__u8 flags = timer->is_soft ? MODE_SOFT : 0;
+	bool in_thread = is_in_thread(timer->base);
+	bool is_deferred = timer->is_soft || in_thread;
+	__u8 flags = (timer->is_soft ? MODE_SOFT : 0) | (in_thread ? MODE_IN_THREAD : 0);
 	__u64 due_ns = record->a + record->bc;
 	__u64 begin_ns;
 
@@ -176,12 +192,12 @@ static __noinline int put_other_expiry(struct record *record, struct ring *ring,
 			flags |= EXPIRY_SAME_LOOP;
 		ring->loop_ns = now_ns;
 	}
-	if (!timer->is_soft && clock == CLOCK_MONOTONIC)
+	if (!is_deferred && clock == CLOCK_MONOTONIC)
 		ring->monotonic_base = (__u64)timer->base;
 	record->what = what(current, TAG_EXPIRE_BEGIN, flags);
 	begin_ns = bpf_ktime_get_ns();
 	publish(record, begin_ns);
-	if (!(flags & EXPIRY_SAME_LOOP) && !timer->is_soft && clock == CLOCK_MONOTONIC)
+	if (!(flags & EXPIRY_SAME_LOOP) && !is_deferred && clock == CLOCK_MONOTONIC)
 		look_for_late_interrupt(ctx, begin_ns - due_ns);
 	return 0;
 }

@@ -213,7 +213,8 @@ mod tests {
     use tardy_perfetto::{HrtimerStart, SysEnter};
 
     /// What Perfetto has no message for: these come as generic events, if at all.
-    const GENERIC_ONLY: [&str; 8] = [
+    const GENERIC_ONLY: [&str; 9] = [
+        "timer_pending",
         "page_fault_user",
         "ipi_send_cpu",
         "ipi_send_cpumask",
