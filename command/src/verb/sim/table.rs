@@ -35,15 +35,19 @@ pub(super) fn table(results: &[PolicyRuns<'_>], name: &str) -> Truth {
         ],
         ..Truth::default()
     };
-    let several = results.iter().any(|one| one.policy != results[0].policy);
     for runs in results {
-        let condition = match (runs.case.condition.name.as_str(), several) {
+        // A condition that has a policy of its own needs no word of it in its name.
+        let is_other = |one: &PolicyRuns<'_>| {
+            one.case.condition.name == runs.case.condition.name && one.policy != runs.policy
+        };
+        let has_several = results.iter().any(is_other);
+        let condition = match (runs.case.condition.name.as_str(), has_several) {
             ("", _) => runs.policy.to_owned(),
             (name, false) => name.to_owned(),
             (name, true) => format!("{}-{name}", runs.policy),
         };
         let mut at = runs.case.condition.at.clone();
-        if several {
+        if has_several {
             at.insert("policy".to_owned(), runs.policy.to_owned());
         }
         for name in

@@ -45,7 +45,7 @@ fn rate(what: &str, steps: u64, seconds: u64, begin: Instant) {
 fn storm(threads: u64, timers: &str) -> System {
     let own = Thread {
         policy: Policy::Fifo(98),
-        program: vec![Operation::SleepGrid { period_ns: 237_000, phase: Cost::ZERO }],
+        program: vec![Operation::SleepGrid { period_ns: 237_000, phase: Cost::ZERO, from_ns: 0 }],
         ..Thread::default()
     };
     let other = Thread {

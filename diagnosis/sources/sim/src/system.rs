@@ -177,8 +177,9 @@ impl System {
             | Operation::Sleep(cost)
             | Operation::Rearm(cost) => check(name, cost),
             Operation::SleepGrid { period_ns: 0, .. } => refuse("a period cannot be 0"),
-            Operation::SleepGrid { period_ns, phase } => {
+            Operation::SleepGrid { period_ns, phase, from_ns } => {
                 check(name, &Cost::Constant(*period_ns))?;
+                check(name, &Cost::Constant(*from_ns))?;
                 check(name, phase)
             }
             Operation::Wake(thread) if *thread as usize >= self.workload.threads.len() => {

@@ -132,6 +132,9 @@ pub enum Operation {
         period_ns: u64,
         /// The first one comes so long after its first use, drawn once.
         phase: Cost,
+        /// But its first use counts from this long after the beginning, where it comes before: grids of several
+        /// threads begin together.
+        from_ns: u64,
     },
     /// Sleeps until so long after the beginning (`clock_nanosleep`, absolute).
     SleepUntil(u64),

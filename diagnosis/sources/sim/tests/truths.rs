@@ -45,7 +45,11 @@ fn cyclic(name: &str, prio: u8, phase_ns: u64) -> Thread {
     Thread {
         name: name.to_owned(),
         policy: Policy::Fifo(prio),
-        program: vec![Operation::SleepGrid { period_ns: 10 * MS, phase: Cost::Constant(phase_ns) }],
+        program: vec![Operation::SleepGrid {
+            period_ns: 10 * MS,
+            phase: Cost::Constant(phase_ns),
+            from_ns: 0,
+        }],
         watched: true,
         ..Thread::default()
     }

@@ -226,9 +226,9 @@ impl<O: Observer> Simulation<O> {
                 now_ns + cost.draw(&mut planned.stream)
             }
             Operation::SleepUntil(ns) => START_NS + ns,
-            Operation::SleepGrid { period_ns, phase } => {
+            Operation::SleepGrid { period_ns, phase, from_ns } => {
                 planned.next_ns = match planned.next_ns {
-                    0 => now_ns + phase.draw(&mut planned.stream),
+                    0 => now_ns.max(START_NS + *from_ns) + phase.draw(&mut planned.stream),
                     last_ns => last_ns + period_ns,
                 };
                 planned.next_ns

@@ -85,6 +85,7 @@ enum RawOperation {
 struct RawGrid {
     period: Ns,
     phase: Option<Written>,
+    from: Option<Ns>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -275,7 +276,8 @@ fn thread(
             }
             RawOperation::SleepGrid(grid) => {
                 let phase = grid.phase.as_ref().map_or(Cost::ZERO, |phase| phase.0.clone());
-                Operation::SleepGrid { period_ns: grid.period.0, phase }
+                let from_ns = grid.from.as_ref().map_or(0, |from| from.0);
+                Operation::SleepGrid { period_ns: grid.period.0, phase, from_ns }
             }
             RawOperation::Wake(name) => {
                 let known = first_of.iter().find(|(known, _)| known == name);

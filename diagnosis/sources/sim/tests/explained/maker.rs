@@ -142,6 +142,7 @@ impl Maker {
             0 => Operation::SleepGrid {
                 period_ns: 200_000 + self.below(1_500_000),
                 phase: Cost::Constant(self.below(1_000_000)),
+                from_ns: 0,
             },
             _ => Operation::Sleep(Cost::Uniform {
                 from_ns: 0,
