@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
-.PHONY: help run vm kernel test test-kernels bench clean
+.PHONY: help run vm kernel kernel-torture test test-kernels bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,8 @@ help:
 	@echo '             compiles a kernel, some minutes; nothing is installed but what that needs'
 	@echo 'make kernel  a kernel with switches between timer policies (kernel/), and what deferring the timers'
 	@echo '             of 40 sleeping threads is worth on it: compiles for some minutes'
+	@echo 'make kernel-torture  all loads in such a kernel that checks itself, its switches flipped at random: an hour'
+	@echo '             of the time of a guest (ARGS="policies-kasan 600 2": kernel, seconds, seed)'
 	@echo 'make test    format, lints and all tests'
 	@echo 'make test-kernels  tardy run on Debian'"'"'s kernels from 5.10 to the newest, x86-64 and arm64, in guests:'
 	@echo '             downloads 0.8 GB the first time, then some minutes; prints what works on which'
@@ -38,6 +40,12 @@ kernel:
 	cargo build --release --locked
 	$(TARGET)/release/tardy vm build policies
 	$(TARGET)/release/tardy experiment stacking-policies --rounds 2 --vm --kernel policies $(ARGS)
+
+kernel-torture:
+	@scripts/setup.sh vm
+	cargo build --release --locked
+	$(TARGET)/release/tardy vm build $(or $(firstword $(ARGS)),policies-debug)
+	TARDY=$(TARGET)/release/tardy kernel/torture $(ARGS)
 
 test:
 	@scripts/setup.sh test

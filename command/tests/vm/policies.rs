@@ -6,9 +6,19 @@
 use super::guests::{alone, fetched, tardy};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
+
+/// How much of all lateness may be nobody's.
+const UNEXPLAINED_MAX: f64 = 0.005;
 
 /// Runs a script in a guest; what it prints, or why it cannot be run.
 fn printed(script: &str) -> Result<String, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    printed_beside(&folder.path().join("out"), script)
+}
+
+/// The same; what it writes to its folder comes to `out`.
+fn printed_beside(out: &Path, script: &str) -> Result<String, String> {
     if std::env::var_os("TARDY_TEST_VM").is_none() {
         return Err("guests are booted with TARDY_TEST_VM=1 only".to_owned());
     }
@@ -20,8 +30,6 @@ fn printed(script: &str) -> Result<String, String> {
         return Err("the kernel policies is not here: tardy vm build policies".to_owned());
     }
     fetched("tools-x86_64")?;
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let out = folder.path().join("out");
     let flags = ["vm", "run", "--kernel", "policies", "--no-record", "--quiet", "-o"];
     let mut run = tardy(&flags);
     run.arg(out).args(["--", "sh", "-c", script]);
@@ -128,5 +136,46 @@ fn the_calls_of_2021_sleep_where_they_are_switched_on() {
     let measured = measured("1");
     for method in measured["methods"].as_array().expect("a list") {
         assert_eq!(method["early"], 0, "{method}");
+    }
+}
+
+/// Names of a cause's culprits in an explanation, and its share of all lateness.
+fn cause<'a>(explained: &'a Value, name: &str) -> Option<&'a Value> {
+    explained["causes"].as_array()?.iter().find(|found| found["cause"] == name)
+}
+
+#[test]
+fn timers_that_wait_for_a_thread_are_explained_by_it_whoever_records() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    for (source, switch) in
+        [("ebpf", "levels=1"), ("ebpf", "order=inherit"), ("tracefs", "levels=1")]
+    {
+        let out = folder.path().join(format!("{source}-{switch}"));
+        let (name, to) = switch.split_once('=').expect("a switch");
+        let script = format!(
+            "echo {to} > /sys/kernel/timer_policy/{name} && \
+             tardy measure staircase --timer-levels 2,2,1,1,1 -D 1s --load storm:20 --record rec \
+             --source {source} --buffer 65536"
+        );
+        if let Err(why) = printed_beside(&out, &script) {
+            eprintln!("skipped: {why}");
+            return;
+        }
+        let output = tardy(&["explain", "--json"]).arg(out.join("rec")).output().expect("it runs");
+        let explained: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(explained["lost"], 0, "{source}, {switch}");
+        let share =
+            |name| cause(&explained, name).map_or(0.0, |it| it["share"].as_f64().unwrap_or(0.0));
+        let said = format!("{source}, {switch}: {}", explained["causes"]);
+        // It has to come to run, which takes a switch, and then to the timer.
+        assert!(share("timer_thread_wait") > 0.0 && share("timer_thread_work") > 0.0, "{said}");
+        // Threads of the staircase have no timer in the softirq.
+        assert!(share("softirq_wait") + share("softirq_work") == 0.0, "{said}");
+        assert!(share("unexplained") < UNEXPLAINED_MAX, "{said}");
+        let threads = if name == "levels" { "timer_level" } else { "timer_order" };
+        let culprits = explained["culprits"].as_array().into_iter().flatten();
+        let named: Vec<&str> = culprits.filter_map(|it| it["name"].as_str()).collect();
+        assert!(named.iter().any(|it| it.starts_with(threads)), "{source}, {switch}: {named:?}");
     }
 }

@@ -27,7 +27,8 @@ fn names_are_unique_and_found() {
         assert!(std::ptr::eq(Kernel::named(kernel.name).unwrap(), kernel));
     }
     let words = Kernel::named("big").unwrap_err().to_string();
-    let expected = "there is no kernel \"big\"; there are small, policies, debian-rt, debian, debian-rt-armv7, ";
+    let expected = "there is no kernel \"big\"; there are small, policies, policies-hz1000, policies-debug, \
+                    policies-kasan, debian-rt, debian, debian-rt-armv7, ";
     assert!(words.starts_with(expected), "{words}");
 }
 

@@ -14,6 +14,9 @@ macro_rules! registry {
 registry!(
     small,
     policies,
+    policies_hz1000,
+    policies_debug,
+    policies_kasan,
     debian_rt,
     debian,
     debian_rt_armv7,

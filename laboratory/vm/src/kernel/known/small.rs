@@ -3,7 +3,10 @@
 use super::{Arch, Kernel, Origin, Purpose};
 use crate::kernel::build::Recipe;
 
-/// Of `policies` too.
+/// Ticks per second.
+pub(super) const HZ_250: &str = "CONFIG_HZ_250=y\n";
+
+/// Of those with timer policies too.
 pub(super) const CONFIG: &str = include_str!("../../../kernels/small.config");
 
 pub(super) const KERNEL: Kernel = Kernel {
@@ -14,7 +17,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     purpose: Purpose::Measuring,
     origin: Origin::Built(Recipe {
         source: "linux-source-6.12",
-        fragments: &[CONFIG, "CONFIG_LOCALVERSION=\"-small\"\n"],
+        fragments: &[CONFIG, HZ_250, "CONFIG_LOCALVERSION=\"-small\"\n"],
         patches: &[],
     }),
 };
