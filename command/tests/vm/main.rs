@@ -43,7 +43,7 @@ fn an_empty_cache_lists_what_brings_each_and_stays_empty() {
         let (command, name) = (command.expect("a command"), name.expect("a name"));
         assert!(command.starts_with("tardy vm ") && command.ends_with(name), "{command}");
     }
-    assert_eq!(count, 10, "eight kernels, programs for two architectures");
+    assert_eq!(count, 18, "15 kernels, programs for three architectures");
     assert_eq!(std::fs::read_dir(cache.path()).expect("it is there").count(), 0);
 
     let output = vm(cache.path(), &["list"]);
@@ -56,8 +56,9 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
     assert_eq!(
         refused(2, &["fetch", "big"]),
         "tardy: there is no kernel \"big\"; there are small, policies, policies-hz1000, policies-debug, \
-         policies-kasan, debian-rt, debian, debian-rt-armv7; \
-         programs are tools-x86_64, tools-armv7"
+         policies-kasan, debian-rt, debian, debian-rt-armv7, debian-5.10, debian-6.12, debian-newest, \
+         debian-5.10-arm64, debian-6.1-arm64, debian-6.12-arm64, debian-newest-arm64; \
+         programs are tools-x86_64, tools-arm64, tools-armv7"
     );
     assert_eq!(
         refused(2, &["fetch", "small"]),

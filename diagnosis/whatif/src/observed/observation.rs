@@ -79,13 +79,17 @@ impl Observation {
         let ns = now_ns.saturating_sub(from_ns);
         let thread = match cpu.activity {
             Activity::Task(task, _) if cpu.contexts.is_empty() => task,
-            Activity::ThreadedSoftirq(vector, task, _)
-            | Activity::ThreadedExpiry(vector, _, _, task, _) => {
+            Activity::ThreadedSoftirq(_, task, _) | Activity::ThreadedExpiry(_, _, _, task, _) => {
+                let vector = match cpu.activity {
+                    Activity::ThreadedSoftirq(vector, ..) => Some(vector.into()),
+                    Activity::ThreadedExpiry(run_by, ..) => run_by.vector(),
+                    _ => None,
+                };
                 // Timers that a thread serves on its way are those of the simulator's own threads.
                 let place = self.observed.place(task);
                 let thread = self.observed.threads.get(place as usize);
                 let serves = thread.is_none_or(|thread| thread.info.has(TaskInfo::KERNEL));
-                if u32::from(vector) == softirq::HRTIMER && !serves {
+                if vector == Some(softirq::HRTIMER) && !serves {
                     return;
                 }
                 task

@@ -1,6 +1,6 @@
 //! The kernel `policies` that looks after itself: its locks, its timers, and who sleeps where nobody may.
 
-use super::{Arch, Kernel, Origin, policies, small};
+use super::{Arch, Kernel, Origin, Purpose, policies, small};
 use crate::kernel::build::Recipe;
 
 /// Its own checks; the image has to hold them.
@@ -20,6 +20,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     arch: Arch::X86_64,
     what: "policies with checks of locks, timers and sleeps, slow, built here",
     is_rt: true,
+    purpose: Purpose::Measuring,
     origin: Origin::Built(Recipe {
         source: "linux-source-6.12",
         fragments: &[small::CONFIG, small::HZ_250, policies::CONFIG, CHECKS, "CONFIG_LOCALVERSION=\"-policies-debug\"\n"],
