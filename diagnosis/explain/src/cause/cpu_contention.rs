@@ -49,11 +49,13 @@ impl Rule for CpuContention {
             _ => (weight.real_time(PRIORITY), "A real-time priority", PRIORITY),
         };
         if command.is_none() && weight.has_many_victims() {
-            return Some(Remedy::text(format!(
-                "{who} shares the CPU as an equal. A real-time priority lets the thread that \
+            return Some(
+                Remedy::text(format!(
+                    "{who} shares the CPU as an equal. A real-time priority lets the thread that \
                  matters run first: explain that thread alone (--pid, --comm) to get the command."
-            ))
-            .by([format!("prio(victim)=fifo:{prio}")].into_iter().chain(weight.keep_away())));
+                ))
+                .by([format!("prio(victim)=fifo:{prio}")].into_iter().chain(weight.keep_away())),
+            );
         }
         Some(
             Remedy::text(format!(

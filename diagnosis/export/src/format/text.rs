@@ -31,7 +31,8 @@ use std::path::Path;
 use tardy_explain::Explanation;
 use tardy_model::event::{
     Call, ClockSet, Comm, ExpireBegin, IdleState, IpiSend, Irq, Loss, Section, SectionBegin,
-    SectionEnd, SyscallEnter, TaskState, TimerArm, TimerPending, TimerMode, Waking, Woken, WokenNew, softirq,
+    SectionEnd, SyscallEnter, TaskState, TimerArm, TimerMode, TimerPending, Waking, Woken,
+    WokenNew, softirq,
 };
 use tardy_model::{
     Batch, CpuId, Event, Kind, NameId, Prio, Tables, TaskId, TimerClass, TimerDef, TimerId,
@@ -399,10 +400,7 @@ impl Lines {
         let TimerPending { timer, thread, prio } = pending;
         let address = address(self.tables.timer(timer), timer);
         let comm = self.name(thread, "swapper");
-        write!(
-            out,
-            "timer_pending: hrtimer=0x{address:016x} comm={comm} pid={thread} prio={prio}"
-        )
+        write!(out, "timer_pending: hrtimer=0x{address:016x} comm={comm} pid={thread} prio={prio}")
     }
 
     fn timer(&self, out: &mut dyn Write, id: TimerId, what: &str) -> io::Result<()> {

@@ -67,7 +67,9 @@ impl Section for Predicted {
 fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
     let predictions = match predictions {
         Ok(predictions) => predictions,
-        Err(why) => return vec![clean(&format!("Nothing can be predicted from it, because {why}."))],
+        Err(why) => {
+            return vec![clean(&format!("Nothing can be predicted from it, because {why}."))];
+        }
     };
     let mut sentences = Vec::new();
     for (tried, prediction) in predictions.best() {

@@ -38,8 +38,7 @@ impl Subject for Staircase {
     fn measure(&self, ask: &mut Ask<'_>) -> Result<Yield, String> {
         let Self { threads, period, prio, cpu, ref timer_levels } = *self;
         let timer_levels = timer_levels.clone();
-        let steps =
-            staircase::Staircase { threads, period_ns: period.ns, prio, cpu, timer_levels };
+        let steps = staircase::Staircase { threads, period_ns: period.ns, prio, cpu, timer_levels };
         cyclic::run(steps.plan(), ask)
     }
 }

@@ -42,9 +42,7 @@ impl Part for FitnessPart {
 
 fn verdict(fit: Fit) -> &'static str {
     match fit {
-        Fit::Fit => {
-            "Fit for comparison: nothing disturbed one condition more than another."
-        }
+        Fit::Fit => "Fit for comparison: nothing disturbed one condition more than another.",
         Fit::Doubtful => {
             "Doubtful: something besides the conditions had an influence, a small one or the \
              same on all. Large differences are real; small ones may be due to it."

@@ -86,11 +86,9 @@ impl Format for Hwlatdetect {
                 "the file leaves out what took no longer than the threshold of {us} µs: the \
                  figures are of longer ones only"
             ),
-            None => {
-                "the file leaves out what took no longer than hwlatdetect's threshold: the \
+            None => "the file leaves out what took no longer than hwlatdetect's threshold: the \
                      figures are of longer ones only"
-                    .to_owned()
-            }
+                .to_owned(),
         });
         Ok(Histograms {
             tool: NAME,

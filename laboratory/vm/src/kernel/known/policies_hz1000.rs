@@ -13,7 +13,12 @@ pub(super) const KERNEL: Kernel = Kernel {
     purpose: Purpose::Measuring,
     origin: Origin::Built(Recipe {
         source: "linux-source-6.12",
-        fragments: &[small::CONFIG, HZ, policies::CONFIG, "CONFIG_LOCALVERSION=\"-policies-hz1000\"\n"],
+        fragments: &[
+            small::CONFIG,
+            HZ,
+            policies::CONFIG,
+            "CONFIG_LOCALVERSION=\"-policies-hz1000\"\n",
+        ],
         patches: policies::PATCHES,
     }),
 };

@@ -21,7 +21,13 @@ pub(super) const KERNEL: Kernel = Kernel {
     purpose: Purpose::Measuring,
     origin: Origin::Built(Recipe {
         source: "linux-source-6.12",
-        fragments: &[small::CONFIG, small::HZ_250, policies::CONFIG, CHECKS, "CONFIG_LOCALVERSION=\"-policies-kasan\"\n"],
+        fragments: &[
+            small::CONFIG,
+            small::HZ_250,
+            policies::CONFIG,
+            CHECKS,
+            "CONFIG_LOCALVERSION=\"-policies-kasan\"\n",
+        ],
         patches: policies::PATCHES,
     }),
 };

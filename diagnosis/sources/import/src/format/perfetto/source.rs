@@ -121,9 +121,7 @@ impl Import for Trace {
         };
         if let Some(at) = flaws.cut_at {
             note(1, &|| {
-                format!(
-                    "the file ends within a packet, at byte {at}: the rest is missing"
-                )
+                format!("the file ends within a packet, at byte {at}: the rest is missing")
             });
         }
         if let Some(at) = flaws.full_at {
