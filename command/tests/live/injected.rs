@@ -14,6 +14,10 @@ const SECONDS: &str = "3";
 /// Fewer delays than this say nothing of a share of 99 %: two wrong ones are allowed in as many.
 const DELAYS_MIN: u64 = 200;
 const NAMED_SHARE_MIN: f64 = 0.99;
+
+/// In so many it may be named though by its own record it did not run: what a hypervisor took from it is in neither
+/// record alike.
+const INNOCENT_SHARE_MAX: f64 = 0.03;
 /// What is said of a delay in which no wakeup of the victim's lies.
 const NO_WAKEUP: &str = "no wakeup there (none)";
 const ABSENT_SHARE_MAX: f64 = 0.05;
@@ -81,7 +85,7 @@ fn assert_named_first(injection: &str) {
         let Injection { blamed, innocent, .. } = found;
         if *blamed >= DELAYS_MIN {
             let told = format!("{name}: named in {blamed} wakeups, innocent of {innocent}");
-            assert!(*innocent as f64 <= (1.0 - NAMED_SHARE_MIN) * *blamed as f64, "{told}");
+            assert!(*innocent as f64 <= INNOCENT_SHARE_MAX * *blamed as f64, "{told}");
         }
         for Row { victims, n, named, instead } in &found.rows {
             let told =
