@@ -13,13 +13,16 @@ use cases::{Case, Changes};
 use clap::{Args, Subcommand};
 use runs::{Figures, Group, PolicyRuns};
 use serde::Serialize;
-use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tardy_experiment::Truth;
 use tardy_model::{Batch, Source};
 use tardy_recording::{Host, Manifest, ManifestEnd, Options, Writer};
-use tardy_report::{SimulatedRow, Terminal, curves_file, simulated_text};
+use tardy_report::{
+    SimulatedData, SimulatedMoves, SimulatedRow, Terminal, curves_file, simulated_page,
+    simulated_text,
+};
 use tardy_sim::file::File;
 use tardy_sim::{START_NS, Simulated};
 
@@ -52,6 +55,10 @@ pub(crate) struct Sim {
     /// Draw the figures over what varies (--over), in one SVG picture
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+
+    /// Write the figures as one HTML page: a row per policy, each thread's tail, curves over what varies
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
 
     #[command(flatten)]
     output: Output,
@@ -96,10 +103,18 @@ impl Sim {
             let picture = curves_file(std::slice::from_ref(&truth)).map_err(Failure::usage)?;
             output::write_file(plot, &picture)?;
         }
+        let by_group = |runs| PolicyRuns::by_group(runs).map(move |group| (runs, group));
+        let groups: Vec<(&PolicyRuns<'_>, Group)> = results.iter().flat_map(by_group).collect();
+        let shown = Self::shown(file, &results, &groups, &truth);
+        if let Some(page) = &self.page {
+            output::write_file(page, &simulated_page(&shown))?;
+        }
         if self.output.json {
             output::write_json(&Document::new(file, &results, recorded.as_deref()), None)?;
         } else {
-            Self::tell(file, &results)?;
+            let mut out = output::writer(None);
+            simulated_text(&shown, Terminal::of_stdout(), &mut out)?;
+            out.finish()?;
         }
         if let Some(folder) = recorded {
             self.output.remark(&format!("next: tardy explain {} --all", folder.display()));
@@ -107,38 +122,41 @@ impl Sim {
         Ok(Outcome::Fine)
     }
 
-    fn tell(file: &File, results: &[PolicyRuns<'_>]) -> Result<(), Failure> {
-        let mut out = output::writer(None);
-        if !file.title.is_empty() {
-            writeln!(out, "Simulated: {}", file.title)?;
-        }
-        let rows: Vec<(&PolicyRuns<'_>, Group)> = results
-            .iter()
-            .flat_map(|runs| runs.by_group().map(move |group| (runs, group)))
-            .collect();
-        let rows: Vec<SimulatedRow<'_>> = rows
-            .iter()
-            .map(|(runs, group)| SimulatedRow {
+    /// What there is to show, in any medium.
+    fn shown<'a>(
+        file: &'a File,
+        results: &'a [PolicyRuns<'a>],
+        groups: &'a [(&'a PolicyRuns<'a>, Group)],
+        truth: &'a Truth,
+    ) -> SimulatedData<'a> {
+        let rows = groups.iter().map(|(runs, group)| SimulatedRow {
+            condition: &runs.case.condition.name,
+            policy: runs.policy,
+            thread: &group.name,
+            latencies: &group.all,
+            programmed_per_s: runs.programmed_per_s(),
+            programming_share: runs.programming_share(),
+        });
+        let moves = results.iter().filter_map(|runs| {
+            let programmed = runs.programmed_per_move()?;
+            Some(SimulatedMoves {
                 condition: &runs.case.condition.name,
                 policy: runs.policy,
-                thread: &group.name,
-                latencies: &group.all,
+                moves: runs.totals.moves,
+                programmed,
                 programmed_per_s: runs.programmed_per_s(),
+                programming_share: runs.programming_share(),
             })
-            .collect();
-        simulated_text(&rows, Terminal::of_stdout(), &mut out)?;
-        for runs in results {
-            if let Some((share, own)) = runs.programmed_per_move() {
-                writeln!(
-                    out,
-                    "  {}: timers were moved {} times, and devices programmed {share:.4} times a move, {own:.4} by the \
-                     moves themselves",
-                    runs.named(),
-                    runs.totals.moves,
-                )?;
-            }
+        });
+        SimulatedData {
+            title: &file.title,
+            span_ns: file.span_ns,
+            runs: file.runs,
+            seed: file.system.seed,
+            rows: rows.collect(),
+            moves: moves.collect(),
+            truth,
         }
-        out.finish()
     }
 }
 
@@ -197,6 +215,7 @@ struct PolicyDocument<'a> {
     policy: &'a str,
     steps: u64,
     programmed: u64,
+    programming_share: f64,
     moves: u64,
     threads: Vec<ThreadDocument<'a>>,
 }
@@ -224,6 +243,7 @@ impl<'a> Document<'a> {
             policy: runs.policy,
             steps: runs.totals.steps,
             programmed: runs.totals.programmed,
+            programming_share: runs.programming_share(),
             moves: runs.totals.moves,
             threads: threads(&runs.case.file, &runs.totals),
         });

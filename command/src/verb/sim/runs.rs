@@ -29,6 +29,7 @@ pub(super) struct Figures {
     pub(super) programmed: u64,
     pub(super) moves: u64,
     pub(super) programmed_by_moves: u64,
+    pub(super) programming_ns: u64,
 }
 
 impl Figures {
@@ -48,6 +49,7 @@ impl Figures {
         self.programmed += other.programmed;
         self.moves += other.moves;
         self.programmed_by_moves += other.programmed_by_moves;
+        self.programming_ns += other.programming_ns;
     }
 }
 
@@ -111,16 +113,6 @@ impl PolicyRuns<'_> {
         })
     }
 
-    /// The condition, where there are several, and the policy.
-    pub(super) fn named(&self) -> String {
-        let condition = &self.case.condition.name;
-        if condition.is_empty() {
-            self.policy.to_owned()
-        } else {
-            format!("{condition}, {}", self.policy)
-        }
-    }
-
     /// How often the devices were programmed for each move of an armed timer, in all and by moves themselves;
     /// `None` where none was moved.
     pub(super) fn programmed_per_move(&self) -> Option<(f64, f64)> {
@@ -130,9 +122,19 @@ impl PolicyRuns<'_> {
     }
 
     pub(super) fn programmed_per_s(&self) -> f64 {
-        let file = &self.case.file;
-        let seconds = file.span_ns as f64 / 1e9 * f64::from(file.runs);
+        let seconds = self.span_ns() / 1e9;
         if seconds > 0.0 { self.totals.programmed as f64 / seconds } else { 0.0 }
+    }
+
+    /// The share of all CPUs' time that went into programming their devices, 0–1.
+    pub(super) fn programming_share(&self) -> f64 {
+        let cpus_ns = self.span_ns() * f64::from(self.case.file.system.machine.cpus);
+        if cpus_ns > 0.0 { self.totals.programming_ns as f64 / cpus_ns } else { 0.0 }
+    }
+
+    /// The system's time of all runs.
+    fn span_ns(&self) -> f64 {
+        self.case.file.span_ns as f64 * f64::from(self.case.file.runs)
     }
 }
 
@@ -227,6 +229,7 @@ fn one(
     }
     let (steps, programmed) = (simulation.steps(), simulation.programmed());
     let (moves, programmed_by_moves) = (simulation.moves(), simulation.programmed_by_moves());
+    let programming_ns = simulation.programming_time_ns();
     let watched = simulation.into_observer();
-    Some(Figures { steps, programmed, moves, programmed_by_moves, ..watched })
+    Some(Figures { steps, programmed, moves, programmed_by_moves, programming_ns, ..watched })
 }

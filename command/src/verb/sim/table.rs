@@ -20,6 +20,8 @@ const PER_MOVE: &str = "programmings_per_move";
 const BY_MOVES: &str = "programmings_by_moves";
 const MOVES: &str = "moves";
 const PER_SECOND: &str = "programmed_per_s";
+/// The share of all CPUs' time that this took.
+const SHARE: &str = "programming_share";
 
 /// A row per condition, policy and entry of the file that is watched. `name` is the file's.
 pub(super) fn table(results: &[PolicyRuns<'_>], name: &str) -> Truth {
@@ -63,6 +65,7 @@ pub(super) fn table(results: &[PolicyRuns<'_>], name: &str) -> Truth {
         }
         let mut own = place(String::new());
         own.figures.insert(PER_SECOND.to_owned(), runs.programmed_per_s());
+        own.figures.insert(SHARE.to_owned(), runs.programming_share());
         if let Some((share, by_moves)) = runs.programmed_per_move() {
             own.figures.insert(PER_MOVE.to_owned(), share);
             own.figures.insert(BY_MOVES.to_owned(), by_moves);

@@ -1,7 +1,8 @@
 //! From figures of experiments to curves: over the first number that varies, a line for each
 //! combination of what else varies.
 
-use crate::plot::{CurveLine, CurvePoint, LINES_MAX, curve_file};
+use crate::plot::{CurveLine, CurvePoint, LINES_MAX, curve, curve_file};
+use maud::Markup;
 use std::collections::BTreeMap;
 use tardy_experiment::{Column, Truth, TruthRow};
 
@@ -53,6 +54,13 @@ pub fn curves_file(truths: &[Truth]) -> Result<String, String> {
         truths.iter().zip(&names).map(|(truth, name)| origin(truth, name)).collect();
     curve_file(title, &notes, &over.unwrap_or_default(), &lines)
         .ok_or_else(|| "there is no figure to draw".to_owned())
+}
+
+/// Curves of one table for a page, and over what they go; `None` where no number varies.
+pub(crate) fn curve_of(truth: &Truth) -> Option<(String, Markup)> {
+    let curves = curves(truth).filter(|curves| curves.lines.len() <= LINES_MAX)?;
+    let picture = curve(&curves.over, &curves.lines);
+    Some((curves.over, picture))
 }
 
 /// Curves of one experiment; `None` where no number varies.

@@ -15,6 +15,7 @@ mod quantile;
 mod reported;
 mod table;
 
+pub(crate) use curves::curve_of;
 pub use curves::curves_file;
 pub use document::ExperimentDocument;
 pub use predicted::{PredictedDocument, predicted_text};

@@ -178,6 +178,7 @@ impl<O: Observer> Simulation<O> {
             follows_timers: false,
             moves: 0,
             programmed_by_moves: 0,
+            programming_ns: 0,
             observer,
         };
         let names = ["batch", "inherit"];

@@ -71,6 +71,8 @@ pub struct Simulation<O> {
     /// How often an armed timer was moved.
     moves: u64,
     programmed_by_moves: u64,
+    /// What CPUs spent on writing their devices.
+    programming_ns: u64,
     observer: O,
 }
 
@@ -119,6 +121,11 @@ impl<O: Observer> Simulation<O> {
     /// How often that programmed a device, what interrupts did at their end aside.
     pub fn programmed_by_moves(&self) -> u64 {
         self.programmed_by_moves
+    }
+
+    /// CPU time that went into programming the devices, ns, of all CPUs together.
+    pub fn programming_time_ns(&self) -> u64 {
+        self.programming_ns
     }
 
     /// Who looks on.

@@ -247,9 +247,9 @@ impl<O: Observer> Simulation<O> {
         let asks_ns = thread.asks_ns;
         thread.prepared = sleeps;
         let timer = if sleeps { sleeper_of(me) } else { timeout_of(me) };
-        if self.arm(at, timer, asks_ns, slack_ns) {
-            let cpu = &mut self.cpus[at];
-            let ns = self.machine.program.draw(&mut cpu.streams.program);
+        let writes = self.arm(at, timer, asks_ns, slack_ns);
+        if writes > 0 {
+            let ns = self.programming_ns(at, writes);
             return self.go(at, Step::Program, ns);
         }
         self.goes_to_sleep(at);

@@ -12,8 +12,8 @@ use tardy_timers::Expiry;
 use tardy_timers::policy::{Arm, Context, Program, Step as Does};
 
 impl<O: Observer> Simulation<O> {
-    /// Puts a timer into the queue of a CPU, and says whether that wrote the device.
-    pub(super) fn arm(&mut self, at: usize, timer: TimerAt, soft_ns: u64, slack_ns: u64) -> bool {
+    /// Puts a timer into the queue of a CPU, and says how often that wrote the device.
+    pub(super) fn arm(&mut self, at: usize, timer: TimerAt, soft_ns: u64, slack_ns: u64) -> u64 {
         let expiry = Expiry::with_slack(soft_ns, slack_ns);
         let now_ns = self.now_ns;
         let entry = &mut self.timers[timer as usize];
@@ -54,7 +54,7 @@ impl<O: Observer> Simulation<O> {
         if was_armed {
             self.programmed_by_moves += written;
         }
-        written > 0
+        written
     }
 
     pub(super) fn tell_arm(&mut self, at: usize, timer: TimerAt, call: Call) {
@@ -71,6 +71,14 @@ impl<O: Observer> Simulation<O> {
             let late_ns = self.machine.device_late.draw(&mut cpu.streams.late);
             cpu.device_ns = at_ns.max(self.now_ns) + late_ns;
         }
+    }
+
+    /// What it takes this time to write the device, so often.
+    pub(super) fn programming_ns(&mut self, at: usize, writes: u64) -> u64 {
+        let (cost, stream) = (&self.machine.program, &mut self.cpus[at].streams.program);
+        let ns = (0..writes).map(|_| cost.draw(stream)).sum();
+        self.programming_ns += ns;
+        ns
     }
 
     /// The timer interrupt's handler comes to look at its queue.
@@ -127,9 +135,8 @@ impl<O: Observer> Simulation<O> {
                 let cpu = &mut self.cpus[at];
                 let before = cpu.device_ns;
                 self.programs(at);
-                let cpu = &mut self.cpus[at];
-                if cpu.device_ns != NEVER && before == NEVER {
-                    let ns = self.machine.program.draw(&mut cpu.streams.program);
+                if self.cpus[at].device_ns != NEVER && before == NEVER {
+                    let ns = self.programming_ns(at, 1);
                     self.go(at, Step::ProgramAfter, ns);
                 } else {
                     self.leaves_timer(at);
@@ -138,11 +145,11 @@ impl<O: Observer> Simulation<O> {
             None => {
                 let before = self.cpus[at].timers.programmed();
                 self.programs(at);
-                let cpu = &mut self.cpus[at];
-                if cpu.timers.programmed() == before {
+                let writes = self.cpus[at].timers.programmed() - before;
+                if writes == 0 {
                     return self.softirq_done(at);
                 }
-                let ns = self.machine.program.draw(&mut cpu.streams.program);
+                let ns = self.programming_ns(at, writes);
                 self.go(at, Step::SoftirqProgram, ns);
             }
         }
