@@ -25,7 +25,7 @@ const POOL_EVENTS_MAX: usize = 1 << 16;
 pub(crate) struct QueueIn {
     batches: SyncSender<Batch>,
     pool: Receiver<Batch>,
-    queued_events: Arc<AtomicUsize>,
+    queued: Arc<Queued>,
     events_max: usize,
     pending: Pending,
     dropped_events: u64,
@@ -35,7 +35,26 @@ pub(crate) struct QueueIn {
 pub(crate) struct QueueOut {
     batches: Receiver<Batch>,
     pool: SyncSender<Batch>,
-    queued_events: Arc<AtomicUsize>,
+    queued: Arc<Queued>,
+}
+
+/// What waits to be written, or is being written.
+#[derive(Debug, Default)]
+struct Queued {
+    batches: AtomicUsize,
+    events: AtomicUsize,
+}
+
+impl Queued {
+    fn add(&self, events: usize) {
+        self.batches.fetch_add(1, Ordering::Relaxed);
+        self.events.fetch_add(events, Ordering::Relaxed);
+    }
+
+    fn remove(&self, events: usize) {
+        self.batches.fetch_sub(1, Ordering::Relaxed);
+        self.events.fetch_sub(events, Ordering::Relaxed);
+    }
 }
 
 /// What became of a batch.
@@ -59,16 +78,16 @@ pub(crate) enum Taken {
 pub(crate) fn queue(events_max: usize) -> (QueueIn, QueueOut) {
     let (batches, batches_out) = mpsc::sync_channel(BATCHES_MAX);
     let (pool_in, pool) = mpsc::sync_channel(POOL_BATCHES_MAX);
-    let queued_events = Arc::new(AtomicUsize::new(0));
+    let queued = Arc::new(Queued::default());
     let sending = QueueIn {
         batches,
         pool,
-        queued_events: Arc::clone(&queued_events),
+        queued: Arc::clone(&queued),
         events_max,
         pending: Pending::default(),
         dropped_events: 0,
     };
-    (sending, QueueOut { batches: batches_out, pool: pool_in, queued_events })
+    (sending, QueueOut { batches: batches_out, pool: pool_in, queued })
 }
 
 impl QueueIn {
@@ -84,11 +103,11 @@ impl QueueIn {
         let batch = self.pending.put_before(batch);
         let events = batch.events.len();
         // Counted before it is sent: the other end subtracts as soon as it has it.
-        self.queued_events.fetch_add(events, Ordering::Relaxed);
+        self.queued.add(events);
         match self.batches.try_send(batch) {
             Ok(()) => Offered::Queued,
             Err(TrySendError::Full(batch)) => {
-                self.queued_events.fetch_sub(events, Ordering::Relaxed);
+                self.queued.remove(events);
                 self.drop_events(batch);
                 Offered::Dropped
             }
@@ -96,16 +115,18 @@ impl QueueIn {
         }
     }
 
-    /// Whether `events` more would have room now. One batch may be sent to an empty queue whatever
-    /// its size.
+    /// Whether one more batch, of so many events, would have room now. One may be sent to an empty queue
+    /// whatever its size.
     pub(crate) fn has_room(&self, events: usize) -> bool {
-        let queued = self.queued_events.load(Ordering::Relaxed);
-        queued == 0 || queued + events <= self.events_max
+        let batches = self.queued.batches.load(Ordering::Relaxed);
+        let queued = self.queued.events.load(Ordering::Relaxed);
+        batches == 0 || batches < BATCHES_MAX && queued + events <= self.events_max
     }
 
-    /// Whether the queue is more than half full.
+    /// Whether the queue is more than half full, of events or of batches.
     pub(crate) fn is_half_full(&self) -> bool {
-        self.queued_events.load(Ordering::Relaxed) > self.events_max / 2
+        self.queued.events.load(Ordering::Relaxed) > self.events_max / 2
+            || self.queued.batches.load(Ordering::Relaxed) > BATCHES_MAX / 2
     }
 
     /// An empty batch, with the memory of one that was written where there is one.
@@ -122,7 +143,7 @@ impl QueueIn {
     pub(crate) fn close(mut self) -> u64 {
         let last = self.pending.put_before(Batch::default());
         if !last.is_empty() {
-            self.queued_events.fetch_add(last.events.len(), Ordering::Relaxed);
+            self.queued.add(last.events.len());
             // An error means that the writer stopped; it has reported why.
             let _ = self.batches.send(last);
         }
@@ -145,7 +166,7 @@ impl QueueOut {
 
     /// Makes room for others once a batch is written.
     pub(crate) fn give_back(&self, mut batch: Batch) {
-        self.queued_events.fetch_sub(batch.events.len(), Ordering::Relaxed);
+        self.queued.remove(batch.events.len());
         if batch.events.capacity() <= POOL_EVENTS_MAX {
             batch.clear();
             // A full pool: the memory goes back to the allocator.
@@ -284,6 +305,20 @@ mod tests {
         };
         let told = [born, loss(23, 0, 20, 2), loss(31, 1, 22, 3), mark(40, 0)];
         assert_eq!(batch.events, told);
+    }
+
+    #[test]
+    fn many_small_batches_fill_it_as_well() {
+        let (mut sending, out) = queue(1 << 20);
+        for at in 0..BATCHES_MAX as u64 {
+            assert!(sending.has_room(1), "{at}");
+            assert_eq!(sending.offer(events(&[mark(at, 0)])), Offered::Queued);
+        }
+        assert!(sending.is_half_full() && !sending.has_room(1));
+        take(&out).unwrap();
+        assert!(sending.has_room(1));
+        assert_eq!(sending.offer(events(&[mark(BATCHES_MAX as u64, 0)])), Offered::Queued);
+        assert_eq!(sending.dropped_events(), 0);
     }
 
     #[test]
