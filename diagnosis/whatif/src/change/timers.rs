@@ -10,7 +10,7 @@ use tardy_timers::policy::KNOWN;
 pub(super) struct Timers;
 
 /// Policies whose timers wait for the tick, which is always on then.
-const BY_TICK: &[&str] = &["jiffy-list", "split-jiffy", "rearm-wheel"];
+const BY_TICK: &[&str] = &["jiffy-list", "jiffy-list-race", "split-jiffy", "rearm-wheel"];
 
 impl Predicted for Timers {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {

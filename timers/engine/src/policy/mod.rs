@@ -14,6 +14,7 @@
 //! | `inherit` | priority, then time | own softirq thread, at the priority of what it fires | Molnar, 2005-01-28 |
 //! | `batch` | time | own softirq thread, at the highest pending priority | Anzinger, 2005-01-28 |
 //! | `jiffy-list` | time in each | precise timers in hard irq; the others and the edge's work in the common softirq thread | Anzinger, 2005-01-28 |
+//! | `jiffy-list-race` | time in each | as `jiffy-list`, with jiffies counted by the threaded top half | seen by Anzinger, 2005-01-28 |
 //! | `split-jiffy` | time in each | precise timers and the edge's work in hard irq; the others in the common softirq thread | Gleixner, 2005-01-31 |
 //! | `hardirq` | time | hard irq | as Crisan found it, 2017-01-04 |
 //! | `deferred` | time in each | hard irq; sleepers that are not real-time, and soft timers, in the common softirq thread or one of their own | Crisan, 2017-01-04 |
@@ -120,6 +121,7 @@ registry![
     inherit,
     batch,
     jiffy_list,
+    jiffy_list_race,
     split_jiffy,
     hardirq,
     deferred,

@@ -18,6 +18,7 @@ pub struct Settings {
     /// Priority of a timer softirq thread of its own.
     pub timer_thread: u8,
     /// `split`: priority of the threaded top half; `None` leaves real-time timers in hard irq.
+    /// `jiffy-list-race`: the same thread counts the jiffies; `None` leaves that to the interrupt.
     pub top_half: Option<u8>,
     /// Priorities of the threads of levels 1–3.
     pub levels: [u8; 3],

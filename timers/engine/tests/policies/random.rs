@@ -87,7 +87,8 @@ fn settings() -> impl Strategy<Value = Settings> {
         Just(Rearm::Lazy),
         Just(Rearm::Wheel),
     ];
-    let top_half = prop_oneof![Just(None), Just(Some(90))];
+    // Above the softirq's thread, and as high as that one.
+    let top_half = prop_oneof![Just(None), Just(Some(90)), Just(Some(1))];
     let too_close_ns = prop_oneof![Just(0), Just(150)];
     (top_half, too_close_ns, any::<bool>(), rearm).prop_map(
         |(top_half, too_close_ns, deferred_own_thread, rearm)| Settings {

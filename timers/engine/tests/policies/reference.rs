@@ -50,6 +50,8 @@ pub(crate) struct Reference {
     edge_work: bool,
     near_until_ns: u64,
     period: bool,
+    counted_until_ns: u64,
+    count_due: bool,
     // softirq base
     cached_ns: Option<u64>,
     raised: bool,
@@ -62,7 +64,7 @@ impl Reference {
             "rearm-eager-double" => Rearm::EagerDouble,
             "rearm-lazy" => Rearm::Lazy,
             "rearm-wheel" => Rearm::Wheel,
-            "rearm-single" | "jiffy-list" | "split-jiffy" => Rearm::Single,
+            "rearm-single" | "jiffy-list" | "jiffy-list-race" | "split-jiffy" => Rearm::Single,
             _ => settings.rearm,
         };
         Self {
@@ -79,13 +81,30 @@ impl Reference {
             edge_work: false,
             near_until_ns: edge_ns,
             period: false,
+            counted_until_ns: edge_ns,
+            count_due: false,
             cached_ns: None,
             raised: false,
         }
     }
 
     fn has_jiffy_lists(&self) -> bool {
-        self.name == "jiffy-list" || self.name == "split-jiffy"
+        self.has_softirq_edges() || self.name == "split-jiffy"
+    }
+
+    /// The softirq does an edge's work.
+    fn has_softirq_edges(&self) -> bool {
+        self.name == "jiffy-list" || self.name == "jiffy-list-race"
+    }
+
+    /// Only the threaded top half counts jiffies.
+    fn has_race(&self) -> bool {
+        self.name == "jiffy-list-race" && self.settings.top_half.is_some()
+    }
+
+    /// The edge after the one that the softirq knows of.
+    fn known_until_ns(&self) -> u64 {
+        if self.has_race() { self.counted_until_ns } else { self.edge_ns }
     }
 
     fn has_softirq_base(&self) -> bool {
@@ -129,7 +148,7 @@ impl Reference {
             "deferred" => {
                 softirq_if(arm.soft || self.deferring && arm.sleeper && arm.task_priority == 0)
             }
-            "jiffy-list" | "split-jiffy" => softirq_if(coarse),
+            "jiffy-list" | "jiffy-list-race" | "split-jiffy" => softirq_if(coarse),
             "rearm-wheel" => softirq_if(arm.soft || coarse),
             _ => softirq_if(arm.soft),
         }
@@ -140,7 +159,9 @@ impl Reference {
         let coarse = arm.class.kind == Kind::Coarse;
         let jiffy = match self.name {
             "split" => arm.task_priority == 0,
-            "jiffy-list" | "split-jiffy" => coarse || arm.expiry.soft_ns() >= self.near_until_ns,
+            "jiffy-list" | "jiffy-list-race" | "split-jiffy" => {
+                coarse || arm.expiry.soft_ns() >= self.near_until_ns
+            }
             _ => false,
         };
         let wheel = self.rearm == Rearm::Wheel && coarse && !self.has_softirq_base();
@@ -318,7 +339,12 @@ impl Reference {
             Context::HardIrq if self.has_jiffy_lists() => self.jiffy_interrupt(now_ns),
             Context::HardIrq => self.hard_irq(now_ns),
             Context::CommonSoftirq if self.has_softirq_base() => self.softirq(now_ns),
-            Context::CommonSoftirq if self.name == "jiffy-list" => self.jiffy_softirq(now_ns),
+            Context::CommonSoftirq if self.has_softirq_edges() => self.jiffy_softirq(now_ns),
+            Context::TopHalf if self.has_race() => {
+                self.counted_until_ns = self.edge_ns;
+                self.count_due = false;
+                None
+            }
             _ => self.next_in(context).map(|i| self.take(i)),
         }
     }
@@ -381,6 +407,7 @@ impl Reference {
         if self.edge_ns <= now_ns {
             let jiffies = self.pass(now_ns);
             self.edge_work = true;
+            self.count_due = self.has_race();
             if self.period {
                 self.device_ns = Some(self.edge_ns);
             }
@@ -414,8 +441,9 @@ impl Reference {
 
     fn move_near(&mut self) -> usize {
         let mut moved = 0;
-        self.near_until_ns = self.edge_ns;
-        while let Some(i) = self.due(At::Jiffy, self.edge_ns - 1, |timer| !is_coarse(timer)) {
+        let until_ns = self.known_until_ns();
+        self.near_until_ns = until_ns;
+        while let Some(i) = self.due(At::Jiffy, until_ns - 1, |timer| !is_coarse(timer)) {
             self.put(i, At::Precise);
             moved += 1;
         }
@@ -424,7 +452,7 @@ impl Reference {
 
     fn jiffy_softirq(&mut self, now_ns: u64) -> Option<Does> {
         if self.edge_work {
-            let edge_ns = self.edge_ns - self.settings.jiffy_ns.get();
+            let edge_ns = self.known_until_ns() - self.settings.jiffy_ns.get();
             if let Some(i) = self.due(At::Jiffy, edge_ns, is_coarse) {
                 return Some(self.take(i));
             }
@@ -453,7 +481,10 @@ impl Reference {
                 all.push((timer.context, self.context_priority(timer.context)));
             }
         }
-        let softirq = self.raised || self.name == "jiffy-list" && self.edge_work;
+        if let Some(priority) = self.settings.top_half.filter(|_| self.count_due) {
+            all.push((Context::TopHalf, priority));
+        }
+        let softirq = self.raised || self.has_softirq_edges() && self.edge_work;
         if softirq && all.iter().all(|(c, _)| *c != Context::CommonSoftirq) {
             all.push((Context::CommonSoftirq, self.settings.common));
         }

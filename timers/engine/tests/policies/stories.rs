@@ -204,6 +204,29 @@ fn jiffy_list_shadows_what_is_due_right_after_the_edge() {
 }
 
 #[test]
+fn a_softirq_that_is_faster_than_the_jiffy_loses_it() {
+    // The softirq's thread is above the one that counts jiffies, and so runs first.
+    let above = Settings { common: 70, top_half: Some(50), ..settings() };
+    let mut policy = edge("jiffy-list-race", &above);
+    check(&interrupt(&mut *policy, 1000, 2), "1000 HardIrq tick");
+    check(
+        &interrupt(&mut *policy, 2000, 2),
+        "2000 HardIrq tick
+         2002 CommonSoftirq 70 runs low 1
+         2004 CommonSoftirq 70 runs low 2
+         2006 CommonSoftirq moves 3
+         2008 CommonSoftirq 70 runs near 1
+         2010 CommonSoftirq 70 runs near 3
+         2012 CommonSoftirq 70 runs near 500",
+    );
+    // The other way round it goes by the jiffy that has just been counted.
+    let below = Settings { common: 50, top_half: Some(70), ..settings() };
+    let mut policy = edge("jiffy-list-race", &below);
+    let story = interrupt(&mut *policy, 1000, 2);
+    assert_eq!(story, interrupt(&mut *edge("jiffy-list", &below), 1000, 2));
+}
+
+#[test]
 fn split_jiffy_runs_the_shadowed_before_any_low_res_timer() {
     let mut policy = edge("split-jiffy", &Settings { too_close_ns: 4 * US, ..settings() });
     check(

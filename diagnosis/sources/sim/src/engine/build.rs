@@ -110,7 +110,7 @@ fn kernel_threads(system: &System) -> Vec<KernelThread> {
             let policy = realtime(*priority);
             add(format!("{name}/{cpu}:{number}"), policy, Some(1 + number), false);
         }
-        if let Some(priority) = settings.top_half.filter(|_| system.kernel.timers == "split") {
+        if let Some(priority) = settings.top_half.filter(|_| has_top_half(&system.kernel.timers)) {
             add(format!("irq/0-timer/{cpu}"), realtime(priority), Some(TOP_HALF), false);
         }
     }
@@ -408,4 +408,9 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
         told_irqs_off: false,
         steps: 0,
     }
+}
+
+/// Whether a policy does anything in the thread that the timer interrupt's handler was made into.
+fn has_top_half(policy: &str) -> bool {
+    matches!(policy, "split" | "jiffy-list-race")
 }

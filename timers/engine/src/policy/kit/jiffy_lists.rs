@@ -39,6 +39,17 @@ const COARSE: u8 = 2;
 const SOFTIRQ_LANE: u8 = 0;
 const HARD_IRQ_LANE: u8 = 1;
 
+/// Jiffies that a thread counts.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    /// The thread's.
+    priority: u8,
+    /// The last edge that it counted.
+    edge_ns: u64,
+    /// It has one to count.
+    is_due: bool,
+}
+
 /// A policy with lists per jiffy.
 #[derive(Debug)]
 pub(crate) struct JiffyLists<T, Q> {
@@ -51,6 +62,8 @@ pub(crate) struct JiffyLists<T, Q> {
     moved_until_ns: u64,
     /// The edge's work, or its second half, is still to be done.
     edge_work_due: bool,
+    /// The jiffies as the softirq knows them, where the interrupt's thread counts them and not the interrupt.
+    counted: Option<Counted>,
     in_interrupt: bool,
     /// The interrupt was the period's, which goes on by itself.
     was_periodic: bool,
@@ -67,8 +80,30 @@ impl<T, Q: Queue<Key>> JiffyLists<T, Q> {
             moved_until_ns: edges.next_ns().unwrap_or(u64::MAX),
             edges,
             edge_work_due: false,
+            counted: None,
             in_interrupt: false,
             was_periodic: false,
+        }
+    }
+
+    /// Jiffies are counted by the thread that the interrupt's handler was made into, if it was.
+    pub(crate) fn counted_by_top_half(mut self) -> Self {
+        let edge_ns = self.edges.last_ns();
+        let counted = |priority| Counted { priority, edge_ns, is_due: false };
+        self.counted = self.settings.top_half.map(thread_priority).map(counted);
+        self
+    }
+
+    /// The edge by which the softirq goes.
+    fn known_edge_ns(&self) -> u64 {
+        self.counted.map_or(self.edges.last_ns(), |counted| counted.edge_ns)
+    }
+
+    /// The first edge after that.
+    fn until_ns(&self) -> Option<u64> {
+        match self.counted {
+            Some(counted) => counted.edge_ns.checked_add(self.settings.jiffy_ns.get()),
+            None => self.edges.next_ns(),
         }
     }
 
@@ -96,8 +131,8 @@ impl<T, Q: Queue<Key>> JiffyLists<T, Q> {
     /// Moves the precise timers of this jiffy from the far queue to the near one. Says how many.
     fn move_precise(&mut self) -> usize {
         let mut timers = 0;
-        self.moved_until_ns = self.edges.next_ns().unwrap_or(u64::MAX);
-        let until_ns = match self.edges.next_ns() {
+        self.moved_until_ns = self.until_ns().unwrap_or(u64::MAX);
+        let until_ns = match self.until_ns() {
             Some(edge_ns) => edge_ns - 1,
             None => u64::MAX,
         };
@@ -140,6 +175,9 @@ impl<T, Q: Queue<Key>> JiffyLists<T, Q> {
     fn tick(&mut self, now_ns: u64) -> Step<T> {
         let jiffies = self.edges.pass(now_ns);
         self.edge_work_due = true;
+        if let Some(counted) = &mut self.counted {
+            counted.is_due = true;
+        }
         if core::mem::take(&mut self.was_periodic) {
             self.device.repeats(self.edges.next_ns());
         }
@@ -154,7 +192,7 @@ impl<T, Q: Queue<Key>> JiffyLists<T, Q> {
 
     fn softirq_step(&mut self, now_ns: u64) -> Option<Step<T>> {
         if self.edge_work == EdgeWork::InSoftirq && self.edge_work_due {
-            if let Some(key) = self.store.pop(COARSE, self.edges.last_ns()) {
+            if let Some(key) = self.store.pop(COARSE, self.known_edge_ns()) {
                 return self.store.fire(key).map(Step::Fire);
             }
             self.edge_work_due = false;
@@ -211,7 +249,13 @@ impl<T, Q: Queue<Key>> Policy<T> for JiffyLists<T, Q> {
         match context {
             Context::HardIrq => self.interrupt_step(now_ns),
             Context::CommonSoftirq => self.softirq_step(now_ns),
-            Context::TopHalf | Context::TimerThread(_) => None,
+            Context::TopHalf => {
+                if let Some(counted) = &mut self.counted {
+                    (counted.edge_ns, counted.is_due) = (self.edges.last_ns(), false);
+                }
+                None
+            }
+            Context::TimerThread(_) => None,
         }
     }
 
@@ -219,6 +263,9 @@ impl<T, Q: Queue<Key>> Policy<T> for JiffyLists<T, Q> {
         let mut runnables = Runnables::default();
         if self.in_interrupt {
             runnables.add(Runnable { context: Context::HardIrq, priority: HARD_IRQ_PRIORITY });
+        }
+        if let Some(Counted { priority, .. }) = self.counted.filter(|counted| counted.is_due) {
+            runnables.add(Runnable { context: Context::TopHalf, priority });
         }
         let waiting = self.store.pending().highest_lane(1 << SOFTIRQ_LANE).is_some();
         if waiting || self.edge_work == EdgeWork::InSoftirq && self.edge_work_due {
