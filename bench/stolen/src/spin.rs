@@ -11,7 +11,8 @@ const JUMPS_MAX: usize = 1 << 16;
 
 const PRIO: u8 = 50;
 
-/// Every jump of the clock of `least_ns` or more between two readings: from when to when (`CLOCK_MONOTONIC`).
+/// `jumps`: every jump of the clock of `least_ns` or more between two readings, from when to when (`CLOCK_MONOTONIC`);
+/// `looked`: from when to when it read.
 pub(crate) fn spin(cpu: u16, seconds: u32, least_ns: u64) -> Result<Value, Box<dyn Error>> {
     let mut set = CpuSet::new();
     set.set(cpu.into());
@@ -20,6 +21,7 @@ pub(crate) fn spin(cpu: u16, seconds: u32, least_ns: u64) -> Result<Value, Box<d
     tardy_thread_policy::set(own, Policy::Fifo { prio: PRIO })?;
     let mut jumps = Vec::with_capacity(JUMPS_MAX);
     let mut before_ns = now_ns();
+    let begin_ns = before_ns;
     let end_ns = before_ns + u64::from(seconds) * 1_000_000_000;
     while before_ns < end_ns && jumps.len() < JUMPS_MAX {
         let now_ns = now_ns();
@@ -28,7 +30,7 @@ pub(crate) fn spin(cpu: u16, seconds: u32, least_ns: u64) -> Result<Value, Box<d
         }
         before_ns = now_ns;
     }
-    Ok(json!({ "jumps": jumps }))
+    Ok(json!({ "jumps": jumps, "looked": (begin_ns, before_ns) }))
 }
 
 fn now_ns() -> u64 {

@@ -3,7 +3,8 @@
 //! A CPU that is stopped tells nothing, so its time went in a *silence*, between two events of that CPU. Which
 //! one, and which part of it, follows from what ended the silence:
 //!
-//! - an interrupt that was due before: the CPU would have taken it in time had it run;
+//! - an interrupt that was due before: the CPU would have taken it in time had it run. That places what was stolen
+//!   only as far as the interrupt was late: one that came in time says of a theft that it was over by then;
 //! - any event of a CPU that slept: it can be stopped only from when something has woken it;
 //! - anything else: then it was somewhere within. It is put at the end, and told to be unsure unless it fills
 //!   most of the silence.
@@ -45,9 +46,9 @@ impl Silence {
         self.to_ns - self.from_ns
     }
 
-    /// Whether its end is known to have been stolen, as far as anything in it was.
-    const fn ends_stolen(&self) -> bool {
-        self.late_ns > 0 || self.slept
+    /// Whether so much that was stolen in it is known to have been at its end.
+    const fn ends_with(&self, stolen_ns: u64) -> bool {
+        self.slept || self.late_ns.saturating_mul(2) >= stolen_ns
     }
 }
 
@@ -143,7 +144,7 @@ impl Silences {
             if taken_ns == 0 {
                 continue;
             }
-            let is_sure = silence.ends_stolen() || taken_ns.saturating_mul(2) >= silence.ns();
+            let is_sure = silence.ends_with(taken_ns) || taken_ns.saturating_mul(2) >= silence.ns();
             let to_ns = silence.to_ns;
             // What is told later of the same time lies before.
             silence.to_ns -= taken_ns;
@@ -193,6 +194,13 @@ mod tests {
         silences.was_due(4_001_000, 3_501_000);
         silences.was_due(9_000_000, 8_997_000);
         assert_eq!(placed(&mut silences, 700_000), (vec![(3_301_000, 4_001_000, true)], 0));
+    }
+
+    #[test]
+    fn an_interrupt_that_came_in_time_says_only_that_it_was_before() {
+        let mut silences = silences(&[1_000, 4_001_000]);
+        silences.was_due(4_001_000, 3_997_000);
+        assert_eq!(placed(&mut silences, 300_000), (vec![(3_701_000, 4_001_000, false)], 0));
     }
 
     #[test]
