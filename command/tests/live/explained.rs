@@ -62,6 +62,7 @@ pub(crate) struct Segment {
 pub(crate) struct Blamed {
     pub(crate) kind: String,
     pub(crate) name: String,
+    pub(crate) pid: Option<u32>,
     pub(crate) ns: u64,
 }
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod blamed;
 mod calls;
 mod command_ends;
 mod container;
