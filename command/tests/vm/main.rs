@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod cpus;
+mod functions;
 mod guests;
 mod matrix;
 mod policies;
