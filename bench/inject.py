@@ -13,6 +13,7 @@ every wakeup who took most of it.
     n          delays of --truly µs or more that are the culprit's by its own record, more than half of each
     named      of those, where the culprit is the one that tardy's balance gives most time to
     cause      of those, where the cause is the one that this injection has, too
+    func.      of n, where it is named with a function of the kernel that this injection spends its time in
     ratio      the median of what the balance gives the culprit by what it truly had
     instead    who was named in place of it
 
@@ -123,6 +124,7 @@ def injected(injection, program, folder, args):
         if injection.name == "quota":
             command.append(stack.enter_context(control_group()))
         recorder = [args.tardy, "record", "--quiet", "--json", "--buffer", BUFFER_KIB]
+        recorder += [f"--stacks={injection.stacks}"] if args.source != "tracefs" else []
         recorder += ["--source", args.source] if args.source else []
         recorder += ["-o", recording]
         if args.unwatched:
@@ -157,7 +159,11 @@ class Row:
         self.cause = sum(verdict.named and verdict.cause in causes for verdict in verdicts)
         instead = (f"{v.first} ({v.cause})" for v in verdicts if not v.named)
         self.instead = Counter(instead)
+        self.stacks = Counter(verdict.stack[:1] for verdict in verdicts if verdict.named)
         self.causes = Counter(verdict.cause for verdict in verdicts if verdict.named)
+        functions = set(injection.functions if policy == "fifo" else ())
+        self.has_functions = bool(functions)
+        self.function = sum(verdict.named and not functions.isdisjoint(verdict.stack) for verdict in verdicts)
         self.ratio = median([verdict.ratio for verdict in verdicts if verdict.named])
 
     def document(self):
@@ -167,6 +173,8 @@ class Row:
             "n": self.n,
             "named": self.named,
             "cause": self.cause,
+            "function": self.function if self.has_functions else None,
+            "innermost": {" ".join(stack): n for stack, n in self.stacks.most_common(8)},
             "ratio": self.ratio,
             "instead": dict(self.instead.most_common()),
             "causes": dict(self.causes.most_common()),
@@ -179,8 +187,9 @@ class Row:
         others = {name: n for name, n in self.causes.items() if name not in self.injection.causes[self.policy]}
         if others:
             instead += "; causes " + ", ".join(f"{n} {name}" for name, n in others.items())
+        function = f"{100 * self.function / self.n:7.2f}" if self.n and self.has_functions else "      -"
         counts = f"{self.injection.name:18} {self.policy:8} {self.n:6} {self.named:6}"
-        return f"{counts} {share} {cause} {shown(self.ratio, '6.3f')}  {instead}"
+        return f"{counts} {share} {cause} {function} {shown(self.ratio, '6.3f')}  {instead}"
 
 
 def tell_failure(verdict):
@@ -294,7 +303,7 @@ def main():
         if any(folder.iterdir()):
             parser.error(f"{folder} is not empty: name a new folder")
         if not args.json:
-            print("injection          victims       n  named   named %  cause %  ratio  instead")
+            print("injection          victims       n  named   named %  cause %  func. %  ratio  instead")
         try:
             program = compiled(temporary)
         except Skipped as why:

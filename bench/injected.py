@@ -31,6 +31,11 @@ class Injection:
     stretch_min_ns: int = 0
     # Whether a gap in the culprit's loop is stolen time: nobody else could have run.
     gaps_are_stolen: bool = False
+    # Functions of the kernel: of a stack of the culprit's, one of them is to be in it. For victims at SCHED_FIFO alone:
+    # who waits among equals has none taken.
+    functions: tuple = ()
+    # What is later than this has a stack recorded; a page of a fast disk is there within 50 µs.
+    stacks: str = "50us"
     # Whether only real delays by it exist at all, or few, so that a short run may have none.
     rare: bool = False
 
@@ -42,6 +47,9 @@ def both(*causes):
 KERNEL = {"fifo": ("not_preemptible",), "ordinary": ("higher_priority",)}
 INTERRUPTS = both("interrupts", "irq_delay")
 
+# Taking memory away, and touching all of it first.
+UNMAPPING = ("unmap_vmas", "free_pgtables", "tlb_finish_mmu", "populate_vma_page_range", "faultin_page_range")
+
 INJECTIONS = [
     Injection("spin", ("ran",), ("inj-spin",), both("higher_priority"), gaps_are_stolen=True),
     Injection("deadline", ("ran",), ("inj-deadline",), both("higher_priority"), gaps_are_stolen=True),
@@ -49,7 +57,7 @@ INJECTIONS = [
     Injection("budget", ("away",), ("deadline", "v-budget"), both("throttled"), 1_000_000),
     # Away for so long of a period of 40 ms: no other thread's turn is that long.
     Injection("quota", ("away",), ("{group}",), both("throttled"), 15_000_000),
-    Injection("munmap", ("munmap", "populate"), ("inj-munmap",), KERNEL),
+    Injection("munmap", ("munmap", "populate"), ("inj-munmap",), KERNEL, functions=UNMAPPING, stacks="20us"),
     Injection("call", ("call",), ("inj-call",), KERNEL),
     Injection("membarrier", ("storm",), ("inj-membarrier",), KERNEL),
     Injection("tlb", ("storm",), ("inj-tlb",), KERNEL),
@@ -57,6 +65,7 @@ INJECTIONS = [
     Injection("tlb-remote", ("storm",), ("inj-tlb",), INTERRUPTS, rare=True),
     Injection("pi", ("held",), ("inj-owner",), both("lock")),
     Injection("plain", ("held",), ("inj-owner",), both("lock")),
+    Injection("fault", ("held",), ("inj-owner",), both("lock"), functions=("filemap_fault",), stacks="10us"),
 ]
 
 
@@ -133,7 +142,7 @@ class Record:
             elif word == "away" and two - one >= STOLEN_NS:
                 gaps.append((one, two))
         # A lock is held wherever its owner is, and a group is throttled as a whole.
-        self.anywhere = injection.name in ("pi", "plain", "quota", "budget")
+        self.anywhere = injection.name in ("pi", "plain", "fault", "quota", "budget")
         self.gaps = Stretches(gaps)
         # Short ones too, and wherever.
         self.ever = Stretches(all_stretches)
@@ -182,6 +191,8 @@ class Verdict:
     named: bool
     # What it says the culprit took, by what the culprit truly had of the delay.
     ratio: float | None = None
+    # The functions that it names beside the culprit, the innermost first.
+    stack: tuple = ()
 
 
 def first_of(wakeup):
@@ -196,6 +207,17 @@ def first_of(wakeup):
         return "nobody", 0, "none"
     first, ns = by_culprit.most_common(1)[0]
     return first, ns, by_cause[first].most_common(1)[0][0]
+
+
+def stack_of(wakeup, name):
+    """The functions beside the longest segment of a culprit's that has some."""
+    stacks = [
+        (culprit["ns"], culprit["stack"])
+        for segment in wakeup["segments"]
+        for culprit in segment["culprits"]
+        if culprit["name"] == name and culprit.get("stack")
+    ]
+    return tuple(max(stacks)[1]) if stacks else ()
 
 
 class Judge:
@@ -225,7 +247,8 @@ class Judge:
                 continue
             first, told_ns, cause = first_of(wakeup)
             ratio = told_ns / length_ns(delay.covered)
-            yield Verdict(delay, wakeup, first, cause, self.is_named(first), ratio)
+            stack = stack_of(wakeup, first)
+            yield Verdict(delay, wakeup, first, cause, self.is_named(first), ratio, stack)
 
     def is_named(self, name):
         return all(word in name for word in self.words)

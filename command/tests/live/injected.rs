@@ -14,6 +14,7 @@ const SECONDS: &str = "3";
 /// Fewer delays than this say nothing of a share of 99 %: two wrong ones are allowed in as many.
 const DELAYS_MIN: u64 = 200;
 const NAMED_SHARE_MIN: f64 = 0.99;
+const FUNCTION_SHARE_MIN: f64 = 0.95;
 
 /// In so many it may be named though by its own record it did not run: what a hypervisor took from it is in neither
 /// record alike.
@@ -47,6 +48,8 @@ struct Row {
     victims: String,
     n: u64,
     named: u64,
+    /// Of those named, with a function in which the culprit really was; none where it has no such function.
+    function: Option<u64>,
     instead: BTreeMap<String, u64>,
 }
 
@@ -87,7 +90,7 @@ fn assert_named_first(injection: &str) {
             let told = format!("{name}: named in {blamed} wakeups, innocent of {innocent}");
             assert!(*innocent as f64 <= INNOCENT_SHARE_MAX * *blamed as f64, "{told}");
         }
-        for Row { victims, n, named, instead } in &found.rows {
+        for Row { victims, n, named, function, instead } in &found.rows {
             let told =
                 format!("{name}, {victims}: {named} of {n} named first, instead {instead:?}");
             eprintln!("{told}");
@@ -98,6 +101,10 @@ fn assert_named_first(injection: &str) {
             let absent = instead.get(NO_WAKEUP).copied().unwrap_or(0);
             assert!(absent as f64 <= ABSENT_SHARE_MAX * *n as f64, "{told}");
             assert!(*named as f64 >= NAMED_SHARE_MIN * (*n - absent) as f64, "{told}");
+            if let Some(function) = function {
+                let told = format!("{told}; its function is named in {function}");
+                assert!(*function as f64 >= FUNCTION_SHARE_MIN * *named as f64, "{told}");
+            }
         }
     }
 }
@@ -145,4 +152,9 @@ fn the_owner_at_the_end_of_a_chain_of_pi_mutexes_is() {
 #[test]
 fn the_owner_at_the_end_of_a_chain_of_plain_mutexes_is() {
     assert_named_first("plain");
+}
+
+#[test]
+fn an_owner_that_waits_for_pages_of_a_file_is_with_the_function_in_which_it_does() {
+    assert_named_first("fault");
 }

@@ -85,6 +85,7 @@ fn model_header() -> String {
     define("STACKS_APART_NS", STACKS_APART_NS);
     define("STACK_INTERRUPTED", Taken::Interrupted as u32);
     define("STACK_LEFT", Taken::Left as u32);
+    define("STACK_SLEPT", Taken::Slept as u32);
     define("IRQ_VECTOR", 1);
     define("VECTOR_LOCAL_TIMER", Vector::LOCAL_TIMER.0);
     define("MODE_SOFT", TimerMode::SOFT.into());

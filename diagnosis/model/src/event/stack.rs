@@ -53,8 +53,8 @@ pub struct Stack {
     pub taken: Taken,
     /// Whose.
     pub of: TaskId,
-    /// How late the timer's interrupt was, or how long somebody had waited for the CPU; 0 where that is not
-    /// known.
+    /// How late the timer's interrupt was, how long somebody had waited for the CPU, or how long the task had slept; 0
+    /// where that is not known.
     pub late_ns: u64,
     /// The functions as a name: the innermost first, with [`FRAME_SEPARATOR`] between them.
     pub frames: NameId,

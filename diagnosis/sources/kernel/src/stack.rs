@@ -24,7 +24,8 @@ pub fn folded<'a>(taken: Taken, frames: impl IntoIterator<Item = &'a str>) -> Op
     let again = rest.iter().take_while(|frame| lets_in_again(frame)).count();
     let rest = &rest[again..];
     if rest.is_empty() {
-        return Some(IN_USER_SPACE.to_owned());
+        // Nobody sleeps there.
+        return (taken != Taken::Slept).then(|| IN_USER_SPACE.to_owned());
     }
     let kept = &rest[..rest.len().min(FRAMES_MAX)];
     if kept.iter().all(|frame| *frame == UNKNOWN) {

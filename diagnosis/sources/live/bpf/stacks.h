@@ -45,10 +45,10 @@ struct {
 } stacks SEC(".maps");
 
 /*
- * The stack of the current task, which is this one, as of a time, or of now where that is 0. A function of its own,
- * as it is the rarest way.
+ * A slot for a stack of a task, as of a time, or of now where that is 0; none where another was just taken. The time is
+ * for publish_stack().
  */
-static __noinline int take_stack(__u64 *ctx, __u32 taken, __u32 task, __u64 late_ns, __u64 time_ns)
+static __always_inline struct stack *claim_stack(__u32 taken, __u32 task, __u64 late_ns, __u64 *time_ns)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct stacks *own = bpf_map_lookup_elem(&stacks, &cpu);
@@ -57,22 +57,49 @@ static __noinline int take_stack(__u64 *ctx, __u32 taken, __u32 task, __u64 late
 
 	/* There is nothing to find in an idle loop. */
 	if (!own || !task || taken >= 3)
-		return 0;
+		return NULL;
 	if (now_ns < own->next_ns[taken] ||
 	    (!stacks_overwrite &&
 	     own->head - *(volatile __u64 *)&own->tail >= STACK_SLOTS)) {
 		__sync_fetch_and_add(&own->left_out, 1);
-		return 0;
+		return NULL;
 	}
 	own->next_ns[taken] = now_ns + STACKS_APART_NS;
 	slot = &own->slots[__sync_fetch_and_add(&own->head, 1) & (STACK_SLOTS - 1)];
 	*(volatile __u64 *)&slot->time_ns = 0;
-	if (!time_ns)
-		time_ns = bpf_ktime_get_ns();
+	if (!*time_ns)
+		*time_ns = bpf_ktime_get_ns();
 	slot->what = what(task, TAG_STACK, taken);
 	slot->late_ns = late_ns;
-	slot->bytes = bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
+	return slot;
+}
+
+static __always_inline void publish_stack(struct stack *slot, __u64 time_ns)
+{
 	publish((struct record *)slot, time_ns);
+}
+
+/* The stack of the current task, which is this one. A function of its own, as it is the rarest way. */
+static __noinline int take_stack(__u64 *ctx, __u32 taken, __u32 task, __u64 late_ns, __u64 time_ns)
+{
+	struct stack *slot = claim_stack(taken, task, late_ns, &time_ns);
+
+	if (!slot)
+		return 0;
+	slot->bytes = bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
+	publish_stack(slot, time_ns);
+	return 0;
+}
+
+/* The stack of a task that sleeps. */
+static __noinline int take_stack_of(struct task_struct *task, __u32 pid, __u64 late_ns, __u64 time_ns)
+{
+	struct stack *slot = claim_stack(STACK_SLEPT, pid, late_ns, &time_ns);
+
+	if (!slot)
+		return 0;
+	slot->bytes = bpf_get_task_stack(task, slot->frames, sizeof(slot->frames), 0);
+	publish_stack(slot, time_ns);
 	return 0;
 }
 

@@ -209,6 +209,23 @@ fn a_late_interrupt_comes_with_the_stack_that_it_interrupted() {
     });
 }
 
+/// Who starts a program waits until that has taken its place, and can do nothing else meanwhile.
+fn start_a_program() {
+    std::process::Command::new("true").status().expect("it is everywhere");
+}
+
+#[test]
+fn who_was_held_up_comes_with_the_stack_of_where_it_slept() {
+    let late = Options { stacks_over_ns: Some(0), ..Options::default() };
+    let Some((live, _alone)) = recorder(&late) else { return };
+    let me = this_thread();
+    until(live, start_a_program, |event, tables| {
+        let Kind::Stack(stack) = event.kind() else { return false };
+        let frames = tables.name(stack.frames);
+        stack.of == me && stack.taken == Taken::Slept && frames.contains("kernel_clone")
+    });
+}
+
 #[test]
 fn no_stack_comes_where_none_is_asked_for() {
     let Some((live, _alone)) = recorder(&Options::default()) else { return };

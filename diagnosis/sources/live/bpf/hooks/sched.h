@@ -49,6 +49,50 @@ static __always_inline void look_for_late_switch(__u64 *ctx, struct task_struct 
 		take_stack(ctx, STACK_LEFT, prev->pid, now_ns - since_ns, now_ns);
 }
 
+/* How a task sleeps for what it did not ask for: a page, a lock inside the kernel; and kernel threads that do nothing. */
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_NOLOAD 0x0400
+#define TASK_RTLOCK_WAIT 0x1000
+
+static __always_inline bool is_held_up(__u32 state)
+{
+	return (state & (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT)) && !(state & TASK_NOLOAD);
+}
+
+/*
+ * A task goes to sleep: where it is held up, that counts from now, in the place in which it is waited for from its waking
+ * on.
+ */
+static __always_inline void goes_to_sleep(struct task_struct *task, __u32 state, __u64 now_ns)
+{
+	struct due *due;
+	__u32 pid;
+
+	if (stacks_over_ns == NO_STACKS || !is_held_up(state))
+		return;
+	pid = task->pid;
+	due = due_of(pid);
+	due->task = pid;
+	due->due_ns = now_ns;
+}
+
+/* A task is woken that may have been held up for long: its stack shows where it slept, until it runs. */
+static __always_inline void look_for_long_sleep(struct task_struct *task, __u32 pid, __u64 now_ns)
+{
+	struct due *due;
+	__u64 since_ns;
+
+	if (stacks_over_ns == NO_STACKS || !is_held_up(task_state(task)))
+		return;
+	due = due_of(pid);
+	since_ns = due->due_ns;
+	if (!since_ns || due->task != pid)
+		return;
+	due->due_ns = 0;
+	if ((__s64)(now_ns - since_ns) > (__s64)stacks_over_ns)
+		take_stack_of(task, pid, now_ns - since_ns, now_ns);
+}
+
 SEC("tp_btf/sched_waking")
 int on_sched_waking(__u64 *ctx)
 {
@@ -65,6 +109,7 @@ int on_sched_waking(__u64 *ctx)
 	if (!claim_room(&claim, ring, 1))
 		return 0;
 	claim.time_ns = bpf_ktime_get_ns();
+	look_for_long_sleep((void *)ARGUMENT(0), pid, claim.time_ns);
 	wait_for(task, pid, claim.time_ns);
 	put(&claim, own_id(), TAG_WAKING, 0, 0, both(pid, halves(task_cpu(task), task->prio)));
 	return 0;
@@ -133,6 +178,8 @@ int on_sched_switch(__u64 *ctx)
 	claim.time_ns = bpf_ktime_get_ns();
 	pid = next->pid;
 	look_for_late_switch(ctx, (void *)ARGUMENT(1), next, pid, claim.time_ns);
+	if (!ARGUMENT(0))
+		goes_to_sleep(prev, passes_state() ? ARGUMENT(3) : task_state(prev), claim.time_ns);
 	put_switch(&claim, ctx, (void *)ARGUMENT(1), next, pid);
 	return 0;
 }
