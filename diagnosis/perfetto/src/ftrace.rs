@@ -55,6 +55,7 @@ declare! {
         4 sched_switch: (message, optional) Option<SchedSwitch>,
         13 cpu_idle: (message, optional) Option<CpuIdle>,
         17 sched_wakeup: (message, optional) Option<SchedWakeup>,
+        18 sched_blocked_reason: (message, optional) Option<SchedBlockedReason>,
         20 sched_waking: (message, optional) Option<SchedWaking>,
         21 ipi_entry: (message, optional) Option<IpiEntry>,
         22 ipi_exit: (message, optional) Option<IpiExit>,
@@ -113,6 +114,13 @@ declare! {
         5 next_comm: (bytes = "vec", optional) Option<Vec<u8>>,
         6 next_pid: (int32, optional) Option<i32>,
         7 next_prio: (int32, optional) Option<i32>,
+    }
+
+    /// A task that was held up is woken: where it had slept.
+    SchedBlockedReason = "SchedBlockedReasonFtraceEvent" {
+        1 pid: (int32, optional) Option<i32>,
+        2 caller: (uint64, optional) Option<u64>,
+        3 io_wait: (uint32, optional) Option<u32>,
     }
 
     /// A task is about to be woken.

@@ -2,7 +2,10 @@
 
 use super::{Known, Record, State};
 use std::collections::BTreeMap;
-use tardy_model::event::{Migrate, Priority, Switch, TaskState, Waking, Woken, WokenNew};
+use tardy_kernel::folded;
+use tardy_model::event::{
+    Migrate, Priority, Stack, Switch, Taken, TaskState, Waking, Woken, WokenNew,
+};
 use tardy_model::{Batch, CpuId, Event, Kind, Prio, TaskId};
 
 const WOKEN: &[&str] = &["pid", "comm", "prio", "target_cpu"];
@@ -30,8 +33,11 @@ pub(super) const EVENTS: &[Known] = &[
 /// Tasks' way to a queue in traces of others, which need not tell of migrations: the kernel tells of it
 /// when the task is on its queue, and on which. Before 4.3 there was nothing else, and traces may have
 /// only this: then it begins the wakeup too. `success` is of kernels before 4.14.
-pub(super) const IMPORTED_EVENTS: &[Known] =
-    &[sched("sched_wakeup", &["pid", "comm", "prio", "target_cpu", "success"], wakeup)];
+pub(super) const IMPORTED_EVENTS: &[Known] = &[
+    sched("sched_wakeup", &["pid", "comm", "prio", "target_cpu", "success"], wakeup),
+    // Android's, as long as kernels have had a way to tell it: of a stack the one function that matters.
+    sched("sched_blocked_reason", &["pid", "caller"], blocked_reason),
+];
 
 const NEW: u32 = 1;
 
@@ -46,6 +52,21 @@ fn wakeup(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
     }
     let (target, target_cpu, prio) = woken(state, record, batch)?;
     Some(record.event(Woken { target, target_cpu, prio }))
+}
+
+/// A task that had slept in state D is woken: in which function it had.
+fn blocked_reason(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
+    let of = TaskId(u32::try_from(record.number(0)?).ok()?);
+    let caller = match record.text(1) {
+        Some(name) => std::str::from_utf8(name).ok()?.to_owned(),
+        None => state.definitions.function_name(record.number(1)?),
+    };
+    let Some(folded) = folded(Taken::Slept, [caller.as_str()]) else {
+        state.nothing_new = true;
+        return None;
+    };
+    let frames = state.definitions.name(&folded, batch);
+    Some(record.event(Stack { taken: Taken::Slept, of, late_ns: 0, frames }))
 }
 
 fn waking(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {

@@ -185,6 +185,12 @@ const ROWS: &[Row] = &[
         form: None,
     },
     Row {
+        events: &["sched_blocked_reason"],
+        keys: &[("pid=", Kind::Number), ("iowait=", Kind::Number), ("caller=", Kind::Function)],
+        needed: &["pid", "caller"],
+        form: None,
+    },
+    Row {
         events: &["page_fault_user"],
         keys: &[("address=", Kind::Number)],
         needed: &["address"],

@@ -65,6 +65,17 @@ fn trace_cmds_stacks_are_events() {
 }
 
 #[test]
+fn who_was_held_up_has_the_function_in_which_it_slept() {
+    let trace = "# tracer: nop\n\
+         \x20         cyclic-7       [001] d.h..   100.000300: sched_blocked_reason: pid=42 iowait=1 \
+         caller=folio_wait_bit_common+0x1a2/0x340\n\
+         \x20         cyclic-7       [001] d.h..   100.000310: sched_blocked_reason: pid=43 iowait=0 \
+         caller=0xffffffff81a3c3b1\n";
+    let slept = (100_000_300_000, 42, Taken::Slept, "folio_wait_bit_common".to_owned());
+    assert_eq!(stacks(&read(trace)), [slept]);
+}
+
+#[test]
 fn perfs_call_chains_reach_into_programs() {
     let trace = format!(
         "unmapper    42 [001]   100.000100000: sched:{SWITCH}\n\

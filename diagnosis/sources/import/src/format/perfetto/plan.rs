@@ -51,7 +51,7 @@ impl Plan {
                 }
             }
         }
-        let function = wanted.iter().position(|wanted| *wanted == "function");
+        let function = wanted.iter().position(|wanted| matches!(*wanted, "function" | "caller"));
         Self { event, slots, array, function }
     }
 
