@@ -302,8 +302,7 @@ impl StepMaker<'_> {
     fn is_own(&self, expiry: &Expiry, armed_by: Option<TaskId>) -> bool {
         let purpose = Purpose::of(self.tables.function(self.wakeup.timer));
         let by = armed_by.unwrap_or(expiry.owner);
-        purpose.is_sleep()
-            || purpose != Purpose::Tick && (by == self.wakeup.task || by == TaskId::IDLE)
+        purpose.is_sleep() || !purpose.is_a_tick() && (by == self.wakeup.task || by == TaskId::IDLE)
     }
 
     /// The victim's own phases.

@@ -50,6 +50,14 @@ macro_rules! streams {
 }
 
 streams! {
+    the_tick_of_the_scheduler_is_moved_lazily: "
+        timer 1 hrtick
+        20 0 7 arm 1 soft 320 slack 0       # first of all: programmed for it
+        40 0 7 arm 1 soft 340 slack 0       # the device stays as it is
+        60 0 7 arm 1 soft 310 slack 0
+        80 0 7 cancel 1
+    " => "20 armed hrtick, 60 moved hrtick";
+
     timerfd_programs_twice_a_move: "
         timer 1 timerfd_tmrproc
         20 0 7 arm 1 soft 320 slack 0       # first of all: programmed for it

@@ -503,4 +503,6 @@ fn device_storm() {
     assert_eq!(found(&storm(1_000_000, 30_000_000)), [] as [&str; 0], "a thousand moves a second");
     let sleeps = storm(20_000, 300_000).replace("tx_timeout", "hrtimer_wakeup");
     assert_eq!(found(&sleeps), [] as [&str; 0], "a sleep that ends early is not moved");
+    let ticks = storm(20_000, 300_000).replace("tx_timeout", "hrtick");
+    assert_eq!(found(&ticks), [] as [&str; 0], "the scheduler's tick is moved at every switch");
 }

@@ -180,6 +180,12 @@ streams! {
           11 0 7 arm 9 soft 4000 slack 0
     " => "kernel tick_nohz_handler: 1 armed 1 moved";
 
+    the_tick_of_the_scheduler_is_the_kernels: "
+        timer 9 hrtick
+          10 0 7 arm 9 soft 4000 slack 0
+          20 0 8 arm 9 soft 5000 slack 0
+    " => "kernel hrtick: 2 armed 1 moved";
+
     what_the_kernel_hands_on_is_no_arming: "
         timer 1 tcp_write_timer list
         timer 2 hrtimer_wakeup owner 7

@@ -3,7 +3,7 @@
 //! **Whose** a timer is: of a sleep, the thread that sleeps; of any other, the thread that armed it last in
 //! its own context. Armed by an interrupt, or by its own callback, it stays whose it was. So it does where
 //! another task arms it for the very time it is armed for: the kernel hands timers on from a CPU that goes
-//! offline. The tick is the kernel's.
+//! offline. The tick is the kernel's, and so is the scheduler's, in whatever task's context it is armed.
 //!
 //! **What becomes of an arming.** It ends once, by the events of its timer:
 //!
@@ -41,6 +41,9 @@ pub enum Purpose {
     SetBy(Call),
     /// The tick, which no thread asks for.
     Tick,
+    /// The scheduler's, at the end of the slice of whoever runs: each CPU has one, and moves it at nearly every
+    /// switch where the feature `HRTICK` is on, as it is in Linux 7.3 (`kernel/sched/core.c`).
+    SchedulerTick,
     /// Gives a control group CPU time again (`kernel/sched/fair.c`).
     CfsBandwidth,
     /// Gives a deadline task its budget again (`kernel/sched/deadline.c`).
@@ -64,6 +67,7 @@ impl Purpose {
             "sched_cfs_period_timer" | "sched_cfs_slack_timer" => Self::CfsBandwidth,
             "dl_task_timer" => Self::DeadlineBudget,
             "sched_rt_period_timer" => Self::RtBandwidth,
+            "hrtick" => Self::SchedulerTick,
             tick if TICKS.contains(&tick) => Self::Tick,
             _ => Self::Other,
         }
@@ -72,6 +76,11 @@ impl Purpose {
     /// Whether each sleep has a timer of its own, though it may be at the place of the last one.
     pub const fn is_sleep(self) -> bool {
         matches!(self, Self::Sleeper | Self::WheelSleeper)
+    }
+
+    /// Whether it is the kernel's whoever arms it: no thread asked for it.
+    pub const fn is_a_tick(self) -> bool {
+        matches!(self, Self::Tick | Self::SchedulerTick)
     }
 
     /// Whether it ends a throttling.
@@ -314,7 +323,7 @@ impl Timers {
         (life.soft_ns, life.slack_ns, life.mode) = (arm.soft_ns, arm.slack_ns, arm.mode);
         life.cpu = event.cpu;
         match purpose {
-            Purpose::Tick => (life.by, life.call) = (TaskId::IDLE, Call::Unknown),
+            tick if tick.is_a_tick() => (life.by, life.call) = (TaskId::IDLE, Call::Unknown),
             // The budget is of who runs, in whatever context it turns out to be used up.
             Purpose::DeadlineBudget => {
                 (life.by, life.generation) = (event.task, current);

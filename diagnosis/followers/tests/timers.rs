@@ -131,6 +131,12 @@ streams! {
         20 0 8 arm 9 soft 8000 slack 0
     " => "10 armed, 20 moved";
 
+    the_tick_of_the_scheduler_is_the_kernels: "
+        timer 9 hrtick
+        10 0 7 arm 9 soft 4000 slack 0
+        20 0 8 arm 9 soft 8000 slack 0
+    " => "10 armed, 20 moved";
+
     what_the_kernel_hands_on_is_the_same_arming: "
         timer 1 timerfd_tmrproc
         timer 2 tcp_write_timer list

@@ -1,7 +1,7 @@
 //! What tardy can do on this machine, and what is lost where it cannot.
 
-use crate::check::btf;
 use crate::check::tracefs::{Access, MOUNT};
+use crate::check::{bpf, btf};
 use crate::privileges::{Cap, group_rt_runtime_us};
 use crate::probe::Probe;
 use serde::Serialize;
@@ -119,12 +119,18 @@ pub(crate) fn refuse_live(capabilities: &mut [Capability]) {
 }
 
 fn live(probe: &Probe) -> Option<Refusal> {
-    let (why, change) = if probe.is_before((5, 12)) {
-        (
-            "The kernel is older than 5.12: its programs have no atomic operations that return a value.",
-            "A kernel of 5.12 or later, on arm64 of 5.18.",
-        )
-    } else if probe.config.lacks("BPF_SYSCALL") {
+    let since = bpf::since(&probe.calls.arch);
+    if probe.is_before(since) {
+        let (major, minor) = since;
+        return Some((
+            format!(
+                "The kernel is older than Linux {major}.{minor}: its programs have no atomic operations that \
+                 return a value."
+            ),
+            format!("A kernel of {major}.{minor} or later."),
+        ));
+    }
+    let (why, change) = if probe.config.lacks("BPF_SYSCALL") {
         ("The kernel was built without CONFIG_BPF_SYSCALL.", "A kernel with it.")
     } else if !probe.root.exists(btf::PATH) {
         (

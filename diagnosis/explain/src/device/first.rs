@@ -49,6 +49,10 @@ impl Cpu {
         self.set.is_some_and(|(_, first)| first == timer)
     }
 
+    pub(super) fn is_set_for_earlier(&self, hard_ns: u64) -> bool {
+        self.set.is_some_and(|(set_ns, _)| set_ns <= hard_ns)
+    }
+
     pub(super) fn insert(&mut self, id: TimerId, timer: &Timer) {
         self.queue(timer).insert((timer.hard_ns, id));
     }

@@ -130,7 +130,8 @@ impl DeviceFollower {
         cpu.insert(arm.timer, &timer);
         let owner = seen.followed.owner;
         if moved {
-            if cpu.look_again() {
+            let later = is_lazy(seen.tables, &def) && cpu.is_set_for_earlier(hard_ns);
+            if !later && cpu.look_again() {
                 tell(Why::Moved, def, owner);
             }
         } else if cpu.armed(arm.timer, &timer) {
@@ -148,10 +149,11 @@ impl DeviceFollower {
     ) {
         let Some(timer) = self.take(id) else { return };
         let cpu = &mut self.cpus[place];
-        if timer.place != place || !cpu.waits_for(id) {
+        let def = seen.tables.timer(id);
+        if timer.place != place || !cpu.waits_for(id) || is_lazy(seen.tables, &def) {
             return;
         }
-        let (def, by) = (seen.tables.timer(id), seen.followers.timers.owner(id, seen.tables));
+        let by = seen.followers.timers.owner(id, seen.tables);
         if !CANCELLED_FIRST.contains(&seen.tables.name(def.function)) {
             cpu.held = Some(Held { timer: def, hard_ns: timer.hard_ns, by });
         } else if cpu.look_again() {
@@ -187,6 +189,14 @@ impl DeviceFollower {
         let def = tables.timer(id);
         (def.class == TimerClass::Hrtimer).then_some(def)
     }
+}
+
+/// The scheduler's tick (`HRTIMER_MODE_LAZY_REARM`).
+const LAZY: &str = "hrtick";
+
+/// Whether a needless interrupt is cheaper to the kernel than programming the device once more.
+fn is_lazy(tables: &Tables, timer: &TimerDef) -> bool {
+    tables.name(timer.function) == LAZY
 }
 
 /// Whether a cancel that was held and the arm that follows are one `hrtimer_start`: all that is moved is,

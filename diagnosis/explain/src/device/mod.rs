@@ -13,6 +13,7 @@
 //! | arms within that interrupt | no: its end does it |
 //! | the softirq of timers ends | if a timer of its own is earlier than what the device is set for |
 //! | a timer of another CPU is cancelled | no |
+//! | the scheduler's tick (`hrtick`) is moved to later, or cancelled | no (Linux 7.3) |
 //!
 //! timerfd, POSIX timers and sleeps never move a timer: they cancel and arm it, which is two rows. Some
 //! kernels tell of a move by a cancel and an arm, others (Linux 6.18) by an arm alone.
@@ -20,7 +21,9 @@
 //! What is approximated: timers that were armed before the stream began, or during a loss, are not
 //! known until they expire; a CPU counts from the end of its first timer interrupt on, when the tick is
 //! known. A timer is armed where it is asked for, though an idle CPU may hand it on. A write that the
-//! kernel repeats because its time has passed counts once. Nothing is counted where the kernel itself
+//! kernel repeats because its time has passed counts once. In Linux 7.3 the device may be set only when the
+//! interrupt has led to a switch (`CONFIG_HRTIMER_REARM_DEFERRED`), so that what is armed in that switch is
+//! counted though it costs nothing. Nothing is counted where the kernel itself
 //! programs the device past its timers (idle states, low resolution).
 //!
 //! Held against what the kernel wrote to the device (`msr:write_msr` of the TSC deadline, Linux 6.18 in

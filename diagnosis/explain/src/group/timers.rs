@@ -43,6 +43,7 @@ fn of_nobody(function: &str) -> String {
     match function {
         "" => "unknown timers".to_owned(),
         "tick_nohz_handler" | "tick_sched_timer" => "the tick".to_owned(),
+        "hrtick" => "the scheduler's tick (hrtick)".to_owned(),
         other => other.to_owned(),
     }
 }

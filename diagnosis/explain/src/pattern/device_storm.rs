@@ -4,7 +4,7 @@ use super::{Evidence, Found, Pattern, Scene, Watcher, percent};
 use crate::device::{DeviceFollower, Programming, Why};
 use crate::seen::Seen;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tardy_followers::TICKS;
+use tardy_followers::Purpose;
 use tardy_model::event::{ExpireBegin, TimerArm};
 use tardy_model::{CpuId, Culprit, Kind, Tables, TaskId, TimerClass, TimerId};
 
@@ -176,9 +176,11 @@ impl Moves {
         if moved.moves < MOVES_MIN || self.storms.len() >= STORMS_MAX {
             return;
         }
-        // The tick is moved whenever a CPU goes idle, which is another story.
+        // The tick is moved whenever a CPU goes idle, that of the scheduler whenever it switches, which is
+        // another story.
         let def = tables.timer(timer);
-        if def.class == TimerClass::Hrtimer && !TICKS.contains(&tables.name(def.function)) {
+        let purpose = Purpose::of(tables.name(def.function));
+        if def.class == TimerClass::Hrtimer && !purpose.is_a_tick() {
             moved.is_storm = true;
             self.devices.get_or_insert_default();
             let storm = Storm {

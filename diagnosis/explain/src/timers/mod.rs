@@ -269,7 +269,7 @@ impl TimerTable {
         {
             return self.ended(row, followed.ended);
         }
-        let is_tick = timer.is_some_and(|timer| timer.purpose == Purpose::Tick);
+        let is_tick = timer.is_some_and(|timer| timer.purpose.is_a_tick());
         let (owner, call) = match (def.owner, followed.in_task) {
             _ if is_tick => (TaskId::IDLE, Call::Unknown),
             (TaskId::IDLE, true) => (task, arm.call),

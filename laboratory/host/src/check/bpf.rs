@@ -1,7 +1,17 @@
 //! Whether the kernel takes eBPF programs from here.
 
 use super::Finding;
+use crate::kernel_version::KernelVersion;
 use crate::probe::Probe;
+
+/// The first kernel whose programs have atomic operations that return a value, without which tardy's cannot hand
+/// records over.
+pub(crate) fn since(arch: &str) -> KernelVersion {
+    if arch == "aarch64" { (5, 18) } else { (5, 12) }
+}
+
+/// The first kernel that tells programs with which registers a thread came into the kernel.
+const CALLS_SINCE: KernelVersion = (5, 15);
 
 pub(super) fn check(probe: &Probe) -> Finding {
     let root = &probe.root;
@@ -13,6 +23,16 @@ pub(super) fn check(probe: &Probe) -> Finding {
             "Recording goes through tracefs, which costs a wakeup several times as much.",
         )
         .change("a kernel with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y and CONFIG_BPF_EVENTS=y");
+    }
+    let since = since(&probe.calls.arch);
+    if probe.is_before(since) {
+        let (major, minor) = since;
+        return Finding::notice(
+            format!("too old: Linux {major}.{minor} is needed"),
+            "Programs have no atomic operations that return a value: recording goes through tracefs, which \
+             costs a wakeup several times as much and does not tell system calls.",
+        )
+        .change(format!("a kernel of {major}.{minor} or later"));
     }
     let lockdown = root.word("sys/kernel/security/lockdown").unwrap_or_default();
     if lockdown.contains("[confidentiality]") {
@@ -40,14 +60,13 @@ pub(super) fn check(probe: &Probe) -> Finding {
         )
         .change("sysctl net.core.bpf_jit_enable=1");
     }
-    let limit = probe.calls.memlock_limit_bytes;
-    if probe.is_before((5, 11)) && limit.is_some_and(|bytes| bytes < 64 << 20) {
+    if probe.is_before(CALLS_SINCE) {
         return Finding::notice(
-            "yes, with little memory",
-            "Before 5.11 maps and ring buffers count as locked memory: they may be refused, and \
-             small ones lose events under load.",
+            "yes, without the calls that arm timers",
+            "Before Linux 5.15 a program does not learn which system call a thread is in: timers have owners, \
+             and sleeps no names.",
         )
-        .change("ulimit -l unlimited");
+        .change("a kernel of 5.15 or later");
     }
     Finding::good("yes, compiled", "Recording costs a wakeup well under a µs per event on its way.")
 }

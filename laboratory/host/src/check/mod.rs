@@ -1,6 +1,6 @@
 //! The checks, a file each. A new check is a file with a function `check` and its lines below.
 
-mod bpf;
+pub(crate) mod bpf;
 pub(crate) mod btf;
 mod clock_source;
 mod cpu_frequency;
