@@ -66,7 +66,8 @@ def without(ranges, others):
 
 def is_counted(jump, told):
     """Whether the steal clock had risen by so much when it was next looked at."""
-    at = bisect.bisect_left(told, [jump[1], 0])
+    # The interrupt that was due tells it before the thread reads again.
+    at = bisect.bisect_left(told, [jump[0], 0])
     rises = (ns for time_ns, ns in told[at:] if time_ns <= jump[1] + TOLD_NS)
     return 2 * max(rises, default=0) >= jump[1] - jump[0]
 
