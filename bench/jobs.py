@@ -85,10 +85,12 @@ def start(*arguments, **options):
 
 
 def show(command):
-    """Runs a command as a user would, and prints both."""
+    """Runs a command as a user would, and prints both, and how long it took."""
     print("$", " ".join(map(str, command)), flush=True)
+    begun = time.monotonic()
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     print(done.stdout + done.stderr, end="", flush=True)
+    print(f"[{time.monotonic() - begun:.1f} s]", flush=True)
     return done.stdout
 
 
@@ -104,13 +106,15 @@ def dropouts(player, seconds):
 def audio(arguments):
     hackbench = ["hackbench", "-g", str(arguments.groups), "-l", "100000000"]
     with tempfile.TemporaryDirectory() as folder:
-        load = subprocess.Popen(hackbench, stdout=subprocess.DEVNULL, start_new_session=True)
+        # A group, to end it; no session of its own, as that would give it no more CPU time than tardy alone gets,
+        # where the kernel shares CPU time among sessions (autogroups).
+        load = subprocess.Popen(hackbench, stdout=subprocess.DEVNULL, process_group=0)
         victim = start("player", stdout=subprocess.PIPE, text=True)
         try:
             victim.stdout.readline()
             time.sleep(1)
             before = dropouts(victim, arguments.seconds)
-            run = [arguments.tardy, "run", "-q", "-p", victim.pid, "-D", f"{arguments.seconds}s"]
+            run = [arguments.tardy, "run", "-p", victim.pid, "-D", f"{arguments.seconds}s"]
             screen = show([*run, "-o", f"{folder}/run"])
             first = re.search(r"hackbench \(.*?\)", screen)
             advice = re.search(r"^ +(chrt .*)$", screen, re.M)

@@ -24,6 +24,7 @@ mod program;
 mod progress;
 mod recordings;
 mod session;
+mod share;
 mod verb;
 
 use clap::Parser;

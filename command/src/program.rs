@@ -5,6 +5,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::session::settings::Looks;
+use crate::share::Share;
 use rustix::process::Signal;
 use std::io;
 use std::os::fd::AsFd;
@@ -101,6 +102,8 @@ pub(crate) fn attend(
     threads: Threads,
     words: impl Fn() -> String,
 ) -> Result<(), Failure> {
+    // The program runs already, and inherits nothing of it.
+    let _share = Share::claim();
     let begun = Instant::now();
     let progress = Progress::new(duration, quiet);
     let mut looks = Looks::new(Some(session), threads);

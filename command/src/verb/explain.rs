@@ -8,6 +8,7 @@ use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
 use crate::prediction::{self, PredictFlags};
+use crate::share::Share;
 use crate::{arguments, recordings, session};
 use clap::Args;
 use std::io::IsTerminal as _;
@@ -136,6 +137,7 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn execute(mut self) -> Result<Outcome, Failure> {
         let recording = recordings::or_latest(self.recording.take(), &self.output)?;
+        let share = Share::claim();
         Kept::for_results(self.out.as_deref())
             .reading(&recording)
             .with_pager(!self.output.json && self.out.is_none() && !self.text.no_pager)
@@ -201,6 +203,7 @@ impl Explain {
                 recordings::remember(&recording, &explanation)?;
             }
         }
+        drop(share);
         if let Some(number) = self.why {
             let file = self.out.as_deref();
             why::tell(&explanation, number, &self.output, file, self.text)?;

@@ -5,6 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
 use crate::recordings;
+use crate::share::Share;
 use crate::verb::explain::WatchFlags;
 use clap::Args;
 use serde::Serialize;
@@ -90,6 +91,7 @@ impl Export {
                 "--no-formulas is for --format csv: no other format is opened by spreadsheets",
             ));
         }
+        let _share = Share::claim();
         let kept = Kept::for_results(Some(&**out).filter(|_| !is_stdout)).reading(path);
         kept.with_programs(format.name() == "duckdb").alone();
         let mut input = Input::open(path, &self.import)?;

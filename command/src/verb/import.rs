@@ -4,6 +4,7 @@ use crate::confine::Kept;
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
+use crate::share::Share;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -44,6 +45,7 @@ impl ImportVerb {
             }
             return Ok(Outcome::Fine);
         };
+        let _share = Share::claim();
         Kept::for_results(self.out.as_deref()).reading(file).alone();
         let mut input = Input::open(file, &self.import)?;
         if matches!(input, Input::Recording(..)) {

@@ -6,6 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::program;
 use crate::session::{self, Request, Session, Settings, settings};
+use crate::share::Share;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -102,6 +103,7 @@ impl Record {
         self.pid.iter().try_for_each(|pid| program::must_exist(*pid))?;
         let user = self.user.as_deref().map(program::user).transpose()?;
         let interrupt = Interrupt::catch()?;
+        let share = Share::claim();
         let host = session::probe_host();
         let folder = output::recording_folder(self.out.as_deref(), "record")?;
         let request = Request {
@@ -115,6 +117,7 @@ impl Record {
         for note in &session.notes {
             self.output.remark(note);
         }
+        drop(share);
         let mut child = match program::start(&self.command, user.as_ref(), self.output.json) {
             Ok(child) => child,
             Err(failure) => {

@@ -8,6 +8,7 @@ use crate::output::{self, Output};
 use crate::prediction::{self, PredictFlags};
 use crate::recordings;
 use crate::session;
+use crate::share::Share;
 use crate::verb::experiment::Shown;
 use crate::verb::explain::WatchFlags;
 use clap::Args;
@@ -73,6 +74,7 @@ impl Report {
             }
         };
         let out = self.out.as_deref().or(self.csv.as_deref());
+        let _share = Share::claim();
         Kept::for_results(out).reading(recording).alone();
         if Folder::is_one(recording) {
             return self.experiment(recording);

@@ -14,6 +14,7 @@ use crate::prediction::{self, PredictFlags, Predicted};
 use crate::recordings;
 use crate::session::settings::Looks;
 use crate::session::{self, Session, settings};
+use crate::share::Share;
 use crate::verb::explain::{self, WatchFlags};
 use crate::verb::load;
 use crate::verb::measure::{self, CyclicFlags};
@@ -125,6 +126,7 @@ impl Run {
 
         let Measured { measurement, took, sealed, mut notes } =
             self.measure(&host, &load, &folder, &interrupt)?;
+        let share = Share::claim();
         let mut predicted = None;
         let (explained, mut context) = match &sealed {
             Some(sealed) => {
@@ -163,6 +165,7 @@ impl Run {
         if let (Some(folder), Some(explained)) = (&results.recording, &results.explained) {
             kept = kept.and(recordings::remember(folder, &explained.explanation));
         }
+        drop(share);
         self.tell(&results)?;
         kept?;
         let broken = results.measurement.broken_by.is_some();

@@ -274,9 +274,14 @@ impl WorstWakeup {
     /// The stack of culprits of one cause, where one was taken; of several, that of most time.
     pub fn stack(&self, cause: Cause, is_meant: impl Fn(Culprit) -> bool) -> Option<StackFinding> {
         let mut stacks: Vec<StackFinding> = Vec::new();
-        for segment in &self.wakeup.segments {
+        // A wakeup may have thousands of segments, and this is asked of each culprit: what costs little comes first.
+        let with_stack = self.wakeup.segments.iter().filter(|one| one.stack != NameId::NONE);
+        for segment in with_stack {
+            if !is_meant(segment.culprit) || segment.cause != cause {
+                continue;
+            }
             let frames = self.frames(segment);
-            if segment.cause != cause || frames.is_empty() || !is_meant(segment.culprit) {
+            if frames.is_empty() {
                 continue;
             }
             match stacks.iter_mut().find(|stack| stack.frames == frames) {

@@ -133,21 +133,18 @@ pub(crate) fn simulate_with_causes(model: &Model, seed: u64) -> Result<Simulated
     /// The account is taken so often, so that it never grows large.
     const SLICES: u64 = 64;
     let system = with_seed(model, seed);
-    let account = Account::new(&system);
+    let is_victim =
+        |thread: ThreadAt| model.roles.get(thread as usize).is_some_and(|role| role.is_victim);
+    let account = Account::of(&system, is_victim);
     let mut simulation = Simulation::new(&system, (Onlooker::new(model), account))
         .map_err(|error| refused(&error))?;
-    let is_victim: std::collections::HashSet<_> = tardy_sim::truth::tasks(&system)
-        .zip(&model.roles)
-        .filter(|(_, role)| role.is_victim)
-        .map(|(task, _)| task)
-        .collect();
     let mut causes: BTreeMap<&'static str, u64> = BTreeMap::new();
     let mut by_class = ByClass::default();
     for slice in 1..=SLICES {
         let end_ns = u128::from(model.span_ns) * u128::from(slice) / u128::from(SLICES);
         simulation.run_until(START_NS + end_ns as u64);
         for truth in simulation.observer_mut().1.take() {
-            if is_victim.contains(&truth.task) && truth.kind != tardy_sim::truth::Kind::Preempted {
+            if truth.kind != tardy_sim::truth::Kind::Preempted {
                 by_class.add(truth.segments.iter().map(|segment| (segment.cause, segment.ns)));
                 for segment in truth.segments {
                     *causes.entry(segment.cause).or_default() += segment.ns;

@@ -7,7 +7,9 @@ use crate::kernel_version::{self, KernelVersion};
 use crate::preemption::Preemption;
 use crate::privileges::Privileges;
 use crate::root::Root;
+use crate::settings::kernel_threads::{self, KernelThread};
 use crate::virtualisation::Virtualisation;
+use std::cell::OnceCell;
 use tardy_changes::CpuList;
 
 /// Everything that checks may look at.
@@ -25,6 +27,7 @@ pub(crate) struct Probe {
     pub(crate) preemption: Preemption,
     pub(crate) privileges: Privileges,
     pub(crate) virtualisation: Virtualisation,
+    kernel_threads: OnceCell<Vec<KernelThread>>,
 }
 
 impl Probe {
@@ -46,11 +49,17 @@ impl Probe {
             preemption: Preemption::read(&root, &calls.version, &config, &command_line),
             privileges: Privileges::read(&root, &calls),
             virtualisation: Virtualisation::read(&root, &calls.arch),
+            kernel_threads: OnceCell::new(),
             config,
             command_line,
             root,
             calls,
         }
+    }
+
+    /// The kernel's own threads, looked for when somebody first asks.
+    pub(crate) fn kernel_threads(&self) -> &[KernelThread] {
+        self.kernel_threads.get_or_init(|| kernel_threads::all(&self.root))
     }
 
     /// Whether the kernel is at least this old; `false` where its version cannot be read.

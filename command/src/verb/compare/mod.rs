@@ -17,6 +17,7 @@ use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
 use crate::progress;
 use crate::recordings;
+use crate::share::Share;
 use clap::Args;
 use opened::Opened;
 use std::path::{Path, PathBuf};
@@ -128,6 +129,7 @@ impl Compare {
             ));
         }
         let out = self.out.as_deref().or(self.page.as_deref());
+        let share = Share::claim();
         let mut kept = Kept::for_results(out);
         for given in &self.sides {
             let path = given.split_once('=').map_or(&**given, |(_, path)| path);
@@ -145,6 +147,7 @@ impl Compare {
         let compared = progress::while_running(hidden, "comparing", steps, |done| {
             self.compare(&sides, matched, done)
         });
+        drop(share);
         self.tell(&compared)?;
         if compared.has(GateVerdict::Failed) {
             return Ok(Outcome::BoundExceeded);

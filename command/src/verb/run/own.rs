@@ -10,6 +10,7 @@ use crate::prediction;
 use crate::program;
 use crate::recordings;
 use crate::session::{self, Request, Session, settings};
+use crate::share::Share;
 use crate::verb::WatchFlags;
 use crate::verb::explain;
 use clap::Args;
@@ -83,6 +84,7 @@ impl Run {
         interrupt: &Interrupt,
     ) -> Result<Outcome, Failure> {
         let own = &self.own;
+        let share = Share::claim();
         let host = session::probe_host();
         self.output.remark(&host.summary());
         let processes = own.processes()?;
@@ -96,6 +98,7 @@ impl Run {
             watch_children: !own.command.is_empty(),
             ..self.recorder.request(folder)
         };
+        drop(share);
         let load_runs = load.start()?;
         if !load.is_none() {
             std::thread::sleep(LOAD_SETTLES);
@@ -150,6 +153,7 @@ impl Run {
         folder: &Path,
         notes: Vec<String>,
     ) -> Result<(), Failure> {
+        let share = Share::claim();
         let mut recording = Input::own(folder)?;
         let watch = self.own.watch();
         let options = Options { watch: watch.watch(), ..Options::default() };
@@ -169,6 +173,7 @@ impl Run {
         data.predictions = prediction::shown(predicted.as_ref());
         let kept = output::write_page(&page, &tardy_report::page(&data))
             .and(recordings::remember(folder, explanation));
+        drop(share);
         if self.output.json {
             let explain = ExplainDocument::new(explanation, Options::default().worst);
             let document = RunDocument::new(host, None, Some(explain), Some(folder), Some(&page));

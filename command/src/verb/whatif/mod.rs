@@ -9,6 +9,7 @@ use crate::pager::{self, TextFlags};
 use crate::prediction;
 use crate::progress;
 use crate::recordings;
+use crate::share::Share;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,7 @@ impl WhatIfVerb {
             return list(&self.output);
         }
         let recording = recordings::or_latest(self.recording.take(), &self.output)?;
+        let share = Share::claim();
         let kept = Kept::for_results(None).reading(&recording);
         kept.with_pager(!self.output.json && !self.text.no_pager).alone();
         let mut input = Input::open(&recording, &self.import)?;
@@ -86,6 +88,7 @@ impl WhatIfVerb {
         let whatif = whatif.map_err(refuse)?;
         let changes = self.changes(&whatif);
         let tried = prediction::try_all(&whatif, &observed, &changes, self.jobs, &self.output);
+        drop(share);
         let shown = if self.text.full || !self.change.is_empty() { tried.len() } else { SHOWN };
         let (baseline, apart) = (whatif.baseline(), whatif.baseline_apart());
         let predictions = Predictions { baseline, apart, tried: &tried, shown };

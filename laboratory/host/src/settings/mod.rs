@@ -6,7 +6,7 @@
 mod command_line;
 mod each_cpu;
 mod idle_states;
-mod kernel_threads;
+pub(crate) mod kernel_threads;
 mod packages;
 mod threads;
 

@@ -91,18 +91,27 @@ pub struct Account {
     names: Names,
     history: Vec<VecDeque<(u64, State)>>,
     dropped_ns: u64,
+    /// Whose account it is.
+    is_wanted: Vec<bool>,
     journeys: Vec<Option<Journey>>,
     told: Vec<Truth>,
 }
 
 impl Account {
-    /// Of a system that has not begun.
+    /// Of all threads of a system that has not begun.
     pub fn new(system: &System) -> Self {
+        Self::of(system, |_| true)
+    }
+
+    /// Of some threads alone. Where hundreds wait for each other, the account of all costs their number times what
+    /// each waits through.
+    pub fn of(system: &System, is_wanted: impl Fn(ThreadAt) -> bool) -> Self {
         let tasks: Vec<TaskId> = tasks(system).collect();
         let own = system.workload.threads.len() as u32;
         Self {
             history: vec![VecDeque::new(); usize::from(system.machine.cpus)],
             dropped_ns: 0,
+            is_wanted: (0..tasks.len()).map(|thread| is_wanted(thread as ThreadAt)).collect(),
             journeys: vec![None; tasks.len()],
             names: Names { tasks, own, tells_sections: system.kernel.tells_sections },
             told: Vec::new(),
@@ -112,6 +121,12 @@ impl Account {
     /// What has ended since it was asked last, in the order of ending.
     pub fn take(&mut self) -> Vec<Truth> {
         std::mem::take(&mut self.told)
+    }
+
+    fn begin(&mut self, thread: ThreadAt, journey: impl FnOnce() -> Journey) {
+        if self.is_wanted[thread as usize] {
+            self.journeys[thread as usize] = Some(journey());
+        }
     }
 
     fn close(&mut self, now_ns: u64, thread: ThreadAt, journey: &Journey) {
@@ -232,8 +247,12 @@ impl Observer for Account {
     fn woken(&mut self, now_ns: u64, thread: ThreadAt, on: u16, prio: Prio, by: Waker) {
         let kind = if matches!(by, Waker::Timer(_)) { Kind::Timer } else { Kind::Other };
         let place = Place { since_ns: now_ns, cpu: on, prio, is_placing: false, throttled: None };
-        let journey = Journey { kind, by: Some(by), woken_ns: now_ns, places: vec![place] };
-        self.journeys[thread as usize] = Some(journey);
+        self.begin(thread, || Journey {
+            kind,
+            by: Some(by),
+            woken_ns: now_ns,
+            places: vec![place],
+        });
     }
 
     fn moved(&mut self, now_ns: u64, thread: ThreadAt, to: u16, by_waker: bool) {
@@ -257,8 +276,7 @@ impl Observer for Account {
     fn preempted(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16, prio: Prio) {
         let place = Place { since_ns: now_ns, cpu, prio, is_placing: false, throttled: None };
         let (kind, by) = (Kind::Preempted, None);
-        self.journeys[thread as usize] =
-            Some(Journey { kind, by, woken_ns: now_ns, places: vec![place] });
+        self.begin(thread, || Journey { kind, by, woken_ns: now_ns, places: vec![place] });
     }
 
     fn throttled(&mut self, now_ns: u64, thread: ThreadAt, by: Option<Throttle>) {

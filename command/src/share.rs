@@ -1,0 +1,71 @@
+//! A share of the CPUs for work that somebody waits for, on a machine where hundreds of threads want them.
+//!
+//! To explain a recording takes a second. Beside the load that it was made under, of 400 threads that are ready to run,
+//! it takes minutes, as each gets the same. Where there are so many, tardy's own threads get more while the user waits
+//! for nothing else. What measures, and what is measured, never does.
+
+use crate::manners;
+use crate::output;
+use crate::session;
+use rustix::process::getpriority_process;
+use std::sync::Once;
+
+/// Threads that are ready to run, for each CPU: with fewer nothing is changed, as the share is large enough.
+const RIVALS_MIN: usize = 8;
+
+/// That it is taken is said once.
+static SAID: Once = Once::new();
+
+/// More than the usual share of the CPUs, until this is dropped: for the thread that asked for it, and for those that it
+/// starts meanwhile.
+#[must_use = "it ends when it is dropped"]
+pub(crate) struct Share(());
+
+impl Share {
+    /// Takes it where the machine is busy, and says so, once. Who was made nice, or less so, on purpose stays as nice.
+    pub(crate) fn claim() -> Option<Self> {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let ready = ready_threads(&std::fs::read_to_string("/proc/loadavg").ok()?)?;
+        if ready < RIVALS_MIN * cpus || getpriority_process(None) != Ok(0) {
+            return None;
+        }
+        session::be_nice(session::NICE);
+        if getpriority_process(None) != Ok(session::NICE) {
+            return None;
+        }
+        SAID.call_once(|| {
+            if !manners::is_quiet() {
+                output::say!(
+                    "{ready} threads are ready to run on {cpus} CPUs: so that you need not wait for them all, tardy's \
+                     own work has nice {} (nice -n 1 tardy … leaves it as it is)",
+                    session::NICE
+                );
+            }
+        });
+        Some(Self(()))
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        session::be_nice(0);
+    }
+}
+
+/// How many threads are ready to run, tardy's own too, by `/proc/loadavg`: `0.20 0.18 0.12 1/80 11206`.
+fn ready_threads(loadavg: &str) -> Option<usize> {
+    let (ready, _) = loadavg.split_whitespace().nth(3)?.split_once('/')?;
+    ready.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_are_ready_to_run_are_counted_by_the_kernel() {
+        assert_eq!(ready_threads("54.69 99.24 52.63 211/514 31205\n"), Some(211));
+        assert_eq!(ready_threads("0.20 0.18 0.12\n"), None);
+        assert_eq!(ready_threads("0.20 0.18 0.12 1 31205\n"), None);
+    }
+}
