@@ -114,11 +114,44 @@ pub(crate) fn or_latest(
     output: &output::Output,
 ) -> Result<PathBuf, Failure> {
     if let Some(path) = asked {
+        must_be_there(&path)?;
         return worst_of(path, output);
     }
     let [latest] = latest::<1>()?;
     output.remark(&format!("{}, the latest", latest.display()));
     Ok(latest)
+}
+
+/// Recordings that are named where one was asked for that is not there.
+const NAMED_MAX: usize = 3;
+
+/// Whether there is a file or folder of this name; else what there is, as far as that can be guessed.
+pub(crate) fn must_be_there(path: &Path) -> Result<(), Failure> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        // What else may be wrong is found when it is read.
+        _ => return Ok(()),
+    }
+    let homes = homes();
+    let meant = homes.iter().map(|home| home.join(path)).find(|there| there.exists());
+    let hint = meant.map_or_else(
+        || there_are(&homes),
+        |there| format!("there is {}: give that", there.display()),
+    );
+    let path = path.display();
+    Err(Failure::new(format!("cannot read {path}: there is no such file or folder; {hint}")))
+}
+
+/// The latest recordings in these folders, in a sentence.
+fn there_are(homes: &[PathBuf]) -> String {
+    let mut all: Vec<Kept> = homes.iter().flat_map(|home| kept(home)).collect();
+    all.sort_by_key(|kept| std::cmp::Reverse(kept.created_unix_s()));
+    let names: Vec<String> =
+        all.iter().take(NAMED_MAX).map(|kept| kept.folder.display().to_string()).collect();
+    match names.len() {
+        0 => format!("{FOLDER}/ has no recordings yet: make one with tardy run or tardy record"),
+        _ => format!("the latest recordings are {} (tardy list shows all)", names.join(", ")),
+    }
 }
 
 /// The N latest recordings that are kept, the oldest of them first.

@@ -65,7 +65,10 @@ impl Report {
                 [latest] = recordings::latest()?;
                 &latest
             }
-            [recording] => recording,
+            [recording] => {
+                recordings::must_be_there(recording)?;
+                recording
+            }
             _ => {
                 return Err(Failure::usage(
                     "give one recording or file at a time; only --plot and tardy compare take \

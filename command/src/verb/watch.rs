@@ -1,6 +1,7 @@
 //! `tardy watch`: waits, for a night or a week, until a thread is late, and keeps the worst of it.
 
 mod action;
+mod choice;
 mod folder;
 mod stretch;
 mod whom;
@@ -18,10 +19,11 @@ use clap::Args;
 use folder::{Found, WatchFolder};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use stretch::{Caught, Judged, Sought};
+use stretch::{Judged, Sought};
+use tardy_explain::Explanation;
 use tardy_host::Facts;
 use tardy_kernel::{ClockOffsets, Exceeded, FlightRecorder, Held};
-use tardy_recording::Manifest;
+use tardy_recording::{Manifest, Trigger};
 use tardy_report::units::duration as in_words;
 use whom::Whom;
 
@@ -36,6 +38,10 @@ const COUNT_EVERY: Duration = Duration::from_secs(60);
 
 /// Niceness of what explains: whoever is watched has more right to the CPU.
 const NICE_EXPLAINING: i32 = 10;
+
+/// Looks may take so much time at the beginning, and this part of all of it, one in so many.
+const LOOKS_FREE: Duration = Duration::from_secs(10);
+const LOOKS_SHARE: u32 = 10;
 
 /// Flags of `tardy watch`.
 #[derive(Debug, Args)]
@@ -55,7 +61,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
     over: u64,
 
-    /// How many of the worst to keep; a worse one replaces the least bad
+    /// How many of the worst to keep, shared out among culprits: the least late of whoever has most makes room
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1000))]
     keep: u32,
 
@@ -109,6 +115,8 @@ struct Watching<'a> {
     realtime_ahead_ns: i64,
     /// Late wakeups of this run.
     late: u64,
+    /// How long looks took in all.
+    looked: Duration,
 }
 
 impl Watch {
@@ -146,6 +154,7 @@ impl Watch {
             judged_until_ns: 0,
             realtime_ahead_ns: ClockOffsets::read().realtime_ahead_ns,
             late: 0,
+            looked: Duration::ZERO,
         };
         watching.set_bar();
         let watched = watching.until_the_end(&mut whom, &interrupt, child.as_mut());
@@ -171,12 +180,11 @@ impl Watching<'_> {
         loop {
             let elapsed = self.begun.elapsed();
             let over = self.flags.duration.is_some_and(|duration| elapsed >= duration);
-            let enough = self.flags.exit_after.is_some_and(|count| self.late >= count);
             let ended = match &mut child {
                 None => false,
                 Some(child) => child.has_ended().unwrap_or(true),
             };
-            if over || enough || ended || interrupt.is_asked() {
+            if over || self.is_enough() || ended || interrupt.is_asked() {
                 break;
             }
             if self.flight.exceeded().is_some() {
@@ -195,9 +203,15 @@ impl Watching<'_> {
         self.count()
     }
 
+    /// Whether as many were late as were asked for.
+    fn is_enough(&self) -> bool {
+        self.flags.exit_after.is_some_and(|count| self.late >= count)
+    }
+
     /// Somebody was late: what the recorder holds is explained, and kept where it is worth it.
     fn look(&mut self, progress: &Progress) -> Result<(), Failure> {
         let Some(exceeded) = self.flight.exceeded() else { return Ok(()) };
+        let looked_since = Instant::now();
         std::thread::sleep(GO_ON);
         let held = self.flight.hold()?;
         session::be_nice(NICE_EXPLAINING);
@@ -213,16 +227,19 @@ impl Watching<'_> {
                 progress.beside(|| self.flags.output.remark(&format!("{mistaken}: not kept")));
                 Ok(())
             }
-            Judged::Late(caught) => {
-                self.late += 1;
-                self.folder.count(Found::Late);
-                if self.folder.wants(&caught.trigger) {
-                    self.keep(&held, &caught, progress)
-                } else {
-                    Ok(())
+            Judged::Late(caught) => caught.triggers.iter().try_for_each(|trigger| {
+                if self.is_enough() {
+                    return Ok(());
                 }
-            }
+                self.late += 1;
+                if !self.folder.counts(trigger) {
+                    return Ok(());
+                }
+                self.keep(&held, trigger, &caught.explanation, progress)
+            }),
         };
+        self.looked += looked_since.elapsed();
+        self.set_bar();
         session::be_nice(session::NICE);
         kept.and_then(|()| self.count())
     }
@@ -238,38 +255,46 @@ impl Watching<'_> {
         }
     }
 
-    fn keep(&mut self, held: &Held, caught: &Caught, progress: &Progress) -> Result<(), Failure> {
-        let manifest = self.manifest(caught, held);
+    fn keep(
+        &mut self,
+        held: &Held,
+        trigger: &Trigger,
+        explanation: &Explanation,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        let manifest = self.manifest(trigger, held);
         let kept = self.folder.keep(manifest, held)?;
-        recordings::remember(&kept, &caught.explanation)?;
-        self.set_bar();
+        recordings::remember(&kept, explanation)?;
         let output = &self.flags.output;
         if !output.json {
             // That it cannot be told is no reason to end the night: it is kept.
             let _ = progress.beside(|| {
-                output::out!("{} → {}", output::printable(&told(caught)), kept.display())
+                output::out!("{} → {}", output::printable(&told(trigger)), kept.display())
             });
         }
-        self.action.run(&kept, &caught.trigger);
+        self.action.run(&kept, trigger);
         Ok(())
     }
 
-    fn manifest(&self, caught: &Caught, held: &Held) -> Manifest {
+    fn manifest(&self, trigger: &Trigger, held: &Held) -> Manifest {
         let recorder = Recorder {
             name: self.flight.name(),
             missing: self.flight.missing(),
             bytes_per_cpu: self.flight.bytes_per_cpu(),
         };
         let mut manifest = session::manifest(&self.facts, &recorder, &[]);
-        manifest.trigger = Some(caught.trigger.clone());
-        manifest.notes.push(stretch::note(&caught.trigger, held));
+        manifest.trigger = Some(trigger.clone());
+        manifest.notes.push(stretch::note(trigger, held));
         manifest.notes.extend(self.flight.notes());
         manifest
     }
 
-    /// Where enough are kept, only who is later than the least of them is of interest.
+    /// Every late wakeup is looked at, as one of a new culprit is kept however late others were; but where they are
+    /// so many that looking takes more than its share, only those are that are later than one that is kept.
     fn set_bar(&mut self) {
-        self.flight.set_bar(self.folder.bar_ns());
+        let is_often = self.looked > LOOKS_FREE + self.begun.elapsed() / LOOKS_SHARE;
+        let bar_ns = if is_often { self.folder.bar_ns() } else { self.flags.over };
+        self.flight.set_bar(bar_ns);
     }
 
     fn count(&mut self) -> Result<(), Failure> {
@@ -291,8 +316,7 @@ impl Watching<'_> {
 }
 
 /// `2026-11-22 03:12:45.123 tick (1234) ran 512 µs late on CPU 1: mostly higher_priority by hog-90`.
-fn told(caught: &Caught) -> String {
-    let trigger = &caught.trigger;
+fn told(trigger: &Trigger) -> String {
     let by = match trigger.culprit.as_str() {
         "" => String::new(),
         culprit if culprit.trim_start_matches("the ") == trigger.cause => String::new(),

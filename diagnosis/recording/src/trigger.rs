@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The cause of what a hypervisor took.
+const HYPERVISOR: &str = "hypervisor";
+
 /// The wakeup for which a recording was kept: what `explain` begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -32,5 +35,19 @@ impl Trigger {
     /// How late it was beyond its own choosing: what recordings are ranked by.
     pub fn excess_ns(&self) -> u64 {
         self.lateness_ns.saturating_sub(self.own_ns)
+    }
+
+    /// Who it is counted for: the culprit, whichever of its threads it was, or the cause where nobody is known.
+    pub fn who(&self) -> &str {
+        match self.culprit.split_once(" (") {
+            Some((name, _)) => name,
+            None if self.culprit.is_empty() => &self.cause,
+            None => &self.culprit,
+        }
+    }
+
+    /// Whether mostly the hypervisor took the time: nothing on this system did.
+    pub fn is_of_host(&self) -> bool {
+        self.cause == HYPERVISOR
     }
 }

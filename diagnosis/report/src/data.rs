@@ -3,8 +3,8 @@
 use crate::screen::STORIES;
 use crate::whatif::Predictions;
 use std::path::PathBuf;
-use tardy_explain::Explanation;
 use tardy_explain::timers::TimerFindings;
+use tardy_explain::{Explanation, WorstWakeup};
 use tardy_lab::Measurement;
 use tardy_stats::Latencies;
 use tardy_whatif::Refusal;
@@ -140,6 +140,14 @@ impl<'a> Data<'a> {
                 .collect(),
             (None, None) => Vec::new(),
         }
+    }
+
+    /// The wakeup that the recording was kept for, where it was for one and that is among those explained.
+    pub(crate) fn caught(&self) -> Option<&'a WorstWakeup> {
+        let (caught, explanation) = (self.context.caught.as_ref()?, self.explanation?);
+        explanation.worst.iter().find(|worst| {
+            (worst.wakeup.task.0, worst.wakeup.expiry_ns) == (caught.task, caught.expiry_ns)
+        })
     }
 
     /// What one of [`Data::latencies`] is called.

@@ -42,10 +42,7 @@ pub fn top_sentences(data: &Data<'_>) -> Vec<String> {
 fn caught(data: &Data<'_>) -> Option<String> {
     let (caught, explanation) = (data.context.caught.as_ref()?, data.explanation?);
     let bound = duration(caught.over_ns);
-    let found = explanation.worst.iter().find(|worst| {
-        (worst.wakeup.task.0, worst.wakeup.expiry_ns) == (caught.task, caught.expiry_ns)
-    });
-    let Some(worst) = found else {
+    let Some(worst) = data.caught() else {
         return Some(format!(
             "Kept for thread {} that ran more than {bound} late on {}, which is not among the wakeups explained \
              here.",

@@ -1,5 +1,6 @@
 //! The folder of what a watch keeps: the worst, each an ordinary recording, and what was counted.
 
+use super::choice;
 use crate::failure::Failure;
 use crate::recordings::{self, WATCH_FILE, WatchIndex};
 use rustix::fs::{FlockOperation, flock};
@@ -152,18 +153,23 @@ impl WatchFolder {
         *counter += 1;
     }
 
-    /// Whether this one is among the worst.
-    pub(super) fn wants(&self, trigger: &Trigger) -> bool {
-        self.kept.len() < self.keep || trigger.excess_ns() > self.least_ns()
+    /// Counts a late wakeup; yields whether it is to be kept.
+    pub(super) fn counts(&mut self, trigger: &Trigger) -> bool {
+        self.count(Found::Late);
+        self.index.count_culprit(trigger);
+        let all = self.kept.iter().map(|(_, kept)| kept).chain([trigger]);
+        self.kept.len() < self.keep || choice::least(all) != Some(self.kept.len())
     }
 
-    /// Who is not later than this would not be kept.
+    /// How late the latest are: each of them is later than this one was that would make room next.
     pub(super) fn bar_ns(&self) -> u64 {
-        if self.kept.len() < self.keep { self.over_ns } else { self.over_ns.max(self.least_ns()) }
-    }
-
-    fn least_ns(&self) -> u64 {
-        self.kept.last().map_or(0, |(_, least)| least.excess_ns())
+        let all = self.kept.iter().map(|(_, kept)| kept);
+        match choice::least(all) {
+            Some(least) if self.kept.len() >= self.keep => {
+                self.over_ns.max(self.kept[least].1.excess_ns())
+            }
+            _ => self.over_ns,
+        }
     }
 
     /// Writes what was held as a recording, and lets go of the least one where there are too many.
@@ -192,7 +198,9 @@ impl WatchFolder {
 
     fn let_go(&mut self) -> Result<(), Failure> {
         while self.kept.len() > self.keep {
-            let Some((folder, _)) = self.kept.pop() else { break };
+            let all = self.kept.iter().map(|(_, kept)| kept);
+            let Some(least) = choice::least(all) else { break };
+            let (folder, _) = self.kept.remove(least);
             fs::remove_dir_all(&folder).map_err(|error| {
                 Failure::new(format!("cannot remove {}: {error}", folder.display()))
             })?;
@@ -251,7 +259,7 @@ mod tests {
 
     fn keep(folder: &mut WatchFolder, lateness_ns: u64) {
         let manifest = trigger(lateness_ns);
-        if folder.wants(manifest.trigger.as_ref().unwrap()) {
+        if folder.counts(manifest.trigger.as_ref().unwrap()) {
             folder.keep(manifest, &Held::default()).unwrap();
         }
     }
@@ -276,7 +284,6 @@ mod tests {
         let mut folder = WatchFolder::open(home.path(), 3, 100).unwrap();
         keep(&mut folder, 500);
         keep(&mut folder, 200);
-        folder.count(Found::Late);
         folder.write(Duration::from_secs(7), 11).unwrap();
         // Killed: the index knows nothing of the last one, and another was being written.
         keep(&mut folder, 300);
@@ -289,7 +296,7 @@ mod tests {
         assert!(home.path().join("late-4").exists(), "no number is given twice");
         folder.write(Duration::from_secs(2), 5).unwrap();
         let index = WatchIndex::read(home.path()).unwrap();
-        assert_eq!((index.runs, index.watched_s, index.over_count, index.late), (2, 9, 16, 1));
+        assert_eq!((index.runs, index.watched_s, index.over_count, index.late), (2, 9, 16, 3));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a flight recorder held, explained: who was late in it, and whether that is worth a night.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tardy_explain::{Explainer, Explanation, Options, Watch, WorstWakeup};
@@ -24,9 +25,13 @@ pub(super) enum Judged {
     Missed,
 }
 
+/// Late wakeups that are taken from one look at most.
+const TRIGGERS_MAX: usize = 5;
+
 /// Who was late, and why.
 pub(super) struct Caught {
-    pub(super) trigger: Trigger,
+    /// The worst of each culprit, the latest first; one at least.
+    pub(super) triggers: Vec<Trigger>,
     pub(super) explanation: Explanation,
 }
 
@@ -65,7 +70,7 @@ pub(super) struct Sought {
     pub(super) clock_was_set: bool,
 }
 
-/// Looks for the worst wakeup that exceeds the bound.
+/// Looks for the wakeups that exceed the bound.
 pub(super) fn judge(held: &Held, sought: &Sought) -> Judged {
     let Sought { exceeded, over_ns, since_ns, clock_was_set } = *sought;
     let explanation = explain(held);
@@ -79,11 +84,18 @@ pub(super) fn judge(held: &Held, sought: &Sought) -> Judged {
         let is_new = wakeup.expiry_ns + wakeup.lateness_ns > since_ns;
         is_waking && is_new && (!clock_was_set || is_it(worst))
     });
-    let excess_ns = |worst: &&WorstWakeup| worst.wakeup.lateness_ns - own_ns(worst);
-    let late = candidates.max_by_key(excess_ns).filter(|worst| excess_ns(worst) > over_ns);
-    if let Some(worst) = late {
-        let trigger = trigger(&explanation, worst, over_ns);
-        return Judged::Late(Box::new(Caught { trigger, explanation }));
+    let late = candidates.filter(|worst| worst.wakeup.lateness_ns - own_ns(worst) > over_ns);
+    let mut late: Vec<Trigger> = late.map(|worst| trigger(&explanation, worst, over_ns)).collect();
+    late.sort_by_key(|trigger| Reverse(trigger.excess_ns()));
+    let mut triggers: Vec<Trigger> = Vec::new();
+    for trigger in late {
+        if triggers.iter().all(|worse| worse.who() != trigger.who()) {
+            triggers.push(trigger);
+        }
+    }
+    if !triggers.is_empty() {
+        triggers.truncate(TRIGGERS_MAX);
+        return Judged::Late(Box::new(Caught { triggers, explanation }));
     }
     let wakeup = explanation.worst.iter().find(|worst| is_it(worst));
     if wakeup.is_none() && exceeded.due_ns < held.from_ns {
@@ -236,7 +248,7 @@ mod tests {
         let Judged::Late(caught) = judge(&held(0, ran_ns), &sought(ran_ns)) else {
             panic!("it was late")
         };
-        let trigger = &caught.trigger;
+        let [trigger] = &caught.triggers[..] else { panic!("one culprit") };
         assert_eq!((trigger.task, trigger.expiry_ns), (VICTIM.0, EXPIRY_NS));
         assert_eq!((trigger.lateness_ns, trigger.own_ns), (500_000, 0));
         assert!(!trigger.cause.is_empty());

@@ -2,7 +2,7 @@
 
 use crate::clean::cut;
 use crate::data::Data;
-use crate::section::{ADVICE_HEADING, advice, advice_lines};
+use crate::section::{advice, advice_heading, advice_lines};
 use crate::text::Terminal;
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ pub(super) fn write(
     let all = advice(data);
     let mut shown: Vec<String> = Vec::new();
     let mut count = 0;
-    for finding in all {
+    for finding in &all {
         let mut lines = advice_lines(data, finding, terminal);
         // The first is there in any case, with its command, which is the last line.
         if count == 0 && lines.len() > room {
@@ -34,9 +34,10 @@ pub(super) fn write(
     if shown.is_empty() {
         return Ok(());
     }
+    let heading = advice_heading(data);
     let heading = match all.len() - count {
-        0 => ADVICE_HEADING.to_owned(),
-        more => format!("{ADVICE_HEADING}; {more} more with --full"),
+        0 => heading.to_owned(),
+        more => format!("{heading}; {more} more with --full"),
     };
     writeln!(out, "{}", terminal.bold(&cut(&heading, terminal.width)))?;
     for line in shown {

@@ -7,7 +7,8 @@ use crate::text::Terminal;
 use crate::units::{unbroken, whole_percent};
 use maud::{Markup, html};
 use std::io::{self, Write};
-use tardy_explain::Advice as Finding;
+use tardy_explain::{ADVICE_SHARE_MIN, Advice as Finding, WorstWakeup};
+use tardy_model::Cause;
 
 pub(super) struct Advice;
 
@@ -17,7 +18,7 @@ impl Section for Advice {
         if advice.is_empty() {
             return Ok(());
         }
-        writeln!(out, "{}", terminal.bold(HEADING))?;
+        writeln!(out, "{}", terminal.bold(heading(data)))?;
         for line in advice.iter().flat_map(|finding| lines(data, finding, terminal)) {
             writeln!(out, "{line}")?;
         }
@@ -31,8 +32,8 @@ impl Section for Advice {
                 section #advice {
                     h2 { "What to do" }
                     dl {
-                        @for finding in advice {
-                            dt { (finding.cause.0) ": at best " (gain(finding)) }
+                        @for finding in &advice {
+                            dt { (finding.cause.0) ": at best " (gain(data, finding)) }
                             dd {
                                 (unbroken(&clean(&finding.text)))
                                 @if let Some(command) = &finding.command {
@@ -52,19 +53,43 @@ impl Section for Advice {
     }
 }
 
-pub(crate) const HEADING: &str = "What to do (gain: share of all lateness, at best)";
+/// What is over it.
+pub(crate) fn heading(data: &Data<'_>) -> &'static str {
+    match data.caught() {
+        None => "What to do (gain: share of all lateness, at best)",
+        Some(_) => "What to do (gain: share of the wakeup that this was kept for, at best)",
+    }
+}
 
 const BOUND: &str = "The gain of a change is an upper bound from the balance: all the lateness \
     with this cause. Where one wait ends, another may begin.";
 
-/// The advice that is shown, the most gain first.
-pub(crate) fn advice<'a>(data: &Data<'a>) -> &'a [Finding] {
-    let all = data.explanation.map_or(&[][..], |explanation| &explanation.advice);
-    &all[..all.len().min(data.limits.advice)]
+/// The advice that is shown, the most gain first. Where a recording was kept for one wakeup, it is what helps against
+/// that, whatever made others late.
+pub(crate) fn advice<'a>(data: &Data<'a>) -> Vec<&'a Finding> {
+    let Some(explanation) = data.explanation else { return Vec::new() };
+    let mut all: Vec<&Finding> = explanation.advice.iter().collect();
+    if let Some(caught) = data.caught() {
+        let gain = |finding: &Finding| share(caught, finding.cause);
+        all.retain(|finding| gain(finding) >= ADVICE_SHARE_MIN);
+        all.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
+    }
+    all.truncate(data.limits.advice);
+    all
+}
+
+/// The part of a wakeup's lateness that is of a cause, 0–1.
+fn share(worst: &WorstWakeup, cause: Cause) -> f64 {
+    let segments = worst.wakeup.segments.iter().filter(|segment| segment.cause == cause);
+    let ns: u64 = segments.map(|segment| segment.ns).sum();
+    ns as f64 / worst.wakeup.lateness_ns.max(1) as f64
 }
 
 /// "−52 %", or "−13 % (−31 % of the worst 1 %)".
-fn gain(finding: &Finding) -> String {
+fn gain(data: &Data<'_>, finding: &Finding) -> String {
+    if let Some(caught) = data.caught() {
+        return format!("−{}", whole_percent(share(caught, finding.cause)));
+    }
     let all = whole_percent(finding.gain);
     // Where the cause is the tail's, that is what the change is for.
     if finding.worst_gain > 2.0 * finding.gain {
@@ -85,7 +110,7 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
 
 /// One advice as lines: its sentence, then its command, both indented.
 pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> Vec<String> {
-    let text = format!("{} {}: {}", gain(finding), finding.cause.0, clean(&finding.text));
+    let text = format!("{} {}: {}", gain(data, finding), finding.cause.0, clean(&finding.text));
     let options =
         textwrap::Options::new(terminal.width).initial_indent("  ").subsequent_indent("    ");
     let mut lines: Vec<String> =

@@ -81,8 +81,8 @@ fn located(given: &str) -> Result<(PathBuf, Option<&str>), Failure> {
         .map(|(at, _)| (PathBuf::from(&given[..at]), Some(&given[at + 1..])))
         .ok_or_else(|| {
             Failure::new(format!(
-                "cannot read {given}: there is no such file or folder; give a recording, a \
-                 trace, a histogram file or an experiment's folder"
+                "cannot read {given}: there is no such file or folder; give a recording (tardy list \
+                 shows all), a trace, a histogram file or an experiment's folder"
             ))
         })
 }
