@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
-.PHONY: help run vm kernel kernel-torture test test-kernels bench clean
+.PHONY: help run vm kernel kernel-torture test test-kernels faults bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,8 @@ help:
 	@echo 'make test    format, lints and all tests'
 	@echo 'make test-kernels  tardy run on Debian'"'"'s kernels from 5.10 to the newest, x86-64 and arm64, in guests:'
 	@echo '             downloads 0.8 GB the first time, then some minutes; prints what works on which'
+	@echo 'make faults  lets system calls of tardy fail one at a time, and kills it at random moments'
+	@echo '             (needs strace; as root also for recordings; ARGS="--places 50 --kills 1000": more)'
 	@echo 'make bench   benchmarks, short, as root; they print, they do not judge (bench/README.md)'
 	@echo 'make clean   remove what was built; recordings stay'
 
@@ -64,6 +66,11 @@ test-kernels:
 	$(TARGET)/release/tardy vm fetch matrix tools-x86_64 tools-arm64
 	scripts/build-guest.sh x86_64 arm64
 	TARDY_TEST_KERNELS=all cargo test -p tardy --test vm --locked -- --nocapture each_kernel
+
+faults:
+	@scripts/setup.sh run
+	cargo build --release --locked
+	scripts/faults.py --tardy $(TARGET)/release/tardy $(ARGS)
 
 # Short, to see that they run and what they print; bench/README.md tells of each, --help of longer.
 bench:
