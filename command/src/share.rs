@@ -1,8 +1,8 @@
 //! A share of the CPUs for work that somebody waits for, on a machine where hundreds of threads want them.
 //!
-//! To explain a recording takes a second. Beside the load that it was made under, of 400 threads that are ready to run,
-//! it takes minutes, as each gets the same. Where there are so many, tardy's own threads get more while the user waits
-//! for nothing else. What measures, and what is measured, never does.
+//! Explaining a recording takes a second. Beside the load that it was made under, 400 threads that are ready to run, it
+//! takes minutes, as each of them gets the same share. Where there are so many, tardy's own threads take more while the
+//! user waits for them. What measures, and what is measured, never does.
 
 use crate::manners;
 use crate::output;
@@ -36,8 +36,8 @@ impl Share {
         SAID.call_once(|| {
             if !manners::is_quiet() {
                 output::say!(
-                    "{ready} threads are ready to run on {cpus} CPUs: so that you need not wait for them all, tardy's \
-                     own work has nice {} (nice -n 1 tardy … leaves it as it is)",
+                    "{ready} threads are ready to run on {cpus} CPUs; tardy does its own work at nice {}, so that it \
+                     does not wait for all of them (nice -n 1 tardy … prevents that)",
                     session::NICE
                 );
             }

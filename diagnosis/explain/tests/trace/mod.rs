@@ -49,6 +49,17 @@ pub(crate) fn explain(trace: &str, watch: Watch) -> (String, Explanation) {
 
 struct TextSink(String);
 
+/// Each test is a trace and what is told of it.
+#[allow(unused_macros, reason = "not every test binary has such tests")]
+macro_rules! stories {
+    ($($name:ident: $trace:literal => $expected:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!(crate::trace::told($trace), $expected);
+        }
+    )*};
+}
+
 impl Sink for TextSink {
     fn wakeup(&mut self, named: &Named<'_>) {
         let wakeup = named.wakeup();
