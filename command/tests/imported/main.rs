@@ -236,6 +236,8 @@ fn wrong_usage_is_two_and_advised_well() {
     let pipe = cat.stdout.take().expect("a pipe");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
     let output = command.args(["explain", "-"]).stdin(pipe).output().expect("it starts");
+    // It holds the end that is read, and cat would wait for a reader.
+    drop(command);
     cat.wait().expect("it ends");
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(err.contains("save it to a file first"), "{err}");
