@@ -127,6 +127,10 @@ const NAMED_MAX: usize = 3;
 
 /// Whether there is a file or folder of this name; else what there is, as far as that can be guessed.
 pub(crate) fn must_be_there(path: &Path) -> Result<(), Failure> {
+    // Standard input.
+    if path == Path::new("-") {
+        return Ok(());
+    }
     match path.symlink_metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         // What else may be wrong is found when it is read.
