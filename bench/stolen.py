@@ -12,8 +12,8 @@ that time: the thread did not look. (The interrupt that was due comes right when
     stolen    what the recording says was stolen from this CPU, ms; of that unsure, and unplaced, per cent
     clock     the same by /proc/stat, which counts in ticks of 1/100 s
     jumps     how many, and their sum in ms
-    counted   of that, in jumps after which the steal clock had risen by half of them or more: the others a host
-              makes without telling (it handles a page, or an exit), and no recording knows of them
+    counted   of that, in jumps after which the steal clock had risen by half of them or more: of the others the
+              steal clock tells nothing (perhaps the host handled a page, or an exit), and no recording knows of them
     found     of the counted jumps' time, the part that lies in stretches that tardy calls the hypervisor's
     right     of the time of those stretches of --least µs or more that are sure, the part that lies in jumps
 
