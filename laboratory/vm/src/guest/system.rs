@@ -26,6 +26,9 @@ pub(super) fn mount() -> Result<(), String> {
     for &(kind, at, options) in MOUNTS {
         // sysfs and tracefs bring their own.
         let _ = std::fs::create_dir_all(at);
+        if holds_files(at) {
+            continue;
+        }
         let mounted = mount_at(c"none", at, kind, MountFlags::empty(), options);
         // A kernel may mount devtmpfs itself.
         if let Err(error) = mounted
@@ -38,6 +41,12 @@ pub(super) fn mount() -> Result<(), String> {
     // The page frames' folder of processes: what std's temporary files use.
     let _ = rustix::system::sethostname(b"tardy-guest");
     Ok(())
+}
+
+/// Whether a file that was given to the guest lies there, as one from the host's `/tmp` does: a file system on top would
+/// hide it, and the first one is in memory as well.
+fn holds_files(at: &str) -> bool {
+    at == "/tmp" && std::fs::read_dir(at).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// Loads a module.
