@@ -27,6 +27,7 @@ const WAY_OUT_NS_MAX: u64 = 20_000;
 struct Known {
     in_section: bool,
     is_past_exit: bool,
+    put_off: Option<Culprit>,
 }
 
 /// What CPUs, threads and timers did, for who makes a balance.
@@ -214,9 +215,27 @@ impl<'a> Balance<'a> {
     }
 
     /// The CPU needs its idle state's exit latency from when its timer was due; what is longer is no exit. One that
-    /// is awake has the interrupt no sooner than the device brings it.
+    /// is awake has the interrupt no sooner than the device brings it. Nor has either where the kernel put it off.
     fn pending(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, stage: &Stage, until_ns: u64) {
-        let delivered_ns = stage.start_ns.saturating_add(cpu.delivery_ns());
+        let mut due_ns = stage.start_ns;
+        for put_off in cpu.put_off_since(stage.start_ns) {
+            let (from_ns, to_ns) = (put_off.from_ns.max(due_ns), put_off.to_ns.min(until_ns));
+            if to_ns <= from_ns {
+                continue;
+            }
+            self.due(cpu, walk, due_ns, from_ns);
+            let known = Known { put_off: Some(put_off.by.culprit()), ..Known::default() };
+            walk.to(to_ns, |start_ns, stop_ns, activity| {
+                self.piece(start_ns, stop_ns, activity, known);
+            });
+            due_ns = to_ns;
+        }
+        self.due(cpu, walk, due_ns, until_ns);
+    }
+
+    /// The interrupt should come at a time, and has not come until another.
+    fn due(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, due_ns: u64, until_ns: u64) {
+        let delivered_ns = due_ns.saturating_add(cpu.delivery_ns());
         walk.to(until_ns, |start_ns, stop_ns, activity| {
             let exit_ns = match *activity {
                 Activity::Idle(_) => self.exit_ns(activity, true),
@@ -276,6 +295,7 @@ impl<'a> Balance<'a> {
         piece.in_section = known.in_section;
         piece.irqs_on = self.sees_sections && !known.in_section;
         piece.is_past_exit = known.is_past_exit;
+        piece.put_off = known.put_off;
         piece.doing = piece.what_is_done();
         let (at, culprit) = self.room.judge.of(piece);
         let stretch = self.stretch;
@@ -314,6 +334,7 @@ fn first_piece<'a>(case: &'a Case, stage: &Stage, sees_interrupts: bool) -> Piec
         sees_interrupts,
         is_past_exit: false,
         in_delivery: false,
+        put_off: None,
         held_by: Culprit::Nobody,
     }
 }

@@ -219,6 +219,8 @@ pub struct Piece<'a> {
     pub is_past_exit: bool,
     /// The timer's interrupt could not have come yet: it takes as long as that whoever runs.
     pub in_delivery: bool,
+    /// The kernel put the timer's interrupt off, as the last one had taken too long: by whom.
+    pub put_off: Option<Culprit>,
     /// Where it waits again: who had to do something for it, or kept that one from doing it.
     pub held_by: Culprit,
 }

@@ -326,6 +326,10 @@ fn of_part(
                 _ => format!("no interrupt comes for {ns}: {names} {runs} on."),
             },
         ),
+        "hrtimer_hang" => {
+            let why = "the kernel put it off, as the last one had taken as long";
+            ("expiry", format!("no interrupt comes for {ns}: {why} ({names})."))
+        }
         "stacked_timers" => {
             let others = match parts.len() {
                 1 => "another timer".to_owned(),

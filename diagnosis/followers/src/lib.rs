@@ -23,7 +23,7 @@ mod timers;
 mod visible;
 
 pub use activity::{Activity, RunBy};
-pub use cpu::{Callback, Cpu, Deferral, Expiry, RunIn, SPANS_MAX, StolenTime, Walk};
+pub use cpu::{Callback, Cpu, Deferral, Expiry, PutOff, RunIn, SPANS_MAX, StolenTime, Walk};
 pub use names::Names;
 pub use prios::Prios;
 pub use skew::Skew;
@@ -224,6 +224,11 @@ impl Followers {
             RunIn::Itself
         };
         cpu.expire_begin(event.time_ns, begin, owner, class, run_in, armed_ns);
+        if cpu.may_have_hung()
+            && let Some(life) = self.timers.get(begin.timer)
+        {
+            cpu.had_expired(begin.soft_ns.saturating_add(begin.slack_ns.into()), life.armed_ns);
+        }
         if is_tick {
             cpu.ticks(begin.soft_ns);
         }

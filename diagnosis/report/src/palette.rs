@@ -15,13 +15,14 @@ pub struct Look {
 /// Colours after Okabe and Ito, and Tol's "bright" and "muted" schemes, both made for readers who
 /// confuse red and green; the causes that most often stand beside each other got the pairs that
 /// differ most. All of them hold on white and on near-black.
-const LOOKS: [(&str, char, u32); 27] = [
+const LOOKS: [(&str, char, u32); 28] = [
     ("slack", 'S', 0x44_AA_99),
     ("coarse_clock", 'C', 0x11_77_33),
     ("idle_exit", 'I', 0x56_B4_E9),
     ("irq_delay", 'D', 0xE6_9F_00),
     ("hypervisor", 'H', 0x6F_5F_D0),
     ("stacked_timers", 'T', 0xD5_5E_00),
+    ("hrtimer_hang", 'h', 0xA6_3A_00),
     ("softirq_wait", 'W', 0xAA_33_77),
     ("softirq_work", 'R', 0x88_22_55),
     ("timer_thread_wait", 'Y', 0xB0_4F_9C),

@@ -16,6 +16,7 @@ const CLASSES: [&[&str]; 4] = [
         "irq_delay",
         "irqs_off",
         "armed_late",
+        "hrtimer_hang",
         "stacked_timers",
         "callback",
         "interrupts",

@@ -112,6 +112,7 @@ registry![
     softirq_work::SoftirqWork,
     timer_thread_wait::TimerThreadWait,
     timer_thread_work::TimerThreadWork,
+    hrtimer_hang::HrtimerHang,
     stacked_timers::StackedTimers,
     lock::Lock,
     page_fault::PageFault,
@@ -297,6 +298,7 @@ mod tests {
                         irqs_on: !is(4),
                         sees_interrupts: is(3),
                         is_past_exit: is(5),
+                        put_off: is(1).then_some(Culprit::Task(OTHER)),
                         in_delivery: is(2),
                         held_by: Culprit::Task(OTHER),
                     };

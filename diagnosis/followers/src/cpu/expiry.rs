@@ -155,6 +155,7 @@ impl Cpu {
                 self.in_softirq(&mut expiry, raise, around.begin_ns);
             } else if around.is_interrupt() {
                 expiry.interrupt_ns = Some(around.begin_ns);
+                self.hangs.runs(time_ns, activity, around.begin_ns);
                 if let Some(armed_ns) = armed_ns {
                     expiry.tick_ns = tick_of(&self.timer_irqs, begin.soft_ns.max(armed_ns));
                     expiry.in_tick = expiry.tick_ns.is_some();

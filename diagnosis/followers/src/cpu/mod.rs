@@ -11,6 +11,7 @@
 
 mod delivery;
 mod expiry;
+mod hang;
 mod history;
 mod pending;
 mod resolution;
@@ -19,6 +20,7 @@ mod sent;
 mod stolen;
 
 pub use expiry::{Callback, Deferral, Expiry, RunIn};
+pub use hang::PutOff;
 pub use history::{SPANS_MAX, Walk};
 pub use stolen::StolenTime;
 
@@ -26,6 +28,7 @@ use crate::activity::{Activity, RunBy};
 use crate::prios::Prios;
 use crate::timers::Place;
 use delivery::Deliveries;
+use hang::Hangs;
 use history::History;
 use pending::Pendings;
 use sections::Sections;
@@ -85,6 +88,7 @@ pub struct Cpu {
     silences: Silences,
     stolen: StolenTime,
     deliveries: Deliveries,
+    hangs: Hangs,
 }
 
 /// A context above the task.
@@ -174,6 +178,7 @@ impl Cpu {
             silences: Silences::default(),
             stolen: StolenTime::default(),
             deliveries: Deliveries::default(),
+            hangs: Hangs::default(),
         }
     }
 
@@ -407,6 +412,7 @@ impl Cpu {
         if irq == Irq::Vector(Vector::LOCAL_TIMER) {
             self.silences.timer_irq_ends();
         }
+        self.hangs.ends(time_ns);
         self.leave(time_ns, |activity| match (activity, irq) {
             (Activity::Irq(inner), _) => inner.is_same(irq),
             (Activity::Ipi(inner, ..), Irq::Vector(vector)) => inner == vector,
@@ -575,6 +581,7 @@ impl Cpu {
         self.pendings = Pendings::default();
         self.sent = Senders::default();
         self.silences.asked();
+        self.hangs.forget();
         self.irqs_off.forget();
         self.preempt_off.forget();
         self.realtime_out.forget();

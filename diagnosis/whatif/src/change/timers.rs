@@ -34,6 +34,8 @@ impl Predicted for Timers {
     }
 
     fn candidates(&self, _: &Model, suspects: &Suspects) -> Vec<String> {
-        if suspects.has("stacked_timers") { vec!["timers=deferred".to_owned()] } else { Vec::new() }
+        let stacked = ["stacked_timers", "hrtimer_hang"];
+        let is_one = stacked.iter().any(|cause| suspects.has(cause));
+        if is_one { vec!["timers=deferred".to_owned()] } else { Vec::new() }
     }
 }
