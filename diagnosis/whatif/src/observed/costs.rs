@@ -85,6 +85,7 @@ pub(crate) struct Costs {
     pub(crate) lates: Lates,
     pub(crate) holds: Lates,
     states: Vec<StateSeen>,
+    nothing: Samples,
 }
 
 impl Costs {
@@ -160,15 +161,41 @@ impl Costs {
         }
     }
 
+    /// Whether the source tells where a callback ends. Where it does not, a callback ends as the next one begins, and
+    /// the last one as its interrupt does.
+    fn tells_ends(&self) -> bool {
+        self.of(Measured::QueueOperation).median().is_some_and(|ns| ns > 0)
+    }
+
     /// What tells what a wakeup takes, and what to take off that: where interrupts had more than one callback, those
-    /// that were not the last; else the last ones, with the interrupt's end.
+    /// that were not the last; else the last ones, with the interrupt's end. Where the source does not tell where
+    /// callbacks end, the former have the taking of the next timer in them, and the shorter ones say more.
     fn wakeups(&self) -> ([&Samples; 2], u64) {
-        let seen = self.by_class(Measured::Wakeup);
-        if seen.iter().map(|samples| samples.count()).sum::<u64>() >= SAMPLES_MIN {
+        let count = |both: [&Samples; 2]| both.iter().map(|samples| samples.count()).sum::<u64>();
+        let median = |both: [&Samples; 2]| both.iter().filter_map(|samples| samples.median()).min();
+        let (seen, last) = (self.by_class(Measured::Wakeup), self.by_class(Measured::LastWakeup));
+        let is_longer =
+            || !self.tells_ends() && count(last) >= SAMPLES_MIN && median(seen) > median(last);
+        if count(seen) >= SAMPLES_MIN && !is_longer() {
             return (seen, 0);
         }
-        let exit_ns = self.of(Measured::IrqExit).median().unwrap_or(0);
-        (self.by_class(Measured::LastWakeup), exit_ns)
+        (last, self.of(Measured::IrqExit).median().unwrap_or(0))
+    }
+
+    /// What taking a timer off its queue takes, as samples and what to take off each: where wakeups are known by the
+    /// last ones of interrupts, what lies between a waking and the next callback, without the waking.
+    fn queue_operations(&self) -> [(&Samples, u64); 2] {
+        let (wakeups, less_ns) = self.wakeups();
+        let seen = self.by_class(Measured::Wakeup);
+        if self.tells_ends()
+            || std::ptr::eq(wakeups[0], seen[0])
+            || seen.iter().all(|samples| samples.count() == 0)
+        {
+            return [(self.of(Measured::QueueOperation), 0), (&self.nothing, 0)];
+        }
+        let median = |at: usize| wakeups[at].median().or_else(|| wakeups[1 - at].median());
+        let usual_ns = |at: usize| median(at).unwrap_or(0).saturating_sub(less_ns);
+        [(seen[0], usual_ns(0)), (seen[1], usual_ns(1))]
     }
 
     /// The interrupt's end, and what is left of the last callbacks without the waking.
@@ -204,7 +231,9 @@ impl Costs {
 
     /// What taking a timer off its queue takes as a rule.
     pub(crate) fn usual_queue_ns(&self) -> u64 {
-        self.of(Measured::QueueOperation).median().unwrap_or(0)
+        let [one, other] = self.queue_operations();
+        let (samples, less_ns) = if one.0.count() >= other.0.count() { one } else { other };
+        samples.median().unwrap_or(0).saturating_sub(less_ns)
     }
 
     /// Whether CPUs look for work in a loop in that state.
@@ -302,7 +331,7 @@ impl Costs {
             device_late: Samples::together(device_late.iter().zip([0, 0])),
             irq_entry: self.of(Measured::IrqEntry).cost(0),
             irq_exit: self.irq_exit(),
-            queue_operation: self.of(Measured::QueueOperation).cost(0),
+            queue_operation: Samples::together(self.queue_operations().into_iter()),
             callback: self.of(Measured::Callback).cost(0),
             tick: self.of(Measured::Tick).cost(0),
             softirq_entry: self.of(Measured::SoftirqEntry).cost(0),

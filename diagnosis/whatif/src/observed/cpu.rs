@@ -44,6 +44,15 @@ pub(super) struct TimerIrq {
     pub(super) woke: Option<(bool, u64)>,
 }
 
+impl CpuSeen {
+    /// Nobody knows what it did between these times, and what it does now is seen from its next event on.
+    pub(super) fn loses(&mut self, from_ns: u64, to_ns: u64) {
+        self.recent.forget(from_ns);
+        let (recent, stolen_until_ns) = (std::mem::take(&mut self.recent), self.stolen_until_ns);
+        *self = Self { since_ns: to_ns, recent, stolen_until_ns, ..Self::default() };
+    }
+}
+
 impl Default for CpuSeen {
     fn default() -> Self {
         Self {

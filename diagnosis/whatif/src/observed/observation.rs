@@ -325,7 +325,9 @@ impl Observation {
         let armed = seen.followers.timers.get(expiry.timer);
         let was_armed = armed.is_some_and(|life| life.armed_ns > 0 && life.armed_ns < due_ns);
         // What was due while another interrupt ran came late for that.
-        if !was_armed || due_ns < last_end_ns || timer.begin_ns < due_ns {
+        // Nor does the device have to do with what the kernel put off.
+        let was_put_off = follower.put_off_since(due_ns).next().is_some();
+        if !was_armed || was_put_off || due_ns < last_end_ns || timer.begin_ns < due_ns {
             return;
         }
         let what = match (timer.was_idle, timer.was_task) {
@@ -456,7 +458,13 @@ impl Sink for Observation {
                 let name = seen.tables.name(state.name);
                 return observed.costs.knows_state(state.state, name, state.exit_latency_ns);
             }
-            Kind::Loss(loss) => observed.losses += loss.at_least(),
+            Kind::Loss(loss) => {
+                observed.losses += loss.at_least();
+                if let Some(cpu) = self.cpus.get_mut(usize::from(event.cpu.0)) {
+                    cpu.loses(loss.since_ns, now_ns);
+                }
+                return;
+            }
             kind if !Kind::speaks_of_current(kind.tag()) && !matches!(kind, Kind::Mark(_)) => {
                 return;
             }

@@ -55,6 +55,11 @@ impl Recent {
         self.stretches.drain(..KEPT_MAX / 2).collect()
     }
 
+    /// What ended later than a time is not known any more.
+    pub(super) fn forget(&mut self, from_ns: u64) {
+        self.stretches.retain(|stretch| stretch.to_ns <= from_ns);
+    }
+
     /// It is known: they are what remains.
     pub(super) fn drain(&mut self) -> std::vec::Drain<'_, Stretch> {
         self.stretches.drain(..)

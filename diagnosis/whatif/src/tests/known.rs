@@ -4,7 +4,7 @@ use crate::figures::Blocks;
 use crate::{Figures, KernelSeen, Observation, Observed};
 use std::collections::BTreeMap;
 use tardy_explain::{Explainer, Options};
-use tardy_model::{Batch, Prio, Source};
+use tardy_model::{Batch, Event, Prio, Source};
 use tardy_sim::file::Template;
 use tardy_sim::{Observer, START_NS, Simulated, Simulation, System, Waker};
 
@@ -23,14 +23,22 @@ impl Known {
     }
 
     pub(super) fn observed(&self) -> Observed {
+        self.observed_as(|events| events)
+    }
+
+    /// What is told by a recording whose events were then `mended`.
+    pub(super) fn observed_as(&self, mend: fn(Vec<Event>) -> Vec<Event>) -> Observed {
         let mut source = Simulated::new(&self.system, self.span_ns, ()).unwrap();
+        let (mut all, mut batch) = (Batch::default(), Batch::default());
+        while source.next_batch(&mut batch).unwrap() {
+            all.names.append(&mut batch.names);
+            all.timers.append(&mut batch.timers);
+            all.events.append(&mut batch.events);
+        }
+        all.events = mend(all.events);
         let observation = Observation::new(Some(START_NS + self.span_ns / 2));
         let mut explainer = Explainer::new(Options::default(), observation);
-        let mut batch = Batch::default();
-        while source.next_batch(&mut batch).unwrap() {
-            explainer.batch(&batch);
-            batch.clear();
-        }
+        explainer.batch(&all);
         explainer.finish().1.finish()
     }
 }

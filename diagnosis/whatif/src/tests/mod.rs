@@ -2,6 +2,7 @@
 
 mod known;
 mod ranking;
+mod recorded;
 
 use crate::{Figures, KernelSeen, Observed, Tried, WhatIf, rank};
 use known::{Known, kernel, truth};
