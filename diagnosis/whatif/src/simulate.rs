@@ -100,7 +100,7 @@ impl Observer for Onlooker {
         }
     }
 
-    fn late(&mut self, thread: ThreadAt, lateness_ns: u64) {
+    fn late(&mut self, _: u64, thread: ThreadAt, lateness_ns: u64) {
         if self.is(thread) == Is::Marking {
             let at_ns = self.now_ns.saturating_sub(self.begin_ns);
             self.simulated.victims.add(at_ns, lateness_ns);

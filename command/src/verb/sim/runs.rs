@@ -57,7 +57,7 @@ impl Observer for Figures {
     const EVENTS: bool = false;
     const STATES: bool = false;
 
-    fn late(&mut self, thread: ThreadAt, lateness_ns: u64) {
+    fn late(&mut self, _: u64, thread: ThreadAt, lateness_ns: u64) {
         if let Some(Some(latencies)) = self.latencies.get_mut(thread as usize) {
             latencies.record(lateness_ns);
         }

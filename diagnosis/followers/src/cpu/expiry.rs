@@ -225,6 +225,7 @@ impl Cpu {
         });
         if let Some(around) = self.contexts.last_mut() {
             around.after_callback = true;
+            self.hangs.ran(time_ns, around.begin_ns);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! An interrupt of the timer runs what has expired, looks whether more has expired meanwhile, and runs that too.
 //! What it still finds expired after the third time it leaves (`hrtimer_interrupt` in kernel/time/hrtimer.c, which
-//! calls it a hang, since Linux 2.6.31): it programs the device for as long from then as it has taken itself, and
+//! calls it a hang): it programs the device for as long from then as it has taken itself, and
 //! until that comes nobody programs it for anything sooner. No event tells of it. It shows in what the next
 //! interrupt runs first: a timer that had expired before the last one ended.
 
@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 /// An interrupt looks as often, and each time has something to run.
 const ROUNDS: u32 = 3;
 
-/// The next one comes no sooner than after this share of the time that it took: it reckons from when it looked first
-/// to when it looked last, which is less than what its begin and end tell.
+/// Where nothing tells when the last callback ended, nobody knows when the kernel looked last. The next one then comes no
+/// sooner than after this share of the time from the interrupt's begin to its end, which are further apart.
 const PUT_OFF_SHARE: (u64, u64) = (3, 4);
 
 /// So many are remembered: a wakeup has one or two of them.
@@ -25,7 +25,7 @@ const KEPT_MAX: usize = 16;
 pub struct PutOff {
     /// Where the interrupt before it ended.
     pub from_ns: u64,
-    /// As long after that as it took; or where the next one began, if that is sooner.
+    /// As long after it looked last as it had taken then; or where the next one began, if that is sooner.
     pub to_ns: u64,
     /// The callback that took most of that interrupt's time.
     pub by: Activity,
@@ -38,6 +38,10 @@ struct Run {
     /// 0 while it runs.
     end_ns: u64,
     callbacks: u32,
+    /// Where the first callback began, just after the kernel looked first.
+    first_ns: u64,
+    /// Where the last callback ended, just before it looked last.
+    ran_ns: u64,
     /// The callback that runs, or ran last, and when it began.
     last: (Activity, u64),
     /// The longest of those before it.
@@ -48,10 +52,26 @@ impl Run {
     /// The last callback lasts until then at most.
     fn settle(&mut self, now_ns: u64) {
         let (activity, begin_ns) = self.last;
-        let ns = now_ns.saturating_sub(begin_ns);
+        let end_ns = if self.ran_ns > begin_ns { self.ran_ns } else { now_ns };
+        let ns = end_ns.saturating_sub(begin_ns);
         if self.callbacks > 0 && ns > self.longest.1 {
             self.longest = (activity, ns);
         }
+    }
+
+    /// Whether the source tells when callbacks end. Where it does not, they are said to end with the interrupt.
+    fn tells_ends(&self) -> bool {
+        self.first_ns < self.ran_ns && self.ran_ns < self.end_ns
+    }
+
+    /// Until when the next interrupt was put off, if it was, and when the kernel had looked.
+    fn puts_off(&self) -> (u64, u64) {
+        let (from_ns, looked_ns) = if self.tells_ends() {
+            (self.first_ns, self.ran_ns)
+        } else {
+            (self.begin_ns, self.end_ns)
+        };
+        (looked_ns.saturating_add(looked_ns.saturating_sub(from_ns)), looked_ns)
     }
 }
 
@@ -69,7 +89,8 @@ impl Hangs {
     #[inline]
     pub(super) fn runs(&mut self, now_ns: u64, activity: Activity, begin_ns: u64) {
         let longest = (Activity::Unknown, 0);
-        let new = Run { begin_ns, end_ns: 0, callbacks: 0, last: longest, longest };
+        let (end_ns, first_ns, ran_ns) = (0, now_ns, 0);
+        let new = Run { begin_ns, end_ns, callbacks: 0, first_ns, ran_ns, last: longest, longest };
         let run = self.now.get_or_insert(new);
         if run.begin_ns != begin_ns {
             *run = new;
@@ -77,6 +98,14 @@ impl Hangs {
         run.settle(now_ns);
         run.callbacks += 1;
         run.last = (activity, now_ns);
+    }
+
+    /// A callback ends, in an interrupt that began at a time or in something else.
+    #[inline]
+    pub(super) fn ran(&mut self, now_ns: u64, begin_ns: u64) {
+        if let Some(run) = self.now.as_mut().filter(|run| run.begin_ns == begin_ns) {
+            run.ran_ns = now_ns;
+        }
     }
 
     /// An interrupt ends. Those that ran no callback are none of the timer.
@@ -101,10 +130,15 @@ impl Hangs {
         if before.callbacks < ROUNDS || now.callbacks != 1 {
             return None;
         }
-        let (of, share) = (PUT_OFF_SHARE.1, PUT_OFF_SHARE.0);
-        let took_ns = before.end_ns - before.begin_ns;
-        let gap_ns = now.begin_ns.saturating_sub(before.end_ns);
-        (gap_ns.saturating_mul(of) >= took_ns.saturating_mul(share)).then_some((before, now))
+        let (until_ns, looked_ns) = before.puts_off();
+        let gap_ns = now.begin_ns.saturating_sub(looked_ns);
+        let is_long = if before.tells_ends() {
+            now.begin_ns >= until_ns
+        } else {
+            let (share, of) = PUT_OFF_SHARE;
+            gap_ns.saturating_mul(of) >= (until_ns - looked_ns).saturating_mul(share)
+        };
+        is_long.then_some((before, now))
     }
 }
 
@@ -118,11 +152,11 @@ impl Cpu {
     /// The timer whose callback has just begun had to fire at a time, and was armed at another.
     pub(crate) fn had_expired(&mut self, hard_ns: u64, armed_ns: u64) {
         let Some((before, now)) = self.hangs.suspects() else { return };
-        if hard_ns >= before.end_ns || armed_ns >= before.end_ns {
+        let (until_ns, looked_ns) = before.puts_off();
+        if hard_ns >= looked_ns || armed_ns >= looked_ns {
             return;
         }
-        let took_ns = before.end_ns - before.begin_ns;
-        let to_ns = before.end_ns.saturating_add(took_ns).min(now.begin_ns);
+        let to_ns = until_ns.min(now.begin_ns).max(before.end_ns);
         let put_off = PutOff { from_ns: before.end_ns, to_ns, by: before.longest.0 };
         if self.hangs.found.len() == KEPT_MAX {
             self.hangs.found.pop_front();

@@ -34,12 +34,15 @@ impl Default for Kernel {
             rtmutex: Rtmutex::New,
             rt_bandwidth: None,
             timers: "hardirq".to_owned(),
-            settings: Settings::default(),
+            settings: Settings { rounds: ROUNDS, ..Settings::default() },
             nohz: false,
             tells_sections: true,
         }
     }
 }
+
+/// How often `hrtimer_interrupt` looks for timers that are due before it gives up (`kernel/time/hrtimer.c`).
+pub(crate) const ROUNDS: u32 = 3;
 
 /// When a thread that runs in the kernel is preempted (`kernel/Kconfig.preempt`). In user space it is at
 /// the end of any interrupt.

@@ -29,7 +29,9 @@ pub use cost::{COST_NS_MAX, Cost, CostError, PARTS_MAX, Part};
 pub use engine::{START_NS, Simulation};
 pub use kernel::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs};
 pub use machine::{CPUS_MAX, IdleState, Machine, Theft};
-pub use observer::{Doing, Fired, Interrupt, Observer, State, ThreadAt, Throttle, TimerAt, Waker};
+pub use observer::{
+    Doing, Fired, Interrupt, Observer, PutOff, State, ThreadAt, Throttle, TimerAt, Waker,
+};
 pub use random::{Entity, Stream};
 pub use record::{Recorder, Simulated};
 pub use replay::{Arrival, NO_THREAD, Outside, Script, Scripted, Taken};

@@ -60,6 +60,15 @@ pub struct State {
     pub stolen: bool,
 }
 
+/// The kernel gave up an interrupt that took too long, and took the next one no sooner than that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PutOff {
+    /// When the device was to interrupt.
+    pub until_ns: u64,
+    /// Whose callback took most of the interrupt.
+    pub by: TimerAt,
+}
+
 /// How a timer came to fire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fired {
@@ -73,6 +82,8 @@ pub struct Fired {
     pub soft_ns: u64,
     /// The time it should have fired by.
     pub hard_ns: u64,
+    /// The interrupt before had put off the one that led to it.
+    pub put_off: Option<PutOff>,
     /// When the device interrupted that led to it.
     pub arrival_ns: u64,
     /// When that interrupt's handler began.
@@ -139,7 +150,7 @@ pub trait Observer {
 
     /// A thread is back in user space from a sleep, so much later than it asked for, or, where whole sleeps
     /// are measured, than it called.
-    fn late(&mut self, _thread: ThreadAt, _lateness_ns: u64) {}
+    fn late(&mut self, _now_ns: u64, _thread: ThreadAt, _lateness_ns: u64) {}
 }
 
 /// For who wants nothing but the end.
@@ -193,8 +204,8 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.ran(now_ns, thread, cpu);
     }
 
-    fn late(&mut self, thread: ThreadAt, lateness_ns: u64) {
-        self.0.late(thread, lateness_ns);
-        self.1.late(thread, lateness_ns);
+    fn late(&mut self, now_ns: u64, thread: ThreadAt, lateness_ns: u64) {
+        self.0.late(now_ns, thread, lateness_ns);
+        self.1.late(now_ns, thread, lateness_ns);
     }
 }

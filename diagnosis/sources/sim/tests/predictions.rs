@@ -11,7 +11,7 @@ impl Observer for Seen {
     const EVENTS: bool = false;
     const STATES: bool = false;
 
-    fn late(&mut self, thread: ThreadAt, ns: u64) {
+    fn late(&mut self, _: u64, thread: ThreadAt, ns: u64) {
         self.0[thread as usize].push(ns);
     }
 }

@@ -28,7 +28,7 @@ impl Observer for Seen {
         self.runs.push((thread, now_ns - START_NS));
     }
 
-    fn late(&mut self, thread: ThreadAt, lateness_ns: u64) {
+    fn late(&mut self, _: u64, thread: ThreadAt, lateness_ns: u64) {
         self.late.push((thread, lateness_ns));
     }
 }

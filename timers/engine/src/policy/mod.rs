@@ -35,6 +35,8 @@
 //! The device interrupts at the time it was programmed for: [`interrupt`](Policy::interrupt). From
 //! then on [`Context::HardIrq`] is runnable, until its `step` yields `None`; that ends the interrupt,
 //! and the device is programmed, once, for what comes first then. Meanwhile arming programs nothing.
+//! Where timers become due again and again while callbacks run, the kernel gives up after some rounds
+//! and takes no interrupt for a while ([`Settings::rounds`], [`put_off_ns`](Policy::put_off_ns)).
 //! Threads run between interrupts: the most urgent runnable first, if the CPU preempts; a thread whose
 //! `step` yields `None` has nothing left.
 //!
@@ -210,6 +212,10 @@ pub trait Policy<T> {
     /// When the device interrupts next, ns; `None` during an interrupt, and where the end of time comes
     /// before.
     fn device_ns(&self) -> Option<u64>;
+
+    /// When the next interrupt comes, where the last one found timers due so often that it put the next one off
+    /// ([`Settings::rounds`]); `None` where it did not.
+    fn put_off_ns(&self) -> Option<u64>;
 
     /// What to do with the device after the calls so far. Says each thing once: to be asked after each
     /// call that may have changed something, and after the policy was built.

@@ -30,6 +30,10 @@ pub struct Settings {
     /// `split-jiffy`: the interrupt waits for a timer that is due so soon after it, ns, rather than
     /// program the device for it. 0 waits for none.
     pub too_close_ns: u64,
+    /// How often an interrupt looks for timers that are due before it gives up, and puts the next one off by as long as
+    /// it has taken: 3 in `hrtimer_interrupt` (`kernel/time/hrtimer.c`) for many years. 0 never gives up, and looks
+    /// after each callback. The policies with lists per jiffy are older, and never give up.
+    pub rounds: u32,
     /// When the device is programmed. The policies that are named after one of these have theirs;
     /// those with lists per jiffy, whose device is periodic, and the `softirq-expires-next` ones
     /// have their own rule.
@@ -51,6 +55,7 @@ impl Default for Settings {
             levels: [50, 70, 90],
             deferred_own_thread: false,
             too_close_ns: 0,
+            rounds: 0,
             rearm: Rearm::Single,
         }
     }

@@ -7,5 +7,6 @@ mod plain;
 mod random;
 mod rearm;
 mod reference;
+mod rounds;
 mod stories;
 mod urgency;

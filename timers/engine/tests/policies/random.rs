@@ -90,14 +90,17 @@ fn settings() -> impl Strategy<Value = Settings> {
     // Above the softirq's thread, and as high as that one.
     let top_half = prop_oneof![Just(None), Just(Some(90)), Just(Some(1))];
     let too_close_ns = prop_oneof![Just(0), Just(150)];
-    (top_half, too_close_ns, any::<bool>(), rearm).prop_map(
-        |(top_half, too_close_ns, deferred_own_thread, rearm)| Settings {
+    // So often that all in reach are tried, also with the while that one callback takes.
+    let rounds = prop_oneof![Just(0), Just(1), Just(2), Just(3)];
+    (top_half, too_close_ns, any::<bool>(), rearm, rounds).prop_map(
+        |(top_half, too_close_ns, deferred_own_thread, rearm, rounds)| Settings {
             jiffy_ns: NonZeroU64::new(1000).unwrap(),
             common: 1,
             top_half,
             too_close_ns,
             deferred_own_thread,
             rearm,
+            rounds,
             ..Settings::default()
         },
     )
@@ -230,6 +233,7 @@ impl Pair {
             assert!(self.policy.rearm(*key, Expiry::at(0)).is_err());
         }
         assert_eq!(self.policy.device_ns(), self.reference.device_ns, "device");
+        assert_eq!(self.policy.put_off_ns(), self.reference.put_off_ns(), "put off");
         assert_eq!(self.policy.programmed(), self.reference.programmed, "programmed");
         if let Program::At { at_ns } = self.policy.program() {
             assert_eq!(Some(at_ns), self.policy.device_ns());

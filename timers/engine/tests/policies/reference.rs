@@ -52,6 +52,11 @@ pub(crate) struct Reference {
     period: bool,
     counted_until_ns: u64,
     count_due: bool,
+    // rounds
+    entry_ns: u64,
+    round_ns: u64,
+    rounds: u32,
+    put_off: bool,
     // softirq base
     cached_ns: Option<u64>,
     raised: bool,
@@ -83,6 +88,10 @@ impl Reference {
             period: false,
             counted_until_ns: edge_ns,
             count_due: false,
+            entry_ns: 0,
+            round_ns: 0,
+            rounds: 0,
+            put_off: false,
             cached_ns: None,
             raised: false,
         }
@@ -208,7 +217,7 @@ impl Reference {
     }
 
     fn write_if(&mut self, write: bool, at_ns: u64) {
-        if write && !self.in_interrupt {
+        if write && !self.in_interrupt && !self.put_off {
             self.device_ns = Some(at_ns);
             self.programmed += 1;
         }
@@ -322,11 +331,16 @@ impl Reference {
         }
         self.in_interrupt = true;
         self.device_ns = None;
+        (self.entry_ns, self.round_ns, self.rounds) = (now_ns, now_ns, 0);
+        self.raise(now_ns);
+        self.expire(At::Precise, now_ns, |_| true);
+    }
+
+    fn raise(&mut self, now_ns: u64) {
         if self.cached_ns.is_some_and(|cached_ns| cached_ns <= now_ns) {
             self.cached_ns = None;
             self.raised = true;
         }
-        self.expire(At::Precise, now_ns, |_| true);
     }
 
     fn take(&mut self, i: usize) -> Does {
@@ -360,7 +374,9 @@ impl Reference {
         self.first(At::Pending, |timer| here(timer) && urgency(timer) == most)
     }
 
-    fn hard_irq(&mut self, now_ns: u64) -> Option<Does> {
+    fn hard_irq(&mut self, clock_ns: u64) -> Option<Does> {
+        let endless = self.settings.rounds == 0;
+        let now_ns = if endless { clock_ns } else { self.round_ns };
         self.expire(At::Precise, now_ns, |_| true);
         let next = self.next_in(Context::HardIrq);
         let next_ns = next.map_or(u64::MAX, |i| self.timers[i].arm.expiry.hard_ns());
@@ -372,13 +388,34 @@ impl Reference {
         if let Some(i) = next {
             return Some(self.take(i));
         }
-        self.in_interrupt = false;
-        if self.has_softirq_base() {
+        let soft_ns = self.hard_ns(At::Soft).filter(|_| !self.raised).unwrap_or(u64::MAX);
+        let is_due_again = !endless && self.first_ns().min(soft_ns) <= clock_ns;
+        if is_due_again {
+            self.rounds += 1;
+            if self.name.ends_with("after") && !self.raised {
+                self.cached_ns = self.hard_ns(At::Soft);
+            }
+            if self.rounds < self.settings.rounds {
+                self.round_ns = clock_ns;
+                self.raise(clock_ns);
+                return self.hard_irq(clock_ns);
+            }
+        }
+        (self.in_interrupt, self.put_off) = (false, false);
+        if is_due_again {
+            self.device_ns = Some(clock_ns + (clock_ns - self.entry_ns).min(100_000_000));
+            self.programmed += 1;
+            self.put_off = true;
+        } else if self.has_softirq_base() {
             self.reprogram(self.name.ends_with("after"), false);
         } else {
             self.write_exact(self.first_ns());
         }
         None
+    }
+
+    pub(crate) fn put_off_ns(&self) -> Option<u64> {
+        self.device_ns.filter(|_| self.put_off)
     }
 
     fn pass(&mut self, now_ns: u64) -> u64 {

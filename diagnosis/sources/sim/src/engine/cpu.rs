@@ -1,6 +1,6 @@
 //! One CPU: a stack of activities, each with work left to do.
 
-use crate::observer::{Interrupt, State, ThreadAt, TimerAt};
+use crate::observer::{Interrupt, PutOff, State, ThreadAt, TimerAt};
 use crate::random::Stream;
 use crate::replay::{Arrival, Coming, Taken};
 use crate::sched::Queue;
@@ -204,6 +204,7 @@ pub(crate) struct Raise {
     pub(crate) time_ns: u64,
     pub(crate) entry_ns: u64,
     pub(crate) arrival_ns: u64,
+    pub(crate) put_off: Option<PutOff>,
 }
 
 /// The common softirq's place, threads' of timers by number behind it, and that of the threaded top half.
@@ -242,6 +243,11 @@ pub(crate) struct Cpu {
     pub(crate) timers: Box<dyn Policy<TimerAt>>,
     /// When the device interrupts.
     pub(crate) device_ns: u64,
+    /// The callback that took longest of the timer interrupt that runs or ran last.
+    pub(crate) longest: (u64, TimerAt),
+    /// What that one put off, and whether it was put off itself.
+    pub(crate) puts_off: Option<PutOff>,
+    pub(crate) was_put_off: Option<PutOff>,
     /// When an interrupt of another CPU arrives, and which thread sent it.
     pub(crate) ipi_ns: u64,
     pub(crate) ipi_by: ThreadAt,

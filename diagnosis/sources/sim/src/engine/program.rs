@@ -86,7 +86,7 @@ impl<O: Observer> Simulation<O> {
             }
             Operation::Back => {
                 let late_ns = self.now_ns.saturating_sub(thread.asks_ns);
-                self.observer.late(me, late_ns);
+                self.observer.late(self.now_ns, me, late_ns);
                 self.go(at, Step::Fetch, 0);
             }
             Operation::Wait => {
@@ -302,7 +302,7 @@ impl<O: Observer> Simulation<O> {
         self.threads[me as usize].stage = None;
         self.event(at, SyscallExit { number, result: 0 });
         if sleeps && self.threads[me as usize].script.is_none() {
-            self.observer.late(me, self.now_ns.saturating_sub(since_ns));
+            self.observer.late(self.now_ns, me, self.now_ns.saturating_sub(since_ns));
         }
         self.go(at, Step::Fetch, 0);
     }

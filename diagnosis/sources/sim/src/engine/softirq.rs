@@ -36,7 +36,8 @@ impl<O: Observer> Simulation<O> {
             let served = &mut cpu.contexts[usize::from(context)];
             let thread = served.thread;
             if served.raised.is_none() && served.runs.is_none() {
-                served.raised = Some(Raise { time_ns: self.now_ns, entry_ns, arrival_ns });
+                let (time_ns, put_off) = (self.now_ns, cpu.was_put_off);
+                served.raised = Some(Raise { time_ns, entry_ns, arrival_ns, put_off });
                 served.wakes = thread != NOBODY;
                 self.tell_softirq(at, HRTIMER, Softirq::Raise);
             }

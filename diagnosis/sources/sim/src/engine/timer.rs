@@ -5,7 +5,7 @@ use super::softirq::policy_context;
 use super::tell::timer_id;
 use super::thread::Purpose;
 use super::{NEVER, NOBODY, Simulation, Step, Timer};
-use crate::observer::{Fired, Observer, ThreadAt, TimerAt, Waker};
+use crate::observer::{Fired, Observer, PutOff, ThreadAt, TimerAt, Waker};
 use tardy_model::CpuId;
 use tardy_model::event::{Call, ExpireBegin, ExpireEnd, TimerArm, TimerCancel, TimerMode};
 use tardy_timers::Expiry;
@@ -83,7 +83,9 @@ impl<O: Observer> Simulation<O> {
 
     /// The timer interrupt's handler comes to look at its queue.
     pub(super) fn timer_entered(&mut self, at: usize) {
-        self.cpus[at].timers.interrupt(self.now_ns);
+        let cpu = &mut self.cpus[at];
+        cpu.timers.interrupt(self.now_ns);
+        (cpu.longest, cpu.was_put_off) = ((0, 0), cpu.puts_off.take());
         self.raises(at);
         self.fires_next(at);
     }
@@ -133,7 +135,8 @@ impl<O: Observer> Simulation<O> {
                 // What has become due meanwhile.
                 self.raises(at);
                 let cpu = &mut self.cpus[at];
-                let before = cpu.device_ns;
+                let (before, by) = (cpu.device_ns, cpu.longest.1);
+                cpu.puts_off = cpu.timers.put_off_ns().map(|until_ns| PutOff { until_ns, by });
                 self.programs(at);
                 if self.cpus[at].device_ns != NEVER && before == NEVER {
                     let ns = self.programming_ns(at, 1);
@@ -220,7 +223,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn ticked(&mut self, at: usize) {
         self.tick(at);
         let tick = self.cpus[at].top().timer;
-        self.event(at, ExpireEnd { timer: timer_id(tick) });
+        self.expired(at, tick);
         if self.timers[tick as usize].purpose == Purpose::StoppedTick {
             self.arms_tick(at);
             return self.fires_next(at);
@@ -260,7 +263,7 @@ impl<O: Observer> Simulation<O> {
 
     fn callback_ends(&mut self, at: usize) {
         let timer = self.cpus[at].top().timer;
-        self.event(at, ExpireEnd { timer: timer_id(timer) });
+        self.expired(at, timer);
         if matches!(
             self.timers[timer as usize].purpose,
             Purpose::RtPeriod | Purpose::GroupPeriod(_)
@@ -268,6 +271,15 @@ impl<O: Observer> Simulation<O> {
             self.arms_period(at, timer);
         }
         self.fires_next(at);
+    }
+
+    fn expired(&mut self, at: usize, timer: TimerAt) {
+        let took_ns = self.now_ns - self.timers[timer as usize].begin_ns;
+        let cpu = &mut self.cpus[at];
+        if cpu.in_interrupt() {
+            cpu.longest = cpu.longest.max((took_ns, timer));
+        }
+        self.event(at, ExpireEnd { timer: timer_id(timer) });
     }
 
     /// Who wakes a thread now: the callback that runs, or who runs.
@@ -286,12 +298,13 @@ impl<O: Observer> Simulation<O> {
         let cpu = &self.cpus[at];
         let entry = &self.timers[timer as usize];
         let (mut arrival_ns, mut entry_ns) = cpu.interrupt_times();
-        let mut softirq = None;
+        let (mut softirq, mut put_off) = (None, cpu.was_put_off);
         if !cpu.in_interrupt() {
             debug_assert!(usize::from(cpu.top().context) < CONTEXTS);
             if let Some((raise, begin_ns)) = cpu.contexts[usize::from(cpu.top().context)].runs {
                 softirq = Some((raise.time_ns, begin_ns));
                 (arrival_ns, entry_ns) = (raise.arrival_ns, raise.entry_ns);
+                put_off = raise.put_off;
             }
         }
         Fired {
@@ -300,6 +313,7 @@ impl<O: Observer> Simulation<O> {
             armed_ns: entry.armed_ns,
             soft_ns: entry.soft_ns,
             hard_ns: entry.hard_ns,
+            put_off,
             arrival_ns,
             entry_ns,
             softirq,

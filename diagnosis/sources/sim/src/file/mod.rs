@@ -147,6 +147,7 @@ struct RawKernel {
     timer_thread_priority: Option<Spanned<u8>>,
     top_half_priority: Option<Spanned<u8>>,
     deferred_own_thread: Option<bool>,
+    interrupt_rounds: Option<u32>,
     tells_sections: Option<bool>,
 }
 
@@ -298,6 +299,7 @@ impl RawKernel {
             priority(self.timer_thread_priority).unwrap_or(settings.timer_thread);
         settings.top_half = priority(self.top_half_priority);
         settings.deferred_own_thread = self.deferred_own_thread.unwrap_or(false);
+        settings.rounds = self.interrupt_rounds.unwrap_or(settings.rounds);
         kernel.tells_sections = self.tells_sections.unwrap_or(true);
         Ok(kernel)
     }

@@ -12,6 +12,8 @@ pub(super) enum Phase {
     Unarmed,
     /// It may fire and need not.
     Slack,
+    /// It must, and the kernel takes no interrupt, because the last one took too long: most of it for that timer.
+    PutOff(TimerAt),
     /// It must, and the device has not interrupted.
     Device,
     /// It has, and the CPU has not begun with the interrupt.
@@ -102,8 +104,12 @@ impl Names {
                 let slack_ns = u32::try_from(fired.hard_ns - fired.soft_ns).unwrap_or(u32::MAX);
                 ("slack", Culprit::Setting(Setting::TimerSlack(slack_ns)))
             }
+            // The interrupt has given up only when it ends.
+            Phase::PutOff(by) if !matches!(doing, Doing::Callback(_) | Doing::Interrupt(_)) => {
+                ("hrtimer_hang", self.timer(by))
+            }
             Phase::Device => ("irq_delay", Culprit::ClockEventDevice),
-            Phase::Pending => match doing {
+            Phase::PutOff(_) | Phase::Pending => match doing {
                 Doing::Idle(_) => ("idle_exit", culprit),
                 Doing::Callback(_) | Doing::SoftirqCallback(_) => ("stacked_timers", culprit),
                 _ if irqs_off && self.tells_sections => ("irqs_off", culprit),

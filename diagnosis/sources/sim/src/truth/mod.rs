@@ -196,7 +196,13 @@ fn phases(journey: &Journey) -> Vec<(u64, Phase, u16)> {
         let fires_ns = fired.entry_ns;
         begins(fired.soft_ns.min(journey.woken_ns), Phase::Unarmed, cpu);
         begins(fired.armed_ns, Phase::Slack, cpu);
-        begins(fired.hard_ns.min(fires_ns), Phase::Device, cpu);
+        if let Some(put_off) = fired.put_off {
+            begins(fired.hard_ns.min(fires_ns), Phase::PutOff(put_off.by), cpu);
+            let until_ns = put_off.until_ns.max(fired.hard_ns);
+            begins(until_ns.min(fires_ns), Phase::Device, cpu);
+        } else {
+            begins(fired.hard_ns.min(fires_ns), Phase::Device, cpu);
+        }
         begins(fired.arrival_ns.min(fires_ns), Phase::Pending, cpu);
         begins(fires_ns, Phase::Interrupt, cpu);
         if let Some((raised_ns, begin_ns)) = fired.softirq {

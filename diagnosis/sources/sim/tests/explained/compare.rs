@@ -27,6 +27,8 @@ pub(crate) struct Outcome {
     pub(crate) wakeups: u64,
     /// Those whose balance is the account, to the nanosecond.
     pub(crate) equal: u64,
+    /// Nanoseconds that were truly lost to the kernel's giving up an interrupt.
+    pub(crate) hang_ns: u64,
     /// Those that differ in nothing but what is known to, see [`KNOWN`].
     pub(crate) known: u64,
     /// Those that the explainer does not have.
@@ -88,6 +90,8 @@ pub(crate) fn compare(system: &System, span_ns: u64) -> Outcome {
     let mut shown = 0;
     for truth in truths.iter().filter(|truth| !truth.is_cut) {
         outcome.wakeups += 1;
+        let hangs = truth.segments.iter().filter(|segment| segment.cause == "hrtimer_hang");
+        outcome.hang_ns += hangs.map(|segment| segment.ns).sum::<u64>();
         let key = (truth.task, truth.expiry_ns + truth.lateness_ns);
         let Some(wakeup) = by_end.remove(&key) else {
             outcome.missing += 1;

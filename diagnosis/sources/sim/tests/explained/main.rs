@@ -6,6 +6,8 @@ mod maker;
 
 use compare::{Outcome, compare};
 use maker::made;
+use std::collections::BTreeMap;
+use tardy_sim::file::Template;
 
 /// How long each system runs, ns.
 const SPAN_NS: u64 = 300_000_000;
@@ -18,6 +20,30 @@ const SHARE_MIN: f64 = 0.9999;
 
 /// And without those.
 const SHARE_EQUAL_MIN: f64 = 0.9999;
+
+/// A slow machine, and a storm of sleepers without slack.
+const HANGS: &str = r#"
+policies = ["hardirq"]
+
+[machine]
+like = "zynq-7020"
+
+[kernel]
+preemption = "rt"
+softirqs = "ktimers"
+
+[[thread]]
+name = "cyclic"
+cpus = [0]
+policy = "fifo:98"
+program = [{ sleep-grid = { period = "237us" } }, { run = "1us" }]
+
+[[thread]]
+name = "storm"
+count = 100
+slack = "1ns"
+program = [{ sleep = "0us..1ms" }, { run = "500ns" }]
+"#;
 
 fn compare_all(systems: std::ops::Range<u64>) {
     let mut all = Outcome::default();
@@ -58,6 +84,26 @@ fn compare_all(systems: std::ops::Range<u64>) {
 #[test]
 fn random_systems_are_explained_as_they_are() {
     compare_all(0..SYSTEMS);
+}
+
+/// So many timers that the kernel gives interrupts up: what it then puts off is told from what events show of the
+/// interrupt before, not from the device's setting, which no event shows.
+#[test]
+fn what_the_kernel_puts_off_is_told_from_what_others_keep_off() {
+    let template = Template::parse(HANGS).expect("it can be");
+    let file = template.file(&template.conditions[0], &BTreeMap::default()).expect("it can be");
+    let outcome = compare(&file.system_of("hardirq", 0), 3 * SPAN_NS);
+    let Outcome { wakeups, equal, hang_ns, .. } = outcome;
+    println!("{equal} of {wakeups}, {hang_ns} ns put off; {}", outcome.shown);
+    for ((truth, told), (count, ns)) in &outcome.confused_ns {
+        println!("  {count:>7} × {truth} told as {told}, {ns} ns");
+    }
+    let confused = |what: &str| -> u64 {
+        let of = |names: &(String, String)| names.0.starts_with(what) || names.1.starts_with(what);
+        outcome.confused_ns.iter().filter(|(names, _)| of(names)).map(|(_, (_, ns))| ns).sum()
+    };
+    assert!(hang_ns > 1_000_000, "{hang_ns} ns were put off");
+    assert!((confused("hrtimer_hang") as f64) < 0.001 * hang_ns as f64, "of {hang_ns} ns");
 }
 
 /// `TARDY_SIM_SYSTEMS=1000 cargo test --release -p tardy-sim --test explained -- --ignored --nocapture`

@@ -9,17 +9,24 @@ pub(crate) struct Device {
     at_ns: Option<u64>,
     programmed: u64,
     untold: bool,
+    /// An interrupt took too long: nothing programs the device until the next one ends.
+    is_put_off: bool,
 }
 
 impl Device {
     /// One that was programmed for `at_ns` when the clock began; that is not counted.
     pub(crate) fn new(rearm: Rearm, at_ns: Option<u64>) -> Self {
-        Self { rearm, at_ns, programmed: 0, untold: true }
+        Self { rearm, at_ns, programmed: 0, untold: true, is_put_off: false }
     }
 
     /// What it is programmed for.
     pub(crate) fn at_ns(&self) -> Option<u64> {
         self.at_ns
+    }
+
+    /// Until when it was put off, if it was.
+    pub(crate) fn put_off_ns(&self) -> Option<u64> {
+        self.at_ns.filter(|_| self.is_put_off)
     }
 
     /// How often it was programmed.
@@ -54,6 +61,7 @@ impl Device {
     /// Something may have come first.
     pub(crate) fn started(&mut self, first_ns: Option<u64>) {
         if let Some(first_ns) = first_ns
+            && !self.is_put_off
             && self.at_ns.is_none_or(|at_ns| first_ns < at_ns)
         {
             self.write(first_ns);
@@ -72,10 +80,23 @@ impl Device {
     /// Programs it for exactly what comes first.
     pub(crate) fn settle(&mut self, first_ns: Option<u64>) {
         if let Some(first_ns) = first_ns
+            && !self.is_put_off
             && self.at_ns != Some(first_ns)
         {
             self.write(first_ns);
         }
+    }
+
+    /// An interrupt ends in order: programs it for exactly what comes first.
+    pub(crate) fn ends(&mut self, first_ns: Option<u64>) {
+        self.is_put_off = false;
+        self.settle(first_ns);
+    }
+
+    /// An interrupt ends that took too long: programs it for then, and for nothing else before.
+    pub(crate) fn puts_off(&mut self, until_ns: u64) {
+        self.write(until_ns);
+        self.is_put_off = true;
     }
 
     fn write(&mut self, at_ns: u64) {

@@ -6,6 +6,7 @@
 use super::device::Device;
 use super::edges::Edges;
 use super::pending::Pending;
+use super::rounds::{Over, Rounds};
 use super::slots::Key;
 use super::store::{Course, Store};
 use crate::policy::settings::thread_priority;
@@ -62,6 +63,7 @@ pub(crate) struct Laned<T, Q, R> {
     store: Store<T, Q, 2>,
     device: Device,
     edges: Edges,
+    rounds: Rounds,
     in_interrupt: bool,
 }
 
@@ -77,6 +79,7 @@ impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
             settings: *settings,
             lanes,
             edges,
+            rounds: Rounds::new(settings.rounds),
             in_interrupt: false,
         }
     }
@@ -103,22 +106,32 @@ impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
         if !self.in_interrupt {
             return None;
         }
-        // What has become due meanwhile is run by the same interrupt, as by the kernel's.
-        self.store.collect(PRECISE, now_ns);
-        let first = self.first_in(Context::HardIrq);
-        let hard_ns = first.and_then(|key| Some(self.store.get(key).ok()?.arm.expiry.hard_ns()));
-        if self.edges.is_due(now_ns) && hard_ns.is_none_or(|ns| self.edges.next_ns() <= Some(ns)) {
-            let jiffies = self.edges.pass(now_ns);
-            self.store.collect(WHEEL, self.edges.last_ns());
-            return Some(Step::Tick { jiffies });
+        loop {
+            // What has become due meanwhile is run by the same interrupt, as by the kernel's.
+            let until_ns = self.rounds.until_ns(now_ns);
+            self.store.collect(PRECISE, until_ns);
+            let first = self.first_in(Context::HardIrq);
+            let hard_ns =
+                first.and_then(|key| Some(self.store.get(key).ok()?.arm.expiry.hard_ns()));
+            if self.edges.is_due(until_ns)
+                && hard_ns.is_none_or(|ns| self.edges.next_ns() <= Some(ns))
+            {
+                let jiffies = self.edges.pass(until_ns);
+                self.store.collect(WHEEL, self.edges.last_ns());
+                return Some(Step::Tick { jiffies });
+            }
+            if let Some(key) = first {
+                return self.store.fire(key).map(Step::Fire);
+            }
+            let first_ns = self.first_ns();
+            match self.rounds.over(first_ns, now_ns) {
+                Over::Again => continue,
+                Over::Ends => self.device.ends(first_ns),
+                Over::PutOff { until_ns } => self.device.puts_off(until_ns),
+            }
+            self.in_interrupt = false;
+            return None;
         }
-        if let Some(key) = first {
-            return self.store.fire(key).map(Step::Fire);
-        }
-        self.in_interrupt = false;
-        let first_ns = self.first_ns();
-        self.device.settle(first_ns);
-        None
     }
 }
 
@@ -163,6 +176,7 @@ impl<T, Q: Queue<Key>, R: Rules> Policy<T> for Laned<T, Q, R> {
 
     fn interrupt(&mut self, now_ns: u64) {
         self.in_interrupt = true;
+        self.rounds.begin(now_ns);
         self.device.fired();
         self.store.collect(PRECISE, now_ns);
     }

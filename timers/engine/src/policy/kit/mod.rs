@@ -15,6 +15,10 @@ macro_rules! asked_of_store_and_device {
             self.device.at_ns()
         }
 
+        fn put_off_ns(&self) -> Option<u64> {
+            self.device.put_off_ns()
+        }
+
         fn program(&mut self) -> Program {
             self.device.tell()
         }
@@ -32,6 +36,7 @@ mod hard_or_soft;
 mod jiffy_lists;
 mod laned;
 mod pending;
+mod rounds;
 mod slots;
 mod softirq_base;
 mod store;

@@ -7,6 +7,7 @@
 
 use super::device::Device;
 use super::edges::Edges;
+use super::rounds::{Over, Rounds};
 use super::slots::{Key, Place};
 use super::store::{Course, Store};
 use crate::policy::settings::thread_priority;
@@ -32,6 +33,7 @@ pub(crate) struct SoftirqBase<T, Q> {
     store: Store<T, Q, 2>,
     device: Device,
     edges: Edges,
+    rounds: Rounds,
     softirq_expires_next_ns: Option<u64>,
     softirq_raised: bool,
     in_interrupt: bool,
@@ -46,6 +48,7 @@ impl<T, Q: Queue<Key>> SoftirqBase<T, Q> {
             store: Store::new(settings.timers, 1, queue),
             device: Device::new(Rearm::EagerDouble, edges.next_ns()),
             edges,
+            rounds: Rounds::new(settings.rounds),
             softirq_expires_next_ns: None,
             softirq_raised: false,
             in_interrupt: false,
@@ -83,9 +86,8 @@ impl<T, Q: Queue<Key>> SoftirqBase<T, Q> {
         }
     }
 
-    /// The timer for which the device was programmed was taken out of its queue, or the interrupt
-    /// ends.
-    fn reprogram(&mut self, interrupt_ends: bool) {
+    /// What the device is needed for first, at the end of an interrupt or not. Caches the soft timers' time on the way.
+    fn first_ns(&mut self, interrupt_ends: bool) -> Option<u64> {
         let hard_ns = self.first_hard_ns();
         let soft_ns = if self.softirq_raised { None } else { self.store.first_ns(SOFT) };
         let soft_is_first = soft_ns.is_some_and(|soft_ns| hard_ns.is_none_or(|ns| soft_ns < ns));
@@ -94,14 +96,15 @@ impl<T, Q: Queue<Key>> SoftirqBase<T, Q> {
         if !self.softirq_raised && (self.fixed || soft_is_first && !interrupt_ends) {
             self.softirq_expires_next_ns = soft_ns;
         }
-        self.device.settle(if soft_is_first { soft_ns } else { hard_ns });
+        if soft_is_first { soft_ns } else { hard_ns }
     }
 
     /// Tells the device of a removal, if it was programmed for that timer.
     fn removed(&mut self, place: Place, expiry: Expiry) {
         let was_first = self.device.at_ns() == Some(expiry.hard_ns());
         if !self.in_interrupt && was_first && place != Place::Pending {
-            self.reprogram(false);
+            let first_ns = self.first_ns(false);
+            self.device.settle(first_ns);
         }
     }
 
@@ -109,18 +112,40 @@ impl<T, Q: Queue<Key>> SoftirqBase<T, Q> {
         if !self.in_interrupt {
             return None;
         }
-        self.store.collect(HARD, now_ns);
-        let first = self.store.first_pending(1 << HARD_IRQ_LANE);
-        let hard_ns = first.and_then(|key| Some(self.store.get(key).ok()?.arm.expiry.hard_ns()));
-        if self.edges.is_due(now_ns) && hard_ns.is_none_or(|ns| self.edges.next_ns() <= Some(ns)) {
-            return Some(Step::Tick { jiffies: self.edges.pass(now_ns) });
+        loop {
+            let until_ns = self.rounds.until_ns(now_ns);
+            self.store.collect(HARD, until_ns);
+            let first = self.store.first_pending(1 << HARD_IRQ_LANE);
+            let hard_ns =
+                first.and_then(|key| Some(self.store.get(key).ok()?.arm.expiry.hard_ns()));
+            if self.edges.is_due(until_ns)
+                && hard_ns.is_none_or(|ns| self.edges.next_ns() <= Some(ns))
+            {
+                return Some(Step::Tick { jiffies: self.edges.pass(until_ns) });
+            }
+            if let Some(key) = first {
+                return self.store.fire(key).map(Step::Fire);
+            }
+            let first_ns = self.first_ns(true);
+            match self.rounds.over(first_ns, now_ns) {
+                Over::Again => {
+                    self.raises(now_ns);
+                    continue;
+                }
+                Over::Ends => self.device.ends(first_ns),
+                Over::PutOff { until_ns } => self.device.puts_off(until_ns),
+            }
+            self.in_interrupt = false;
+            return None;
         }
-        if let Some(key) = first {
-            return self.store.fire(key).map(Step::Fire);
+    }
+
+    /// Raises the softirq where the cached time has come.
+    fn raises(&mut self, now_ns: u64) {
+        if self.softirq_expires_next_ns.is_some_and(|cached_ns| cached_ns <= now_ns) {
+            self.softirq_expires_next_ns = None;
+            self.softirq_raised = true;
         }
-        self.in_interrupt = false;
-        self.reprogram(true);
-        None
     }
 
     fn softirq_step(&mut self, now_ns: u64) -> Option<Step<T>> {
@@ -164,11 +189,9 @@ impl<T, Q: Queue<Key>> Policy<T> for SoftirqBase<T, Q> {
 
     fn interrupt(&mut self, now_ns: u64) {
         self.in_interrupt = true;
+        self.rounds.begin(now_ns);
         self.device.fired();
-        if self.softirq_expires_next_ns.is_some_and(|cached_ns| cached_ns <= now_ns) {
-            self.softirq_expires_next_ns = None;
-            self.softirq_raised = true;
-        }
+        self.raises(now_ns);
         self.store.collect(HARD, now_ns);
     }
 
