@@ -83,6 +83,7 @@ bench:
 	bench/loads.py --rounds 1 --loops 50
 	bench/jobs.py audio --groups 2 --seconds 2
 	bench/jobs.py outlier --minutes 0.1
+	bench/fixes.py --only above --more '--rounds 12 --block 100ms'
 	bench/losses.py --rounds 1 --seconds 1 --storms 50,200
 	bench/import.py --rounds 1 --seconds 1
 	bench/inject.py --seconds 2

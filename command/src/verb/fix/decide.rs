@@ -2,7 +2,7 @@
 
 use tardy_report::{Bound, Compared, Figure, Gate};
 use tardy_stats::Interval;
-use tardy_stats::ab::{Difference, Verdict};
+use tardy_stats::ab::{Comparison, Difference, Verdict};
 
 /// What a trial says of a change.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,22 +15,51 @@ pub(super) enum Decision {
     NotShown(String),
 }
 
+/// What was measured, a figure each: without the change, with it, and the gain with its interval. None where nothing
+/// could be compared.
+pub(super) fn figures(compared: &Compared) -> Vec<serde_json::Value> {
+    let Some(comparison) = first(compared) else { return Vec::new() };
+    if matches!(comparison.verdict, Verdict::TooFew { .. }) {
+        return Vec::new();
+    }
+    let document = |(figure, difference): (Figure, Difference)| {
+        let Interval { value, low, high } = difference.b_minus_a;
+        serde_json::json!({
+            "figure": figure.name(),
+            "without_ns": difference.a,
+            "with_ns": difference.b,
+            "gain_ns": { "value": -value, "low": -high, "high": -low },
+            "shown": is_shown(comparison, &difference),
+        })
+    };
+    all(comparison).map(document).collect()
+}
+
+fn first(compared: &Compared) -> Option<&Comparison> {
+    compared.subjects.first()?.comparisons.first()
+}
+
+/// The mean, then the quantiles, the outermost last.
+fn all(comparison: &Comparison) -> impl DoubleEndedIterator<Item = (Figure, Difference)> {
+    let quantiles = comparison.quantiles.iter();
+    let quantiles = quantiles.map(|it| (Figure::Quantile(it.q), it.difference));
+    std::iter::once((Figure::Mean, comparison.mean)).chain(quantiles)
+}
+
+fn is_shown(comparison: &Comparison, difference: &Difference) -> bool {
+    difference.p_adjusted < comparison.alpha
+}
+
 /// The first comparison, B with the change, against what was asked for.
 pub(super) fn decide(compared: &Compared, at_least: Option<&Gate>) -> Decision {
-    let Some(comparison) =
-        compared.subjects.first().and_then(|subject| subject.comparisons.first())
-    else {
+    let Some(comparison) = first(compared) else {
         return Decision::NotShown("nothing was compared".to_owned());
     };
     if let Verdict::TooFew { why } = &comparison.verdict {
         return Decision::NotShown(why.clone());
     }
-    let figures = || {
-        let quantiles = comparison.quantiles.iter();
-        let quantiles = quantiles.map(|it| (Figure::Quantile(it.q), it.difference));
-        std::iter::once((Figure::Mean, comparison.mean)).chain(quantiles)
-    };
-    let is_shown = |difference: &Difference| difference.p_adjusted < comparison.alpha;
+    let figures = || all(comparison);
+    let is_shown = |difference: &Difference| is_shown(comparison, difference);
     // Whatever else gets better: who has it looks at the worst.
     let later = figures().rfind(|(_, it)| is_shown(it) && it.b_minus_a.low > 0.0);
     if let Some((figure, difference)) = later {
@@ -120,6 +149,10 @@ mod tests {
         let worse = tried([20_000, 50_000], &mut random);
         assert!(matches!(decide(&worse, None), Decision::Harmed(_)));
         let gate = |bound| Gate { bound, figure: Figure::Quantile(0.9) };
+        let gain = figures(&better);
+        assert!(
+            gain.iter().all(|it| it["shown"] == true && it["gain_ns"]["low"].as_f64() > Some(0.0))
+        );
         let asked = |ns| decide(&better, Some(&gate(Bound::Ns(ns))));
         assert!(matches!(asked(20_000), Decision::Helped(_)), "{:?}", asked(20_000));
         assert!(matches!(asked(40_000), Decision::NotShown(_)));

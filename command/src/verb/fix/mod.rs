@@ -20,7 +20,7 @@ use plan::{AtBest, Candidate, Forecast, Whose};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
-use tardy_explain::{Explanation, Options};
+use tardy_explain::{Advice, Explanation, Options};
 use tardy_recording::Recording;
 use tardy_remedy::{Journal, System, lasting};
 use tardy_report::Gate;
@@ -116,14 +116,14 @@ impl Fix {
         self.show(&found.explanation, &candidates)?;
         let able: Vec<&Candidate> = candidates.iter().filter(|it| it.settings.is_ok()).collect();
         if able.is_empty() || self.dry_run {
-            return self.tell(&Results::default(), &candidates);
+            return self.tell(&Results::default(), &found.explanation, &candidates);
         }
         if !rustix::process::geteuid().is_root() {
             self.output.remark(
                 "Without root tardy changes nothing; run the commands above, or this command, as \
                     root.",
             );
-            return self.tell(&Results::default(), &candidates);
+            return self.tell(&Results::default(), &found.explanation, &candidates);
         }
         let mut results = Results::default();
         for candidate in &able {
@@ -136,7 +136,7 @@ impl Fix {
                 break;
             }
         }
-        self.tell(&results, &candidates)
+        self.tell(&results, &found.explanation, &candidates)
     }
 
     fn try_one(
@@ -186,6 +186,7 @@ impl Fix {
         results.rows.push(format!("{row}; {}", took(&tried)));
         results.documents.push(serde_json::json!({
             "change": change.to_string(), "verdict": word, "told": row, "seconds": tried.took.as_secs_f64(),
+            "figures": decide::figures(&tried.compared),
         }));
         Ok(())
     }
@@ -233,7 +234,7 @@ impl Fix {
             latencies.quantile_ns(0.99) as f64 / 1e3,
             latencies.max_ns() as f64 / 1e3
         )?;
-        for advice in explanation.advice.iter().filter(|advice| advice.changes.is_empty()) {
+        for advice in advice_alone(explanation) {
             paragraph(
                 "  ",
                 &format!("{}: {} Nothing tardy can change does it.", advice.cause.0, advice.text),
@@ -273,7 +274,12 @@ impl Fix {
         Ok(())
     }
 
-    fn tell(&self, results: &Results, candidates: &[Candidate]) -> Result<Outcome, Failure> {
+    fn tell(
+        &self,
+        results: &Results,
+        explanation: &Explanation,
+        candidates: &[Candidate],
+    ) -> Result<Outcome, Failure> {
         if self.output.json {
             let plan = candidates.iter().map(|candidate| {
                 serde_json::json!({
@@ -290,8 +296,11 @@ impl Fix {
                     "next_boot": candidate.next_boot(),
                 })
             });
+            let by_hand = advice_alone(explanation)
+                .map(|advice| serde_json::json!({ "cause": advice.cause.0, "text": advice.text }));
             let document = serde_json::json!({
                 "schema": "tardy.fix/1",
+                "advice": by_hand.collect::<Vec<_>>(),
                 "plan": plan.collect::<Vec<_>>(),
                 "tried": results.documents,
                 "fixed": results.is_fixed,
@@ -342,6 +351,11 @@ impl Fix {
     fn load<'a>(&'a self, recorded: Option<&'a String>) -> &'a str {
         self.trial.load.as_ref().or(recorded).map_or("none", String::as_str)
     }
+}
+
+/// What only the program itself, or a person, can do.
+fn advice_alone(explanation: &Explanation) -> impl Iterator<Item = &Advice> {
+    explanation.advice.iter().filter(|advice| advice.changes.is_empty())
 }
 
 fn took(tried: &Tried) -> String {

@@ -52,6 +52,7 @@ impl Rule for Interrupts {
                  irqbalance may move them back)."
             ))
             .with(weight.send_away(irq))
+            .by(weight.keep_irq_away())
         };
         Some(remedy.against(first))
     }
