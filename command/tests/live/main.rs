@@ -13,6 +13,7 @@ mod container;
 mod deferred;
 mod experiment;
 mod explained;
+mod fix;
 mod injected;
 mod killed;
 mod left_behind;

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// `nobody`, on most systems.
-const USER: u32 = 65_534;
-
-/// A copy of the program that everybody may start, and a folder where only `USER` may write.
+/// A copy of the program that everybody may start, and a folder where only [`Stranger::USER`] may write.
 pub(crate) struct Stranger {
     folder: TempDir,
 }
 
 impl Stranger {
+    /// `nobody`, on most systems.
+    pub(crate) const USER: u32 = 65_534;
+
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir_in("/tmp").unwrap();
         open_to_all(folder.path());
@@ -24,7 +24,7 @@ impl Stranger {
         open_to_all(&folder.path().join("tardy"));
         std::fs::create_dir(folder.path().join("own")).unwrap();
         if is_root() {
-            chown(folder.path().join("own"), Some(USER), Some(USER)).unwrap();
+            chown(folder.path().join("own"), Some(Self::USER), Some(Self::USER)).unwrap();
         }
         Self { folder }
     }
@@ -33,13 +33,13 @@ impl Stranger {
         self.folder.path().join("own")
     }
 
-    /// A call by `USER`, or by whoever runs the tests if that is not root. It stands where it may
+    /// A call by that user, or by whoever runs the tests if that is not root. It stands where it may
     /// not write.
     pub(crate) fn tardy(&self, arguments: &[&str]) -> Command {
         let mut command = tardy(arguments);
         if is_root() {
             let mut theirs = Command::new(self.folder.path().join("tardy"));
-            theirs.args(arguments).uid(USER).gid(USER);
+            theirs.args(arguments).uid(Self::USER).gid(Self::USER);
             command = theirs;
         }
         command.current_dir("/").env("TMPDIR", self.own());

@@ -76,7 +76,9 @@ pub(crate) struct Fix {
     keep: bool,
 
     /// List what tardy has changed and not taken back
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = [
+        "recording", "pid", "comm", "command", "duration", "only", "at_least", "yes", "dry_run", "keep",
+    ])]
     list: bool,
 
     #[command(flatten)]
@@ -164,6 +166,10 @@ impl Fix {
             Err(failure) => {
                 self.output.remark(&failure.to_string());
                 results.rows.push(format!("{change}: not tried: {failure}"));
+                results.documents.push(serde_json::json!({
+                    "change": change.to_string(), "verdict": "not tried",
+                    "told": failure.to_string(), "seconds": 0.0, "figures": [],
+                }));
                 return Ok(());
             }
         };
