@@ -7,6 +7,9 @@
  *       number or `any`. Whoever works longer than its period never sleeps.
  *   faults barriers NAME CPU FROM
  *       A thread on FROM interrupts CPU as fast as it can: another thread of the same process computes there.
+ *   faults packets NAME CPU FROM
+ *       A thread on FROM sends datagrams to itself as fast as it can, in a network namespace of its own that has CPU
+ *       receive them: an interrupt from CPU to CPU for each batch, and the softirq NET_RX.
  *   faults lock NAME CPU
  *       Three threads on one CPU. `NAME` of SCHED_FIFO 30 takes a lock every 5 ms, which one of SCHED_FIFO 10 holds
  *       for 300 µs; one of SCHED_FIFO 20 computes for 1 ms meanwhile. The lock hands no priority on.
@@ -14,14 +17,18 @@
  * It says `ready` once all run, and goes on until it is killed.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -98,7 +105,8 @@ static void *sleeps(void *arg)
 	for (;;) {
 		/* The next point of a grid that all share. */
 		uint64_t at = now_ns() / self->period_ns + 1;
-		sleep_until(at * self->period_ns + self->offset_ns);
+		if (self->work_ns < self->period_ns)
+			sleep_until(at * self->period_ns + self->offset_ns);
 		if (self->lock)
 			pthread_mutex_lock(self->lock);
 		if (self->work_ns)
@@ -167,6 +175,32 @@ static int barriers(char **args)
 	return 0;
 }
 
+static int packets(char **args)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9) };
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	char packet[64] = { 0 };
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	must(unshare(CLONE_NEWNET | CLONE_NEWNS) ? errno : 0, "unshare");
+	must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ? errno : 0, "mount");
+	must(mount("none", "/sys", "sysfs", 0, NULL) ? errno : 0, "mount /sys");
+	int socket_fd = socket(AF_INET, SOCK_DGRAM, 0);
+	must(ioctl(socket_fd, SIOCSIFFLAGS, &lo) ? errno : 0, "lo");
+	/* Nobody reads: what does not fit is dropped. */
+	must(bind(socket_fd, (struct sockaddr *)&to, sizeof(to)) ? errno : 0, "bind");
+	FILE *mask = fopen("/sys/class/net/lo/queues/rx-0/rps_cpus", "w");
+	must(mask ? 0 : errno, "rps_cpus");
+	fprintf(mask, "%x\n", 1u << atoi(args[1]));
+	must(fclose(mask) ? errno : 0, "rps_cpus");
+	become(args[0], 0, atoi(args[2]));
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		sendto(socket_fd, packet, sizeof(packet), 0, (struct sockaddr *)&to, sizeof(to));
+	return 0;
+}
+
 static int lock(char **args)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -189,6 +223,8 @@ int main(int argc, char **argv)
 		return sleepers(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "barriers"))
 		return barriers(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "packets"))
+		return packets(argv + 2);
 	if (argc == 4 && !strcmp(argv[1], "lock"))
 		return lock(argv + 2);
 	return 2;

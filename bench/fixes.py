@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Ten faults, one at a time, each handed to one `tardy fix` that is told nothing but the number of the late process.
+"""Faults that are known, one at a time, each handed to one `tardy fix` that is told nothing but the number of the late process,
+or of the last one the name of the thread.
 
     bench/fixes.py [--only slack,storm] [--more '--rounds 32'] [--tardy FILE] [--keep DIR]
 
@@ -9,6 +10,8 @@ equals     the same, with the same priority
 hackbench  400 processes beside an ordinary thread
 storm      200 threads whose timers expire in the same interrupts as the victim's, SCHED_FIFO 80
 ipis       a program that interrupts the victim's CPU as fast as it can (membarrier)
+packets    a flood of packets of a network namespace of its own, which the victim's CPU has to receive: interrupts from CPU
+           to CPU, and the softirq NET_RX
 rt         a thread of SCHED_FIFO 10 that never sleeps: the kernel takes the CPU from it, and from the victim of
            SCHED_FIFO 80, for ordinary tasks that would starve
 cpu-max    a control group that may use 10 ms of 40
@@ -104,6 +107,10 @@ class Faults:
         self.start("barriers", "barriers", CPU, OTHER_CPU)
         return self.victim(80)
 
+    def packets(self):
+        self.start("packets", "packets", CPU, OTHER_CPU)
+        return self.victim(80)
+
     def rt(self):
         if not (DEBUGFS / "sched").exists():
             if subprocess.run(["mount", "-t", "debugfs", "none", DEBUGFS]).returncode:
@@ -134,7 +141,9 @@ class Faults:
         return self.victim(80)
 
     def lock(self):
-        return self.start("lock", "victim", CPU)
+        self.start("lock", "victim", CPU)
+        # Of the process, the thread that is late.
+        return "victim"
 
 
 # Its name, how it is made, and causes that say what it is.
@@ -145,6 +154,7 @@ FAULTS = [
     ("hackbench", Faults.hackbench, {"cpu_contention"}),
     ("storm", Faults.storm, {"stacked_timers"}),
     ("ipis", Faults.ipis, {"interrupts", "irq_delay"}),
+    ("packets", Faults.packets, {"interrupts", "irq_delay", "not_preemptible", "softirq_work"}),
     ("rt", Faults.rt, {"throttled"}),
     ("cpu-max", Faults.cpu_max, {"throttled"}),
     ("halt", Faults.halt, {"idle_exit", "irq_delay"}),
@@ -204,9 +214,9 @@ def tell(name, document, causes, seconds):
     sys.stdout.flush()
 
 
-def fix(tardy, more, pid, keep):
+def fix(tardy, more, whom, keep):
     """What one `tardy fix` says, and how long it took; nothing stays changed."""
-    command = [tardy, "fix", "-p", pid, "--yes", "--json", *more]
+    command = [tardy, "fix", "--comm" if whom == "victim" else "-p", whom, "--yes", "--json", *more]
     begun = time.monotonic()
     try:
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=keep)
@@ -247,8 +257,8 @@ def main():
                 continue
             try:
                 with contextlib.ExitStack() as stack:
-                    pid = make(Faults(program, stack))
-                    document, seconds = fix(tardy, shlex.split(arguments.more), pid, keep)
+                    whom = make(Faults(program, stack))
+                    document, seconds = fix(tardy, shlex.split(arguments.more), whom, keep)
                 (keep / f"{name}.json").write_text(json.dumps(document, indent=1))
                 tell(name, document, causes, seconds)
             except Skipped as why:

@@ -108,6 +108,12 @@ fn inversion() {
          all lateness, 0.10 µs of 0.14 µs in the worst call. Use a mutex with PTHREAD_PRIO_INHERIT, \
          or make sure that no task below the waiters' priority can preempt the holder."
     );
+    // The advice is code: nothing that can be set from outside does it. A lock that lends its priority gets none.
+    let advises = |trace: &str| {
+        let advice = explained(trace).advice;
+        advice.iter().any(|it| it.cause.0 == "lock" && it.text.contains("pthread_mutex_init"))
+    };
+    assert!(advises(trace) && !advises(DOUBLE_BOOST));
     // A condition is waited for, not a lock.
     assert_eq!(found(&trace.replace("WAIT 4096 2", "WAIT 4096 7")), [] as [&str; 0]);
 }

@@ -12,7 +12,7 @@ pub(crate) fn in_thread(weight: &Weight<'_>) -> Option<Remedy> {
     let text = format!(
         "{who} processes the softirq {name}, which only PREEMPT_RT lets threads preempt. {helps}"
     );
-    Some(Remedy::text(text).against(first))
+    Some(Remedy::text(text).by(weight.leave()).against(first))
 }
 
 /// What an engineer would do about a vector's work, in a sentence; `None` of one that the kernel does not have.

@@ -7,6 +7,11 @@ use tardy_model::{Batch, CpuId, Event, Kind, Prio};
 
 /// A thread of this priority is woken again and again, and each time another one runs first, for so long.
 fn explained(victim: Prio, others: &[(u32, &str, Prio, u64)]) -> Explanation {
+    explained_with(victim, others, 0)
+}
+
+/// The same; the flags are the others'.
+fn explained_with(victim: Prio, others: &[(u32, &str, Prio, u64)], flags: u8) -> Explanation {
     const VICTIM: TaskId = TaskId(4_711);
     let mut batch = Batch::default();
     let mut at_ns = 1_000;
@@ -14,7 +19,7 @@ fn explained(victim: Prio, others: &[(u32, &str, Prio, u64)]) -> Explanation {
         at_ns += after_ns;
         batch.events.push(Event::new(at_ns, CpuId(0), task, kind));
     };
-    let named = others.iter().map(|(id, name, ..)| (TaskId(*id), *name, 0));
+    let named = others.iter().map(|(id, name, ..)| (TaskId(*id), *name, flags));
     for (task, name, flags) in named.chain([(VICTIM, "audio", TaskInfo::WATCHED)]) {
         event(0, task, Kind::TaskName(TaskName { comm: Comm::new(name) }));
         event(0, task, Kind::TaskInfo(TaskInfo { process: task, flags }));
@@ -26,6 +31,8 @@ fn explained(victim: Prio, others: &[(u32, &str, Prio, u64)]) -> Explanation {
     for _ in 0..20 {
         for (id, _, prio, runs_ns) in others {
             let other = TaskId(*id);
+            let wake = Waking { target: other, target_cpu: CpuId(0), prio: *prio };
+            event(0, VICTIM, wake.into());
             event(1_000, VICTIM, switch(TaskState::Interruptible, victim, other, *prio));
             let wake = Waking { target: VICTIM, target_cpu: CpuId(0), prio: victim };
             event(1_000, other, wake.into());
@@ -77,4 +84,16 @@ fn nobody_can_be_put_above_the_highest() {
     let [advice] = &explanation.advice[..] else { panic!("{:?}", explanation.advice) };
     assert_eq!(advice.command, None, "{advice:?}");
     assert!(advice.text.contains("no priority is higher"), "{advice:?}");
+}
+
+#[test]
+fn no_change_puts_a_late_thread_before_another_that_is_late_too() {
+    let others = [(5, "encoder", Prio(79), 400_000)];
+    let alone = explained(Prio(89), &others);
+    assert_eq!(alone.advice[0].changes[0].to_string(), "prio(victim)=fifo:21");
+    let together = explained_with(Prio(89), &others, TaskInfo::WATCHED);
+    let advice = together.advice.iter().find(|advice| advice.cause == Cause("higher_priority"));
+    let advice = advice.expect("it weighs");
+    assert!(advice.text.contains("give each its own priority"), "{advice:?}");
+    assert!(advice.changes.is_empty() && advice.command.is_none(), "{advice:?}");
 }

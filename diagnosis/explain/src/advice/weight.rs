@@ -4,6 +4,7 @@ use super::{WORST_SHARE_MIN, command};
 use crate::findings::{CauseFinding, CulpritFinding, Explanation, StackFinding};
 use crate::group::{Group, GroupFinding};
 use std::collections::BTreeSet;
+use tardy_model::event::futex;
 use tardy_model::{Cause, Culprit, Prio, TaskId};
 
 /// Groups of which something is said by name; the rest is only counted.
@@ -92,6 +93,16 @@ impl<'a> Weight<'a> {
         self.members().find_map(|member| match member.who {
             Culprit::Irq(tardy_model::event::Irq::Line(number, _)) => Some(number),
             _ => None,
+        })
+    }
+
+    /// Whether the first group is interrupts that CPUs send each other.
+    pub fn is_sent(&self) -> bool {
+        use tardy_model::event::Irq;
+        self.members().any(|member| match member.who {
+            Culprit::Ipi(..) => true,
+            Culprit::Irq(Irq::Vector(vector)) => vector.is_sent(),
+            _ => false,
         })
     }
 
@@ -191,6 +202,27 @@ impl<'a> Weight<'a> {
         let cpus: Vec<String> = self.quiet_cpus().iter().map(u16::to_string).collect();
         let number = self.irq_number().filter(|_| !cpus.is_empty())?;
         Some(format!("affinity(irq {number})={}", cpus.join(",")))
+    }
+
+    /// How a change is written that takes the late threads to other CPUs, away from what cannot be moved itself.
+    pub fn leave(&self) -> Option<String> {
+        let cpus: Vec<String> = self.quiet_cpus().iter().map(u16::to_string).collect();
+        (!cpus.is_empty()).then(|| format!("affinity(victim)={}", cpus.join(",")))
+    }
+
+    /// Whether late threads are in the first group: a change that is for all of them puts none before another.
+    pub fn is_among_victims(&self) -> bool {
+        let late: BTreeSet<u32> =
+            self.explanation.victims.iter().filter_map(|victim| victim.label.pid).collect();
+        self.members().any(|member| member.label.pid.is_some_and(|pid| late.contains(&pid)))
+    }
+
+    /// The calls of the worst wakeups wait for locks that hand no priority on.
+    pub fn is_of_plain_locks(&self) -> bool {
+        let locks = self.explanation.worst.iter().filter_map(|worst| worst.wakeup.lock);
+        locks
+            .into_iter()
+            .any(|lock| matches!(futex::operation(lock.op), futex::WAIT | futex::WAIT_BITSET))
     }
 
     /// CPUs on which none of the worst wakeups was, of those that are known.

@@ -35,9 +35,14 @@ impl Rule for HigherPriority {
         let first = weight.first()?;
         let (who, victims) = (first.group.words(), weight.victims());
         let highest = weight.highest_prio();
-        let above_it = highest.and_then(above).map(|prio| format!("prio(victim)=fifo:{prio}"));
-        let higher = highest.and_then(above).and_then(|prio| weight.real_time(prio));
+        let highest_of_others = highest.filter(|_| !weight.is_among_victims());
+        let above_it = highest_of_others.and_then(above).map(|prio| format!("prio(victim)=fifo:{prio}"));
+        let higher = highest_of_others.and_then(above).and_then(|prio| weight.real_time(prio));
         let remedy = match (highest, higher, weight.move_away()) {
+            _ if weight.is_among_victims() => Remedy::text(format!(
+                "{who} runs first, and is one of {victims} that were late: give each its own priority, \
+                 the most urgent the highest. Explain the one that matters alone (--comm) for the rest."
+            )),
             (Some(prio), command @ Some(_), _) => Remedy::text(format!(
                 "{who} runs first, with {}. A priority above it lets {victims} run first.",
                 prio_words(prio)

@@ -43,16 +43,25 @@ impl Rule for Interrupts {
         let first = weight.first().filter(|_| weight.is_weighty())?;
         let who = first.group.words();
         let remedy = if let Some(vector) = weight.softirq() {
-            Remedy::text(format!("{who} takes the CPU. {}", remedy(vector)?))
+            // A softirq runs where it was raised, and takes all tasks there along.
+            Remedy::text(format!("{who} takes the CPU. {}", remedy(vector)?)).by(weight.leave())
+        } else if weight.is_sent() {
+            // No interrupt of another CPU's making can be sent elsewhere: who makes it can be changed, or who suffers.
+            Remedy::text(format!(
+                "{who} take the CPU: other CPUs send them to it. Have their sender do so less often, or let {} run \
+                 on CPUs that it leaves alone.",
+                weight.victims()
+            ))
+            .by(weight.leave())
         } else {
-            // Of vectors each CPU has its own; what other CPUs send is their doing.
+            // Of vectors each CPU has its own.
             let irq = weight.irq_number()?;
             Remedy::text(format!(
                 "{who} take the CPU. Move them to other CPUs (/proc/irq/{irq}/smp_affinity_list; \
                  irqbalance may move them back)."
             ))
             .with(weight.send_away(irq))
-            .by(weight.keep_irq_away())
+            .by(weight.keep_irq_away().into_iter().chain(weight.leave()))
         };
         Some(remedy.against(first))
     }

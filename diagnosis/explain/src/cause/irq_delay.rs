@@ -70,7 +70,8 @@ impl Rule for IrqDelay {
         };
         let remedy = match first.group.kind {
             "idle_state" => remedy.by(["halt-poll=200us", "idle-latency=0us"]),
-            "irq" => remedy.by(weight.keep_irq_away()),
+            "irq" => remedy.by(weight.keep_irq_away().into_iter().chain(weight.leave())),
+            _ if weight.softirq().is_some() || weight.is_sent() => remedy.by(weight.leave()),
             _ => remedy.by(weight.keep_away()),
         };
         Some(remedy.against(first))

@@ -1,6 +1,7 @@
 //! The victim waited again before it was back.
 
-use super::Rule;
+use super::{Rule, Weight};
+use crate::advice::Remedy;
 use crate::piece::{Phase, Piece};
 use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
@@ -30,5 +31,18 @@ impl Rule for Lock {
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         Some(piece.held_by)
+    }
+
+    fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
+        let who = weight.first()?.group.words();
+        weight.is_of_plain_locks().then(|| {
+            Remedy::text(format!(
+                "{who} ran most while {} waited for a lock. If others keep its holder from running, let the lock \
+                 hand the priority of who waits on, in the program: \
+                 pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT); pthread_mutex_init(&mutex, &attr). \
+                 Else hold it for a shorter time.",
+                weight.victims()
+            ))
+        })
     }
 }

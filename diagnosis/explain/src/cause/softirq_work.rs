@@ -47,6 +47,6 @@ impl Rule for SoftirqWork {
             Some(remedy) => format!("{who} runs before the timer in the softirq. {remedy}"),
             None => format!("{who} run before the timer in the softirq. {sleeps}"),
         };
-        Some(Remedy::text(text).against(first))
+        Some(Remedy::text(text).by(weight.leave()).against(first))
     }
 }

@@ -61,7 +61,8 @@ impl Rule for Throttled {
                  limit:",
             )
             .with(Some(lift.to_owned()))
-            .by(["rt-runtime=off"])
+            // On another CPU nobody starves, or it has a server of its own.
+            .by(["rt-runtime=off".to_owned()].into_iter().chain(weight.leave()))
         })
     }
 }

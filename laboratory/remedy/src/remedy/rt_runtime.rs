@@ -31,7 +31,15 @@ impl Remedy for RtRuntime {
         let Some((runtime_ns, period_ns)) = change.bandwidth_ns() else {
             let mut settings = file("runtime", "-1")?;
             let servers = ("/sys/kernel/debug/sched/fair_server", "cpu", "runtime");
-            settings.extend(system.each(servers, "0").unwrap_or_default());
+            let servers = system.each(servers, "0").unwrap_or_default();
+            let cannot = servers.iter().find_map(|server| server.place.read(system.root()).err());
+            if let Some(why) = cannot {
+                return Err(Lacking::new(format!(
+                    "the server for ordinary threads, which takes CPUs from real-time ones, could not be read in \
+                     debugfs: {why}"
+                )));
+            }
+            settings.extend(servers);
             return Ok(settings);
         };
         // Never more than the period in between.
