@@ -135,7 +135,8 @@ pub(crate) fn simulate_with_causes(model: &Model, seed: u64) -> Result<Simulated
     let system = with_seed(model, seed);
     let is_victim =
         |thread: ThreadAt| model.roles.get(thread as usize).is_some_and(|role| role.is_victim);
-    let account = Account::of(&system, is_victim);
+    let marks = |thread: ThreadAt| model.roles.get(thread as usize).is_some_and(|role| role.marks);
+    let account = Account::of(&system, is_victim).to_user_space(marks);
     let mut simulation = Simulation::new(&system, (Onlooker::new(model), account))
         .map_err(|error| refused(&error))?;
     let mut causes: BTreeMap<&'static str, u64> = BTreeMap::new();

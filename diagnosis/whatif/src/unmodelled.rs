@@ -34,6 +34,10 @@ const RARE: f64 = 0.05;
 /// So many times more often recorded than simulated.
 const MORE_OFTEN: f64 = 3.0;
 
+/// Fewer are no more often than by chance, unless all are so many times longer than what is simulated.
+const MANY: f64 = 8.0;
+const LONGER: f64 = 1.5;
+
 /// Shorter parts make no tail.
 const PART_NS_MIN: u64 = 5_000;
 
@@ -110,8 +114,10 @@ impl Unmodelled {
         let usual_ns = was.each_ref().map(|sample| sample.quantile(0.5) as u64);
         let is_strange = |class: usize, ns: u64| {
             let often = was[class].share_from(ns);
+            let many = MANY / observed.wakeups.len().max(1) as f64;
             ns >= PART_NS_MIN.max(usual_ns[class])
                 && often <= RARE
+                && (often >= many || ns as f64 > LONGER * is[class].quantile(1.0))
                 && often > MORE_OFTEN * is[class].share_from(ns)
         };
         let span_ns = observed.span_ns();

@@ -14,6 +14,8 @@ pub(super) struct CpuSeen {
     /// When it last began to idle, and in which state it was.
     pub(super) idle_state: Option<u32>,
     pub(super) idles_since_ns: u64,
+    /// When it went into it; `None` while it is only on its way there.
+    pub(super) entered_ns: Option<u64>,
     /// It has left that state at that time, and nothing has come since.
     pub(super) idled: Option<(u32, u64)>,
     /// The last event was one after which the scheduler may be called.
@@ -32,7 +34,8 @@ pub(super) struct TimerIrq {
     pub(super) begin_ns: u64,
     /// Since when nothing had happened on its CPU.
     pub(super) silent_since_ns: u64,
-    pub(super) was_idle: Option<u32>,
+    /// The idle state that it ended, and since when the CPU had been in it.
+    pub(super) was_idle: Option<(u32, u64)>,
     /// The task that it interrupted.
     pub(super) was_task: Option<TaskId>,
     pub(super) callback_begin_ns: u64,
@@ -61,6 +64,7 @@ impl Default for CpuSeen {
             contexts: Contexts::default(),
             idle_state: None,
             idles_since_ns: 0,
+            entered_ns: None,
             idled: None,
             left_at_ns: None,
             timer: None,

@@ -77,6 +77,8 @@ pub(crate) struct Draft {
     /// The slack that its sleeps had last.
     pub(crate) slack_ns: Option<u64>,
     pub(crate) marks: bool,
+    /// Its timer has woken it, and it has not been back since.
+    is_on_its_way: bool,
     /// How often it waited for what threads or interrupts do, and for its timers.
     pub(crate) waits: usize,
     pub(crate) sleeps: usize,
@@ -161,6 +163,7 @@ impl Draft {
             return;
         }
         self.sleeps += 1;
+        self.is_on_its_way = true;
         let asked = self.armed.take().filter(|asked| asked.soft_ns == soft_ns);
         if let Some(Asked { after_ns, is_relative: true, .. }) = asked {
             return self.steps.push(Scripted::Sleep(after_ns.min(COST_NS_MAX)));
@@ -196,8 +199,11 @@ impl Draft {
 
     pub(crate) fn is_back(&mut self) {
         self.marks = true;
-        self.run_ends();
-        self.steps.push(Scripted::Back);
+        // Of a sleep whose events were lost nobody knows what it asked for.
+        if std::mem::take(&mut self.is_on_its_way) {
+            self.run_ends();
+            self.steps.push(Scripted::Back);
+        }
     }
 
     /// Whether it leaves out what has passed, rather than to catch up with it one after the other.
@@ -275,6 +281,20 @@ mod tests {
         draft.timer_wakes(5_000, 0);
         assert_eq!(draft.steps[..2], [Scripted::Run(500), Scripted::SleepUntil(5_000)]);
         assert_eq!((draft.waits, draft.sleeps), (0, 1));
+    }
+
+    #[test]
+    fn it_is_back_once_from_every_sleep() {
+        let mut draft = Draft::default();
+        for lost in [false, true, true, false] {
+            if !lost {
+                draft.sleeps(TaskState::Interruptible);
+                draft.timer_wakes(1_000_000, 0);
+            }
+            draft.is_back();
+        }
+        let back = draft.steps.iter().filter(|step| **step == Scripted::Back).count();
+        assert_eq!((back, draft.sleeps), (2, 2));
     }
 
     fn arm(soft_ns: u64) -> TimerArm {

@@ -188,6 +188,7 @@ impl Observation {
         let cpu = &mut self.cpus[at];
         cpu.contexts.clear();
         cpu.timer = None;
+        cpu.entered_ns = None;
         if let Some(left_ns) = cpu.left_at_ns.take()
             && (prev == TaskId::IDLE || switch.preempted)
         {
@@ -213,7 +214,7 @@ impl Observation {
 
     fn irq_begins(&mut self, at: usize, now_ns: u64, since_ns: u64, irq: Irq, before: Activity) {
         let cpu = &mut self.cpus[at];
-        let idle = cpu.idle_state.filter(|_| before.is_idle());
+        let idle = cpu.idle_state.zip(cpu.entered_ns).filter(|_| before.is_idle());
         let simulated = matches!(irq, Irq::Vector(vector) if vector == Vector::LOCAL_TIMER || vector == Vector::RESCHEDULE);
         let what = if simulated { Above::Simulated } else { Above::Interrupt(irq) };
         cpu.contexts.begins(what, now_ns, before.is_idle());
@@ -330,16 +331,19 @@ impl Observation {
         if !was_armed || was_put_off || due_ns < last_end_ns || timer.begin_ns < due_ns {
             return;
         }
-        let what = match (timer.was_idle, timer.was_task) {
-            (Some(state), _) if self.observed.costs.polls(state) => Measured::PollLate(at as u16),
-            (Some(state), _) => Measured::IdleExit(state),
+        let (what, from_ns) = match (timer.was_idle, timer.was_task) {
+            (Some((state, _)), _) if self.observed.costs.polls(state) => {
+                (Measured::PollLate(at as u16), due_ns)
+            }
+            // On the way into a state no interrupt is taken.
+            (Some((state, entered_ns)), _) => (Measured::IdleExit(state), due_ns.max(entered_ns)),
             // What a thread does with interrupts off, as switches and timers that it arms, is simulated.
             (None, Some(task)) if timer.silent_since_ns <= due_ns => {
-                Measured::DeviceLate(self.observed.place(task))
+                (Measured::DeviceLate(self.observed.place(task)), due_ns)
             }
             (None, _) => return,
         };
-        self.measured(at, what, due_ns, timer.begin_ns);
+        self.measured(at, what, from_ns, timer.begin_ns);
     }
 
     fn callback_ends(&mut self, seen: &Seen<'_>, at: usize, timer: TimerId) {
@@ -553,6 +557,7 @@ impl Observation {
                     self.measured(at, Measured::IdleEntry, since_ns, now_ns);
                 }
                 self.cpus[at].idle_state = Some(enter.state);
+                self.cpus[at].entered_ns = Some(now_ns);
                 if self.cpus[at].idled.take().is_none() {
                     self.cpus[at].idles_since_ns = now_ns;
                 }

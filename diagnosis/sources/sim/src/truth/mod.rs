@@ -93,6 +93,8 @@ pub struct Account {
     dropped_ns: u64,
     /// Whose account it is.
     is_wanted: Vec<bool>,
+    /// Whose account ends when they are back in user space.
+    is_to_user_space: Vec<bool>,
     journeys: Vec<Option<Journey>>,
     told: Vec<Truth>,
 }
@@ -112,10 +114,21 @@ impl Account {
             history: vec![VecDeque::new(); usize::from(system.machine.cpus)],
             dropped_ns: 0,
             is_wanted: (0..tasks.len()).map(|thread| is_wanted(thread as ThreadAt)).collect(),
+            is_to_user_space: vec![false; tasks.len()],
             journeys: vec![None; tasks.len()],
             names: Names { tasks, own, tells_sections: system.kernel.tells_sections },
             told: Vec::new(),
         }
+    }
+
+    /// Of these threads it goes on until they are back in user space ([`Observer::late`]); a wakeup that never gets
+    /// there is in no account.
+    #[must_use]
+    pub fn to_user_space(mut self, who: impl Fn(ThreadAt) -> bool) -> Self {
+        for (thread, is) in self.is_to_user_space.iter_mut().enumerate() {
+            *is = who(thread as ThreadAt);
+        }
+        self
     }
 
     /// What has ended since it was asked last, in the order of ending.
@@ -126,6 +139,12 @@ impl Account {
     fn begin(&mut self, thread: ThreadAt, journey: impl FnOnce() -> Journey) {
         if self.is_wanted[thread as usize] {
             self.journeys[thread as usize] = Some(journey());
+        }
+    }
+
+    fn end(&mut self, now_ns: u64, thread: ThreadAt) {
+        if let Some(journey) = self.journeys[thread as usize].take() {
+            self.close(now_ns, thread, &journey);
         }
     }
 
@@ -281,6 +300,11 @@ impl Observer for Account {
 
     fn preempted(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16, prio: Prio) {
         let place = Place { since_ns: now_ns, cpu, prio, is_placing: false, throttled: None };
+        // It was on its way to user space.
+        if let Some(journey) = &mut self.journeys[thread as usize] {
+            journey.places.push(place);
+            return;
+        }
         let (kind, by) = (Kind::Preempted, None);
         self.begin(thread, || Journey { kind, by, woken_ns: now_ns, places: vec![place] });
     }
@@ -294,8 +318,14 @@ impl Observer for Account {
     }
 
     fn ran(&mut self, now_ns: u64, thread: ThreadAt, _cpu: u16) {
-        if let Some(journey) = self.journeys[thread as usize].take() {
-            self.close(now_ns, thread, &journey);
+        if !self.is_to_user_space[thread as usize] {
+            self.end(now_ns, thread);
+        }
+    }
+
+    fn late(&mut self, now_ns: u64, thread: ThreadAt, _lateness_ns: u64) {
+        if self.is_to_user_space[thread as usize] {
+            self.end(now_ns, thread);
         }
     }
 }
