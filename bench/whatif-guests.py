@@ -1,31 +1,35 @@
 #!/usr/bin/env python3
 """What `tardy whatif` predicts of a kernel in counted time, and what is measured when it is done.
 
-    bench/whatif-guests.py [--kernel debian-rt] [--seconds 6] [--keep DIR]
+    bench/whatif-guests.py [--kernel debian-rt] [--seconds 6] [--keep DIR] [--csv FILE]
 
 A FIFO thread in a guest with one CPU of 500 MIPS, beside storms of sleeping threads. The timers of real-time threads
 expire in hard interrupt context there, those of ordinary threads in a softirq. Each condition is recorded once; each
 change leads from one condition to another, whose recording is the truth. Nothing but the recording itself is noise:
-the same guest with the same command does the same.
+the same guest with the same command does the same. `--csv` adds a line for each figure of each prediction, in the form of
+`diagnosis/whatif/src/experience.csv`.
 
 It prints, it does not judge. Needs what `make vm` installs.
 """
 
 import argparse
+import csv
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from programs import TARDY, build
-from whatif import FIGURES, figures, lateness, predict, us
+from whatif import FIGURES, as_made, figures, lateness, predict, us
 
 # A condition, and its load.
 CONDITIONS = {
     "idle": "none",
     "hard-5": "storm:5,fifo=1",
+    "hard-10": "storm:10,fifo=1",
     "hard-20": "storm:20,fifo=1",
     "deferred-5": "storm:5",
+    "deferred-10": "storm:10",
     "deferred-20": "storm:20",
 }
 
@@ -40,6 +44,14 @@ CHANGES = [
     ("hard-5", "remove(storm)", "idle"),
     ("hard-20", "remove(storm)", "idle"),
     ("deferred-20", "remove(storm)", "idle"),
+    ("hard-10", "more(storm)=10", "hard-20"),
+    ("deferred-10", "more(storm)=10", "deferred-20"),
+    ("hard-5", "more(storm)=5", "hard-10"),
+    ("deferred-5", "more(storm)=5", "deferred-10"),
+    ("hard-10", "prio(storm)=other", "deferred-10"),
+    ("deferred-10", "prio(storm)=fifo:1", "hard-10"),
+    ("hard-10", "remove(storm)", "idle"),
+    ("deferred-10", "remove(storm)", "idle"),
 ]
 
 
@@ -59,6 +71,7 @@ def main():
     parser.add_argument("--kernel", default="debian-rt", help="a kernel of `tardy vm list` with PREEMPT_RT")
     parser.add_argument("--seconds", type=int, default=6, help="of the guest's time")
     parser.add_argument("--keep", type=Path, help="keep the recordings in this folder, and use those that are there")
+    parser.add_argument("--csv", type=Path, help="add the predictions to this file")
     options = parser.parse_args()
     build("tardy")
     held = count = 0
@@ -84,6 +97,10 @@ def main():
                     f"  {name:14} {us(samples[before][name]):>8} {us(one['predicted_ns']):>9} {between:>12}"
                     f" {us(truth):>8} {off:>+6.0%}"
                 )
+                if options.csv and name != "max":
+                    row = (change.split("(")[0], "counted", name, *as_made(one), round(truth))
+                    with options.csv.open("a", newline="") as file:
+                        csv.writer(file, lineterminator="\n").writerow(row)
                 # A maximum has no range that could be relied on.
                 if name != "max":
                     count += 1

@@ -43,6 +43,8 @@ pub(crate) enum Measured {
     /// The same of the last callback of an interrupt, with all up to the interrupt's end: some sources do not tell
     /// where a callback ends.
     LastWakeup(bool),
+    /// The same as the first, in a softirq: to its next callback.
+    SoftirqWakeup,
     /// A switch, from the idle task or of a thread that is preempted, by how many of the two threads are fair.
     Switch(u8),
     /// Waking up from an idle state, by its number.
@@ -50,7 +52,7 @@ pub(crate) enum Measured {
 }
 
 /// Kinds whose samples are kept by [`Measured::place`].
-const KINDS: usize = 17;
+const KINDS: usize = 18;
 
 impl Measured {
     /// Where its samples are; `None` of those of idle states.
@@ -69,6 +71,7 @@ impl Measured {
             Self::Wakeup(is_fair) => 10 + usize::from(is_fair),
             Self::LastWakeup(is_fair) => 12 + usize::from(is_fair),
             Self::Switch(fair) => 14 + usize::from(fair.min(2)),
+            Self::SoftirqWakeup => 17,
             Self::IdleExit(_) | Self::Preempt(_) => return None,
         })
     }
@@ -183,18 +186,22 @@ impl Costs {
     }
 
     /// What taking a timer off its queue takes, as samples and what to take off each: where wakeups are known by the
-    /// last ones of interrupts, what lies between a waking and the next callback, without the waking.
+    /// last ones of interrupts, what lies between a waking and the next callback, without the waking: in interrupts, or in
+    /// softirqs where hardly any interrupt had more than one callback.
     fn queue_operations(&self) -> [(&Samples, u64); 2] {
         let (wakeups, less_ns) = self.wakeups();
         let seen = self.by_class(Measured::Wakeup);
-        if self.tells_ends()
-            || std::ptr::eq(wakeups[0], seen[0])
-            || seen.iter().all(|samples| samples.count() == 0)
-        {
+        let count: u64 = seen.iter().map(|samples| samples.count()).sum();
+        let soft = self.of(Measured::SoftirqWakeup);
+        let tells = count > 0 || soft.count() >= SAMPLES_MIN;
+        if self.tells_ends() || std::ptr::eq(wakeups[0], seen[0]) || !tells {
             return [(self.of(Measured::QueueOperation), 0), (&self.nothing, 0)];
         }
         let median = |at: usize| wakeups[at].median().or_else(|| wakeups[1 - at].median());
         let usual_ns = |at: usize| median(at).unwrap_or(0).saturating_sub(less_ns);
+        if count < SAMPLES_MIN.min(soft.count()) {
+            return [(soft, usual_ns(1)), (&self.nothing, 0)];
+        }
         [(seen[0], usual_ns(0)), (seen[1], usual_ns(1))]
     }
 

@@ -22,6 +22,8 @@ pub(super) struct CpuSeen {
     pub(super) left_at_ns: Option<u64>,
     /// The interrupt of the timer that runs.
     pub(super) timer: Option<TimerIrq>,
+    /// When a callback woke a thread in the softirq that runs, and when it ended; nothing has come since.
+    pub(super) soft_woke: Option<(u64, u64)>,
     pub(super) last_end_ns: u64,
     /// What it is not yet known of whether it was stolen, and up to when that is.
     pub(super) recent: Recent,
@@ -68,6 +70,7 @@ impl Default for CpuSeen {
             idled: None,
             left_at_ns: None,
             timer: None,
+            soft_woke: None,
             last_end_ns: 0,
             recent: Recent::default(),
             stolen_until_ns: 0,

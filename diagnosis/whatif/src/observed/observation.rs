@@ -139,6 +139,9 @@ impl Observation {
             expiry.owner == target && purpose(seen, expiry.timer) == Purpose::Sleeper
         });
         if let Some(expiry) = expiry {
+            if self.cpus[at].timer.is_none() {
+                self.cpus[at].soft_woke = Some((now_ns, 0));
+            }
             if let Some(thread) = self.observed.thread(target) {
                 thread.draft.timer_wakes(expiry.soft_ns, first_ns);
             }
@@ -188,6 +191,7 @@ impl Observation {
         let cpu = &mut self.cpus[at];
         cpu.contexts.clear();
         cpu.timer = None;
+        cpu.soft_woke = None;
         cpu.entered_ns = None;
         if let Some(left_ns) = cpu.left_at_ns.take()
             && (prev == TaskId::IDLE || switch.preempted)
@@ -214,6 +218,7 @@ impl Observation {
 
     fn irq_begins(&mut self, at: usize, now_ns: u64, since_ns: u64, irq: Irq, before: Activity) {
         let cpu = &mut self.cpus[at];
+        cpu.soft_woke = None;
         let idle = cpu.idle_state.zip(cpu.entered_ns).filter(|_| before.is_idle());
         let simulated = matches!(irq, Irq::Vector(vector) if vector == Vector::LOCAL_TIMER || vector == Vector::RESCHEDULE);
         let what = if simulated { Above::Simulated } else { Above::Interrupt(irq) };
@@ -305,7 +310,14 @@ impl Observation {
         let cpu = &mut self.cpus[at];
         cpu.contexts.begins(what, now_ns, false);
         let last_end_ns = cpu.last_end_ns;
-        let Some(timer) = &mut cpu.timer else { return };
+        let soft_woke = cpu.soft_woke.take();
+        let Some(timer) = &mut cpu.timer else {
+            if let Some((waking_ns, end_ns)) = soft_woke.filter(|woke| woke.1 > 0) {
+                self.measured(at, Measured::SoftirqWakeup, waking_ns, now_ns);
+                self.measured(at, Measured::QueueOperation, end_ns, now_ns);
+            }
+            return;
+        };
         timer.callbacks += 1;
         timer.callback_begin_ns = now_ns;
         timer.waking_ns = 0;
@@ -351,6 +363,9 @@ impl Observation {
         let is_callback =
             |above: Above| matches!(above, Above::Callback | Above::SimulatedCallback);
         let cpu = &mut self.cpus[at];
+        if let Some((_, end_ns)) = &mut cpu.soft_woke {
+            *end_ns = now_ns;
+        }
         let open = cpu.contexts.ends(is_callback);
         let in_softirq =
             cpu.contexts.last().is_some_and(|open| matches!(open.what, Above::Softirq(_)));
