@@ -77,6 +77,11 @@ fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
             let file = format!("/etc/tmpfiles.d/tardy-{name}.conf");
             Ok((file, format!("w {path} - - - - {to}")))
         }
+        Place::Partition { .. } | Place::Group(_) => {
+            Err("partitions are made again at each boot: isolate the CPUs on the kernel's command line \
+                 (isolcpus=), or give the unit its own (AllowedCPUs=)"
+                .to_owned())
+        }
         Place::Text { path } => Err(format!("{path} lasts by itself")),
         Place::Slack(thread) => of_unit(thread.tid, &format!("TimerSlackNSec={to}ns")),
         Place::Affinity(thread) => of_unit(thread.tid, &format!("CPUAffinity={to}")),

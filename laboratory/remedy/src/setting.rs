@@ -1,6 +1,6 @@
 //! A place and the value that it is to have.
 
-use crate::place::{Place, shell_word};
+use crate::place::{HIERARCHY, Place, shell_word};
 use tardy_changes::Scheduling;
 
 /// The most commands that one text holds.
@@ -31,6 +31,14 @@ impl Setting {
             Place::Slack(_) => format!("echo {to} > /proc/{tid}/timerslack_ns"),
             Place::Affinity(_) => format!("taskset -cp {to} {tid}"),
             Place::Policy(_) => policy(to, tid),
+            Place::Partition { path } => format!(
+                "mkdir -p {path} && echo {to} > {path}/cpuset.cpus && echo isolated > {path}/cpuset.cpus.partition"
+            ),
+            Place::Group(_) => {
+                let group = to.trim_end_matches('/');
+                let file = format!("{HIERARCHY}{group}/cgroup.procs");
+                format!("echo {tid} > {}", shell_word(&file))
+            }
         }
     }
 }

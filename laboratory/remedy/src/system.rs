@@ -4,6 +4,7 @@ use crate::place::{Form, Place, Thread};
 use crate::remedy::Lacking;
 use crate::setting::Setting;
 use procfs::process::{Process, all_processes};
+use std::collections::BTreeSet;
 use tardy_changes::{CpuList, Whom};
 use tardy_host::Root;
 
@@ -66,6 +67,17 @@ impl System {
             Some(whom) => Err(Lacking::new(format!("no thread {whom} is running"))),
             None => Err(Lacking::new("it does not say for whom")),
         }
+    }
+
+    /// The processes of the threads that are meant.
+    pub(crate) fn processes(&self, whom: &Whom) -> Result<Vec<Thread>, Lacking> {
+        let process = |thread: &Thread| {
+            let status = Process::new(thread.tid.cast_signed()).ok()?.status().ok()?;
+            Some(status.tgid.cast_unsigned())
+        };
+        let threads = self.threads(Some(whom))?;
+        let processes: BTreeSet<u32> = threads.iter().filter_map(process).collect();
+        Ok(processes.into_iter().filter_map(Thread::of).collect())
     }
 
     /// Threads of the kernel that may run on any CPU and can be bound.

@@ -125,6 +125,7 @@ fn each_is_done_and_taken_back_in_the_kernel() {
         ("slack", &["slack(victim)=7us"]),
         ("prio", &["prio(victim)=fifo:1"]),
         ("affinity", &["affinity(victim)=0", "affinity(victim)=1"]),
+        ("isolate", &["isolate=1"]),
         ("cpu-max", &["cpu-max(victim)=400ms/500ms", "cpu-max(victim)=off"]),
         ("cpu-weight", &["cpu-weight(victim)=90"]),
         ("rt-runtime", &["rt-runtime=off", "rt-runtime=950ms/1s"]),

@@ -190,7 +190,7 @@ impl Journal {
             let refused = |why| RemedyError::Refused { what: place.words(), why };
             let old = place.read(&self.root);
             let old = old.map_err(|error| refused(format!("could not be read: {error}")))?;
-            if old.is_none() && !matches!(place, Place::Text { .. }) {
+            if old.is_none() && !place.is_made() {
                 return Err(refused("is not there".to_owned()));
             }
             if place.holds(old.as_deref(), Some(&setting.to)) {

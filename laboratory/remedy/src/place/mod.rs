@@ -1,7 +1,9 @@
 //! A place that holds a value which can be read, set, and told from another.
 
+mod partition;
 mod thread;
 
+pub(crate) use partition::{HIERARCHY, PARTITION};
 pub use thread::Thread;
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +35,13 @@ pub enum Place {
     Policy(Thread),
     /// The CPUs that a thread may run on.
     Affinity(Thread),
+    /// An isolated partition of tardy's own, by its CPUs: there, or not there.
+    Partition {
+        /// The path of its control group.
+        path: String,
+    },
+    /// The control group that a process is in, of the unified hierarchy.
+    Group(Thread),
 }
 
 /// How a file of the kernel's writes its value.
@@ -47,15 +56,25 @@ pub enum Form {
     Cpus,
     /// A mask of CPUs in hexadecimal words.
     Mask,
+    /// Controllers, of which cpuset is one or not: `+cpuset`, `-cpuset`.
+    Cpuset,
 }
 
 impl Place {
     /// The thread that it belongs to, where it is one's.
     pub fn thread(&self) -> Option<&Thread> {
         match self {
-            Self::Slack(thread) | Self::Policy(thread) | Self::Affinity(thread) => Some(thread),
-            Self::File { .. } | Self::Text { .. } => None,
+            Self::Slack(thread)
+            | Self::Policy(thread)
+            | Self::Affinity(thread)
+            | Self::Group(thread) => Some(thread),
+            Self::File { .. } | Self::Text { .. } | Self::Partition { .. } => None,
         }
+    }
+
+    /// Whether tardy makes it where it is not there.
+    pub(crate) fn is_made(&self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Partition { .. })
     }
 
     /// What it holds; `None` where it is not there: a thread that has ended, a text that was not written.
@@ -81,10 +100,12 @@ impl Place {
                 Ok(Some(slack.map_or(told.to_string(), |ns| format!("{told} slack={ns}"))))
             }
             Self::Affinity(thread) => thread.affinity().map(|cpus| Some(cpus.to_string())),
+            Self::Partition { path } => Ok(partition::read(root, path)),
+            Self::Group(process) => Ok(partition::of(process.tid)),
         }
     }
 
-    /// Sets it; `None` takes a text away.
+    /// Sets it; `None` takes away what tardy made.
     ///
     /// # Errors
     /// The kernel refuses, or it is not there any more.
@@ -98,6 +119,8 @@ impl Place {
                 _ => Ok(()),
             },
             (Self::Text { path }, Some(text)) => write_text(root, path, text),
+            (Self::Partition { path }, None) => partition::take_away(root, path),
+            (Self::Partition { path }, Some(cpus)) => partition::make(root, path, cpus),
             (_, None) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it must exist")),
             // One write: the kernel takes each as a whole value.
             (Self::File { path, form }, Some(value)) => {
@@ -109,6 +132,9 @@ impl Place {
                 let cpus = CpuList::parse(value).ok_or_else(|| not_understood(value))?;
                 thread.set_affinity(&cpus)
             }
+            (Self::Group(process), Some(group)) => thread::keeping_their_cpus(process.tid, || {
+                partition::join(root, process.tid, group)
+            }),
         }
     }
 
@@ -118,9 +144,9 @@ impl Place {
         match self {
             // What was asked for without a slack has whatever slack the kernel gives it.
             Self::Policy(_) if !value.contains(" slack=") => now.split(' ').next() == Some(value),
-            Self::File { form: Form::Cpus | Form::Mask, .. } => {
-                CpuList::parse(now).is_some_and(|now| CpuList::parse(value) == Some(now))
-            }
+            Self::File { form: Form::Cpus | Form::Mask, .. } => same_cpus(now, value),
+            // What was killed while it was made has none yet.
+            Self::Partition { .. } => now.is_empty() || same_cpus(now, value),
             Self::Text { .. } => now == value,
             _ => now.trim() == value.trim(),
         }
@@ -133,6 +159,8 @@ impl Place {
             Self::Slack(thread) => format!("the timer slack of {}", thread.words()),
             Self::Policy(thread) => format!("the policy of {}", thread.words()),
             Self::Affinity(thread) => format!("the CPUs of {}", thread.words()),
+            Self::Partition { path } => format!("the partition {path}"),
+            Self::Group(process) => format!("the control group of {}", process.words()),
         }
     }
 }
@@ -151,6 +179,10 @@ impl Form {
             }
             // Written as a list, so that it is compared as one.
             Self::Mask => CpuList::of_mask(text).map_or(text.to_owned(), |cpus| cpus.to_string()),
+            Self::Cpuset if text.split_whitespace().any(|it| it == "cpuset") => {
+                "+cpuset".to_owned()
+            }
+            Self::Cpuset => "-cpuset".to_owned(),
         }
     }
 
@@ -161,6 +193,10 @@ impl Form {
             _ => value.to_owned(),
         }
     }
+}
+
+fn same_cpus(now: &str, value: &str) -> bool {
+    CpuList::parse(now).is_some_and(|now| CpuList::parse(value) == Some(now))
 }
 
 /// A whole file; `None` where there is none.

@@ -52,6 +52,7 @@ registry![
     slack::Slack,
     prio::Prio,
     affinity::Affinity,
+    isolate::Isolate,
     cpu_max::CpuMax,
     cpu_weight::CpuWeight,
     rt_runtime::RtRuntime,

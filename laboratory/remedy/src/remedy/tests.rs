@@ -113,3 +113,49 @@ fn the_idle_states_of_each_cpu_are_limited() {
     assert_eq!(settings.len(), 2);
     assert!(settings.iter().all(|setting| is_cpu(setting) && setting.to == "n/a"));
 }
+
+#[test]
+fn a_partition_is_made_before_anybody_moves_into_it() {
+    let (folder, _) = system_of(&[
+        ("sys/devices/system/cpu/online", "0-3\n"),
+        ("sys/devices/virtual/workqueue/cpumask", "f\n"),
+        ("sys/fs/cgroup/cgroup.controllers", "cpuset cpu\n"),
+        ("sys/fs/cgroup/cgroup.subtree_control", "cpu\n"),
+    ]);
+    let own = std::process::id();
+    let system = System::at(Root::at(folder.path()), vec![own]);
+    let commands = told("isolate=2-3", &system);
+    let partition = "/sys/fs/cgroup/tardy-isolated";
+    assert_eq!(
+        commands[..3],
+        [
+            "echo 0-1 > /sys/devices/virtual/workqueue/cpumask".to_owned(),
+            "echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control".to_owned(),
+            format!(
+                "mkdir -p {partition} && echo 2-3 > {partition}/cpuset.cpus && echo isolated > \
+                 {partition}/cpuset.cpus.partition"
+            ),
+        ]
+    );
+    assert!(commands[3].contains("taskset -cp 2-3"), "{commands:?}");
+    assert_eq!(commands.last(), Some(&format!("echo {own} > {partition}/cgroup.procs")));
+    assert!(told("isolate=0-3", &system)[0].contains("no CPU would be left"));
+    let parameter = of("isolate").unwrap().kernel_parameter(&change("isolate=2-3"));
+    assert_eq!(
+        parameter.as_deref(),
+        Some("isolcpus=domain,managed_irq,2-3 nohz_full=2-3 rcu_nocbs=2-3")
+    );
+}
+
+#[test]
+fn a_partition_that_was_not_finished_is_known_again() {
+    let (folder, _) = system_of(&[("sys/fs/cgroup/cgroup.procs", "")]);
+    let root = Root::at(folder.path());
+    let place = Place::Partition { path: "/sys/fs/cgroup/tardy-isolated".to_owned() };
+    assert_eq!(place.read(&root).unwrap(), None);
+    // As it is where it was killed after the folder was made.
+    std::fs::create_dir(folder.path().join("sys/fs/cgroup/tardy-isolated")).unwrap();
+    let now = place.read(&root).unwrap();
+    assert!(place.holds(now.as_deref(), Some("1")), "it is tardy's: {now:?}");
+    assert!(!place.holds(None, Some("1")));
+}
