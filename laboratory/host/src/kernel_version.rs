@@ -1,10 +1,10 @@
 //! A kernel's version, to compare.
 
 /// Major and minor number, `(6, 12)`.
-pub(crate) type KernelVersion = (u32, u32);
+pub type KernelVersion = (u32, u32);
 
 /// Reads the start of a release: `6.12.9-amd64` gives `(6, 12)`.
-pub(crate) fn parse(release: &str) -> Option<KernelVersion> {
+pub fn parse(release: &str) -> Option<KernelVersion> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }

@@ -17,7 +17,7 @@ mod escape;
 mod facts;
 mod host;
 mod kernel_config;
-mod kernel_version;
+pub mod kernel_version;
 mod preemption;
 mod privileges;
 mod probe;

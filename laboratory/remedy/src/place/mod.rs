@@ -132,9 +132,7 @@ impl Place {
                 let cpus = CpuList::parse(value).ok_or_else(|| not_understood(value))?;
                 thread.set_affinity(&cpus)
             }
-            (Self::Group(process), Some(group)) => thread::keeping_their_cpus(process.tid, || {
-                partition::join(root, process.tid, group)
-            }),
+            (Self::Group(process), Some(group)) => partition::join(root, process.tid, group),
         }
     }
 

@@ -57,25 +57,3 @@ impl Thread {
         Ok(sched_setaffinity(Some(self.pid()?), &set)?)
     }
 }
-
-/// Does something that moves a process, and leaves no thread of it with more CPUs than it had: before 6.2 the kernel
-/// forgets, when it moves one between cpusets, which CPUs were asked for.
-pub(super) fn keeping_their_cpus(
-    process: u32,
-    moves: impl FnOnce() -> io::Result<()>,
-) -> io::Result<()> {
-    let process = Process::new(process.cast_signed()).map_err(io::Error::other)?;
-    let tasks = process.tasks().map_err(io::Error::other)?;
-    let threads = tasks.filter_map(|task| Thread::of(task.ok()?.tid.cast_unsigned()));
-    let before: Vec<(Thread, CpuList)> =
-        threads.filter_map(|thread| thread.affinity().ok().map(|cpus| (thread, cpus))).collect();
-    moves()?;
-    for (thread, cpus) in before {
-        // Who has ended needs none.
-        let Ok(now) = thread.affinity() else { continue };
-        if now != cpus && cpus.without(&now).is_empty() {
-            let _ = thread.set_affinity(&cpus);
-        }
-    }
-    Ok(())
-}

@@ -5,8 +5,13 @@ use crate::place::{Form, HIERARCHY, PARTITION, Place};
 use crate::setting::Setting;
 use crate::system::System;
 use tardy_changes::{Change, Whom};
+use tardy_host::kernel_version::{self, KernelVersion};
 
 const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
+
+/// From here on a kernel remembers which CPUs were asked for, whatever a cpuset makes of it (8f9ea86fdf99, "sched: Always
+/// preserve the user requested cpumask").
+const KEEPS_WHAT_WAS_ASKED: KernelVersion = (6, 2);
 
 pub(super) struct Isolate;
 
@@ -21,11 +26,9 @@ impl Remedy for Isolate {
     }
 
     fn needs(&self) -> &'static str {
-        "root; Linux 6.1; cpuset in the unified hierarchy of control groups; another CPU"
+        "root; Linux 6.2; cpuset in the unified hierarchy of control groups; another CPU"
     }
 
-    /// Threads are bound before their process moves: whatever the kernel keeps of that, they have what they had when all
-    /// is taken back, the last first.
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
         let cpus = change.cpus().ok_or_else(|| of_form(change))?;
         let online = system.online().ok_or_else(|| Lacking::new("the CPUs are not known"))?;
@@ -35,6 +38,13 @@ impl Remedy for Isolate {
         let others = online.without(&cpus);
         if others.is_empty() {
             return Err(Lacking::new("no CPU would be left for the others"));
+        }
+        let release = system.root().word("proc/sys/kernel/osrelease").unwrap_or_default();
+        if kernel_version::parse(&release).is_none_or(|version| version < KEEPS_WHAT_WAS_ASKED) {
+            return Err(Lacking::new(
+                "before Linux 6.2 threads lose the CPUs that they are bound to when a partition is made: boot with \
+                 isolcpus=",
+            ));
         }
         let controllers = system.root().word(&format!("{HIERARCHY}/cgroup.controllers"));
         if !controllers.is_some_and(|all| all.split(' ').any(|name| name == "cpuset")) {
@@ -50,16 +60,11 @@ impl Remedy for Isolate {
         }
         let subtree = format!("{HIERARCHY}/cgroup.subtree_control");
         settings.extend(system.file(&subtree, Form::Cpuset, "+cpuset")?);
-        let to = cpus.to_string();
         let partition = Place::Partition { path: PARTITION.to_owned() };
-        settings.push(Setting { place: partition, to: to.clone() });
+        settings.push(Setting { place: partition, to: cpus.to_string() });
         let group = PARTITION.strip_prefix(HIERARCHY).unwrap_or(PARTITION);
-        for process in processes {
-            let threads = system.threads(Some(&Whom::Id(process.tid)))?;
-            let bound = |thread| Setting { place: Place::Affinity(thread), to: to.clone() };
-            settings.extend(threads.into_iter().map(bound));
-            settings.push(Setting { place: Place::Group(process), to: group.to_owned() });
-        }
+        let joins = |process| Setting { place: Place::Group(process), to: group.to_owned() };
+        settings.extend(processes.into_iter().map(joins));
         Ok(settings)
     }
 

@@ -118,6 +118,7 @@ fn the_idle_states_of_each_cpu_are_limited() {
 fn a_partition_is_made_before_anybody_moves_into_it() {
     let (folder, _) = system_of(&[
         ("sys/devices/system/cpu/online", "0-3\n"),
+        ("proc/sys/kernel/osrelease", "6.12.1-rt\n"),
         ("sys/devices/virtual/workqueue/cpumask", "f\n"),
         ("sys/fs/cgroup/cgroup.controllers", "cpuset cpu\n"),
         ("sys/fs/cgroup/cgroup.subtree_control", "cpu\n"),
@@ -137,9 +138,10 @@ fn a_partition_is_made_before_anybody_moves_into_it() {
             ),
         ]
     );
-    assert!(commands[3].contains("taskset -cp 2-3"), "{commands:?}");
-    assert_eq!(commands.last(), Some(&format!("echo {own} > {partition}/cgroup.procs")));
+    assert_eq!(commands[3..], [format!("echo {own} > {partition}/cgroup.procs")]);
     assert!(told("isolate=0-3", &system)[0].contains("no CPU would be left"));
+    std::fs::write(folder.path().join("proc/sys/kernel/osrelease"), "6.1.0-50-rt-amd64").unwrap();
+    assert!(told("isolate=2-3", &system)[0].contains("before Linux 6.2"));
     let parameter = of("isolate").unwrap().kernel_parameter(&change("isolate=2-3"));
     assert_eq!(
         parameter.as_deref(),
