@@ -1,6 +1,7 @@
 //! What to do about it: for each cause that weighs enough, a sentence, and a command where one does it.
 
 mod command;
+mod kernel_threads;
 pub(crate) mod softirq;
 mod weight;
 

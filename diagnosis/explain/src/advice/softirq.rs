@@ -4,6 +4,9 @@
 use super::{Remedy, Weight};
 use tardy_model::event::softirq;
 
+/// The scheduler's, which balances load.
+const SCHED: u32 = 7;
+
 /// What to do about the softirq that a thread works on, whatever its priority, where most of the first group's part is
 /// one.
 pub(crate) fn in_thread(weight: &Weight<'_>) -> Option<Remedy> {
@@ -12,7 +15,8 @@ pub(crate) fn in_thread(weight: &Weight<'_>) -> Option<Remedy> {
     let text = format!(
         "{who} processes the softirq {name}, which only PREEMPT_RT lets threads preempt. {helps}"
     );
-    Some(Remedy::text(text).by(weight.leave()).against(first))
+    let alone = weight.isolate().filter(|_| vector == SCHED);
+    Some(Remedy::text(text).by(alone.into_iter().chain(weight.leave())).against(first))
 }
 
 /// What an engineer would do about a vector's work, in a sentence; `None` of one that the kernel does not have.

@@ -97,3 +97,12 @@ fn no_change_puts_a_late_thread_before_another_that_is_late_too() {
     assert!(advice.text.contains("give each its own priority"), "{advice:?}");
     assert!(advice.changes.is_empty() && advice.command.is_none(), "{advice:?}");
 }
+
+#[test]
+fn a_thread_of_the_kernel_is_stopped_by_what_it_is_for() {
+    let explanation =
+        explained_with(Prio(120), &[(5, "khugepaged", Prio(120), 400_000)], TaskInfo::KERNEL);
+    let [advice] = &explanation.advice[..] else { panic!("{:?}", explanation.advice) };
+    let changes: Vec<String> = advice.changes.iter().map(ToString::to_string).collect();
+    assert_eq!(changes[..2], ["prio(victim)=fifo:50", "khugepaged=off"]);
+}

@@ -1,6 +1,6 @@
 //! What a cause may know of an explanation to advise on it.
 
-use super::{WORST_SHARE_MIN, command};
+use super::{WORST_SHARE_MIN, command, kernel_threads};
 use crate::findings::{CauseFinding, CulpritFinding, Explanation, StackFinding};
 use crate::group::{Group, GroupFinding};
 use std::collections::BTreeSet;
@@ -177,6 +177,10 @@ impl<'a> Weight<'a> {
         let processes: BTreeSet<u32> = self.members().filter_map(|member| member.process).collect();
         let late: BTreeSet<u32> =
             self.explanation.victims.iter().filter_map(|victim| victim.process).collect();
+        if first.group.kind == "kernel_task" && !self.is_among_victims() {
+            let stops = kernel_threads::changes(&first.group.name, &cpus.join(","));
+            return stops.into_iter().chain(self.leave()).collect();
+        }
         if first.group.kind == "kernel_task" || !processes.is_disjoint(&late) {
             return Vec::new();
         }
@@ -210,6 +214,13 @@ impl<'a> Weight<'a> {
         (!cpus.is_empty()).then(|| format!("affinity(victim)={}", cpus.join(",")))
     }
 
+    /// How a change is written that leaves the CPUs of the late threads to them alone, where others are known.
+    pub fn isolate(&self) -> Option<String> {
+        let late: Vec<String> = self.late_cpus().iter().map(u16::to_string).collect();
+        let has_others = !late.is_empty() && !self.quiet_cpus().is_empty();
+        has_others.then(|| format!("isolate={}", late.join(",")))
+    }
+
     /// Whether late threads are in the first group: a change that is for all of them puts none before another.
     pub fn is_among_victims(&self) -> bool {
         let late: BTreeSet<u32> =
@@ -229,8 +240,13 @@ impl<'a> Weight<'a> {
     fn quiet_cpus(&self) -> BTreeSet<u16> {
         let worst = &self.explanation.worst;
         let known = worst.iter().flat_map(|worst| &worst.lanes).map(|lane| lane.cpu.0);
-        let late: BTreeSet<u16> = worst.iter().map(|worst| worst.wakeup.cpu.0).collect();
+        let late = self.late_cpus();
         known.filter(|cpu| !late.contains(cpu)).collect()
+    }
+
+    /// CPUs on which the worst wakeups were.
+    fn late_cpus(&self) -> BTreeSet<u16> {
+        self.explanation.worst.iter().map(|worst| worst.wakeup.cpu.0).collect()
     }
 }
 
