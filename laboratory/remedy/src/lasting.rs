@@ -172,6 +172,7 @@ mod tests {
         let told = |text: &str| next_boot(&text.parse().unwrap());
         assert_eq!(told("preempt=full").as_deref(), Some("preempt=full"));
         assert_eq!(told("affinity(irq 24)=1").as_deref(), Some("irqaffinity=1"));
+        assert_eq!(told("prio(irq/24-*)=fifo:80").as_deref(), Some("threadirqs"));
         assert_eq!(told("swappiness=1"), None);
     }
 }

@@ -53,6 +53,11 @@ impl System {
                 let threads = threads_of(*id);
                 if threads.is_empty() { Thread::of(*id).into_iter().collect() } else { threads }
             }
+            Some(Whom::Name(unit)) if is_unit(unit) => {
+                let is_of_it = |process: &u32| unit_has(unit, *process);
+                let of_it = processes().filter(is_of_it).flat_map(threads_of);
+                of_it.take(THREADS_MAX).collect()
+            }
             Some(whom @ Whom::Name(_)) => {
                 let own = std::process::id();
                 let all = tasks().filter(|(process, _)| *process != own && *process != INIT);
@@ -64,6 +69,9 @@ impl System {
         match whom {
             _ if !found.is_empty() => Ok(found),
             Some(Whom::Victim) => Err(Lacking::new("the late thread is not running any more")),
+            Some(Whom::Name(unit)) if is_unit(unit) => {
+                Err(Lacking::new(format!("no process of the unit {unit} is running")))
+            }
             Some(whom) => Err(Lacking::new(format!("no thread {whom} is running"))),
             None => Err(Lacking::new("it does not say for whom")),
         }
@@ -184,13 +192,33 @@ fn threads_of(process: u32) -> Vec<Thread> {
     tasks.filter_map(|task| Thread::of(task.ok()?.tid.cast_unsigned())).take(THREADS_MAX).collect()
 }
 
+/// Every process.
+fn processes() -> impl Iterator<Item = u32> {
+    let processes = all_processes().into_iter().flatten().filter_map(Result::ok);
+    processes.map(|process| process.pid.cast_unsigned())
+}
+
 /// Every thread with its process.
 fn tasks() -> impl Iterator<Item = (u32, Thread)> {
-    let processes = all_processes().into_iter().flatten().filter_map(Result::ok);
-    processes.flat_map(|process| {
-        let pid = process.pid.cast_unsigned();
-        threads_of(pid).into_iter().map(move |thread| (pid, thread))
-    })
+    processes().flat_map(|pid| threads_of(pid).into_iter().map(move |thread| (pid, thread)))
+}
+
+/// Whether a name is one of systemd's for a group of processes.
+fn is_unit(name: &str) -> bool {
+    let is_kind = |kind: &str| name.len() > kind.len() && name.ends_with(kind);
+    !name.starts_with('/') && [".service", ".scope", ".slice"].iter().any(|kind| is_kind(kind))
+}
+
+/// Whether a process is in the control group of a unit, or in one below.
+fn unit_has(unit: &str, process: u32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
+    has_group(&text, unit)
+}
+
+/// Whether `/proc/PID/cgroup` names a control group, of any hierarchy.
+fn has_group(text: &str, name: &str) -> bool {
+    let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    paths.flat_map(|path| path.split('/')).any(|part| part == name)
 }
 
 /// The path of a thread's group in the hierarchy that has the CPU controller.
@@ -206,4 +234,21 @@ fn group_of(tid: u32, is_v2: bool) -> Option<String> {
         };
         is_it.then(|| path.to_owned())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_a_group_and_all_below_it() {
+        let text =
+            "3:cpu,cpuacct:/system.slice/audio.service\n0::/system.slice/audio.service/worker\n";
+        assert!(has_group(text, "audio.service") && has_group(text, "system.slice"));
+        assert!(!has_group(text, "udio.service") && !has_group(text, "cpu"));
+        assert!(is_unit("audio.service") && is_unit("user@1000.service"));
+        assert!(
+            !is_unit("audio") && !is_unit("/system.slice/audio.service") && !is_unit(".service")
+        );
+    }
 }

@@ -50,7 +50,7 @@ impl Group {
     fn with(pid: u32) -> Option<Self> {
         let is_v2 = std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
         let base = if is_v2 { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
-        let group = Self(format!("{base}/tardy-test-{}", std::process::id()).into());
+        let group = Self(format!("{base}/tardy-test-{pid}.service").into());
         std::fs::create_dir(&group.0).ok()?;
         std::fs::write(group.0.join("cgroup.procs"), pid.to_string()).ok()?;
         Some(group)
@@ -153,4 +153,26 @@ fn each_is_done_and_taken_back_in_the_kernel() {
     for (name, texts) in rounds {
         round(name, texts);
     }
+}
+
+#[test]
+fn a_unit_is_all_of_its_processes() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root makes control groups");
+        return;
+    }
+    let (group, sleeper) = Sleeper::in_group();
+    let Some(_group) = group else {
+        println!("skipped: no control group can be made");
+        return;
+    };
+    let whom = sleeper.0.id();
+    let change = change(&format!("slack(tardy-test-{whom}.service)=7us"));
+    let settings = of("slack").unwrap().settings(&change, &System::new(Vec::new())).unwrap();
+    let threads: Vec<u32> =
+        settings.iter().filter_map(|one| Some(one.place.thread()?.tid)).collect();
+    assert_eq!(threads, [whom]);
+    drop(sleeper);
+    let lacking = of("slack").unwrap().settings(&change, &System::new(Vec::new())).unwrap_err();
+    assert!(lacking.to_string().contains("no process of the unit"), "{lacking}");
 }

@@ -5,7 +5,7 @@ use super::{Lacking, Remedy, of_form};
 use crate::place::Place;
 use crate::setting::Setting;
 use crate::system::System;
-use tardy_changes::Change;
+use tardy_changes::{Change, Whom};
 
 pub(super) struct Prio;
 
@@ -28,5 +28,11 @@ impl Remedy for Prio {
         let threads = system.threads(change.whom())?;
         let setting = |thread| Setting { place: Place::Policy(thread), to: to.clone() };
         Ok(threads.into_iter().map(setting).collect())
+    }
+
+    fn kernel_parameter(&self, change: &Change) -> Option<String> {
+        // Interrupts are threads from the next boot on.
+        let is_irq = matches!(change.whom(), Some(Whom::Name(name)) if name.starts_with("irq/"));
+        is_irq.then(|| "threadirqs".to_owned())
     }
 }
