@@ -5,6 +5,11 @@
  *   faults sleepers NAME POLICY CPU COUNT PERIOD_US WORK_US
  *       COUNT threads that sleep to one grid and then work. POLICY is `other` or a priority of SCHED_FIFO, CPU is a
  *       number or `any`. Whoever works longer than its period never sleeps.
+ *   faults writes NAME POLICY CPU PERIOD_US WORK_US FILE
+ *       A thread that sleeps, writes a byte to a device, and then works: the device's interrupt comes at once.
+ *   faults timerfd NAME POLICY CPU PERIOD_US
+ *       A thread that reads a timer's file again and again: such a timer expires in a softirq on PREEMPT_RT, whoever
+ *       waits for it.
  *   faults barriers NAME CPU FROM
  *       A thread on FROM interrupts CPU as fast as it can: another thread of the same process computes there.
  *   faults packets NAME CPU FROM
@@ -19,6 +24,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <net/if.h>
 #include <pthread.h>
@@ -31,6 +37,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +50,7 @@ struct sleeper {
 	int cpu; /* below 0: any */
 	uint64_t period_ns, offset_ns, work_ns;
 	pthread_mutex_t *lock;
+	int file; /* 0: none */
 };
 
 static void must(int error, const char *what)
@@ -109,6 +117,8 @@ static void *sleeps(void *arg)
 			sleep_until(at * self->period_ns + self->offset_ns);
 		if (self->lock)
 			pthread_mutex_lock(self->lock);
+		if (self->file)
+			must(write(self->file, ".", 1) < 0 ? errno : 0, "write");
 		if (self->work_ns)
 			work(self->work_ns);
 		if (self->lock)
@@ -141,7 +151,7 @@ static void ready(void)
 		pause();
 }
 
-static int sleepers(char **args)
+static int sleepers(char **args, const char *file)
 {
 	static struct sleeper one;
 	one = (struct sleeper){
@@ -150,12 +160,46 @@ static int sleepers(char **args)
 		.cpu = strcmp(args[2], "any") ? atoi(args[2]) : -1,
 		.period_ns = strtoull(args[4], NULL, 10) * US,
 		.work_ns = strtoull(args[5], NULL, 10) * US,
+		.file = file ? open(file, O_WRONLY | O_NOCTTY) : 0,
 	};
+	must(one.file < 0 ? errno : 0, "open");
 	int count = atoi(args[3]);
 	if (count < 1 || count > THREADS_MAX || !one.period_ns)
 		return 2;
 	for (int i = 0; i < count; i++)
 		start(sleeps, &one);
+	ready();
+	return 0;
+}
+
+static void *reads_timer(void *arg)
+{
+	const struct sleeper *self = arg;
+	long seconds = self->period_ns / 1000000000ull, rest_ns = self->period_ns % 1000000000ull;
+	struct itimerspec every = { { seconds, rest_ns }, { seconds, rest_ns } };
+	uint64_t count;
+	int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+
+	must(timer < 0 ? errno : 0, "timerfd_create");
+	become(self->name, self->fifo, self->cpu);
+	must(timerfd_settime(timer, 0, &every, NULL) ? errno : 0, "timerfd_settime");
+	for (;;)
+		must(read(timer, &count, sizeof(count)) < 0 ? errno : 0, "read");
+	return NULL;
+}
+
+static int timerfd(char **args)
+{
+	static struct sleeper one;
+	one = (struct sleeper){
+		.name = args[0],
+		.fifo = atoi(args[1]),
+		.cpu = atoi(args[2]),
+		.period_ns = strtoull(args[3], NULL, 10) * US,
+	};
+	if (!one.period_ns)
+		return 2;
+	start(reads_timer, &one);
 	ready();
 	return 0;
 }
@@ -207,9 +251,9 @@ static int lock(char **args)
 	static struct sleeper low, middle, high;
 	int cpu = atoi(args[1]);
 	uint64_t period_ns = 5000 * US;
-	low = (struct sleeper){ "holder", 10, cpu, period_ns, 0, 300 * US, &mutex };
-	middle = (struct sleeper){ "between", 20, cpu, period_ns, 100 * US, 1000 * US, NULL };
-	high = (struct sleeper){ args[0], 30, cpu, period_ns, 150 * US, 10 * US, &mutex };
+	low = (struct sleeper){ "holder", 10, cpu, period_ns, 0, 300 * US, &mutex, 0 };
+	middle = (struct sleeper){ "between", 20, cpu, period_ns, 100 * US, 1000 * US, NULL, 0 };
+	high = (struct sleeper){ args[0], 30, cpu, period_ns, 150 * US, 10 * US, &mutex, 0 };
 	start(sleeps, &low);
 	start(sleeps, &middle);
 	start(sleeps, &high);
@@ -220,7 +264,13 @@ static int lock(char **args)
 int main(int argc, char **argv)
 {
 	if (argc == 8 && !strcmp(argv[1], "sleepers"))
-		return sleepers(argv + 2);
+		return sleepers(argv + 2, NULL);
+	if (argc == 8 && !strcmp(argv[1], "writes")) {
+		char *args[] = { argv[2], argv[3], argv[4], "1", argv[5], argv[6] };
+		return sleepers(args, argv[7]);
+	}
+	if (argc == 6 && !strcmp(argv[1], "timerfd"))
+		return timerfd(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "barriers"))
 		return barriers(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "packets"))
