@@ -2,7 +2,7 @@
 """Faults that are known, one at a time, each handed to one `tardy fix` that is told nothing but the number of the late process,
 or of the last one the name of the thread.
 
-    bench/fixes.py [--only slack,storm] [--more '--rounds 32'] [--tardy FILE] [--keep DIR]
+    bench/fixes.py [--only slack,storm] [--placebo TRIES] [--more '--rounds 32'] [--tardy FILE] [--keep DIR]
 
 slack      an ordinary thread with the default timer slack of 50 µs
 above      a thread of SCHED_FIFO 50 that works 1 ms of 3.1 on the CPU of one of SCHED_FIFO 10
@@ -25,11 +25,15 @@ lock       a lock that hands no priority on, with a thread of middle priority be
     tried      remedies tried, the kept one included
     seconds    the whole command, recording and plan included
 
+With --placebo a thread with the default timer slack is handed to `tardy fix` again and again that may change nothing but
+how readily memory is swapped out, and how often each verdict came is printed: of 100 at most 5 are to be "helped".
+
 Changes are undone after each fault. Needs root, a C compiler and two CPUs, `rt` debugfs as well, which is mounted for it
 where it is not. What cannot be had is said. It prints, it does not judge.
 """
 
 import argparse
+import collections
 import contextlib
 import json
 import os
@@ -228,9 +232,22 @@ def fix(tardy, more, whom, keep):
         subprocess.run([tardy, "undo"], stdout=subprocess.DEVNULL, check=True)
 
 
+def placebo(tardy, more, victim, tries, keep):
+    """How often a change that does nothing was taken for one that helps."""
+    now = int(Path("/proc/sys/vm/swappiness").read_text())
+    change = f"swappiness={now - 1 if now > 1 else now + 1}"
+    verdicts = collections.Counter()
+    for seed in range(tries):
+        document, _ = fix(tardy, [*more, "--only", change, "--seed", seed], victim, keep)
+        verdicts.update(tried["verdict"] for tried in document["tried"])
+    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+    print(f"\nplacebo: {change}, {tries} tries: {told}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", help="these faults, with commas between")
+    parser.add_argument("--placebo", type=int, metavar="TRIES", help="try one that does nothing so often, and nothing else")
     parser.add_argument("--more", default="", help="flags for tardy fix")
     parser.add_argument("--tardy", type=Path, help="this program, instead of one that is built now")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep recordings and documents there")
@@ -252,6 +269,11 @@ def main():
             subprocess.run(["cc", "-O2", "-pthread", "-o", program, ROOT / "bench/faults.c"], check=True)
         except FileNotFoundError:
             sys.exit("there is no C compiler")
+        if arguments.placebo:
+            with contextlib.ExitStack() as stack:
+                victim = Faults(program, stack).slack()
+                placebo(tardy, shlex.split(arguments.more), victim, arguments.placebo, keep)
+            return
         for name, make, causes in FAULTS:
             if name not in names:
                 continue
