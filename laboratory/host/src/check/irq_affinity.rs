@@ -56,7 +56,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
     }
     finding.change(format!(
         "echo {} > /proc/irq/N/smp_affinity (or boot with irqaffinity={housekeeping}); a refused \
-         write is a managed interrupt: isolcpus=managed_irq,…",
+         write is a managed interrupt: isolcpus=managed_irq,…; tardy fix --only 'affinity(irq N)={housekeeping}' \
+         tries it",
         housekeeping.mask()
     ))
 }

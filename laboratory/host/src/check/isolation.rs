@@ -20,7 +20,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
             )
             .change(format!(
                 "boot with isolcpus=managed_irq,domain,{last} rcu_nocbs={last} irqaffinity=0 to \
-                 keep CPU {last}",
+                 keep CPU {last}; while it runs, tardy fix --only isolate={last} tries it",
                 last = probe.cpus.len() - 1
             ));
         }

@@ -48,7 +48,9 @@ pub(super) fn check(probe: &Probe) -> Finding {
         } else {
             format!("mount -t debugfs nodev /sys/kernel/debug; {echo}")
         };
-        return finding.change(format!("{now} (or boot with preempt=full)"));
+        return finding.change(format!(
+            "{now} (or boot with preempt=full); tardy fix --only preempt tries it"
+        ));
     }
     finding.change(realtime_kernel(probe))
 }

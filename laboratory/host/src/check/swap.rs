@@ -20,6 +20,9 @@ pub(super) fn check(probe: &Probe) -> Finding {
             "A thread that touches a page which was swapped out waits for the disk, milliseconds, \
              unless its process locked its memory.",
         )
-        .change("mlockall(MCL_CURRENT | MCL_FUTURE) in the program, or swapoff -a"),
+        .change(
+            "mlockall(MCL_CURRENT | MCL_FUTURE) in the program, or swapoff -a; tardy fix --only swappiness tries \
+             less of it",
+        ),
     }
 }
