@@ -161,3 +161,43 @@ fn a_partition_that_was_not_finished_is_known_again() {
     assert!(place.holds(now.as_deref(), Some("1")), "it is tardy's: {now:?}");
     assert!(!place.holds(None, Some("1")));
 }
+
+/// What machines have that tests seldom run on. The kernel's answer is not tried: only that the right files get the right
+/// words, and theirs back.
+#[test]
+fn files_of_other_machines_are_changed_and_taken_back() {
+    let policy = "sys/devices/system/cpu/cpufreq/policy";
+    let files = [
+        (format!("{policy}0/scaling_governor"), "powersave\n"),
+        (format!("{policy}4/scaling_governor"), "powersave\n"),
+        (format!("{policy}0/energy_performance_preference"), "balance_performance\n"),
+        ("sys/kernel/debug/sched/preempt".to_owned(), "none voluntary (full) lazy \n"),
+        ("sys/module/haltpoll/parameters/guest_halt_poll_ns".to_owned(), "200000\n"),
+        ("sys/module/haltpoll/parameters/guest_halt_poll_grow_start".to_owned(), "50000\n"),
+    ];
+    let described: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let (folder, system) = system_of(&described);
+    let journal = crate::Journal::at(Root::at(folder.path()));
+    for (text, count) in [
+        ("governor=performance", 2),
+        ("epp=performance", 1),
+        ("preempt=lazy", 1),
+        ("halt-poll=10us", 2),
+    ] {
+        let change = change(text);
+        let settings = of(change.name()).unwrap().settings(&change, &system).unwrap();
+        assert_eq!(settings.len(), count, "{text}");
+        let values = || -> Vec<_> {
+            let read = |one: &Setting| one.place.read(system.root()).unwrap();
+            settings.iter().map(read).collect()
+        };
+        let before = values();
+        let changed = journal.change(&settings, text).unwrap();
+        for (setting, now) in settings.iter().zip(values()) {
+            assert!(setting.place.holds(now.as_deref(), Some(&setting.to)), "{text}: {now:?}");
+        }
+        changed.undo();
+        assert_eq!(values(), before, "{text}");
+    }
+}
