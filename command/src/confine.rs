@@ -90,7 +90,7 @@ impl Kept {
         if !self.writes_anywhere {
             let _ = self.write_nowhere_else();
         }
-        calls::give_up(self.starts_programs);
+        calls::give_up(self.starts_programs, false);
     }
 
     fn write_nowhere_else(&self) -> Result<(), landlock::RulesetError> {
@@ -117,9 +117,31 @@ impl Kept {
     }
 }
 
-/// Gives up, on a thread that records, what only attaching took.
+/// Gives up, on a thread that records, what only attaching took, and what recording has no use for.
 pub(crate) fn recorder() {
     keep(OF_RECORDERS);
+    let _ = set_no_new_privs(true);
+    calls::give_up(false, true);
+}
+
+/// Gives up the same for who records and keeps a command of another user, which it ends in the end.
+pub(crate) fn watcher() {
+    keep(OF_RECORDERS.union(CapabilitySet::KILL));
+    let _ = set_no_new_privs(true);
+    calls::give_up(false, true);
+}
+
+/// Gives up what a thread that records anew now and then has no use for.
+pub(crate) fn stream() {
+    let _ = set_no_new_privs(true);
+    calls::give_up(false, true);
+}
+
+/// Gives up all, on a thread that only shows what others have recorded.
+pub(crate) fn viewer() {
+    keep(CapabilitySet::empty());
+    let _ = set_no_new_privs(true);
+    calls::give_up(false, false);
 }
 
 fn keep(wanted: CapabilitySet) {
@@ -185,11 +207,15 @@ mod calls {
         libc::SYS_keyctl,
     ];
 
+    /// Of those, what recording takes.
+    const OF_RECORDERS: [i64; 2] = [libc::SYS_bpf, libc::SYS_perf_event_open];
+
     const OF_PROGRAMS: [i64; 2] = [libc::SYS_execve, libc::SYS_execveat];
 
-    pub(super) fn give_up(starts_programs: bool) {
+    pub(super) fn give_up(starts_programs: bool, records: bool) {
         let programs = OF_PROGRAMS.iter().filter(|_| !starts_programs);
-        let rules = REFUSED.iter().chain(programs).map(|call| (*call, Vec::new())).collect();
+        let refused = REFUSED.iter().filter(|call| !(records && OF_RECORDERS.contains(call)));
+        let rules = refused.chain(programs).map(|call| (*call, Vec::new())).collect();
         let Ok(arch) = std::env::consts::ARCH.try_into() else { return };
         let refuse = SeccompAction::Errno(libc::EPERM as u32);
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
@@ -202,7 +228,7 @@ mod calls {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod calls {
     /// There is no filter for this architecture.
-    pub(super) fn give_up(_: bool) {}
+    pub(super) fn give_up(_: bool, _: bool) {}
 }
 
 #[cfg(test)]
@@ -272,5 +298,26 @@ mod tests {
             OF_RECORDERS.contains(left) && !left.contains(CapabilitySet::SYS_ADMIN),
             "{left:?}"
         );
+    }
+
+    #[test]
+    fn who_records_or_shows_starts_nothing_and_talks_to_nobody() {
+        for give_up in [recorder, watcher, stream, viewer] {
+            let tried = std::thread::spawn(move || {
+                give_up();
+                let program = Command::new("true").status().err();
+                let socket = TcpListener::bind("127.0.0.1:0").err();
+                [program, socket].map(|error| error.map(|error| error.kind()))
+            });
+            let tried = tried.join().expect("it does not panic");
+            if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+                assert_eq!(tried, [Some(ErrorKind::PermissionDenied); 2]);
+            }
+        }
+        let left = std::thread::spawn(|| {
+            viewer();
+            capabilities(None).expect("its own")
+        });
+        assert!(left.join().expect("it does not panic").permitted.is_empty());
     }
 }

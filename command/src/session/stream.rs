@@ -90,6 +90,7 @@ fn follow(
     };
     let mut source = match source::start(&options, request.only.as_deref()) {
         Ok((source, notes)) => {
+            crate::confine::stream();
             // The other end waits for exactly this.
             let _ = begun.send(Ok((source.name(), notes)));
             source

@@ -199,6 +199,7 @@ impl Top {
         };
         let stream = Stream::begin(request, watcher.clone())
             .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
+        crate::confine::viewer();
         let mut looks = Looks::default();
         let view = View::of(&self);
         let pace = Pace::new(self.interval, self.iterations);

@@ -144,6 +144,9 @@ impl Watch {
             flight.watch_process(child.id())?;
         }
         session::be_nice(session::NICE);
+        if self.exec.is_none() {
+            crate::confine::watcher();
+        }
         let mut watching = Watching {
             flags: &self,
             facts: host.facts().clone(),

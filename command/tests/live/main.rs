@@ -27,6 +27,7 @@ mod own;
 mod pi;
 mod program;
 mod rearm;
+mod rights;
 mod screen;
 mod several;
 mod slack;
