@@ -125,6 +125,36 @@ fn a_cpu_is_taken_away_and_given_back_in_a_recording() {
     }
 }
 
+#[test]
+fn a_cpu_that_is_away_at_first_is_recorded_once_it_is_there() {
+    let script = "
+        for it in ebpf tracefs; do
+            echo 0 > /sys/devices/system/cpu/cpu1/online
+            tardy record --quiet --source $it -o $it -- sh -ec '
+                tardy load storm:4 & load=$!
+                sleep 1
+                cut -d\" \" -f1 /proc/uptime > times; echo 1 > /sys/devices/system/cpu/cpu1/online
+                sleep 1
+                kill $load; wait $load || true'
+            mv times times.$it
+        done";
+    let kernels = ["small", "policies"];
+    let Some(left) = Left::by(&kernels, &["--cpus", "2"], script) else { return };
+    for source in SOURCES {
+        let back = left.text(&format!("times.{source}"));
+        let back_ns = (back.trim().parse::<f64>().expect("s") * 1e9) as u64;
+        let explained = explained(&left.path(source), &["--all"]);
+        assert_eq!(explained["lost"], 0);
+        let wakeups = explained["wakeups"].as_array().expect("a list").iter();
+        let on_it: Vec<u64> = wakeups
+            .filter(|wakeup| wakeup["cpu"] == 1)
+            .map(|wakeup| number(&wakeup["expiry_ns"]))
+            .collect();
+        println!("{source}: {} wakeups on the CPU since it is there", on_it.len());
+        assert!(on_it.len() > 100 && on_it.iter().all(|at_ns| *at_ns >= back_ns), "{source}");
+    }
+}
+
 /// Rings for all of them would take a gigabyte, which this guest does not have.
 #[test]
 fn of_256_possible_cpus_those_that_are_there_have_buffers() {
