@@ -79,7 +79,7 @@ impl Kept {
 
     /// And for a pager, where text goes to a terminal.
     pub(crate) fn with_pager(self, is_text: bool) -> Self {
-        self.with_programs(is_text && std::io::stdout().is_terminal())
+        self.with_programs(is_text && crate::output::raw().is_terminal())
     }
 
     /// Gives up all else, for this thread and those that it starts. To be called before there are others.

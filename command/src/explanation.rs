@@ -43,7 +43,7 @@ pub(crate) enum Streamed {
 impl Streamed {
     pub(crate) fn begin(file: Option<&Path>) -> Result<Self, Failure> {
         Ok(match file {
-            None => Self::Stdout(std::io::BufWriter::new(std::io::stdout())),
+            None => Self::Stdout(std::io::BufWriter::new(crate::output::raw())),
             Some(path) => Self::File(Stream::begin(path)?),
         })
     }

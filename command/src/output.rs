@@ -22,9 +22,21 @@ macro_rules! say {
 }
 pub(crate) use say;
 
+/// Standard output as it is, for what no terminal can be commanded by: JSON, and what tardy made all by itself.
+#[expect(clippy::disallowed_methods, reason = "the one place")]
+pub(crate) fn raw() -> io::Stdout {
+    io::stdout()
+}
+
+/// Standard error as it is, for the same.
+#[expect(clippy::disallowed_methods, reason = "the one place")]
+pub(crate) fn raw_error() -> io::Stderr {
+    io::stderr()
+}
+
 /// A line to standard output, see [`out`].
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = raw().lock();
     match writeln!(stdout, "{}", printable(text)).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
@@ -33,7 +45,7 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
 
 /// A line to standard error, see [`say`].
 pub(crate) fn beside(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", printable(text));
+    let _ = writeln!(raw_error().lock(), "{}", printable(text));
 }
 
 /// How results are printed.
@@ -58,7 +70,7 @@ impl Output {
 
     /// Whether progress is out of place: the user wants none, or it would run into the document.
     pub(crate) fn hides_progress(&self) -> bool {
-        manners::is_quiet() || (self.json && io::stdout().is_terminal())
+        manners::is_quiet() || (self.json && raw().is_terminal())
     }
 }
 
@@ -105,7 +117,7 @@ pub(crate) fn write_json(
     let mut text = serde_json::to_vec_pretty(document)?;
     text.push(b'\n');
     match file {
-        None => Ok(io::stdout().lock().write_all(&text).and_then(|()| io::stdout().flush())?),
+        None => Ok(raw().lock().write_all(&text).and_then(|()| raw().flush())?),
         Some(path) => Writer::Memory(text, path.to_owned()).finish(),
     }
 }
@@ -121,14 +133,14 @@ impl Writer {
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Stdout(text) => {
-                let mut stdout = io::stdout().lock();
+                let mut stdout = raw().lock();
                 Ok(stdout.write_all(coloured(&text).as_bytes()).and_then(|()| stdout.flush())?)
             }
             Self::Memory(text, path) => {
                 let written = write_bytes(&path, &text);
                 if written.is_err() {
                     // What was measured is told, wherever it was to go.
-                    io::stdout().lock().write_all(&text)?;
+                    raw().lock().write_all(&text)?;
                 }
                 written
             }

@@ -24,7 +24,7 @@ pub(crate) struct TextFlags {
 
 /// Writes text to a file, or to standard output: where that is a terminal, through the pager.
 pub(crate) fn write(text: &[u8], file: Option<&Path>, flags: TextFlags) -> Result<(), Failure> {
-    let is_terminal = file.is_none() && io::stdout().is_terminal();
+    let is_terminal = file.is_none() && crate::output::raw().is_terminal();
     if is_terminal
         && !flags.no_pager
         && let Some(pager) = chosen(|name| std::env::var(name).ok())

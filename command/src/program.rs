@@ -35,7 +35,7 @@ pub(crate) fn start(
     let mut command = tardy_programs::kept(file.as_os_str(), user);
     command.args(arguments);
     if to_stderr {
-        let stderr = std::io::stderr().as_fd().try_clone_to_owned().map_err(cannot)?;
+        let stderr = crate::output::raw_error().as_fd().try_clone_to_owned().map_err(cannot)?;
         command.stdout(Stdio::from(stderr));
     }
     command.spawn().map(|child| Some(Started(child))).map_err(cannot)

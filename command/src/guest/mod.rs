@@ -170,7 +170,7 @@ impl Ready {
         let mut closed = None;
         let mut now_ns = 0;
         // What is in a guest commands no terminal of the host's.
-        let is_terminal = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
+        let is_terminal = output::raw().is_terminal() || output::raw_error().is_terminal();
         let mut pass = |kept: &mut Vec<u8>, bytes: &[u8], out: &mut dyn Write, is_through| {
             if is_through {
                 let text = if is_terminal {
@@ -194,9 +194,9 @@ impl Ready {
                     now_ns = ns;
                     true
                 }
-                Said::Stdout(bytes) => pass(&mut stdout, bytes, &mut std::io::stdout(), is_through),
+                Said::Stdout(bytes) => pass(&mut stdout, bytes, &mut output::raw(), is_through),
                 Said::Stderr(bytes) => {
-                    pass(&mut stderr, bytes, &mut std::io::stderr(), is_through && !quiet)
+                    pass(&mut stderr, bytes, &mut output::raw_error(), is_through && !quiet)
                 }
                 _ => true,
             };

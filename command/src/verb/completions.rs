@@ -21,7 +21,7 @@ impl Completions {
         // It panics where a write fails, so it writes to memory.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Command::command(), "tardy", &mut script);
-        std::io::stdout().lock().write_all(&script)?;
+        crate::output::raw().lock().write_all(&script)?;
         Ok(Outcome::Fine)
     }
 }

@@ -144,7 +144,7 @@ impl Explain {
             .alone();
         let mut input = Input::open(&recording, &self.import)?;
         let stream = self.worst == Some(WorstCount::All);
-        if stream && self.out.is_none() && std::io::stdout().is_terminal() {
+        if stream && self.out.is_none() && crate::output::raw().is_terminal() {
             input.show_no_progress();
         }
         if stream && !self.output.json {

@@ -95,7 +95,7 @@ impl Export {
         let kept = Kept::for_results(Some(&**out).filter(|_| !is_stdout)).reading(path);
         kept.with_programs(format.name() == "duckdb").alone();
         let mut input = Input::open(path, &self.import)?;
-        if is_stdout && std::io::stdout().is_terminal() {
+        if is_stdout && crate::output::raw().is_terminal() {
             input.show_no_progress();
         }
         let export =

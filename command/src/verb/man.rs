@@ -23,7 +23,7 @@ impl ManVerb {
         // Names verbs by their whole path: tardy-vm-run.
         command.build();
         match &self.out {
-            None => std::io::stdout().lock().write_all(&page(&command)?)?,
+            None => crate::output::raw().lock().write_all(&page(&command)?)?,
             Some(folder) => {
                 tardy_files::Folder::make(folder, tardy_files::Access::Usual)
                     .map_err(|error| cannot_write(folder, &error))?;

@@ -185,7 +185,7 @@ impl Pace {
 impl Top {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let plain = self.batch || self.output.json;
-        let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+        let is_terminal = crate::output::raw().is_terminal() && std::io::stdin().is_terminal();
         if !plain && !is_terminal {
             return Err(Failure::usage(
                 "there is no terminal here: use --batch for tables or --json for documents",

@@ -32,6 +32,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    #[expect(clippy::disallowed_methods, reason = "the open descriptor, for a file's bytes")]
     pub(crate) fn create(path: &Path) -> Result<Self, ExportError> {
         let file = if path == Path::new(STDOUT) {
             io::stdout().as_fd().try_clone_to_owned().map(|it| Sink::Stdout(it.into()))

@@ -25,6 +25,7 @@ fn now_ns() -> u64 {
 /// The child: about 500 000 events a second, a line "events appended, when" for each batch.
 #[test]
 #[ignore = "the part that is killed; the test below starts it"]
+#[expect(clippy::disallowed_methods, reason = "numbers for the test that reads them")]
 fn record_until_killed() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let mut writer = Writer::create(Path::new(&folder), Manifest::default()).unwrap();

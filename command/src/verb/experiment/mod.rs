@@ -97,7 +97,7 @@ impl ExperimentVerb {
             Experiment::named(name.unwrap_or_default())?;
             return Ok(Outcome::Fine);
         };
-        std::io::stdout().write_all(text.as_bytes())?;
+        crate::output::raw().write_all(text.as_bytes())?;
         Ok(Outcome::Fine)
     }
 

@@ -174,7 +174,7 @@ impl Fix {
             }
         };
         if !self.output.json {
-            std::io::stdout().write_all(&verify::screen(&tried.compared, false)?)?;
+            output::raw().write_all(&verify::screen(&tried.compared, false)?)?;
         }
         let decision = decide(&tried.compared, self.at_least.as_ref());
         let (word, row) = match &decision {
@@ -380,7 +380,7 @@ fn asked(question: &str) -> Result<bool, Failure> {
         output::say!("{question} There is no terminal to answer on: use --yes.");
         return Ok(false);
     }
-    write!(std::io::stderr(), "{} [y/N] ", output::printable(question))?;
+    write!(output::raw_error(), "{} [y/N] ", output::printable(question))?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

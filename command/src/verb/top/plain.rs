@@ -25,7 +25,7 @@ pub(super) fn show(
     interrupt: &Interrupt,
     mut look: impl FnMut() -> Look,
 ) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = crate::output::raw().lock();
     for iteration in 1.. {
         while !pace.until_next().is_zero() {
             if interrupt.is_asked() || stream.has_ended() {
@@ -70,7 +70,7 @@ fn document<'a>(look: &Look, stream: &'a Stream, view: View, iteration: u64) -> 
 }
 
 fn table(look: &Look, stream: &Stream, view: View, out: &mut dyn Write) -> io::Result<()> {
-    let terminal = if io::stdout().is_terminal() {
+    let terminal = if crate::output::raw().is_terminal() {
         Terminal::of_stdout()
     } else {
         Terminal { width: WIDTH, ..Terminal::default() }

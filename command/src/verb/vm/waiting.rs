@@ -13,7 +13,7 @@ pub(super) fn show<T: Send>(
     bring: impl FnOnce(&mut dyn FnMut(&str)) -> T + Send,
 ) -> T {
     let quiet = output.hides_progress();
-    let is_terminal = std::io::stderr().is_terminal();
+    let is_terminal = crate::output::raw_error().is_terminal();
     let progress = Progress::new(None, quiet);
     let begun = Instant::now();
     let (said, words) = channel::<String>();

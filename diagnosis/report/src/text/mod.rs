@@ -34,6 +34,7 @@ impl Default for Terminal {
 impl Terminal {
     /// The process's standard output: its width, and colours only where it is a terminal and
     /// neither `NO_COLOR` nor `TERM=dumb` forbids them.
+    #[expect(clippy::disallowed_methods, reason = "it asks, and prints nothing")]
     pub fn of_stdout() -> Self {
         let stdout = io::stdout();
         let colour = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;

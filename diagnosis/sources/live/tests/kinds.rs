@@ -69,10 +69,10 @@ fn an_arming_says_in_which_call() {
     let act = || {
         std::thread::sleep(Duration::from_millis(1));
         drop(condition.wait_timeout(mutex.lock().unwrap(), Duration::from_millis(1)).unwrap());
-        let stdout = std::io::stdout();
+        let stdin = std::io::stdin();
         // Nobody waits for anything here; only that the time passes.
         let timeout = Duration::from_millis(1).try_into().unwrap();
-        let mut nothing = [PollFd::new(&stdout, PollFlags::empty())];
+        let mut nothing = [PollFd::new(&stdin, PollFlags::empty())];
         poll(&mut nothing, Some(&timeout)).unwrap();
     };
     let mut calls = BTreeSet::new();
