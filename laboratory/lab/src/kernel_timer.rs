@@ -42,9 +42,24 @@ pub struct Moved {
     /// What the kernel counted over the moves, pauses left out.
     pub counted: Counters,
     /// Expiries in the pauses, and between moves that came too late.
-    pub expiries: u64,
-    /// How late those were in all.
+    pub expiries: Expiries,
+    /// The most that a pause's were late by, together where it had several.
+    pub late_max_ns: u64,
+    /// Pauses; the timer expires in each.
+    pub pauses: u64,
+    /// Pauses in which it did not.
+    pub lost: u64,
+}
+
+/// What the kernel says of the timer's expiries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expiries {
+    /// How many.
+    pub count: u64,
+    /// How late they were in all.
     pub late_sum_ns: u64,
+    /// How many came before their time.
+    pub too_early: u64,
 }
 
 /// What the kernel counts, of all CPUs.
@@ -101,20 +116,20 @@ pub fn measure(plan: &Plan, is_over: &dyn Fn() -> bool) -> Result<Moved, KernelT
     let _counting = Counting::begin()?;
     let at_once = (plan.pause_after_ns / plan.every_ns.max(1)).max(1);
     let mut moved = Moved::default();
-    let (expiries, late_sum_ns) = expired()?;
+    let first = expired()?;
     let mut left_ns = u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX);
     while left_ns > 0 && !is_over() {
         let begun_ns = now_ns();
         let before = counters()?;
+        let expired_before = expired()?;
         move_on(&timer, plan, at_once, &mut moved.call)?;
         moved.counted = moved.counted + (counters()? - before);
         left_ns = left_ns.saturating_sub(now_ns() - begun_ns);
         let _ = sleep_until(now_ns() + plan.timeout_ns + DELIVERED_AFTER_NS / 10);
+        moved.paused(expired()? - expired_before);
     }
     write(&timer, "0")?;
-    let (expiries_then, late_sum_then_ns) = expired()?;
-    moved.expiries = expiries_then.saturating_sub(expiries);
-    moved.late_sum_ns = late_sum_then_ns.saturating_sub(late_sum_ns);
+    moved.expiries = expired()? - first;
     Ok(moved)
 }
 
@@ -144,13 +159,43 @@ fn write(timer: &File, ns: &str) -> Result<(), KernelTimerError> {
     timer.write_all_at(ns.as_bytes(), 0).map_err(of_file(MOVE))
 }
 
-/// Expiries, and the sum of their lateness, ns.
-fn expired() -> Result<(u64, u64), KernelTimerError> {
+/// Since the kernel booted.
+fn expired() -> Result<Expiries, KernelTimerError> {
     let text = read_to_string(MOVE).map_err(of_file(MOVE))?;
-    let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    match numbers[..] {
-        [_, expiries, late_sum_ns, _] => Ok((expiries, late_sum_ns)),
-        _ => Err(KernelTimerError::Text { path: MOVE, text }),
+    Expiries::parse(&text).ok_or(KernelTimerError::Text { path: MOVE, text })
+}
+
+impl Expiries {
+    fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<u64> =
+            text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        match numbers[..] {
+            [_moves, count, late_sum_ns, _late_max_ns, too_early] => {
+                Some(Self { count, late_sum_ns, too_early })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl std::ops::Sub for Expiries {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            count: self.count.saturating_sub(other.count),
+            late_sum_ns: self.late_sum_ns.saturating_sub(other.late_sum_ns),
+            too_early: self.too_early.saturating_sub(other.too_early),
+        }
+    }
+}
+
+impl Moved {
+    /// Moves and a pause are over, in which these expiries were.
+    fn paused(&mut self, expired: Expiries) {
+        self.pauses += 1;
+        self.lost += u64::from(expired.count == 0);
+        self.late_max_ns = self.late_max_ns.max(expired.late_sum_ns);
     }
 }
 
@@ -236,6 +281,21 @@ mod tests {
         for damaged in ["", "cpu starts\n0 1\n", &text[..70], &text.replace("3004", "x")] {
             assert_eq!(Counters::parse(damaged), None, "{damaged}");
         }
+    }
+
+    #[test]
+    fn what_has_expired_is_five_numbers_and_a_pause_without_any_has_lost_the_timer() {
+        let expired = |text| Expiries::parse(text).expect("five numbers");
+        let (before, after) =
+            (expired("90 3 21000 9000 0\n"), expired("180 5 4021000 3990000 1\n"));
+        assert_eq!(after - before, Expiries { count: 2, late_sum_ns: 4_000_000, too_early: 1 });
+        for damaged in ["", "1 2 3 4", "1 2 3 4 5 6", "1 2 x 4 5"] {
+            assert_eq!(Expiries::parse(damaged), None, "{damaged}");
+        }
+        let mut moved = Moved::default();
+        moved.paused(after - before);
+        moved.paused(before - before);
+        assert_eq!((moved.pauses, moved.lost, moved.late_max_ns), (2, 1, 4_000_000));
     }
 
     #[test]

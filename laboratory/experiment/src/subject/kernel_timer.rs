@@ -47,7 +47,7 @@ impl Subject for KernelTimer {
         let moves = outcome.call.count();
         let per_move = |count: u64| count as f64 / moves.max(1) as f64;
         let figure = |name, value| Figure::of(NAME, name, value);
-        let counted = outcome.counted;
+        let (counted, expiries) = (outcome.counted, outcome.expiries);
         let mut found = Yield::default();
         found.figures.extend(ask.hz.map(|hz| Figure::of("", "hz", f64::from(hz))));
         found.figures.extend([
@@ -56,8 +56,11 @@ impl Subject for KernelTimer {
             figure("programmings_per_move", per_move(counted.programs)),
             figure("interrupts_per_move", per_move(counted.interrupts)),
             figure("early_per_move", per_move(counted.early)),
-            figure("expiries", outcome.expiries as f64),
-            figure("lateness_mean_ns", outcome.late_sum_ns as f64 / outcome.expiries.max(1) as f64),
+            figure("expiries", expiries.count as f64),
+            figure("expiries_too_early", expiries.too_early as f64),
+            figure("expiries_lost", outcome.lost as f64),
+            figure("lateness_mean_ns", expiries.late_sum_ns as f64 / expiries.count.max(1) as f64),
+            figure("lateness_max_ns", outcome.late_max_ns as f64),
         ]);
         found
             .series
