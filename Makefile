@@ -58,6 +58,8 @@ test:
 	cargo check -p tardy-timers --no-default-features --locked # the core: no clock, no I/O
 	cargo check -p tardy --no-default-features --locked # without eBPF
 	cargo test --workspace --locked -- --show-output # what was skipped, and why
+	@if [ -n "$$TARDY_TEST_VM" ]; then kernel/check; else \
+		echo 'skipped: whether kernel/*.patch apply and compile is looked at with TARDY_TEST_VM=1 only'; fi
 	scripts/test-python.sh
 
 test-kernels:

@@ -11,8 +11,9 @@ set -eu
 # Major versions in the names keep a later distribution from changing the compiler for eBPF.
 build_packages="clang-19 llvm-19 libelf-dev zlib1g-dev pkg-config make gcc"
 test_packages="rt-tests trace-cmd python3 python3-venv"
-# For tests that boot guests, which run where they are asked for, and are skipped where it cannot be had.
-guest_package=qemu-system-x86
+# For tests that boot guests, and what kernel/check compiles with; both run where they are asked for, and are skipped
+# where it cannot be had.
+guest_packages="qemu-system-x86 flex bison bc"
 vm_packages="qemu-system-x86 qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross flex bison bc perl patch dwarves xz-utils busybox-static
     rt-tests trace-cmd"
@@ -160,8 +161,10 @@ if has dpkg-query && has apt-get; then
     missing=$(missing_of $packages)
     # shellcheck disable=SC2086
     [ -z "$missing" ] || install $missing
-    if [ "$mode" = test ] && [ -n "${TARDY_TEST_VM:-}" ] && [ -n "$(missing_of $guest_package)" ]; then
-        (install $guest_package) || say "without it tests that boot guests are skipped"
+    # shellcheck disable=SC2086
+    if [ "$mode" = test ] && [ -n "${TARDY_TEST_VM:-}" ] && [ -n "$(missing_of $guest_packages)" ]; then
+        # shellcheck disable=SC2086
+        (install $guest_packages) || say "without it tests that boot guests are skipped"
     fi
 else
     check_tools "$mode" "$packages"
