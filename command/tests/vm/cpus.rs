@@ -11,14 +11,14 @@ const UNEXPLAINED_MAX: f64 = 0.01;
 const SOURCES: [&str; 2] = ["ebpf", "tracefs"];
 
 /// A guest of one of the kernels that ran a script, and what it left.
-struct Left {
+pub(super) struct Left {
     folder: tempfile::TempDir,
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Left {
     /// None, with the reason said, where guests are not asked for or nothing can be had.
-    fn by(kernels: &[&str], flags: &[&str], script: &str) -> Option<Self> {
+    pub(super) fn by(kernels: &[&str], flags: &[&str], script: &str) -> Option<Self> {
         let alone = alone();
         if std::env::var_os("TARDY_TEST_VM").is_none() {
             eprintln!("skipped: guests are booted with TARDY_TEST_VM=1 only");
@@ -45,7 +45,7 @@ impl Left {
         self.folder.path().join("out").join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(super) fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).expect("the guest wrote it")
     }
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod cpus;
+mod fix;
 mod functions;
 mod guests;
 mod matrix;
