@@ -1,5 +1,6 @@
 //! Whether a trial proved a change.
 
+use tardy_report::units::duration_mean;
 use tardy_report::{Bound, Compared, Figure, Gate};
 use tardy_stats::Interval;
 use tardy_stats::ab::{Comparison, Difference, Verdict};
@@ -85,19 +86,24 @@ pub(super) fn decide(compared: &Compared, at_least: Option<&Gate>) -> Decision {
     }
 }
 
-/// `p99: 151.0 us to 12.3 us, -138.7 us (95 %: -150.1 to -120.4)`.
+/// `p99: 151.0 µs to 12.3 µs, 138.7 µs earlier (95 %: 120.4 µs to 150.1 µs)`.
 fn told(figure: Figure, difference: &Difference) -> String {
-    let us = |ns: f64| format!("{:.1}", ns / 1e3);
     let Interval { value, low, high } = difference.b_minus_a;
-    format!(
-        "{}: {} us to {} us, {} us (95 %: {} to {})",
-        figure.name(),
-        us(difference.a),
-        us(difference.b),
-        us(value),
-        us(low),
-        us(high)
-    )
+    // Of both ends the nearer to nothing comes first.
+    let (word, gain, ends) = if value < 0.0 {
+        ("earlier", -value, [-high, -low])
+    } else {
+        ("later", value, [low, high])
+    };
+    let [from, to] = ends.map(signed);
+    let [a, b] = [difference.a, difference.b].map(duration_mean);
+    format!("{}: {a} to {b}, {} {word} (95 %: {from} to {to})", figure.name(), duration_mean(gain))
+}
+
+/// An interval may reach beyond nothing.
+fn signed(ns: f64) -> String {
+    let sign = if ns < 0.0 { "−" } else { "" };
+    format!("{sign}{}", duration_mean(ns.abs()))
 }
 
 #[cfg(test)]
@@ -145,9 +151,12 @@ mod tests {
     fn what_helps_is_kept_and_what_harms_is_not() {
         let mut random = fastrand::Rng::with_seed(1);
         let better = tried([50_000, 20_000], &mut random);
-        assert!(matches!(decide(&better, None), Decision::Helped(_)));
+        let is_told = |told: &str, word| told.contains(word) && told.contains("(95 %: 2");
+        assert!(
+            matches!(decide(&better, None), Decision::Helped(told) if is_told(&told, "earlier"))
+        );
         let worse = tried([20_000, 50_000], &mut random);
-        assert!(matches!(decide(&worse, None), Decision::Harmed(_)));
+        assert!(matches!(decide(&worse, None), Decision::Harmed(told) if is_told(&told, "later")));
         let gate = |bound| Gate { bound, figure: Figure::Quantile(0.9) };
         let gain = figures(&better);
         assert!(

@@ -24,6 +24,7 @@ use tardy_explain::{Advice, Explanation, Options};
 use tardy_recording::Recording;
 use tardy_remedy::{Journal, System, lasting};
 use tardy_report::Gate;
+use tardy_report::units::duration;
 use tardy_stats::ab::Question;
 use tardy_whatif::WhatIf;
 
@@ -235,10 +236,10 @@ impl Fix {
         }
         let latencies = &explanation.latencies;
         out!(
-            "{} wakeups, p99 {:.1} us, latest {:.1} us",
+            "{} wakeups, p99 {}, latest {}",
             latencies.count(),
-            latencies.quantile_ns(0.99) as f64 / 1e3,
-            latencies.max_ns() as f64 / 1e3
+            duration(latencies.quantile_ns(0.99)),
+            duration(latencies.max_ns())
         )?;
         for advice in advice_alone(explanation) {
             paragraph(
