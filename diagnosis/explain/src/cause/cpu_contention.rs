@@ -54,7 +54,10 @@ impl Rule for CpuContention {
                     "{who} shares the CPU as an equal. A real-time priority lets the thread that \
                  matters run first: explain that thread alone (--pid, --comm) to get the command."
                 ))
-                .by([format!("prio(victim)=fifo:{prio}")].into_iter().chain(weight.keep_away()).chain(weight.isolate())),
+                .by([format!("prio(victim)=fifo:{prio}")]
+                    .into_iter()
+                    .chain(weight.keep_away())
+                    .chain(weight.isolate())),
             );
         }
         Some(
@@ -62,7 +65,10 @@ impl Rule for CpuContention {
                 "{who} shares the CPU as an equal. {how} lets {victims} run first."
             ))
             .with(command)
-            .by([format!("prio(victim)=fifo:{prio}")].into_iter().chain(weight.keep_away()).chain(weight.isolate())),
+            .by([format!("prio(victim)=fifo:{prio}")]
+                .into_iter()
+                .chain(weight.keep_away())
+                .chain(weight.isolate())),
         )
     }
 }

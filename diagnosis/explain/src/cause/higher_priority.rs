@@ -36,7 +36,8 @@ impl Rule for HigherPriority {
         let (who, victims) = (first.group.words(), weight.victims());
         let highest = weight.highest_prio();
         let highest_of_others = highest.filter(|_| !weight.is_among_victims());
-        let above_it = highest_of_others.and_then(above).map(|prio| format!("prio(victim)=fifo:{prio}"));
+        let above_it =
+            highest_of_others.and_then(above).map(|prio| format!("prio(victim)=fifo:{prio}"));
         let higher = highest_of_others.and_then(above).and_then(|prio| weight.real_time(prio));
         let remedy = match (highest, higher, weight.move_away()) {
             _ if weight.is_among_victims() => Remedy::text(format!(
