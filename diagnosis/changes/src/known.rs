@@ -184,6 +184,13 @@ pub const KNOWN: &[About] = &[
         "threads or an interrupt do what they do this many times less often",
     ),
     known(
+        "swap",
+        Target::Group,
+        Form::OneOf(&["on", "off"]),
+        "swap(victim)=off",
+        "memory of a control group is swapped out (memory.swap.max)",
+    ),
+    known(
         "swappiness",
         Target::System,
         Form::Number,

@@ -138,15 +138,17 @@ impl System {
         Ok(there)
     }
 
-    /// The folders of the CPU controller of a control group and of those above it, itself first.
-    pub(crate) fn groups(&self, whom: Option<&Whom>) -> Result<Groups, Lacking> {
+    /// The folders of a control group and of those above it, itself first, in the hierarchy of a controller.
+    pub(crate) fn groups(&self, whom: Option<&Whom>, controller: &str) -> Result<Groups, Lacking> {
         let is_v2 = self.root.exists("sys/fs/cgroup/cgroup.controllers");
         let group = match whom {
             Some(Whom::Name(path)) if path.starts_with('/') && !path.contains("..") => path.clone(),
             whom => {
                 let threads = self.threads(whom)?;
-                let groups: Vec<String> =
-                    threads.iter().filter_map(|thread| group_of(thread.tid, is_v2)).collect();
+                let groups: Vec<String> = threads
+                    .iter()
+                    .filter_map(|thread| group_of(thread.tid, is_v2, controller))
+                    .collect();
                 match groups.split_first() {
                     Some((first, rest)) if rest.iter().all(|other| other == first) => first.clone(),
                     Some(_) => {
@@ -156,7 +158,11 @@ impl System {
                 }
             }
         };
-        let base = if is_v2 { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
+        let base = if is_v2 {
+            "/sys/fs/cgroup".to_owned()
+        } else {
+            format!("/sys/fs/cgroup/{controller}")
+        };
         let mut folders = Vec::new();
         let mut path = group.trim_matches('/');
         while !path.is_empty() && folders.len() < GROUPS_MAX {
@@ -165,7 +171,7 @@ impl System {
         }
         if folders.first().is_none_or(|folder| !self.root.exists(folder)) {
             return Err(Lacking::new(format!(
-                "{group} is not a control group with its own bandwidth"
+                "{group} is not a control group with its own settings of the controller {controller}"
             )));
         }
         Ok(Groups { folders, is_v2 })
@@ -221,8 +227,8 @@ fn has_group(text: &str, name: &str) -> bool {
     paths.flat_map(|path| path.split('/')).any(|part| part == name)
 }
 
-/// The path of a thread's group in the hierarchy that has the CPU controller.
-fn group_of(tid: u32, is_v2: bool) -> Option<String> {
+/// The path of a thread's group in the hierarchy that has a controller.
+fn group_of(tid: u32, is_v2: bool, controller: &str) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{tid}/cgroup")).ok()?;
     text.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':');
@@ -230,7 +236,7 @@ fn group_of(tid: u32, is_v2: bool) -> Option<String> {
         let is_it = if is_v2 {
             number == "0" && controllers.is_empty()
         } else {
-            controllers.split(',').any(|name| name == "cpu")
+            controllers.split(',').any(|name| name == controller)
         };
         is_it.then(|| path.to_owned())
     })

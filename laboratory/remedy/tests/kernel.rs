@@ -19,9 +19,9 @@ impl Sleeper {
 
 impl Sleeper {
     /// In a control group of its own, where one can be made.
-    fn in_group() -> (Option<Group>, Self) {
+    fn in_group(controller: &str) -> (Option<Group>, Self) {
         let sleeper = Self::new();
-        let group = Group::with(sleeper.0.id());
+        let group = Group::with(sleeper.0.id(), controller);
         (group, sleeper)
     }
 }
@@ -43,13 +43,14 @@ fn values(settings: &[Setting]) -> Vec<Option<String>> {
     settings.iter().map(|setting| setting.place.read(&root).unwrap()).collect()
 }
 
-/// A control group of the CPU controller with one process in it, until it is dropped; `None` where none can be made.
+/// A control group with one process in it, until it is dropped; `None` where none can be made.
 struct Group(std::path::PathBuf);
 
 impl Group {
-    fn with(pid: u32) -> Option<Self> {
+    fn with(pid: u32, controller: &str) -> Option<Self> {
         let is_v2 = std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
-        let base = if is_v2 { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
+        let base = "/sys/fs/cgroup".to_owned();
+        let base = if is_v2 { base } else { format!("{base}/{controller}") };
         let group = Self(format!("{base}/tardy-test-{pid}.service").into());
         std::fs::create_dir(&group.0).ok()?;
         std::fs::write(group.0.join("cgroup.procs"), pid.to_string()).ok()?;
@@ -72,8 +73,11 @@ fn round(name: &str, texts: &[&str]) {
     }
     // The group is dropped after the process that is in it.
     // Real-time threads have to be of a group that has a bandwidth for them.
-    let (_group, sleeper) =
-        if name.starts_with("cpu-") { Sleeper::in_group() } else { (None, Sleeper::new()) };
+    let (_group, sleeper) = match name {
+        "cpu-max" | "cpu-weight" => Sleeper::in_group("cpu"),
+        "swap" => Sleeper::in_group("memory"),
+        _ => (None, Sleeper::new()),
+    };
     let system = System::new(vec![sleeper.0.id()]);
     // Whatever is changed of the CPUs that there are, what it is bound to is its own.
     let bound = Place::Affinity(Thread::of(sleeper.0.id()).expect("it runs"));
@@ -143,6 +147,7 @@ fn each_is_done_and_taken_back_in_the_kernel() {
         ("unbound-kthreads", &["unbound-kthreads=0"]),
         ("thp", &["thp=madvise", "thp=never"]),
         ("khugepaged", &["khugepaged=off", "khugepaged=on"]),
+        ("swap", &["swap(victim)=off"]),
         ("swappiness", &["swappiness=59", "swappiness=60"]),
         ("watchdog", &["watchdog=off", "watchdog=on"]),
         ("vmstat-interval", &["vmstat-interval=2s", "vmstat-interval=1s"]),
@@ -161,7 +166,7 @@ fn a_unit_is_all_of_its_processes() {
         println!("skipped: only root makes control groups");
         return;
     }
-    let (group, sleeper) = Sleeper::in_group();
+    let (group, sleeper) = Sleeper::in_group("cpu");
     let Some(_group) = group else {
         println!("skipped: no control group can be made");
         return;

@@ -41,6 +41,7 @@ impl Rule for PageFault {
     fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {
         Some(Remedy::text(
             "Lock the memory of the process (mlockall), and touch stack and heap before latency matters.",
-        ))
+        )
+        .by(["swap(victim)=off"]))
     }
 }

@@ -26,7 +26,7 @@ impl Remedy for CpuMax {
 
     /// `off` lifts the limits of those above too: each of them holds for what is in it.
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
-        let groups = system.groups(change.whom())?;
+        let groups = system.groups(change.whom(), "cpu")?;
         let us = |ns: u64| (ns / 1_000).to_string();
         let file = |folder: &str, name: &str, to: String| Setting {
             place: Place::File { path: format!("{folder}/{name}"), form: Form::Word },

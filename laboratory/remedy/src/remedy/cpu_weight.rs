@@ -26,7 +26,7 @@ impl Remedy for CpuWeight {
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
         let weight = change.number().ok_or_else(|| of_form(change))?.clamp(1.0, 10_000.0);
-        let groups = system.groups(change.whom())?;
+        let groups = system.groups(change.whom(), "cpu")?;
         let (name, to) = if groups.is_v2 {
             ("cpu.weight", weight.round())
         } else {

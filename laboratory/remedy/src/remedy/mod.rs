@@ -66,6 +66,7 @@ registry![
     unbound_kthreads::UnboundKthreads,
     thp::Thp,
     khugepaged::Khugepaged,
+    swap::Swap,
     swappiness::Swappiness,
     watchdog::Watchdog,
     vmstat_interval::VmstatInterval,
