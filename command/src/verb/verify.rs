@@ -61,6 +61,7 @@ impl Verify {
             arms,
             alpha: Question::default().alpha,
             load: self.trial.load.as_deref().unwrap_or("none"),
+            among: None,
         };
         let tried = trial.run(&interrupt, &self.output)?;
         if self.output.json {

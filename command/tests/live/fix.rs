@@ -196,6 +196,9 @@ fn what_helped_stays_is_listed_and_is_taken_back() {
     let pid = victim.pid();
     let more = [&SHORT[..], &["--yes", "--json"]].concat();
     let document = Said::by(&mut journals.tardy(fixes(&pid, &more))).expect(0).json();
+    for plan in document["plan"].as_array().unwrap() {
+        assert_eq!(plan["how"] == "predicted", plan["range"].is_array(), "{plan}");
+    }
     let tried = document["tried"].as_array().unwrap();
     assert!(tried.iter().any(|one| one["change"] == "slack(victim)=1ns"), "{document}");
     assert_eq!(tried[0]["figures"][0]["figure"], "mean", "{document}");

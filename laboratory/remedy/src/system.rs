@@ -26,6 +26,8 @@ const INIT: u32 = 1;
 pub struct System {
     root: Root,
     victims: Vec<u32>,
+    /// The processes that names are for; `None`: all.
+    among: Option<BTreeSet<u32>>,
 }
 
 impl System {
@@ -36,7 +38,14 @@ impl System {
 
     /// A folder that looks like one. Threads are those of this system all the same.
     pub fn at(root: Root, victims: Vec<u32>) -> Self {
-        Self { root, victims }
+        Self { root, victims, among: None }
+    }
+
+    /// Where names are for threads of these processes, and of the kernel, alone: others that are called the same have
+    /// no part in it.
+    #[must_use]
+    pub fn among(self, processes: BTreeSet<u32>) -> Self {
+        Self { among: Some(processes), ..self }
     }
 
     pub(crate) fn root(&self) -> &Root {
@@ -62,7 +71,8 @@ impl System {
                 let own = std::process::id();
                 let all = tasks().filter(|(process, _)| *process != own && *process != INIT);
                 let of_name = all.filter(|(_, thread)| whom.matches_name(&thread.name));
-                of_name.map(|(_, thread)| thread).take(THREADS_MAX).collect()
+                let meant = of_name.filter(|(process, _)| self.is_meant(*process));
+                meant.map(|(_, thread)| thread).take(THREADS_MAX).collect()
             }
             Some(Whom::Irq(_)) | None => Vec::new(),
         };
@@ -75,6 +85,14 @@ impl System {
             Some(whom) => Err(Lacking::new(format!("no thread {whom} is running"))),
             None => Err(Lacking::new("it does not say for whom")),
         }
+    }
+
+    fn is_meant(&self, process: u32) -> bool {
+        let is_kernel = || {
+            let stat = Process::new(process.cast_signed()).and_then(|process| process.stat());
+            stat.is_ok_and(|stat| stat.flags & PF_KTHREAD != 0)
+        };
+        self.among.as_ref().is_none_or(|among| among.contains(&process) || is_kernel())
     }
 
     /// The processes of the threads that are meant.
@@ -256,5 +274,20 @@ mod tests {
         assert!(
             !is_unit("audio") && !is_unit("/system.slice/audio.service") && !is_unit(".service")
         );
+    }
+
+    #[test]
+    fn a_name_is_not_for_strangers() {
+        let own = std::process::id();
+        let parent = std::os::unix::process::parent_id();
+        let name = Thread::of(parent).expect("it started this").name;
+        let whom = Whom::Name(name);
+        let of = |system: System| -> Vec<u32> {
+            let found = system.threads(Some(&whom));
+            found.map_or(Vec::new(), |threads| threads.iter().map(|it| it.tid).collect())
+        };
+        assert!(of(System::new(Vec::new())).contains(&parent));
+        assert!(of(System::new(Vec::new()).among([parent].into())).contains(&parent));
+        assert!(!of(System::new(Vec::new()).among([own].into())).contains(&parent));
     }
 }

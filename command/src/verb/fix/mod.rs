@@ -104,7 +104,12 @@ impl Fix {
         }
         let interrupt = Interrupt::catch()?;
         let found = self.find(&interrupt)?;
-        let whose = Whose { threads: &found.threads, is_started: found.victim.is_command() };
+        let culprits = found.culprits();
+        let whose = Whose {
+            threads: &found.threads,
+            culprits: &culprits,
+            is_started: found.victim.is_command(),
+        };
         let forecast: &dyn Forecast = match &found.whatif {
             Ok(whatif) => whatif,
             Err(_) => &AtBest,
@@ -152,6 +157,7 @@ impl Fix {
     ) -> Result<(), Failure> {
         let change = &candidate.change;
         self.output.remark(&format!("trying {change}, on and off"));
+        let culprits = found.culprits();
         let trial = Trial {
             flags: &self.trial,
             victim: &found.victim,
@@ -160,6 +166,7 @@ impl Fix {
             // Of all that are tried the chance of one false alarm.
             alpha: Question::default().alpha / plans.max(1) as f64,
             load: &found.load,
+            among: (!candidate.is_asked).then_some(&culprits),
         };
         let tried = match trial.run(interrupt, &self.output) {
             Ok(tried) => tried,
@@ -208,6 +215,7 @@ impl Fix {
                 .to_owned());
         }
         let system = System::new(found.threads.clone());
+        let system = if candidate.is_asked { system } else { system.among(found.culprits()) };
         let mut settings = crate::verb::trial::settings_of(&candidate.change, &system)?;
         let mut notes = Vec::new();
         if self.keep {

@@ -1,5 +1,6 @@
 //! From what makes a thread late to remedies that fit, in the order in which they are tried.
 
+use std::collections::BTreeSet;
 use tardy_changes::{Change, Whom, about};
 use tardy_explain::Explanation;
 use tardy_model::Cause;
@@ -60,6 +61,8 @@ pub(super) struct Candidate {
     pub(super) remedy: &'static dyn Remedy,
     /// What it sets now; or why it cannot be had here.
     pub(super) settings: Result<Vec<Setting>, String>,
+    /// Somebody named it as it is: a name in it is for all who have it.
+    pub(super) is_asked: bool,
     /// The number of the process that stands in for a victim that is started only to be tried.
     stand_in: Option<u32>,
 }
@@ -91,6 +94,8 @@ impl Candidate {
 pub(super) struct Whose<'a> {
     /// The late threads that run now.
     pub(super) threads: &'a [u32],
+    /// The processes that had a part in their lateness.
+    pub(super) culprits: &'a BTreeSet<u32>,
     /// They are of a command that is started for each trial.
     pub(super) is_started: bool,
 }
@@ -105,7 +110,8 @@ pub(super) fn candidates(
 ) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let stand_in = whom.is_started.then(std::process::id);
-    let system = &System::new(stand_in.map_or_else(|| whom.threads.to_vec(), |own| vec![own]));
+    let everywhere = System::new(stand_in.map_or_else(|| whom.threads.to_vec(), |own| vec![own]));
+    let among = everywhere.clone().among(whom.culprits.clone());
     for advice in &explanation.advice {
         for change in &advice.changes {
             let is_wanted = only.is_empty() || only.iter().any(|name| is_named(change, name));
@@ -113,6 +119,8 @@ pub(super) fn candidates(
             let Some(remedy) = remedy::of(change.name()).filter(|_| is_wanted && !is_known) else {
                 continue;
             };
+            let is_asked = only.contains(&change.to_string());
+            let system = if is_asked { &everywhere } else { &among };
             let settings = remedy.settings(change, system).map_err(|why| why.to_string());
             let gain = forecast.gain(advice, change);
             found.push(Candidate {
@@ -121,6 +129,7 @@ pub(super) fn candidates(
                 gain,
                 remedy,
                 settings,
+                is_asked,
                 stand_in,
             });
         }
@@ -132,7 +141,7 @@ pub(super) fn candidates(
                 .iter()
                 .any(|it| it.change == change || only.iter().any(|name| it.change.name() == name))
         {
-            let settings = remedy.settings(&change, system).map_err(|why| why.to_string());
+            let settings = remedy.settings(&change, &everywhere).map_err(|why| why.to_string());
             let gain = Gain { worst: 0.0, all: 0.0, how: "as asked", range: None };
             found.push(Candidate {
                 change,
@@ -140,6 +149,7 @@ pub(super) fn candidates(
                 gain,
                 remedy,
                 settings,
+                is_asked: true,
                 stand_in,
             });
         }

@@ -26,6 +26,14 @@ pub(super) struct Found {
     pub(super) load: String,
 }
 
+impl Found {
+    /// The processes that had a part in the lateness: a name that is proposed is for those, and for no stranger who is
+    /// called the same.
+    pub(super) fn culprits(&self) -> BTreeSet<u32> {
+        self.explanation.culprits.iter().filter_map(|culprit| culprit.process).collect()
+    }
+}
+
 /// Records those that are chosen for a while.
 pub(super) fn record(
     flags: &VictimFlags,

@@ -16,6 +16,7 @@ use crate::progress::Progress;
 use crate::session::{self, Request, Session, settings};
 use crate::verb::load;
 use clap::Args;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tardy_changes::Change;
@@ -76,6 +77,8 @@ pub(crate) struct Trial<'a> {
     /// The chance of a false alarm that is accepted.
     pub(crate) alpha: f64,
     pub(crate) load: &'a str,
+    /// The processes that names in changes are for; `None`: all of the system.
+    pub(crate) among: Option<&'a BTreeSet<u32>>,
 }
 
 /// A stretch of time in which one arm was on.
@@ -166,6 +169,10 @@ impl Trial<'_> {
             Arm::Changed(changes) => {
                 running.see_to_it()?;
                 let system = System::new(running.threads());
+                let system = match self.among {
+                    Some(among) => system.among(among.clone()),
+                    None => system,
+                };
                 let mut settings = Vec::new();
                 for change in changes {
                     settings.extend(settings_of(change, &system)?);
