@@ -21,7 +21,7 @@ lock       a lock that hands no priority on, with a thread of middle priority be
     expected   the cause that this fault has: whether the plan names it at all, and where
     predicted  of the remedy that was kept: the share of the worst 1 % that it is to take away, with its range; `at
                best` where nothing can be predicted
-    measured   the outermost figure for which a gain is shown, without it and with it, and the gain (95 %)
+    measured   the outermost figure for which a gain is shown, without it and with it, the gain (95 %), and of how many wakeups each
     tried      remedies tried, the kept one included
     seconds    the whole command, recording and plan included
 
@@ -185,7 +185,8 @@ def measured(tried):
     last = shown[-1]
     gain = last["gain_ns"]
     change = f"{us(last['without_ns'])} to {us(last['with_ns'])} us"
-    return f"{last['figure']} {change}, {us(gain['value'])} ({us(gain['low'])} to {us(gain['high'])})"
+    n = "n {} and {}".format(*tried["wakeups"])
+    return f"{last['figure']} {change}, {us(gain['value'])} ({us(gain['low'])} to {us(gain['high'])}), {n}"
 
 
 def expected(document, causes):

@@ -36,6 +36,11 @@ pub(super) fn figures(compared: &Compared) -> Vec<serde_json::Value> {
     all(comparison).map(document).collect()
 }
 
+/// How many wakeups were compared, without the change and with it.
+pub(super) fn wakeups(compared: &Compared) -> [u64; 2] {
+    first(compared).map_or([0; 2], |comparison| [comparison.a.count, comparison.b.count])
+}
+
 fn first(compared: &Compared) -> Option<&Comparison> {
     compared.subjects.first()?.comparisons.first()
 }
@@ -162,6 +167,7 @@ mod tests {
         assert!(
             gain.iter().all(|it| it["shown"] == true && it["gain_ns"]["low"].as_f64() > Some(0.0))
         );
+        assert_eq!(wakeups(&better), [16 * 200; 2]);
         let asked = |ns| decide(&better, Some(&gate(Bound::Ns(ns))));
         assert!(matches!(asked(20_000), Decision::Helped(_)), "{:?}", asked(20_000));
         assert!(matches!(asked(40_000), Decision::NotShown(_)));

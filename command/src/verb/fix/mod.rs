@@ -176,7 +176,8 @@ impl Fix {
                 results.rows.push(format!("{change}: not tried: {failure}"));
                 results.documents.push(serde_json::json!({
                     "change": change.to_string(), "verdict": "not tried",
-                    "told": failure.to_string(), "seconds": 0.0, "figures": [],
+                    "told": failure.to_string(), "seconds": 0.0, "wakeups": [0, 0],
+                    "figures": [],
                 }));
                 return Ok(());
             }
@@ -200,7 +201,7 @@ impl Fix {
         results.rows.push(format!("{row}; {}", took(&tried)));
         results.documents.push(serde_json::json!({
             "change": change.to_string(), "verdict": word, "told": row, "seconds": tried.took.as_secs_f64(),
-            "figures": decide::figures(&tried.compared),
+            "wakeups": decide::wakeups(&tried.compared), "figures": decide::figures(&tried.compared),
         }));
         Ok(())
     }
