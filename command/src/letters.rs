@@ -32,9 +32,17 @@ const VERBS: [(&str, &str); 12] = [
 /// Verbs that read what is there, and start nothing.
 const READERS: [&str; 7] = ["compare", "explain", "export", "import", "list", "report", "whatif"];
 
-/// What may have been meant, where there is no such verb: another name, or a program to be run.
-pub(crate) fn hint_of_verb(mut arguments: impl Iterator<Item = String>) -> Option<String> {
+/// What may have been meant, where there is no such verb: another name, a program to be run, or one of those that the verb
+/// before it has.
+pub(crate) fn hint_of_verb(
+    mut arguments: impl Iterator<Item = String>,
+    tardy: &clap::Command,
+) -> Option<String> {
     let word = arguments.by_ref().skip(1).find(|word| !word.starts_with('-'))?;
+    if let Some(verb) = tardy.find_subcommand(&word) {
+        let names: Vec<&str> = verb.get_subcommands().map(clap::Command::get_name).collect();
+        return Some(format!("tardy {word} has {}", names.join(", ")));
+    }
     if let Some((_, verb)) = VERBS.iter().find(|(other, _)| *other == word) {
         return Some(format!("tardy {verb} does that"));
     }
@@ -144,7 +152,8 @@ mod tests {
 
     #[test]
     fn a_verb_of_another_tool_gets_a_hint() {
-        let hint = |line: &str| hint_of_verb(line.split(' ').map(str::to_owned));
+        let tardy = crate::Tardy::command();
+        let hint = |line: &str| hint_of_verb(line.split(' ').map(str::to_owned), &tardy);
         assert_eq!(hint("tardy -q diff a b").as_deref(), Some("tardy compare does that"));
         assert!(hint("tardy ./program --flag").is_some_and(|hint| hint.ends_with("-- ./program")));
         assert_eq!(hint("tardy nonsense"), None);

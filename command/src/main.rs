@@ -27,8 +27,8 @@ mod session;
 mod share;
 mod verb;
 
-use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
+use clap::{CommandFactory as _, Parser};
 use failure::Outcome;
 use std::process::ExitCode;
 use verb::Verb;
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
     let tardy = Tardy::try_parse().unwrap_or_else(|mut error| {
         if error.kind() == ErrorKind::InvalidSubcommand {
             let _ = error.print();
-            if let Some(hint) = letters::hint_of_verb(std::env::args()) {
+            if let Some(hint) = letters::hint_of_verb(std::env::args(), &Tardy::command()) {
                 output::say!("\n  {hint}");
             }
             std::process::exit(error.exit_code());

@@ -6,7 +6,7 @@ use crate::input::{ImportFlags, Input};
 use crate::output::{self, Output};
 use crate::share::Share;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tardy_model::Batch;
 use tardy_recording::{Manifest, Options, Writer};
@@ -45,6 +45,12 @@ impl ImportVerb {
             }
             return Ok(Outcome::Fine);
         };
+        if file != Path::new("-") && matches!(file.try_exists(), Ok(false)) {
+            return Err(Failure::new(format!(
+                "cannot read {}: there is no such file; give another tool's trace (tardy import --formats)",
+                file.display()
+            )));
+        }
         let _share = Share::claim();
         Kept::for_results(self.out.as_deref()).reading(file).alone();
         let mut input = Input::open(file, &self.import)?;

@@ -29,6 +29,7 @@ impl List {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let kept = match &self.folder {
             Some(folder) => {
+                recordings::must_be_there(folder)?;
                 std::fs::read_dir(folder).map_err(|error| {
                     Failure::new(format!("cannot look into {}: {error}", folder.display()))
                 })?;

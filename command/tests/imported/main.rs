@@ -223,6 +223,10 @@ fn wrong_usage_is_two_and_advised_well() {
     for (arguments, file, status, said) in [
         (&["explain", "--input-format", "nope"][..], &mail, 2, "choose one of"),
         (&["experiment"], &PathBuf::from("nope"), 2, "there is no experiment"),
+        (&["sim"], &PathBuf::from("nope"), 2, "tardy sim list"),
+        (&["measure"], &PathBuf::from("nope"), 2, "tardy measure has cyclic, sleep"),
+        (&["import"], &PathBuf::from("nope"), 1, "tardy import --formats"),
+        (&["list"], &PathBuf::from("nope"), 1, "there is no such file or folder"),
         (&["list", "-o"], &PathBuf::from("/dev/null"), 2, "unexpected argument '-o'"),
         (&["vm", "run", "--kernel", "nope", "--"], &PathBuf::from("true"), 2, "no kernel"),
     ] {

@@ -141,6 +141,12 @@ impl Changes {
 
 fn read(path: &Path) -> Result<String, Failure> {
     let refuse = |why: String| Failure::new(format!("could not read {}: {why}", path.display()));
+    if matches!(path.try_exists(), Ok(false)) {
+        return Err(Failure::usage(format!(
+            "there is no system `{}`: tardy sim list shows those that come with tardy; or name a TOML file",
+            path.display()
+        )));
+    }
     let bytes = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?.len();
     if bytes > file::TEXT_MAX as u64 {
         return Err(refuse(format!("it is longer than {} MiB", file::TEXT_MAX >> 20)));
