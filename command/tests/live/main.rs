@@ -7,6 +7,7 @@
 
 mod balance;
 mod blamed;
+mod call_chains;
 mod calls;
 mod command_ends;
 mod container;

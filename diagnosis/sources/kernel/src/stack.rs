@@ -27,7 +27,10 @@ pub fn folded<'a>(taken: Taken, frames: impl IntoIterator<Item = &'a str>) -> Op
         // Nobody sleeps there.
         return (taken != Taken::Slept).then(|| IN_USER_SPACE.to_owned());
     }
-    let kept = &rest[..rest.len().min(FRAMES_MAX)];
+    let mut kept = rest.to_vec();
+    // One after the other they tell no more than one.
+    kept.dedup_by(|frame, before| *frame == UNKNOWN && *before == UNKNOWN);
+    kept.truncate(FRAMES_MAX);
     if kept.iter().all(|frame| *frame == UNKNOWN) {
         return None;
     }
@@ -203,6 +206,15 @@ mod tests {
             Taken::Left,
             "__schedule schedule 0xffffffffc0123456 kthread",
             Some("[unknown]<-kthread"),
+        );
+    }
+
+    #[test]
+    fn functions_without_a_name_are_told_once_in_a_row() {
+        is(
+            Taken::Left,
+            "__schedule schedule futex_wait 0x7f01 0x7f02 main 0x7f03",
+            Some("futex_wait<-[unknown]<-main<-[unknown]"),
         );
     }
 

@@ -6,7 +6,7 @@
 use super::Format;
 use crate::text::{self, Style, Text};
 use crate::{Import, ImportError, Input, Options};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
@@ -19,17 +19,13 @@ const MAGICS: [&[u8]; 2] = [b"PERFILE2", b"2ELIFREP"];
 
 const PROGRAM: &str = "perf";
 
-/// Nanoseconds, and nothing that depends on how the file was recorded.
-const ARGUMENTS: [&str; 8] = [
-    "script",
-    "--header",
-    "--ns",
-    "--force",
-    "--show-lost-events",
-    "-F",
-    "comm,tid,cpu,time,event,trace",
-    "-i",
-];
+/// Nanoseconds, and nothing that depends on how the file was recorded, but for stacks.
+const ARGUMENTS: [&str; 5] = ["script", "--header", "--ns", "--force", "--show-lost-events"];
+
+const FIELDS: &str = "comm,tid,cpu,time,event,trace";
+
+/// A line for each frame, below its event. Without call chains perf would print where each event came from in its line.
+const FIELDS_OF_STACKS: &str = "comm,tid,cpu,time,event,trace,ip,sym,symoff,dso";
 
 impl Format for PerfData {
     fn name(&self) -> &'static str {
@@ -79,7 +75,8 @@ impl Printed {
         }
         let started = tardy_programs::command(program).and_then(|mut command| {
             // What its user has set for himself must not change what it prints.
-            command.args(ARGUMENTS).arg(path).env("PERF_CONFIG", "/dev/null");
+            let fields = if has_call_chains(path) { FIELDS_OF_STACKS } else { FIELDS };
+            command.args(ARGUMENTS).args(["-F", fields, "-i"]).arg(path).env("PERF_CONFIG", "/dev/null");
             Self::start(path, command)
         });
         started.map_err(|error| {
@@ -102,6 +99,51 @@ impl Printed {
         let output = output.unwrap_or_else(|| unreachable!("its output is a pipe"));
         Ok(Self { path: path.to_owned(), child, output, complaint })
     }
+}
+
+/// More kinds of events than anybody records at once.
+const KINDS_MAX: u64 = 1 << 16;
+
+/// Whether all tracepoints of a file were recorded with call chains (`perf record -g`). No where it cannot be told: a file
+/// that perf wrote to a pipe has no such list.
+fn has_call_chains(path: &Path) -> bool {
+    kinds(path).is_ok_and(|kinds| {
+        let mut tracepoints = kinds.iter().filter(|(kind, _)| *kind == PERF_TYPE_TRACEPOINT).peekable();
+        let has_any = tracepoints.peek().is_some();
+        has_any && tracepoints.all(|(_, sampled)| sampled & PERF_SAMPLE_CALLCHAIN != 0)
+    })
+}
+
+/// `enum perf_type_id` and `enum perf_event_sample_format` of `include/uapi/linux/perf_event.h`.
+const PERF_TYPE_TRACEPOINT: u32 = 2;
+const PERF_SAMPLE_CALLCHAIN: u64 = 1 << 5;
+
+/// The kinds of events of a file: what each is, and what is sampled of it. A file begins with its magic, the size of this
+/// head and of a kind's entry, and where those are (`tools/perf/Documentation/perf.data-file-format.txt`); an entry begins
+/// with a `struct perf_event_attr`.
+fn kinds(path: &Path) -> io::Result<Vec<(u32, u64)>> {
+    let mut file = std::fs::File::open(path)?;
+    let mut head = [0; 40];
+    file.read_exact(&mut head)?;
+    let is_swapped = head.starts_with(MAGICS[1]) == cfg!(target_endian = "little");
+    let word = |bytes: &[u8]| {
+        let bytes = bytes.try_into().unwrap_or_default();
+        if is_swapped { u64::from_ne_bytes(bytes).swap_bytes() } else { u64::from_ne_bytes(bytes) }
+    };
+    let [entry, offset, size] = [16, 24, 32].map(|at| word(&head[at..at + 8]));
+    if !(32..=4096).contains(&entry) || size / entry > KINDS_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut kinds = Vec::new();
+    let mut bytes = [0; 32];
+    for at in 0..size / entry {
+        file.seek(io::SeekFrom::Start(offset.saturating_add(at * entry)))?;
+        file.read_exact(&mut bytes)?;
+        let kind = bytes[..4].try_into().unwrap_or_default();
+        let kind = u32::from_ne_bytes(kind);
+        kinds.push((if is_swapped { kind.swap_bytes() } else { kind }, word(&bytes[24..32])));
+    }
+    Ok(kinds)
 }
 
 /// The longest line of perf's that is kept.
@@ -214,6 +256,48 @@ mod tests {
         let (events, notes) = read(shell(&format!("echo '{LINE}'; {fails}"))).unwrap();
         assert_eq!(events, 2, "what came before stays");
         assert!(notes.contains("it is broken"), "{notes}");
+    }
+
+    /// A file with these kinds of events, of a machine of either byte order.
+    fn head(is_swapped: bool, kinds: &[(u32, u64)]) -> Vec<u8> {
+        const ENTRY: u64 = 144;
+        let word = |value: u64| if is_swapped { value.swap_bytes() } else { value }.to_ne_bytes();
+        let is_little = cfg!(target_endian = "little") != is_swapped;
+        let mut bytes = MAGICS[usize::from(!is_little)].to_vec();
+        for value in [104, ENTRY, 104, ENTRY * kinds.len() as u64] {
+            bytes.extend(word(value));
+        }
+        bytes.resize(104, 0);
+        for (kind, sampled) in kinds {
+            let at = bytes.len();
+            let kind = if is_swapped { kind.swap_bytes() } else { *kind };
+            bytes.extend(kind.to_ne_bytes());
+            bytes.resize(at + 24, 0);
+            bytes.extend(word(*sampled));
+            bytes.resize(at + ENTRY as usize, 0);
+        }
+        bytes
+    }
+
+    #[test]
+    fn stacks_are_asked_for_where_all_tracepoints_have_call_chains() {
+        const SOFTWARE: u32 = 1;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let has = |bytes: &[u8]| {
+            std::fs::write(file.path(), bytes).unwrap();
+            has_call_chains(file.path())
+        };
+        let (with, without) = ((PERF_TYPE_TRACEPOINT, 0x127), (PERF_TYPE_TRACEPOINT, 0x107));
+        for is_swapped in [false, true] {
+            assert!(has(&head(is_swapped, &[with, (SOFTWARE, 0x107), with])));
+            assert!(!has(&head(is_swapped, &[with, without])));
+            assert!(!has(&head(is_swapped, &[(SOFTWARE, 0x127)])));
+            let whole = head(is_swapped, &[with, with]);
+            assert!(!has(&whole[..whole.len() - 140]), "it is cut short");
+        }
+        let mut huge = head(false, &[with]);
+        huge[32..40].fill(0xff);
+        assert!(!has(&huge) && !has(b"PERFILE2") && !has(b""));
     }
 
     #[test]
