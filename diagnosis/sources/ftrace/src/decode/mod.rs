@@ -18,6 +18,7 @@ mod nmi;
 mod recorded;
 mod sched;
 mod section;
+mod stack;
 mod syscall;
 mod task;
 mod tick;
@@ -136,7 +137,7 @@ impl EventId {
 }
 
 /// The families. A recording through tracefs switches on the first [`LIVE_TABLES`].
-const TABLES: [&[Known]; 16] = [
+const TABLES: [&[Known]; 17] = [
     timer::EVENTS,
     timer::POLICY_EVENTS,
     irq::EVENTS,
@@ -152,6 +153,7 @@ const TABLES: [&[Known]; 16] = [
     irq::IMPORTED_EVENTS,
     task::IMPORTED_EVENTS,
     section::IMPORTED_EVENTS,
+    stack::IMPORTED_EVENTS,
     syscall::EVENTS,
 ];
 const LIVE_TABLES: usize = 10;

@@ -64,6 +64,23 @@ impl<'a> Values<'a> {
         Some(words.iter().filter_map(|word| endian.number(word)).chain(rest).collect())
     }
 
+    /// The first elements of a packed array of numbers, as many as there are up to the record's end: some arrays are longer
+    /// than their format says.
+    pub(super) fn elements(&self, field: usize, count: usize) -> Option<Vec<u64>> {
+        const USUAL_BYTES: u32 = 8;
+        let Self::Packed { bytes, endian, fields } = *self else { return None };
+        let field = fields.get(field)?.as_ref()?;
+        let each = field.size.checked_div(field.elements).unwrap_or(USUAL_BYTES).clamp(1, 8);
+        let bytes = bytes.get(field.offset as usize..)?;
+        Some(
+            bytes
+                .chunks_exact(each as usize)
+                .take(count)
+                .filter_map(|it| endian.number(it))
+                .collect(),
+        )
+    }
+
     pub(super) fn size(&self, field: usize) -> Option<u32> {
         match self {
             Self::Packed { fields, .. } => Some(fields.get(field)?.as_ref()?.size),

@@ -213,7 +213,7 @@ mod tests {
     use tardy_perfetto::{HrtimerStart, SysEnter};
 
     /// What Perfetto has no message for: these come as generic events, if at all.
-    const GENERIC_ONLY: [&str; 9] = [
+    const GENERIC_ONLY: [&str; 10] = [
         "timer_pending",
         "page_fault_user",
         "ipi_send_cpu",
@@ -223,6 +223,7 @@ mod tests {
         "irq_enable",
         "preempt_disable",
         "preempt_enable",
+        "kernel_stack",
     ];
 
     #[test]

@@ -53,12 +53,14 @@ impl Meta {
         Ok(())
     }
 
-    /// Events of ftrace itself, of which none is read.
-    pub(super) fn skip_ftrace_formats(walk: &mut Walk<'_>) -> Result<(), ImportError> {
-        let count = walk.u32("formats of ftrace's events")?;
+    /// Events of ftrace itself, of which stacks are read.
+    pub(super) fn read_ftrace_formats(&mut self, walk: &mut Walk<'_>) -> Result<(), ImportError> {
+        const WHAT: &str = "formats of ftrace's events";
+        let count = walk.u32(WHAT)?;
         for _ in 0..count.min(FORMATS_MAX) {
-            let bytes = walk.u64("formats of ftrace's events")?;
-            walk.skip(bytes, "formats of ftrace's events")?;
+            let bytes = walk.u64(WHAT)?;
+            let format = text(walk.take(bytes, FORMAT_BYTES_MAX, WHAT)?);
+            self.read_format("ftrace", &format);
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ pub(super) fn read(data: &Data, header: &Header) -> Result<Meta, ImportError> {
     let mut walk = Walk::over_file(data, header.endian, header.end, data.bytes());
     let mut meta = Meta::default();
     meta.read_headers(&mut walk)?;
-    Meta::skip_ftrace_formats(&mut walk)?;
+    meta.read_ftrace_formats(&mut walk)?;
     meta.read_formats(&mut walk)?;
     meta.read_kallsyms(&mut walk)?;
     Meta::skip_printk(&mut walk)?;

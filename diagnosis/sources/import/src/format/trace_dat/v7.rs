@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 const OPTIONS: u16 = 0;
 pub(super) const BUFFER: u16 = 3;
 const HEADERS: u16 = 16;
+const FTRACE_FORMATS: u16 = 17;
 const FORMATS: u16 = 18;
 const KALLSYMS: u16 = 19;
 const NAMES: u16 = 21;
@@ -72,10 +73,11 @@ pub(super) fn read(
     for (id, at) in meta.file_options.sections.clone() {
         let read = match id {
             HEADERS => Meta::read_headers,
+            FTRACE_FORMATS => Meta::read_ftrace_formats,
             FORMATS => Meta::read_formats,
             KALLSYMS => Meta::read_kallsyms,
             NAMES => Meta::read_names,
-            // Ftrace's own events, and texts of `trace_printk`.
+            // Texts of `trace_printk`.
             _ => continue,
         };
         let section = Section::find(data, header, at, Some(id))?;
