@@ -76,7 +76,11 @@ impl Printed {
         let started = tardy_programs::command(program).and_then(|mut command| {
             // What its user has set for himself must not change what it prints.
             let fields = if has_call_chains(path) { FIELDS_OF_STACKS } else { FIELDS };
-            command.args(ARGUMENTS).args(["-F", fields, "-i"]).arg(path).env("PERF_CONFIG", "/dev/null");
+            command
+                .args(ARGUMENTS)
+                .args(["-F", fields, "-i"])
+                .arg(path)
+                .env("PERF_CONFIG", "/dev/null");
             Self::start(path, command)
         });
         started.map_err(|error| {
@@ -108,7 +112,8 @@ const KINDS_MAX: u64 = 1 << 16;
 /// that perf wrote to a pipe has no such list.
 fn has_call_chains(path: &Path) -> bool {
     kinds(path).is_ok_and(|kinds| {
-        let mut tracepoints = kinds.iter().filter(|(kind, _)| *kind == PERF_TYPE_TRACEPOINT).peekable();
+        let mut tracepoints =
+            kinds.iter().filter(|(kind, _)| *kind == PERF_TYPE_TRACEPOINT).peekable();
         let has_any = tracepoints.peek().is_some();
         has_any && tracepoints.all(|(_, sampled)| sampled & PERF_SAMPLE_CALLCHAIN != 0)
     })
