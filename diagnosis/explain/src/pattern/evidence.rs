@@ -2,11 +2,9 @@
 
 use tardy_model::{Culprit, Prio};
 
-/// Culprits of one wakeup that are looked through for one that is blamed again.
-const LOOKED_THROUGH: usize = 64;
-
-/// Places in which a culprit is looked for before all are looked through; a power of two.
-const PLACES: usize = 64;
+/// Places in which culprits are looked for at first; a power of two. There are always twice as many places as
+/// culprits, of which a wakeup has at most as many as a CPU's past has spans.
+const PLACES_MIN: usize = 64;
 
 /// What of one wakeup is a pattern's.
 #[derive(Debug)]
@@ -16,15 +14,16 @@ pub struct Evidence {
     pub(super) at_ns: Option<u64>,
     pub(super) prio: Option<Prio>,
     pub(super) culprits: Vec<(Culprit, u64)>,
-    /// By [`place_of`], which of the culprits has it, and in the evidence of which number.
-    places: [(u32, u32); PLACES],
+    /// From [`first_place`] on, up to one that is free, which of the culprits has a place, and in the evidence of
+    /// which number. Their count is a power of two.
+    places: Vec<(u32, u32)>,
     /// How often this was cleared.
     number: u32,
 }
 
 impl Default for Evidence {
     fn default() -> Self {
-        let (culprits, places) = (Vec::new(), [(0, 0); PLACES]);
+        let (culprits, places) = (Vec::new(), vec![(0, 0); PLACES_MIN]);
         Self { ns: 0, count: 0, at_ns: None, prio: None, culprits, places, number: 1 }
     }
 }
@@ -33,27 +32,41 @@ impl Evidence {
     /// A culprit took `ns` of the lateness.
     pub fn blame(&mut self, culprit: Culprit, ns: u64) {
         self.ns += ns;
-        // Of many the last ones are looked through: one that comes again later stands twice, and is summed
-        // with the rest.
-        let from = self.culprits.len().saturating_sub(LOOKED_THROUGH);
-        let place = &mut self.places[place_of(culprit)];
-        // A place that nobody had yet is that of one who was not blamed yet.
-        let is_taken = place.1 == self.number;
-        let last = if is_taken { place.0 as usize } else { usize::MAX };
-        let is_last = self.culprits.get(last).is_some_and(|(known, _)| *known == culprit);
-        let at = if is_last {
-            Some(last).filter(|last| *last >= from)
-        } else if is_taken {
-            (from..self.culprits.len()).find(|at| self.culprits[*at].0 == culprit)
-        } else {
-            None
-        };
-        let at = at.unwrap_or_else(|| {
-            self.culprits.push((culprit, 0));
-            self.culprits.len() - 1
-        });
-        self.culprits[at].1 += ns;
-        *place = (at as u32, self.number);
+        let place = self.place(culprit);
+        let (at, number) = self.places[place];
+        if number == self.number {
+            self.culprits[at as usize].1 += ns;
+            return;
+        }
+        self.places[place] = (self.culprits.len() as u32, self.number);
+        self.culprits.push((culprit, ns));
+        if self.culprits.len() * 2 > self.places.len() {
+            self.grow();
+        }
+    }
+
+    /// The place that a culprit has, or that is free for it.
+    fn place(&self, culprit: Culprit) -> usize {
+        let last = self.places.len() - 1;
+        let mut place = first_place(culprit, last);
+        loop {
+            let (at, number) = self.places[place];
+            if number != self.number || self.culprits[at as usize].0 == culprit {
+                return place;
+            }
+            place = (place + 1) & last;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let places = self.places.len() * 2;
+        self.places.clear();
+        self.places.resize(places, (0, self.number.wrapping_sub(1)));
+        for at in 0..self.culprits.len() {
+            let place = self.place(self.culprits[at].0);
+            self.places[place] = (at as u32, self.number);
+        }
     }
 
     /// How many have been blamed.
@@ -86,12 +99,40 @@ impl Evidence {
     }
 }
 
-/// The same place for the same culprit, and mostly another for another.
-fn place_of(culprit: Culprit) -> usize {
+/// The same place for the same culprit, and mostly another for another; `last` is one less than a power of two.
+fn first_place(culprit: Culprit, last: usize) -> usize {
     let number = match culprit {
         Culprit::Task(task) => task.0,
         Culprit::Timer(timer, _) => !timer.0,
+        Culprit::SoftirqIn(_, task) => task.0 ^ 1 << 31,
         _ => 0,
     };
-    number as usize % PLACES
+    // Neighbours in number lie apart: 2^32 divided by the golden ratio.
+    (number.wrapping_mul(0x9E37_79B9) >> 16) as usize & last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_model::{TaskId, TimerId};
+
+    #[test]
+    fn each_of_many_culprits_stands_once() {
+        let mut evidence = Evidence::default();
+        for round in 1..=3u32 {
+            evidence.clear();
+            let count = 500 * round;
+            for _ in 0..2 {
+                for number in 0..count {
+                    evidence.blame(Culprit::Task(TaskId(number)), 1);
+                    // They share a task, and are not the same.
+                    evidence.blame(Culprit::Timer(TimerId(number % 7), TaskId(number)), 1);
+                    evidence.blame(Culprit::Cpu(tardy_model::CpuId(number as u16)), 1);
+                }
+            }
+            assert_eq!(evidence.culprits_count(), u64::from(3 * count));
+            assert!(evidence.culprits.iter().all(|(_, ns)| *ns == 2));
+            assert_eq!(evidence.ns, u64::from(6 * count));
+        }
+    }
 }
