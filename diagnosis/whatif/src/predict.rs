@@ -27,6 +27,9 @@ pub const COVERAGE: f64 = 0.9;
 /// The cause that is told apart.
 const THEFT: &str = "hypervisor";
 
+/// The change that removes what is told apart.
+pub(crate) const NO_THEFT: &str = "no-theft";
+
 /// A figure with what it would be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moved {
@@ -138,9 +141,14 @@ impl WhatIf {
             None => None,
             Some(world) => Some(world.moved(&world.with(changes)?, &widening)),
         };
-        let error = self.apart.as_ref().unwrap_or(&self.whole).baseline.error;
-        let effects = apart.as_ref().unwrap_or(&figures).iter().zip(error);
-        let is_unsure = effects.clone().all(|(moved, error)| moved.change().abs() <= error);
+        // What the host takes shows in the whole alone.
+        let of_host = changes.iter().any(|change| change.name() == NO_THEFT);
+        let (moved, world) = match (&apart, &self.apart) {
+            (Some(moved), Some(world)) if !of_host => (moved, world),
+            _ => (&figures, &self.whole),
+        };
+        let mut effects = moved.iter().zip(world.baseline.error);
+        let is_unsure = effects.all(|(moved, error)| moved.change().abs() <= error);
         let mean = |simulated: &Simulated| {
             simulated.others_ns as f64 / f64::max(simulated.others as f64, 1.0)
         };

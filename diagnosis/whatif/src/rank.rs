@@ -1,7 +1,7 @@
 //! Many changes tried, the best first.
 
 use crate::observed::Observed;
-use crate::predict::{Bound, Prediction, WhatIf};
+use crate::predict::{Bound, NO_THEFT, Prediction, WhatIf};
 use crate::refusal::Refusal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tardy_changes::Change;
@@ -9,9 +9,6 @@ use tardy_changes::Change;
 /// Where p99.9 and the worst 1 % are among the figures.
 const P999: usize = 3;
 const WORST: usize = 4;
-
-/// The change that removes what is told apart.
-const NO_THEFT: &str = "no-theft";
 
 /// One that was tried.
 #[derive(Debug)]

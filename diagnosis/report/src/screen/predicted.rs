@@ -2,7 +2,7 @@
 
 use crate::data::Data;
 use crate::text::{Align, Table, Terminal};
-use crate::whatif::in_short;
+use crate::whatif::{Predictions, in_short};
 use std::io::{self, Write};
 
 /// Before one whose range lies below what was recorded, and before one whose range does not.
@@ -25,10 +25,20 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         0 | 1 => terminal.bold(text),
         3 => terminal.dim(text),
         _ => text.to_owned(),
-    })
+    })?;
+    if let Some(left_out) = left_out(predictions) {
+        writeln!(out, "{}", terminal.dim(&format!("  All figures of these are {left_out}.")))?;
+    }
+    Ok(())
+}
+
+/// What the figures are without, where there are any.
+fn left_out(predictions: Predictions<'_>) -> Option<&'static str> {
+    predictions.left_out().filter(|_| predictions.best().next().is_some())
 }
 
 /// How many lines that are.
 pub(super) fn lines(data: &Data<'_>) -> usize {
-    data.predictions.and_then(Result::ok).map_or(0, |predictions| predictions.best().count())
+    let Some(Ok(predictions)) = data.predictions else { return 0 };
+    predictions.best().count() + usize::from(left_out(predictions).is_some())
 }

@@ -72,8 +72,12 @@ fn facts(data: &Data<'_>) -> Vec<String> {
 
 fn guest(data: &Data<'_>) -> Option<String> {
     let hypervisor = data.context.hypervisor.as_deref()?;
+    let counts_as = match data.explanation.and_then(|explanation| explanation.stolen) {
+        Some(_) => "has the cause hypervisor, as far as the kernel counted it",
+        None => "counts as whatever ran then",
+    };
     Some(format!(
-        "This is a guest of {}: time that the hypervisor took counts as whatever ran then.",
+        "This is a guest of {}: time that the hypervisor took {counts_as}.",
         clean(hypervisor)
     ))
 }

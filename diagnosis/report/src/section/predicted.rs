@@ -82,6 +82,8 @@ fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
             predictions.tried.len()
         ));
     } else {
+        let left_out = predictions.left_out();
+        sentences.extend(left_out.map(|left_out| format!("All of these figures are {left_out}.")));
         sentences.push(ranges());
     }
     let baseline = predictions.shown_baseline();

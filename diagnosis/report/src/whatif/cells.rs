@@ -69,6 +69,12 @@ pub(crate) fn in_short(tried: &Tried, prediction: &Prediction) -> InShort {
     }
 }
 
+/// Whether neither the mean nor the worst 1 % is predicted to be later than it was.
+pub(super) fn is_earlier(tried: &Tried, prediction: &Prediction) -> bool {
+    let figures = figures(tried, prediction);
+    [MEAN, WORST].iter().all(|at| figures[*at].predicted_ns <= figures[*at].recorded_ns)
+}
+
 /// "18 µs (12–30 µs)".
 fn with_range(moved: &Moved) -> String {
     let range = crate::confidence::range(moved.low_ns as u64, moved.high_ns as u64);

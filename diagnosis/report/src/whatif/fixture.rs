@@ -22,7 +22,7 @@ fn figures(all: [f64; 6]) -> Figures {
     }
 }
 
-fn baseline() -> Baseline {
+pub(super) fn baseline() -> Baseline {
     Baseline {
         recorded: figures(RECORDED),
         simulated: figures(RECORDED.map(|ns| ns * 1.02)),
@@ -32,7 +32,7 @@ fn baseline() -> Baseline {
 }
 
 /// By what all figures become, and by what factor a range reaches to both sides.
-fn tried(change: &str, becomes: f64, spread: f64, price: &'static str) -> Tried {
+pub(super) fn tried(change: &str, becomes: f64, spread: f64, price: &'static str) -> Tried {
     let moved = RECORDED.map(|ns| Moved {
         recorded_ns: ns,
         predicted_ns: ns * becomes,

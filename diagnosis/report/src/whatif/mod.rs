@@ -6,6 +6,7 @@ pub(crate) mod fixture;
 mod json;
 mod text;
 
+use cells::is_earlier;
 pub(crate) use cells::{HEADS, cells, in_short, percent};
 pub use json::WhatIfDocument;
 pub(crate) use text::ranking;
@@ -34,12 +35,19 @@ pub struct Predictions<'a> {
 
 impl<'a> Predictions<'a> {
     /// The changes that are predicted to help most, the best first. One whose effect is smaller than what the
-    /// simulation is off is none of them.
+    /// simulation is off is none of them, nor one that makes the mean or the worst 1 % later, nor a change of the
+    /// host, which nobody can make in this system.
     pub(crate) fn best(&self) -> impl Iterator<Item = (&'a Tried, &'a Prediction)> {
         let helps = |tried: &&Tried| tried.gain().is_some_and(|gain| gain >= GAIN_MIN);
-        let told = self.tried.iter().filter(helps);
+        let told = self.tried.iter().filter(|tried| !tried.is_of_theft()).filter(helps);
         let told = told.filter_map(|tried| Some((tried, tried.prediction.as_ref().ok()?)));
-        told.filter(|(_, prediction)| !prediction.is_unsure).take(BEST)
+        told.filter(|(tried, prediction)| !prediction.is_unsure && is_earlier(tried, prediction))
+            .take(BEST)
+    }
+
+    /// What is left out of all figures of [`Self::best`], if anything is.
+    pub(crate) fn left_out(&self) -> Option<&'static str> {
+        self.apart.map(|_| "without what the hypervisor took")
     }
 
     /// How well the recorded system is simulated, in what is shown.
@@ -55,4 +63,33 @@ pub(crate) fn ranges() -> String {
          range.",
         tardy_whatif::COVERAGE * 100.0
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fixture::{baseline, tried};
+
+    #[test]
+    fn what_makes_anything_later_or_is_the_hosts_is_no_help() {
+        let with = |change: &str, worst: f64, mean: f64| {
+            let mut tried = tried(change, 0.5, 1.1, "nothing");
+            let figures = &mut tried.prediction.as_mut().unwrap().figures;
+            (figures[0].predicted_ns, figures[4].predicted_ns) =
+                (figures[0].recorded_ns * mean, figures[4].recorded_ns * worst);
+            tried
+        };
+        let all = [
+            with("no-theft", 0.1, 0.1),
+            with("remove(later)", 1.1, 0.5),
+            with("remove(slower)", 0.5, 1.1),
+            with("remove(hog)", 0.5, 0.5),
+        ];
+        let baseline = baseline();
+        let predictions =
+            Predictions { baseline: &baseline, apart: Some(&baseline), tried: &all, shown: 4 };
+        let names: Vec<String> = predictions.best().map(|(tried, _)| tried.name()).collect();
+        assert_eq!(names, ["remove(hog)"]);
+        assert!(predictions.left_out().is_some());
+    }
 }
