@@ -9,7 +9,7 @@ use tardy_changes::Whom;
 use tardy_model::event::TaskInfo;
 use tardy_model::{Prio, TaskId};
 use tardy_sim::{
-    Arrival, CPUS_MAX, Cost, Device, Kernel, Outside, Policy, Preemption, Scripted, Softirqs,
+    Arrival, CPUS_MAX, Cost, Device, Kernel, Outside, Pace, Policy, Preemption, Scripted, Softirqs,
     System, Taken, Thread, Workload,
 };
 
@@ -236,7 +236,8 @@ fn outside(observed: &Observed, shift_ns: u64) -> Outside {
     let mut thefts: Vec<Taken> = observed.thefts.iter().chain(&observed.stalls).copied().collect();
     thefts.sort_by_key(|theft| theft.at_ns);
     shifted(&mut thefts, shift_ns);
-    Outside { arrivals: arrivals.collect(), thefts: thefts.into() }
+    let paces = observed.paces.iter().map(|it| Pace { at_ns: it.at_ns + shift_ns, ..*it });
+    Outside { arrivals: arrivals.collect(), thefts: thefts.into(), paces: paces.collect() }
 }
 
 fn shifted(thefts: &mut [Taken], shift_ns: u64) {

@@ -34,6 +34,6 @@ pub use observer::{
 };
 pub use random::{Entity, Stream};
 pub use record::{Recorder, Simulated};
-pub use replay::{Arrival, NO_THREAD, Outside, Script, Scripted, Taken};
+pub use replay::{Arrival, NO_THREAD, Outside, PERMILLE_MAX, Pace, Script, Scripted, Taken};
 pub use system::{SPAN_NS_MAX, System, SystemError};
 pub use workload::{Device, Group, Operation, Policy, Sections, Thread, Workload};

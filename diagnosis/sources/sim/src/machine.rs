@@ -1,7 +1,8 @@
 //! The machine: CPUs, and how long each thing takes there.
 //!
-//! Left out: caches beyond what a cost's distribution holds, memory bandwidth, SMT, CPU frequency, and
-//! interrupts that are shared out by the hardware.
+//! Left out: caches beyond what a cost's distribution holds, memory bandwidth, SMT, CPU frequency (but where a
+//! recording is done again, its CPUs have their [paces](crate::Pace)), and interrupts that are shared out by the
+//! hardware.
 
 use crate::Cost;
 

@@ -71,6 +71,21 @@ pub struct Taken {
     pub ns: u64,
 }
 
+/// A CPU becomes slower or faster, as one does that shares a core with another, or is clocked down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// From when on.
+    pub at_ns: u64,
+    /// Which CPU.
+    pub cpu: u16,
+    /// The machine's own work takes so many thousandths of what it costs, 1 to [`PERMILLE_MAX`]. What threads do and
+    /// what other things from outside take is as it was recorded.
+    pub permille: u16,
+}
+
+/// The slowest pace.
+pub const PERMILLE_MAX: u16 = 10_000;
+
 /// What came from outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outside {
@@ -78,6 +93,8 @@ pub struct Outside {
     pub arrivals: Arc<[Arrival]>,
     /// Thefts, in order of time.
     pub thefts: Arc<[Taken]>,
+    /// Changes of pace, in order of time; before the first one each CPU is as fast as its costs say.
+    pub paces: Arc<[Pace]>,
 }
 
 /// Those of one CPU that are still to come.

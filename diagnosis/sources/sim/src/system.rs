@@ -3,8 +3,8 @@
 use crate::machine::CPUS_MAX;
 use crate::workload::{OPERATIONS_MAX, THREADS_MAX};
 use crate::{
-    Arrival, COST_NS_MAX, Cost, CostError, Kernel, Machine, NO_THREAD, Operation, Policy, Sections,
-    Workload,
+    Arrival, COST_NS_MAX, Cost, CostError, Kernel, Machine, NO_THREAD, Operation, PERMILLE_MAX,
+    Policy, Sections, Workload,
 };
 use tardy_timers::policy::KNOWN;
 
@@ -62,7 +62,7 @@ pub enum SystemError {
         /// Why.
         why: &'static str,
     },
-    /// Interrupts or thefts that cannot be done again.
+    /// Interrupts, thefts or paces that cannot be done again.
     #[error("external events are not in order of time, or name something that does not exist")]
     Outside,
     /// A device on a CPU that there is not.
@@ -161,9 +161,12 @@ impl System {
             arrival.cpu < cpus && (arrival.device as usize) < devices.len() && wakes
         };
         let in_order = outside.arrivals.is_sorted_by_key(|arrival| arrival.at_ns)
-            && outside.thefts.is_sorted_by_key(|theft| theft.at_ns);
+            && outside.thefts.is_sorted_by_key(|theft| theft.at_ns)
+            && outside.paces.is_sorted_by_key(|pace| pace.at_ns);
+        let paces = 1..=PERMILLE_MAX;
         let all_fit = outside.arrivals.iter().all(fits)
-            && outside.thefts.iter().all(|theft| theft.cpu < cpus && theft.ns <= COST_NS_MAX);
+            && outside.thefts.iter().all(|theft| theft.cpu < cpus && theft.ns <= COST_NS_MAX)
+            && outside.paces.iter().all(|pace| pace.cpu < cpus && paces.contains(&pace.permille));
         if in_order && all_fit { Ok(()) } else { Err(SystemError::Outside) }
     }
 

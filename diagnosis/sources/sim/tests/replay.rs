@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use tardy_model::{Event, Kind};
 use tardy_sim::{
-    Arrival, Cost, Device, IdleState, Kernel, Machine, NO_THREAD, Observer, Outside, START_NS,
-    Scripted, Simulation, System, SystemError, Taken, Thread, ThreadAt, Workload,
+    Arrival, Cost, Device, IdleState, Kernel, Machine, NO_THREAD, Observer, Outside, Pace,
+    START_NS, Scripted, Simulation, System, SystemError, Taken, Thread, ThreadAt, Workload,
 };
 
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ fn threads_do_what_they_did() {
     let woken = scripted(&[Wait, Run(3_000), Wait, Run(2_000)]);
     let arrival =
         Arrival { at_ns: 100_000, cpu: 0, device: 0, handler_ns: 4_000, softirq_ns: 0, wakes: 1 };
-    let outside = Outside { arrivals: Arc::from([arrival]), thefts: Arc::default() };
+    let outside = Outside { arrivals: Arc::from([arrival]), ..Outside::default() };
     let seen = seen(&system(vec![waker, woken], outside), 1_000_000);
     // Both begin; the waker's timer fires at 10 us; it runs on after the waking, which takes 1 us, and sleeps
     // at 17 us; the other runs for 3 us; the waker's timer fires at 37 us, and 1 us after it it runs; the
@@ -76,7 +76,7 @@ fn what_comes_before_it_is_waited_for_is_not_lost() {
     use Scripted::{Run, Sleep, Wait};
     let arrival =
         Arrival { at_ns: 1_000, cpu: 0, device: 0, handler_ns: 0, softirq_ns: 0, wakes: 0 };
-    let outside = Outside { arrivals: Arc::from([arrival]), thefts: Arc::default() };
+    let outside = Outside { arrivals: Arc::from([arrival]), ..Outside::default() };
     let late = scripted(&[Run(50_000), Wait, Run(10), Sleep(1_000), Run(1)]);
     let seen = seen(&system(vec![late], outside), 1_000_000);
     assert_eq!(seen.runs[1..], [(0, 52_010)], "it did not wait");
@@ -87,7 +87,7 @@ fn thefts_come_by_the_clock() {
     use Scripted::{Run, SleepUntil};
     let taken =
         [Taken { at_ns: 9_000, cpu: 0, ns: 30_000 }, Taken { at_ns: 60_000, cpu: 0, ns: 500 }];
-    let outside = Outside { arrivals: Arc::default(), thefts: Arc::from(taken) };
+    let outside = Outside { thefts: Arc::from(taken), ..Outside::default() };
     let thread = scripted(&[SleepUntil(10_000), Run(50_000), SleepUntil(200_000), Run(1)]);
     let seen = seen(&system(vec![thread], outside), 1_000_000);
     assert_eq!(seen.runs[1..], [(0, 40_000), (0, 201_000)]);
@@ -118,6 +118,26 @@ fn an_idle_cpu_has_no_ticks() {
 }
 
 #[test]
+fn a_cpu_changes_its_pace_and_what_threads_do_does_not() {
+    let sleeps = [20_000, 60_000, 100_000].map(Scripted::SleepUntil);
+    let steps: Vec<Scripted> =
+        sleeps.into_iter().flat_map(|sleep| [sleep, Scripted::Run(10_000)]).collect();
+    let paces = [(30_000, 0, 2_500), (40_000, 1, 9_000), (65_000, 0, 500)];
+    let paces = paces.map(|(at_ns, cpu, permille)| Pace { at_ns, cpu, permille });
+    let mut outside = Outside { paces: Arc::from(paces), ..Outside::default() };
+    let mut system = system(vec![scripted(&steps)], outside.clone());
+    system.machine.cpus = 2;
+    system.machine.switch = Cost::Constant(100);
+    let seen = seen(&system, 1_000_000);
+    // Waking takes 1 us and switching 0.1, then 2.5 times as much, then half.
+    let runs: Vec<u64> = seen.runs.iter().skip(1).map(|(_, ns)| *ns).collect();
+    assert_eq!(runs, [21_100, 62_750, 100_550]);
+    outside.paces = Arc::from([Pace { permille: 0, ..paces[0] }]);
+    system.workload.outside = outside;
+    assert_eq!(system.check(), Err(SystemError::Outside));
+}
+
+#[test]
 fn what_cannot_be_done_again_is_refused() {
     let arrival =
         Arrival { at_ns: 5, cpu: 0, device: 0, handler_ns: 0, softirq_ns: 0, wakes: NO_THREAD };
@@ -129,7 +149,7 @@ fn what_cannot_be_done_again_is_refused() {
         vec![Arrival { wakes: 7, ..arrival }],
     ];
     for arrivals in wrong {
-        let outside = Outside { arrivals: arrivals.into(), thefts: Arc::default() };
+        let outside = Outside { arrivals: arrivals.into(), ..Outside::default() };
         let refused = system(Vec::new(), outside).check();
         assert_eq!(refused, Err(SystemError::Outside));
     }

@@ -1,6 +1,7 @@
 //! What the machine's own work takes, where nothing else was in the way.
 
 use super::lates::{Lates, USUAL};
+use super::pace::{Found, When};
 use super::samples::Samples;
 use tardy_sim::{Cost, IdleState, Machine};
 
@@ -109,20 +110,30 @@ impl Costs {
     }
 
     /// One more was measured.
-    pub(crate) fn add(&mut self, what: Measured, ns: u64) {
+    pub(crate) fn add(&mut self, when: When, what: Measured, ns: u64) {
         match (what, self.is_over) {
             (Measured::DeviceLate(thread), false) => self.lates.add(thread, ns),
             (Measured::Preempt(thread), false) => self.holds.add(thread, ns),
             _ => {}
         }
         match (what.place(), what) {
-            (Some(at), _) => self.kinds[at].add(ns),
+            (Some(at), _) => self.kinds[at].add(when, ns),
             (None, Measured::IdleExit(state)) => {
                 if let Some(state) = self.state(state) {
-                    state.exit.add(ns);
+                    state.exit.add(when, ns);
                 }
             }
             (None, _) => {}
+        }
+    }
+
+    /// What CPUs did themselves becomes what it takes at their usual pace. Devices and idle states have none.
+    pub(crate) fn at_usual_pace(&mut self, paces: &Found) {
+        let not_own = [Measured::DeviceLate(0), Measured::PollLate(0)].map(Measured::place);
+        for (at, kind) in self.kinds.iter_mut().enumerate() {
+            if !not_own.contains(&Some(at)) {
+                kind.at_usual_pace(paces);
+            }
         }
     }
 
@@ -249,10 +260,10 @@ impl Costs {
     }
 
     /// A CPU idled for so long, and was in that state in the end.
-    pub(crate) fn idled(&mut self, state: u32, ns: u64) {
+    pub(crate) fn idled(&mut self, when: When, state: u32, ns: u64) {
         if let Some(state) = self.state(state) {
             state.entered += 1;
-            state.idled.add(ns);
+            state.idled.add(when, ns);
         }
     }
 

@@ -3,7 +3,8 @@
 //!
 //! `observation.rs` looks on while the recording is explained, one reading for both, and knows which event tells
 //! what; `draft.rs` writes the threads' scripts, `contexts.rs` knows what a CPU does above its task, `costs.rs` what
-//! the machine's own work takes, `lates.rs` when no interrupt is taken; `recent.rs` keeps what may yet have been stolen.
+//! the machine's own work takes, `lates.rs` when no interrupt is taken,
+//! `pace.rs` how fast CPUs were; `recent.rs` keeps what may yet have been stolen.
 
 mod contexts;
 mod costs;
@@ -11,6 +12,7 @@ mod cpu;
 mod draft;
 mod lates;
 mod observation;
+mod pace;
 mod recent;
 mod samples;
 
@@ -19,11 +21,12 @@ use costs::Measured;
 pub(crate) use draft::Draft;
 pub(crate) use lates::BySeen;
 pub use observation::Observation;
+use pace::Paces;
 use recent::{As, Stretch};
 use std::collections::HashMap;
 use tardy_model::event::{Comm, TaskInfo};
 use tardy_model::{Segment, TaskId};
-use tardy_sim::{Arrival, COST_NS_MAX, NO_THREAD, Taken};
+use tardy_sim::{Arrival, COST_NS_MAX, NO_THREAD, Pace, Taken};
 
 /// Threads that are replayed, at most.
 pub(crate) const THREADS_MAX: usize = 1 << 15;
@@ -79,6 +82,9 @@ pub struct Observed {
     /// Sources of arrivals, by name, with the number of an interrupt line.
     pub(crate) sources: Vec<(String, Option<u32>)>,
     pub(crate) costs: Costs,
+    seen_paces: Paces,
+    /// How the paces of CPUs changed.
+    pub(crate) paces: Vec<Pace>,
     pub(crate) wakeups: Vec<Recorded>,
     /// Something was not kept: what.
     pub(crate) bounds: Vec<&'static str>,
@@ -157,10 +163,12 @@ impl Observed {
     }
 
     /// A stretch is what it was taken for.
-    fn measures(&mut self, stretch: Stretch) {
+    fn measures(&mut self, cpu: u16, stretch: Stretch) {
         let As::Work(what) = stretch.taken else { return };
         let ns = stretch.to_ns.saturating_sub(stretch.from_ns);
-        self.costs.add(what, ns);
+        let when = Paces::when(cpu, stretch.from_ns.saturating_sub(self.first_ns));
+        self.costs.add(when, what, ns);
+        self.seen_paces.add(when, what, ns);
         if let Measured::PollLate(cpu) = what
             && ns >= STALL_NS_MIN
             && self.stalls.len() < STEPS_MAX

@@ -3,6 +3,7 @@
 use super::contexts::{Above, Open};
 use super::costs::Measured;
 use super::cpu::{CpuSeen, TimerIrq};
+use super::pace::Paces;
 use super::recent::{As, Stretch};
 use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX};
 use tardy_explain::{Activity, Named, Seen, Sink};
@@ -49,6 +50,9 @@ impl Observation {
         }
         observed.arrivals.sort_by_key(|arrival| arrival.at_ns);
         observed.thefts.sort_by_key(|theft| theft.at_ns);
+        let paces = observed.seen_paces.found();
+        observed.costs.at_usual_pace(&paces);
+        observed.paces = paces.changes();
         let usual_ns = observed.costs.usual_late_ns();
         observed.stalls.retain(|stall| stall.ns > usual_ns);
         observed.stalls.sort_by_key(|stall| stall.at_ns);
@@ -68,7 +72,8 @@ impl Observation {
         let cpu = &mut self.cpus[at];
         if let Some((state, until_ns)) = cpu.idled.take() {
             let since_ns = cpu.idles_since_ns;
-            self.observed.costs.idled(state, until_ns.saturating_sub(since_ns));
+            let when = Paces::when(at as u16, since_ns.saturating_sub(self.observed.first_ns));
+            self.observed.costs.idled(when, state, until_ns.saturating_sub(since_ns));
         }
     }
 
@@ -112,7 +117,7 @@ impl Observation {
     fn takes_for(&mut self, at: usize, taken: As, from_ns: u64, to_ns: u64) {
         let known = self.cpus[at].recent.add(Stretch { from_ns, to_ns, taken });
         for stretch in known {
-            self.observed.measures(stretch);
+            self.observed.measures(at as u16, stretch);
         }
     }
 
@@ -123,7 +128,7 @@ impl Observation {
     /// All that was stolen up to now has been told.
     fn knows(&mut self, at: usize) {
         for stretch in self.cpus[at].recent.drain() {
-            self.observed.measures(stretch);
+            self.observed.measures(at as u16, stretch);
         }
     }
 
@@ -421,7 +426,7 @@ impl Observation {
             }
         }
         for stretch in recent {
-            self.observed.measures(stretch);
+            self.observed.measures(at as u16, stretch);
         }
     }
 }

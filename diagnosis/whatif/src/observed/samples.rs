@@ -1,5 +1,6 @@
 //! What was measured of something, and the distribution that is drawn from.
 
+use super::pace::{Found, When};
 use tardy_sim::{Cost, Entity, Stream};
 
 /// Of more, as many are kept, each with the same chance.
@@ -22,25 +23,35 @@ const STRANGE_MAX: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     kept: Vec<u64>,
+    /// When and where each was measured.
+    whens: Vec<When>,
     seen: u64,
     is_closed: bool,
 }
 
 impl Samples {
-    pub(crate) fn add(&mut self, ns: u64) {
+    pub(crate) fn add(&mut self, when: When, ns: u64) {
         if self.is_closed {
             return;
         }
         self.seen += 1;
         if self.kept.len() < KEPT_MAX {
             self.kept.push(ns);
+            self.whens.push(when);
             return;
         }
         // Reservoir sampling (Vitter's algorithm R); what is drawn depends on the number of the sample alone.
         let mut stream = Stream::new(self.seen, Entity::Maker, 1);
         let at = stream.below(self.seen) as usize;
-        if let Some(place) = self.kept.get_mut(at) {
-            *place = ns;
+        if at < KEPT_MAX {
+            (self.kept[at], self.whens[at]) = (ns, when);
+        }
+    }
+
+    /// Each becomes what it would have been at the usual pace of its CPU.
+    pub(crate) fn at_usual_pace(&mut self, paces: &Found) {
+        for (ns, when) in self.kept.iter_mut().zip(&self.whens) {
+            *ns = paces.at_usual_ns(*when, *ns);
         }
     }
 
@@ -78,8 +89,9 @@ impl Samples {
 
     /// Those that are no longer than so.
     pub(crate) fn up_to(&self, most_ns: u64) -> Self {
-        let kept: Vec<u64> = self.kept.iter().copied().filter(|ns| *ns <= most_ns).collect();
-        Self { seen: kept.len() as u64, kept, is_closed: self.is_closed }
+        let each = self.kept.iter().copied().zip(self.whens.iter().copied());
+        let (kept, whens): (Vec<u64>, Vec<When>) = each.filter(|(ns, _)| *ns <= most_ns).unzip();
+        Self { seen: kept.len() as u64, kept, whens, is_closed: self.is_closed }
     }
 
     /// The same of several, each less something.
@@ -109,13 +121,18 @@ fn strange(sorted: &[u64]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pace::Paces;
     use super::*;
+
+    fn now() -> When {
+        Paces::when(0, 0)
+    }
 
     #[test]
     fn what_is_drawn_is_as_what_was_measured() {
         let mut samples = Samples::default();
         for ns in 0..100_000u64 {
-            samples.add(1_000 + ns % 100 + if ns % 1_000 == 0 { 50_000 } else { 0 });
+            samples.add(now(), 1_000 + ns % 100 + if ns % 1_000 == 0 { 50_000 } else { 0 });
         }
         let cost = samples.cost(1_000);
         let mut stream = Stream::new(1, Entity::Maker, 2);
@@ -130,8 +147,8 @@ mod tests {
     #[test]
     fn an_accident_is_not_drawn_again() {
         let mut samples = Samples::default();
-        (0..20).for_each(|ns| samples.add(1_000 + ns));
-        samples.add(3_000_000);
+        (0..20).for_each(|ns| samples.add(now(), 1_000 + ns));
+        samples.add(now(), 3_000_000);
         let cost = samples.cost(0);
         let mut stream = Stream::new(1, Entity::Maker, 2);
         assert!((0..1_000).all(|_| cost.draw(&mut stream) < 2_000));

@@ -1,10 +1,12 @@
 //! Recordings that tell less than all: what is missing is not made up.
 
-use super::known::{Known, kernel};
-use super::{GRID, hog, storm, system};
+use super::known::{Known, kernel, truth};
+use super::{GRID, OFF_MAX as PREDICTED_OFF_MAX, hog, storm, system};
 use crate::{Figures, WhatIf};
+use tardy_changes::Change;
 use tardy_model::event::{Kind, Loss};
 use tardy_model::{CpuId, Event, TaskId};
+use tardy_sim::Pace;
 
 /// What the baseline may be off from what the same recording with all events gives.
 const OFF_MAX: f64 = 0.08;
@@ -85,5 +87,51 @@ fn what_is_missing_is_not_made_up() {
                 all[at]
             );
         }
+    }
+}
+
+/// The victim's CPU is slow for 200 ms, as usual for 300 ms, and so on: by so many thousandths.
+const SLOW: u16 = 1_800;
+
+fn slow_at_times(known: &mut Known) {
+    let slow = (0..known.span_ns / 500_000_000).flat_map(|at| {
+        let at_ns = at * 500_000_000;
+        let pace = Pace { at_ns, cpu: 0, permille: SLOW };
+        [pace, Pace { at_ns: at_ns + 200_000_000, permille: 1_000, ..pace }]
+    });
+    known.system.workload.outside.paces = slow.collect();
+}
+
+#[test]
+fn a_cpu_that_is_slow_at_times_is_simulated_as_that() {
+    let fifo = format!("policy = \"fifo:50\"\n{GRID}");
+    let mut known = Known::of(&system(&fifo, &storm(40)));
+    slow_at_times(&mut known);
+    let observed = known.observed();
+    let permille = |pace: &Pace| f64::from(pace.permille);
+    let slowest = observed.paces.iter().filter(|pace| pace.cpu == 0).map(permille);
+    let fastest = observed.paces.iter().filter(|pace| pace.cpu == 0).map(permille);
+    let ratio = slowest.fold(0.0, f64::max) / fastest.fold(f64::MAX, f64::min);
+    let truly = f64::from(SLOW) / 1e3;
+    assert!((ratio / truly - 1.0).abs() < 0.1, "{ratio}, not {truly}");
+    let others = observed.paces.iter().filter(|pace| pace.cpu != 0).map(permille);
+    assert!(others.fold(0.0, f64::max) < 1_150.0, "the other CPU is as fast as usual");
+
+    let whatif = WhatIf::new(&observed, &kernel(&known.system)).unwrap();
+    let (recorded, simulated) = (&whatif.baseline().recorded, &whatif.baseline().simulated);
+    let change: Change = "remove(storm)".parse().unwrap();
+    let predicted = whatif.predict(&[change]).unwrap();
+    let mut without = Known::of(&system(&fifo, ""));
+    slow_at_times(&mut without);
+    let truth = truth(&without, 9);
+    let [mean_max, p99_max] = PREDICTED_OFF_MAX;
+    for (at, off_max, moved_max) in [(0, 0.05, mean_max), (1, 0.05, mean_max), (2, 0.08, p99_max)] {
+        let name = Figures::NAMES[at];
+        let off = simulated.all()[at] / recorded.all()[at] - 1.0;
+        println!("baseline {name}: {off:+.3}");
+        assert!(off.abs() < off_max, "baseline {name}: {off}");
+        let (moved, truly) = (predicted.figures[at].predicted_ns, truth.all()[at]);
+        println!("without the storm {name}: {moved:.0}, truly {truly:.0}");
+        assert!((moved / truly - 1.0).abs() < moved_max, "{name}: {moved}, truly {truly}");
     }
 }

@@ -1,7 +1,9 @@
 //! A system at its beginning.
 
 use super::bandwidth::Group;
-use super::cpu::{self, COMMON, CONTEXTS, Context, Cpu, Frame, NEVER, NOBODY, Need, TOP_HALF};
+use super::cpu::{
+    self, AS_USUAL, COMMON, CONTEXTS, Context, Cpu, Frame, NEVER, NOBODY, Need, TOP_HALF,
+};
 use super::futex::PiLock;
 use super::program::Lock;
 use super::thread::{Planned, Purpose, Standing, Streams, Strewn, Thread, Timer};
@@ -355,9 +357,10 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
     let timers = policy::build(&system.kernel.timers, &settings, &|| Precise::with_capacity(room));
     let stream = |purpose| Stream::new(system.seed, Entity::Cpu(at), purpose);
     let mut theft = stream(9);
-    let Outside { arrivals, thefts } = &system.workload.outside;
+    let Outside { arrivals, thefts, paces } = &system.workload.outside;
     let arrivals = Coming::of(arrivals.iter().filter(|it| it.cpu == at).copied());
     let thefts = Coming::of(thefts.iter().filter(|it| it.cpu == at).copied());
+    let paces = Coming::of(paces.iter().filter(|it| it.cpu == at).copied());
     let first_theft = match &system.machine.theft {
         Some(drawn) => Some(drawn.every.draw(&mut theft).max(1)),
         None => thefts.first().map(|taken| taken.at_ns),
@@ -389,6 +392,9 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
         recorded_ns: arrivals.first().map_or(NEVER, |arrival| START_NS + arrival.at_ns),
         arrivals,
         thefts,
+        pace_ns: paces.first().map_or(NEVER, |pace| START_NS + pace.at_ns),
+        paces,
+        permille: AS_USUAL,
         contexts: [nothing; CONTEXTS],
         rt_used_ns: 0,
         net_ns: 0,

@@ -1,13 +1,17 @@
 //! One CPU: a stack of activities, each with work left to do.
 
+use super::START_NS;
 use crate::observer::{Interrupt, PutOff, State, ThreadAt, TimerAt};
 use crate::random::Stream;
-use crate::replay::{Arrival, Coming, Taken};
+use crate::replay::{Arrival, Coming, Pace, Taken};
 use crate::sched::Queue;
 use tardy_timers::policy::Policy;
 
 /// What never comes.
 pub(crate) const NEVER: u64 = u64::MAX;
+
+/// The pace at which work takes what it costs.
+pub(crate) const AS_USUAL: u16 = 1_000;
 
 /// No thread.
 pub(crate) const NOBODY: ThreadAt = ThreadAt::MAX;
@@ -114,6 +118,32 @@ impl Step {
             | Self::Futex
             | Self::Parked => true,
         }
+    }
+
+    /// Whether it is the machine's own work, which takes what a cost of the machine says.
+    pub(crate) const fn is_own_work(self) -> bool {
+        matches!(
+            self,
+            Self::TimerEntry
+                | Self::Moving
+                | Self::ProgramAfter
+                | Self::IrqExit
+                | Self::IrqLeave
+                | Self::Dequeue
+                | Self::Callback
+                | Self::CallbackWakes
+                | Self::Tick
+                | Self::SoftirqEntry
+                | Self::SoftirqProgram
+                | Self::Switch
+                | Self::IdleEntry
+                | Self::SyscallEntry
+                | Self::Arming
+                | Self::Program
+                | Self::SyscallExit
+                | Self::WakesOther
+                | Self::Futex
+        )
     }
 
     /// Where a thread is that does this.
@@ -259,6 +289,10 @@ pub(crate) struct Cpu {
     pub(crate) arrivals: Coming<Arrival>,
     pub(crate) recorded_ns: u64,
     pub(crate) thefts: Coming<Taken>,
+    /// How its pace changes, the next time when, and its pace now: what its own work takes, in thousandths.
+    pub(crate) paces: Coming<Pace>,
+    pub(crate) pace_ns: u64,
+    pub(crate) permille: u16,
     pub(crate) contexts: [Context; CONTEXTS],
     /// What real-time threads have run of their bandwidth.
     pub(crate) rt_used_ns: u64,
@@ -305,6 +339,32 @@ impl Cpu {
         let next_ns = if takes { top.end_ns.min(self.arrival_ns()) } else { top.end_ns };
         let next_ns = if top.step == Step::Stolen { next_ns } else { next_ns.min(self.theft_ns) };
         next_ns.max(now_ns)
+    }
+
+    /// What some of the machine's own work takes, by the pace of this CPU.
+    #[inline]
+    pub(crate) fn paced(&mut self, now_ns: u64, ns: u64) -> u64 {
+        if self.pace_ns <= now_ns {
+            self.changes_pace(now_ns);
+        }
+        if self.permille == AS_USUAL {
+            return ns;
+        }
+        // A cost has an upper bound (`COST_NS_MAX`), so that this cannot overflow.
+        ns * u64::from(self.permille) / u64::from(AS_USUAL)
+    }
+
+    #[cold]
+    fn changes_pace(&mut self, now_ns: u64) {
+        while let Some(pace) = self.paces.first() {
+            self.pace_ns = START_NS + pace.at_ns;
+            if self.pace_ns > now_ns {
+                return;
+            }
+            self.permille = pace.permille;
+            self.paces.pass();
+        }
+        self.pace_ns = NEVER;
     }
 
     pub(crate) fn push(&mut self, frame: Frame, now_ns: u64) {

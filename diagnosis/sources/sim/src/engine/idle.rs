@@ -12,6 +12,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn goes_idle(&mut self, at: usize) {
         let cpu = &mut self.cpus[at];
         let ns = self.machine.idle_entry.draw(&mut cpu.streams.idle);
+        let ns = cpu.paced(self.now_ns, ns);
         cpu.frames[0] = Frame::new(Step::IdleEntry, self.now_ns + ns);
     }
 

@@ -15,12 +15,14 @@ impl<O: Observer> Simulation<O> {
         if cpu.device_ns == arrival_ns {
             cpu.device_ns = NEVER;
             frame.step = Step::TimerEntry;
-            frame.end_ns = now_ns + self.machine.irq_entry.draw(&mut cpu.streams.entry);
+            let ns = self.machine.irq_entry.draw(&mut cpu.streams.entry);
+            frame.end_ns = now_ns + cpu.paced(now_ns, ns);
         } else if cpu.ipi_ns == arrival_ns {
             cpu.ipi_ns = NEVER;
             let by = std::mem::replace(&mut cpu.ipi_by, NOBODY);
             frame.interrupt = Interrupt::Reschedule((by != NOBODY).then_some(by));
-            frame.end_ns = now_ns + self.machine.ipi_handler.draw(&mut cpu.streams.ipi);
+            let ns = self.machine.ipi_handler.draw(&mut cpu.streams.ipi);
+            frame.end_ns = now_ns + cpu.paced(now_ns, ns);
         } else if cpu.recorded_ns == arrival_ns
             && let Some(arrival) = cpu.arrivals.first()
         {

@@ -213,9 +213,10 @@ impl<O: Observer> Simulation<O> {
 
     /// The activity on top does something else for a time.
     fn go(&mut self, at: usize, step: Step, ns: u64) {
-        let end_ns = self.now_ns + ns;
-        let top = self.cpus[at].top_mut();
-        (top.step, top.end_ns) = (step, end_ns);
+        let cpu = &mut self.cpus[at];
+        let ns = if step.is_own_work() { cpu.paced(self.now_ns, ns) } else { ns };
+        let top = cpu.top_mut();
+        (top.step, top.end_ns) = (step, self.now_ns + ns);
     }
 
     fn steal(&mut self, at: usize) {

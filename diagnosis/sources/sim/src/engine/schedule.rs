@@ -214,6 +214,7 @@ impl<O: Observer> Simulation<O> {
         for _ in 0..fair {
             ns += self.machine.switch_fair.draw(stream);
         }
+        let ns = cpu.paced(self.now_ns, ns);
         cpu.push(Frame::new(Step::Switch, self.now_ns + ns), self.now_ns);
     }
 

@@ -99,6 +99,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn tail_begins(&mut self, at: usize) {
         let cpu = &mut self.cpus[at];
         let ns = self.machine.softirq_entry.draw(&mut cpu.streams.softirq);
+        let ns = cpu.paced(self.now_ns, ns);
         cpu.push(Frame::new(Step::SoftirqEntry, self.now_ns + ns), self.now_ns);
     }
 
