@@ -27,12 +27,12 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         _ => text.to_owned(),
     })?;
     if let Some(left_out) = left_out(predictions) {
-        writeln!(out, "{}", terminal.dim(&format!("  All figures of these are {left_out}.")))?;
+        writeln!(out, "{}", terminal.dim(&format!("  {left_out}")))?;
     }
     Ok(())
 }
 
-/// What the figures are without, where there are any.
+/// What the figures leave out, where there are any.
 fn left_out(predictions: Predictions<'_>) -> Option<&'static str> {
     predictions.left_out().filter(|_| predictions.best().next().is_some())
 }

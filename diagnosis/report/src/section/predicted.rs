@@ -82,8 +82,7 @@ fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
             predictions.tried.len()
         ));
     } else {
-        let left_out = predictions.left_out();
-        sentences.extend(left_out.map(|left_out| format!("All of these figures are {left_out}.")));
+        sentences.extend(predictions.left_out().map(str::to_owned));
         sentences.push(ranges());
     }
     let baseline = predictions.shown_baseline();

@@ -45,9 +45,9 @@ impl<'a> Predictions<'a> {
             .take(BEST)
     }
 
-    /// What is left out of all figures of [`Self::best`], if anything is.
+    /// A sentence on what is left out of all figures of [`Self::best`], if anything is.
     pub(crate) fn left_out(&self) -> Option<&'static str> {
-        self.apart.map(|_| "without what the hypervisor took")
+        self.apart.map(|_| "These figures leave out what the hypervisor took.")
     }
 
     /// How well the recorded system is simulated, in what is shown.
