@@ -40,6 +40,8 @@ pub struct Machine {
     pub switch_fair: Cost,
     /// An interrupt to another CPU takes so long to arrive.
     pub ipi: Cost,
+    /// Sending it takes so long of a CPU that wakes a thread for another one: in a guest, leaving it for the hypervisor.
+    pub ipi_send: Cost,
     /// Its handler.
     pub ipi_handler: Cost,
     /// From user space to the work of a system call.
@@ -99,6 +101,7 @@ impl Default for Machine {
             switch: Cost::ZERO,
             switch_fair: Cost::ZERO,
             ipi: Cost::ZERO,
+            ipi_send: Cost::ZERO,
             ipi_handler: Cost::ZERO,
             syscall_entry: Cost::ZERO,
             syscall_exit: Cost::ZERO,
@@ -127,6 +130,7 @@ impl Machine {
             ("wakeup", &self.wakeup),
             ("switch", &self.switch),
             ("ipi", &self.ipi),
+            ("ipi_send", &self.ipi_send),
             ("ipi_handler", &self.ipi_handler),
             ("syscall_entry", &self.syscall_entry),
             ("syscall_exit", &self.syscall_exit),

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use tardy_model::{Event, Kind};
 use tardy_sim::{
-    Arrival, Cost, Device, IdleState, Kernel, Machine, NO_THREAD, Observer, Outside, Pace,
-    START_NS, Scripted, Simulation, System, SystemError, Taken, Thread, ThreadAt, Workload,
+    Arrival, Cost, Device, IdleState, Kernel, Machine, NO_THREAD, Observer, Operation, Outside,
+    Pace, START_NS, Scripted, Simulation, System, SystemError, Taken, Thread, ThreadAt, Workload,
 };
 
 #[derive(Debug, Default)]
@@ -135,6 +135,42 @@ fn a_cpu_changes_its_pace_and_what_threads_do_does_not() {
     outside.paces = Arc::from([Pace { permille: 0, ..paces[0] }]);
     system.workload.outside = outside;
     assert_eq!(system.check(), Err(SystemError::Outside));
+}
+
+#[test]
+fn an_interrupt_to_another_cpu_holds_up_who_sends_it() {
+    use Operation::{Run, Sleep, Wait, Wake};
+    let on = |cpus: u64, program: Vec<Operation>| Thread {
+        cpus,
+        program,
+        slack_ns: 0,
+        repeat_from: usize::MAX,
+        ..Thread::default()
+    };
+    let ns = Cost::Constant;
+    let waits = vec![Wait, Run(ns(1_000))];
+    let threads = vec![
+        on(0b001, vec![Sleep(ns(10_000)), Wake(1), Wake(2)]),
+        on(0b010, waits.clone()),
+        on(0b100, waits),
+    ];
+    let mut system = system(threads, Outside::default());
+    system.machine.cpus = 3;
+    for (send_ns, second_ns) in [(0, 13_000), (500, 13_500)] {
+        system.machine.ipi_send = ns(send_ns);
+        let seen = seen(&system, 1_000_000);
+        let run = |thread: ThreadAt| seen.runs.iter().rev().find(|(who, _)| *who == thread);
+        // Its own waking takes 1 us, and each that it does as well.
+        assert_eq!(run(1), Some(&(1, 12_000)));
+        assert_eq!(run(2), Some(&(2, second_ns)));
+    }
+    // What is done again takes what it took, with the sending.
+    system.workload.threads[0] = Thread {
+        cpus: 0b001,
+        ..scripted(&[Scripted::Sleep(10_000), Scripted::Wake(1), Scripted::Wake(2)])
+    };
+    let seen = seen(&system, 1_000_000);
+    assert_eq!(seen.runs.last(), Some(&(2, 13_000)));
 }
 
 #[test]

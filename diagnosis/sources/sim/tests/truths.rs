@@ -25,6 +25,7 @@ fn machine() -> Machine {
         wakeup: Cost::Constant(600),
         switch: Cost::Constant(900),
         ipi: Cost::Constant(350),
+        ipi_send: Cost::Constant(170),
         ipi_handler: Cost::Constant(330),
         syscall_entry: Cost::Constant(120),
         syscall_exit: Cost::Constant(130),

@@ -46,6 +46,8 @@ pub(crate) enum Measured {
     LastWakeup(bool),
     /// The same as the first, in a softirq: to its next callback.
     SoftirqWakeup,
+    /// The same as the first, of any thread that another CPU is interrupted for.
+    RemoteWakeup,
     /// A switch, from the idle task or of a thread that is preempted, by how many of the two threads are fair.
     Switch(u8),
     /// Waking up from an idle state, by its number.
@@ -53,7 +55,7 @@ pub(crate) enum Measured {
 }
 
 /// Kinds whose samples are kept by [`Measured::place`].
-const KINDS: usize = 18;
+const KINDS: usize = 19;
 
 impl Measured {
     /// Where its samples are; `None` of those of idle states.
@@ -73,6 +75,7 @@ impl Measured {
             Self::LastWakeup(is_fair) => 12 + usize::from(is_fair),
             Self::Switch(fair) => 14 + usize::from(fair.min(2)),
             Self::SoftirqWakeup => 17,
+            Self::RemoteWakeup => 18,
             Self::IdleExit(_) | Self::Preempt(_) => return None,
         })
     }
@@ -216,6 +219,20 @@ impl Costs {
         [(seen[0], usual_ns(0)), (seen[1], usual_ns(1))]
     }
 
+    /// Sending an interrupt to another CPU, with all else that waking a thread for that takes: what such wakeups take
+    /// more than others up to the next callback.
+    fn ipi_send(&self) -> Cost {
+        let here = self.by_class(Measured::Wakeup);
+        let remote = self.of(Measured::RemoteWakeup);
+        let most = if here[0].count() > here[1].count() { here[0] } else { here[1] };
+        match most.mean() {
+            Some(ns) if most.count() >= SAMPLES_MIN && remote.count() >= SAMPLES_MIN => {
+                remote.cost(ns)
+            }
+            _ => Cost::ZERO,
+        }
+    }
+
     /// The interrupt's end, and what is left of the last callbacks without the waking.
     fn irq_exit(&self) -> Cost {
         let (wakeup_ns, _) = self.usual_ns();
@@ -357,6 +374,7 @@ impl Costs {
             wakeup_fair: Cost::Constant(wakeup_fair_ns),
             switch: Samples::together(switches.iter().zip(fair_ns)),
             switch_fair: Cost::Constant(switch_fair_ns),
+            ipi_send: self.ipi_send(),
             ipi_handler: self.of(Measured::IpiHandler).cost(0),
             idle_entry: self.of(Measured::IdleEntry).cost(0),
             idle_states: idle_states.collect(),

@@ -30,6 +30,15 @@ pub(super) struct CpuSeen {
     pub(super) stolen_until_ns: u64,
 }
 
+/// How a callback woke a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Woke {
+    /// A fair one, or not, and no other CPU was interrupted for it.
+    Here(bool),
+    /// For another CPU, which slept.
+    ForAnother,
+}
+
 /// An interrupt of the timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TimerIrq {
@@ -45,8 +54,11 @@ pub(super) struct TimerIrq {
     pub(super) callbacks: u32,
     pub(super) waking_ns: u64,
     pub(super) wakes_fair: bool,
-    /// The callback that has ended woke a thread, a fair one or not, from then on: it may be the last one.
-    pub(super) woke: Option<(bool, u64)>,
+    /// The thread that is being woken, and whether another CPU is interrupted for it.
+    pub(super) wakes: TaskId,
+    pub(super) sends: bool,
+    /// The callback that has ended woke a thread, how, and from then on: it may be the last one.
+    pub(super) woke: Option<(Woke, u64)>,
 }
 
 impl CpuSeen {

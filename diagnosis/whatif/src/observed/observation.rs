@@ -2,13 +2,13 @@
 
 use super::contexts::{Above, Open};
 use super::costs::Measured;
-use super::cpu::{CpuSeen, TimerIrq};
+use super::cpu::{CpuSeen, TimerIrq, Woke};
 use super::pace::Paces;
 use super::recent::{As, Stretch};
 use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
-use tardy_model::event::{Irq, Switch, TaskInfo, TaskState, Vector, softirq};
+use tardy_model::event::{Irq, Switch, TaskInfo, TaskState, Vector, Waking, softirq};
 use tardy_model::{CpuId, Kind, Prio, TaskId, TimerId, WakeupKind};
 use tardy_sim::{Arrival, COST_NS_MAX, CPUS_MAX, NO_THREAD, Taken};
 
@@ -25,6 +25,13 @@ const NOTHING: Arrival =
 
 fn purpose(seen: &Seen<'_>, timer: TimerId) -> Purpose {
     Purpose::of(seen.tables.function(timer))
+}
+
+/// Whether a CPU other than the one of an event is interrupted where a thread comes to its queue: one that polls, or runs
+/// something, sees it by itself or not at once.
+fn is_interrupted(seen: &Seen<'_>, cpu: CpuId) -> bool {
+    let sleeps = |cpu: &Cpu| matches!(cpu.activity(), Activity::Idle(_));
+    cpu != seen.event.cpu && seen.followers.cpu(cpu).is_some_and(sleeps)
 }
 
 fn short(ns: u64) -> u32 {
@@ -132,13 +139,16 @@ impl Observation {
         }
     }
 
-    fn waking(&mut self, seen: &Seen<'_>, at: usize, target: TaskId, prio: Prio) {
+    fn waking(&mut self, seen: &Seen<'_>, at: usize, waking: Waking) {
+        let Waking { target, target_cpu, prio } = waking;
         let now_ns = seen.event.time_ns;
         let first_ns = self.observed.first_ns;
         let Some(follower) = seen.followers.cpu(seen.event.cpu) else { return };
         if let Some(timer) = &mut self.cpus[at].timer {
             timer.waking_ns = now_ns;
             timer.wakes_fair = prio >= Prio::FAIR_FIRST;
+            timer.wakes = target;
+            timer.sends = is_interrupted(seen, target_cpu);
         }
         let expiry = follower.expiry().filter(|expiry| {
             expiry.owner == target && purpose(seen, expiry.timer) == Purpose::Sleeper
@@ -257,11 +267,14 @@ impl Observation {
         if let Some(timer) = timer
             && timer.callback_end_ns > 0
         {
-            let (what, from_ns) = match timer.woke {
-                Some((is_fair, waking_ns)) => (Measured::LastWakeup(is_fair), waking_ns),
-                None => (Measured::IrqExit, timer.callback_end_ns),
-            };
-            self.measured(at, what, from_ns, now_ns);
+            match timer.woke {
+                // With the interrupt's end, which is not known apart from the sending.
+                Some((Woke::ForAnother, _)) => {}
+                Some((Woke::Here(is_fair), waking_ns)) => {
+                    self.measured(at, Measured::LastWakeup(is_fair), waking_ns, now_ns);
+                }
+                None => self.measured(at, Measured::IrqExit, timer.callback_end_ns, now_ns),
+            }
         }
         let Some(Open { what, since_ns, ns, was_idle }) = open else { return };
         let (name, line) = match (what, irq) {
@@ -330,8 +343,12 @@ impl Observation {
         let timer = *timer;
         if timer.callbacks > 1 {
             let end_ns = timer.callback_end_ns;
-            if let Some((is_fair, waking_ns)) = woke {
-                self.measured(at, Measured::Wakeup(is_fair), waking_ns, end_ns);
+            if let Some((woke, waking_ns)) = woke {
+                let what = match woke {
+                    Woke::Here(is_fair) => Measured::Wakeup(is_fair),
+                    Woke::ForAnother => Measured::RemoteWakeup,
+                };
+                self.measured(at, what, waking_ns, end_ns);
             }
             if end_ns > 0 {
                 self.measured(at, Measured::QueueOperation, end_ns, now_ns);
@@ -383,7 +400,8 @@ impl Observation {
             if purpose == Purpose::Tick {
                 self.measured(at, Measured::Tick, begin_ns, now_ns);
             } else if purpose == Purpose::Sleeper && waking_ns > 0 {
-                irq.woke = Some((irq.wakes_fair, waking_ns));
+                let woke = if irq.sends { Woke::ForAnother } else { Woke::Here(irq.wakes_fair) };
+                irq.woke = Some((woke, waking_ns));
                 self.measured(at, Measured::Callback, begin_ns, waking_ns);
             }
         }
@@ -564,7 +582,15 @@ impl Observation {
                 }
             }
             Kind::SoftirqEnd(end) => self.softirq_ends(at, now_ns, end.vector),
-            Kind::Waking(waking) => self.waking(seen, at, waking.target, waking.prio),
+            Kind::Waking(waking) => self.waking(seen, at, waking),
+            Kind::Migrate(migrate) => {
+                if let Some(timer) = &mut self.cpus[at].timer
+                    && timer.waking_ns > 0
+                    && timer.wakes == migrate.target
+                {
+                    timer.sends = is_interrupted(seen, migrate.to);
+                }
+            }
             Kind::WokenNew(new) => self.begins(at, now_ns, new.target),
             Kind::Switch(switch) => {
                 self.knows(at);

@@ -82,6 +82,13 @@ impl Samples {
         sorted.get(sorted.len() / 2).copied()
     }
 
+    /// Their mean, but for those far above half of them, which something else held up; `None` where there is none.
+    pub(crate) fn mean(&self) -> Option<u64> {
+        let most_ns = self.median()?.saturating_mul(4);
+        let near = || self.kept.iter().filter(|ns| **ns <= most_ns);
+        Some(near().sum::<u64>() / near().count().max(1) as u64)
+    }
+
     /// The distribution, less something that is drawn elsewhere; nothing where there is none.
     pub(crate) fn cost(&self, less_ns: u64) -> Cost {
         Self::together(std::iter::once((self, less_ns)))

@@ -2,11 +2,12 @@
 
 use super::known::{Known, kernel, truth};
 use super::{GRID, OFF_MAX as PREDICTED_OFF_MAX, hog, storm, system};
+use crate::model::Model;
 use crate::{Figures, WhatIf};
 use tardy_changes::Change;
 use tardy_model::event::{Kind, Loss};
 use tardy_model::{CpuId, Event, TaskId};
-use tardy_sim::Pace;
+use tardy_sim::{Cost, Entity, Pace, Stream};
 
 /// What the baseline may be off from what the same recording with all events gives.
 const OFF_MAX: f64 = 0.08;
@@ -133,5 +134,21 @@ fn a_cpu_that_is_slow_at_times_is_simulated_as_that() {
         let (moved, truly) = (predicted.figures[at].predicted_ns, truth.all()[at]);
         println!("without the storm {name}: {moved:.0}, truly {truly:.0}");
         assert!((moved / truly - 1.0).abs() < moved_max, "{name}: {moved}, truly {truly}");
+    }
+}
+
+#[test]
+fn what_sending_an_interrupt_takes_is_found() {
+    let fifo = format!("policy = \"fifo:50\"\n{GRID}");
+    for send_ns in [0, 2_500] {
+        let mut known = Known::of(&system(&fifo, &storm(40)));
+        known.system.machine.ipi_send = Cost::Constant(send_ns);
+        let model = Model::of(&known.observed(), &kernel(&known.system)).unwrap();
+        let found = &model.system.machine.ipi_send;
+        let mut stream = Stream::new(1, Entity::Maker, 2);
+        let mut drawn: Vec<u64> = (0..999).map(|_| found.draw(&mut stream)).collect();
+        drawn.sort_unstable();
+        println!("sending takes {send_ns}, found {}", drawn[500]);
+        assert!(drawn[500].abs_diff(send_ns) <= 250, "{} for {send_ns}", drawn[500]);
     }
 }

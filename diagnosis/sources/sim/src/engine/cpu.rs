@@ -184,6 +184,8 @@ pub(crate) struct Frame {
     pub(crate) interrupt: Interrupt,
     /// It is one that is done again.
     pub(crate) is_recorded: bool,
+    /// Whom it woke is in a queue of another CPU, to which it sends an interrupt.
+    pub(crate) is_sending: bool,
 }
 
 impl Frame {
@@ -198,6 +200,7 @@ impl Frame {
             context: 0,
             interrupt: Interrupt::Timer,
             is_recorded: false,
+            is_sending: false,
         }
     }
 
@@ -253,6 +256,7 @@ pub(crate) struct Streams {
     pub(crate) softirq: Stream,
     pub(crate) switch: Stream,
     pub(crate) ipi: Stream,
+    pub(crate) send: Stream,
     pub(crate) idle: Stream,
     pub(crate) theft: Stream,
     pub(crate) kernel: Stream,
@@ -281,6 +285,8 @@ pub(crate) struct Cpu {
     /// When an interrupt of another CPU arrives, and which thread sent it.
     pub(crate) ipi_ns: u64,
     pub(crate) ipi_by: ThreadAt,
+    /// It has sent one to another CPU.
+    pub(crate) has_sent: bool,
     /// When the first device interrupts, and which.
     pub(crate) line_ns: u64,
     pub(crate) line: u32,

@@ -122,8 +122,9 @@ impl<O: Observer> Simulation<O> {
     /// A thread that softirqs wait for is in its queue.
     pub(super) fn irq_left(&mut self, at: usize) {
         let thread = self.cpus[at].top().timer;
-        self.enqueues(at, thread);
-        self.wakes_softirqs(at);
+        if !self.enqueues_and_sends(at, thread, Step::IrqLeave) {
+            self.wakes_softirqs(at);
+        }
     }
 
     /// Preempts what runs, where it has to and can be: asked after each step.

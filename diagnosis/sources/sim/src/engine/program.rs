@@ -143,7 +143,9 @@ impl<O: Observer> Simulation<O> {
 
     pub(super) fn woke_other(&mut self, at: usize) {
         let other = self.current(at).wakes;
-        self.enqueues(at, other);
+        if self.enqueues_and_sends(at, other, Step::WakesOther) {
+            return;
+        }
         let me = self.current(at);
         if me.runs_softirqs {
             return self.softirq_begins(at);

@@ -63,6 +63,29 @@ impl<O: Observer> Simulation<O> {
         self.resched(at, to, thread);
     }
 
+    /// The same at the end of a step, which goes on for as long as sending an interrupt takes where one is sent: whether
+    /// it does.
+    pub(super) fn enqueues_and_sends(&mut self, at: usize, thread: ThreadAt, step: Step) -> bool {
+        if std::mem::take(&mut self.cpus[at].top_mut().is_sending) {
+            return false;
+        }
+        // What is done again has taken as long as it did, with all that was sent.
+        let waker = self.threads.get(self.cpus[at].current as usize);
+        let is_scripted = step == Step::WakesOther && waker.is_some_and(|it| it.script.is_some());
+        let is_again = is_scripted || self.cpus[at].top().is_recorded;
+        self.cpus[at].has_sent = false;
+        self.enqueues(at, thread);
+        if is_again || !self.cpus[at].has_sent {
+            return false;
+        }
+        let ns = self.machine.ipi_send.draw(&mut self.cpus[at].streams.send);
+        if ns > 0 {
+            self.cpus[at].top_mut().is_sending = true;
+            self.go(at, step, ns);
+        }
+        ns > 0
+    }
+
     /// Other fair threads are to have their turn on a CPU.
     fn turn_ends(&mut self, at: usize, to: usize) {
         let lazy = self.kernel.preemption == Preemption::Lazy;
@@ -189,6 +212,7 @@ impl<O: Observer> Simulation<O> {
             let by = self.cpus[at].current;
             let late_ns = self.machine.ipi.draw(&mut self.cpus[at].streams.ipi);
             self.event(at, IpiSend::to(CpuId(to as u16), NameId::NONE));
+            self.cpus[at].has_sent = true;
             let cpu = &mut self.cpus[to];
             if cpu.ipi_ns == NEVER {
                 (cpu.ipi_ns, cpu.ipi_by) = (now_ns + late_ns, by);

@@ -216,8 +216,9 @@ impl<O: Observer> Simulation<O> {
 
     pub(super) fn callback_woke(&mut self, at: usize) {
         let owner = self.timers[self.cpus[at].top().timer as usize].owner;
-        self.enqueues(at, owner);
-        self.callback_ends(at);
+        if !self.enqueues_and_sends(at, owner, Step::CallbackWakes) {
+            self.callback_ends(at);
+        }
     }
 
     pub(super) fn ticked(&mut self, at: usize) {

@@ -76,6 +76,7 @@ impl Maker {
             wakeup: self.cost(600),
             switch: self.cost(900),
             ipi: self.cost(400),
+            ipi_send: self.cost(600),
             ipi_handler: self.cost(300),
             syscall_entry: self.cost(200),
             syscall_exit: self.cost(300),
