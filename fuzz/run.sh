@@ -5,6 +5,7 @@
 #
 # New inputs go to fuzz/found/TARGET, where later runs begin; what breaks something goes there too, as
 # crash-*, timeout-* or oom-*. `fuzz/run.sh TARGET 1 FILE` runs one input. EXECUTIONS 0: no end.
+#
 set -eu
 target=${1:?usage: fuzz/run.sh TARGET EXECUTIONS [OPTIONS OF libFuzzer]}
 executions=${2:?usage: fuzz/run.sh TARGET EXECUTIONS [OPTIONS OF libFuzzer]}
@@ -15,12 +16,18 @@ if [ ! -d "fuzz/corpus/$target" ]; then
     exit 2
 fi
 host=$(rustc -vV | sed -n 's/^host: //p')
-build="${CARGO_TARGET_DIR:-target}/fuzz"
+# TARDY_FUZZ_FAST=1 leaves out that comparisons are watched, by which libFuzzer finds numbers and words that are looked
+# for: twice as many executions, for when those have been found.
+if [ -n "${TARDY_FUZZ_FAST:-}" ]; then
+    build="${CARGO_TARGET_DIR:-target}/fuzz-fast" compares=
+else
+    build="${CARGO_TARGET_DIR:-target}/fuzz" compares=-Cllvm-args=-sanitizer-coverage-trace-compares
+fi
 # What `cargo fuzz` sets, less what needs a nightly compiler. With --target, so that build scripts and
 # macros are not instrumented.
 RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1" \
+    $compares -Ccodegen-units=1" \
     cargo build --quiet --locked --profile fuzz --package tardy-fuzz --features libfuzzer \
     --target "$host" --target-dir "$build"
 found="fuzz/found/$target"

@@ -4,6 +4,8 @@
 //! Their events are of a real kernel, from the tests of `tardy-ftrace`. What is found by fuzzing, and
 //! the texts, stand beside them in `fuzz/corpus` as they were found.
 
+#[path = "seeds/built.rs"]
+mod built;
 #[path = "seeds/dat.rs"]
 mod dat;
 #[path = "seeds/perfetto.rs"]
@@ -14,8 +16,9 @@ mod recording;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use tardy_ftrace::format::{Endian, EventFormat, Field};
+use tardy_ftrace::format::{Endian, EventFormat};
 use tardy_ftrace::page::PageLayout;
+use tardy_fuzz::built::dat_file::PAGE_BYTES;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -26,9 +29,6 @@ const CPUS: [&[u8]; 2] = [
     include_bytes!("../../diagnosis/sources/ftrace/tests/data/cpu0.pages"),
     include_bytes!("../../diagnosis/sources/ftrace/tests/data/cpu1.pages"),
 ];
-
-/// A small page: its text says so.
-const PAGE_BYTES: usize = 512;
 
 /// A record of a kernel, with its time.
 #[derive(Clone, Copy)]
@@ -79,12 +79,13 @@ fn main() -> Result<(), Error> {
         records.retain(|record| few_ids.contains(&id(record.bytes)));
         records
     });
-    for (name, bytes) in dat::files(&few, &cpus)? {
+    for (name, bytes) in dat::files(&few, &cpus) {
         write(&format!("trace-dat/{name}"), &bytes)?;
     }
     for (name, bytes) in perfetto::files()? {
         write(&format!("perfetto/{name}"), &bytes)?;
     }
+    built::write(&write)?;
     recording::write(&write)
 }
 
@@ -170,11 +171,4 @@ fn pages(records: &[Record]) -> Vec<u8> {
         rest = &rest[count..];
     }
     pages
-}
-
-/// What says how these pages are laid out.
-fn header_page() -> String {
-    let data = HEADER_PAGE.lines().filter_map(Field::parse).find(|field| field.name == "data");
-    let size = data.map_or(0, |field| field.size);
-    HEADER_PAGE.replace(&format!("size:{size}"), &format!("size:{}", PAGE_BYTES - 16))
 }

@@ -6,9 +6,10 @@
 //! as long as somebody wants (`run.sh`); and in a test, over the committed inputs and some thousand
 //! changed ones ([`mutate`]).
 //!
-//! Start reading at [`target`].
+//! Start reading at [`target`]; [`built`] makes files of any bytes whose lengths and checksums are right.
 #![forbid(unsafe_code)]
 
+pub mod built;
 mod drain;
 mod inputs;
 pub mod mutate;

@@ -32,7 +32,7 @@ impl Sink for Balanced {
 
 /// Records with few CPUs, tasks, timers and times, so that they meet.
 fn record() -> impl Strategy<Value = [u8; 32]> {
-    (prop::array::uniform32(any::<u8>()), 0u8..26, 0u8..3, 0u8..4, 0u8..4, 0u8..4).prop_map(
+    (prop::array::uniform32(any::<u8>()), 0u8..42, 0u8..3, 0u8..4, 0u8..4, 0u8..4).prop_map(
         |(mut bytes, tag, cpu, task, b, c)| {
             bytes[8..12].copy_from_slice(&u32::from(task).to_le_bytes());
             bytes[12..14].copy_from_slice(&u16::from(cpu).to_le_bytes());

@@ -5,8 +5,8 @@
 //! share is just what one wants to look into.
 
 use crate::format::{
-    Encoding, FILE_HEADER_BYTES, FRAME_BYTES_MAX, FRAME_HEADER_BYTES, FrameHeader, FrameKind,
-    check_file_header, segment_name,
+    Encoding, FILE_HEADER_BYTES, FRAME_HEADER_BYTES, FrameHeader, FrameKind, check_file_header,
+    segment_name,
 };
 use crate::torn::Flaw;
 use std::fs::File;
@@ -21,8 +21,9 @@ pub(crate) struct FrameReader {
     start: u64,
     /// Where the next one does.
     next: u64,
-    packed: Box<[u8]>,
-    plain: Box<[u8]>,
+    /// Both grow to what frames take, which is bounded.
+    packed: Vec<u8>,
+    plain: Vec<u8>,
     decompressor: zstd::bulk::Decompressor<'static>,
 }
 
@@ -60,8 +61,8 @@ impl FrameReader {
             file: None,
             start: 0,
             next: 0,
-            packed: vec![0; FRAME_BYTES_MAX].into(),
-            plain: vec![0; FRAME_BYTES_MAX].into(),
+            packed: Vec::new(),
+            plain: Vec::new(),
             decompressor: zstd::bulk::Decompressor::new()?,
         })
     }
@@ -107,13 +108,13 @@ impl FrameReader {
             Encoding::Plain => &mut self.plain,
             Encoding::Zstd => &mut self.packed,
         };
-        let payload = &mut buffer[..header.payload_len];
+        let payload = room(buffer, header.payload_len);
         if read_at(file, self.start + FRAME_HEADER_BYTES as u64, payload)? < payload.len() {
             return Err(Flaw::EndsEarly.into());
         }
         FrameHeader::check(&head, payload)?;
         if header.encoding == Encoding::Zstd {
-            let plain = &mut self.plain[..header.plain_len];
+            let plain = room(&mut self.plain, header.plain_len);
             let packed = &self.packed[..header.payload_len];
             match self.decompressor.decompress_to_buffer(packed, plain) {
                 Ok(len) if len == header.plain_len => {}
@@ -124,6 +125,14 @@ impl FrameReader {
         let payload = &self.plain[..header.plain_len];
         Ok(Some(Frame { kind: header.kind, count: header.count, payload }))
     }
+}
+
+/// The first `bytes` bytes of a buffer, which grows to have them; what a header says is bounded before.
+fn room(buffer: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
+    if buffer.len() < bytes {
+        buffer.resize(bytes, 0);
+    }
+    &mut buffer[..bytes]
 }
 
 /// Fills `buffer` from offset `at`; returns how much of it the file had.

@@ -34,6 +34,7 @@ macro_rules! registry {
 
 registry![
     event_format::EventFormats,
+    explain::Explain,
     ftrace_page::FtracePage,
     ftrace_text::FtraceText,
     histogram::Histogram,

@@ -1,7 +1,7 @@
-//! Perfetto's traces.
+//! Perfetto's traces, as they are or built.
 
 use super::Target;
-use crate::drain;
+use crate::{built, drain};
 
 pub(super) struct Perfetto;
 
@@ -11,6 +11,6 @@ impl Target for Perfetto {
     }
 
     fn run(&self, bytes: &[u8]) -> usize {
-        drain::import("perfetto", bytes)
+        drain::import("perfetto", &built::file(bytes, built::perfetto))
     }
 }

@@ -1,9 +1,10 @@
 //! A recording of one segment.
 //!
 //! Its checksums are put right first, as otherwise nearly every change to an input would end there.
-//! One input in sixteen is left as it is.
+//! One input in sixteen is left as it is. Others are built.
 
 use super::Target;
+use crate::built;
 use crate::drain::drain;
 use std::fs;
 use std::path::Path;
@@ -19,7 +20,7 @@ impl Target for Segment {
     }
 
     fn run(&self, bytes: &[u8]) -> usize {
-        let mut bytes = bytes.to_vec();
+        let mut bytes = built::file(bytes, built::segment).into_owned();
         if !crc32c::crc32c(&bytes).is_multiple_of(16) {
             put_right(&mut bytes);
         }

@@ -1,7 +1,7 @@
-//! trace-cmd's files.
+//! trace-cmd's files, as they are or built.
 
 use super::Target;
-use crate::drain;
+use crate::{built, drain};
 
 pub(super) struct TraceDat;
 
@@ -11,7 +11,7 @@ impl Target for TraceDat {
     }
 
     fn run(&self, bytes: &[u8]) -> usize {
-        drain::import("trace.dat", bytes)
+        drain::import("trace.dat", &built::file(bytes, built::trace_dat))
     }
 
     // Compressed symbols are held unpacked, 64 MB at most, and so is what is taken of them.

@@ -30,10 +30,14 @@ pub struct Key {
 /// What of a wakeup has one key.
 #[derive(Clone, Copy, Debug)]
 struct Part {
+    /// With [`LONG`] where it takes longer than 4 s.
     key: u32,
-    /// What takes longer than this can hold is several parts.
+    /// Nanoseconds; of a long one its place among those.
     ns: u32,
 }
+
+/// Says of a part's key that its nanoseconds are elsewhere; no key has this bit ([`KEYS_MAX`]).
+const LONG: u32 = 1 << 31;
 
 /// What each wakeup of one side was late by, and for whom, in the order in which they were added.
 #[derive(Debug, Default)]
@@ -43,6 +47,8 @@ pub struct Account {
     /// Keys by cause and the number of the culprit's name: the same few come again and again.
     near: FxHashMap<(Cause, u32), u32>,
     parts: Vec<Part>,
+    /// Nanoseconds of the parts that take long: in real recordings hardly any.
+    long: Vec<u64>,
     /// Where each wakeup's parts end.
     ends: Vec<usize>,
     is_full: bool,
@@ -105,7 +111,9 @@ impl Account {
         }
         let mut each: Vec<(u64, usize)> = places
             .into_iter()
-            .map(|at| (self.of(at).iter().map(|part| u64::from(part.ns)).sum(), at))
+            .map(|at| {
+                (self.of(at).iter().map(|part| self.ns(*part)).fold(0, u64::saturating_add), at)
+            })
             .collect();
         let all = self.sum(&each);
         let worst = (each.len() as u64).div_ceil(WORST_OF) as usize;
@@ -123,8 +131,8 @@ impl Account {
     fn sum(&self, wakeups: &[(u64, usize)]) -> Sum {
         let mut by: FxHashMap<u32, u64> = FxHashMap::default();
         for part in wakeups.iter().flat_map(|(_, at)| self.of(*at)) {
-            let sum = by.entry(part.key).or_default();
-            *sum = sum.saturating_add(part.ns.into());
+            let sum = by.entry(part.key & !LONG).or_default();
+            *sum = sum.saturating_add(self.ns(*part));
         }
         Sum {
             wakeups: wakeups.len() as u64,
@@ -151,28 +159,44 @@ impl Account {
         number
     }
 
+    fn ns(&self, part: Part) -> u64 {
+        if part.key & LONG == 0 { part.ns.into() } else { self.long[part.ns as usize] }
+    }
+
     /// Adds to the wakeup whose parts begin there.
-    fn part(&mut self, first: usize, key: u32, mut ns: u64) {
-        if let Some(part) = self.parts[first..].iter_mut().find(|part| part.key == key)
-            && let Some(sum) =
-                u64::from(part.ns).checked_add(ns).and_then(|ns| u32::try_from(ns).ok())
-        {
-            part.ns = sum;
-            return;
+    fn part(&mut self, first: usize, key: u32, ns: u64) {
+        let known = self.parts[first..].iter().position(|part| part.key & !LONG == key);
+        let before = known.map_or(0, |at| self.ns(self.parts[first + at]));
+        let ns = before.saturating_add(ns);
+        let at = match known {
+            Some(at) => first + at,
+            None if ns == 0 => return,
+            None if self.parts.len() == PARTS_MAX => {
+                self.is_full = true;
+                return;
+            }
+            None => {
+                self.parts.push(Part { key, ns: 0 });
+                self.parts.len() - 1
+            }
+        };
+        let long = self.long.len();
+        let part = &mut self.parts[at];
+        match u32::try_from(ns) {
+            Ok(ns) => part.ns = ns,
+            Err(_) if part.key & LONG != 0 => self.long[part.ns as usize] = ns,
+            Err(_) => {
+                *part = Part { key: key | LONG, ns: long as u32 };
+                self.long.push(ns);
+            }
         }
-        while ns > 0 && self.parts.len() < PARTS_MAX {
-            let fits = u32::try_from(ns).unwrap_or(u32::MAX);
-            self.parts.push(Part { key, ns: fits });
-            ns -= u64::from(fits);
-        }
-        self.is_full |= ns > 0;
     }
 
     fn end(&mut self) {
         self.ends.push(self.parts.len());
         if self.is_full {
             // Of no use any more, and large.
-            (self.parts, self.ends) = (Vec::new(), Vec::new());
+            (self.parts, self.long, self.ends) = (Vec::new(), Vec::new(), Vec::new());
         }
     }
 }
@@ -225,6 +249,15 @@ mod tests {
         let hours = 7 * u64::from(u32::MAX) + 5;
         let account = account(&[&[("slack", "s", hours), ("slack", "s", 3)]]);
         assert_eq!(account.taken([0]).unwrap().all.ns(), u128::from(hours + 3));
+    }
+
+    /// A time of centuries, which a damaged recording has at once, is one part, not all that there may be.
+    #[test]
+    fn a_part_is_one_however_long_it_is() {
+        let ages = u64::MAX / 2;
+        let account = account(&[&[("slack", "s", ages), ("callback", "c", 1), ("slack", "s", 9)]]);
+        assert_eq!(account.parts.len(), 2);
+        assert_eq!(account.taken([0]).unwrap().worst.ns(), u128::from(ages) + 10);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub use timer::POLICY_GROUP;
 pub use value::Value;
 
 use crate::format::{Endian, EventFormat, Field};
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 use tardy_kernel::{Abi, ClockOffsets, Definitions, IdleStates, Symbols};
 use tardy_model::event::IdleState;
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId};
@@ -99,8 +101,7 @@ pub struct EventId(u16);
 impl EventId {
     /// The event of this name; names are the same in no two groups.
     pub fn of(event: &str) -> Option<Self> {
-        let at = known().position(|known| known.event == event)?;
-        Some(Self(at as u16))
+        BY_NAME.get(event).copied()
     }
 
     /// Every event.
@@ -208,6 +209,12 @@ impl State {
     }
 }
 
+/// The events by name: a trace with many formats would search for long.
+static BY_NAME: LazyLock<FxHashMap<&str, EventId>> = LazyLock::new(|| {
+    let ids = known().enumerate().map(|(at, known)| (known.event, EventId(at as u16)));
+    ids.collect()
+});
+
 fn known() -> impl Iterator<Item = &'static Known> {
     TABLES.into_iter().flatten()
 }
@@ -278,8 +285,8 @@ impl Decoder {
     /// Learns how `format`, of `events/GROUP`, is to be read. `false` where it is no event that the
     /// model has a place for.
     pub fn learn(&mut self, group: &str, format: &EventFormat) -> bool {
-        let found = known().position(|known| known.group == group && known.event == format.name);
-        let (Some(at), Some(kind), Some(pid)) =
+        let found = EventId::of(&format.name).filter(|id| id.group() == group);
+        let (Some(id), Some(kind), Some(pid)) =
             (found, format.field("common_type"), format.field("common_pid"))
         else {
             return false;
@@ -288,7 +295,6 @@ impl Decoder {
         if format.name == "sched_switch" {
             self.state.states = sched::StateTable::parse(&format.print);
         }
-        let id = EventId(at as u16);
         let fields = id.fields().iter().map(|name| format.field_or_element(name)).collect();
         let at = usize::from(format.id);
         if self.plans.len() <= at {
@@ -497,5 +503,17 @@ impl Decoder {
     /// Records that were of no known event, or too short for what they should hold.
     pub fn undecoded(&self) -> u64 {
         self.unknown + self.undecoded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_event_is_found_by_its_name() {
+        for event in EventId::all() {
+            assert_eq!(EventId::of(event.name()), Some(event), "{} is in two groups", event.name());
+        }
     }
 }

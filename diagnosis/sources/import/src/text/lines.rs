@@ -3,8 +3,11 @@
 use memchr::memchr;
 use std::io::{self, ErrorKind, Read};
 
-/// How much is read at once.
+/// How much is read at once, at most.
 const BLOCK_BYTES: usize = 256 << 10;
+
+/// How much is read at first: most of small files would else be the clearing of memory for large ones.
+const FIRST_BYTES: usize = 16 << 10;
 
 /// The longest line that is looked at. Longer ones are left out and counted.
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 20;
@@ -145,7 +148,9 @@ impl<R: Read> Lines<R> {
             self.filled -= self.at;
             self.at = 0;
         }
-        if self.buffer.len() - self.filled < BLOCK_BYTES {
+        if self.buffer.is_empty() {
+            self.buffer.resize(FIRST_BYTES, 0);
+        } else if self.filled > self.buffer.len() / 2 {
             self.buffer.resize(self.filled + BLOCK_BYTES, 0);
         }
         loop {

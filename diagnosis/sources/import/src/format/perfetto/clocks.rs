@@ -91,8 +91,9 @@ impl Snapshots {
     }
 }
 
+/// At most so far either way that it can be negated.
 fn difference(later: u64, earlier: u64) -> i64 {
-    (i128::from(later) - i128::from(earlier)).clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    (i128::from(later) - i128::from(earlier)).clamp((-i64::MAX).into(), i64::MAX.into()) as i64
 }
 
 /// How clocks went, against `CLOCK_MONOTONIC`.

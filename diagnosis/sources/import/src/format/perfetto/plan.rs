@@ -4,6 +4,7 @@
 //! so what is read here follows from both, and no event is named.
 
 use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 use tardy_ftrace::decode::{EventId, Value};
 use tardy_perfetto::wire::{self, Fields};
 use tardy_perfetto::{Described, FtraceEvent};
@@ -18,7 +19,7 @@ const NUMBERS_MAX: usize = 64;
 const DESCRIBED_MAX: usize = 4096;
 
 /// How an event's message is read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) event: EventId,
     /// By a field's number: where its value goes, and 1 more than that; 0 where it is not asked for.
@@ -89,7 +90,7 @@ impl Plan {
 }
 
 /// Plans for all events that the decoder knows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Plans {
     plans: Vec<Plan>,
     /// Places in `plans` and 1 more, by the number of an event's field in `FtraceEvent`.
@@ -114,8 +115,15 @@ const GENERIC: u32 = 327;
 /// Numbers of events that traces describe themselves are from here on.
 const DESCRIBED_MIN: u32 = 65536;
 
+/// Made once: with a search for each of hundreds of events it takes longer than a small trace.
+static PLANS: LazyLock<Plans> = LazyLock::new(Plans::of_schema);
+
 impl Plans {
     pub(super) fn new() -> Self {
+        PLANS.clone()
+    }
+
+    fn of_schema() -> Self {
         let mut plans = Self {
             plans: Vec::new(),
             by_number: Vec::new(),
