@@ -12,12 +12,28 @@ use tardy_recording::{ManifestEnd, Recording, Writer};
 /// the short recording is read anew each time, and the writer's queue is bounded.
 pub(crate) fn lengthen(rec: &Path, out: &Path, events_min: u64) -> Result<Value, Box<dyn Error>> {
     let mut recording = Recording::open(rec)?;
-    let (first_ns, last_ns) = reach(&mut recording)?;
-    let period_ns = last_ns - first_ns + 1;
-
     let mut manifest = recording.manifest().clone();
     manifest.notes.push("Made long by repetition, for a benchmark.".to_owned());
     let mut writer = Writer::create(out, manifest)?;
+    let repetitions =
+        repeat(&mut recording, events_min, |batch| Ok(writer.append_waiting(batch)?))?;
+    let sealed = writer.seal(ManifestEnd::default())?;
+    Ok(json!({
+        "events": sealed.totals.events,
+        "bytes": sealed.totals.bytes,
+        "repetitions": repetitions,
+    }))
+}
+
+/// Gives the batches of a recording to `take` again and again until there were `events_min` events, as [`lengthen`]
+/// says; `take` gives a batch back, to be filled anew. How many repetitions there were.
+pub(crate) fn repeat(
+    recording: &mut Recording,
+    events_min: u64,
+    mut take: impl FnMut(Batch) -> Result<Batch, Box<dyn Error>>,
+) -> Result<u64, Box<dyn Error>> {
+    let (first_ns, last_ns) = reach(recording)?;
+    let period_ns = last_ns - first_ns + 1;
     let (mut events, mut repetitions) = (0u64, 0u64);
     let mut batch = Batch::default();
     while events < events_min {
@@ -32,16 +48,12 @@ pub(crate) fn lengthen(rec: &Path, out: &Path, events_min: u64) -> Result<Value,
                 *event = later(event, repetitions * period_ns);
             }
             events += batch.events.len() as u64;
-            batch = writer.append_waiting(batch)?;
+            batch = take(batch)?;
+            batch.clear();
         }
         repetitions += 1;
     }
-    let sealed = writer.seal(ManifestEnd::default())?;
-    Ok(json!({
-        "events": sealed.totals.events,
-        "bytes": sealed.totals.bytes,
-        "repetitions": repetitions,
-    }))
+    Ok(repetitions)
 }
 
 /// The times of the first and the last event.

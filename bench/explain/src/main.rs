@@ -32,6 +32,16 @@ enum Step {
         #[arg(long, default_value_t = 1_000_000)]
         events: u64,
     },
+    /// Explain REC again and again in this process, each time later, until there were EVENTS events; prints one
+    /// line of JSON, with the most memory that a tenth of them and all took
+    Repeated {
+        rec: PathBuf,
+        /// Explain every thread's wakeups, not only those that were to be watched
+        #[arg(long)]
+        all: bool,
+        #[arg(long, default_value_t = 1_000_000_000)]
+        events: u64,
+    },
     /// Read REC and explain it in this process; prints one line of JSON
     Timed {
         rec: PathBuf,
@@ -51,6 +61,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().step {
         Step::Lengthen { rec, out, events } => lengthen::lengthen(&rec, &out, events),
         Step::Synthetic { out, events } => synthetic::write(&out, events),
+        Step::Repeated { rec, all, events } => timed::repeated(&rec, all, events),
         Step::Timed { rec, read_only: true, .. } => timed::reading(&rec),
         Step::Timed { rec, all, tables, .. } => timed::explaining(&rec, all, tables.as_deref()),
     };

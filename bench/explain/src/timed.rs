@@ -1,5 +1,6 @@
 //! One measurement: this process reads a recording, and explains it.
 
+use crate::lengthen::repeat;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use serde_json::{Value, json};
@@ -35,6 +36,29 @@ pub(crate) fn explaining(
             Ok(found)
         }
     })
+}
+
+/// Explains `rec` again and again, each time later, until there were so many events: in as much memory as it takes once,
+/// whatever their number. Nothing is written.
+pub(crate) fn repeated(rec: &Path, all: bool, events: u64) -> Result<Value, Box<dyn Error>> {
+    let watch = Watch { all, ..Watch::default() };
+    let (mut seen, mut of_a_tenth) = (0u64, None);
+    let told = timed(rec, |recording| {
+        let mut explainer = Explainer::new(Options { watch, ..Options::default() }, ());
+        repeat(recording, events, |batch| {
+            explainer.batch(&batch);
+            seen += batch.events.len() as u64;
+            if of_a_tenth.is_none() && seen >= events / 10 {
+                of_a_tenth = Some(peak_kib()?);
+            }
+            Ok(batch)
+        })?;
+        let (explanation, ()) = explainer.finish();
+        Ok((explanation.events, explanation.latencies.count()))
+    });
+    let mut told = told?;
+    told["peak_kib_of_a_tenth"] = json!(of_a_tenth);
+    Ok(told)
 }
 
 struct Tables {
