@@ -33,6 +33,8 @@ RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-
 found="fuzz/found/$target"
 mkdir -p "$found"
 export TARDY_FUZZ_TARGET="$target"
+# What one input took the next one takes again, without the kernel.
+export MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TOP_PAD_=16777216
 run="$build/$host/fuzz/tardy-fuzz -timeout=10 -rss_limit_mb=2048 -artifact_prefix=$found/"
 if [ -f "${1:-}" ]; then
     exec $run "$@"

@@ -18,7 +18,7 @@ SETTLES_AFTER = 20
 # Files that hold a setting. What counts or changes by itself is left out below.
 FILES = (
     "/proc/sys/kernel/*", "/proc/sys/kernel/*/*", "/proc/sys/vm/*", "/proc/sys/fs/*", "/proc/sys/net/core/*",
-    "/proc/irq/*/smp_affinity", "/proc/irq/default_smp_affinity", "/proc/mounts", "/etc/sysctl.d/*",
+    "/proc/irq/*/smp_affinity", "/proc/irq/default_smp_affinity", "/etc/sysctl.d/*",
     "/sys/devices/system/cpu/online", "/sys/devices/system/cpu/cpu*/online",
     "/sys/devices/system/cpu/cpu*/cpuidle/state*/disable", "/sys/devices/system/cpu/cpuidle/current_governor",
     "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
@@ -117,6 +117,8 @@ def kernel_objects():
             yield path, "is there"
     for path in glob.iglob("/sys/class/net/*"):
         yield path, "is there"
+    for line in (read("/proc/mounts") or "").splitlines():
+        yield f"mount {line}", "is there"
 
 
 def orphans():
@@ -144,7 +146,8 @@ def differences(before):
 
 
 def is_new(name):
-    return name.startswith(("bpf ", "/sys/kernel/tracing/instances/", "/sys/class/net/", "process ", "/etc/sysctl.d/"))
+    begins = ("bpf ", "mount ", "process ", "/sys/kernel/tracing/instances/", "/sys/class/net/", "/etc/sysctl.d/")
+    return name.startswith(begins)
 
 
 def left(before):

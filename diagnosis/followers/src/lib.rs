@@ -301,9 +301,9 @@ impl Followers {
         let add = |sum: StolenTime, cpu: &Cpu| {
             let one = cpu.stolen_time();
             StolenTime {
-                ns: sum.ns + one.ns,
-                unsure_ns: sum.unsure_ns + one.unsure_ns,
-                unplaced_ns: sum.unplaced_ns + one.unplaced_ns,
+                ns: sum.ns.saturating_add(one.ns),
+                unsure_ns: sum.unsure_ns.saturating_add(one.unsure_ns),
+                unplaced_ns: sum.unplaced_ns.saturating_add(one.unplaced_ns),
             }
         };
         self.visible.stolen().then(|| self.cpus.iter().fold(StolenTime::default(), add))

@@ -1,17 +1,29 @@
 //! Events that meet each other: few CPUs, tasks and timers, times that go on.
 
 use super::Taker;
-use tardy_model::event::{ExpireBegin, ExpireEnd, Payload, TimerArm, TimerCancel, TimerPending};
+use tardy_model::event::{
+    ExpireBegin, ExpireEnd, Migrate, Payload, Priority, Switch, TimerArm, TimerCancel,
+    TimerPending, Waking, Woken, WokenNew,
+};
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId, TimerClass, TimerDef, TimerId};
 
 /// Events of one stream at most: what a story needs comes soon or not at all.
 pub const EVENTS_MAX: usize = 2000;
 
-/// Kinds whose `c` is a timer, and the first number that none has here: tables grow to the highest, a million at most,
-/// and that again and again would be all that is done.
+/// Kinds whose `c` is a timer and kinds whose `b` is a task, and the first number that none has here: tables grow to the
+/// highest, a million at most, and that again and again would be all that is done.
 const TIMER_TAGS: [u8; 5] =
     [TimerArm::TAG, TimerCancel::TAG, ExpireBegin::TAG, ExpireEnd::TAG, TimerPending::TAG];
-const TIMERS_MAX: u32 = 1 << 10;
+const TASK_TAGS: [u8; 7] = [
+    Waking::TAG,
+    WokenNew::TAG,
+    Switch::TAG,
+    Migrate::TAG,
+    Priority::TAG,
+    Woken::TAG,
+    TimerPending::TAG,
+];
+const IDS_MAX: u32 = 1 << 10;
 
 /// Names of functions that timers and stacks have, some of which the explainer knows.
 const FUNCTIONS: [&str; 8] = [
@@ -44,9 +56,12 @@ pub(super) fn event(how: &mut Taker<'_>, now_ns: &mut u64) -> Event {
         253 => now_ns.wrapping_sub(how.number()),
         small => small.into(),
     };
-    let (b, mut c) = (how.number() as u32, how.number() as u32);
+    let (mut b, mut c) = (how.number() as u32, how.number() as u32);
     if TIMER_TAGS.contains(&tag) {
-        c %= TIMERS_MAX;
+        c %= IDS_MAX;
+    }
+    if TASK_TAGS.contains(&tag) {
+        b %= IDS_MAX;
     }
     let payload = Payload { flags, a, b, c };
     let (cpu, task) = (CpuId(u16::from(place & 3)), TaskId(u32::from(place >> 2 & 7)));

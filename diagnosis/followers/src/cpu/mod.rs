@@ -324,14 +324,15 @@ impl Cpu {
     /// So much time was stolen from it lately.
     pub(crate) fn stolen(&mut self, ns: u64) {
         let Self { silences, history, stolen, .. } = self;
-        stolen.ns += ns;
+        // What a damaged stream tells may be any number.
+        stolen.ns = stolen.ns.saturating_add(ns);
         let unplaced_ns = silences.place(ns, |from_ns, to_ns, sure| {
             history.overwrite(from_ns, to_ns, Activity::Stolen(sure));
             if !sure {
-                stolen.unsure_ns += to_ns - from_ns;
+                stolen.unsure_ns = stolen.unsure_ns.saturating_add(to_ns - from_ns);
             }
         });
-        stolen.unplaced_ns += unplaced_ns;
+        stolen.unplaced_ns = stolen.unplaced_ns.saturating_add(unplaced_ns);
     }
 
     /// How long the timer's interrupt takes to come to it, whoever runs, in nanoseconds; 0 while too few came to
