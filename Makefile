@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
-.PHONY: help run vm kernel kernel-torture test test-kernels faults bench clean
+.PHONY: help run vm kernel kernel-torture test test-kernels faults soak bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo '             downloads 0.8 GB the first time, then some minutes; prints what works on which'
 	@echo 'make faults  lets system calls of tardy fail one at a time, and kills it at random moments'
 	@echo '             (needs strace; as root also for recordings; ARGS="--places 50 --kills 1000": more)'
+	@echo 'make soak    tardy watch under loads for six hours, as root: does its memory grow? (ARGS="--hours 0.75")'
 	@echo 'make bench   benchmarks, short, as root; they print, they do not judge (bench/README.md)'
 	@echo 'make clean   remove what was built; recordings stay'
 
@@ -70,7 +71,7 @@ test-kernels:
 	TARDY_TEST_KERNELS=all cargo test -p tardy --test vm --locked -- --nocapture each_kernel
 
 faults:
-	@scripts/setup.sh run
+	@scripts/setup.sh test
 	cargo build --release --locked
 	scripts/faults.py --tardy $(TARGET)/release/tardy $(ARGS)
 
@@ -94,6 +95,12 @@ bench:
 	bench/compare.py --pairs 4 --later 2 --simulated 2
 	bench/sim.py --rounds 1 --span 2
 	bench/timers.py --rounds 1 --sizes 10,1e3 --ops 50000
+
+# As root.
+soak:
+	@scripts/setup.sh run
+	cargo build --release --locked
+	scripts/soak.py --tardy $(TARGET)/release/tardy $(ARGS)
 
 clean:
 	cargo clean

@@ -161,8 +161,8 @@ fake pkg-config '[ "$2" = zlib ]'
 expect "a library without headers is named" 1 "Missing: libelf-headers"
 fake pkg-config ''
 expect "elsewhere with all tools: silent" 0 ""
-expect "the tests' tools are asked for" 1 "Missing: cyclictest trace-cmd" test
-for tool in cyclictest trace-cmd; do fake "$tool" ''; done
+expect "the tests' tools are asked for" 1 "Missing: cyclictest trace-cmd strace" test
+for tool in cyclictest trace-cmd strace; do fake "$tool" ''; done
 expect "and those that guests are made with" 1 "Missing: qemu-system-x86_64 qemu-system-arm" vm
 
 exit $failed

@@ -10,7 +10,7 @@ set -eu
 
 # Major versions in the names keep a later distribution from changing the compiler for eBPF.
 build_packages="clang-19 llvm-19 libelf-dev zlib1g-dev pkg-config make gcc"
-test_packages="rt-tests trace-cmd python3 python3-venv"
+test_packages="rt-tests trace-cmd strace python3 python3-venv"
 # For tests that boot guests, and what kernel/check compiles with; both run where they are asked for, and are skipped
 # where it cannot be had.
 guest_packages="qemu-system-x86 flex bison bc"
@@ -127,7 +127,7 @@ check_tools() {
         ! has pkg-config || pkg-config --exists "$library" || absent="$absent $library-headers"
     done
     if [ "$1" = test ]; then
-        for tool in cyclictest trace-cmd; do
+        for tool in cyclictest trace-cmd strace; do
             has "$tool" || absent="$absent $tool"
         done
     fi
