@@ -331,3 +331,22 @@ fn ebpf_records_in_a_guest_in_full_and_as_a_flight_recorder() {
         assert!(timed >= timed_min, "{recording}: {timed} of 200");
     }
 }
+
+/// Time is counted here, so this is no matter of the machine. A thread's end takes longer than all of this.
+#[test]
+fn a_thread_that_is_done_makes_no_other_late_by_its_own_end() {
+    let Some(guests) = Guests::ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let flags = ["--no-record", "--quiet", "-o", out.to_str().expect("UTF-8")];
+    // All of the threads but T2 have a point at the end.
+    let measure = ["tardy", "measure", "staircase", "-D", "200ms", "--json"];
+    let output = guests.run(&flags, &measure);
+    assert!(output.status.success(), "{output:?}");
+    let measured: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let threads = measured["threads"].as_array().expect("a list");
+    let max_ns: Vec<u64> =
+        threads.iter().map(|thread| number(&thread["deviation"]["max_ns"])).collect();
+    // Each waits for those above it, at most 12 µs of each.
+    assert!(max_ns.len() == 5 && max_ns[4] < 80_000, "{max_ns:?}");
+}

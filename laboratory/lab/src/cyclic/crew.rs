@@ -6,7 +6,7 @@ use super::plan::{Ending, ThreadPlan};
 use super::thread::Outcome;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -23,8 +23,12 @@ pub(super) struct Member {
     pub(super) exchange: Arc<Exchange>,
     /// Closed without a word, it sends the thread home.
     pub(super) start: Option<Sender<u64>>,
-    pub(super) join: Option<JoinHandle<Option<Outcome>>>,
-    /// What it brought home, once it has been waited for.
+    /// What it has measured, once it is done. It stays until it is let go: a thread's own end takes longer than many a
+    /// latency, and who is below it on its CPU would measure that.
+    pub(super) home: Receiver<Outcome>,
+    pub(super) let_go: Option<Sender<()>>,
+    pub(super) join: Option<JoinHandle<()>>,
+    /// What it brought home, once it has been asked for.
     pub(super) outcome: Option<Outcome>,
     /// All parts that have been cut off, as one.
     pub(super) cut: Option<Part>,
@@ -39,8 +43,7 @@ impl Member {
             if let Some(part) = self.exchange.take() {
                 break part;
             }
-            if self.join.as_ref().is_none_or(JoinHandle::is_finished) {
-                self.join();
+            if self.is_done() {
                 // It may have changed over just before its end.
                 let changed = self.exchange.take();
                 let _ = self.exchange.withdraw();
@@ -54,10 +57,26 @@ impl Member {
         part
     }
 
-    /// Waits for its end.
+    /// Whether it has measured all that it will.
+    fn is_done(&mut self) -> bool {
+        if self.outcome.is_some() || self.join.is_none() {
+            return true;
+        }
+        match self.home.try_recv() {
+            Ok(outcome) => self.outcome = Some(outcome),
+            Err(TryRecvError::Empty) => return false,
+            Err(TryRecvError::Disconnected) => {}
+        }
+        true
+    }
+
+    /// Waits until it is done, and for its end.
     pub(super) fn join(&mut self) {
         if let Some(join) = self.join.take() {
-            self.outcome = join.join().ok().flatten();
+            self.outcome = self.outcome.take().or_else(|| self.home.recv().ok());
+            self.let_go = None;
+            // Where it ended otherwise there is no outcome.
+            let _ = join.join();
         }
     }
 }
@@ -66,7 +85,7 @@ impl Member {
 pub(super) struct Crew {
     pub(super) members: Vec<Member>,
     pub(super) ending: Arc<Ending>,
-    /// Closed when the last thread has ended; nothing is ever sent.
+    /// Closed when the last thread is done; nothing is ever sent.
     pub(super) done: Receiver<()>,
 }
 

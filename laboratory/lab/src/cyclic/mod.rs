@@ -41,7 +41,7 @@ use live::Live;
 use plan::{Ending, usable_cpus};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
 use std::time::Duration;
 use tardy_model::MarkReader;
 use thread::{Ready, Worker};
@@ -77,14 +77,18 @@ pub fn prepare(plan: &Plan) -> Result<Prepared, CyclicError> {
             ready: ready_sender.clone(),
             start: start_receiver,
         };
+        let (sender, home) = sync_channel(1);
+        let (let_go, goes) = channel::<()>();
         let alive: Sender<()> = alive.clone();
         let join = std::thread::Builder::new()
             .name(thread.name.clone())
             .stack_size(STACK_BYTES)
             .spawn(move || {
-                let outcome = worker.run();
-                drop(alive);
-                outcome
+                let Some(outcome) = worker.run() else { return };
+                // Nobody is there to take it where the measurement was dropped.
+                let _ = sender.send(outcome);
+                drop((sender, alive));
+                let _ = goes.recv();
             })
             .map_err(|source| CyclicError::Spawn { index, source })?;
         crew.members.push(Member {
@@ -92,6 +96,8 @@ pub fn prepare(plan: &Plan) -> Result<Prepared, CyclicError> {
             live,
             exchange,
             start: Some(start),
+            home,
+            let_go: Some(let_go),
             join: Some(join),
             outcome: None,
             cut: None,
@@ -266,6 +272,8 @@ impl Running {
         let mut notes = std::mem::take(&mut self.notes);
         let mut threads = vec![];
         let mut histograms = vec![];
+        // None is let go before all are done.
+        let _ = self.crew.done.recv();
         for (state, member) in self.threads.iter().zip(&mut self.crew.members) {
             member.join();
             let Some(outcome) = member.outcome.take() else {
