@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What `tardy whatif` predicts of a kernel in counted time, and what is measured when it is done.
 
-    bench/whatif-guests.py [--kernel debian-rt] [--seconds 6] [--keep DIR] [--csv FILE]
+    bench/whatif-guests.py [--kernel debian-rt|policies] [--seconds 6] [--keep DIR] [--csv FILE]
 
 A FIFO thread in a guest with one CPU of 500 MIPS, beside storms of sleeping threads. The timers of real-time threads
-expire in hard interrupt context there, those of ordinary threads in a softirq. Each condition is recorded once; each
-change leads from one condition to another, whose recording is the truth. Nothing but the recording itself is noise:
+expire in hard interrupt context there, those of ordinary threads in a softirq. With `--kernel policies`, five of them
+beside 20 sleeping threads, and where timers expire is what is changed (`timers=POLICY`), by the kernel's switches. Each
+condition is recorded once; each change leads from one condition to another, whose recording is the truth. Nothing but the recording itself is noise:
 the same guest with the same command does the same. `--csv` adds a line for each figure of each prediction, in the form of
 `diagnosis/whatif/src/experience.csv`.
 
@@ -14,6 +15,7 @@ It prints, it does not judge. Needs what `make vm` installs.
 
 import argparse
 import csv
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,16 @@ CONDITIONS = {
     "deferred-5": "storm:5",
     "deferred-10": "storm:10",
     "deferred-20": "storm:20",
+}
+
+# The same for the kernel `policies`: what its switches are turned to, and what the measuring threads get beside.
+POLICIES = {
+    "today": ({}, []),
+    "hard-irq": ({"defer_nonrt": "0"}, []),
+    "levels": ({"levels": "1"}, ["--timer-levels", "2,2,2,2,2"]),
+    "inherit": ({"order": "inherit"}, []),
+    "batch": ({"order": "batch"}, []),
+    "one-thread": ({"defer_rt": "1"}, []),
 }
 
 # From where, the change, to where.
@@ -54,16 +66,42 @@ CHANGES = [
     ("deferred-10", "remove(storm)", "idle"),
 ]
 
+POLICY_CHANGES = [
+    ("today", "timers=hardirq", "hard-irq"),
+    ("hard-irq", "timers=deferred", "today"),
+    ("today", "timers=levels", "levels"),
+    ("today", "timers=inherit", "inherit"),
+    ("today", "timers=batch", "batch"),
+    ("today", "timers=ksoftirqd", "one-thread"),
+]
+
+
+def boot(options, folder, flags, command):
+    """Boots a guest that records."""
+    guest = [TARDY, "vm", "run", "-q", "--kernel", options.kernel, "--boot-limit", "600", *flags, "-o", folder, "--"]
+    done = subprocess.run([str(word) for word in [*guest, *command]], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"the guest for {folder.name} failed:\n{done.stderr.strip()}")
+
 
 def record(load, options, folder):
-    """Boots a guest that records."""
     if folder.exists():
-        return
-    guest = [TARDY, "vm", "run", "-q", "--kernel", options.kernel, "--boot-limit", "600", "-o", folder, "--"]
+        return folder
     measure = ["tardy", "measure", "cyclic", "-t1", "-P98", "-i", "1ms", "-D", f"{options.seconds}s", "--load", load]
-    done = subprocess.run([str(word) for word in [*guest, *measure]], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"the guest with {load} failed:\n{done.stderr.strip()}")
+    boot(options, folder, [], measure)
+    return folder
+
+
+def record_policy(policy, options, folder):
+    """The measurement's own recording is a folder in the guest's."""
+    recording = folder / "rec"
+    if recording.exists():
+        return recording
+    switches, flags = policy
+    turns = [f"echo {to} > /sys/kernel/timer_policy/{name} || exit" for name, to in switches.items()]
+    measure = ["tardy", "measure", "staircase", "-D", f"{options.seconds}s", "--load", "storm:20", "--record", "rec"]
+    boot(options, folder, ["--no-record"], ["sh", "-c", "\n".join([*turns, shlex.join([*measure, *flags])])])
+    return recording
 
 
 def main():
@@ -78,13 +116,16 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        samples = {}
-        for name, load in CONDITIONS.items():
-            record(load, options, folder / name)
-            samples[name] = figures(lateness(folder / name))
-        for before, change, after in CHANGES:
+        is_policies = options.kernel.startswith("policies")
+        conditions, changes = (POLICIES, POLICY_CHANGES) if is_policies else (CONDITIONS, CHANGES)
+        recordings = {
+            name: (record_policy if is_policies else record)(condition, options, folder / name)
+            for name, condition in conditions.items()
+        }
+        samples = {name: figures(lateness(recording)) for name, recording in recordings.items()}
+        for before, change, after in changes:
             print(f"\n{before}: {change}, measured in {after}")
-            prediction, refusal = predict(folder / before, change)
+            prediction, refusal = predict(recordings[before], change)
             if refusal:
                 print(f"  refused: {refusal}")
                 continue
