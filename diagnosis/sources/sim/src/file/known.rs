@@ -27,8 +27,8 @@ pub const MACHINES: &[Known] = known![
 /// All systems.
 pub const SYSTEMS: &[Known] = known![
     "systems": "storm", "zynq-storm", "zynq-fit", "zynq-network", "stacking", "stacking-fit",
-    "stacking-policies", "staircase", "staircase-policies", "sleep", "sleep-services", "rearm",
-    "rearm-share", "softirq-expires-next", "pi-spike",
+    "stacking-policies", "staircase", "staircase-policies", "sleep", "sleep-services",
+    "sleep-policies", "rearm", "rearm-share", "softirq-expires-next", "pi-spike",
 ];
 
 /// A machine by its name.
