@@ -9,7 +9,9 @@ use crate::threads::Threads;
 use crate::wait::Wait;
 use tardy_followers::{Activity, Cpu, Followers, Walk};
 use tardy_model::event::Section;
-use tardy_model::{CpuId, Culprit, NameId, Segment, Stretch, StretchKind, Wakeup, WakeupKind};
+use tardy_model::{
+    CpuId, Culprit, NameId, Segment, Stretch, StretchKind, TaskId, Wakeup, WakeupKind,
+};
 
 /// A CPU needs up to this many times its idle state's exit latency to be awake; what is longer is something
 /// else's. Drivers' tables have a typical figure, which firmware and clocks stretch.
@@ -82,7 +84,7 @@ impl Balancer {
             segments: &mut wakeup.segments,
             room: self,
         };
-        let mut stretches = Stretches::new(story, end_ns, &mut wakeup.stretches);
+        let mut stretches = Stretches::new(story, end_ns, past.threads, &mut wakeup.stretches);
         let mut waits = story.waits.iter();
         let mut walk = None;
         for (at, stage) in story.stages.iter().enumerate() {
@@ -109,6 +111,8 @@ impl Balancer {
         wakeup.lock = story.lock;
         wakeup.chain.clear();
         wakeup.chain.extend_from_slice(story.chain(past.threads));
+        let slept = |woken_ns: u64| past.threads.sleeps_in(wakeup.task, woken_ns.saturating_sub(1));
+        wakeup.slept_in = story.woken_ns().map_or(NameId::NONE, slept);
     }
 }
 
@@ -342,13 +346,15 @@ fn first_piece<'a>(case: &'a Case, stage: &Stage, sees_interrupts: bool) -> Piec
 /// Stretches as they are found; none where the victim never waited again.
 struct Stretches<'a> {
     found: &'a mut Vec<Stretch>,
+    threads: &'a Threads,
+    task: TaskId,
     wanted: bool,
     end_ns: u64,
 }
 
 impl<'a> Stretches<'a> {
-    fn new(story: &Story, end_ns: u64, found: &'a mut Vec<Stretch>) -> Self {
-        Self { found, wanted: story.has_waited(), end_ns }
+    fn new(story: &Story, end_ns: u64, threads: &'a Threads, found: &'a mut Vec<Stretch>) -> Self {
+        Self { found, threads, task: story.case.task, wanted: story.has_waited(), end_ns }
     }
 
     /// The place of the stretch that a stage is part of. A wait lasts until the victim runs.
@@ -369,7 +375,11 @@ impl<'a> Stretches<'a> {
                 last.ns = stage.start_ns - last.start_ns;
             }
             let (start_ns, ns) = (stage.start_ns, self.end_ns - stage.start_ns);
-            self.found.push(Stretch { kind, start_ns, ns });
+            let stack = match kind {
+                StretchKind::Blocked { .. } => self.threads.sleeps_in(self.task, start_ns),
+                _ => NameId::NONE,
+            };
+            self.found.push(Stretch { kind, start_ns, ns, stack });
         }
         (self.found.len() - 1) as u16
     }

@@ -19,7 +19,7 @@ use crate::victims::{Ended, Victim};
 use crate::worst::{self, Worst};
 use std::collections::VecDeque;
 use tardy_followers::{Followers, SPANS_MAX, Skew, StolenTime};
-use tardy_model::event::{ClockSet, Loss, TaskInfo};
+use tardy_model::event::{ClockSet, Loss, Stack, TaskInfo};
 use tardy_model::{Cause, Culprit, Event, NameId, Segment, Tables, TaskId, TimerId, WakeupKind};
 
 /// A loss is told of by the first event that its CPU writes again. Finished wakeups wait this long
@@ -130,6 +130,11 @@ impl Endings {
         self.waits.add(waited, |culprit| labels.label(culprit));
     }
 
+    /// A stack comes of a sleep that began at a time, of which the wait may have been told already.
+    pub(crate) fn slept(&mut self, stack: Stack, since_ns: u64, labels: &Labels) {
+        self.waits.slept(stack.of, since_ns, || labels.label(Culprit::Function(stack.frames)).name);
+    }
+
     pub(crate) fn clock_set(&mut self, set: &ClockSet) {
         if self.clocks_set.len() < CLOCKS_SET_MAX {
             let (since_ns, until_ns) = (set.since_ns, self.now_ns);
@@ -155,7 +160,8 @@ impl Endings {
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         let fired_on = story.fired.map_or(wakeup.cpu, |fired| fired.cpu);
         let cpus = [wakeup.cpu, fired_on];
-        past.stacks.attach(&mut wakeup.segments, &self.balancer.causes, cpus);
+        let causes = &self.balancer.causes;
+        past.stacks.attach(&mut wakeup.segments, causes, cpus, past.threads);
         self.cut += u64::from(self.balancer.is_cut);
         self.summary.mark_missing(wakeup);
         let by_mark = victim.info.has(TaskInfo::MARKS);

@@ -9,6 +9,7 @@ use crate::label::Labels;
 use crate::machine::State;
 use crate::refusal::Firings;
 use crate::seen::Seen;
+use crate::sleep::Waited;
 use crate::stacks::Stacks;
 use crate::story::{Target, WokenBy};
 use crate::threads::Threads;
@@ -212,6 +213,9 @@ impl<S: Sink> Explainer<S> {
     /// A stack is evidence, and passes by everything that follows events one after the other.
     fn stack(&mut self, event: &Event, stack: Stack) {
         self.stacks.saw(event, stack);
+        if let Some(since_ns) = self.threads.stack(event.time_ns, stack) {
+            self.endings.slept(stack, since_ns, &self.labels);
+        }
         self.endings.passes(event.time_ns);
         self.endings.settle(&self.labels, &mut self.sink);
     }
@@ -467,7 +471,8 @@ impl<S: Sink> Explainer<S> {
 
     fn waited(&mut self) {
         if let Some(waited) = self.victims.waited.take() {
-            self.endings.waited(&waited, &self.labels);
+            let slept_in = self.threads.sleeps_in(waited.task, waited.since_ns);
+            self.endings.waited(&Waited { slept_in, ..waited }, &self.labels);
         }
     }
 

@@ -211,13 +211,20 @@ impl StackFinding {
 /// Functions of a stack that are named where there is little room.
 const FUNCTIONS_NAMED: usize = 3;
 
-/// The innermost functions of a stack, as a person reads them.
-pub(crate) fn place_in_words(frames: &str) -> String {
-    if frames == IN_USER_SPACE {
-        return "user space".to_owned();
+/// The innermost functions of a folded stack, as a person reads them. Names come from traces: they are data.
+pub fn place_in_words(frames: &str) -> String {
+    let named = |frames: &str| {
+        let named: Vec<&str> = frames.split(FRAME_SEPARATOR).take(FUNCTIONS_NAMED).collect();
+        named.join(" <- ")
+    };
+    match frames.strip_prefix(IN_USER_SPACE) {
+        Some("") => "user space".to_owned(),
+        Some(program) => match program.strip_prefix(FRAME_SEPARATOR) {
+            Some(program) => format!("user space ({})", named(program)),
+            None => named(frames),
+        },
+        None => named(frames),
     }
-    let named: Vec<&str> = frames.split(FRAME_SEPARATOR).take(FUNCTIONS_NAMED).collect();
-    named.join(" <- ")
 }
 
 /// A wakeup with everything needed to tell its story.

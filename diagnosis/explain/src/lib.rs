@@ -57,7 +57,7 @@ pub use ending::REVISED_MAX;
 pub use explainer::{Explainer, Options};
 pub use findings::{
     Bound, CauseFinding, ClockFinding, CulpritFinding, Explanation, GapFinding, Lane, LaneSpan,
-    StackFinding, VictimFinding, WorstGroup, WorstWakeup,
+    StackFinding, VictimFinding, WorstGroup, WorstWakeup, place_in_words,
 };
 pub use finished::{Named, Sink};
 pub use group::{Group, GroupFinding};

@@ -2,7 +2,7 @@
 
 use crate::label::Label;
 use tardy_model::event::{Call, SyscallEnter, TaskState, futex};
-use tardy_model::{BlockedOn, Culprit, TaskId, WakeupKind};
+use tardy_model::{BlockedOn, Culprit, NameId, TaskId, WakeupKind};
 
 /// What a thread waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,6 +122,8 @@ pub(crate) struct Waited {
     pub(crate) since_ns: u64,
     pub(crate) ns: u64,
     pub(crate) ended_by: Culprit,
+    /// Where in the kernel it slept, where a stack tells.
+    pub(crate) slept_in: NameId,
 }
 
 impl Waited {
@@ -134,7 +136,8 @@ impl Waited {
         ended_by: Culprit,
     ) -> Self {
         let since_ns = sleep.since_ns;
-        Self { task, kind, since_ns, ns: time_ns.saturating_sub(since_ns), ended_by }
+        let (ns, slept_in) = (time_ns.saturating_sub(since_ns), NameId::NONE);
+        Self { task, kind, since_ns, ns, ended_by, slept_in }
     }
 }
 
@@ -162,17 +165,23 @@ pub struct LongestWait {
     pub ns: u64,
     /// What ended it.
     pub ended_by: Label,
+    /// Where in the kernel it slept, as the frames of [`Stack`](tardy_model::event::Stack); empty where no stack tells.
+    pub slept_in: String,
 }
 
 /// Sums over waits.
 #[derive(Debug, Default)]
-pub(crate) struct Waits([Option<WaitFinding>; WaitKind::ALL.len()]);
+pub(crate) struct Waits {
+    kinds: [Option<WaitFinding>; WaitKind::ALL.len()],
+    /// Whose the longest of each kind is.
+    of: [TaskId; WaitKind::ALL.len()],
+}
 
 impl Waits {
     /// `label` is asked only for the longest.
     pub(crate) fn add(&mut self, waited: &Waited, mut label: impl FnMut(Culprit) -> Label) {
         let Waited { kind, ns, since_ns, .. } = *waited;
-        let sum = self.0[kind as usize].get_or_insert_with(|| WaitFinding {
+        let sum = self.kinds[kind as usize].get_or_insert_with(|| WaitFinding {
             kind,
             count: 0,
             ns: 0,
@@ -182,12 +191,29 @@ impl Waits {
         sum.ns = sum.ns.saturating_add(ns);
         if ns > sum.longest.ns {
             let victim = label(Culprit::Task(waited.task));
-            sum.longest = LongestWait { victim, since_ns, ns, ended_by: label(waited.ended_by) };
+            let ended_by = label(waited.ended_by);
+            let slept_in = match waited.slept_in {
+                NameId::NONE => String::new(),
+                stack => label(Culprit::Function(stack)).name,
+            };
+            sum.longest = LongestWait { victim, since_ns, ns, ended_by, slept_in };
+            self.of[kind as usize] = waited.task;
+        }
+    }
+
+    /// A task's sleep that began at a time was there, as is told after its end.
+    pub(crate) fn slept(&mut self, task: TaskId, since_ns: u64, frames: impl Fn() -> String) {
+        for (sum, of) in self.kinds.iter_mut().zip(self.of) {
+            let Some(sum) = sum else { continue };
+            let longest = &mut sum.longest;
+            if of == task && longest.since_ns == since_ns && longest.slept_in.is_empty() {
+                longest.slept_in = frames();
+            }
         }
     }
 
     pub(crate) fn into_findings(self) -> Vec<WaitFinding> {
-        self.0.into_iter().flatten().collect()
+        self.kinds.into_iter().flatten().collect()
     }
 }
 

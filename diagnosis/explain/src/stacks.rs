@@ -2,6 +2,7 @@
 //! move no nanosecond.
 
 use crate::cause;
+use crate::threads::Threads;
 use std::collections::VecDeque;
 use tardy_followers::place_of;
 use tardy_model::event::{Stack, Taken};
@@ -14,6 +15,8 @@ const KEPT_MAX: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     cpus: Vec<VecDeque<Kept>>,
+    /// Whether there was one.
+    any: bool,
     /// When the last one was taken, anywhere.
     last_ns: u64,
 }
@@ -36,22 +39,39 @@ impl Stacks {
             kept.pop_front();
         }
         kept.push_back(Kept { time_ns: event.time_ns, cpu: event.cpu, stack });
-        self.last_ns = event.time_ns;
+        (self.any, self.last_ns) = (true, event.time_ns);
     }
 
     /// Gives each segment of a balance the stack that tells where its culprit was, where one was taken: the first
     /// from its begin on, of the kind that its cause, by its place in the registry, has use for. Where the culprit
     /// is no task, it must be of one of the CPUs that mattered.
-    pub(crate) fn attach(&self, segments: &mut [Segment], causes: &[u8], cpus: [CpuId; 2]) {
-        let Some(first) = segments.first() else { return };
-        if self.last_ns < first.start_ns {
+    /// Whoever sleeps at a segment's begin was there where it went to sleep, before that.
+    pub(crate) fn attach(
+        &self,
+        segments: &mut [Segment],
+        causes: &[u8],
+        cpus: [CpuId; 2],
+        threads: &Threads,
+    ) {
+        if !self.any {
             return;
         }
         for (segment, cause) in segments.iter_mut().zip(causes) {
             let wanted = cause::stacks_at(usize::from(*cause));
-            if !wanted.is_empty() {
-                segment.stack = self.of(segment, wanted, cpus).unwrap_or(NameId::NONE);
+            if wanted.is_empty() {
+                continue;
             }
+            let asleep = match segment.culprit {
+                Culprit::Task(task) if wanted.contains(&Taken::Slept) => {
+                    threads.sleeps_in(task, segment.start_ns)
+                }
+                _ => NameId::NONE,
+            };
+            segment.stack = match asleep {
+                NameId::NONE if self.last_ns < segment.start_ns => NameId::NONE,
+                NameId::NONE => self.of(segment, wanted, cpus).unwrap_or(NameId::NONE),
+                asleep => asleep,
+            };
         }
     }
 

@@ -87,6 +87,8 @@ pub enum Happened {
         started: bool,
         /// Where it is to run.
         on: CpuId,
+        /// Where in the kernel it had slept, where a stack tells.
+        slept_in: NameId,
     },
     /// Its wait is ended.
     WokenAgain {
@@ -122,6 +124,10 @@ pub enum Happened {
         holder: TaskId,
         /// Who runs then.
         next: Culprit,
+        /// Where in the kernel it waits, where a stack tells.
+        place: NameId,
+        /// The same of who has what it waits for, where that one sleeps itself.
+        holder_in: NameId,
     },
     /// A priority is lent or given back.
     Boosted {
@@ -154,6 +160,8 @@ pub enum Happened {
         holder: TaskId,
         /// In which state.
         state: TaskState,
+        /// Where in the kernel, where a stack tells.
+        place: NameId,
     },
     /// It begins to give up what the victim waits for.
     Unlocks {
@@ -196,21 +204,27 @@ impl Step {
             Happened::Pending(thread) | Happened::TimerThreadBegins(thread) => {
                 vec![Culprit::Task(*thread)]
             }
-            Happened::Woken { by, work, .. } => vec![*by, Culprit::Function(*work)],
+            Happened::Woken { by, work, slept_in, .. } => {
+                vec![*by, Culprit::Function(*work), Culprit::Function(*slept_in)]
+            }
             Happened::WokenAgain { by, .. } => vec![Culprit::Task(*by)],
             Happened::Runs { instead_of, .. } => {
                 instead_of.iter().copied().map(Culprit::Task).collect()
             }
             Happened::Preempted(by) => vec![*by],
-            Happened::Blocks { holder, next, .. } => vec![Culprit::Task(*holder), *next],
+            Happened::Blocks { holder, next, place, holder_in, .. } => {
+                let places = [*place, *holder_in].map(Culprit::Function);
+                [[Culprit::Task(*holder), *next], places].concat()
+            }
             Happened::HolderRuns { holder, instead_of } => {
                 let both = [Some(*holder), *instead_of];
                 both.into_iter().flatten().map(Culprit::Task).collect()
             }
             Happened::HolderPreempted { holder, by, .. } => vec![Culprit::Task(*holder), *by],
-            Happened::HolderSleeps { holder, .. } | Happened::Unlocks { holder, .. } => {
-                vec![Culprit::Task(*holder)]
+            Happened::HolderSleeps { holder, place, .. } => {
+                vec![Culprit::Task(*holder), Culprit::Function(*place)]
             }
+            Happened::Unlocks { holder, .. } => vec![Culprit::Task(*holder)],
             // Boosts and parts have the wakeup's own participants; the rest names nobody.
             _ => Vec::new(),
         }
@@ -333,7 +347,9 @@ impl StepMaker<'_> {
                         let StretchKind::Blocked { state, on, holder } = wait.kind() else {
                             return;
                         };
-                        step(cpu, Happened::Blocks { state, on, holder, next });
+                        let place = self.threads.sleeps_in(self.wakeup.task, time_ns);
+                        let holder_in = self.threads.sleeps_in(holder, time_ns);
+                        step(cpu, Happened::Blocks { state, on, holder, next, place, holder_in });
                     }
                 }
                 (Phase::Runnable, was) if self.lost_the_cpu(was) => {
@@ -385,7 +401,7 @@ impl StepMaker<'_> {
             (_, Some(link)) => (link.by, link.work, link.started),
             (_, None) => (Culprit::Nobody, NameId::NONE, wakeup.kind == WakeupKind::New),
         };
-        Happened::Woken { by, work, started, on }
+        Happened::Woken { by, work, started, on, slept_in: wakeup.slept_in }
     }
 
     /// Signals, priorities lent, and what who has the lock did meanwhile.
@@ -429,7 +445,8 @@ impl StepMaker<'_> {
     fn holder(&self, holder: TaskId, from_ns: u64, to_ns: u64, steps: &mut Vec<Step>) {
         let mut was: Option<RunState> = None;
         self.threads.between(holder, from_ns, to_ns, |time_ns, _, change| {
-            let Some(Change { doing, cpu, .. }) = change else { return };
+            let Some(change) = change else { return };
+            let Change { doing, cpu, .. } = change;
             let before = was.replace(doing);
             if time_ns == from_ns || before == Some(doing) {
                 return;
@@ -448,7 +465,9 @@ impl StepMaker<'_> {
                     Happened::HolderPreempted { holder, by, in_unlock }
                 }
                 RunState::Waits => return,
-                RunState::Sleeps(state) => Happened::HolderSleeps { holder, state },
+                RunState::Sleeps(state) => {
+                    Happened::HolderSleeps { holder, state, place: change.stack }
+                }
             };
             steps.push(Step { time_ns, cpu: Some(cpu), what });
         });

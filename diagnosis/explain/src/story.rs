@@ -216,6 +216,16 @@ impl Story {
         ran.map(|stage| stage.start_ns)
     }
 
+    /// When it was woken from the sleep that was before it.
+    pub(crate) fn woken_ns(&self) -> Option<u64> {
+        let wakes = matches!(
+            self.case.kind,
+            WakeupKind::Timer | WakeupKind::Task | WakeupKind::Irq | WakeupKind::Softirq
+        );
+        let is_awake = |stage: &&Stage| matches!(stage.phase, Phase::Placing | Phase::Runnable);
+        self.stages.iter().find(is_awake).filter(|_| wakes).map(|stage| stage.start_ns)
+    }
+
     /// It ends at a time: what was later is not its any more.
     pub(crate) fn cut_at(&mut self, ns: u64) {
         self.stages.retain(|stage| stage.start_ns <= ns);

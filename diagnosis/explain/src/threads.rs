@@ -2,7 +2,7 @@
 
 use crate::slots::Slots;
 use std::collections::VecDeque;
-use tardy_model::event::{Call, SyscallEnter, TaskState, futex};
+use tardy_model::event::{Call, Stack, SyscallEnter, Taken, TaskState, futex};
 use tardy_model::{CpuId, Culprit, Link, NameId, TaskId};
 
 /// Threads of which this is kept, each below a kilobyte. Of those beyond nothing is known: who holds
@@ -22,6 +22,9 @@ const GONE_MAX: usize = 1 << 10;
 /// A call that gives the CPU away does so within this time. A switch that comes later is another one, and the
 /// call's return was not told.
 const YIELD_NS_MAX: u64 = 1_000_000;
+
+/// A stack stands so long before the switch that it is of, by the stream's times.
+const STACK_BEFORE_NS_MAX: u64 = 1_000;
 
 /// How far a chain of wakers is followed back.
 pub const CHAIN_MAX: usize = 8;
@@ -44,6 +47,8 @@ pub(crate) struct Change {
     pub(crate) doing: RunState,
     /// Where it runs, or is queued, or ran last.
     pub(crate) cpu: CpuId,
+    /// Where in the kernel it sleeps, where a stack tells.
+    pub(crate) stack: NameId,
 }
 
 /// The last [`CHANGES_MAX`] of something, oldest first.
@@ -62,6 +67,28 @@ impl Recent {
 
     fn last(&self) -> Option<Change> {
         self.iter().next_back().copied()
+    }
+
+    /// A stack of the last sleep comes, when that is over or about to be.
+    /// Yields when the sleep began.
+    fn slept_in(&mut self, stack: NameId) -> Option<u64> {
+        let from = self.count.saturating_sub(CHANGES_MAX);
+        let mut since_ns = None;
+        for at in (from..self.count).rev() {
+            let change = &mut self.changes[at % CHANGES_MAX];
+            match change.doing {
+                RunState::Waits if since_ns.is_none() => {}
+                RunState::Sleeps(_) => {
+                    since_ns = Some(change.since_ns);
+                    // One that was taken as it went to sleep has come before, and shows all of the way there.
+                    if change.stack == NameId::NONE {
+                        change.stack = stack;
+                    }
+                }
+                _ => break,
+            }
+        }
+        since_ns
     }
 
     fn iter(&self) -> impl DoubleEndedIterator<Item = &Change> {
@@ -109,6 +136,8 @@ struct Thread {
     chain: Chain,
     /// What it works on, where it is a kworker.
     work: NameId,
+    /// The stack with which it left the CPU last, and when.
+    left: (u64, NameId),
 }
 
 #[derive(Debug, Default)]
@@ -145,13 +174,15 @@ impl Threads {
         if let Some(place) = self.places.get(task) {
             return Some(place);
         }
-        let nowhere = Change { since_ns: 0, doing: RunState::Waits, cpu: CpuId(0) };
+        let stack = NameId::NONE;
+        let nowhere = Change { since_ns: 0, doing: RunState::Waits, cpu: CpuId(0), stack };
         let fresh = Thread {
             recent: Recent { changes: [nowhere; CHANGES_MAX], count: 0 },
             call: None,
             boosted: Vec::new(),
             chain: Chain::EMPTY,
             work: NameId::NONE,
+            left: (0, NameId::NONE),
         };
         let place = if let Some(place) = self.free.pop() {
             self.threads[place] = fresh;
@@ -197,12 +228,37 @@ impl Threads {
             TaskState::Running => RunState::Waits,
             state => RunState::Sleeps(state),
         };
-        thread.recent.push(Change { since_ns: time_ns, doing, cpu });
+        let (left_ns, stack) = thread.left;
+        let is_of_this = time_ns.saturating_sub(left_ns) <= STACK_BEFORE_NS_MAX;
+        let stack = if is_of_this { stack } else { NameId::NONE };
+        thread.recent.push(Change { since_ns: time_ns, doing, cpu, stack });
+    }
+
+    /// Where a task is in the kernel as it is about to leave the CPU, or was while it slept: then yields when that
+    /// sleep began.
+    pub(crate) fn stack(&mut self, time_ns: u64, stack: Stack) -> Option<u64> {
+        let thread = self.get_mut(stack.of)?;
+        match stack.taken {
+            Taken::Left => thread.left = (time_ns, stack.frames),
+            Taken::Slept => return thread.recent.slept_in(stack.frames),
+            Taken::Interrupted => {}
+        }
+        None
+    }
+
+    /// Where a thread sleeps at a time, if it does and a stack tells.
+    pub(crate) fn sleeps_in(&self, task: TaskId, time_ns: u64) -> NameId {
+        let Some(thread) = self.get(task) else { return NameId::NONE };
+        match thread.recent.iter().rev().find(|change| change.since_ns <= time_ns) {
+            Some(Change { doing: RunState::Sleeps(_), stack, .. }) => *stack,
+            _ => NameId::NONE,
+        }
     }
 
     pub(crate) fn switch_in(&mut self, time_ns: u64, task: TaskId, cpu: CpuId) {
         if let Some(thread) = self.of(task) {
-            thread.recent.push(Change { since_ns: time_ns, doing: RunState::Runs, cpu });
+            let (doing, stack) = (RunState::Runs, NameId::NONE);
+            thread.recent.push(Change { since_ns: time_ns, doing, cpu, stack });
             thread.boosted.clear();
         }
     }
@@ -230,7 +286,8 @@ impl Threads {
         }
         let thread = &mut self.threads[place];
         if thread.recent.last().is_none_or(|last| last.doing != RunState::Runs) {
-            thread.recent.push(Change { since_ns: link.time_ns, doing: RunState::Waits, cpu });
+            let (since_ns, doing, stack) = (link.time_ns, RunState::Waits, NameId::NONE);
+            thread.recent.push(Change { since_ns, doing, cpu, stack });
         }
     }
 

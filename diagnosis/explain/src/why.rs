@@ -1,12 +1,17 @@
 //! One wakeup as a story: what happened, in order, a sentence each.
 
+mod words;
+
 use crate::findings::WorstWakeup;
-use crate::pattern::{PatternFinding, us};
+use crate::pattern::PatternFinding;
 use crate::step::{Happened, Step};
 use tardy_model::event::{Irq, TaskState, futex, softirq};
-use tardy_model::{BlockedOn, Boost, Cause, CpuId, Culprit, NameId, Prio, TaskId};
+use tardy_model::{BlockedOn, Boost, Cause, CpuId, Culprit, TaskId};
+use words::{
+    by_name, described, function_of, in_place, listed, names, priority, span, task, time, work_of,
+};
 
-/// Parts named in the last sentence, and culprits named of one part.
+/// Parts named in the last sentence.
 const NAMED_MAX: usize = 5;
 
 /// A sentence of a story.
@@ -139,7 +144,7 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             let (by, woken) = (described(worst, link.by), described(worst, *woken));
             led(&by, &woken, link.started, &work_of(worst, link.work))
         }
-        Happened::Woken { by, work, started, on } => {
+        Happened::Woken { by, work, started, on, slept_in } => {
             let (event, mut text) = match by {
                 Culprit::Timer(..) => {
                     ("sched_waking", format!("the callback makes {victim} runnable"))
@@ -153,7 +158,11 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             if step.cpu != Some(*on) {
                 text = format!("{text}, on CPU {on}");
             }
-            (event, text + ".")
+            let place = match in_place(worst, *slept_in) {
+                place if place.is_empty() => place,
+                place => format!("; it had slept{place}"),
+            };
+            (event, format!("{text}{place}."))
         }
         Happened::WokenAgain { by, on } => {
             let by = if *by == TaskId::IDLE { "an interrupt".to_owned() } else { task(worst, *by) };
@@ -190,12 +199,18 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             });
             ("sys_enter", format!("{victim} asks for {what}."))
         }
-        Happened::Blocks { state, on, holder, next } => {
+        Happened::Blocks { state, on, holder, next, place, holder_in } => {
             let is_stop = *state == TaskState::Stopped;
             let holds = match on {
                 _ if *holder == TaskId::IDLE => String::new(),
                 BlockedOn::Unknown => format!("; {} is to end it", task(worst, *holder)),
                 _ => format!(", which {} holds", task(worst, *holder)),
+            };
+            let (place, asleep) = (in_place(worst, *place), in_place(worst, *holder_in));
+            let asleep = if asleep.is_empty() || holds.is_empty() {
+                String::new()
+            } else {
+                format!(", asleep{asleep}")
             };
             let next = match next {
                 Culprit::Task(next) => format!("; {} runs on {here}", task(worst, *next)),
@@ -207,7 +222,7 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             } else {
                 format!("waits ({letter}) {}", waited_for(*on))
             };
-            ("sched_switch", format!("{victim} {waits}{holds}{next}."))
+            ("sched_switch", format!("{victim} {waits}{place}{holds}{asleep}{next}."))
         }
         Happened::Back { by_mark } => {
             let event = if *by_mark { "mark" } else { "sys_exit" };
@@ -246,9 +261,9 @@ fn of_lock(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             let (by, holder) = (described(worst, *by), task(worst, *holder));
             ("sched_switch", format!("{by} takes {here} from {holder}{unlock}."))
         }
-        Happened::HolderSleeps { holder, state } => {
+        Happened::HolderSleeps { holder, state, place } => {
             let (holder, state) = (task(worst, *holder), state.letter());
-            ("sched_switch", format!("{holder} itself waits ({state})."))
+            ("sched_switch", format!("{holder} itself waits ({state}){}.", in_place(worst, *place)))
         }
         Happened::Unlocks { holder, op } => {
             let (holder, name) = (task(worst, *holder), futex::name(*op));
@@ -318,7 +333,7 @@ fn of_part(
                         "no interrupt comes for {ns}, of which {} is its usual delay; then {} {} \
                             on.",
                         span(*device_ns),
-                        self::names(worst, cause, rest),
+                        words::names(worst, cause, rest),
                         if rest.len() == 1 { "runs" } else { "run" },
                     ),
                     _ => format!("the timer interrupt has its usual delay of {ns}."),
@@ -462,139 +477,4 @@ fn in_place_of(worst: &WorstWakeup, other: Option<TaskId>, own: TaskId) -> Strin
         Some(other) if other != own => format!(" in place of {}", task(worst, other)),
         _ => String::new(),
     }
-}
-
-fn function_of(worst: &WorstWakeup, function: NameId) -> String {
-    match worst.label(Culprit::Function(function)).name {
-        name if name.is_empty() => name,
-        name => format!(" ({name})"),
-    }
-}
-
-fn work_of(worst: &WorstWakeup, work: NameId) -> String {
-    match worst.label(Culprit::Function(work)).name {
-        name if name.is_empty() => name,
-        name => format!(" while it works on {name}"),
-    }
-}
-
-fn task(worst: &WorstWakeup, task: TaskId) -> String {
-    described(worst, Culprit::Task(task))
-}
-
-fn described(worst: &WorstWakeup, culprit: Culprit) -> String {
-    let name = name(worst, culprit);
-    match culprit {
-        Culprit::Irq(_) => format!("the interrupt {name}"),
-        Culprit::Softirq(_) => format!("the softirq {name}"),
-        _ => name,
-    }
-}
-
-fn name(worst: &WorstWakeup, culprit: Culprit) -> String {
-    match (worst.label(culprit).name, culprit) {
-        (name, Culprit::Task(task)) if name.is_empty() => format!("thread {task}"),
-        (name, _) if name.is_empty() => "somebody".to_owned(),
-        (name, _) => name,
-    }
-}
-
-/// A culprit's name, and where it was, as far as that is known.
-fn placed(worst: &WorstWakeup, cause: Cause, culprit: Culprit) -> String {
-    let name = name(worst, culprit);
-    match worst.stack(cause, |other| other == culprit) {
-        Some(stack) => format!("{name} in {}", stack.words()),
-        None => name,
-    }
-}
-
-/// Culprits, most first, each with its time where they are several.
-fn names(worst: &WorstWakeup, cause: Cause, parts: &[(Culprit, u64)]) -> String {
-    if let [(culprit, _)] = parts {
-        return placed(worst, cause, *culprit);
-    }
-    let parts = by_name(worst, cause, parts);
-    if let [(name, _)] = &parts[..] {
-        return name.clone();
-    }
-    let named = parts.iter().take(NAMED_MAX);
-    let mut named: Vec<String> = named.map(|(name, ns)| format!("{name} {}", span(*ns))).collect();
-    if let Some(more @ 1..) = parts.len().checked_sub(NAMED_MAX) {
-        named.push(format!("{more} more"));
-    }
-    listed(&named)
-}
-
-/// Culprits by what they are called, most first: threads, and timers, whose names differ in a number at their end
-/// alone are one, with how many they are. Nobody has no name.
-fn by_name(worst: &WorstWakeup, cause: Cause, parts: &[(Culprit, u64)]) -> Vec<(String, u64)> {
-    let mut kinds: Vec<(String, Vec<Culprit>, u64)> = Vec::new();
-    for (culprit, ns) in parts {
-        let stem = match culprit {
-            Culprit::Nobody => String::new(),
-            Culprit::Task(_) | Culprit::Timer(..) => stem(&placed(worst, cause, *culprit)),
-            _ => placed(worst, cause, *culprit),
-        };
-        let at = kinds.iter().position(|kind| kind.0 == stem).unwrap_or_else(|| {
-            kinds.push((stem, Vec::new(), 0));
-            kinds.len() - 1
-        });
-        kinds[at].2 += ns;
-        if !kinds[at].1.contains(culprit) {
-            kinds[at].1.push(*culprit);
-        }
-    }
-    // Equal ones stay in order of time.
-    kinds.sort_by_key(|(.., ns)| std::cmp::Reverse(*ns));
-    let words = |(stem, culprits, ns): (String, Vec<Culprit>, u64)| match culprits[..] {
-        [Culprit::Nobody] | [] => (String::new(), ns),
-        [one] => (placed(worst, cause, one), ns),
-        [first, ..] => {
-            let what = if matches!(first, Culprit::Timer(..)) { "timers" } else { "threads" };
-            let is_cut = culprits.iter().any(|culprit| placed(worst, cause, *culprit) != stem);
-            let called = match stem.split_once(" (") {
-                Some((owner, _)) if is_cut => format!("{owner}*"),
-                None if is_cut => format!("{stem}*"),
-                _ => stem,
-            };
-            (format!("{called} ({} {what})", culprits.len()), ns)
-        }
-    };
-    kinds.into_iter().map(words).collect()
-}
-
-/// A name without the number at its end, where something is left; of `storm-1 (hrtimer_wakeup)` the name of the owner.
-fn stem(name: &str) -> String {
-    let (owner, function) = name.split_once(" (").unwrap_or((name, ""));
-    let owner = match owner.trim_end_matches(|c: char| c.is_ascii_digit()) {
-        "" => owner,
-        stem => stem,
-    };
-    if function.is_empty() { owner.to_owned() } else { format!("{owner} ({function}") }
-}
-
-fn listed(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-/// A priority as users set it: 1–99, or the kernel's own number of a thread that is not real-time.
-fn priority(prio: Prio) -> String {
-    match prio.0 {
-        ..0 => "SCHED_DEADLINE".to_owned(),
-        realtime @ 0..100 => (99 - realtime).to_string(),
-        fair => fair.to_string(),
-    }
-}
-
-fn span(ns: u64) -> String {
-    if ns < 1000 { format!("{ns} ns") } else { us(ns) }
-}
-
-/// Seconds, to the nanosecond.
-fn time(ns: u64) -> String {
-    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }

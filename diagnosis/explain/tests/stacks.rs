@@ -94,6 +94,80 @@ fn anothers_stack_is_nobodys() {
     assert_eq!(place_of(&before, "not_preemptible"), "", "it left the CPU before");
 }
 
+/// Task 7 waits 10000 for a lock that task 8 has, which sleeps meanwhile; then 7 asks for a page.
+const WAITS: &str = "
+    task 7 high syscalls
+    task 8 low
+    name 1 futex_wait_queue<-futex_wait<-do_futex
+    name 2 do_nanosleep<-hrtimer_nanosleep
+    name 3 folio_wait_bit_common<-filemap_fault
+         1 1 0 switch R 8 120
+       500 1 8 stack left 8 2
+       500 1 8 switch S 0 120
+      1000 0 7 futex LOCK_PI 64
+      1100 0 7 boost 8 120 59
+      1200 0 7 stack left 7 1
+      1200 0 7 switch S 0 120
+     11000 1 0 waking 8 on 1 prio 59
+     11100 1 0 switch R 8 59
+     11200 1 8 waking 7 on 0 prio 59
+     11300 0 0 switch R 7 59
+     11400 0 7 return
+     12000 0 7 switch D 0 120
+     19000 0 0 irq+ local_timer
+     19001 0 0 waking 7 on 0 prio 59
+     19002 0 0 stack slept 7 3
+     19003 0 0 irq- local_timer
+     19010 0 0 switch R 7 59
+     19020 0 7 switch S 0 120
+";
+
+#[test]
+fn a_wait_says_where_who_waits_is_and_who_has_the_lock() {
+    let explanation = explain(&parse(WAITS));
+    let is_lock = |worst: &&tardy_explain::WorstWakeup| worst.wakeup.lock.is_some();
+    let lock = explanation.worst.iter().find(is_lock).expect("a call for a lock");
+    let waits = lock.wakeup.stretches.iter().map(|stretch| stretch.stack);
+    let waits: Vec<NameId> = waits.filter(|stack| *stack != NameId::NONE).collect();
+    assert_eq!(waits, [NameId(1)], "{:?}", lock.wakeup.stretches);
+    let held = lock.wakeup.segments.iter().find(|segment| segment.cause.0 == "lock").unwrap();
+    assert_eq!(lock.frames(held), "do_nanosleep<-hrtimer_nanosleep", "it slept before");
+    let story: Vec<String> = why(lock, &[]).into_iter().map(|sentence| sentence.text).collect();
+    let told = "high waits (S) for the lock at 0x40 in futex_wait_queue <- futex_wait <- do_futex, which low holds, \
+                asleep in do_nanosleep <- hrtimer_nanosleep;";
+    assert!(story.iter().any(|text| text.starts_with(told)), "{story:#?}");
+}
+
+/// As Android tells it: when the thread is awake already and has not run yet.
+#[test]
+fn a_wakeup_and_the_longest_wait_say_where_the_thread_had_slept() {
+    let place = "folio_wait_bit_common<-filemap_fault";
+    let explanation = explain(&parse(WAITS));
+    let woken = explanation.worst.iter().find(|worst| worst.wakeup.expiry_ns == 19_001).unwrap();
+    assert_eq!(woken.label(tardy_model::Culprit::Function(woken.wakeup.slept_in)).name, place);
+    let story: Vec<String> = why(woken, &[]).into_iter().map(|sentence| sentence.text).collect();
+    let told = "it had slept in folio_wait_bit_common <- filemap_fault.";
+    assert!(story.iter().any(|text| text.contains(told)), "{story:#?}");
+    let longest = |explanation: &Explanation| {
+        let waits = explanation.waits.iter();
+        let longest = waits.max_by_key(|wait| wait.longest.since_ns).expect("waits");
+        (longest.longest.ns, longest.longest.slept_in.clone())
+    };
+    assert_eq!(longest(&explanation), (7_001, place.to_owned()));
+    // Near misses: of another task, or when the thread has run since.
+    for (line, other) in [
+        ("19002 0 0 stack slept 7 3", "19002 0 0 stack slept 8 3"),
+        ("19002 0 0 stack slept 7 3", "19002 0 0 stack interrupted 7 3"),
+        ("19020 0 7 switch S 0 120", "19011 0 7 stack slept 7 3\n 19020 0 7 switch S 0 120"),
+    ] {
+        let without = WAITS.replace("19002 0 0 stack slept 7 3\n", "\n");
+        let trace = if line.starts_with("19002") { WAITS } else { &without };
+        let trace = trace.replace(line, other);
+        let explanation = explain(&parse(&trace));
+        assert_eq!(longest(&explanation), (7_001, String::new()), "{other}");
+    }
+}
+
 /// Everything but the stacks themselves.
 fn sums(batch: &Batch, everybody: bool) -> String {
     let watch = Watch { all: everybody, ..Watch::default() };
@@ -103,6 +177,8 @@ fn sums(batch: &Batch, everybody: bool) -> String {
     let worst = explanation.worst.iter().map(|worst| {
         let mut wakeup = worst.wakeup.clone();
         wakeup.segments.iter_mut().for_each(|segment| segment.stack = NameId::NONE);
+        wakeup.stretches.iter_mut().for_each(|stretch| stretch.stack = NameId::NONE);
+        wakeup.slept_in = NameId::NONE;
         (wakeup, worst.lanes.len(), worst.steps.len())
     });
     let worst: Vec<_> = worst.collect();

@@ -137,6 +137,8 @@ pub struct Stretch {
     pub start_ns: u64,
     /// How long it took.
     pub ns: u64,
+    /// Of a wait: where in the kernel the victim was meanwhile, where a stack was taken. Evidence, as a segment's is.
+    pub stack: NameId,
 }
 
 /// What a victim did in a stretch.
@@ -259,6 +261,9 @@ pub struct Wakeup {
     /// Who woke it, who woke that one, and so on, back to a timer, an interrupt or a task's start, or
     /// as far as is known. Empty where a timer or an interrupt woke it itself.
     pub chain: Vec<Link>,
+    /// Where in the kernel the victim had slept until it was woken, where a stack was taken. Evidence, as a segment's
+    /// is.
+    pub slept_in: NameId,
 }
 
 impl Default for Wakeup {
@@ -280,6 +285,7 @@ impl Default for Wakeup {
             boosts: Vec::new(),
             lock: None,
             chain: Vec::new(),
+            slept_in: NameId::NONE,
         }
     }
 }
@@ -295,6 +301,7 @@ impl Wakeup {
         self.stretches.clear();
         self.boosts.clear();
         self.chain.clear();
+        self.slept_in = NameId::NONE;
     }
 
     /// Everybody who has a part in it, some of them more than once.
@@ -303,16 +310,19 @@ impl Wakeup {
             .segments
             .iter()
             .flat_map(|segment| [segment.culprit, Culprit::Function(segment.stack)]);
-        let holders = self.stretches.iter().filter_map(|stretch| match stretch.kind {
-            StretchKind::Blocked { holder, .. } => Some(Culprit::Task(holder)),
-            _ => None,
+        let holders = self.stretches.iter().flat_map(|stretch| match stretch.kind {
+            StretchKind::Blocked { holder, .. } => {
+                [Culprit::Task(holder), Culprit::Function(stretch.stack)]
+            }
+            _ => [Culprit::Nobody; 2],
         });
         let boosts = self.boosts.iter().flat_map(|boost| {
             let instead = boost.instead.unwrap_or(boost.target);
             [boost.by, boost.target, instead].map(Culprit::Task)
         });
         let chain = self.chain.iter().flat_map(|link| [link.by, Culprit::Function(link.work)]);
-        segments.chain(holders).chain(boosts).chain(chain)
+        let slept_in = [Culprit::Function(self.slept_in)];
+        segments.chain(holders).chain(boosts).chain(chain).chain(slept_in)
     }
 
     /// Checks the balance: consecutive, non-overlapping segments that sum to the lateness.

@@ -460,6 +460,7 @@ fn worst_wakeup(number: u32, at_ns: u64, parts: Vec<Part>, touched_by_loss: bool
         boosts: Vec::new(),
         lock: None,
         chain: Vec::new(),
+        slept_in: NameId::NONE,
     };
     assert!(wakeup.is_balanced());
     let mut lanes = vec![lane, other];

@@ -7,8 +7,9 @@ use prost::Message;
 use std::io::Read;
 use tardy_perfetto::{
     Clock, ClockSnapshot, CompactSched, FtraceEvent, FtraceEventBundle, GenericEvent, GenericField,
-    HrtimerExpireEntry, HrtimerStart, InternedData, InternedString, SchedSwitch, SchedWaking,
-    SysEnter, SystemInfo, TaskNewtask, TimerStart, Trace, TracePacket, Utsname,
+    HrtimerExpireEntry, HrtimerStart, InternedData, InternedString, SchedBlockedReason,
+    SchedSwitch, SchedWaking, SysEnter, SystemInfo, TaskNewtask, TimerStart, Trace, TracePacket,
+    Utsname,
 };
 
 fn text(text: &str) -> Vec<u8> {
@@ -145,6 +146,14 @@ fn events(cpu: u32) -> TracePacket {
                 target_cpu: Some(1),
             }),
             ..event(at + 41, 0)
+        },
+        FtraceEvent {
+            sched_blocked_reason: Some(SchedBlockedReason {
+                pid: Some(7),
+                caller: Some(2),
+                io_wait: Some(1),
+            }),
+            ..event(at + 42, 0)
         },
         FtraceEvent {
             task_newtask: Some(TaskNewtask {

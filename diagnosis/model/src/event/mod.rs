@@ -21,7 +21,7 @@
 pub use irq::{Irq, Vector, softirq};
 pub use sched::TaskState;
 pub use section::Section;
-pub use stack::{FRAME_SEPARATOR, IN_USER_SPACE, Taken, innermost};
+pub use stack::{FOR_IO, FRAME_SEPARATOR, IN_USER_SPACE, Taken, innermost};
 pub use syscall::{Call, futex};
 pub use task::Comm;
 pub use timer::TimerMode;

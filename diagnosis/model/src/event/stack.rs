@@ -9,6 +9,9 @@ pub const FRAME_SEPARATOR: &str = "<-";
 /// The one frame of a task's stack that was not in the kernel.
 pub const IN_USER_SPACE: &str = "[user space]";
 
+/// Behind the functions of a task that the kernel says slept for I/O (`io_schedule`).
+pub const FOR_IO: &str = "[I/O]";
+
 /// The function in which a folded stack's task was.
 pub fn innermost(folded: &str) -> &str {
     folded.split(FRAME_SEPARATOR).next().unwrap_or_default()

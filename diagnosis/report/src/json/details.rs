@@ -1,11 +1,12 @@
 //! The deeper part of a wakeup's document: where it waited again, for whom, and how it was led to.
 
+use super::explain::frames_of;
 use super::kind::kind_of;
 use serde::Serialize;
 use tardy_explain::Label;
 use tardy_model::event::futex;
 use tardy_model::{
-    BlockedOn, Boost, Culprit, Link, LockCall, Stretch, StretchKind, TaskId, Wakeup,
+    BlockedOn, Boost, Culprit, Link, LockCall, NameId, Stretch, StretchKind, TaskId, Wakeup,
 };
 
 /// What a document has of a wakeup that waited more than once, or was woken by somebody; each part
@@ -20,6 +21,9 @@ pub(super) struct DetailsDocument {
     boosts: Vec<BoostDocument>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     woken_by: Vec<LinkDocument>,
+    /// Where in the kernel the victim had slept, the innermost function first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    slept_in: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -39,6 +43,9 @@ struct StretchDocument {
     on: Option<OnDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<CulpritName>,
+    /// Where in the kernel the victim was, the innermost function first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stack: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -101,6 +108,7 @@ impl DetailsDocument {
             stretches: wakeup.stretches.iter().map(|part| stretch(part, label)).collect(),
             boosts: wakeup.boosts.iter().map(boost).collect(),
             woken_by: wakeup.chain.iter().map(link).collect(),
+            slept_in: frames(wakeup.slept_in, label),
         }
     }
 }
@@ -116,10 +124,18 @@ fn culprit_name(culprit: Culprit, label: &impl Fn(Culprit) -> Label) -> CulpritN
     CulpritName { kind: kind_of(&label), name: label.name, pid: label.pid }
 }
 
+fn frames(stack: NameId, label: &impl Fn(Culprit) -> Label) -> Vec<String> {
+    match stack {
+        NameId::NONE => Vec::new(),
+        stack => frames_of(&label(Culprit::Function(stack)).name),
+    }
+}
+
 fn stretch(stretch: &Stretch, label: &impl Fn(Culprit) -> Label) -> StretchDocument {
-    let Stretch { kind, start_ns, ns } = *stretch;
+    let Stretch { kind, start_ns, ns, stack } = *stretch;
+    let (state, on, holder, stack) = (None, None, None, frames(stack, label));
     let mut document =
-        StretchDocument { kind: kind.name(), start_ns, ns, state: None, on: None, holder: None };
+        StretchDocument { kind: kind.name(), start_ns, ns, state, on, holder, stack };
     if let StretchKind::Blocked { state, on, holder } = kind {
         document.state = Some(state.letter());
         document.on = match on {

@@ -1,5 +1,6 @@
 //! What is told beside wakeups: waits, discarded stories, clocks, stolen time, limits.
 
+use super::explain::frames_of;
 use serde::Serialize;
 use tardy_explain::{Explanation, Label, StolenTime};
 
@@ -29,6 +30,8 @@ struct LongestDocument<'a> {
     start_ns: u64,
     ns: u64,
     ended_by: CulpritName<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    slept_in: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -90,6 +93,7 @@ impl<'a> From<&'a Explanation> for SupplementDocument<'a> {
                 start_ns: wait.longest.since_ns,
                 ns: wait.longest.ns,
                 ended_by: (&wait.longest.ended_by).into(),
+                slept_in: frames_of(&wait.longest.slept_in),
             },
         });
         let discarded = explanation.discarded.iter();

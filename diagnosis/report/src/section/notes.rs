@@ -7,7 +7,7 @@ use crate::text::Terminal;
 use crate::units::{count, counted, duration};
 use maud::{Markup, html};
 use std::io::{self, Write};
-use tardy_explain::{Explanation, WaitKind};
+use tardy_explain::{Explanation, WaitKind, place_in_words};
 
 pub(super) struct Notes;
 
@@ -50,8 +50,12 @@ fn limits(explanation: &Explanation, notes: &mut Vec<String>) {
             name if name.is_empty() => String::new(),
             name => format!(", ended by {name}"),
         };
+        let place = match clean(&place_in_words(&longest.slept_in)) {
+            place if place.is_empty() => place,
+            place => format!(" in {place}"),
+        };
         notes.push(format!(
-            "{} {}, {} in total; the longest took {} ({}{by}). Waits do not count as lateness.",
+            "{} {}, {} in total; the longest took {} ({}{place}{by}). Waits do not count as lateness.",
             counted(wait.count, "wait"),
             wait.kind.words(),
             duration(wait.ns),

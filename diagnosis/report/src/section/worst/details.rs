@@ -1,10 +1,11 @@
 //! Where a wakeup waited again, for whom, and how it was led to.
 
 use super::UNBROKEN;
+use crate::clean::clean;
 use crate::names::full_name;
 use crate::units::duration;
 use crate::why::offset;
-use tardy_explain::WorstWakeup;
+use tardy_explain::{WorstWakeup, place_in_words};
 use tardy_model::event::futex;
 use tardy_model::{BlockedOn, Boost, Culprit, Link, Prio, Stretch, StretchKind, TaskId};
 
@@ -48,7 +49,11 @@ pub(super) fn label(worst: &WorstWakeup, stretch: &Stretch) -> String {
                 (true, holder) => format!(", ended by {}", task(worst, holder)),
                 (false, holder) => format!(", held by {}", task(worst, holder)),
             };
-            format!("blocked ({}){on}{held}", state.letter())
+            let place = match worst.label(Culprit::Function(stretch.stack)).name {
+                frames if frames.is_empty() => frames,
+                frames => format!(" in {}", clean(&place_in_words(&frames))),
+            };
+            format!("blocked ({}){on}{place}{held}", state.letter())
         }
     }
 }

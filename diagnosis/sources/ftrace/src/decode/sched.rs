@@ -4,7 +4,8 @@ use super::{Known, Record, State};
 use std::collections::BTreeMap;
 use tardy_kernel::folded;
 use tardy_model::event::{
-    Migrate, Priority, Stack, Switch, Taken, TaskState, Waking, Woken, WokenNew,
+    FOR_IO, FRAME_SEPARATOR, Migrate, Priority, Stack, Switch, Taken, TaskState, Waking, Woken,
+    WokenNew,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, Prio, TaskId};
 
@@ -36,7 +37,7 @@ pub(super) const EVENTS: &[Known] = &[
 pub(super) const IMPORTED_EVENTS: &[Known] = &[
     sched("sched_wakeup", &["pid", "comm", "prio", "target_cpu", "success"], wakeup),
     // Android's, as long as kernels have had a way to tell it: of a stack the one function that matters.
-    sched("sched_blocked_reason", &["pid", "caller"], blocked_reason),
+    sched("sched_blocked_reason", &["pid", "caller", "io_wait"], blocked_reason),
 ];
 
 const NEW: u32 = 1;
@@ -54,16 +55,23 @@ fn wakeup(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
     Some(record.event(Woken { target, target_cpu, prio }))
 }
 
-/// A task that had slept in state D is woken: in which function it had.
+/// A task that had slept in state D is woken: in which function it had, and whether for I/O.
 fn blocked_reason(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Event> {
     let of = TaskId(u32::try_from(record.number(0)?).ok()?);
     let caller = match record.text(1) {
         Some(name) => std::str::from_utf8(name).ok()?.to_owned(),
         None => state.definitions.function_name(record.number(1)?),
     };
-    let Some(folded) = folded(Taken::Slept, [caller.as_str()]) else {
-        state.nothing_new = true;
-        return None;
+    let caller = folded(Taken::Slept, [caller.as_str()]);
+    let for_io = record.number(2).is_some_and(|io_wait| io_wait != 0);
+    let folded = match (caller, for_io) {
+        (Some(caller), true) => [&caller, FOR_IO].join(FRAME_SEPARATOR),
+        (Some(caller), false) => caller,
+        (None, true) => FOR_IO.to_owned(),
+        (None, false) => {
+            state.nothing_new = true;
+            return None;
+        }
     };
     let frames = state.definitions.name(&folded, batch);
     Some(record.event(Stack { taken: Taken::Slept, of, late_ns: 0, frames }))

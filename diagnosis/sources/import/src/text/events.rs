@@ -30,8 +30,9 @@ const COMM: (&str, Kind) = ("comm=", Kind::Comm(b" pid="));
 const PID: (&str, Kind) = ("pid=", Kind::Number);
 const PRIO: (&str, Kind) = ("prio=", Kind::Number);
 
-/// Keys that old kernels have for fields.
-const OLD_KEYS: [(&str, &str); 2] = [("softirq=", "vec"), ("handler=", "name")];
+/// Keys that old kernels have for fields, or texts alone.
+const OTHER_KEYS: [(&str, &str); 3] =
+    [("softirq=", "vec"), ("handler=", "name"), ("iowait=", "io_wait")];
 
 const ROWS: &[Row] = &[
     Row {
@@ -270,8 +271,8 @@ impl Event {
             row.map_or((&[][..], &[][..], None), |row| (row.keys, row.needed, row.form));
         let field = |name: &str| id.fields().iter().position(|field| *field == name);
         let keys = keys.iter().map(|(text, kind)| {
-            let old = OLD_KEYS.iter().find(|(old, _)| old == text);
-            let name = old.map_or(text.trim_end_matches('='), |(_, name)| *name);
+            let other = OTHER_KEYS.iter().find(|(other, _)| other == text);
+            let name = other.map_or(text.trim_end_matches('='), |(_, name)| *name);
             let field = field(name).unwrap_or(PASSED_OVER);
             Key { text: text.as_bytes(), kind: *kind, field }
         });

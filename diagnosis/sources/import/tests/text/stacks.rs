@@ -70,9 +70,18 @@ fn who_was_held_up_has_the_function_in_which_it_slept() {
          \x20         cyclic-7       [001] d.h..   100.000300: sched_blocked_reason: pid=42 iowait=1 \
          caller=folio_wait_bit_common+0x1a2/0x340\n\
          \x20         cyclic-7       [001] d.h..   100.000310: sched_blocked_reason: pid=43 iowait=0 \
+         caller=0xffffffff81a3c3b1\n\
+         \x20         cyclic-7       [001] d.h..   100.000320: sched_blocked_reason: pid=44 iowait=0 \
+         caller=rwsem_down_read_slowpath+0x1a2/0x340\n\
+         \x20         cyclic-7       [001] d.h..   100.000330: sched_blocked_reason: pid=45 iowait=1 \
          caller=0xffffffff81a3c3b1\n";
-    let slept = (100_000_300_000, 42, Taken::Slept, "folio_wait_bit_common".to_owned());
-    assert_eq!(stacks(&read(trace)), [slept]);
+    let slept = |ns, task, frames: &str| (ns, task, Taken::Slept, frames.to_owned());
+    let expected = [
+        slept(100_000_300_000, 42, "folio_wait_bit_common<-[I/O]"),
+        slept(100_000_320_000, 44, "rwsem_down_read_slowpath"),
+        slept(100_000_330_000, 45, "[I/O]"),
+    ];
+    assert_eq!(stacks(&read(trace)), expected);
 }
 
 #[test]

@@ -2,6 +2,47 @@
 
 use super::*;
 
+/// Android's word on where a task was held up: the function is a symbol's number, or an address where the trace has no
+/// symbols, and it comes between the waking and the switch.
+#[test]
+fn who_was_held_up_has_the_function_in_which_it_slept() {
+    let symbol = |iid, name: &str| InternedString { iid: Some(iid), str: text(name) };
+    let interned = InternedData {
+        kernel_symbols: vec![symbol(1, "folio_wait_bit_common"), symbol(2, "down_read.cfi_jt")],
+        ..InternedData::default()
+    };
+    let reason = |time, pid, caller, io_wait| {
+        event!(time, 7, sched_blocked_reason: SchedBlockedReason {
+            pid: Some(pid), caller: Some(caller), io_wait: Some(io_wait),
+        })
+    };
+    let mut bundle = bundle(
+        0,
+        vec![
+            reason(10, 42, 1, 1),
+            reason(11, 43, 2, 0),
+            reason(12, 44, 0xffff_ffff_81a3_c3b1, 0),
+            reason(13, 45, 3, 1),
+        ],
+    );
+    bundle.interned_data = Some(interned);
+    let read = read_packets(vec![bundle]);
+    let told = read.events.iter().filter_map(|event| match event.kind() {
+        Kind::Stack(stack) => {
+            let frames = read.tables.name(stack.frames);
+            Some((event.time_ns, stack.of.0, stack.taken, frames))
+        }
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    let expected = [
+        (10, 42, Taken::Slept, "folio_wait_bit_common<-[I/O]"),
+        (11, 43, Taken::Slept, "down_read"),
+        (13, 45, Taken::Slept, "[I/O]"),
+    ];
+    assert_eq!(told, expected);
+}
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "there are many")]
 fn every_event_that_there_is_a_message_for() {

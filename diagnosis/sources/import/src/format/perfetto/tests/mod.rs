@@ -15,7 +15,7 @@ use std::fs;
 use std::io::Write;
 use tardy_model::event::{
     Call, Comm, IdleEnter, Irq, IrqEnd, Loss, Mark, PageFault, Priority, Switch, SyscallExit,
-    TaskInfo, TaskName, TaskState, TimerMode, Vector, Waking,
+    Taken, TaskInfo, TaskName, TaskState, TimerMode, Vector, Waking,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, Prio, Tables, TaskId, TimerClass};
 use tardy_perfetto::*;
