@@ -66,6 +66,7 @@ INJECTIONS = [
     Injection("pi", ("held",), ("inj-owner",), both("lock")),
     Injection("plain", ("held",), ("inj-owner",), both("lock")),
     Injection("fault", ("held",), ("inj-owner",), both("lock"), functions=("filemap_fault",), stacks="10us"),
+    Injection("asleep", ("held",), ("inj-owner",), both("lock"), functions=("hrtimer_nanosleep", "do_nanosleep")),
 ]
 
 
@@ -142,7 +143,7 @@ class Record:
             elif word == "away" and two - one >= STOLEN_NS:
                 gaps.append((one, two))
         # A lock is held wherever its owner is, and a group is throttled as a whole.
-        self.anywhere = injection.name in ("pi", "plain", "fault", "quota", "budget")
+        self.anywhere = injection.name in ("pi", "plain", "fault", "asleep", "quota", "budget")
         self.gaps = Stretches(gaps)
         # Short ones too, and wherever.
         self.ever = Stretches(all_stretches)

@@ -13,7 +13,7 @@
 
 static const struct culprit *const culprits[] = {
 	&spin, &deadline, &budget, &contend, &unmap, &call, &membarriers, &tlb, &remote_membarriers,
-	&remote_tlb, &quota, &pi_chain, &plain_chain, &fault,
+	&remote_tlb, &quota, &pi_chain, &plain_chain, &fault, &asleep,
 };
 #define CULPRITS (sizeof(culprits) / sizeof(culprits[0]))
 

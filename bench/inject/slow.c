@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * A lock whose owner waits for pages. inj-owner takes a PI mutex and touches pages of a file that are not in memory,
- * each of which it sleeps for; the victim wants the mutex meanwhile.
+ * A lock whose owner sleeps. inj-owner takes a PI mutex and touches pages of a file that are not in memory, each of
+ * which it sleeps for, or just sleeps; the victim wants the mutex meanwhile.
  */
 #include "inject.h"
 
@@ -19,6 +19,7 @@
 #define PAGES 16384L
 #define ROUND_NS (8 * NS_PER_MS)
 #define HELD_NS (2 * NS_PER_MS)
+#define ASLEEP_NS (400 * NS_PER_US)
 
 static pthread_mutex_t mutex;
 static long long first_ns;
@@ -60,18 +61,33 @@ static void forget_pages(void)
 	posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
 }
 
+static void sleep_within(struct log *log)
+{
+	(void)log;
+	sleep_until(now_ns() + ASLEEP_NS);
+}
+
+static void touch_page(struct log *log)
+{
+	(void)map[between(log, 0, PAGES) * PAGE_BYTES];
+}
+
+/* What the owner does while it has the mutex. */
+static void (*spend)(struct log *log);
+
 static void owner(struct log *log)
 {
 	for (long round = 0; !over(); round++) {
 		long long begin;
 
 		move_to(round % 2 ? plan.cpu : plan.other_cpu);
-		forget_pages();
+		if (map)
+			forget_pages();
 		sleep_until(first_ns + round * ROUND_NS);
 		pthread_mutex_lock(&mutex);
 		begin = now_ns();
 		while (now_ns() < begin + HELD_NS)
-			(void)map[between(log, 0, PAGES) * PAGE_BYTES];
+			spend(log);
 		log_add(log, "held", sched_getcpu(), begin, now_ns(), 0);
 		pthread_mutex_unlock(&mutex);
 	}
@@ -90,16 +106,29 @@ static void victim(struct log *log)
 	}
 }
 
-static void start_fault(void)
+static void start_both(void)
 {
 	pthread_mutexattr_t attr;
 
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&mutex, &attr);
-	make_file();
 	first_ns = now_ns() + 20 * NS_PER_MS;
 	start("inj-owner", 10, plan.other_cpu, owner);
 	start("v-lock-40", 40, plan.cpu, victim);
 }
+
+static void start_fault(void)
+{
+	make_file();
+	spend = touch_page;
+	start_both();
+}
+
+static void start_asleep(void)
+{
+	spend = sleep_within;
+	start_both();
+}
 const struct culprit fault = { "fault", "a PI mutex whose owner waits for pages of a file", start_fault };
+const struct culprit asleep = { "asleep", "a PI mutex whose owner sleeps on a timer", start_asleep };

@@ -13,7 +13,8 @@ const SEED: u64 = 0x7a2d;
 
 /// How many changed inputs each target gets: together they take some ten seconds where code is not
 /// optimised. What takes long gets fewer.
-const EXECUTIONS: [(&str, u32); 11] = [
+const EXECUTIONS: [(&str, u32); 12] = [
+    ("elf", 4000),
     ("event-format", 4000),
     ("explain", 1500),
     ("ftrace-page", 2000),

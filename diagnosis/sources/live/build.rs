@@ -20,6 +20,9 @@ const DUES: u32 = 1 << 16;
 /// Frames of a stack, with those of the interrupt and of what takes it: some ten.
 const STACK_FRAMES: u32 = 32;
 
+/// Frames of a program's stack.
+const USER_FRAMES: u32 = 12;
+
 /// Stacks that are kept of each CPU until they are read.
 const STACK_SLOTS: u32 = 256;
 
@@ -81,6 +84,7 @@ fn model_header() -> String {
     define("EXPIRY_SAME_LOOP", EXPIRY_SAME_LOOP);
     define("CALL_COMPAT", CALL_COMPAT);
     define("STACK_FRAMES", STACK_FRAMES);
+    define("USER_FRAMES", USER_FRAMES);
     define("STACK_SLOTS", STACK_SLOTS);
     define("STACKS_APART_NS", STACKS_APART_NS);
     define("STACK_INTERRUPTED", Taken::Interrupted as u32);

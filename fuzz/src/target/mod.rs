@@ -33,6 +33,7 @@ macro_rules! registry {
 }
 
 registry![
+    elf::Elf,
     event_format::EventFormats,
     explain::Explain,
     ftrace_page::FtracePage,

@@ -82,7 +82,7 @@ impl Rule for IrqDelay {
 fn with_place(who: &str, weight: &Weight<'_>) -> String {
     match weight.place() {
         // Interrupts are on there.
-        Some((stack, _)) if stack.frames == IN_USER_SPACE => format!(
+        Some((stack, _)) if stack.function() == IN_USER_SPACE => format!(
             "{who} ran in user space when the timer interrupt came late, and there no task can \
              disable interrupts: the clock-event device was later than usual, or a hypervisor did \
              not run the CPU."

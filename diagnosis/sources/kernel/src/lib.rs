@@ -10,6 +10,8 @@
 //! have events in their hands as soon as they read; tracefs yields pages whose records can only be
 //! read in order, and has its own merge.
 //!
+//! [`Programs`] names functions of programs while these run, and [`folded`] and [`with_program`] make stacks of names.
+//!
 //! It attaches to nothing and changes nothing.
 #![forbid(unsafe_code)]
 
@@ -24,6 +26,7 @@ mod interrupts;
 mod live_source;
 mod merge;
 mod namespace;
+mod programs;
 mod stack;
 mod stolen;
 mod symbols;
@@ -40,7 +43,8 @@ pub use interrupts::Interrupts;
 pub use live_source::{LiveSource, Options};
 pub use merge::{HELD_EVENTS_MAX, Merge};
 pub use namespace::{OwnPidNamespace, ids_are_the_kernels};
-pub use stack::{FRAMES_MAX, folded};
+pub use programs::{Bytes, Functions, Programs};
+pub use stack::{FRAMES_MAX, folded, with_program};
 pub use stolen::stolen_ns;
 pub use symbols::Symbols;
 pub use tasks::{Roles, own_thread_is, processes_with, tasks_now, threads_with};

@@ -5,6 +5,9 @@ use tardy_model::event::{FRAME_SEPARATOR, IN_USER_SPACE, Taken};
 /// Frames that are kept; the outermost beyond are left out.
 pub const FRAMES_MAX: usize = 16;
 
+/// Frames of a program that are kept behind those.
+const PROGRAM_FRAMES_MAX: usize = 8;
+
 /// What is shown of a frame whose function is not known: no address leaves the kernel.
 const UNKNOWN: &str = "[unknown]";
 
@@ -35,6 +38,12 @@ pub fn folded<'a>(taken: Taken, frames: impl IntoIterator<Item = &'a str>) -> Op
         return None;
     }
     Some(kept.join(FRAME_SEPARATOR))
+}
+
+/// A folded stack with the functions of the program behind those of the kernel, which it had called.
+pub fn with_program(folded: &str, program: &[String]) -> String {
+    let frames = program.iter().take(PROGRAM_FRAMES_MAX).map(String::as_str);
+    std::iter::once(folded).chain(frames).collect::<Vec<_>>().join(FRAME_SEPARATOR)
 }
 
 /// Without the offset, the module, and what a compiler adds to the name of a part of a function.
@@ -207,6 +216,16 @@ mod tests {
             "__schedule schedule 0xffffffffc0123456 kthread",
             Some("[unknown]<-kthread"),
         );
+    }
+
+    #[test]
+    fn functions_of_a_program_stand_behind_the_kernels() {
+        let program: Vec<String> = (0..20).map(|n| format!("p{n}")).collect();
+        let whole = with_program("futex_wait<-do_futex", &program[..2]);
+        assert_eq!(whole, "futex_wait<-do_futex<-p0<-p1");
+        assert_eq!(with_program(IN_USER_SPACE, &[]), IN_USER_SPACE);
+        let deep = with_program(IN_USER_SPACE, &program);
+        assert_eq!(deep.split(FRAME_SEPARATOR).count(), 1 + PROGRAM_FRAMES_MAX);
     }
 
     #[test]

@@ -23,7 +23,7 @@ enum { false = 0, true = 1 };
 
 enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2 };
 enum { BPF_ANY = 0 };
-enum { BPF_F_MMAPABLE = 1U << 10 };
+enum { BPF_F_MMAPABLE = 1U << 10, BPF_F_USER_STACK = 1U << 8 };
 
 #define __VMLINUX_H__
 #include <bpf/bpf_helpers.h>

@@ -15,6 +15,9 @@ struct stack {
 	/* Bytes of the frames, or an error where it is negative. */
 	__s64 bytes;
 	__u64 frames[STACK_FRAMES];
+	/* The same of the program, as far as frame pointers lead. Of the current task alone. */
+	__s64 user_bytes;
+	__u64 user[USER_FRAMES];
 };
 
 struct stacks {
@@ -87,6 +90,8 @@ static __noinline int take_stack(__u64 *ctx, __u32 taken, __u32 task, __u64 late
 	if (!slot)
 		return 0;
 	slot->bytes = bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
+	/* An error where it has no user space, or its memory is not there now: nothing is read in for this. */
+	slot->user_bytes = bpf_get_stack(ctx, slot->user, sizeof(slot->user), BPF_F_USER_STACK);
 	publish_stack(slot, time_ns);
 	return 0;
 }
@@ -99,6 +104,8 @@ static __noinline int take_stack_of(struct task_struct *task, __u32 pid, __u64 l
 	if (!slot)
 		return 0;
 	slot->bytes = bpf_get_task_stack(task, slot->frames, sizeof(slot->frames), 0);
+	/* The kernel reads no other task's memory here. */
+	slot->user_bytes = 0;
 	publish_stack(slot, time_ns);
 	return 0;
 }

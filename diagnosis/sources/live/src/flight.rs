@@ -9,7 +9,9 @@ use crate::{Error, FlightOptions, attach, idle_states, recursion_misses, roles, 
 use libbpf_rs::{Link, MapHandle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use tardy_kernel::{Exceeded, FlightRecorder, Held, Roles, monotonic_ns, present_end, tasks_now};
+use tardy_kernel::{
+    Exceeded, FlightRecorder, Held, Programs, Roles, monotonic_ns, present_end, tasks_now,
+};
 use tardy_model::event::{Current, Loss, Switch, TaskInfo, TaskName};
 use tardy_model::{Batch, CpuId, Event, Kind, Prio, SourceError, TaskId};
 
@@ -24,6 +26,7 @@ pub struct Flight {
     rings: Rings,
     shared: FlightShared,
     stacks: Option<Stacks>,
+    programs: Programs,
     watched: MapHandle,
     /// Dropping these detaches the programs.
     links: Vec<Link>,
@@ -64,6 +67,7 @@ impl Flight {
             rings: attached.rings,
             shared,
             stacks: attached.stacks,
+            programs: Programs::default(),
             watched: attached.watched,
             links: attached.links,
             translator,
@@ -90,7 +94,8 @@ impl Flight {
     fn stacks(&mut self, from_ns: u64, batch: &mut Batch) -> Vec<Event> {
         let copied = self.stacks.as_ref().map(Stacks::copy).unwrap_or_default();
         let since = copied.iter().filter(|raw| raw.time_ns >= from_ns);
-        since.filter_map(|raw| self.translator.stack(raw, batch)).collect()
+        let (translator, programs) = (&mut self.translator, &mut self.programs);
+        since.filter_map(|raw| translator.stack(raw, programs, batch)).collect()
     }
 
     /// The events of each CPU that has any, in the order of its records; and what they define.
@@ -279,7 +284,8 @@ impl FlightRecorder for Flight {
             )
         });
         let stacks = self.stacks.as_ref().and_then(|stacks| stacks::note(stacks.left_out()));
-        symbols.into_iter().chain(missed).chain(unwatched).chain(stacks).collect()
+        let programs = self.programs.note();
+        symbols.into_iter().chain(missed).chain(unwatched).chain(stacks).chain(programs).collect()
     }
 }
 

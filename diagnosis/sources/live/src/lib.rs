@@ -32,8 +32,8 @@ use ring::Rings;
 use stacks::Stacks;
 use std::collections::BTreeMap;
 use tardy_kernel::{
-    IdleStates, Merge, Roles, buffer_bytes, monotonic_ns, own_thread_is, present_end, tasks_now,
-    unrecorded_note,
+    IdleStates, Merge, Programs, Roles, buffer_bytes, monotonic_ns, own_thread_is, present_end,
+    tasks_now, unrecorded_note,
 };
 use tardy_model::event::{
     IdleState, IpiSend, Nmi, Recorded, SectionBegin, SectionEnd, Stack, Stolen, TaskInfo, Woken,
@@ -61,6 +61,7 @@ const CLAIMED_LATE_NS: u64 = 20_000;
 pub struct Live {
     rings: Rings,
     stacks: Option<Stacks>,
+    programs: Programs,
     /// Dropping these detaches the programs.
     links: Vec<libbpf_rs::Link>,
     translator: Translator,
@@ -99,6 +100,7 @@ impl Live {
         Ok(Self {
             rings: attached.rings,
             stacks: attached.stacks,
+            programs: Programs::default(),
             links: attached.links,
             translator,
             merge,
@@ -219,6 +221,7 @@ impl LiveSource for Live {
             .chain(late)
             .chain(recursion_misses)
             .chain(stacks)
+            .chain(self.programs.note())
             .collect()
     }
 }
@@ -232,14 +235,18 @@ impl Source for Live {
             complete &= !self.merge.push_marks(marks);
         }
         let (translator, merge) = (&mut self.translator, &mut self.merge);
+        let programs = &mut self.programs;
         // Before the rings: of one time a stack comes before the switch that it is of. It is claimed after that time,
         // as an expiry is.
         if let Some(stacks) = &mut self.stacks {
             complete &= stacks.drain(|raw| {
-                if let Some(stack) = translator.stack(&raw, batch) {
+                if let Some(stack) = translator.stack(&raw, programs, batch) {
                     merge.push(stack);
                 }
             });
+            if let Some(thread) = programs.begun() {
+                merge.push(own_thread_is(monotonic_ns(), TaskId(thread), TaskInfo::OWN));
+            }
         }
         complete &= self.rings.drain(|record, definition| {
             translator.streamed(record, definition, batch, |event| merge.push(event));

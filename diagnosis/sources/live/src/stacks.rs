@@ -10,6 +10,9 @@ use tardy_model::{CpuId, TaskId};
 /// Frames of a stack, as in `build.rs`.
 const FRAMES: usize = 32;
 
+/// Frames of a program's stack, as in `build.rs`.
+const USER_FRAMES: usize = 12;
+
 /// Slots of each CPU, as in `build.rs`.
 const SLOTS: usize = 256;
 
@@ -21,6 +24,8 @@ struct Slot {
     late_ns: AtomicU64,
     bytes: AtomicI64,
     frames: [AtomicU64; FRAMES],
+    user_bytes: AtomicI64,
+    user_frames: [AtomicU64; USER_FRAMES],
 }
 
 /// `struct stacks`.
@@ -47,6 +52,8 @@ pub(crate) struct RawStack {
     pub(crate) late_ns: u64,
     /// Where each function goes on, the innermost first.
     pub(crate) addresses: Vec<u64>,
+    /// The same of the program, where there are any.
+    pub(crate) user: Vec<u64>,
 }
 
 /// All CPUs' stacks.
@@ -133,16 +140,21 @@ impl Slot {
         }
         let what = self.what.load(Ordering::Relaxed);
         let taken = Taken::ALL.get((what >> 56) as usize).copied().unwrap_or(Taken::Left);
-        let bytes = self.bytes.load(Ordering::Relaxed);
-        let count = usize::try_from(bytes).unwrap_or(0) / size_of::<u64>();
-        let frames = &self.frames[..count.min(FRAMES)];
         Some(RawStack {
             time_ns,
             cpu: CpuId(cpu as u16),
             of: TaskId(what as u32),
             taken,
             late_ns: self.late_ns.load(Ordering::Relaxed),
-            addresses: frames.iter().map(|frame| frame.load(Ordering::Relaxed)).collect(),
+            addresses: loaded(&self.bytes, &self.frames),
+            user: loaded(&self.user_bytes, &self.user_frames),
         })
     }
+}
+
+/// So many of the frames as there are bytes of.
+fn loaded(bytes: &AtomicI64, frames: &[AtomicU64]) -> Vec<u64> {
+    let bytes = usize::try_from(bytes.load(Ordering::Relaxed)).unwrap_or(0);
+    let frames = frames.iter().take(bytes / size_of::<u64>());
+    frames.map(|frame| frame.load(Ordering::Relaxed)).collect()
 }

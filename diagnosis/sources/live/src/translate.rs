@@ -7,7 +7,7 @@ use crate::state;
 use crate::unhooked::Unhooked;
 use std::collections::HashMap;
 use tardy_kernel::{
-    Abi, Clocks, Definitions, Groups, IdleStates, Interrupts, Symbols, futex2, tick_ns,
+    Abi, Clocks, Definitions, Groups, IdleStates, Interrupts, Programs, Symbols, futex2, tick_ns,
 };
 use tardy_model::event::{
     Call, ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Stack, Switch,
@@ -124,10 +124,16 @@ impl Translator {
     }
 
     /// The event of a stack; none where it tells nothing.
-    pub(crate) fn stack(&mut self, raw: &RawStack, batch: &mut Batch) -> Option<Event> {
+    pub(crate) fn stack(
+        &mut self,
+        raw: &RawStack,
+        programs: &mut Programs,
+        batch: &mut Batch,
+    ) -> Option<Event> {
         let symbols = self.definitions.symbols();
         let names: Vec<String> = raw.addresses.iter().map(|at| symbols.name(*at)).collect();
         let folded = tardy_kernel::folded(raw.taken, names.iter().map(String::as_str))?;
+        let folded = tardy_kernel::with_program(&folded, &programs.names(raw.of.0, &raw.user));
         let frames = self.definitions.name(&folded, batch);
         let stack = Stack { taken: raw.taken, of: raw.of, late_ns: raw.late_ns, frames };
         Some(Event::new(raw.time_ns, raw.cpu, raw.of, stack.into()))

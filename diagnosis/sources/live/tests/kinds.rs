@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tardy_live::{Live, LiveSource, Options};
-use tardy_model::event::{Call, Taken};
+use tardy_model::event::{Call, FRAME_SEPARATOR, IN_USER_SPACE, Taken};
 use tardy_model::{Batch, Event, Kind, Source, Tables, TaskId};
 
 /// What does not come within this time never does.
@@ -206,6 +206,32 @@ fn a_late_interrupt_comes_with_the_stack_that_it_interrupted() {
         assert_ne!(stack.of, TaskId::IDLE, "{frames}");
         assert!(stack.late_ns > 0 && !frames.contains("hrtimer_interrupt"), "{frames}");
         stack.of == me && frames.contains("vfs_") && stack.taken == Taken::Interrupted
+    });
+}
+
+/// Time that is spent in this program alone.
+#[inline(never)]
+fn spin_in_this_function() {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(3) {
+        for number in 0..100_000 {
+            std::hint::black_box(number);
+        }
+    }
+}
+
+#[test]
+fn a_stack_goes_on_in_the_program() {
+    let late = Options { stacks_over_ns: Some(0), ..Options::default() };
+    let Some((live, _alone)) = recorder(&late) else { return };
+    let me = this_thread();
+    until(live, spin_in_this_function, |event, tables| {
+        let Kind::Stack(stack) = event.kind() else { return false };
+        let frames = tables.name(stack.frames);
+        let mut frames = frames.split(FRAME_SEPARATOR);
+        stack.of == me
+            && frames.next() == Some(IN_USER_SPACE)
+            && frames.next().is_some_and(|function| function.ends_with("spin_in_this_function"))
     });
 }
 

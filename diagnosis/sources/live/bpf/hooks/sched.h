@@ -59,16 +59,22 @@ static __always_inline bool is_held_up(__u32 state)
 	return (state & (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT)) && !(state & TASK_NOLOAD);
 }
 
+/* Whether somebody who waits for what a task has has lent it a priority: while it sleeps, both do. */
+static __always_inline bool is_boosted(struct task_struct *task)
+{
+	return task->prio < task->normal_prio;
+}
+
 /*
- * A task goes to sleep: where it is held up, that counts from now, in the place in which it is waited for from its waking
- * on.
+ * A task goes to sleep: where it is held up, or holds up another, that counts from now, in the place in which it is
+ * waited for from its waking on.
  */
 static __always_inline void goes_to_sleep(struct task_struct *task, __u32 state, __u64 now_ns)
 {
 	struct due *due;
 	__u32 pid;
 
-	if (stacks_over_ns == NO_STACKS || !is_held_up(state))
+	if (stacks_over_ns == NO_STACKS || !(is_held_up(state) || is_boosted(task)))
 		return;
 	pid = task->pid;
 	due = due_of(pid);
@@ -76,13 +82,36 @@ static __always_inline void goes_to_sleep(struct task_struct *task, __u32 state,
 	due->due_ns = now_ns;
 }
 
-/* A task is woken that may have been held up for long: its stack shows where it slept, until it runs. */
+/*
+ * A task is lent a priority while it sleeps, or waits for a CPU: from now on another is held up by that. What it waits
+ * in already counts from its begin.
+ */
+static __always_inline void holds_up_another(struct task_struct *task)
+{
+	struct due *due;
+	__u32 pid;
+
+	/* A flight recorder's places are of those that it watches. */
+	if (stacks_over_ns == NO_STACKS || stacks_overwrite || is_on_cpu(task))
+		return;
+	pid = task->pid;
+	due = due_of(pid);
+	if (due->task == pid && due->due_ns)
+		return;
+	due->task = pid;
+	due->due_ns = bpf_ktime_get_ns();
+}
+
+/*
+ * A task is woken that may have been held up for long, or have held up another: its stack shows where it slept, until it
+ * runs.
+ */
 static __always_inline void look_for_long_sleep(struct task_struct *task, __u32 pid, __u64 now_ns)
 {
 	struct due *due;
 	__u64 since_ns;
 
-	if (stacks_over_ns == NO_STACKS || !is_held_up(task_state(task)))
+	if (stacks_over_ns == NO_STACKS || !(is_held_up(task_state(task)) || is_boosted(task)))
 		return;
 	due = due_of(pid);
 	since_ns = due->due_ns;
@@ -103,6 +132,8 @@ int on_sched_waking(__u64 *ctx)
 
 	/* Where something came in between, the recorder sees it twice. */
 	if (ring && is_expected(ring, *(volatile __u64 *)&ring->head, task)) {
+		if (stacks_over_ns != NO_STACKS && is_boosted(task))
+			look_for_long_sleep((void *)ARGUMENT(0), pid, bpf_ktime_get_ns());
 		wait_for(task, pid, ring->loop_ns);
 		return 0;
 	}
@@ -203,5 +234,7 @@ int on_sched_pi_setprio(__u64 *ctx)
 	/* As the kernel computes it: its own priority, or the donor's where that is higher. */
 	if (donor && donor->prio < new)
 		new = donor->prio;
+	if (new < old)
+		holds_up_another(task);
 	return emit(TAG_PRIORITY, new > old ? PRIORITY_RELEASED : 0, 0, task->pid, halves(old, new));
 }

@@ -1,0 +1,400 @@
+//! Functions of programs by their addresses, while the programs run: a stack of user space is nothing but numbers once
+//! its program has ended.
+//!
+//! What is read belongs to strangers: `/proc/PID/maps`, and the files that it names, as the program itself sees them
+//! (its own mount namespace and root). So a thread of its own reads, which keeps no capability but those to look at other
+//! users' processes and files; it opens regular files alone, each the one that is mapped (by its inode), and reads no
+//! more of them than `elf.rs` bounds. Whoever asks waits a moment at most: a file on a dead network, or in a file system
+//! that a program of the other side answers for, holds up this thread and no recording.
+
+mod elf;
+mod maps;
+mod name;
+
+pub use elf::{Bytes, Functions};
+
+use maps::Mapping;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities, set_no_new_privs};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Who asks waits so long for an answer; a file that takes longer has names the next time.
+const WAIT_MAX: Duration = Duration::from_millis(20);
+
+/// And in each second, together, no longer than this.
+const WAITS_MAX: Duration = Duration::from_millis(100);
+
+/// What is known of where a program's files lie holds for so long: it may start another.
+const MAPS_HOLD: Duration = Duration::from_millis(100);
+
+/// Threads whose mappings are kept.
+const MAPPED_MAX: usize = 64;
+
+/// Bytes of a thread's mappings that are read; functions of files beyond have no names.
+const MAPS_BYTES_MAX: u64 = 4 << 20;
+
+/// Files whose functions are kept, and the bytes that these take; functions of files beyond have no names.
+const FILES_MAX: usize = 256;
+const FUNCTIONS_BYTES_MAX: usize = 64 << 20;
+
+/// No file is longer: what says so is no file of a program.
+const FILE_BYTES_MAX: u64 = 4 << 30;
+
+/// What names functions of programs. Its thread begins with the first question, so that it has what the one who asks
+/// has by then, and ends with this.
+#[derive(Debug, Default)]
+pub struct Programs {
+    reader: Option<Reader>,
+    /// The id of its thread, until it is taken.
+    begun: Option<u32>,
+    /// Questions without an answer.
+    unanswered: u64,
+}
+
+#[derive(Debug)]
+struct Reader {
+    questions: SyncSender<Question>,
+    answers: Receiver<Vec<String>>,
+    /// The last question is not answered yet.
+    is_busy: bool,
+    /// How long was waited in the second that began then.
+    waited: (Instant, Duration),
+}
+
+#[derive(Debug)]
+struct Question {
+    thread: u32,
+    addresses: Vec<u64>,
+}
+
+impl Programs {
+    /// The names of a thread's functions, the innermost first, of the addresses at which its stack goes on; none where
+    /// they could not be had in time.
+    pub fn names(&mut self, thread: u32, addresses: &[u64]) -> Vec<String> {
+        if addresses.is_empty() {
+            return Vec::new();
+        }
+        if self.reader.is_none() {
+            let Some((reader, thread)) = begin() else { return self.nothing() };
+            (self.reader, self.begun) = (Some(reader), Some(thread));
+        }
+        let Some(reader) = &mut self.reader else { return self.nothing() };
+        if reader.is_busy {
+            match reader.answers.try_recv() {
+                // Of another question, which nobody waits for any more.
+                Ok(_) => reader.is_busy = false,
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return self.nothing(),
+            }
+        }
+        let asked = Instant::now();
+        let (since, waited) = &mut reader.waited;
+        if asked.duration_since(*since) >= Duration::from_secs(1) {
+            (*since, *waited) = (asked, Duration::ZERO);
+        }
+        let question = Question { thread, addresses: addresses.to_vec() };
+        if *waited >= WAITS_MAX || reader.questions.try_send(question).is_err() {
+            return self.nothing();
+        }
+        let answer = reader.answers.recv_timeout(WAIT_MAX);
+        *waited += asked.elapsed();
+        match answer {
+            Ok(names) => names,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                reader.is_busy = true;
+                self.nothing()
+            }
+        }
+    }
+
+    fn nothing(&mut self) -> Vec<String> {
+        self.unanswered += 1;
+        Vec::new()
+    }
+
+    /// The id of its thread, once, where that has begun since this was asked last.
+    pub fn begun(&mut self) -> Option<u32> {
+        self.begun.take()
+    }
+
+    /// A sentence for the reader, where stacks have no names of programs that might have had some.
+    pub fn note(&self) -> Option<String> {
+        (self.unanswered > 0).then(|| {
+            format!(
+                "{} stacks have no functions of programs, because reading their symbols took too long",
+                self.unanswered
+            )
+        })
+    }
+}
+
+/// Begins the thread; its id.
+fn begin() -> Option<(Reader, u32)> {
+    let (questions, asked) = sync_channel::<Question>(1);
+    let (answer, answers) = sync_channel(1);
+    let (tell, told) = sync_channel(1);
+    let read = move || {
+        give_up();
+        let _ = tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32);
+        let mut known = Known::default();
+        for question in asked {
+            if answer.send(known.names(&question)).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name("tardy-symbols".into()).spawn(read).ok()?;
+    let thread = told.recv().ok()?;
+    let waited = (Instant::now(), Duration::ZERO);
+    Some((Reader { questions, answers, is_busy: false, waited }, thread))
+}
+
+/// Keeps what looking at other users' processes and files takes, and nothing else.
+fn give_up() {
+    let wanted = CapabilitySet::SYS_PTRACE | CapabilitySet::DAC_READ_SEARCH;
+    let _ = capabilities(None).and_then(|mut sets| {
+        sets.effective &= wanted;
+        sets.permitted &= wanted;
+        sets.inheritable = CapabilitySet::empty();
+        set_capabilities(None, sets)
+    });
+    let _ = set_no_new_privs(true);
+}
+
+/// What the thread has read.
+#[derive(Debug, Default)]
+struct Known {
+    mapped: HashMap<u32, Mapped>,
+    files: HashMap<FileId, Option<Functions>>,
+    bytes: usize,
+}
+
+/// Where a thread's files lie.
+#[derive(Debug)]
+struct Mapped {
+    since: Instant,
+    mappings: Vec<Mapping>,
+    /// Each mapping's file.
+    files: Vec<Looked>,
+}
+
+/// The file of a mapping.
+#[derive(Clone, Copy, Debug)]
+enum Looked {
+    NotYet,
+    For(Option<FileId>),
+}
+
+/// One file, unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct FileId {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+impl Known {
+    fn names(&mut self, question: &Question) -> Vec<String> {
+        let thread = question.thread;
+        let now = Instant::now();
+        let holds = |mapped: &Mapped| now.duration_since(mapped.since) < MAPS_HOLD;
+        let mut mapped = self.mapped.remove(&thread).filter(holds).unwrap_or_else(|| {
+            let mappings = mappings_of(thread);
+            Mapped { since: now, files: vec![Looked::NotYet; mappings.len()], mappings }
+        });
+        let name_of = |(at, address): (usize, &u64)| {
+            // Where a caller goes on may be behind its end, the call is not.
+            let address = if at == 0 { *address } else { address.saturating_sub(1) };
+            let place = maps::place_of(&mapped.mappings, address)?;
+            let mapping = &mapped.mappings[place];
+            let file = match mapped.files[place] {
+                Looked::For(file) => file,
+                Looked::NotYet => self.file(thread, mapping),
+            };
+            mapped.files[place] = Looked::For(file);
+            Some(self.name(file, mapping, address))
+        };
+        let names = question.addresses.iter().enumerate().map_while(name_of).collect();
+        if self.mapped.len() >= MAPPED_MAX {
+            self.mapped.clear();
+        }
+        self.mapped.insert(thread, mapped);
+        names
+    }
+
+    /// A function's name, or that of its file in brackets.
+    fn name(&self, file: Option<FileId>, mapping: &Mapping, address: u64) -> String {
+        let functions = file.and_then(|file| self.files.get(&file)?.as_ref());
+        let found = functions.and_then(|known| known.name_at(mapping.offset_of(address)));
+        if let Some(found) = found {
+            return name::readable(found);
+        }
+        let file = name::readable(mapping.file_name());
+        let file = file.trim_matches(['[', ']']);
+        format!("[{}]", if file.is_empty() { "unknown" } else { file })
+    }
+
+    /// The file of a mapping, of which the functions are known then, if it has any.
+    fn file(&mut self, thread: u32, mapping: &Mapping) -> Option<FileId> {
+        let (file, id) = open_mapped(thread, mapping)?;
+        if !self.files.contains_key(&id) {
+            if self.files.len() >= FILES_MAX || self.bytes >= FUNCTIONS_BYTES_MAX {
+                return None;
+            }
+            let functions = Functions::read(&Regular { file, bytes: id.bytes });
+            self.bytes += functions.as_ref().map_or(0, Functions::bytes);
+            self.files.insert(id, functions);
+        }
+        Some(id)
+    }
+}
+
+/// Where a thread's files lie now; nowhere where it has ended.
+fn mappings_of(thread: u32) -> Vec<Mapping> {
+    let mut text = Vec::new();
+    let Ok(file) = File::open(format!("/proc/{thread}/maps")) else { return Vec::new() };
+    let _ = file.take(MAPS_BYTES_MAX).read_to_end(&mut text);
+    maps::executable(&text)
+}
+
+/// A mapped file, if it is still there under its name, as the thread sees that. It is looked at before it is opened:
+/// opening anything but a regular file may do something.
+fn open_mapped(thread: u32, mapping: &Mapping) -> Option<(File, FileId)> {
+    let path = mapping.path.strip_prefix(b"/")?;
+    let look = OFlags::PATH | OFlags::CLOEXEC;
+    let root =
+        open(format!("/proc/{thread}/root"), look | OFlags::DIRECTORY, Mode::empty()).ok()?;
+    // No link leads out of its root, nor into a process.
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    let found = openat2(&root, path, look, Mode::empty(), resolve).ok()?;
+    let id = regular(&found, mapping.inode)?;
+    let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = openat(CWD, own_path(&found), read, Mode::empty()).ok()?;
+    (regular(&opened, mapping.inode)? == id).then(|| (File::from(opened), id))
+}
+
+fn own_path(file: &impl AsFd) -> String {
+    use std::os::fd::AsRawFd;
+    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
+}
+
+fn regular(file: &OwnedFd, inode: u64) -> Option<FileId> {
+    let stat = fstat(file).ok()?;
+    let is_regular = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
+    let bytes = u64::try_from(stat.st_size).ok().filter(|bytes| *bytes <= FILE_BYTES_MAX)?;
+    (is_regular && stat.st_ino == inode).then_some(FileId {
+        device: stat.st_dev,
+        inode,
+        bytes,
+        changed: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+    })
+}
+
+/// A file of a length that was seen.
+struct Regular {
+    file: File,
+    bytes: u64,
+}
+
+impl Bytes for Regular {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> bool {
+        // Whoever cuts it short meanwhile has no names.
+        self.file.read_exact_at(into, offset).is_ok()
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn own_thread() -> u32 {
+        rustix::thread::gettid().as_raw_nonzero().get() as u32
+    }
+
+    #[inline(never)]
+    extern "C" fn somewhere_in_this_program() -> usize {
+        std::hint::black_box(7)
+    }
+
+    #[test]
+    fn a_function_of_a_running_program_has_its_name() {
+        let address = somewhere_in_this_program as *const () as usize as u64;
+        let mut known = Known::default();
+        let question = Question { thread: own_thread(), addresses: vec![address, address + 1, 1] };
+        let names = known.names(&question);
+        assert_eq!(names.len(), 2, "what is nowhere ends the stack: {names:?}");
+        for name in names {
+            assert!(name.ends_with("somewhere_in_this_program"), "{name}");
+        }
+        assert_eq!(known.files.len(), 1);
+    }
+
+    #[test]
+    fn the_one_who_asks_gets_names_or_none_and_never_waits_for_long() {
+        let address = somewhere_in_this_program as *const () as usize as u64;
+        let mut programs = Programs::default();
+        assert_eq!(programs.names(own_thread(), &[]), [""; 0]);
+        assert_eq!(programs.begun(), None, "nothing was asked");
+        // The first answer may come too late for the first question.
+        let named = (0..1000).find_map(|_| {
+            let names = programs.names(own_thread(), &[address]);
+            if names.is_empty() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            names.into_iter().next()
+        });
+        assert!(named.is_some_and(|name| name.ends_with("somewhere_in_this_program")));
+        let thread = programs.begun().expect("it began");
+        assert!(thread != own_thread() && programs.begun().is_none());
+        assert_eq!(programs.names(u32::MAX, &[address]), [""; 0], "no such thread");
+    }
+
+    #[test]
+    fn only_the_regular_file_that_is_mapped_is_opened() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("file"), "x").expect("written");
+        let inode = rustix::fs::stat(path("file")).expect("it is there").st_ino;
+        let opens = |path: &std::path::Path, inode| {
+            let path = path.as_os_str().as_encoded_bytes();
+            let line = [b"1000-2000 r-xp 0 0:0 ", format!("{inode} ").as_bytes(), path].concat();
+            let mappings = maps::executable(&line);
+            open_mapped(own_thread(), &mappings[0]).is_some()
+        };
+        assert!(opens(&path("file"), inode));
+        assert!(!opens(&path("file"), inode + 1), "another file of that name");
+        assert!(!opens(&path("none"), inode));
+        let pipe = path("pipe");
+        rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("made");
+        assert!(!opens(&pipe, rustix::fs::stat(&pipe).expect("it is there").st_ino));
+        assert!(!opens(folder.path(), rustix::fs::stat(folder.path()).expect("there").st_ino));
+        // By way of a process's files it would be any file of any process.
+        symlink(format!("/proc/self/cwd/{}", path("file").display()), path("link")).expect("made");
+        assert!(!opens(&path("link"), inode));
+        let looped = path("loop");
+        symlink(&looped, &looped).expect("made");
+        assert!(!opens(&looped, inode));
+    }
+
+    #[test]
+    fn who_reads_keeps_no_more_than_that_takes() {
+        let left = std::thread::spawn(|| {
+            give_up();
+            capabilities(None).expect("its own")
+        });
+        let left = left.join().expect("it does not panic");
+        let wanted = CapabilitySet::SYS_PTRACE | CapabilitySet::DAC_READ_SEARCH;
+        assert!(wanted.contains(left.permitted) && left.inheritable.is_empty(), "{left:?}");
+    }
+}
