@@ -158,3 +158,8 @@ fn the_owner_at_the_end_of_a_chain_of_plain_mutexes_is() {
 fn an_owner_that_waits_for_pages_of_a_file_is_with_the_function_in_which_it_does() {
     assert_named_first("fault");
 }
+
+#[test]
+fn an_owner_that_sleeps_on_a_timer_is_with_the_function_in_which_it_does() {
+    assert_named_first("asleep");
+}

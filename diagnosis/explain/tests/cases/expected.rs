@@ -14,6 +14,7 @@
 //! #= discarded REASON N                        N stories ended without a wakeup, REASON in their reason;
 //!                                              `*` is any
 //! #= wait KIND|KIND N NS                       N waits of one of these kinds, NS in all; both may be ranges
+//! #= wait KIND N NS in FRAMES                  and the longest slept there; `nowhere` where nothing tells
 //! #= advice WORDS                              some advice or pattern has these words
 //! #= advice-not WORDS                          none has
 //! #= note WORDS                                some note of the import or the explanation has them
@@ -80,6 +81,8 @@ struct Wait {
     kinds: Vec<String>,
     count: Range,
     ns: Range,
+    /// Where the longest slept, if that is asked.
+    place: Option<String>,
 }
 
 impl Expected {
@@ -157,9 +160,11 @@ impl Expected {
         }
         for wait in &self.waits {
             let fitting = explained.waits.iter().filter(|(kind, ..)| wait.kinds.contains(kind));
-            let (count, ns) = fitting.fold((0, 0), |sum, (_, n, ns)| (sum.0 + n, sum.1 + ns));
-            if !wait.count.has(count) || !wait.ns.has(ns) {
-                wrong.push(format!("wait {}; not {count} {ns}", wait.text));
+            let places: Vec<&str> = fitting.clone().map(|(.., place)| place.as_str()).collect();
+            let (count, ns) = fitting.fold((0, 0), |sum, (_, n, ns, _)| (sum.0 + n, sum.1 + ns));
+            let is_there = wait.place.as_ref().is_none_or(|place| places == [place.as_str()]);
+            if !wait.count.has(count) || !wait.ns.has(ns) || !is_there {
+                wrong.push(format!("wait {}; not {count} {ns} in {places:?}", wait.text));
             }
         }
         let has = |lines: &[String], words: &str| lines.iter().any(|line| line.contains(words));
@@ -274,9 +279,14 @@ impl Balance {
 impl Wait {
     fn of(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let [kinds, count, ns] = words.as_slice() else { return Err("no wait".to_owned()) };
+        let (kinds, count, ns, place) = match words.as_slice() {
+            [kinds, count, ns] => (kinds, count, ns, None),
+            [kinds, count, ns, "in", "nowhere"] => (kinds, count, ns, Some(String::new())),
+            [kinds, count, ns, "in", place] => (kinds, count, ns, Some((*place).to_owned())),
+            _ => return Err("no wait".to_owned()),
+        };
         let (count, ns) = (range(count)?, range(ns)?);
-        Ok(Self { text: text.to_owned(), kinds: list(kinds), count, ns })
+        Ok(Self { text: text.to_owned(), kinds: list(kinds), count, ns, place })
     }
 }
 

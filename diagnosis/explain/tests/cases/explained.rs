@@ -21,8 +21,8 @@ pub(crate) struct Shown {
 pub(crate) struct Explained {
     pub(crate) wakeups: Vec<Shown>,
     pub(crate) discarded: Vec<(String, u64)>,
-    /// Kind, how many, nanoseconds.
-    pub(crate) waits: Vec<(String, u64, u64)>,
+    /// Kind, how many, nanoseconds, where the longest slept.
+    pub(crate) waits: Vec<(String, u64, u64, String)>,
     pub(crate) advice: Vec<String>,
     /// Kind, name, nanoseconds.
     pub(crate) culprits: Vec<(String, String, u64)>,
@@ -119,7 +119,10 @@ impl Explained {
         self.waits = explanation
             .waits
             .iter()
-            .map(|wait| (wait.kind.name().to_owned(), wait.count, wait.ns))
+            .map(|wait| {
+                let place = wait.longest.slept_in.clone();
+                (wait.kind.name().to_owned(), wait.count, wait.ns, place)
+            })
             .collect();
         self.notes = explanation
             .bounds
@@ -163,8 +166,9 @@ impl Display for Explained {
         for (reason, count) in &self.discarded {
             writeln!(out, "#= discarded {reason} {count}")?;
         }
-        for (kind, count, ns) in &self.waits {
-            writeln!(out, "#= wait {kind} {count} {ns}")?;
+        for (kind, count, ns, place) in &self.waits {
+            let place = if place.is_empty() { "nowhere" } else { place };
+            writeln!(out, "#= wait {kind} {count} {ns} in {place}")?;
         }
         for advice in &self.advice {
             writeln!(out, "#= advice {advice}")?;
