@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+const CAP_DAC_READ_SEARCH: u64 = 1 << 2;
+const CAP_SYS_PTRACE: u64 = 1 << 19;
 const CAP_SYS_ADMIN: u64 = 1 << 21;
 /// A filter of system calls.
 const FILTERED: u64 = 2;
@@ -70,6 +72,13 @@ fn who_records_keeps_what_recording_takes_and_who_shows_keeps_nothing() {
         assert_eq!(status["NoNewPrivs"], 1, "{arguments:?}");
         assert_eq!(status["CapEff"] & CAP_SYS_ADMIN, 0, "{arguments:?}: {status:?}");
         assert_eq!(status["CapEff"], status["CapPrm"], "{arguments:?}: {status:?}");
+    }
+    // Symbols of strangers' programs are read with less than that.
+    let stacks = home.path().join("stacks");
+    let record = ["record", "--stacks=1us", "-D", "60", "-o", stacks.to_str().unwrap()];
+    if let Some(status) = confined(&record, "tardy-symbols") {
+        let kept = CAP_DAC_READ_SEARCH | CAP_SYS_PTRACE;
+        assert_eq!((status["CapPrm"] & !kept, status["NoNewPrivs"]), (0, 1), "{status:?}");
     }
     let top = ["top", "--json", "-i", "60s"];
     if let Some(status) = confined(&top, "tardy") {

@@ -3,7 +3,7 @@
 use rustix::event::{PollFd, PollFlags, poll};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tardy_live::{Live, LiveSource, Options};
@@ -233,6 +233,49 @@ fn a_stack_goes_on_in_the_program() {
             && frames.next() == Some(IN_USER_SPACE)
             && frames.next().is_some_and(|function| function.ends_with("spin_in_this_function"))
     });
+}
+
+#[test]
+#[ignore = "this is what the test below starts"]
+fn spins_for_another() {
+    let begun = Instant::now();
+    while begun.elapsed() < 2 * LONGEST {
+        spin_in_this_function();
+    }
+}
+
+#[test]
+fn a_program_in_a_container_has_its_functions() {
+    let late = Options { stacks_over_ns: Some(0), ..Options::default() };
+    let Some((live, _alone)) = recorder(&late) else { return };
+    let (folder, own) = (tempfile::tempdir().unwrap(), std::env::current_exe().unwrap());
+    // Its file is in its own mounts alone, below a root of its own.
+    let within = "mount -t tmpfs none \"$1\" && mkdir \"$1/root\" && cd \"$1/root\" && cp \"$2\" spins && \
+                  for folder in lib lib64 usr proc; do \
+                      test ! -d /$folder || { mkdir $folder && mount --rbind /$folder $folder; }; \
+                  done && exec chroot . /spins --ignored --exact spins_for_another";
+    let mut container = Command::new("unshare");
+    container.args(["--mount", "sh", "-c", within, "sh"]).arg(folder.path()).arg(own);
+    let Ok(mut container) = container.stdout(Stdio::null()).spawn() else {
+        eprintln!("skipped: there is no unshare");
+        return;
+    };
+    std::thread::sleep(Duration::from_millis(500));
+    if let Ok(Some(ended)) = container.try_wait() {
+        eprintln!("skipped: unshare makes no namespaces here: {ended}");
+        return;
+    }
+    let me = this_thread();
+    until(
+        live,
+        || std::thread::sleep(Duration::from_millis(5)),
+        |event, tables| {
+            let Kind::Stack(stack) = event.kind() else { return false };
+            stack.of != me && tables.name(stack.frames).contains("spin_in_this_function")
+        },
+    );
+    container.kill().unwrap();
+    container.wait().unwrap();
 }
 
 /// Who starts a program waits until that has taken its place, and can do nothing else meanwhile.

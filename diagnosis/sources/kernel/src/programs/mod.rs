@@ -14,7 +14,7 @@ mod name;
 pub use elf::{Bytes, Functions};
 
 use maps::Mapping;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2, readlinkat};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities, set_no_new_privs};
 use std::collections::HashMap;
 use std::fs::File;
@@ -266,10 +266,11 @@ fn mappings_of(thread: u32) -> Vec<Mapping> {
 /// A mapped file, if it is still there under its name, as the thread sees that. It is looked at before it is opened:
 /// opening anything but a regular file may do something.
 fn open_mapped(thread: u32, mapping: &Mapping) -> Option<(File, FileId)> {
-    let path = mapping.path.strip_prefix(b"/")?;
     let look = OFlags::PATH | OFlags::CLOEXEC;
-    let root =
-        open(format!("/proc/{thread}/root"), look | OFlags::DIRECTORY, Mode::empty()).ok()?;
+    let link = format!("/proc/{thread}/root");
+    let root = open(&link, look | OFlags::DIRECTORY, Mode::empty()).ok()?;
+    let root_path = readlinkat(CWD, &link, Vec::new()).ok()?;
+    let path = below(&mapping.path, root_path.as_bytes()).strip_prefix(b"/")?;
     // No link leads out of its root, nor into a process.
     let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
     let found = openat2(&root, path, look, Mode::empty(), resolve).ok()?;
@@ -277,6 +278,12 @@ fn open_mapped(thread: u32, mapping: &Mapping) -> Option<(File, FileId)> {
     let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = openat(CWD, own_path(&found), read, Mode::empty()).ok()?;
     (regular(&opened, mapping.inode)? == id).then(|| (File::from(opened), id))
+}
+
+/// A mapping's path is told from the root of the thread's mounts on; where the thread has another root (chroot), this is
+/// what is below that.
+fn below<'a>(path: &'a [u8], root: &[u8]) -> &'a [u8] {
+    path.strip_prefix(root).filter(|rest| rest.starts_with(b"/")).unwrap_or(path)
 }
 
 fn own_path(file: &impl AsFd) -> String {
@@ -385,6 +392,14 @@ mod tests {
         let looped = path("loop");
         symlink(&looped, &looped).expect("made");
         assert!(!opens(&looped, inode));
+    }
+
+    #[test]
+    fn a_path_is_looked_for_below_the_root_of_its_thread() {
+        assert_eq!(below(b"/usr/bin/cat", b"/"), b"/usr/bin/cat");
+        assert_eq!(below(b"/jail/usr/bin/cat", b"/jail"), b"/usr/bin/cat");
+        assert_eq!(below(b"/jailer", b"/jail"), b"/jailer");
+        assert_eq!(below(b"/usr/bin/cat", b"/jail"), b"/usr/bin/cat");
     }
 
     #[test]
