@@ -193,6 +193,10 @@ fn equal_guests_say_the_same_and_every_balance_sums() {
     assert_eq!(timers.len() as u64, samples, "every sample is a wakeup");
     let (_, share) = balanced(&explained);
     assert!(share <= UNEXPLAINED_MAX, "{share}");
+    // Whatever the host does, time in the guest stands still meanwhile.
+    let is_taken = |cause: &Value| cause["cause"] == "hypervisor";
+    assert!(!explained["causes"].as_array().expect("a list").iter().any(is_taken), "{explained}");
+    assert!(explained["stolen"].is_null() || explained["stolen"]["ns"] == 0, "{explained}");
 
     // What made the latest late: timers of other threads, each with its owner.
     let worst = timers.iter().max_by_key(|wakeup| number(&wakeup["lateness_ns"])).expect("one");
