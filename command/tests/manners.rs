@@ -62,6 +62,17 @@ fn a_folder_that_cannot_be_written_is_told() {
     assert!(said.err.contains("could not write /proc/nowhere"), "{}", said.err);
 }
 
+/// Before anything is booted: what a guest sends replaces nothing.
+#[test]
+fn a_guest_gets_no_folder_that_holds_something() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("mine"), "mine").expect("a file");
+    let mut command = tardy(["vm", "run", "-o"]);
+    let said = Said::by(command.arg(folder.path()).args(["--", "true"])).expect(1);
+    assert!(said.err.contains("is not empty"), "{}", said.err);
+    assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
+}
+
 /// What prints something without root or a recording.
 const PRINTING: [&[&str]; 10] = [
     &["--help"],
