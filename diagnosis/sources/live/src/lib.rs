@@ -239,11 +239,14 @@ impl Source for Live {
         // Before the rings: of one time a stack comes before the switch that it is of. It is claimed after that time,
         // as an expiry is.
         if let Some(stacks) = &mut self.stacks {
-            complete &= stacks.drain(|raw| {
-                if let Some(stack) = translator.stack(&raw, programs, batch) {
+            // All first, as naming them may take a while.
+            let mut taken = Vec::new();
+            complete &= stacks.drain(|raw| taken.push(raw));
+            for raw in &taken {
+                if let Some(stack) = translator.stack(raw, programs, batch) {
                     merge.push(stack);
                 }
-            });
+            }
             if let Some(thread) = programs.begun() {
                 merge.push(own_thread_is(monotonic_ns(), TaskId(thread), TaskInfo::OWN));
             }

@@ -15,6 +15,7 @@ pub use elf::{Bytes, Functions};
 
 use maps::Mapping;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2, readlinkat};
+use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities, set_no_new_privs};
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,10 +26,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync
 use std::time::{Duration, Instant};
 
 /// Who asks waits so long for an answer; a file that takes longer has names the next time.
-const WAIT_MAX: Duration = Duration::from_millis(20);
+const WAIT_MAX: Duration = Duration::from_millis(5);
 
-/// And in each second, together, no longer than this.
-const WAITS_MAX: Duration = Duration::from_millis(100);
+/// In each such time, all together, no longer than the other: meanwhile nothing is taken from buffers that are filled.
+const WAITS_IN: Duration = Duration::from_millis(50);
+const WAITS_MAX: Duration = Duration::from_millis(10);
 
 /// What is known of where a program's files lie holds for so long: it may start another.
 const MAPS_HOLD: Duration = Duration::from_millis(100);
@@ -63,7 +65,7 @@ struct Reader {
     answers: Receiver<Vec<String>>,
     /// The last question is not answered yet.
     is_busy: bool,
-    /// How long was waited in the second that began then.
+    /// How long was waited in the [`WAITS_IN`] that began then.
     waited: (Instant, Duration),
 }
 
@@ -94,7 +96,7 @@ impl Programs {
         }
         let asked = Instant::now();
         let (since, waited) = &mut reader.waited;
-        if asked.duration_since(*since) >= Duration::from_secs(1) {
+        if asked.duration_since(*since) >= WAITS_IN {
             (*since, *waited) = (asked, Duration::ZERO);
         }
         let question = Question { thread, addresses: addresses.to_vec() };
@@ -140,6 +142,7 @@ fn begin() -> Option<(Reader, u32)> {
     let (tell, told) = sync_channel(1);
     let read = move || {
         give_up();
+        be_like_others();
         let _ = tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32);
         let mut known = Known::default();
         for question in asked {
@@ -164,6 +167,14 @@ fn give_up() {
         set_capabilities(None, sets)
     });
     let _ = set_no_new_privs(true);
+}
+
+/// A recorder may run before others, so that nothing is lost. Reading symbols can wait for them.
+fn be_like_others() {
+    let own = Some(rustix::thread::gettid());
+    if getpriority_process(own).is_ok_and(|nice| nice < 0) {
+        let _ = setpriority_process(own, 0);
+    }
 }
 
 /// What the thread has read.
