@@ -2,7 +2,7 @@
 //! the victims were.
 //!
 //! `observation.rs` looks on while the recording is explained, one reading for both, and knows which event tells
-//! what; `draft.rs` writes the threads' scripts, `contexts.rs` knows what a CPU does above its task, `costs.rs` what
+//! what, `interrupts.rs` of those; `draft.rs` writes the threads' scripts, `contexts.rs` knows what a CPU does above its task, `costs.rs` what
 //! the machine's own work takes, `lates.rs` when no interrupt is taken,
 //! `pace.rs` how fast CPUs were; `recent.rs` keeps what may yet have been stolen.
 
@@ -10,6 +10,7 @@ mod contexts;
 mod costs;
 mod cpu;
 mod draft;
+mod interrupts;
 mod lates;
 mod observation;
 mod pace;

@@ -1,26 +1,26 @@
 //! Looks on while a recording is explained, and knows which event tells what.
 
-use super::contexts::{Above, Open};
+use super::contexts::Above;
 use super::costs::Measured;
-use super::cpu::{CpuSeen, TimerIrq, Woke};
+use super::cpu::{CpuSeen, Woke};
 use super::pace::Paces;
 use super::recent::{As, Stretch};
 use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
-use tardy_model::event::{Irq, Switch, TaskInfo, TaskState, Vector, Waking, softirq};
+use tardy_model::event::{Switch, TaskInfo, TaskState, Waking, softirq};
 use tardy_model::{CpuId, Kind, Prio, TaskId, TimerId, WakeupKind};
 use tardy_sim::{Arrival, COST_NS_MAX, CPUS_MAX, NO_THREAD, Taken};
 
 /// Looks on while a recording is explained.
 #[derive(Debug, Default)]
 pub struct Observation {
-    observed: Observed,
-    cpus: Vec<CpuSeen>,
+    pub(super) observed: Observed,
+    pub(super) cpus: Vec<CpuSeen>,
 }
 
 /// An arrival that does nothing yet.
-const NOTHING: Arrival =
+pub(super) const NOTHING: Arrival =
     Arrival { at_ns: 0, cpu: 0, device: 0, handler_ns: 0, softirq_ns: 0, wakes: NO_THREAD };
 
 fn purpose(seen: &Seen<'_>, timer: TimerId) -> Purpose {
@@ -34,7 +34,7 @@ fn is_interrupted(seen: &Seen<'_>, cpu: CpuId) -> bool {
     cpu != seen.event.cpu && seen.followers.cpu(cpu).is_some_and(sleeps)
 }
 
-fn short(ns: u64) -> u32 {
+pub(super) fn short(ns: u64) -> u32 {
     u32::try_from(ns).unwrap_or(u32::MAX)
 }
 
@@ -121,14 +121,14 @@ impl Observation {
     }
 
     /// A stretch of a CPU's time is taken for something, as long as nobody says that it was stolen.
-    fn takes_for(&mut self, at: usize, taken: As, from_ns: u64, to_ns: u64) {
+    pub(super) fn takes_for(&mut self, at: usize, taken: As, from_ns: u64, to_ns: u64) {
         let known = self.cpus[at].recent.add(Stretch { from_ns, to_ns, taken });
         for stretch in known {
             self.observed.measures(at as u16, stretch);
         }
     }
 
-    fn measured(&mut self, at: usize, what: Measured, from_ns: u64, to_ns: u64) {
+    pub(super) fn measured(&mut self, at: usize, what: Measured, from_ns: u64, to_ns: u64) {
         self.takes_for(at, As::Work(what), from_ns, to_ns);
     }
 
@@ -229,88 +229,6 @@ impl Observation {
         if let Some(thread) = self.observed.thread(switch.next) {
             thread.draft.comes_to_run(at as u16, switch.next_prio);
         }
-    }
-
-    fn irq_begins(&mut self, at: usize, now_ns: u64, since_ns: u64, irq: Irq, before: Activity) {
-        let cpu = &mut self.cpus[at];
-        cpu.soft_woke = None;
-        let idle = cpu.idle_state.zip(cpu.entered_ns).filter(|_| before.is_idle());
-        let simulated = matches!(irq, Irq::Vector(vector) if vector == Vector::LOCAL_TIMER || vector == Vector::RESCHEDULE);
-        let what = if simulated { Above::Simulated } else { Above::Interrupt(irq) };
-        cpu.contexts.begins(what, now_ns, before.is_idle());
-        if irq == Irq::Vector(Vector::LOCAL_TIMER) {
-            cpu.timer = Some(TimerIrq {
-                begin_ns: now_ns,
-                silent_since_ns: since_ns,
-                was_idle: idle,
-                was_task: match before {
-                    Activity::Task(task, _) => Some(task),
-                    _ => None,
-                },
-                ..TimerIrq::default()
-            });
-        }
-    }
-
-    fn irq_ends(&mut self, seen: &Seen<'_>, at: usize, irq: Irq) {
-        let now_ns = seen.event.time_ns;
-        let cpu = &mut self.cpus[at];
-        cpu.left_at_ns = Some(now_ns);
-        cpu.last_end_ns = now_ns;
-        let timer = cpu.timer.take();
-        let is_it = |above: Above| match above {
-            Above::Interrupt(open) => open.is_same(irq),
-            Above::Simulated => true,
-            _ => false,
-        };
-        let open = cpu.contexts.ends(is_it);
-        if let Some(timer) = timer
-            && timer.callback_end_ns > 0
-        {
-            match timer.woke {
-                // With the interrupt's end, which is not known apart from the sending.
-                Some((Woke::ForAnother, _)) => {}
-                Some((Woke::Here(is_fair), waking_ns)) => {
-                    self.measured(at, Measured::LastWakeup(is_fair), waking_ns, now_ns);
-                }
-                None => self.measured(at, Measured::IrqExit, timer.callback_end_ns, now_ns),
-            }
-        }
-        let Some(Open { what, since_ns, ns, was_idle }) = open else { return };
-        let (name, line) = match (what, irq) {
-            (Above::Interrupt(_), Irq::Line(line, name)) => {
-                (seen.tables.name(name).to_owned(), Some(line))
-            }
-            (Above::Interrupt(_), Irq::Vector(vector)) => (vector.name().to_owned(), None),
-            _ => {
-                let is_ipi = irq == Irq::Vector(Vector::RESCHEDULE);
-                if is_ipi {
-                    self.measured(at, Measured::IpiHandler, now_ns - ns, now_ns);
-                }
-                return;
-            }
-        };
-        let device = self.observed.source(&name, line);
-        // The simulator makes an idle CPU wake up for it, so that it has to come before.
-        let before_ns = if was_idle { self.observed.costs.usual_exit_ns() } else { 0 };
-        let arrival = Arrival { device, handler_ns: short(ns), ..NOTHING };
-        self.came(at, since_ns.saturating_sub(before_ns), arrival, (since_ns, now_ns));
-    }
-
-    /// An interrupt came, and its work was done from one time to another.
-    fn came(&mut self, at: usize, at_ns: u64, arrival: Arrival, (from_ns, to_ns): (u64, u64)) {
-        if let Some(place) = self.observed.arrives(at, at_ns, arrival) {
-            self.takes_for(at, As::Interrupt(place), from_ns, to_ns);
-        }
-    }
-
-    fn softirq_ends(&mut self, at: usize, now_ns: u64, vector: u32) {
-        let open = self.cpus[at].contexts.ends(|above| above == Above::Softirq(vector));
-        self.cpus[at].left_at_ns = None;
-        let Some(open) = open.filter(|_| vector != softirq::HRTIMER) else { return };
-        let device = self.observed.source(softirq::name(vector), None);
-        let arrival = Arrival { device, softirq_ns: short(open.ns), ..NOTHING };
-        self.came(at, open.since_ns, arrival, (open.since_ns, now_ns));
     }
 
     fn callback_begins(&mut self, seen: &Seen<'_>, at: usize) {
