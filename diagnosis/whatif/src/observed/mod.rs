@@ -2,9 +2,9 @@
 //! the victims were.
 //!
 //! `observation.rs` looks on while the recording is explained, one reading for both, and knows which event tells
-//! what, `interrupts.rs` of those; `draft.rs` writes the threads' scripts, `contexts.rs` knows what a CPU does above its task, `costs.rs` what
-//! the machine's own work takes, `lates.rs` when no interrupt is taken,
-//! `pace.rs` how fast CPUs were; `recent.rs` keeps what may yet have been stolen.
+//! what (`interrupts.rs` does of interrupts and softirqs); `draft.rs` writes the threads' scripts, `contexts.rs` knows
+//! what a CPU does above its task, `costs.rs` what the machine's own work takes, `pace.rs` how fast CPUs were,
+//! `lates.rs` when no interrupt is taken; `recent.rs` keeps what may yet have been stolen.
 
 mod contexts;
 mod costs;
