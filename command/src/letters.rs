@@ -3,7 +3,7 @@
 //! Some letters and verbs of other tools mean something else here, or nothing. The hints say what to write instead.
 
 /// What is meant by a letter that a verb does not have: the verb, the letter, what to write instead.
-const ELSEWHERE: [(&str, &str, &str); 7] = [
+const ELSEWHERE: [(&str, &str, &str); 18] = [
     ("measure", "-p", "-p is a process (PID) in every verb; a priority is -P or --priority"),
     ("run", "-p", "-p is a process (PID) in every verb; a priority is -P or --priority"),
     ("top", "-d", "the time between two tables is -i or --interval"),
@@ -11,22 +11,47 @@ const ELSEWHERE: [(&str, &str, &str); 7] = [
     ("top", "-o", "write -s or --sort for the column to sort by"),
     ("measure", "-h", "a histogram is -H, as in cyclictest; -h is the help"),
     ("record", "-a", "record without -p and without a command records everything"),
+    ("record", "-g", "kernel stacks are recorded with --stacks"),
+    ("record", "-e", "record always records all events that an explanation needs"),
+    ("record", "--comm", "all threads are recorded: choose some with tardy explain --comm NAME"),
+    ("explain", "-i", "the recording or trace is an argument: tardy explain FILE"),
+    ("explain", "--over", "the bound for the exit status is --fail-over TIME"),
+    (
+        "run",
+        "--over",
+        "to wait for late wakeups: tardy watch --over TIME; to end at one: --break-over TIME",
+    ),
+    (
+        "measure",
+        "--over",
+        "to wait for late wakeups: tardy watch --over TIME; to end at one: --break-over TIME",
+    ),
+    ("measure", "-S", "one thread for each CPU is the default"),
+    ("measure", "--smp", "one thread for each CPU is the default"),
+    ("measure", "-c", "the clock is always CLOCK_MONOTONIC"),
+    ("top", "--stdio", "write --batch for plain tables"),
 ];
 
 /// Verbs of other tools, and what does the same here.
-const VERBS: [(&str, &str); 12] = [
+const VERBS: [(&str, &str); 18] = [
     ("analyze", "explain"),
     ("cyclictest", "measure cyclic"),
     ("diff", "compare"),
+    ("flight", "watch"),
+    ("gate", "compare --fail-over"),
     ("hackbench", "load hackbench"),
     ("latency", "explain --all"),
     ("ls", "list"),
     ("monitor", "top"),
+    ("sched", "explain --all"),
+    ("script", "export"),
     ("show", "explain"),
     ("start", "run --"),
     ("stat", "explain"),
     ("timehist", "explain --all"),
+    ("timerlat", "measure cyclic"),
     ("trace", "record"),
+    ("why", "explain --why 1"),
 ];
 
 /// Verbs that read what is there, and start nothing.
@@ -47,6 +72,19 @@ pub(crate) fn hint_of_verb(
         return Some(format!("tardy {verb} does that"));
     }
     word.contains('/').then(|| format!("to run a program and explain it: tardy run -- {word}"))
+}
+
+/// Verbs that start a command, which stands behind `--`.
+const STARTERS: [&str; 5] = ["fix", "record", "run", "verify", "watch"];
+
+/// What may have been meant by a word that is no flag, where none was expected: a command to be started.
+pub(crate) fn hint_of_command(
+    mut arguments: impl Iterator<Item = String>,
+    unexpected: &str,
+) -> Option<String> {
+    let verb = arguments.by_ref().skip(1).find(|word| !word.starts_with('-'))?;
+    let is_command = !unexpected.starts_with('-') && STARTERS.contains(&verb.as_str());
+    is_command.then(|| format!("a command stands after --: tardy {verb} -- {unexpected}"))
 }
 
 /// What may have been meant, where a command line has a letter that its verb does not know.
@@ -145,9 +183,46 @@ mod tests {
         assert!(hint("tardy top -d 5").is_some_and(|hint| hint.contains("--interval")));
         assert_eq!(hint("tardy record -- top -d 5"), None);
         assert_eq!(hint("tardy explain -d"), None);
+        assert!(hint("tardy run --over 1ms").is_some_and(|hint| hint.contains("tardy watch")));
+        assert!(hint("tardy record -g").is_some_and(|hint| hint.contains("--stacks")));
         assert!(
             hint("tardy explain -- ./program").is_some_and(|hint| hint.contains("tardy run --"))
         );
+    }
+
+    #[test]
+    fn a_command_without_its_dashes_gets_a_hint() {
+        let hint = |line: &str, unexpected: &str| {
+            hint_of_command(line.split(' ').map(str::to_owned), unexpected)
+        };
+        let run = hint("tardy -q run ./program --flag", "./program");
+        assert_eq!(run.as_deref(), Some("a command stands after --: tardy run -- ./program"));
+        assert!(hint("tardy record -o x sleep 1", "sleep").is_some());
+        assert_eq!(hint("tardy run --flag", "--flag"), None);
+        assert_eq!(hint("tardy list a b", "b"), None);
+    }
+
+    #[test]
+    fn no_hint_shadows_a_flag_of_the_verb_itself() {
+        let mut command = crate::Tardy::command();
+        command.build();
+        for (verb, flag, _) in ELSEWHERE {
+            let own = command.find_subcommand(verb).expect(verb);
+            let verbs: Vec<&clap::Command> = match own.get_subcommands().count() {
+                0 => vec![own],
+                _ => own.get_subcommands().filter(|verb| verb.get_name() != "help").collect(),
+            };
+            let has = |command: &&clap::Command| {
+                command.get_arguments().any(|argument| {
+                    let letter = argument.get_short().map(|letter| format!("-{letter}"));
+                    let name = argument.get_long().map(|long| format!("--{long}"));
+                    flag != "-h"
+                        && (letter.as_deref() == Some(flag) || name.as_deref() == Some(flag))
+                })
+            };
+            let own_meaning = flag == "-p" && verb == "run";
+            assert!(own_meaning || !verbs.iter().all(has), "tardy {verb} has {flag} itself");
+        }
     }
 
     #[test]
@@ -156,6 +231,7 @@ mod tests {
         let hint = |line: &str| hint_of_verb(line.split(' ').map(str::to_owned), &tardy);
         assert_eq!(hint("tardy -q diff a b").as_deref(), Some("tardy compare does that"));
         assert!(hint("tardy ./program --flag").is_some_and(|hint| hint.ends_with("-- ./program")));
+        assert_eq!(hint("tardy why 1").as_deref(), Some("tardy explain --why 1 does that"));
         assert_eq!(hint("tardy nonsense"), None);
         // They must not shadow verbs of ours, and must lead to some.
         let command = crate::Tardy::command();

@@ -27,7 +27,7 @@ mod session;
 mod share;
 mod verb;
 
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser};
 use failure::Outcome;
 use std::process::ExitCode;
@@ -44,6 +44,15 @@ struct Tardy {
 
     #[command(flatten)]
     manners: manners::Manners,
+}
+
+/// Ends on wrong usage, with what may have been meant.
+fn end(error: &clap::Error, hint: Option<&str>) -> ! {
+    let _ = error.print();
+    if let Some(hint) = hint {
+        output::say!("\n  {}", output::printable(hint));
+    }
+    std::process::exit(error.exit_code());
 }
 
 fn main() -> ExitCode {
@@ -68,20 +77,26 @@ fn main() -> ExitCode {
     // clap itself ends with 2 on wrong usage.
     let tardy = Tardy::try_parse().unwrap_or_else(|mut error| {
         if error.kind() == ErrorKind::InvalidSubcommand {
-            let _ = error.print();
-            if let Some(hint) = letters::hint_of_verb(std::env::args(), &Tardy::command()) {
-                output::say!("\n  {hint}");
+            let hint = letters::hint_of_verb(std::env::args(), &Tardy::command());
+            if hint.is_some() {
+                // Its tip is the verb that is spelt most like it, whatever that does.
+                error.remove(ContextKind::SuggestedSubcommand);
             }
-            std::process::exit(error.exit_code());
+            end(&error, hint.as_deref());
         }
         if matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict) {
             // Its tip is to pass a flag that does not exist as the name of a file.
             error.remove(ContextKind::Suggested);
-            let _ = error.print();
-            if let Some(hint) = letters::hint(std::env::args()) {
-                output::say!("\n  {hint}");
+            let unexpected = match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::String(unexpected)) => unexpected.clone(),
+                _ => String::new(),
+            };
+            let hint = letters::hint(std::env::args()).map(str::to_owned);
+            let hint = hint.or_else(|| letters::hint_of_command(std::env::args(), &unexpected));
+            if hint.is_some() {
+                error.remove(ContextKind::SuggestedArg);
             }
-            std::process::exit(error.exit_code());
+            end(&error, hint.as_deref());
         }
         error.exit()
     });

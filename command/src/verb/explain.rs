@@ -20,7 +20,7 @@ use tardy_report::{Context, Data, Terminal};
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WatchFlags {
     /// Explain this thread, or the threads of this process (repeatable)
-    #[arg(short, long, value_name = "PID")]
+    #[arg(short, long, value_name = "PID", value_parser = arguments::pid)]
     pub(crate) pid: Vec<u32>,
 
     /// Explain threads with this name (repeatable)

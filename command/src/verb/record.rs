@@ -16,7 +16,7 @@ use tardy_recording::Sealed;
 #[derive(Debug, Args)]
 pub(crate) struct Record {
     /// Watch this process: also record its threads' system calls (repeatable)
-    #[arg(short, long, value_name = "PID")]
+    #[arg(short, long, value_name = "PID", value_parser = arguments::pid)]
     pid: Vec<u32>,
 
     /// How long [default: until Ctrl-C, or until the command ends]

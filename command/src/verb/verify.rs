@@ -17,10 +17,10 @@ use tardy_stats::ab::Question;
     tardy verify --change 'slack(victim)=1ns' -- ./my-program   a change, on and off\n\
     tardy verify --change 'prio(victim)=fifo:50' -p 1234        of a running process\n\
     tardy verify './a --old' './a --new'                        two commands\n\
-    Changes are written as tardy fix writes them. Whatever happens, nothing is left changed.")]
+    Changes are written as tardy fix writes them. However tardy ends, it leaves nothing changed.")]
 pub(crate) struct Verify {
     /// Two commands to compare, each quoted as one word
-    #[arg(value_name = "A B", num_args = 2, conflicts_with_all = ["change", "pid", "comm", "command"])]
+    #[arg(value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["change", "pid", "comm", "command"])]
     commands: Vec<String>,
 
     /// The change, made in one half of the blocks (repeatable: all of them at once)

@@ -40,14 +40,14 @@ const BLOCKS: u16 = 32;
     tardy compare slack=run-1 none=run-2                the same, by names of your own\n\
     tardy compare old.hist new.hist --page diff.html    two of cyclictest's histograms\n\
     tardy compare run:quiet run:storm                   two conditions of an experiment\n\
-    tardy compare A B --fail-over +5us@p99.9            exit with 3 where B is shown to be later by more,\n\
-    \x20                                                   with 4 where the samples cannot tell\n\
-    tardy compare measured.csv predicted.csv            how far off is a prediction")]
+    tardy compare A B --fail-over +5us@p99.9            exit with 3 if B is shown to be later by more,\n\
+    \x20                                                   with 4 if the samples cannot decide it\n\
+    tardy compare measured.csv predicted.csv            how far off a prediction is")]
 pub(crate) struct Compare {
     /// What to compare; the first is compared with each of the others: recordings, traces, histogram files
     /// (from cyclictest, rtla, oslat), experiments (DIR, or DIR:CONDITION). NAME=PATH gives a side a name of
     /// its own; PATH:THREAD selects one thread or row [default: the two latest in recordings/]
-    #[arg(value_name = "A B", num_args = 2..)]
+    #[arg(value_names = ["A", "B"], num_args = 2..)]
     sides: Vec<String>,
 
     /// Compare only the thread, row or method with this name, on every side

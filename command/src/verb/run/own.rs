@@ -1,6 +1,7 @@
 //! A program of one's own: what it sleeps for and when it runs is the measurement.
 
 use super::{DURATION, LOAD_SETTLES, Run};
+use crate::arguments;
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::Input;
@@ -41,7 +42,7 @@ const OF_MEASURING: [&str; 10] = [
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct OwnFlags {
     /// Explain the threads of this process instead of measuring (repeatable)
-    #[arg(short, long, value_name = "PID", conflicts_with_all = OF_MEASURING)]
+    #[arg(short, long, value_name = "PID", value_parser = arguments::pid, conflicts_with_all = OF_MEASURING)]
     pid: Vec<u32>,
 
     /// Explain the threads of this name instead of measuring (repeatable)

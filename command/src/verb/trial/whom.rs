@@ -1,5 +1,6 @@
 //! Whose wakeups a trial is about: processes that run already, or a command that is started for it.
 
+use crate::arguments;
 use crate::failure::Failure;
 use crate::program::{self, Started};
 use clap::Args;
@@ -15,7 +16,7 @@ const PROCESSES_MAX: usize = 4096;
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct VictimFlags {
     /// The threads of this process (repeatable)
-    #[arg(short, long, value_name = "PID")]
+    #[arg(short, long, value_name = "PID", value_parser = arguments::pid)]
     pub(crate) pid: Vec<u32>,
 
     /// The threads of this name (repeatable)

@@ -1,5 +1,6 @@
 //! Whose lateness is watched, also of threads that come later.
 
+use crate::arguments;
 use crate::failure::Failure;
 use crate::program;
 use clap::Args;
@@ -18,7 +19,7 @@ const INTERRUPTS_PART: u64 = 2;
 pub(super) struct Whom {
     /// Watch the threads of this process, including later ones (repeatable) [default: every real-time thread of
     /// user space]
-    #[arg(short, long, value_name = "PID")]
+    #[arg(short, long, value_name = "PID", value_parser = arguments::pid)]
     pid: Vec<u32>,
 
     /// Watch threads with this name, including later ones, found within 5 s (repeatable)
