@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use tardy_explain::timers::{TimerFindings, TimerTable};
 use tardy_explain::{Advice, Explainer, Explanation, Named, Options, Seen, Sink, WorstWakeup};
 use tardy_export::WakeupRows;
-use tardy_model::{Batch, TimerDef};
+use tardy_model::{Batch, TaskId, TimerDef};
 use tardy_recording::tables::{TableError, TableWriter};
 use tardy_recording::{Manifest, Trigger};
 use tardy_report::json::{ExplainJson, ExplainTotals};
@@ -115,7 +115,8 @@ pub(crate) fn explain(
         explainer.batch(&batch);
         batch.clear();
     }
-    let (mut explanation, sinks) = explainer.finish();
+    let about = manifest.trigger.as_ref().map(|it| (TaskId(it.task), it.expiry_ns));
+    let (mut explanation, sinks) = explainer.finish_about(about);
     if let Some(trigger) = &manifest.trigger {
         caught_first(&mut explanation, trigger);
     }

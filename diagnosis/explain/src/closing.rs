@@ -7,8 +7,14 @@ use crate::label::Labels;
 use tardy_model::event::TaskInfo;
 use tardy_model::{Prio, TaskId};
 
-/// Completes an explanation whose sums are made. `prio` tells the priority at which a task was last seen.
-pub(crate) fn close(explanation: &mut Explanation, labels: &Labels, prio: &dyn Fn(TaskId) -> Prio) {
+/// Completes an explanation whose sums are made. `prio` tells the priority at which a task was last seen, `about` is
+/// the wakeup that it is about.
+pub(crate) fn close(
+    explanation: &mut Explanation,
+    labels: &Labels,
+    prio: &dyn Fn(TaskId) -> Prio,
+    about: Option<(TaskId, u64)>,
+) {
     group::group_all(explanation, labels);
     for victim in &mut explanation.victims {
         let Some(task) = victim.label.pid.map(TaskId) else { continue };
@@ -17,5 +23,5 @@ pub(crate) fn close(explanation: &mut Explanation, labels: &Labels, prio: &dyn F
         victim.measures = labels.info(task).has(TaskInfo::MARKS);
         victim.has_exited = labels.has_exited(task);
     }
-    advice::advise(explanation, prio);
+    advice::advise(explanation, prio, about);
 }

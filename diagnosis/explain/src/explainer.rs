@@ -221,7 +221,13 @@ impl<S: Sink> Explainer<S> {
     }
 
     /// Ends the stream. Wakeups still on their way are left out: their end is not known.
-    pub fn finish(mut self) -> (Explanation, S) {
+    pub fn finish(self) -> (Explanation, S) {
+        self.finish_about(None)
+    }
+
+    /// The same of a stream that is about one wakeup, by its thread and expiry: advice names who made that one late,
+    /// where it is among the worst.
+    pub fn finish_about(mut self, wakeup: Option<(TaskId, u64)>) -> (Explanation, S) {
         self.victims.end_stream();
         let recent = Recent {
             skew: self.followers.skew,
@@ -232,7 +238,7 @@ impl<S: Sink> Explainer<S> {
         };
         let mut explanation = self.endings.finish(recent, &mut self.labels, &mut self.sink);
         let prio = |task| self.followers.prio(task);
-        crate::closing::close(&mut explanation, &self.labels, &prio);
+        crate::closing::close(&mut explanation, &self.labels, &prio, wakeup);
         (explanation, self.sink)
     }
 

@@ -77,15 +77,20 @@ impl Remedy {
     }
 }
 
-/// Advises on an explanation whose culprits are grouped.
-pub(crate) fn advise(explanation: &mut Explanation, prio: &dyn Fn(TaskId) -> Prio) {
+/// Advises on an explanation whose culprits are grouped. Where it is about one wakeup, who made that one late comes
+/// first.
+pub(crate) fn advise(
+    explanation: &mut Explanation,
+    prio: &dyn Fn(TaskId) -> Prio,
+    about: Option<(TaskId, u64)>,
+) {
     let advice: Vec<Advice> = (0..UNEXPLAINED_AT)
         .filter_map(|at| {
             let finding = explanation.causes.iter().find(|found| found.cause == cause_at(at))?;
             if finding.share < SHARE_MIN && finding.worst_share < WORST_SHARE_MIN {
                 return None;
             }
-            let weight = Weight::new(explanation, finding, prio);
+            let weight = Weight::new(explanation, finding, prio, about);
             let remedy = REGISTRY[at].advice(&weight)?;
             let part = remedy.at_most_ns.map_or(1.0, |ns| ns as f64 / finding.ns.max(1) as f64);
             Some(Advice {

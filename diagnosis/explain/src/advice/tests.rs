@@ -10,9 +10,20 @@ fn explained(victim: Prio, others: &[(u32, &str, Prio, u64)]) -> Explanation {
     explained_with(victim, others, 0)
 }
 
+const VICTIM: TaskId = TaskId(4_711);
+
 /// The same; the flags are the others'.
 fn explained_with(victim: Prio, others: &[(u32, &str, Prio, u64)], flags: u8) -> Explanation {
-    const VICTIM: TaskId = TaskId(4_711);
+    explained_about(victim, others, flags, None)
+}
+
+/// The same, about the wakeup of that expiry.
+fn explained_about(
+    victim: Prio,
+    others: &[(u32, &str, Prio, u64)],
+    flags: u8,
+    expiry_ns: Option<u64>,
+) -> Explanation {
     let mut batch = Batch::default();
     let mut at_ns = 1_000;
     let mut event = |after_ns: u64, task: TaskId, kind: Kind| {
@@ -39,9 +50,25 @@ fn explained_with(victim: Prio, others: &[(u32, &str, Prio, u64)], flags: u8) ->
             event(*runs_ns, other, switch(TaskState::Interruptible, *prio, VICTIM, victim));
         }
     }
-    let mut explainer = Explainer::new(Options { watch: Watch::default(), worst: 5 }, ());
+    let mut explainer = Explainer::new(Options { watch: Watch::default(), worst: 50 }, ());
     explainer.batch(&batch);
-    explainer.finish().0
+    explainer.finish_about(expiry_ns.map(|expiry_ns| (VICTIM, expiry_ns))).0
+}
+
+#[test]
+fn advice_about_one_wakeup_names_who_made_that_one_late() {
+    let others = [(5, "encoder", Prio(79), 400_000), (6, "backup", Prio(69), 100_000)];
+    let about = |expiry_ns| explained_about(Prio(89), &others, 0, expiry_ns);
+    let all = about(None);
+    assert!(all.advice[0].text.starts_with("encoder (5) runs first"), "{:?}", all.advice);
+    let is_short = |worst: &&crate::WorstWakeup| worst.wakeup.lateness_ns < 200_000;
+    let short = all.worst.iter().find(is_short).expect("one by the backup");
+    let one = about(Some(short.wakeup.expiry_ns));
+    let [advice] = &one.advice[..] else { panic!("{:?}", one.advice) };
+    assert!(advice.text.starts_with("backup (6) runs first"), "{advice:?}");
+    assert_eq!(advice.command.as_deref(), Some("chrt -f -p 31 4711"));
+    // A wakeup that is not there changes nothing.
+    assert_eq!(about(Some(1)).advice, all.advice);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a cause may know of an explanation to advise on it.
 
 use super::{WORST_SHARE_MIN, command, kernel_threads};
-use crate::findings::{CauseFinding, CulpritFinding, Explanation, StackFinding};
+use crate::findings::{CauseFinding, CulpritFinding, Explanation, StackFinding, WorstWakeup};
 use crate::group::{Group, GroupFinding};
 use std::collections::BTreeSet;
 use tardy_model::event::futex;
@@ -43,14 +43,18 @@ impl<'a> Weight<'a> {
         explanation: &'a Explanation,
         finding: &CauseFinding,
         prio: &'a dyn Fn(TaskId) -> Prio,
+        about: Option<(TaskId, u64)>,
     ) -> Self {
         let cause = finding.cause;
-        let in_cause = |finding: &'a GroupFinding| {
+        let in_cause = |(at, finding): (usize, &'a GroupFinding)| {
             let (_, ns) = finding.causes.iter().find(|(known, _)| *known == cause)?;
-            Some(InCause { group: &finding.group, ns: *ns, finding })
+            let of_it_ns = about.map_or(0, |wakeup| ns_in(explanation, wakeup, cause, at));
+            Some((of_it_ns, InCause { group: &finding.group, ns: *ns, finding }))
         };
-        let mut groups: Vec<_> = explanation.groups.iter().filter_map(in_cause).collect();
-        groups.sort_by_key(|group| std::cmp::Reverse(group.ns));
+        let mut groups: Vec<_> =
+            explanation.groups.iter().enumerate().filter_map(in_cause).collect();
+        groups.sort_by_key(|(of_it_ns, group)| std::cmp::Reverse((*of_it_ns, group.ns)));
+        let mut groups: Vec<_> = groups.into_iter().map(|(_, group)| group).collect();
         groups.truncate(GROUPS_MAX);
         let mean_ns = finding.ns / finding.wakeups.max(1);
         Self { mean_ns, groups, cause, worst_share: finding.worst_share, explanation, prio }
@@ -248,6 +252,25 @@ impl<'a> Weight<'a> {
     fn late_cpus(&self) -> BTreeSet<u16> {
         self.explanation.worst.iter().map(|worst| worst.wakeup.cpu.0).collect()
     }
+}
+
+/// What a group took of one cause in one wakeup, where that is among the worst.
+fn ns_in(
+    explanation: &Explanation,
+    (task, expiry_ns): (TaskId, u64),
+    cause: Cause,
+    at: usize,
+) -> u64 {
+    let is_it =
+        |worst: &&WorstWakeup| (worst.wakeup.task, worst.wakeup.expiry_ns) == (task, expiry_ns);
+    let Some(worst) = explanation.worst.iter().find(is_it) else { return 0 };
+    let is_in_group = |culprit: Culprit| {
+        let found = explanation.culprits.iter().find(|finding| finding.who == culprit);
+        found.is_some_and(|finding| finding.group == at)
+    };
+    let segments = worst.wakeup.segments.iter().filter(|segment| segment.cause == cause);
+    let its = segments.filter(|segment| is_in_group(segment.culprit));
+    its.map(|segment| segment.ns).fold(0, u64::saturating_add)
 }
 
 impl std::fmt::Debug for Weight<'_> {
