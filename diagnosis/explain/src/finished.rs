@@ -130,6 +130,12 @@ impl Named<'_> {
         place(&Who { culprit: segment.culprit, label, labels: self.labels }).name
     }
 
+    /// As [`group_name`](Self::group_name), and what the group is called where all its members are called the same.
+    pub(crate) fn group_names(&self, segment: &Segment, label: &Label) -> (String, String) {
+        let place = place(&Who { culprit: segment.culprit, label, labels: self.labels });
+        (place.name, place.exact)
+    }
+
     /// The group of a segment's culprit: its kind, and what a person would call it.
     pub(crate) fn group(&self, segment: &Segment, label: &Label) -> (&'static str, String) {
         let place = place(&Who { culprit: segment.culprit, label, labels: self.labels });

@@ -92,7 +92,7 @@ pub struct LatenessTable {
     rows: FxHashMap<TaskId, Row>,
     /// What is known of culprits, by the numbers of their labels.
     group_of: FxHashMap<u32, u32>,
-    groups: Vec<String>,
+    groups: Vec<Called>,
     by_group: FxHashMap<String, u32>,
     ended: FxHashSet<TaskId>,
     left_out: u64,
@@ -104,7 +104,7 @@ impl Default for LatenessTable {
         Self {
             rows: FxHashMap::default(),
             group_of: FxHashMap::default(),
-            groups: vec![String::new()],
+            groups: vec![Called::default()],
             by_group: FxHashMap::default(),
             ended: FxHashSet::default(),
             left_out: 0,
@@ -168,8 +168,8 @@ impl Sink for LatenessTable {
             let group = if let Some(group) = self.group_of.get(&id) {
                 *group
             } else {
-                let name = named.group_name(segment, label);
-                let group = group(&mut self.groups, &mut self.by_group, name);
+                let names = named.group_names(segment, label);
+                let group = group(&mut self.groups, &mut self.by_group, names);
                 if self.group_of.len() < NAMES_MAX {
                     self.group_of.insert(id, group);
                 }
@@ -181,17 +181,40 @@ impl Sink for LatenessTable {
 }
 
 /// The number of a group's name.
-fn group(groups: &mut Vec<String>, by_name: &mut FxHashMap<String, u32>, name: String) -> u32 {
+fn group(
+    groups: &mut Vec<Called>,
+    by_name: &mut FxHashMap<String, u32>,
+    (name, exact): (String, String),
+) -> u32 {
     match by_name.get(&name) {
         _ if name.is_empty() => NOBODY,
-        Some(group) => *group,
+        Some(group) => {
+            groups[*group as usize].is_exact &= groups[*group as usize].exact == exact;
+            *group
+        }
         None if groups.len() >= GROUPS_MAX => NOBODY,
         None => {
             let group = groups.len() as u32;
-            groups.push(name.clone());
+            groups.push(Called { name: name.clone(), exact, is_exact: true });
             by_name.insert(name, group);
             group
         }
+    }
+}
+
+/// What a group is called.
+#[derive(Debug, Default)]
+struct Called {
+    name: String,
+    /// What the first of its members is called.
+    exact: String,
+    /// All members are called as the first.
+    is_exact: bool,
+}
+
+impl Called {
+    fn words(&self) -> String {
+        if self.is_exact { self.exact.clone() } else { self.name.clone() }
     }
 }
 
@@ -246,7 +269,7 @@ impl LatenessTable {
                 sum_ns: row.sum_ns,
                 now: std::mem::take(&mut row.now),
                 cause: mostly.map(|(cause, _)| cause),
-                culprit: mostly.map_or_else(String::new, |(_, at)| groups[at as usize].clone()),
+                culprit: mostly.map_or_else(String::new, |(_, at)| groups[at as usize].words()),
             }
         };
         let mut rows: Vec<LateRow> = self.rows.iter_mut().map(look).collect();

@@ -23,13 +23,36 @@ fn switch(prev_state: TaskState, prev_prio: i16, next: TaskId, next_prio: i16) -
 
 /// It is woken at a time while the hog runs, and runs after so long.
 fn woken(at_ns: u64, late_ns: u64) -> Vec<Event> {
+    woken_beside(HOG, HOG, at_ns, late_ns)
+}
+
+/// The same beside a thread that runs; another one runs after it.
+fn woken_beside(hog: TaskId, next: TaskId, at_ns: u64, late_ns: u64) -> Vec<Event> {
     let waking = Waking { target: VICTIM, target_cpu: CpuId(0), prio: Prio(120) };
     let ran_ns = at_ns + late_ns;
     vec![
-        at(at_ns, HOG, waking),
-        at(ran_ns, HOG, switch(TaskState::Running, 10, VICTIM, 120)),
-        at(ran_ns + 1_000, VICTIM, switch(TaskState::Interruptible, 120, HOG, 10)),
+        at(at_ns, hog, waking),
+        at(ran_ns, hog, switch(TaskState::Running, 10, VICTIM, 120)),
+        at(ran_ns + 1_000, VICTIM, switch(TaskState::Interruptible, 120, next, 10)),
     ]
+}
+
+#[test]
+fn a_number_at_the_end_of_a_name_is_shown_while_all_have_the_same() {
+    const OTHER: TaskId = TaskId(9);
+    let culprit = |first: &str, second: &str| {
+        let mut explainer = explainer();
+        let mut events = vec![name(VICTIM, "tick"), name(HOG, first), name(OTHER, second)];
+        for number in 1..=4u64 {
+            let (hog, next) = if number % 2 == 0 { (OTHER, HOG) } else { (HOG, OTHER) };
+            events.extend(woken_beside(hog, next, number * 1_000_000, 20_000));
+        }
+        events.extend(woken_beside(HOG, OTHER, 3_000_000_000, 20_000));
+        explainer.batch(&Batch { events, ..Batch::default() });
+        row(&explainer.sink_mut().look()).culprit.clone()
+    };
+    assert_eq!(culprit("cc1", "cc1"), "cc1");
+    assert_eq!(culprit("worker1", "worker2"), "worker*");
 }
 
 fn explainer() -> Explainer<LatenessTable> {
