@@ -136,7 +136,11 @@ fn main_culprit(explanation: &Explanation) -> Option<String> {
     let cause_ns = blamed.causes.iter().find(|(known, _)| *known == cause).map_or(0, |(_, ns)| *ns);
     let mostly = if cause_ns * 100 >= blamed_ns(blamed) * 99 { "" } else { "mostly " };
     let (who, took) = (group_name(&blamed.group), whole_percent(share(blamed_ns(blamed))));
-    let what = format!("{mostly}as {} ({})", cause.0, meaning(cause));
+    // Whoever is said to have done it in the cause's own words is not named twice.
+    let what = match meaning(cause).strip_prefix(&who) {
+        Some(did) => format!("{mostly}because it{did}"),
+        None => format!("{mostly}as {} ({})", cause.0, meaning(cause)),
+    };
     Some(match own {
         Some(own) => format!("{own}; {who} took {took}, {what}{tail}."),
         None => format!("{} took {took} of that, {what}{tail}.", capital(&who)),
@@ -224,6 +228,7 @@ mod tests {
     use super::*;
     use crate::data::Context;
     use crate::fixture;
+    use tardy_explain::{CauseFinding, Group};
     use tardy_lab::{BoundBroken, Measurement};
 
     #[test]
@@ -232,6 +237,27 @@ mod tests {
         fixture::with_measurement_only(|data| {
             insta::assert_snapshot!(top_sentences(data).join("\n"));
         });
+    }
+
+    #[test]
+    fn a_hypervisor_is_named_once() {
+        let (context, mut explanation) = (Context::default(), fixture::explanation());
+        let stolen = Cause("hypervisor");
+        explanation.groups.truncate(1);
+        let group = &mut explanation.groups[0];
+        group.group = Group { name: "the hypervisor".to_owned(), ..Group::default() };
+        (group.main_cause, group.causes) = (stolen, vec![(stolen, group.ns)]);
+        let meaning = "the hypervisor ran something else (stolen time)";
+        explanation.causes[0] =
+            CauseFinding { cause: stolen, meaning, ..explanation.causes[0].clone() };
+        let data = Data { explanation: Some(&explanation), ..Data::new(&context) };
+        let all = top_sentences(&data).join(" ");
+        assert!(
+            all.contains(
+                "The hypervisor took 100 % of that, because it ran something else (stolen time)"
+            ),
+            "{all}"
+        );
     }
 
     #[test]

@@ -134,14 +134,21 @@ impl WatchFolder {
             self.path.display(),
             bytes as f64 / 1e6
         );
-        let goes_on = self.kept.first().map(|(_, worst)| {
-            format!(
-                "continuing with {} kept before, the worst {} late",
-                self.kept.len(),
-                duration(worst.lateness_ns)
-            )
+        let goes_on = self.worst().map(|worst| {
+            format!("continuing with {} kept before, the worst {worst}", self.kept.len())
         });
         std::iter::once(keeps).chain(goes_on).collect()
+    }
+
+    /// How late the worst was that is kept; those of a hypervisor stand behind it, and may be later.
+    fn worst(&self) -> Option<String> {
+        let (_, worst) = self.kept.first()?;
+        let all = self.kept.iter().map(|(_, trigger)| trigger.lateness_ns);
+        let words = duration(worst.lateness_ns);
+        match all.max().filter(|latest_ns| *latest_ns > worst.lateness_ns) {
+            Some(latest_ns) => Some(format!("{words} ({} by the hypervisor)", duration(latest_ns))),
+            None => Some(words),
+        }
     }
 
     pub(super) fn count(&mut self, found: Found) {
@@ -227,9 +234,7 @@ impl WatchFolder {
         if index.late + index.false_triggers + index.missed == 0 {
             return "no thread was late yet".to_owned();
         }
-        let worst = self.kept.first().map_or_else(String::new, |(_, worst)| {
-            format!(", the worst {}", duration(worst.lateness_ns))
-        });
+        let worst = self.worst().map_or_else(String::new, |worst| format!(", the worst {worst}"));
         let mut words =
             format!("{} late, {} kept{worst}", count(index.late), count(self.kept.len() as u64));
         for (number, what) in [
@@ -276,6 +281,19 @@ mod tests {
         keep(&mut folder, 150);
         keep(&mut folder, 900);
         assert_eq!((kept(home.path()), folder.bar_ns()), (vec![900, 500, 300], 300));
+    }
+
+    #[test]
+    fn a_hypervisors_stand_behind_and_are_said_to_be_later() {
+        let home = tempfile::tempdir().unwrap();
+        let mut folder = WatchFolder::open(home.path(), 3, 100).unwrap();
+        keep(&mut folder, 500);
+        assert_eq!(folder.worst().as_deref(), Some("500 ns"));
+        let mut manifest = trigger(900);
+        manifest.trigger.as_mut().unwrap().cause = "hypervisor".to_owned();
+        assert!(folder.counts(manifest.trigger.as_ref().unwrap()));
+        folder.keep(manifest, &Held::default()).unwrap();
+        assert_eq!(folder.worst().as_deref(), Some("500 ns (900 ns by the hypervisor)"));
     }
 
     #[test]
