@@ -246,8 +246,8 @@ fn refusal(path: &Path, error: &ImportError) -> Failure {
     };
     match histogram {
         Some(format) => Failure::new(format!(
-            "{} is a histogram ({}): it has no events to explain; tardy report shows its figures, and with a description of \
-             what ran, tardy sim fit makes a system of it of which predictions can be made",
+            "{} is a histogram ({}): it has no events to explain; tardy report shows its figures, \
+             and tardy sim fit makes a simulated system from it and a description of what ran",
             path.display(),
             format.written_by()
         )),

@@ -61,7 +61,8 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
     over: u64,
 
-    /// How many of the worst to keep, shared out among culprits: the least late of whoever has most makes room
+    /// How many of the worst to keep, shared among culprits: where there are more, the culprit with most of them
+    /// loses its least late one
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1000))]
     keep: u32,
 

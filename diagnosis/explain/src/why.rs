@@ -90,7 +90,7 @@ fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         Happened::Expiry { slack_ns, in_tick, function } => {
             let it = if function.is_some() { "it" } else { "its timer" };
             let rest = match (in_tick, slack_ns) {
-                (true, _) => format!("; {it} fires with a tick only"),
+                (true, _) => format!("; {it} fires only on a tick"),
                 (false, 0) => String::new(),
                 (false, ns) => format!("; {it} may fire up to {} later", span(ns.into())),
             };
@@ -342,7 +342,7 @@ fn of_part(
             },
         ),
         "hrtimer_hang" => {
-            let why = "the kernel put it off, as the last one had taken as long";
+            let why = "the kernel put it off because the last one took as long";
             ("expiry", format!("no interrupt comes for {ns}: {why} ({names})."))
         }
         "stacked_timers" => {
@@ -359,12 +359,12 @@ fn of_part(
             ("softirq_entry", format!("the softirq does other work first for {ns}: {names}."))
         }
         "timer_thread_wait" => {
-            let text = format!("for {ns} the thread for timers waits to run: {names} {runs}.");
+            let text = format!("the thread for timers waits to run for {ns}: {names} {runs}.");
             ("timer_pending", text)
         }
         "timer_thread_work" => (
             "hrtimer_expire_entry",
-            format!("for {ns} the thread for timers is at others, or on its way: {names}."),
+            format!("the thread for timers runs others first or is on its way for {ns}: {names}."),
         ),
         "interrupts" => {
             let event = match first {
@@ -385,7 +385,7 @@ fn of_part(
         ),
         "unseen_migration" => (
             "sched_migrate_task",
-            format!("no event shows on which CPU's queue the thread waits for the next {ns}."),
+            format!("no event shows in which CPU's queue the thread waits for the next {ns}."),
         ),
         "cpu_contention" => {
             ("sched_switch", format!("{names} {runs} for {ns}: the CPU is shared."))

@@ -200,12 +200,12 @@ const THROTTLED: &str = "
 fn rt_throttling() {
     assert_eq!(
         words(THROTTLED),
-        "39999998 ns: In 1 of 1 wakeups a CPU chose others although a real-time thread waited on \
-         it, 100 % of all lateness and up to 40.0 ms at once, when cyclic (real-time priority 80) \
-         had to wait: the real-time tasks of that CPU had used up their bandwidth, by default 950 \
-         of every 1000 ms. Find the real-time task that hardly ever sleeps, and make it sleep; if \
-         it is meant to run on, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since Linux \
-         6.12, 0 to the file runtime of each CPU's fair_server in /sys/kernel/debug/sched)."
+        "39999998 ns: In 1 of 1 wakeups a CPU ran other tasks although a real-time thread waited \
+         for it, 100 % of all lateness and up to 40.0 ms at once, when cyclic (real-time priority \
+         80) had to wait: the real-time tasks of that CPU had used up their bandwidth, by default \
+         950 of every 1000 ms. Find the real-time task that hardly ever sleeps, and make it \
+         sleep; if it must not sleep, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since \
+         Linux 6.12, 0 to the file runtime of each CPU's fair_server in /sys/kernel/debug/sched)."
     );
     // One task runs on: it was chosen although the spinner could run.
     let runs_on = THROTTLED
@@ -359,10 +359,11 @@ const DEVICE: &str = "
 fn irq_affinity() {
     assert_eq!(
         words(DEVICE),
-        "400 ns: In 1 of 1 wakeups  (irq 26) and softirq NET_RX took the CPU on which the thread was to run, 80 % \
-         of all lateness and 0.40 µs of 0.50 µs in the worst wakeup, cyclic's. Keep devices' interrupts \
-         off that CPU: write a mask without it to /proc/irq/NUMBER/smp_affinity (and exclude them in irqbalance, \
-         which may move them back); softirqs follow the interrupts that raise them."
+        "400 ns: In 1 of 1 wakeups  (irq 26) and softirq NET_RX took the CPU on which the thread \
+         was to run, 80 % of all lateness and 0.40 µs of 0.50 µs in the worst wakeup, one of \
+         cyclic. Keep devices' interrupts off that CPU: write a mask without it to \
+         /proc/irq/NUMBER/smp_affinity (and exclude them in irqbalance, which may move them \
+         back); softirqs follow the interrupts that raise them."
     );
     // One in sixty wakeups, and short: that is how often a disk is written to.
     let rare: Vec<String> = (0..60)
@@ -446,7 +447,7 @@ fn spinner_above() {
     assert_eq!(
         words(SPINNER),
         "698880 ns: In 1 of 1 wakeups spinner (20) ran first, for 699 µs at once on average and \
-         at most 699 µs, 100 % of all lateness; in the worst one, cyclic's, it had real-time \
+         at most 699 µs, 100 % of all lateness; in the worst one, of cyclic, it had real-time \
          priority 90. Make it sleep or wait for an event instead of polling, or give it a CPU of \
          its own or a priority below the thread's."
     );

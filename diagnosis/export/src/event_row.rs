@@ -123,7 +123,8 @@ macro_rules! columns {
 columns! {
     time_ns: u64, "when, on the recording's clock: CLOCK_MONOTONIC, or what an imported trace had";
     cpu: u32, "where";
-    task: u32, "the thread that was current; for task_name, task_info and task_exit the one spoken of";
+    task: u32, "the thread that was current; for task_name, task_info and task_exit the thread \
+                that the event is about";
     task_name: text, "its name; empty where it is not known";
     kind: text, "what happened: switch, waking, timer_arm, …";
     timer: optional_u32, "which timer, by a number of this recording";
@@ -135,7 +136,8 @@ columns! {
     mode: optional_text, "how it was armed: ABS, REL|PINNED, …";
     irq: optional_u32, "the interrupt's number";
     irq_name: optional_text, "the interrupt's, vector's or softirq's name";
-    target: optional_u32, "the thread that is woken, moved, boosted, or switched to; whose stack it is";
+    target: optional_u32, "the thread that is woken, moved, boosted, or switched to, or whose \
+                           stack it is";
     target_name: optional_text, "its name";
     prev_state: optional_text, "the letter of the state in which the current thread left the CPU";
     preempted: optional_bool, "whether it was preempted";

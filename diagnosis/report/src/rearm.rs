@@ -199,7 +199,7 @@ pub(crate) fn per_move(method: &RearmMethod, all: u64) -> f64 {
 fn wrong(method: &RearmMethod) -> Option<String> {
     (!method.delivered_as_expected()).then(|| {
         format!(
-            "{}: {} delivered and {} missed, where {} to {} were to come. This must not be.",
+            "{}: {} delivered and {} missed, but {} to {} were expected. This must not happen.",
             method.name,
             counted(method.lateness.count(), "timeout"),
             count(method.missed),

@@ -31,7 +31,7 @@ pub(crate) fn conditions(grid: &Grid, room: usize) -> Result<Vec<Condition>, Str
         }
         Some(0) => return Err(wrong("something in `over` has no value".to_owned())),
         Some(count) if count <= room => {}
-        _ => return Err(wrong(format!("there is room for {room} more conditions, not for it"))),
+        _ => return Err(wrong(format!("only {room} more conditions are allowed"))),
     }
     let mut chosen: Vec<BTreeMap<&str, &Value>> = vec![BTreeMap::new()];
     for (name, values) in &grid.over {

@@ -163,7 +163,8 @@ fn live(probe: &Probe) -> Option<Refusal> {
 
 /// Why nothing is recorded in a container that has process ids of its own, and what would help.
 const IN_PID_NAMESPACE: (&str, &str) = (
-    "This is a PID namespace of its own (a container), where threads have other ids than the kernel tells.",
+    "This is a PID namespace of its own (a container), where threads have other ids than in the \
+     kernel's events.",
     "Run it on the host, or give the container the host's ids: docker run --pid=host.",
 );
 

@@ -38,7 +38,7 @@ pub fn lasting(change: &Change, settings: &[Setting], why: &str) -> Lasting {
     let why: String = why.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
     let texts = lines.into_iter().map(|(path, lines)| {
         let mut to =
-            format!("# Written by tardy fix for {change}: {why}\n# tardy undo takes it away.\n");
+            format!("# Written by tardy fix for {change}: {why}\n# tardy undo removes it.\n");
         if path.ends_with("/90-tardy.conf") && path.contains(".service.d/") {
             to.push_str("[Service]\n");
         }
@@ -65,8 +65,9 @@ fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
                 return Ok((format!("/etc/sysctl.d/90-tardy-{name}.conf"), line));
             }
             if path.starts_with("/proc/irq/") {
-                return Err("interrupts have other numbers after a boot: tell irqbalance (--banirq), or set \
-                            irqaffinity= on the kernel's command line"
+                return Err("interrupts have other numbers after a boot: exclude them from \
+                            irqbalance (--banirq), or set irqaffinity= on the kernel's command \
+                            line"
                     .to_owned());
             }
             if path.starts_with("/sys/fs/cgroup/") {
@@ -104,7 +105,8 @@ fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
 fn of_unit(tid: u32, line: &str) -> Result<(String, String), String> {
     let text = std::fs::read_to_string(format!("/proc/{tid}/cgroup")).unwrap_or_default();
     let unit = text.lines().find_map(unit).ok_or_else(|| {
-        "the thread is of no systemd service: set it where it is started (chrt, taskset, prctl), or make it one"
+        "the thread belongs to no systemd service: set it where it is started (chrt, taskset, \
+         prctl), or make it one"
             .to_owned()
     })?;
     Ok((format!("/etc/systemd/system/{unit}.d/90-tardy.conf"), line.to_owned()))
@@ -144,8 +146,8 @@ mod tests {
         let lasting = lasting(&change, &settings, "throttled took 40 %\nof run-1");
         let texts: Vec<_> =
             lasting.texts.iter().map(|it| (it.place.words(), it.to.as_str())).collect();
-        let remark = "# Written by tardy fix for rt-runtime=off: throttled took 40 % of run-1\n\
-                      # tardy undo takes it away.\n";
+        let remark = "# Written by tardy fix for rt-runtime=off: throttled took 40 % of run-1\n# \
+                      tardy undo removes it.\n";
         assert_eq!(texts[0].0, "/etc/sysctl.d/90-tardy-rt-runtime.conf");
         assert_eq!(texts[0].1, format!("{remark}kernel.sched_rt_runtime_us = -1\n"));
         assert_eq!(texts[1].0, "/etc/tmpfiles.d/tardy-rt-runtime.conf");

@@ -258,7 +258,8 @@ fn check_host() -> Result<(), VmError> {
     };
     for program in ["apt-get", "apt-cache", "dpkg-deb"] {
         if find(program).is_none() {
-            let advice = "do it on Debian or one of its kin and copy ~/.cache/tardy/vm from there";
+            let advice = "do it on Debian or a system made from it, and copy ~/.cache/tardy/vm \
+                          from there";
             return needs(program, advice);
         }
     }

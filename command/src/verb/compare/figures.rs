@@ -59,8 +59,8 @@ pub(super) fn compare(
 /// # Errors
 /// What is wrong, and how it is written.
 pub(super) fn parse_bounds(text: &str) -> Result<Bounds, String> {
-    let forms =
-        "write mean=5%,p99=10%,max=20%, and floor=200ns for what is right whatever its share";
+    let forms = "write mean=5%,p99=10%,max=20%; with floor=200ns, smaller differences always count as \
+         right";
     let mut bounds = UNBOUNDED;
     for part in text.split(',') {
         let wrong = || format!("{part:?} is not a bound: {forms}");

@@ -25,7 +25,7 @@ pub(in crate::verb) fn parse(text: &str) -> Result<Gate, String> {
         "median" => Figure::Quantile(0.5),
         "max" => {
             return Err("a maximum grows with the number of samples and has no interval: take a \
-                        quantile, as p99.99"
+                        quantile, such as p99.99"
                 .to_owned());
         }
         figure => self::figure_quantile(figure)

@@ -22,11 +22,11 @@ use tardy_report::units;
 /// Flags of `tardy experiment`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-    tardy experiment list           those that come with tardy\n\
-    tardy experiment show NAME      one as a file, to change it\n\
+    tardy experiment list           list those that come with tardy\n\
+    tardy experiment show NAME      print one as a file, to change it\n\
     tardy experiment NAME           run it, about a minute\n\
     tardy experiment NAME --vm      run it on a real kernel in counted time\n\
-    tardy experiment --resume DIR   go on where a run was ended, by whatever")]
+    tardy experiment --resume DIR   continue a run that ended early")]
 pub(crate) struct ExperimentVerb {
     /// The name of an experiment, or a TOML file; or list, or show
     #[arg(value_name = "NAME|FILE|list|show", required_unless_present = "resume")]

@@ -211,8 +211,8 @@ impl Fix {
         if found.victim.is_command()
             && candidate.change.whom() == Some(&tardy_changes::Whom::Victim)
         {
-            return Ok("and it ended with the command that tardy started: start the command like \
-                this"
+            return Ok("but it ended with the command that tardy started: start the command like \
+                       this"
                 .to_owned());
         }
         let system = System::new(found.threads.clone());

@@ -22,15 +22,15 @@ pub(crate) struct Measure {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Threads that ask to be woken at regular times, as cyclictest does
+    /// Measure how late threads are that ask to be woken at regular times, as cyclictest does
     Cyclic(Box<cyclic::Cyclic>),
-    /// Ways to sleep for the same time, side by side: which of them differ, and by what
+    /// Compare ways to sleep for the same time: which of them differ, and by how much
     Sleep(sleep::Sleep),
-    /// Threads of rising period and falling priority on one CPU: how far each strays from its timeline
+    /// Measure threads of rising period and falling priority on one CPU: how far each strays from its timeline
     Staircase(Box<staircase::Staircase>),
-    /// Ways to move a timeout before it expires, side by side: what a move costs, what is delivered
+    /// Compare ways to move a timeout before it expires: what a move costs, and what is delivered
     Rearm(rearm::Rearm),
-    /// A lock with priority inheritance: what it costs who has a high priority, and whom it boosts
+    /// Measure what a lock with priority inheritance costs a thread of high priority, and what it boosts
     Pi(pi::Pi),
 }
 

@@ -94,11 +94,11 @@ pub(super) struct Pi {
 /// A protocol on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ProtocolFlag {
-    /// Who holds it gets the priority of who waits
+    /// The owner gets the priority of the waiting thread
     Inherit,
     /// Nothing
     None,
-    /// Who holds it has High's priority; Low then has the least real-time priority of its own
+    /// The owner has High's priority; Low then has the lowest real-time priority
     Protect,
 }
 

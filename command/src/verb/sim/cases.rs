@@ -61,7 +61,7 @@ fn variation(text: &str) -> Result<(String, Vec<String>), String> {
         value.contains(|it: char| matches!(it, '"' | '\\' | '{' | '}') || it.is_control())
     };
     if let Some(value) = values.iter().find(odd) {
-        return Err(format!("{value:?} is no value that can be varied: it has quotes or braces"));
+        return Err(format!("{value:?} cannot be used as a value: it has quotes or braces"));
     }
     Ok((what.trim().to_owned(), values))
 }
@@ -77,7 +77,7 @@ pub(super) fn template(path: &Path) -> Result<Template, Failure> {
 
 fn refused(path: &Path, error: &file::FileError) -> Failure {
     let name = path.display();
-    Failure::new(format!("{name}: {error}; tardy sim show storm is one that can be"))
+    Failure::new(format!("{name}: {error}; tardy sim show storm prints an example"))
 }
 
 impl Changes {

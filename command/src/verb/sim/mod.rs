@@ -67,11 +67,11 @@ pub(crate) struct Sim {
 /// What else to do with simulated systems.
 #[derive(Debug, Subcommand)]
 enum SimVerb {
-    /// Machines, systems and timer policies that come with tardy
+    /// List the machines, systems and timer policies that come with tardy
     List(list::List),
-    /// A machine or a system that comes with tardy, as the file it is
+    /// Print a machine or a system that comes with tardy, as a file
     Show(list::Show),
-    /// Choose numbers of a system so that its figures come out as measured
+    /// Fit a system to a measurement: choose numbers with which its figures come out as measured
     Fit(Box<fit::Fit>),
 }
 

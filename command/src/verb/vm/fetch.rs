@@ -10,7 +10,7 @@ use tardy_vm::{Arch, Cache, Kernel, Purpose, Tools};
 /// Flags of `tardy vm fetch`.
 #[derive(Debug, Args)]
 pub(crate) struct Fetch {
-    /// Which kernels, as `tardy vm list` names them; matrix: those that tardy is tried on [default: all of
+    /// Which kernels, as `tardy vm list` names them; matrix: those that tardy is tested on [default: all of
     /// Debian's outside the matrix]
     #[arg(value_name = "NAME|matrix|all")]
     names: Vec<String>,

@@ -19,13 +19,13 @@ pub(crate) struct Vm {
 /// What to do with guests.
 #[derive(Debug, Subcommand)]
 enum VmVerb {
-    /// A command in a guest: what it records and writes comes back
+    /// Run a command in a guest, and copy back what it records and writes
     Run(Box<run::Run>),
-    /// Kernels and programs for guests: which there are, which are here
+    /// List the kernels and programs for guests, and which of them are present
     List(list::List),
     /// Download Debian's kernels and programs for guests; nothing is installed on this system
     Fetch(fetch::Fetch),
-    /// Compile the kernel that is our own, some minutes
+    /// Compile tardy's own kernels for guests, which takes some minutes
     Build(build::Build),
 }
 

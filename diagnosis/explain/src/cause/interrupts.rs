@@ -48,8 +48,8 @@ impl Rule for Interrupts {
         } else if weight.is_sent() {
             // No interrupt of another CPU's making can be sent elsewhere: who makes it can be changed, or who suffers.
             Remedy::text(format!(
-                "{who} take the CPU: other CPUs send them to it. Have their sender do so less often, or let {} run \
-                 on CPUs that it leaves alone.",
+                "{who} take the CPU: other CPUs send them to it. Have the sender send fewer, or \
+                 let {} run on CPUs to which it sends none.",
                 weight.victims()
             ))
             .by(weight.leave())

@@ -83,9 +83,9 @@ fn with_place(who: &str, weight: &Weight<'_>) -> String {
     match weight.place() {
         // Interrupts are on there.
         Some((stack, _)) if stack.function() == IN_USER_SPACE => format!(
-            "{who} ran in user space when the timer interrupt came late, and there no task can \
-             disable interrupts: the clock-event device was later than usual, or a hypervisor did \
-             not run the CPU."
+            "{who} ran in user space, where no task can disable interrupts, when the timer \
+             interrupt came late: the clock-event device was later than usual, or a hypervisor \
+             did not run the CPU."
         ),
         Some((_, place)) => format!(
             "{who} ran while the timer interrupt was due{place}: look for code that disables \

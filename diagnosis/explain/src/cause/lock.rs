@@ -37,10 +37,10 @@ impl Rule for Lock {
         let who = weight.first()?.group.words();
         weight.is_of_plain_locks().then(|| {
             Remedy::text(format!(
-                "{who} ran most while {} waited for a lock. If others keep its holder from running, let the lock \
-                 hand the priority of who waits on, in the program: \
-                 pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT); pthread_mutex_init(&mutex, &attr). \
-                 Else hold it for a shorter time.",
+                "{who} ran most while {} waited for a lock. If others keep its holder from \
+                 running, let the lock lend it the priority of the waiting thread, in the \
+                 program: pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT); \
+                 pthread_mutex_init(&mutex, &attr). Otherwise hold it for a shorter time.",
                 weight.victims()
             ))
         })

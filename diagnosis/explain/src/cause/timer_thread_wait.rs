@@ -53,9 +53,10 @@ impl Rule for TimerThreadWait {
         };
         is_task.then(|| {
             Remedy::text(format!(
-                "{} ran while the thread waited that is to run the timer. Give that thread a priority above it (chrt -f \
-                 -p {prio} of timer_level1/N to timer_level3/N), or the victim a higher level; one that is in no level \
-                 and real time expires in the interrupt.",
+                "{} ran while the thread that runs the timer waited. Give that thread a priority \
+                 above it (chrt -f -p {prio} of timer_level1/N to timer_level3/N), or give the \
+                 victim a higher level; timers of real-time threads without a level expire in the \
+                 interrupt.",
                 first.group.words()
             ))
         })

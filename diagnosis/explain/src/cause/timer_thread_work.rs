@@ -16,7 +16,7 @@ impl Rule for TimerThreadWork {
     }
 
     fn meaning(&self) -> &'static str {
-        "the thread that runs the timer was at others first, or on its way"
+        "the thread that runs the timer ran others first, or was on its way"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -40,7 +40,8 @@ impl Rule for TimerThreadWork {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let first = weight.first().filter(|first| first.group.kind == "timer")?;
         let text = format!(
-            "{} come before the timer in the thread that runs both. Another level for one of them keeps them apart.",
+            "{} come before the timer in the thread that runs both. Another level for one of them \
+             keeps them apart.",
             first.group.words()
         );
         Some(Remedy::text(text).against(first))

@@ -60,10 +60,11 @@ impl Pattern for IrqAffinity {
     fn words(&self, found: &Found) -> String {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
-            "In {} of {} wakeups {} took the CPU on which the thread was to run, {} of all lateness and \
-             {} of {} in the worst wakeup, {}'s. Keep devices' interrupts off that CPU: write a mask \
-             without it to /proc/irq/NUMBER/smp_affinity (and exclude them in irqbalance, which may move them back); \
-             softirqs follow the interrupts that raise them.",
+            "In {} of {} wakeups {} took the CPU on which the thread was to run, {} of all \
+             lateness and {} of {} in the worst wakeup, one of {}. Keep devices' interrupts off \
+             that CPU: write a mask without it to /proc/irq/NUMBER/smp_affinity (and exclude them \
+             in irqbalance, which may move them back); softirqs follow the interrupts that raise \
+             them.",
             found.wakeups,
             found.of_wakeups,
             found.names(),

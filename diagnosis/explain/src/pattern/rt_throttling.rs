@@ -49,10 +49,10 @@ impl Pattern for RtThrottling {
     fn words(&self, found: &Found) -> String {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
-            "In {} of {} wakeups a CPU chose others although a real-time thread waited on it, {} \
-             of all lateness and up to {} at once, when {} ({}) had to wait: the real-time tasks \
-             of that CPU had used up their bandwidth, by default 950 of every 1000 ms. Find the \
-             real-time task that hardly ever sleeps, and make it sleep; if it is meant to run on, \
+            "In {} of {} wakeups a CPU ran other tasks although a real-time thread waited for it, \
+             {} of all lateness and up to {} at once, when {} ({}) had to wait: the real-time \
+             tasks of that CPU had used up their bandwidth, by default 950 of every 1000 ms. Find \
+             the real-time task that hardly ever sleeps, and make it sleep; if it must not sleep, \
              write -1 to /proc/sys/kernel/sched_rt_runtime_us (since Linux 6.12, 0 to the file \
              runtime of each CPU's fair_server in /sys/kernel/debug/sched).",
             found.wakeups,

@@ -81,7 +81,7 @@ impl Pattern for SpinnerAbove {
         let Some(worst) = &found.worst else { return String::new() };
         format!(
             "In {} of {} wakeups {} ran first, for {} at once on average and at most {}, {} of \
-             all lateness; in the worst one, {}'s, it had {}. Make it sleep or wait for an event \
+             all lateness; in the worst one, of {}, it had {}. Make it sleep or wait for an event \
              instead of polling, or give it a CPU of its own or a priority below the thread's.",
             found.wakeups,
             found.of_wakeups,

@@ -247,7 +247,7 @@ fn change_table(change: &Change) -> Markup {
             table {
                 tbody {
                     (rows(&change::causes(change, ROWS_MAX), "by cause"))
-                    (rows(&change::culprits(change, ROWS_MAX), "by whom"))
+                    (rows(&change::culprits(change, ROWS_MAX), "by culprit"))
                 }
             }
         }

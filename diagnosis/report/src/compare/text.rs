@@ -191,7 +191,7 @@ pub(super) fn write_change(
     }
     writeln!(out, "{}", row(" ", "together", change.total))?;
     if !culprits.is_empty() {
-        writeln!(out, "  {}", terminal.dim("the same by whom:"))?;
+        writeln!(out, "  {}", terminal.dim("the same by culprit:"))?;
     }
     for line in culprits {
         writeln!(out, "{}", row(" ", &line.name, line.adds))?;

@@ -45,8 +45,8 @@ fn longest(m: &PiMeasurement) -> Option<String> {
 fn contended(m: &PiMeasurement) -> String {
     let share = m.slow_calls as f64 / m.jitter.count().max(1) as f64;
     format!(
-        "Contended: at most {} of {} lock calls ({}), those that took {} or more, the least that a call \
-         of the kernel takes here; in these rounds High slept {}.",
+        "Contended: at most {} of {} lock calls ({}), those that took {} or more, the least that \
+         a call of the kernel takes here; High slept {} in these rounds.",
         count(m.slow_calls),
         count(m.jitter.count()),
         whole_percent(share),
@@ -59,7 +59,8 @@ fn low(m: &PiMeasurement) -> String {
     let rounds = counted(m.low_rounds, "round");
     if m.low_rounds < m.jitter.count() / 100 {
         return format!(
-            "Low: only {rounds} meanwhile, so there was hardly any contention: Low had no CPU."
+            "Low: only {rounds} meanwhile, so there was hardly any contention, because Low had no \
+             CPU."
         );
     }
     format!("Low: {rounds} meanwhile.")
@@ -126,14 +127,14 @@ fn throttled(m: &PiMeasurement) -> String {
     let limit = duration(LONG_ROUND_NS);
     if m.long_rounds_preempted > 0 {
         format!(
-            "{state}; in {} of {limit} or more High lost its CPU though it could run: to that, or to a \
-             thread above it.",
+            "{state}; High lost its CPU though it could run in {} of {limit} or more: to \
+             throttling, or to a thread above it.",
             counted(m.long_rounds_preempted, "round")
         )
     } else if m.long_rounds > 0 {
         format!(
-            "{state}; {} took {limit} or more, and in none did High lose its CPU: it slept, or an \
-             interrupt or a hypervisor took the time.",
+            "{state}; {} took {limit} or more, and High lost its CPU in none of them: it slept, \
+             or an interrupt or a hypervisor took the time.",
             counted(m.long_rounds, "round")
         )
     } else {

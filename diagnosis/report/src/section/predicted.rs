@@ -78,7 +78,8 @@ fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
     }
     if sentences.is_empty() {
         sentences.push(format!(
-            "None of {} changes that were tried is predicted to help by more than the simulation is off.",
+            "None of the {} changes that were tried is predicted to help by more than the \
+             simulation's error.",
             predictions.tried.len()
         ));
     } else {
@@ -87,8 +88,9 @@ fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
     }
     let baseline = predictions.shown_baseline();
     sentences.push(format!(
-        "The recorded system was simulated, changed, and simulated again. As recorded, its p99 is {}, simulated {}: \
-         off by {} in the second half of the time. All changes: tardy whatif; proof: tardy fix.",
+        "The recorded system was simulated, changed, and simulated again. Its p99 is {} as \
+         recorded and {} as simulated: off by {} in the second half of the time. All changes: \
+         tardy whatif; proof: tardy fix.",
         duration_mean(baseline.recorded.p99_ns),
         duration_mean(baseline.simulated.p99_ns),
         percent(baseline.error[P99]),

@@ -38,9 +38,10 @@ pub(super) fn write(
     table.write(out, terminal.width, |row, _, text| {
         if row == 0 { terminal.dim(text) } else { text.to_owned() }
     })?;
-    let legend = "A: how often the first takes longer than the second, ties half (Vargha-Delaney); \
-                  δ = 2A − 1 (Cliff); p: Mann-Whitney, corrected by Holm for all pairs. The test \
-                  takes samples for independent; the intervals of means do not.";
+    let legend = "A: how often the first takes longer than the second, ties half \
+                  (Vargha-Delaney); δ = 2A − 1 (Cliff); p: Mann-Whitney, corrected by Holm for \
+                  all pairs. The test treats samples as independent; the intervals of means do \
+                  not.";
     for line in textwrap::wrap(legend, terminal.width - 2) {
         writeln!(out, "  {}", terminal.dim(&line))?;
     }

@@ -11,9 +11,10 @@ const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 /// no way from one to the other. A recording would call each thread by the name of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this is a PID namespace of its own (a container), where threads have other ids than the kernel's events \
-     tell; record on the host (`tardy record -p PID`, with the PID that `docker top` or `lsns -t pid` shows there), or \
-     give the container the host's ids (docker and podman: --pid=host; Kubernetes: hostPID: true)"
+    "this is a PID namespace of its own (a container), where threads have other ids than in the \
+     kernel's events; record on the host (`tardy record -p PID`, with the PID that `docker top` \
+     or `lsns -t pid` shows there), or give the container the host's ids (docker and podman: \
+     --pid=host; Kubernetes: hostPID: true)"
 )]
 pub struct OwnPidNamespace;
 

@@ -94,7 +94,7 @@ impl Subject for Pi {
         let mut found = Yield { notes: measurement.notes, ..Yield::default() };
         if !matches!(measurement.ended, Ended::Rounds | Ended::Duration | Ended::Stopped) {
             found.notes.push(format!(
-                "A block ended early, because High did not get on: {}.",
+                "A block ended early, because High made no progress: {}.",
                 measurement.ended.name()
             ));
         }

@@ -29,8 +29,9 @@ pub(super) fn check(probe: &Probe) -> Finding {
         let (major, minor) = since;
         return Finding::notice(
             format!("too old: Linux {major}.{minor} is needed"),
-            "Programs have no atomic operations that return a value: recording goes through tracefs, which \
-             costs a wakeup several times as much and does not tell system calls.",
+            "Programs have no atomic operations that return a value: recording goes through \
+             tracefs, which costs a wakeup several times as much and does not record system \
+             calls.",
         )
         .change(format!("a kernel of {major}.{minor} or later"));
     }
@@ -38,8 +39,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if lockdown.contains("[confidentiality]") {
         return Finding::notice(
             "locked down (confidentiality)",
-            "The kernel shows programs nothing about itself: neither by eBPF nor by most of \
-                tracefs.",
+            "The kernel shows programs nothing about itself, neither by eBPF nor by most of \
+             tracefs.",
         )
         .change("boot with lockdown=integrity, or without secure boot");
     }
@@ -63,10 +64,10 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if probe.is_before(CALLS_SINCE) {
         return Finding::notice(
             "yes, without the calls that arm timers",
-            "Before Linux 5.15 a program does not learn which system call a thread is in: timers have owners, \
-             and sleeps no names.",
+            "Before Linux 5.15 a program cannot see which system call a thread is in: timers have \
+             owners, but sleeps have no names.",
         )
         .change("a kernel of 5.15 or later");
     }
-    Finding::good("yes, compiled", "Recording costs a wakeup well under a µs per event on its way.")
+    Finding::good("yes, compiled", "Recording costs a wakeup well under a µs per event.")
 }

@@ -29,7 +29,11 @@ pub(super) fn check(probe: &Probe) -> Finding {
     }
     let found: Vec<&str> = COSTLY.into_iter().filter(|name| probe.config.has(name)).collect();
     if found.is_empty() {
-        return Finding::good("none that cost much", "Numbers are those of a production kernel.");
+        return Finding::good(
+            "none that cost much",
+            "Measurements are those of a production \
+                                                     kernel.",
+        );
     }
     Finding::problem(
         found.join(", "),

@@ -9,7 +9,11 @@ pub(super) fn check(probe: &Probe) -> Finding {
     };
     let value = format!("load average {averages}");
     if one <= probe.cpus.len() as f64 / 2.0 {
-        return Finding::good(value, "The machine is mostly idle: what is measured is its own.");
+        return Finding::good(
+            value,
+            "The machine is mostly idle: a measurement shows the machine \
+                                     alone.",
+        );
     }
     Finding::notice(
         value,

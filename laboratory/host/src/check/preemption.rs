@@ -34,8 +34,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
         Some(Mode::None | Mode::Voluntary) | None => Finding::problem(
             value,
             "A thread in the kernel goes on until it blocks, returns to user space or comes to a \
-             place that lets others in: a wakeup on its CPU, of whatever priority, waits for \
-             milliseconds at worst.",
+             place that lets others in: a wakeup on its CPU waits for milliseconds at worst, \
+             whatever its priority.",
         ),
     };
     if model.mode == Some(Mode::Full) {

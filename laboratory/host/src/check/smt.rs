@@ -14,7 +14,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
         .change("echo off > /sys/devices/system/cpu/smt/control (or boot with nosmt)"),
         (Some("0"), _) if probe.virtualisation.is_guest() => Finding::unknown(
             "none in the guest",
-            "The guest is not told whether its CPUs are siblings on the host, or whose.",
+            "The guest cannot see whether its CPUs are siblings on the host, or of which CPUs.",
         ),
         (Some("0"), control) => {
             let value = if control == Some("off") { "switched off" } else { "none" };

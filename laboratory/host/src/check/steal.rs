@@ -20,8 +20,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if steal == 0 {
         return Finding::unknown(
             value,
-            "Either the host always had a CPU free, or it does not tell the guest: time that it \
-             took counts as whichever cause it fell into.",
+            "Either the host always had a CPU free, or it does not report it to the guest: time \
+             that it took then counts as the cause that it fell into.",
         );
     }
     let why = "While another guest or the host has the real CPU, no timer of this one fires and \

@@ -17,8 +17,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
         ),
         Some(kb) => Finding::notice(
             format!("{} MiB", kb / 1024),
-            "A thread that touches a page which was swapped out waits for the disk, milliseconds, \
-             unless its process locked its memory.",
+            "A thread that touches a page which was swapped out waits for the disk for \
+             milliseconds, unless its process locked its memory.",
         )
         .change(
             "mlockall(MCL_CURRENT | MCL_FUTURE) in the program, or swapoff -a; tardy fix --only swappiness tries \

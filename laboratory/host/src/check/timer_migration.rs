@@ -23,6 +23,10 @@ pub(super) fn check(probe: &Probe) -> Finding {
              waits for that CPU's interrupts and comes by interrupt between CPUs.",
         )
         .change("sysctl kernel.timer_migration=0; tardy fix --only timer-migration tries it"),
-        _ => Finding::unknown(on, "Neither 0 nor 1: not known what it means for timers."),
+        _ => Finding::unknown(
+            on,
+            "The value is neither 0 nor 1: tardy does not know what it \
+                                   means for timers.",
+        ),
     }
 }

@@ -132,7 +132,7 @@ fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
         };
         notes.push(format!(
             "{name} was refused ({error}), so the threads ran under SCHED_OTHER and the latencies \
-             hold other tasks' turns and the timer slack; {remedy}."
+             include other tasks' turns and the timer slack; {remedy}."
         ));
         policy = Policy::Other;
         // A refusal may leave an inherited real-time policy in place; going down needs no permission.
@@ -150,8 +150,9 @@ fn take_policy(plan: &Plan, thread: &ThreadPlan) -> (Policy, Vec<String>) {
         && let Err(error) = set_timer_level(level)
     {
         notes.push(format!(
-            "{} did not get the timer level {level} ({error}), and its timers expire as without levels; the kernel \
-             `policies` (tardy vm build policies) has levels, for who has CAP_SYS_NICE.",
+            "{} did not get the timer level {level} ({error}), so its timers expire as without \
+             levels; the kernel `policies` (tardy vm build policies) has levels, and setting one \
+             needs CAP_SYS_NICE.",
             thread.name
         ));
     }

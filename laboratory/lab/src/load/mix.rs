@@ -40,9 +40,9 @@ pub const RECIPES: &[Recipe] = &[
     Recipe {
         name: "2005",
         loads: "cpu:3+net:2,tcp,rate=1MB",
-        source: "Thomas Gleixner, \"High resolution timers and BH processing on -RT\", linux-kernel, \
-                 28 January 2005: network and applications at a load average of about 4, on one CPU; \
-                 which, it does not say",
+        source: "Thomas Gleixner, \"High resolution timers and BH processing on -RT\", \
+                 linux-kernel, 28 January 2005: network and applications at a load average of \
+                 about 4, on one CPU; the mail does not name the applications",
     },
     Recipe {
         name: "rearm",

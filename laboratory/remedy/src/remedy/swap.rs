@@ -14,8 +14,8 @@ impl Remedy for Swap {
     }
 
     fn price(&self) -> &'static str {
-        "Memory of others is swapped out instead; where there is none left, the group's processes are ended sooner. What is \
-            swapped out already stays there until it is touched."
+        "Memory of others is swapped out instead; if none is left, the kernel kills the group's \
+         processes sooner. Memory that is already swapped out stays there until it is touched."
     }
 
     fn needs(&self) -> &'static str {

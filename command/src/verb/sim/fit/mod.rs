@@ -68,8 +68,8 @@ impl Fit {
         let mut template = template(path)?;
         if template.free.is_empty() {
             return Err(Failure::usage(format!(
-                "{} leaves nothing free: write [free] with wakeup = [\"200ns\", \"1us\", \"5us\"], and \
-                 \"{{wakeup}}\" where it stands",
+                "{} has no free parameter: write [free] with wakeup = [\"200ns\", \"1us\", \
+                 \"5us\"], and \"{{wakeup}}\" in its place",
                 path.display()
             )));
         }

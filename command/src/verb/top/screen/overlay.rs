@@ -9,25 +9,25 @@ use ratatui::widgets::Paragraph;
 use tardy_report::{Terminal, why_text};
 
 const HELP: &str = "\
-Who is late, the latest first: a line for each thread. A wakeup counts a second
-after its end, when no late news of lost events can change it any more.
+Threads that wake up late, the latest first, one per line. A wakeup counts a
+second after its end, when no late news of lost events can change it any more.
 
-  wake/s   wakeups a second, since the look before
-  p50 p99  how late half and 99 % of all its wakeups since the start are at most
-  max      the latest of them, of n
-  trend    the latest of each of the last looks, by doublings
-  mostly   the cause that took most of its lateness: a letter where there is
-           little room (tardy explain says what each is), and who it was by
+  wake/s   wakeups per second since the last update
+  p50 p99  half and 99 % of all its wakeups since the start were no later
+  max      the latest of these wakeups
+  trend    the latest wakeup of each recent update, on a logarithmic scale
+  mostly   the cause of most of its lateness, a letter where there is little
+           room (tardy explain says what each is), and the main culprit
 
-  Enter    the thread's worst wakeup as a story
-  Tab t    who arms timers instead, and what they cost others; back again
-  s        sort by the next: lateness of this look, max, p99, rate, name
+  Enter    show the thread's worst wakeup as a story
+  Tab t    show who arms timers, and what they cost others; back again
+  s        sort by the next column: recent lateness, max, p99, rate, name
   /        show only lines with these letters in name, id, cause or culprit;
            Enter keeps the filter, Esc ends it
-  space    pause: figures stay as they are, and what comes is counted
+  space    pause: the figures stay as they are, and counting goes on
   ↑ ↓ PgUp PgDn Home End  move      q  quit
 
-  Of timers: c a x e n sort, g threads, programs, both.";
+  In the view of timers: c a x e n sort, g shows threads, programs or both.";
 
 /// What is above.
 pub(super) struct Overlay {

@@ -155,7 +155,10 @@ fn help_and_a_story_come_above_and_go_again() {
     let before = drawn(&mut screen);
     screen.grant(Wish::Help, &story);
     let help = drawn(&mut screen);
-    assert!(help.contains("Who is late") && help.contains("Of timers:"), "all of it fits: {help}");
+    assert!(
+        help.contains("Threads that wake up late") && help.contains("In the view of timers:"),
+        "all of it fits: {help}"
+    );
     screen.grant(Wish::Quit, &story);
     assert_eq!(drawn(&mut screen), before);
     screen.grant(Wish::Open, &story);

@@ -104,7 +104,7 @@ impl Screen {
                     end"
                 }
                 (false, false) => {
-                    "no line has that in name, id, cause or culprit: Esc ends the filter"
+                    "no line has these letters in name, id, cause or culprit: Esc ends the filter"
                 }
             };
             return Line::styled(words, Ink::dim());

@@ -33,7 +33,7 @@ impl Part for Run {
                 h2 { "How it was run" }
                 ul { @for fact in facts(shown) { li { (unbroken(&fact)) } } }
                 @if let Some(guest) = guest(shown) { p.guest { (guest) } }
-                p { "Once more: " code { (clean(&shown.results.command())) } }
+                p { "To repeat it: " code { (clean(&shown.results.command())) } }
             }
         }
     }

@@ -66,7 +66,7 @@ impl View for Programmings {
     }
 
     fn verbs(&self) -> [&'static str; 2] {
-        ["Dearer per move", "Cheaper per move"]
+        ["More expensive per move", "Cheaper per move"]
     }
 
     fn says(&self, shown: &Shown<'_>) -> Option<String> {
@@ -169,8 +169,7 @@ fn formula(shown: &Shown<'_>) -> Grid {
     grid.note(
         "A timer that is moved is the first of its CPU until the tick comes before it. A driver \
          in the kernel that restarts it programs once; timerfd and POSIX timers cancel and arm, \
-         and program twice. It holds where nothing but the tick and this timer expires on that \
-         CPU.",
+         and program twice. The formula holds if only the tick and this timer expire on that CPU.",
     );
     grid
 }

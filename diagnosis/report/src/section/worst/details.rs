@@ -68,7 +68,7 @@ pub(super) fn boost_words(worst: &WorstWakeup, boost: &Boost) -> String {
     let unlock = if boost.in_unlock { " in its unlock" } else { "" };
     if boost.released {
         let to = if boost.from == boost.to {
-            "loses what it was lent".to_owned()
+            "loses the priority that it was lent".to_owned()
         } else {
             format!("back to {}", prio(boost.to))
         };

@@ -83,11 +83,11 @@ impl Format for Hwlatdetect {
         }
         notes.push(match threshold {
             Some(us) => format!(
-                "the file leaves out what took no longer than the threshold of {us} µs: the \
-                 figures are of longer ones only"
+                "the file leaves out delays up to the threshold of {us} µs: the figures are of \
+                 longer ones only"
             ),
-            None => "the file leaves out what took no longer than hwlatdetect's threshold: the \
-                     figures are of longer ones only"
+            None => "the file leaves out delays up to hwlatdetect's threshold: the figures are of \
+                     longer ones only"
                 .to_owned(),
         });
         Ok(Histograms {

@@ -136,8 +136,8 @@ impl<R: Read> Read for Inflated<R> {
         let read = self.read.load(Ordering::Relaxed);
         if inflated > INFLATED_BYTES_FREE + read * INFLATED_TIMES_MAX {
             let why = format!(
-                "its data ({name}) inflate to more than {INFLATED_TIMES_MAX} times their bytes, which no trace does: if \
-                 it is one, decompress it first"
+                "its data ({name}) inflate to more than {INFLATED_TIMES_MAX} times their bytes, \
+                 which no trace does: if it is a trace, decompress it first"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }

@@ -37,7 +37,7 @@ pub(super) fn run(plan: &Hackbench, keeper: &Keeper) -> Result<(), String> {
     keeper.say_running();
 
     let begun = Instant::now();
-    write(&go_writer, b"*").map_err(|error| format!("they cannot be let go ({error})"))?;
+    write(&go_writer, b"*").map_err(|error| format!("they cannot be started ({error})"))?;
     // Where there is no end, nobody is woken to look for one.
     let took = if plan.loops.is_some() { gathering.wait_until_done(begun) } else { None };
     let mut failed = gathering.failed_count;

@@ -57,10 +57,11 @@ const USAGE: &str = "irq[:N][,kind=ipi|tlb|wake|timer|softirq][,rate=R][,cpu=A[-
 pub(super) const KIND: Kind = Kind {
     name: "irq",
     usage: USAGE,
-    summary: "N (1) threads that interrupt CPUs `rate` (1000; 0: as fast as it goes) times a second \
-              each: by membarrier(2) (ipi) or a changed mapping (tlb) wherever one of the spinning \
-              threads runs that this adds to each CPU; by waking a thread on another CPU (wake); N \
-              threads per CPU that sleep (timer); packets over loopback (softirq). `cpu` chooses CPUs",
+    summary: "N (1) threads that interrupt CPUs `rate` (1000; 0: as fast as it goes) times a \
+              second each: by membarrier(2) (ipi) or a changed mapping (tlb), on each CPU while \
+              the spinning thread that this load adds runs there; by waking a thread on another \
+              CPU (wake); N threads per CPU that sleep (timer); packets over loopback (softirq). \
+              `cpu` chooses CPUs",
     parse: |arguments| Irq::parse(arguments).map(|irq| Box::new(irq) as Box<dyn Load>),
 };
 

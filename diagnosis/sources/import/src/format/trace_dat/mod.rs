@@ -217,7 +217,7 @@ fn choose<'a>(
         return Err(data.broken(
             pair[1].at,
             format!(
-                "the events of CPU {} and CPU {} lie over each other",
+                "the events of CPU {} and CPU {} overlap in the file",
                 pair[0].cpu, pair[1].cpu
             ),
         ));

@@ -46,9 +46,9 @@ pub(super) fn read(
     if options_at == 0 {
         return Err(data.broken(
             header.end,
-            "it has no options: its recorder was killed before it wrote them, and left its events in \
-             FILE.cpu0, FILE.cpu1, …; record again, or with `trace-cmd record --file-version 6`, of \
-             which `trace-cmd restore` can put the parts together",
+            "it has no options: its recorder was killed before it wrote them, and left its events \
+             in FILE.cpu0, FILE.cpu1, …; record again, or use `trace-cmd record --file-version \
+             6`, whose parts `trace-cmd restore` can put together",
         ));
     }
     let mut next = options_at;
@@ -104,8 +104,8 @@ fn read_options(
         return Err(data.broken(
             at,
             format!(
-                "the file is cut short: it has {} bytes, and where its events are stands behind its \
-                 end; copy it again",
+                "the file is cut short: it has {} bytes, and the table of its events lies behind \
+                 its end; copy it again",
                 data.bytes()
             ),
         ));
