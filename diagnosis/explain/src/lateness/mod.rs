@@ -168,8 +168,8 @@ impl Sink for LatenessTable {
             let group = if let Some(group) = self.group_of.get(&id) {
                 *group
             } else {
-                let names = named.group_names(segment, label);
-                let group = group(&mut self.groups, &mut self.by_group, names);
+                let groups = named.group_names(segment, label);
+                let group = group(&mut self.groups, &mut self.by_group, groups);
                 if self.group_of.len() < NAMES_MAX {
                     self.group_of.insert(id, group);
                 }
