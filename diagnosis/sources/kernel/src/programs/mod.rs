@@ -22,7 +22,8 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Who asks waits so long for an answer; a file that takes longer has names the next time.
@@ -33,7 +34,7 @@ const WAITS_IN: Duration = Duration::from_millis(50);
 const WAITS_MAX: Duration = Duration::from_millis(10);
 
 /// What is known of where a program's files lie holds for so long: it may start another.
-const MAPS_HOLD: Duration = Duration::from_millis(100);
+const MAPS_HOLD: Duration = Duration::from_millis(500);
 
 /// Threads whose mappings are kept.
 const MAPPED_MAX: usize = 64;
@@ -62,7 +63,9 @@ pub struct Programs {
 #[derive(Debug)]
 struct Reader {
     questions: SyncSender<Question>,
-    answers: Receiver<Vec<String>>,
+    /// One for each question, when what it asks for is in `known`.
+    answers: Receiver<()>,
+    known: Arc<Mapped>,
     /// The last question is not answered yet.
     is_busy: bool,
     /// How long was waited in the [`WAITS_IN`] that began then.
@@ -86,32 +89,13 @@ impl Programs {
             let Some((reader, thread)) = begin() else { return self.nothing() };
             (self.reader, self.begun) = (Some(reader), Some(thread));
         }
-        let Some(reader) = &mut self.reader else { return self.nothing() };
-        if reader.is_busy {
-            match reader.answers.try_recv() {
-                // Of another question, which nobody waits for any more.
-                Ok(_) => reader.is_busy = false,
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return self.nothing(),
-            }
-        }
-        let asked = Instant::now();
-        let (since, waited) = &mut reader.waited;
-        if asked.duration_since(*since) >= WAITS_IN {
-            (*since, *waited) = (asked, Duration::ZERO);
-        }
-        let question = Question { thread, addresses: addresses.to_vec() };
-        if *waited >= WAITS_MAX || reader.questions.try_send(question).is_err() {
-            return self.nothing();
-        }
-        let answer = reader.answers.recv_timeout(WAIT_MAX);
-        *waited += asked.elapsed();
-        match answer {
-            Ok(names) => names,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                reader.is_busy = true;
-                self.nothing()
-            }
-        }
+        let found = self.reader.as_mut().and_then(|reader| {
+            reader.look(thread, addresses).or_else(|| {
+                reader.ask(thread, addresses);
+                reader.look(thread, addresses)
+            })
+        });
+        found.unwrap_or_else(|| self.nothing())
     }
 
     fn nothing(&mut self) -> Vec<String> {
@@ -135,18 +119,59 @@ impl Programs {
     }
 }
 
+impl Reader {
+    /// The names, where all that they take is known.
+    fn look(&self, thread: u32, addresses: &[u64]) -> Option<Vec<String>> {
+        let files = self.known.of(thread)?;
+        let mut names = Vec::new();
+        for (place, address) in files.places(addresses) {
+            let Some(place) = place else { break };
+            let functions = files.functions.get(&place)?;
+            names.push(name_of(&files.mappings[place], functions.as_deref(), address));
+        }
+        Some(names)
+    }
+
+    /// Has the thread look for them, and waits for a while.
+    fn ask(&mut self, thread: u32, addresses: &[u64]) {
+        if self.is_busy {
+            match self.answers.try_recv() {
+                // To another question, which nobody waits for any more.
+                Ok(()) => self.is_busy = false,
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return,
+            }
+        }
+        let asked = Instant::now();
+        let (since, waited) = &mut self.waited;
+        if asked.duration_since(*since) >= WAITS_IN {
+            (*since, *waited) = (asked, Duration::ZERO);
+        }
+        let question = Question { thread, addresses: addresses.to_vec() };
+        if self.questions.try_send(question).is_err() {
+            return;
+        }
+        let most = WAIT_MAX.min(WAITS_MAX.saturating_sub(*waited));
+        let answer = self.answers.recv_timeout(most);
+        *waited += asked.elapsed();
+        self.is_busy = answer.is_err();
+    }
+}
+
 /// Begins the thread; its id.
 fn begin() -> Option<(Reader, u32)> {
     let (questions, asked) = sync_channel::<Question>(1);
     let (answer, answers) = sync_channel(1);
     let (tell, told) = sync_channel(1);
+    let known = Arc::<Mapped>::default();
+    let kept = Arc::clone(&known);
     let read = move || {
         give_up();
         be_like_others();
         let _ = tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32);
-        let mut known = Known::default();
+        let mut files = Files::default();
         for question in asked {
-            if answer.send(known.names(&question)).is_err() {
+            files.look_at(&question, &kept);
+            if answer.send(()).is_err() {
                 return;
             }
         }
@@ -154,7 +179,7 @@ fn begin() -> Option<(Reader, u32)> {
     std::thread::Builder::new().name("tardy-symbols".into()).spawn(read).ok()?;
     let thread = told.recv().ok()?;
     let waited = (Instant::now(), Duration::ZERO);
-    Some((Reader { questions, answers, is_busy: false, waited }, thread))
+    Some((Reader { questions, answers, known, is_busy: false, waited }, thread))
 }
 
 /// Keeps what looking at other users' processes and files takes, and nothing else.
@@ -177,28 +202,61 @@ fn be_like_others() {
     }
 }
 
-/// What the thread has read.
+/// Where threads' files lie, and their functions. The lock is never held while a file is read.
 #[derive(Debug, Default)]
-struct Known {
-    mapped: HashMap<u32, Mapped>,
-    files: HashMap<FileId, Option<Functions>>,
-    bytes: usize,
-}
+struct Mapped(Mutex<HashMap<u32, Arc<Of>>>);
 
-/// Where a thread's files lie.
+/// Of one thread.
 #[derive(Debug)]
-struct Mapped {
+struct Of {
     since: Instant,
-    mappings: Vec<Mapping>,
-    /// Each mapping's file.
-    files: Vec<Looked>,
+    mappings: Arc<Vec<Mapping>>,
+    /// Of the mappings that were looked at, by their place: none where the file has none.
+    functions: HashMap<usize, Option<Arc<Functions>>>,
 }
 
-/// The file of a mapping.
-#[derive(Clone, Copy, Debug)]
-enum Looked {
-    NotYet,
-    For(Option<FileId>),
+impl Mapped {
+    /// What is known of a thread, if that holds still.
+    fn of(&self, thread: u32) -> Option<Arc<Of>> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&thread).filter(|of| of.since.elapsed() < MAPS_HOLD).cloned()
+    }
+
+    fn keep(&self, thread: u32, of: Of) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MAPPED_MAX {
+            all.clear();
+        }
+        all.insert(thread, Arc::new(of));
+    }
+}
+
+impl Of {
+    /// Which mapping each address of a stack is in, and where the call is.
+    fn places(&self, addresses: &[u64]) -> impl Iterator<Item = (Option<usize>, u64)> {
+        addresses.iter().enumerate().map(|(at, address)| {
+            // Where a caller goes on may be behind its end, the call is not.
+            let address = if at == 0 { *address } else { address.saturating_sub(1) };
+            (maps::place_of(&self.mappings, address), address)
+        })
+    }
+}
+
+/// A function's name, or that of its file in brackets.
+fn name_of(mapping: &Mapping, functions: Option<&Functions>, address: u64) -> String {
+    if let Some(name) = functions.and_then(|known| known.name_at(mapping.offset_of(address))) {
+        return name::readable(name);
+    }
+    let file = name::readable(mapping.file_name());
+    let file = file.trim_matches(['[', ']']);
+    format!("[{}]", if file.is_empty() { "unknown" } else { file })
+}
+
+/// What the thread has read of files.
+#[derive(Debug, Default)]
+struct Files {
+    files: HashMap<FileId, Option<Arc<Functions>>>,
+    bytes: usize,
 }
 
 /// One file, unchanged.
@@ -210,49 +268,30 @@ struct FileId {
     changed: (i64, i64),
 }
 
-impl Known {
-    fn names(&mut self, question: &Question) -> Vec<String> {
+impl Files {
+    /// Has the functions that a question asks for known.
+    fn look_at(&mut self, question: &Question, known: &Mapped) {
         let thread = question.thread;
-        let now = Instant::now();
-        let holds = |mapped: &Mapped| now.duration_since(mapped.since) < MAPS_HOLD;
-        let mut mapped = self.mapped.remove(&thread).filter(holds).unwrap_or_else(|| {
-            let mappings = mappings_of(thread);
-            Mapped { since: now, files: vec![Looked::NotYet; mappings.len()], mappings }
-        });
-        let name_of = |(at, address): (usize, &u64)| {
-            // Where a caller goes on may be behind its end, the call is not.
-            let address = if at == 0 { *address } else { address.saturating_sub(1) };
-            let place = maps::place_of(&mapped.mappings, address)?;
-            let mapping = &mapped.mappings[place];
-            let file = match mapped.files[place] {
-                Looked::For(file) => file,
-                Looked::NotYet => self.file(thread, mapping),
-            };
-            mapped.files[place] = Looked::For(file);
-            Some(self.name(file, mapping, address))
+        let mut of = match known.of(thread) {
+            Some(of) => {
+                Of { mappings: Arc::clone(&of.mappings), functions: of.functions.clone(), ..*of }
+            }
+            None => Of {
+                since: Instant::now(),
+                mappings: Arc::new(mappings_of(thread)),
+                functions: HashMap::new(),
+            },
         };
-        let names = question.addresses.iter().enumerate().map_while(name_of).collect();
-        if self.mapped.len() >= MAPPED_MAX {
-            self.mapped.clear();
+        let places: Vec<_> = of.places(&question.addresses).map_while(|(place, _)| place).collect();
+        for place in places {
+            let mapping = &of.mappings[place];
+            of.functions.entry(place).or_insert_with(|| self.functions(thread, mapping));
         }
-        self.mapped.insert(thread, mapped);
-        names
+        known.keep(thread, of);
     }
 
-    /// A function's name, or that of its file in brackets.
-    fn name(&self, file: Option<FileId>, mapping: &Mapping, address: u64) -> String {
-        let functions = file.and_then(|file| self.files.get(&file)?.as_ref());
-        let found = functions.and_then(|known| known.name_at(mapping.offset_of(address)));
-        if let Some(found) = found {
-            return name::readable(found);
-        }
-        let file = name::readable(mapping.file_name());
-        let file = file.trim_matches(['[', ']']);
-        format!("[{}]", if file.is_empty() { "unknown" } else { file })
-    }
-
-    /// The file of a mapping, of which the functions are known then, if it has any.
-    fn file(&mut self, thread: u32, mapping: &Mapping) -> Option<FileId> {
+    /// The functions of the file of a mapping, if it has any.
+    fn functions(&mut self, thread: u32, mapping: &Mapping) -> Option<Arc<Functions>> {
         let (file, id) = open_mapped(thread, mapping)?;
         if !self.files.contains_key(&id) {
             if self.files.len() >= FILES_MAX || self.bytes >= FUNCTIONS_BYTES_MAX {
@@ -260,9 +299,9 @@ impl Known {
             }
             let functions = Functions::read(&Regular { file, bytes: id.bytes });
             self.bytes += functions.as_ref().map_or(0, Functions::bytes);
-            self.files.insert(id, functions);
+            self.files.insert(id, functions.map(Arc::new));
         }
-        Some(id)
+        self.files.get(&id)?.clone()
     }
 }
 
@@ -348,14 +387,24 @@ mod tests {
     #[test]
     fn a_function_of_a_running_program_has_its_name() {
         let address = somewhere_in_this_program as *const () as usize as u64;
-        let mut known = Known::default();
-        let question = Question { thread: own_thread(), addresses: vec![address, address + 1, 1] };
-        let names = known.names(&question);
+        let (mut files, known) = (Files::default(), Mapped::default());
+        let thread = own_thread();
+        let question = Question { thread, addresses: vec![address, address + 1, 1] };
+        files.look_at(&question, &known);
+        let of = known.of(thread).expect("it was looked at");
+        let names: Vec<String> = of
+            .places(&question.addresses)
+            .map_while(|(place, address)| {
+                let place = place?;
+                let functions = of.functions[&place].as_deref();
+                Some(name_of(&of.mappings[place], functions, address))
+            })
+            .collect();
         assert_eq!(names.len(), 2, "what is nowhere ends the stack: {names:?}");
         for name in names {
             assert!(name.ends_with("somewhere_in_this_program"), "{name}");
         }
-        assert_eq!(known.files.len(), 1);
+        assert_eq!(files.files.len(), 1);
     }
 
     #[test]
