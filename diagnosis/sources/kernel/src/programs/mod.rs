@@ -23,7 +23,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Who asks waits so long for an answer; a file that takes longer has names the next time.
@@ -218,7 +218,12 @@ struct Of {
 impl Mapped {
     /// What is known of a thread, if that holds still.
     fn of(&self, thread: u32) -> Option<Arc<Of>> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The other side may have lost its CPU while it has the lock, and who records waits for nobody.
+        let all = match self.0.try_lock() {
+            Ok(all) => all,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
         all.get(&thread).filter(|of| of.since.elapsed() < MAPS_HOLD).cloned()
     }
 
