@@ -81,6 +81,9 @@ impl Model {
         let has = |name: &str| {
             observed.threads.iter().any(|thread| thread.comm.to_string().starts_with(name))
         };
+        // Since Linux 5.4 ordinary sleepers expire in the softirq there, but a kernel may have a switch for that.
+        let [in_softirq, in_interrupt] = observed.fair_sleepers;
+        let is_soft = is_rt && in_interrupt <= in_softirq;
         let mut kernel = Kernel {
             preemption: if is_rt { Preemption::Rt } else { Preemption::Full },
             softirqs: match (is_rt, has("ktimers/")) {
@@ -88,8 +91,7 @@ impl Model {
                 (true, false) => Softirqs::Ksoftirqd,
                 (false, _) => Softirqs::IrqTail,
             },
-            // Since Linux 5.4 ordinary sleepers expire in the softirq there.
-            timers: if is_rt { "softirq-expires-next-after" } else { "hardirq" }.to_owned(),
+            timers: if is_soft { "softirq-expires-next-after" } else { "hardirq" }.to_owned(),
             tells_sections: false,
             ..Kernel::default()
         };

@@ -241,6 +241,11 @@ impl Observation {
             self.observed.ticks += 1;
             self.observed.tick_ns = expiry.soft_ns;
         }
+        let prio = seen.followers.prio(expiry.owner);
+        if purpose == Purpose::Sleeper && prio.is_known() && prio >= Prio::FAIR_FIRST {
+            let in_interrupt = matches!(follower.activity(), Activity::Expiry(..));
+            self.observed.fair_sleepers[usize::from(in_interrupt)] += 1;
+        }
         let simulated = matches!(purpose, Purpose::Sleeper | Purpose::Tick);
         let what = if simulated { Above::SimulatedCallback } else { Above::Callback };
         let cpu = &mut self.cpus[at];

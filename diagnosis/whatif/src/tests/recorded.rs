@@ -3,7 +3,7 @@
 use super::known::{Known, kernel, truth};
 use super::{GRID, OFF_MAX as PREDICTED_OFF_MAX, hog, storm, system};
 use crate::model::Model;
-use crate::{Figures, WhatIf};
+use crate::{Figures, KernelSeen, WhatIf};
 use tardy_changes::Change;
 use tardy_model::event::{Kind, Loss};
 use tardy_model::{CpuId, Event, TaskId};
@@ -150,5 +150,19 @@ fn what_sending_an_interrupt_takes_is_found() {
         drawn.sort_unstable();
         println!("sending takes {send_ns}, found {}", drawn[500]);
         assert!(drawn[500].abs_diff(send_ns) <= 250, "{} for {send_ns}", drawn[500]);
+    }
+}
+
+#[test]
+fn where_ordinary_sleepers_expire_is_seen_and_not_taken_for_granted() {
+    let fifo = format!("policy = \"fifo:50\"\n{GRID}");
+    for timers in ["hardirq", "softirq-expires-next-after"] {
+        let text = system(&fifo, &storm(10)).replace("hardirq", timers);
+        let text = text.replace("\"full\"", "\"rt\"").replace("irq-tail", "ktimers");
+        let known = Known::of(&text);
+        let seen =
+            KernelSeen { preemption: Some("PREEMPT_RT".to_owned()), ..kernel(&known.system) };
+        let model = Model::of(&known.observed(), &seen).unwrap();
+        assert_eq!(model.system.kernel.timers, timers);
     }
 }
