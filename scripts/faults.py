@@ -114,7 +114,7 @@ class Verb:
         if not os.path.exists(os.path.join(folder, "recording", "manifest.json")):
             return None
         code, said = run([self.tardy, "explain", "--all", "recording"], folder)
-        return None if code in (0, 3) else f"the recording does not open: {last(said)}"
+        return None if code in (0, 3) else f"the recording does not open ({code}): {last(said)}"
 
     def does_not_go_on(self, results, folder):
         """Why an experiment does not go on where it was, or None. It was none before it had written what it is."""

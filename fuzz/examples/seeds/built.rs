@@ -6,7 +6,7 @@ use std::path::Path;
 use tardy_ftrace::format::EventFormat;
 use tardy_fuzz::built::{BUILT, CLOSE, PACKET};
 use tardy_import::{Input, Options, read};
-use tardy_model::{Batch, Event, Kind};
+use tardy_model::{Batch, Event};
 use tardy_perfetto::wire::{Fields, Value};
 use tardy_perfetto::{Described as _, Message, Trace};
 
@@ -180,10 +180,9 @@ fn told(path: &Path) -> Result<Vec<Vec<u8>>, Error> {
     let mut last_ns = events.first().map_or(0, |first| first.time_ns);
     let few = |task: u32| tasks.iter().position(|known| *known == task).map(|at| at as u32);
     let told = |event: &Event| {
-        let at = Kind::TAGS.iter().position(|(tag, _)| *tag == event.tag()).unwrap_or_default();
         let payload = event.payload();
         let task = few(event.task.0).unwrap_or_default() as u8 & 7;
-        let mut how = vec![at as u8, task << 2 | event.cpu.0 as u8 & 3, 253];
+        let mut how = vec![event.tag(), task << 2 | event.cpu.0 as u8 & 3, 253];
         how.extend(number(event.time_ns - last_ns));
         last_ns = event.time_ns;
         how.push(payload.flags);

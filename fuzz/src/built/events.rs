@@ -5,7 +5,7 @@ use tardy_model::event::{
     ExpireBegin, ExpireEnd, Migrate, Payload, Priority, Switch, TimerArm, TimerCancel,
     TimerPending, Waking, Woken, WokenNew,
 };
-use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId, TimerClass, TimerDef, TimerId};
+use tardy_model::{Batch, CpuId, Event, NameId, TaskId, TimerClass, TimerDef, TimerId};
 
 /// Events of one stream at most: what a story needs comes soon or not at all.
 pub const EVENTS_MAX: usize = 2000;
@@ -25,6 +25,9 @@ const TASK_TAGS: [u8; 7] = [
 ];
 const IDS_MAX: u32 = 1 << 10;
 
+/// Tags of events are below this number.
+const TAGS: u8 = 64;
+
 /// Names of functions that timers and stacks have, some of which the explainer knows.
 const FUNCTIONS: [&str; 8] = [
     "hrtimer_wakeup",
@@ -40,8 +43,8 @@ const FUNCTIONS: [&str; 8] = [
 /// The next event. Its bytes choose its kind, CPU, task, how long after the last it was (or, rarely, before it), and
 /// what is in it: small numbers, times near its own, or any.
 pub(super) fn event(how: &mut Taker<'_>, now_ns: &mut u64) -> Event {
-    // One in some is of no kind that is known.
-    let (tag, _) = *tag(how.byte());
+    // Some are of no kind that is known; more kinds come later, and leave the meaning of inputs as it is.
+    let tag = how.byte() % TAGS;
     let place = how.byte();
     *now_ns = match how.byte() {
         255 => now_ns.saturating_sub(u64::from(how.byte())),
@@ -66,11 +69,6 @@ pub(super) fn event(how: &mut Taker<'_>, now_ns: &mut u64) -> Event {
     let payload = Payload { flags, a, b, c };
     let (cpu, task) = (CpuId(u16::from(place & 3)), TaskId(u32::from(place >> 2 & 7)));
     Event::from_parts(*now_ns, cpu, task, tag, payload)
-}
-
-fn tag(choice: u8) -> &'static (u8, &'static str) {
-    const UNKNOWN: (u8, &str) = (200, "");
-    Kind::TAGS.get(usize::from(choice) % (Kind::TAGS.len() + 1)).unwrap_or(&UNKNOWN)
 }
 
 /// A stream: names and timers first, then the events that `how` says.
