@@ -211,7 +211,7 @@ fn the_filter_finds_and_says_where_nobody_is() {
     assert!(text.contains("filter: HACK") && text.contains("firefox/Compos"), "{text}");
     assert!(!text.contains("storm-01"), "{text}");
     screen.grant(Wish::Letter('!'), &story);
-    assert!(drawn(&mut screen).contains("no line has that"));
+    assert!(drawn(&mut screen).contains("no line has these letters"));
     screen.grant(Wish::Clear, &story);
     assert!(drawn(&mut screen).contains("storm-01"));
 }
