@@ -107,7 +107,7 @@ mod tests {
         for (text, said) in [
             ("over = {}", "nothing varies"),
             ("name = \"a\"\nover.n = []", "has no value"),
-            ("over.n = [1,2,3]\nover.m = [1,2,3]", "room for 8 more"),
+            ("over.n = [1,2,3]\nover.m = [1,2,3]", "only 8 more conditions are allowed"),
             ("over.n = [1]", "missing field `name`"),
             ("name = \"a\"\nlaod = \"none\"\nover.n = [1]", "unknown field `laod`"),
         ] {

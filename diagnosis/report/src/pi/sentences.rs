@@ -157,9 +157,11 @@ mod tests {
     fn throttling_is_told_as_it_was_seen() {
         let mut m = measurement();
         let none = Err("x".to_owned());
-        assert!(one(&m, &none, "Throttling").contains("950 of 1000 ms); in 1 round of 500.0 µs"));
+        assert!(one(&m, &none, "Throttling").contains(
+            "950 of 1000 ms); High lost its CPU though it could run in 1 round of 500.0 µs"
+        ));
         m.long_rounds_preempted = 0;
-        assert!(one(&m, &none, "Throttling").contains("in none did High lose its CPU"));
+        assert!(one(&m, &none, "Throttling").contains("High lost its CPU in none of them"));
         m.long_rounds = 0;
         m.throttling.rt_runtime_us = Some(-1);
         assert!(one(&m, &none, "Whether").ends_with("not known; no round shows it."));
