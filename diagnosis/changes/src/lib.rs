@@ -16,6 +16,6 @@ mod whom;
 pub use change::{Change, ChangeError};
 pub use cpus::CpuList;
 pub use known::{About, Form, KNOWN, Target, about};
-pub use scheduling::Scheduling;
+pub use scheduling::{PRIORITY_ADVISED, Scheduling};
 pub use time::{shown_ns, written_ns};
 pub use whom::Whom;

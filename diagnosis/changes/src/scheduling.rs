@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The real-time priority, 1–99, that is advised where any does: that of interrupt threads.
+pub const PRIORITY_ADVISED: u8 = 50;
+
 /// A policy with what it is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scheduling {

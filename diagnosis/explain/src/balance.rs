@@ -7,7 +7,7 @@ use crate::stacks::Stacks;
 use crate::story::{Stage, Story};
 use crate::threads::Threads;
 use crate::wait::Wait;
-use tardy_followers::{Activity, Cpu, Followers, Walk};
+use tardy_followers::{Activity, Cpu, Followers, Visible, Walk};
 use tardy_model::event::Section;
 use tardy_model::{
     CpuId, Culprit, NameId, Segment, Stretch, StretchKind, TaskId, Wakeup, WakeupKind,
@@ -23,14 +23,6 @@ const EXIT_NS_MAX: u64 = 20_000_000;
 
 /// From where a CPU is awake to where it takes interrupts again.
 const WAY_OUT_NS_MAX: u64 = 20_000;
-
-/// What is known of a piece beside its phase and what the CPU did.
-#[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    in_section: bool,
-    is_past_exit: bool,
-    put_off: Option<Culprit>,
-}
 
 /// What CPUs, threads and timers did, for who makes a balance.
 pub(crate) struct Past<'a> {
@@ -80,7 +72,7 @@ impl Balancer {
             past,
             stretch: 0,
             sees_sections: visible.section_events(),
-            piece: first_piece(&story.case, &last, visible.interrupts()),
+            piece: first_piece(&story.case, &last, visible),
             segments: &mut wakeup.segments,
             room: self,
         };
@@ -122,7 +114,8 @@ struct Balance<'a> {
     past: &'a Past<'a>,
     stretch: u16,
     sees_sections: bool,
-    /// The one that was shown last: what is the same in the next one stays.
+    /// The one that was shown last: what is the same in the next one stays. What only some are shown with (a
+    /// refusal, a section, that the exit latency is over) is taken back after them.
     piece: Piece<'a>,
     segments: &'a mut Vec<Segment>,
     room: &'a mut Balancer,
@@ -146,7 +139,7 @@ impl<'a> Balance<'a> {
         self.begin(stage);
         wait.between(stage.start_ns, until_ns, threads, cpus, |start_ns, stop_ns, held| {
             (self.piece.cpu, self.piece.held_by) = (held.cpu, held.by);
-            self.piece(start_ns, stop_ns, held.activity, Known::default());
+            self.piece(start_ns, stop_ns, held.activity);
         });
     }
 
@@ -159,7 +152,7 @@ impl<'a> Balance<'a> {
         let Some(cpu) = self.cpu(stage.cpu) else {
             // Where it was queued is not known, or no event has come from there.
             let (start_ns, activity) = (stage.start_ns, &Activity::Unknown);
-            return self.piece(start_ns, until_ns, activity, Known::default());
+            return self.piece(start_ns, until_ns, activity);
         };
         self.room.is_cut |= cpu.has_forgotten(stage.start_ns);
         let has_come =
@@ -172,7 +165,7 @@ impl<'a> Balance<'a> {
             Phase::Runnable => self.runnable(cpu, walk, stage, until_ns),
             Phase::Pending => self.pending(cpu, walk, stage, until_ns),
             _ => walk.to(until_ns, |start_ns, stop_ns, activity| {
-                self.piece(start_ns, stop_ns, activity, Known::default());
+                self.piece(start_ns, stop_ns, activity);
             }),
         }
     }
@@ -199,7 +192,7 @@ impl<'a> Balance<'a> {
                     self.piece.refusal = Some(refusal);
                     let activity =
                         if refusal == Refusal::Unknown { &Activity::Unknown } else { activity };
-                    self.piece(from_ns, to_ns, activity, Known::default());
+                    self.piece(from_ns, to_ns, activity);
                     self.piece.refusal = None;
                     at_ns = to_ns;
                 }
@@ -208,9 +201,8 @@ impl<'a> Balance<'a> {
                 // Until another CPU's waking has brought it out of its state, no longer than that takes.
                 let asleep = start_ns == stage.start_ns && stage.waker_cpu != stage.cpu;
                 let awake_ns = at_ns.saturating_add(self.exit_ns(activity, asleep)).min(stop_ns);
-                self.piece(at_ns, awake_ns, activity, Known::default());
-                let known = Known { is_past_exit: true, ..Known::default() };
-                self.piece(awake_ns, stop_ns, activity, known);
+                self.piece(at_ns, awake_ns, activity);
+                self.past_exit(awake_ns, stop_ns, activity);
                 return;
             }
             self.by_section(cpu, Section::PreemptOff, (at_ns, stop_ns), activity);
@@ -228,10 +220,11 @@ impl<'a> Balance<'a> {
                 continue;
             }
             self.due(cpu, walk, due_ns, from_ns);
-            let known = Known { put_off: Some(put_off.by.culprit()), ..Known::default() };
+            self.piece.put_off = Some(put_off.by.culprit());
             walk.to(to_ns, |start_ns, stop_ns, activity| {
-                self.piece(start_ns, stop_ns, activity, known);
+                self.piece(start_ns, stop_ns, activity);
             });
+            self.piece.put_off = None;
             due_ns = to_ns;
         }
         self.due(cpu, walk, due_ns, until_ns);
@@ -254,9 +247,15 @@ impl<'a> Balance<'a> {
             self.by_section(cpu, Section::IrqsOff, (start_ns, brought_ns), activity);
             self.piece.in_delivery = false;
             self.by_section(cpu, Section::IrqsOff, (brought_ns, awake_ns), activity);
-            let known = Known { is_past_exit: true, ..Known::default() };
-            self.piece(awake_ns, stop_ns, activity, known);
+            self.past_exit(awake_ns, stop_ns, activity);
         });
+    }
+
+    /// The CPU should be awake by its idle state's exit latency.
+    fn past_exit(&mut self, awake_ns: u64, stop_ns: u64, activity: &'a Activity) {
+        self.piece.is_past_exit = true;
+        self.piece(awake_ns, stop_ns, activity);
+        self.piece.is_past_exit = false;
     }
 
     /// What lies in a section that the stream tells of, and what does not.
@@ -269,12 +268,13 @@ impl<'a> Balance<'a> {
         activity: &'a Activity,
     ) {
         if !self.sees_sections || to_ns <= from_ns {
-            return self.piece(from_ns, to_ns, activity, Known::default());
+            return self.piece(from_ns, to_ns, activity);
         }
         cpu.sections(section, from_ns, to_ns, |start_ns, stop_ns, in_section| {
-            let known = Known { in_section, ..Known::default() };
-            self.piece(start_ns, stop_ns, activity, known);
+            (self.piece.in_section, self.piece.irqs_on) = (in_section, !in_section);
+            self.piece(start_ns, stop_ns, activity);
         });
+        (self.piece.in_section, self.piece.irqs_on) = (false, true);
     }
 
     /// How long a CPU can take to come out of idle: by its driver's table, where that is known and it
@@ -287,19 +287,15 @@ impl<'a> Balance<'a> {
     }
 
     #[inline]
-    fn piece(&mut self, start_ns: u64, stop_ns: u64, activity: &'a Activity, known: Known) {
+    fn piece(&mut self, start_ns: u64, stop_ns: u64, activity: &'a Activity) {
         if start_ns < stop_ns {
-            self.judge(start_ns, stop_ns - start_ns, activity, known);
+            self.judge(start_ns, stop_ns - start_ns, activity);
         }
     }
 
-    fn judge(&mut self, start_ns: u64, ns: u64, activity: &'a Activity, known: Known) {
+    fn judge(&mut self, start_ns: u64, ns: u64, activity: &'a Activity) {
         let piece = &mut self.piece;
         piece.activity = activity;
-        piece.in_section = known.in_section;
-        piece.irqs_on = self.sees_sections && !known.in_section;
-        piece.is_past_exit = known.is_past_exit;
-        piece.put_off = known.put_off;
         piece.doing = piece.what_is_done();
         let (at, culprit) = self.room.judge.of(piece);
         let stretch = self.stretch;
@@ -321,7 +317,7 @@ impl<'a> Balance<'a> {
 }
 
 /// A piece of which no more is known than the stage.
-fn first_piece<'a>(case: &'a Case, stage: &Stage, sees_interrupts: bool) -> Piece<'a> {
+fn first_piece<'a>(case: &'a Case, stage: &Stage, visible: Visible) -> Piece<'a> {
     Piece {
         case,
         phase: stage.phase,
@@ -334,8 +330,8 @@ fn first_piece<'a>(case: &'a Case, stage: &Stage, sees_interrupts: bool) -> Piec
         next_cpu: stage.cpu,
         refusal: None,
         in_section: false,
-        irqs_on: false,
-        sees_interrupts,
+        irqs_on: visible.section_events(),
+        sees_interrupts: visible.interrupts(),
         is_past_exit: false,
         in_delivery: false,
         put_off: None,

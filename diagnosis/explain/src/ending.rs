@@ -216,8 +216,8 @@ impl Endings {
             let culprit = labels.id(segment.culprit);
             Blame { cause: *cause, culprit }
         }));
-        self.summary.wakeup(wakeup, *victim, blames);
-        let found = (causes, balancer.has);
+        self.summary.wakeup(wakeup, *victim, (blames, balancer.has));
+        let found = (&blames[..], balancer.has);
         *patterns = self.recogniser.wakeup(wakeup, found, &followers.prios, labels);
         let wants_whole = sink.wants_whole(wakeup);
         if wants_whole || self.worst.wants(wakeup) {

@@ -190,6 +190,7 @@ impl<S: Sink> Explainer<S> {
             Kind::Loss(loss) => self.endings.loss(&loss, time_ns, &mut self.sink),
             Kind::ClockSet(set) => self.endings.clock_set(&set),
             Kind::IdleState(state) => self.idle_state(state),
+            Kind::Recorded(recorded) => self.labels.recorded(recorded),
             Kind::TaskGroup(group) => {
                 self.labels.groups_as(event.task, group.path);
                 if group.throttled {

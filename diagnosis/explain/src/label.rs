@@ -3,7 +3,7 @@
 use crate::slots::Slots;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tardy_followers::Activity;
-use tardy_model::event::{Comm, Irq, TaskInfo, softirq};
+use tardy_model::event::{Comm, IdleEnter, Irq, Recorded, TaskInfo, softirq};
 use tardy_model::{Culprit, NameId, Setting, Tables, TaskId, TimerId};
 
 /// Threads remembered at most; Linux has at most 2^22 thread ids.
@@ -11,6 +11,12 @@ const TASKS_MAX: usize = 1 << 22;
 
 /// The name of a CPU's idling where it is in no state that could be another.
 pub(crate) const IDLE_LOOP: &str = "idle loop";
+
+/// The same where the stream does not tell which state was chosen.
+const UNSEEN_STATE: &str = "state (not recorded)";
+
+/// Idling in no state, or in one that is not known.
+const NO_STATE: Culprit = Culprit::IdleState(u32::MAX);
 
 /// A name for a culprit or a victim. Names come from traces: they are data, whatever they hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +69,8 @@ pub(crate) struct Labels {
     recent: Vec<(Culprit, Near)>,
     /// Counts whatever may give somebody another label: what is near holds for one of these.
     names_changed: u32,
+    /// The stream does not tell which idle state a CPU is in.
+    states_unseen: bool,
 }
 
 /// A culprit's label, and the version of the task that it names.
@@ -120,6 +128,22 @@ impl Labels {
             known.label = None;
             self.names_changed = self.names_changed.wrapping_add(1);
         }
+    }
+
+    /// The source says which kinds of events it records.
+    pub(crate) fn recorded(&mut self, recorded: Recorded) {
+        let unseen = !recorded.has(IdleEnter::TAG);
+        if unseen != self.states_unseen {
+            self.states_unseen = unseen;
+            self.names_changed = self.names_changed.wrapping_add(1);
+            self.by_culprit.remove(&NO_STATE);
+            self.recent.clear();
+        }
+    }
+
+    /// Whether somebody chose that state, seen or not.
+    pub(crate) fn is_idle_state(&self, culprit: Culprit) -> bool {
+        matches!(culprit, Culprit::IdleState(_)) && (culprit != NO_STATE || self.states_unseen)
     }
 
     pub(crate) fn inform(&mut self, task: TaskId, info: TaskInfo) {
@@ -419,7 +443,10 @@ impl Labels {
                 Label { name: format!("{} ({})", label.name, softirq::name(vector)), ..label }
             }
             Culprit::Softirq(vector) => plain("softirq", softirq::name(vector).to_owned()),
-            Culprit::IdleState(u32::MAX) => plain("idle_state", IDLE_LOOP.to_owned()),
+            NO_STATE => {
+                let name = if self.states_unseen { UNSEEN_STATE } else { IDLE_LOOP };
+                plain("idle_state", name.to_owned())
+            }
             Culprit::IdleState(state) => plain("idle_state", format!("state {state}")),
             Culprit::Polling(state) => plain("idle_state", format!("state {state} (polling)")),
             Culprit::Function(name) => plain("function", self.tables.name(name).to_owned()),

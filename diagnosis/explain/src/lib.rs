@@ -16,6 +16,7 @@
 
 mod advice;
 mod balance;
+mod bits;
 mod calls;
 pub mod cause;
 pub mod change;

@@ -1,5 +1,6 @@
 //! Sums over all wakeups.
 
+use crate::bits::bits;
 use crate::cause::{self, UNEXPLAINED_AT};
 use crate::distributions::Distributions;
 use crate::findings::{
@@ -141,6 +142,21 @@ fn class_from_ns(class: usize) -> u64 {
     if high < 3 { 0 } else { (8 + low) << (high - 3) }
 }
 
+/// A culprit's stack is known.
+fn was_in(places: &mut FxHashMap<(Blame, NameId), u64>, blame: Blame, segment: &Segment) {
+    let has_room = places.len() < PLACES_MAX;
+    match places.entry((blame, segment.stack)) {
+        Entry::Occupied(sum) => {
+            let sum = sum.into_mut();
+            *sum = sum.saturating_add(segment.ns);
+        }
+        Entry::Vacant(place) if has_room => {
+            place.insert(segment.ns);
+        }
+        Entry::Vacant(_) => {}
+    }
+}
+
 impl Summary {
     #[inline]
     pub(crate) fn event(&mut self, time_ns: u64) {
@@ -176,52 +192,36 @@ impl Summary {
             (reaches(self.missing_until_ns), reaches(self.lost_until_ns));
     }
 
-    /// A wakeup has ended; `blames` has one for each of its segments.
-    pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, victim: LabelId, blames: &[Blame]) {
+    /// A wakeup has ended; `blames` has one for each of its segments, and `has` a bit for each cause among them.
+    pub(crate) fn wakeup(
+        &mut self,
+        wakeup: &Wakeup,
+        victim: LabelId,
+        (blames, has): (&[Blame], u32),
+    ) {
         let lateness_ns = wakeup.lateness_ns;
         self.touched += u64::from(wakeup.touched_by_loss);
         self.near_loss += u64::from(wakeup.near_loss);
         self.distributions.record(victim, lateness_ns);
         self.number += 1;
-        let mut taken = [0u64; CAUSES];
-        let mut seen = 0u32;
+        let class = &mut self.classes.0[class_of(lateness_ns)];
+        class.wakeups += 1;
+        class.ns = class.ns.saturating_add(lateness_ns);
         for (segment, blame) in wakeup.segments.iter().zip(blames) {
             let (cause, place) = (usize::from(blame.cause), blame.culprit.0 as usize);
-            taken[cause] = taken[cause].saturating_add(segment.ns);
-            seen |= 1 << cause;
+            let (of_cause, of_class) = (&mut self.causes[cause].ns, &mut class.by_cause[cause]);
+            *of_cause = of_cause.saturating_add(segment.ns);
+            *of_class = of_class.saturating_add(segment.ns);
             if place >= self.culprits.len() {
                 self.culprits.resize_with(place + 1, CulpritSum::default);
             }
             self.culprits[place].add(cause, segment.ns, self.number);
             if segment.stack != NameId::NONE {
-                self.was_in(*blame, segment);
+                was_in(&mut self.places, *blame, segment);
             }
         }
-        let class = &mut self.classes.0[class_of(lateness_ns)];
-        class.wakeups += 1;
-        class.ns = class.ns.saturating_add(lateness_ns);
-        while seen != 0 {
-            let cause = seen.trailing_zeros() as usize;
-            seen &= seen - 1;
-            let (sum, ns) = (&mut self.causes[cause], taken[cause]);
-            sum.ns = sum.ns.saturating_add(ns);
-            sum.wakeups += 1;
-            class.by_cause[cause] = class.by_cause[cause].saturating_add(ns);
-        }
-    }
-
-    /// A culprit's stack is known.
-    fn was_in(&mut self, blame: Blame, segment: &Segment) {
-        let has_room = self.places.len() < PLACES_MAX;
-        match self.places.entry((blame, segment.stack)) {
-            Entry::Occupied(sum) => {
-                let sum = sum.into_mut();
-                *sum = sum.saturating_add(segment.ns);
-            }
-            Entry::Vacant(place) if has_room => {
-                place.insert(segment.ns);
-            }
-            Entry::Vacant(_) => {}
+        for cause in bits(has) {
+            self.causes[cause].wakeups += 1;
         }
     }
 

@@ -6,9 +6,9 @@ use crate::findings::WorstWakeup;
 use crate::pattern::PatternFinding;
 use crate::step::{Happened, Step};
 use tardy_model::event::{Irq, TaskState, futex, softirq};
-use tardy_model::{BlockedOn, Boost, Cause, CpuId, Culprit, TaskId};
+use tardy_model::{BlockedOn, Boost, Cause, CpuId, Culprit, TaskId, duration};
 use words::{
-    by_name, described, function_of, in_place, listed, names, priority, span, task, time, work_of,
+    by_name, described, function_of, in_place, listed, names, priority, task, time, work_of,
 };
 
 /// Parts named in the last sentence.
@@ -80,8 +80,8 @@ fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             let whose = if by == worst.wakeup.task { "its" } else { "the" };
             let by = if by == TaskId::IDLE { "the kernel".to_owned() } else { task(worst, by) };
             let ahead = match expiry_ns.checked_sub(step.time_ns) {
-                Some(ahead_ns) => format!("{} ahead", span(ahead_ns)),
-                None => format!("which is {} too late", span(step.time_ns - expiry_ns)),
+                Some(ahead_ns) => format!("{} ahead", duration(ahead_ns)),
+                None => format!("which is {} too late", duration(step.time_ns - expiry_ns)),
             };
             let function = function_of(worst, function);
             let event = if of_wheel { "timer_start" } else { "hrtimer_start" };
@@ -92,7 +92,7 @@ fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             let rest = match (in_tick, slack_ns) {
                 (true, _) => format!("; {it} fires only on a tick"),
                 (false, 0) => String::new(),
-                (false, ns) => format!("; {it} may fire up to {} later", span(ns.into())),
+                (false, ns) => format!("; {it} may fire up to {} later", duration(ns.into())),
             };
             let due = match function {
                 None => format!("{victim} asked to be woken at this time"),
@@ -106,7 +106,7 @@ fn of_timer(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             let when = match step.time_ns.checked_sub(expiry_ns) {
                 None => "before the expiry".to_owned(),
                 Some(0) => "on time".to_owned(),
-                Some(late_ns) => format!("{} after the expiry", span(late_ns)),
+                Some(late_ns) => format!("{} after the expiry", duration(late_ns)),
             };
             let name = worst.label(Culprit::Irq(irq)).name;
             (entry_of(irq), format!("the interrupt {name} begins, {when}."))
@@ -174,8 +174,10 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         Happened::Runs { instead_of, waited_ns, preempted } => {
             let instead = in_place_of(worst, *instead_of, worst.wakeup.task);
             let since = if *preempted { "lost the CPU" } else { "was woken" };
-            let text =
-                format!("{victim} runs on {here}{instead}, {} after it {since}.", span(*waited_ns));
+            let text = format!(
+                "{victim} runs on {here}{instead}, {} after it {since}.",
+                duration(*waited_ns)
+            );
             ("sched_switch", text)
         }
         Happened::Preempted(by) => {
@@ -227,7 +229,7 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
         Happened::Back { by_mark } => {
             let event = if *by_mark { "mark" } else { "sys_exit" };
             let since = if worst.wakeup.lock.is_some() { "it asked" } else { "the expiry" };
-            let late = span(worst.wakeup.lateness_ns);
+            let late = duration(worst.wakeup.lateness_ns);
             (event, format!("{victim} is back in user space, {late} after {since}."))
         }
         Happened::LeftOut(count) => ("left_out", format!("({count} more steps are not shown.)")),
@@ -317,7 +319,7 @@ fn of_part(
 ) -> (&'static str, String) {
     let first = parts.first().map_or(Culprit::Nobody, |(culprit, _)| *culprit);
     let names = names(worst, cause, parts);
-    let ns = span(ns);
+    let ns = duration(ns);
     let (runs, has) = if parts.len() == 1 { ("runs", "has") } else { ("run", "have") };
     match cause.0 {
         "idle_exit" if is_woken => {
@@ -332,7 +334,7 @@ fn of_part(
                     [(_, device_ns), rest @ ..] if !rest.is_empty() => format!(
                         "no interrupt comes for {ns}, of which {} is its usual delay; then {} {} \
                             on.",
-                        span(*device_ns),
+                        duration(*device_ns),
                         words::names(worst, cause, rest),
                         if rest.len() == 1 { "runs" } else { "run" },
                     ),
@@ -429,8 +431,8 @@ fn sum(worst: &WorstWakeup) -> String {
     // Equal ones stay in order of time.
     parts.sort_by_key(|(.., ns)| std::cmp::Reverse(*ns));
     let named = parts.iter().take(NAMED_MAX).map(|(cause, name, ns)| match name.as_str() {
-        "" => format!("{} {}", span(*ns), cause.0),
-        name => format!("{} {} by {name}", span(*ns), cause.0),
+        "" => format!("{} {}", duration(*ns), cause.0),
+        name => format!("{} {} by {name}", duration(*ns), cause.0),
     });
     let mut named: Vec<String> = named.collect();
     let rest: u64 = parts.iter().skip(NAMED_MAX).map(|(.., ns)| ns).sum();
@@ -439,9 +441,9 @@ fn sum(worst: &WorstWakeup) -> String {
             1 => "1 other".to_owned(),
             count => format!("{count} others"),
         };
-        named.push(format!("{} of {others}", span(rest)));
+        named.push(format!("{} of {others}", duration(rest)));
     }
-    format!("{} together: {}.", span(worst.wakeup.lateness_ns), listed(&named))
+    format!("{} together: {}.", duration(worst.wakeup.lateness_ns), listed(&named))
 }
 
 fn led(by: &str, woken: &str, started: bool, work: &str) -> (&'static str, String) {

@@ -30,7 +30,7 @@ fn double_boost() {
         words(DOUBLE_BOOST),
         "55000 ns: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority \
          before it had finished its unlock, so high got the user's lock, ran into one inside the \
-         kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141 \
+         kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141.0 \
          µs in the worst lock call. The kernel causes this, not the program: use a kernel that \
          wakes before it deboosts, or keep the owner from being preempted in its unlock (a \
          dedicated CPU, or a real-time priority)."
@@ -105,7 +105,7 @@ fn inversion() {
     assert_eq!(
         words(trace),
         "100 ns: medium (9) ran while high waited for a lock whose holder could not run: 67 % of \
-         all lateness, 0.10 µs of 0.14 µs in the worst call. Use a mutex with PTHREAD_PRIO_INHERIT, \
+         all lateness, 100 ns of 145 ns in the worst call. Use a mutex with PTHREAD_PRIO_INHERIT, \
          or make sure that no task below the waiters' priority can preempt the holder."
     );
     // The advice is code: nothing that can be set from outside does it. A lock that lends its priority gets none.
@@ -143,7 +143,7 @@ fn stacking() {
     assert_eq!(
         words(trace),
         "8 ns: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 \
-         % of all lateness and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Let \
+         % of all lateness and up to 8 ns at once: sleep timers of storm-* (2 processes). Let \
          fewer threads sleep on timers that expire together, move them to another CPU, or, on \
          PREEMPT_RT, remove the real-time priority of threads that do not need it, so that their \
          timers expire in softirq."
@@ -201,7 +201,7 @@ fn rt_throttling() {
     assert_eq!(
         words(THROTTLED),
         "39999998 ns: In 1 of 1 wakeups a CPU ran other tasks although a real-time thread waited \
-         for it, 100 % of all lateness and up to 40.0 ms at once, when cyclic (real-time priority \
+         for it, 100 % of all lateness and up to 40.00 ms at once, when cyclic (real-time priority \
          80) had to wait: the real-time tasks of that CPU had used up their bandwidth, by default \
          950 of every 1000 ms. Find the real-time task that hardly ever sleeps, and make it \
          sleep; if it must not sleep, write -1 to /proc/sys/kernel/sched_rt_runtime_us (since \
@@ -248,7 +248,7 @@ fn softirq_below() {
     assert_eq!(
         words(SOFTIRQ),
         "8000 ns: In 1 of 1 wakeups busy (20) ran although poller outranks them: its timer expires in a \
-         softirq, whose thread had to wait for them (100 % of all lateness, up to 8.00 µs at once). \
+         softirq, whose thread had to wait for them (100 % of all lateness, up to 8.0 µs at once). \
          Raise that thread above them (chrt -f -p PRIORITY of ktimers/N, or of ksoftirqd/N where there is \
          none), or sleep with clock_nanosleep under a real-time policy, whose timers need no softirq."
     );
@@ -284,7 +284,7 @@ fn jiffy_timers() {
     assert_eq!(
         words(WHEEL),
         "3999000 ns: In 1 of 1 wakeups the timer (process_timeout) is a timer-wheel timer, which \
-         fires only on a tick: it waited 3999 µs for its tick on average and up to 3999 µs \
+         fires only on a tick: it waited 4.00 ms for its tick on average and up to 4.00 ms \
          (kthread), 100 % of all lateness. Use a high-resolution timer instead (clock_nanosleep, \
          timerfd, or usleep_range and schedule_hrtimeout in the kernel); a higher HZ makes the \
          steps smaller."
@@ -323,8 +323,8 @@ const DEEP: &str = "
 fn deep_idle() {
     assert_eq!(
         words(DEEP),
-        "100600 ns: In 1 of 1 wakeups the CPU first had to leave idle state 3, which took 101 µs on average \
-         and at most 101 µs: 100 % of all lateness. A program runs better while cyclictest runs, because \
+        "100600 ns: In 1 of 1 wakeups the CPU first had to leave idle state 3, which took 100.6 µs on average \
+         and at most 100.6 µs: 100 % of all lateness. A program runs better while cyclictest runs, because \
          cyclictest keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to \
          it while latency matters, or disable the states in /sys/devices/system/cpu/cpu*/cpuidle."
     );
@@ -335,6 +335,13 @@ fn deep_idle() {
     );
     let waits = found(&DEEP.replace("sleep 3", "sleep"));
     assert_eq!(waits, [] as [&str; 0], "there is no other state, and nothing to be set");
+    // A state was chosen, and nobody wrote down which.
+    let unseen = DEEP.replace("30 0 0 sleep 3", "5 0 0 no-idle-states");
+    let words = words(&unseen);
+    assert!(
+        words.contains("first had to leave idle state (not recorded), which took 100.6 µs"),
+        "{words}"
+    );
     let shallow = DEEP.replace("soft 1000", "soft 97000").replace("mark 1000", "mark 97000");
     assert_eq!(found(&shallow), [] as [&str; 0], "4 µs are not deep");
 }
@@ -360,7 +367,7 @@ fn irq_affinity() {
     assert_eq!(
         words(DEVICE),
         "400 ns: In 1 of 1 wakeups  (irq 26) and softirq NET_RX took the CPU on which the thread \
-         was to run, 80 % of all lateness and 0.40 µs of 0.50 µs in the worst wakeup, one of \
+         was to run, 80 % of all lateness and 400 ns of 500 ns in the worst wakeup, one of \
          cyclic. Keep devices' interrupts off that CPU: write a mask without it to \
          /proc/irq/NUMBER/smp_affinity (and exclude them in irqbalance, which may move them \
          back); softirqs follow the interrupts that raise them."
@@ -446,8 +453,8 @@ const SPINNER: &str = "
 fn spinner_above() {
     assert_eq!(
         words(SPINNER),
-        "698880 ns: In 1 of 1 wakeups spinner (20) ran first, for 699 µs at once on average and \
-         at most 699 µs, 100 % of all lateness; in the worst one, of cyclic, it had real-time \
+        "698880 ns: In 1 of 1 wakeups spinner (20) ran first, for 698.9 µs at once on average and \
+         at most 698.9 µs, 100 % of all lateness; in the worst one, of cyclic, it had real-time \
          priority 90. Make it sleep or wait for an event instead of polling, or give it a CPU of \
          its own or a priority below the thread's."
     );

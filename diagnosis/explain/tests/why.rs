@@ -36,17 +36,17 @@ stories! {
         +51000 - sys_enter: low begins to release the lock (FUTEX_UNLOCK_PI).
         +66000 0 sched_waking: low wakes high, on CPU 1.
         +71000 - sched_pi_setprio: low returns to priority 120, and has not finished its unlock.
-        +72000 1 sched_switch: high runs on CPU 1 in place of busy, 6.00 µs after it was woken.
+        +72000 1 sched_switch: high runs on CPU 1 in place of busy, 6.0 µs after it was woken.
         +87000 0 sched_switch: trace-cmd takes CPU 0 from low, which has not finished its unlock.
         +92000 - sched_pi_setprio: high lends low its priority 59 a second time (low had 120): low, still in its unlock, holds a lock inside the kernel, and trace-cmd runs in its place.
         +108000 1 sched_switch: high waits (D) for a lock inside the kernel, which low holds; busy runs on CPU 1.
         +111000 0 sched_switch: low runs on CPU 0 in place of trace-cmd.
         +123000 0 sched_waking: low wakes high, on CPU 1.
         +127000 - sched_pi_setprio: low returns to priority 120, and has not finished its unlock.
-        +127000 1 sched_switch: high runs on CPU 1 in place of busy, 4.00 µs after it was woken.
-        +141000 1 sys_exit: high is back in user space, 141 µs after it asked.
-        +141000 1 sum: 141 µs together: 87.0 µs own_kernel_work by high, 39.0 µs lock by low, 10.0 µs not_preemptible by busy and 5.00 µs lock by trace-cmd.
-        +141000 1 pattern: the owner of a PI lock had to be boosted twice: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority before it had finished its unlock, so high got the user's lock, ran into one inside the kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141 µs in the worst lock call. The kernel causes this, not the program: use a kernel that wakes before it deboosts, or keep the owner from being preempted in its unlock (a dedicated CPU, or a real-time priority).
+        +127000 1 sched_switch: high runs on CPU 1 in place of busy, 4.0 µs after it was woken.
+        +141000 1 sys_exit: high is back in user space, 141.0 µs after it asked.
+        +141000 1 sum: 141.0 µs together: 87.0 µs own_kernel_work by high, 39.0 µs lock by low, 10.0 µs not_preemptible by busy and 5.0 µs lock by trace-cmd.
+        +141000 1 pattern: the owner of a PI lock had to be boosted twice: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority before it had finished its unlock, so high got the user's lock, ran into one inside the kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141.0 µs in the worst lock call. The kernel causes this, not the program: use a kernel that wakes before it deboosts, or keep the owner from being preempted in its unlock (a dedicated CPU, or a real-time priority).
     ";
 
     timers_stacked_in_one_interrupt: "
@@ -83,7 +83,7 @@ stories! {
         +21 0 sched_switch: cyclic runs on CPU 0 in place of thread 20, 9 ns after it was woken.
         +23 0 mark: cyclic is back in user space, 23 ns after the expiry.
         +23 0 sum: 23 ns together: 8 ns stacked_timers by storm-* (2 timers), 6 ns interrupts by local_timer, 3 ns callback by cyclic (hrtimer_wakeup), 3 ns not_preemptible by thread 20, 2 ns own_kernel_work by cyclic and 1 ns of 1 other.
-        +23 0 pattern: timers stacked in one interrupt: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of all lateness and up to 0.01 µs at once: sleep timers of storm-* (2 processes). Let fewer threads sleep on timers that expire together, move them to another CPU, or, on PREEMPT_RT, remove the real-time priority of threads that do not need it, so that their timers expire in softirq.
+        +23 0 pattern: timers stacked in one interrupt: In 1 of 1 wakeups 2 other timers (at most 2) ran first in the same interrupt, 35 % of all lateness and up to 8 ns at once: sleep timers of storm-* (2 processes). Let fewer threads sleep on timers that expire together, move them to another CPU, or, on PREEMPT_RT, remove the real-time priority of threads that do not need it, so that their timers expire in softirq.
     ";
 
     the_tick_wakes_whom_nobody_asked_to_wake: "
@@ -150,19 +150,19 @@ stories! {
         2007000 0 0 switch R 7 19
         2008500 0 7 mark 2000000
     " => "
-        -1000000 - hrtimer_start: cyclic arms its timer (hrtimer_wakeup) for 0.002000000, 1000 µs ahead.
+        -1000000 - hrtimer_start: cyclic arms its timer (hrtimer_wakeup) for 0.002000000, 1.00 ms ahead.
         +0 0 expiry: cyclic asked to be woken at this time.
-        +0 0 cpu_idle: the CPU slept (state 2) and needs 4.00 µs to wake up.
-        +4000 0 local_timer_entry: the interrupt local_timer begins, 4.00 µs after the expiry.
+        +0 0 cpu_idle: the CPU slept (state 2) and needs 4.0 µs to wake up.
+        +4000 0 local_timer_entry: the interrupt local_timer begins, 4.0 µs after the expiry.
         +4000 0 local_timer_entry: interrupts take 500 ns: local_timer.
         +4500 0 hrtimer_expire_entry: the callback of cyclic's timer (hrtimer_wakeup) begins.
         +5000 0 sched_waking: the callback makes cyclic runnable.
         +5200 0 local_timer_entry: interrupts take 800 ns: local_timer.
-        +6000 0 cpu_idle: leaving the idle loop takes 1.00 µs (state 2).
-        +7000 0 sched_switch: cyclic runs on CPU 0, 2.00 µs after it was woken.
-        +8500 0 mark: cyclic is back in user space, 8.50 µs after the expiry.
-        +8500 0 sum: 8.50 µs together: 5.00 µs idle_exit by state 2, 1.50 µs own_kernel_work by cyclic, 1.30 µs interrupts by local_timer and 700 ns callback by cyclic (hrtimer_wakeup).
-        +8500 0 pattern: CPUs sleep so deeply that waking up takes long: In 1 of 1 wakeups the CPU first had to leave idle state 2, which took 5.00 µs on average and at most 5.00 µs: 59 % of all lateness. A program runs better while cyclictest runs, because cyclictest keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while latency matters, or disable the states in /sys/devices/system/cpu/cpu*/cpuidle.
+        +6000 0 cpu_idle: leaving the idle loop takes 1.0 µs (state 2).
+        +7000 0 sched_switch: cyclic runs on CPU 0, 2.0 µs after it was woken.
+        +8500 0 mark: cyclic is back in user space, 8.5 µs after the expiry.
+        +8500 0 sum: 8.5 µs together: 5.0 µs idle_exit by state 2, 1.5 µs own_kernel_work by cyclic, 1.3 µs interrupts by local_timer and 700 ns callback by cyclic (hrtimer_wakeup).
+        +8500 0 pattern: CPUs sleep so deeply that waking up takes long: In 1 of 1 wakeups the CPU first had to leave idle state 2, which took 5.0 µs on average and at most 5.0 µs: 59 % of all lateness. A program runs better while cyclictest runs, because cyclictest keeps CPUs out of these states: hold /dev/cpu_dma_latency open with a 0 written to it while latency matters, or disable the states in /sys/devices/system/cpu/cpu*/cpuidle.
     ";
 
     a_softirq_a_migration_a_preemption_and_a_page: "

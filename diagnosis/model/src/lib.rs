@@ -10,6 +10,7 @@
 //! All times are nanoseconds of `CLOCK_MONOTONIC` in `u64`s whose names end in `_ns`.
 #![forbid(unsafe_code)]
 
+mod duration;
 pub mod event;
 mod id;
 mod marks;
@@ -17,6 +18,7 @@ mod source;
 mod tables;
 mod wakeup;
 
+pub use duration::duration;
 pub use event::{Event, Kind, RECORD_BYTES};
 pub use id::{CpuId, NameId, Prio, TaskId, TimerId};
 pub use marks::{MARKS_MAX, MarkReader, MarkWriter, mark_ring};

@@ -10,6 +10,7 @@ use crate::advice::Remedy;
 pub use crate::advice::Weight;
 use crate::piece::{Doing, Phase, Piece};
 use std::sync::LazyLock;
+use tardy_changes::PRIORITY_ADVISED as PRIORITY;
 use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit, Prio};
 
@@ -60,9 +61,6 @@ pub trait Rule: Sync {
         None
     }
 }
-
-/// The real-time priority, 1–99, that is advised where any does: that of interrupt threads.
-const PRIORITY: u8 = 50;
 
 /// The priority, 1–99, that is one above another; `None` where a thread cannot be given it, or should not: 99
 /// is the kernel's own.

@@ -1,7 +1,7 @@
 //! CPUs that sleep deeply.
 
-use super::{Evidence, Found, Pattern, Scene, percent, us};
-use tardy_model::Culprit;
+use super::{Evidence, Found, Pattern, Scene, percent};
+use tardy_model::duration;
 
 /// Less is no deep state: what a shallow one needs to wake up.
 const EXIT_NS_MIN: u64 = 5_000;
@@ -34,9 +34,9 @@ impl Pattern for DeepIdle {
         let mut exit_ns = 0;
         for segment in scene.own() {
             // Of the idle loop before it chose a state, nothing could be set differently.
-            if matches!(segment.culprit, Culprit::IdleState(state) if state != u32::MAX) {
+            if scene.is_idle_state(segment.culprit) {
                 evidence.at(segment.start_ns);
-                evidence.blame(segment.culprit, segment.ns);
+                evidence.blame(&segment);
                 exit_ns += segment.ns;
             }
         }
@@ -54,8 +54,8 @@ impl Pattern for DeepIdle {
             found.wakeups,
             found.of_wakeups,
             found.names(),
-            us(found.count_mean as u64),
-            us(found.count_max),
+            duration(found.count_mean as u64),
+            duration(found.count_max),
             percent(found.share),
         )
     }

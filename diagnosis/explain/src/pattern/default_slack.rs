@@ -1,7 +1,7 @@
 //! The default timer slack.
 
-use super::{Evidence, Found, Pattern, Scene, percent, us};
-use tardy_model::{Culprit, Setting};
+use super::{Evidence, Found, Pattern, Scene, percent};
+use tardy_model::{Culprit, Setting, duration};
 
 /// What a thread starts with that was given no other (`INIT_TASK` in `init/init_task.c`).
 const DEFAULT_NS: u32 = 50_000;
@@ -36,7 +36,7 @@ impl Pattern for DefaultSlack {
         for segment in scene.own().filter(|segment| segment.culprit == default) {
             evidence.at(segment.start_ns);
             evidence.count(segment.ns);
-            evidence.blame(segment.culprit, segment.ns);
+            evidence.blame(&segment);
         }
         evidence.culprits_count() > 0
     }
@@ -50,7 +50,7 @@ impl Pattern for DefaultSlack {
              least), or give it a real-time policy, which has no slack.",
             found.wakeups,
             found.of_wakeups,
-            us(found.count_mean as u64),
+            duration(found.count_mean as u64),
             percent(found.share),
             worst.victim.name,
         )

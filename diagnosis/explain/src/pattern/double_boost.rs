@@ -1,7 +1,7 @@
 //! A lock call in which one owner is boosted twice.
 
-use super::{Evidence, Found, Pattern, Scene, us};
-use tardy_model::{Boost, Stretch, StretchKind, WakeupKind};
+use super::{Evidence, Found, Pattern, Scene};
+use tardy_model::{Boost, Stretch, StretchKind, WakeupKind, duration};
 
 /// The owner of a PI futex is boosted, wakes the waiter, is put back to its own priority before it
 /// has finished its unlock, and still has a lock inside the kernel that the waiter needs next: it
@@ -60,9 +60,9 @@ impl Pattern for DoubleBoost {
             .find(|s| s.kind == StretchKind::Kernel && s.start_ns < wait.start_ns)
             .map_or(wait.start_ns, |stretch| stretch.start_ns);
         let until_ns = wait.start_ns + wait.ns;
-        for segment in &wakeup.segments {
+        for segment in scene.parts() {
             if segment.start_ns >= again_ns && segment.start_ns < until_ns {
-                evidence.blame(segment.culprit, segment.ns);
+                evidence.blame(&segment);
             }
         }
         true
@@ -84,8 +84,8 @@ impl Pattern for DoubleBoost {
             found.wakeups,
             found.of_wakeups,
             worst.victim.name,
-            us(worst.ns),
-            us(worst.lateness_ns),
+            duration(worst.ns),
+            duration(worst.lateness_ns),
         )
     }
 }

@@ -1,10 +1,8 @@
 //! What of one wakeup is a pattern's: who took how much of it.
 
-use tardy_model::{Culprit, Prio};
-
-/// Places in which culprits are looked for at first; a power of two. There are always twice as many places as
-/// culprits, of which a wakeup has at most as many as a CPU's past has spans.
-const PLACES_MIN: usize = 64;
+use super::Part;
+use crate::label::LabelId;
+use tardy_model::Prio;
 
 /// What of one wakeup is a pattern's.
 #[derive(Debug)]
@@ -13,59 +11,40 @@ pub struct Evidence {
     pub(super) count: u64,
     pub(super) at_ns: Option<u64>,
     pub(super) prio: Option<Prio>,
-    pub(super) culprits: Vec<(Culprit, u64)>,
-    /// From [`first_place`] on, up to one that is free, which of the culprits has a place, and in the evidence of
-    /// which number. Their count is a power of two.
+    pub(super) culprits: Vec<(LabelId, u64)>,
+    /// By label, its place among the culprits, and in the evidence of which number it had that.
     places: Vec<(u32, u32)>,
-    /// How often this was cleared.
+    /// How often this was cleared, from 1 on.
     number: u32,
 }
 
 impl Default for Evidence {
     fn default() -> Self {
-        let (culprits, places) = (Vec::new(), vec![(0, 0); PLACES_MIN]);
+        let (culprits, places) = (Vec::new(), Vec::new());
         Self { ns: 0, count: 0, at_ns: None, prio: None, culprits, places, number: 1 }
     }
 }
 
 impl Evidence {
-    /// A culprit took `ns` of the lateness.
-    pub fn blame(&mut self, culprit: Culprit, ns: u64) {
+    /// Who is to blame for a part of the lateness took all of it.
+    #[inline]
+    pub fn blame(&mut self, part: &Part<'_>) {
+        self.add(part.label, part.segment.ns);
+    }
+
+    #[inline]
+    fn add(&mut self, culprit: LabelId, ns: u64) {
         self.ns += ns;
-        let place = self.place(culprit);
-        let (at, number) = self.places[place];
+        let at = culprit.0 as usize;
+        if at >= self.places.len() {
+            self.places.resize(at + 1, (0, 0));
+        }
+        let (place, number) = self.places[at];
         if number == self.number {
-            self.culprits[at as usize].1 += ns;
-            return;
-        }
-        self.places[place] = (self.culprits.len() as u32, self.number);
-        self.culprits.push((culprit, ns));
-        if self.culprits.len() * 2 > self.places.len() {
-            self.grow();
-        }
-    }
-
-    /// The place that a culprit has, or that is free for it.
-    fn place(&self, culprit: Culprit) -> usize {
-        let last = self.places.len() - 1;
-        let mut place = first_place(culprit, last);
-        loop {
-            let (at, number) = self.places[place];
-            if number != self.number || self.culprits[at as usize].0 == culprit {
-                return place;
-            }
-            place = (place + 1) & last;
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let places = self.places.len() * 2;
-        self.places.clear();
-        self.places.resize(places, (0, self.number.wrapping_sub(1)));
-        for at in 0..self.culprits.len() {
-            let place = self.place(self.culprits[at].0);
-            self.places[place] = (at as u32, self.number);
+            self.culprits[place as usize].1 += ns;
+        } else {
+            self.places[at] = (self.culprits.len() as u32, self.number);
+            self.culprits.push((culprit, ns));
         }
     }
 
@@ -96,25 +75,16 @@ impl Evidence {
         self.at_ns = None;
         self.culprits.clear();
         self.number = self.number.wrapping_add(1);
+        if self.number == 0 {
+            self.places.clear();
+            self.number = 1;
+        }
     }
-}
-
-/// The same place for the same culprit, and mostly another for another; `last` is one less than a power of two.
-fn first_place(culprit: Culprit, last: usize) -> usize {
-    let number = match culprit {
-        Culprit::Task(task) => task.0,
-        Culprit::Timer(timer, _) => !timer.0,
-        Culprit::SoftirqIn(_, task) => task.0 ^ 1 << 31,
-        _ => 0,
-    };
-    // Neighbours in number lie apart: 2^32 divided by the golden ratio.
-    (number.wrapping_mul(0x9E37_79B9) >> 16) as usize & last
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tardy_model::{TaskId, TimerId};
 
     #[test]
     fn each_of_many_culprits_stands_once() {
@@ -123,16 +93,21 @@ mod tests {
             evidence.clear();
             let count = 500 * round;
             for _ in 0..2 {
-                for number in 0..count {
-                    evidence.blame(Culprit::Task(TaskId(number)), 1);
-                    // They share a task, and are not the same.
-                    evidence.blame(Culprit::Timer(TimerId(number % 7), TaskId(number)), 1);
-                    evidence.blame(Culprit::Cpu(tardy_model::CpuId(number as u16)), 1);
-                }
+                (0..count).for_each(|number| evidence.add(LabelId(7 * number), 1));
             }
-            assert_eq!(evidence.culprits_count(), u64::from(3 * count));
+            assert_eq!(evidence.culprits_count(), u64::from(count));
             assert!(evidence.culprits.iter().all(|(_, ns)| *ns == 2));
-            assert_eq!(evidence.ns, u64::from(6 * count));
+            assert_eq!(evidence.ns, u64::from(2 * count));
         }
+    }
+
+    #[test]
+    fn nobody_is_taken_for_one_of_so_many_evidences_before() {
+        let mut evidence = Evidence::default();
+        evidence.add(LabelId(3), 1);
+        evidence.number = u32::MAX;
+        evidence.clear();
+        evidence.add(LabelId(3), 5);
+        assert_eq!(evidence.culprits, [(LabelId(3), 5)]);
     }
 }

@@ -1,8 +1,8 @@
 //! A lock without priority inheritance, whose holder others keep from running.
 
-use super::{Evidence, Found, Pattern, Scene, percent, us};
+use super::{Evidence, Found, Pattern, Scene, percent};
 use tardy_model::event::futex;
-use tardy_model::{Culprit, StretchKind, WakeupKind};
+use tardy_model::{Culprit, StretchKind, WakeupKind, duration};
 
 /// A wait for a lock that lends no priority, while somebody other than the holder ran where the
 /// holder could have.
@@ -45,7 +45,7 @@ impl Pattern for Inversion {
             {
                 evidence.at(segment.start_ns);
                 evidence.count(1);
-                evidence.blame(segment.culprit, segment.ns);
+                evidence.blame(&segment);
             }
         }
         evidence.count > 0
@@ -60,8 +60,8 @@ impl Pattern for Inversion {
             found.names(),
             worst.victim.name,
             percent(found.share),
-            us(worst.ns),
-            us(worst.lateness_ns),
+            duration(worst.ns),
+            duration(worst.lateness_ns),
         )
     }
 }

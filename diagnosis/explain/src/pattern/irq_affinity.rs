@@ -1,8 +1,8 @@
 //! Devices whose interrupts are taken where the victim runs.
 
-use super::{Evidence, Found, Pattern, SHARE_MIN, Scene, WORST_SHARE_MIN, percent, us};
+use super::{Evidence, Found, Pattern, SHARE_MIN, Scene, WORST_SHARE_MIN, percent};
 use tardy_model::event::{Irq, softirq};
-use tardy_model::{Culprit, Segment, TaskId};
+use tardy_model::{Culprit, Segment, TaskId, duration};
 
 /// What a rare instance must have taken.
 const RARE_NS_MIN: u64 = 50_000;
@@ -43,7 +43,7 @@ impl Pattern for IrqAffinity {
             };
             if device {
                 evidence.at(segment.start_ns);
-                evidence.blame(segment.culprit, segment.ns);
+                evidence.blame(&segment);
                 count += 1;
             }
         }
@@ -69,8 +69,8 @@ impl Pattern for IrqAffinity {
             found.of_wakeups,
             found.names(),
             percent(found.share),
-            us(worst.ns),
-            us(worst.lateness_ns),
+            duration(worst.ns),
+            duration(worst.lateness_ns),
             worst.victim.name,
         )
     }

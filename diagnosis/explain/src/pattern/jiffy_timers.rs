@@ -1,7 +1,7 @@
 //! Timers that can only fire with a tick.
 
-use super::{Evidence, Found, Pattern, Scene, percent, us};
-use tardy_model::Culprit;
+use super::{Evidence, Found, Pattern, Scene, percent};
+use tardy_model::{Culprit, duration};
 
 /// A thread is woken by a timer of the timer wheel, which is looked at once a tick, and in larger
 /// steps the further away a timer is.
@@ -33,7 +33,7 @@ impl Pattern for JiffyTimers {
             }
             evidence.at(segment.start_ns);
             evidence.count(segment.ns);
-            evidence.blame(segment.culprit, segment.ns);
+            evidence.blame(&segment);
         }
         true
     }
@@ -48,8 +48,8 @@ impl Pattern for JiffyTimers {
             found.wakeups,
             found.of_wakeups,
             found.names(),
-            us(found.count_mean as u64),
-            us(found.count_max),
+            duration(found.count_mean as u64),
+            duration(found.count_max),
             worst.victim.name,
             percent(found.share),
         )

@@ -10,10 +10,13 @@ mod evidence;
 
 pub use evidence::Evidence;
 
+use crate::bits::bits;
 use crate::cause::{UNEXPLAINED_AT, causes};
+use crate::finished::Blame;
 use crate::group::{Gather, Group, Who};
 use crate::label::{Label, LabelId, Labels};
 use crate::seen::Seen;
+use std::ops::Deref;
 use tardy_followers::Prios;
 use tardy_model::event::{Comm, TaskInfo};
 use tardy_model::{Culprit, Prio, Segment, Tables, TaskId, Wakeup};
@@ -88,8 +91,8 @@ pub struct Scene<'a> {
     pub tables: &'a Tables,
     prios: &'a Prios,
     labels: &'a Labels,
-    /// The place of each segment's cause in the registry.
-    causes: &'a [u8],
+    /// One for each segment.
+    blames: &'a [Blame],
     /// The pattern's causes, as bits in the order of their registry.
     own: u32,
 }
@@ -100,16 +103,47 @@ impl Scene<'_> {
         (self.labels.comm(task), self.labels.info(task).has(TaskInfo::KERNEL))
     }
 
+    /// Whether it is an idle state that somebody chose.
+    pub fn is_idle_state(&self, culprit: Culprit) -> bool {
+        self.labels.is_idle_state(culprit)
+    }
+
     /// The priority at which a task was last seen.
     pub fn prio(&self, task: TaskId) -> Option<Prio> {
         self.prios.of(task).filter(|prio| prio.is_known())
     }
 
-    /// The segments of the causes that the pattern asks for.
-    pub fn own(&self) -> impl Iterator<Item = &Segment> {
-        let segments = self.wakeup.segments.iter().zip(self.causes);
+    /// The parts of the causes that the pattern asks for.
+    pub fn own(&self) -> impl Iterator<Item = Part<'_>> {
         let is_own = |cause: u8| self.own >> cause & 1 != 0;
-        segments.filter(move |(_, cause)| is_own(**cause)).map(|(segment, _)| segment)
+        let own = self.wakeup.segments.iter().zip(self.blames);
+        own.filter(move |(_, blame)| is_own(blame.cause)).map(Part::of)
+    }
+
+    /// All parts.
+    pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        self.wakeup.segments.iter().zip(self.blames).map(Part::of)
+    }
+}
+
+/// A segment of a wakeup's lateness, and the number of who is to blame for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    segment: &'a Segment,
+    label: LabelId,
+}
+
+impl<'a> Part<'a> {
+    fn of((segment, blame): (&'a Segment, &Blame)) -> Self {
+        Self { segment, label: blame.culprit }
+    }
+}
+
+impl Deref for Part<'_> {
+    type Target = Segment;
+
+    fn deref(&self) -> &Segment {
+        self.segment
     }
 }
 
@@ -299,14 +333,14 @@ impl Recogniser {
         self.watched = watched(&self.watchers);
     }
 
-    /// Shows a wakeup to every pattern that has to do with one of its causes: those of its segments, by their
-    /// places in the registry, and `has`, which has a bit for each.
+    /// Shows a wakeup to every pattern that has to do with one of its causes: `blames` has one for each of its
+    /// segments, and `has` a bit for each cause among them.
     pub(crate) fn wakeup(
         &mut self,
         wakeup: &Wakeup,
-        (causes, has): (&[u8], u32),
+        (blames, has): (&[Blame], u32),
         prios: &Prios,
-        labels: &mut Labels,
+        labels: &Labels,
     ) -> Patterns {
         self.wakeups += 1;
         self.ns = self.ns.saturating_add(wakeup.lateness_ns);
@@ -315,7 +349,7 @@ impl Recogniser {
         for at in bits(asking) {
             let (pattern, own) = (REGISTRY[at], self.causes[at]);
             self.evidence.clear();
-            let scene = Scene { wakeup, tables: &labels.tables, prios, labels, causes, own };
+            let scene = Scene { wakeup, tables: &labels.tables, prios, labels, blames, own };
             if pattern.find(&scene, &mut self.evidence) {
                 patterns.0 |= 1 << at;
                 self.sums[at].add(wakeup, &self.evidence, labels);
@@ -360,15 +394,6 @@ fn watched(watchers: &[(usize, Box<dyn Watcher>)]) -> u64 {
     watchers.iter().fold(0, |kinds, (_, watcher)| kinds | watcher.kinds())
 }
 
-/// The places of the bits that are set.
-fn bits(mut set: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let at = (set != 0).then(|| set.trailing_zeros() as usize)?;
-        set &= set - 1;
-        Some(at)
-    })
-}
-
 /// Causes as bits in the order of their registry.
 fn bits_of(names: &[&str]) -> u32 {
     const { assert!(UNEXPLAINED_AT < 32, "a cause has a bit") };
@@ -377,13 +402,13 @@ fn bits_of(names: &[&str]) -> u32 {
 }
 
 impl Sum {
-    fn add(&mut self, wakeup: &Wakeup, evidence: &Evidence, labels: &mut Labels) {
+    fn add(&mut self, wakeup: &Wakeup, evidence: &Evidence, labels: &Labels) {
         self.wakeups += 1;
         self.ns = self.ns.saturating_add(evidence.ns);
         self.count_max = self.count_max.max(evidence.count);
         self.counts += evidence.count;
         for (culprit, ns) in &evidence.culprits {
-            let at = labels.id(*culprit).0 as usize;
+            let at = culprit.0 as usize;
             if let Some(Some(sum)) = self.culprits.get_mut(at) {
                 *sum = sum.saturating_add(*ns);
             } else if self.culprits_count < CULPRITS_MAX {
@@ -453,20 +478,6 @@ fn grouped(culprits: impl Iterator<Item = (Culprit, u64)>, labels: &Labels) -> V
     let mut groups: Vec<_> = gather.into_groups().into_iter().zip(sums).collect();
     groups.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.name.cmp(&b.0.name)));
     groups
-}
-
-/// Microseconds for words: three digits that matter, and the unit.
-pub(crate) fn us(ns: u64) -> String {
-    let us = ns as f64 / 1e3;
-    if us < 10.0 {
-        format!("{us:.2} µs")
-    } else if us < 100.0 {
-        format!("{us:.1} µs")
-    } else if us < 10_000.0 {
-        format!("{us:.0} µs")
-    } else {
-        format!("{:.1} ms", us / 1e3)
-    }
 }
 
 /// A priority as users set it.

@@ -1,7 +1,7 @@
 //! Real-time tasks that have used up their share of a CPU.
 
-use super::{Evidence, Found, Pattern, Scene, percent, prio_words, us};
-use tardy_model::{Culprit, Setting};
+use super::{Evidence, Found, Pattern, Scene, percent, prio_words};
+use tardy_model::{Culprit, Setting, duration};
 
 /// A CPU switches to tasks of lower priority, or to nothing, while a real-time thread waits on it.
 pub(super) struct RtThrottling;
@@ -34,7 +34,7 @@ impl Pattern for RtThrottling {
         let by_realtime = Culprit::Setting(Setting::RtBandwidth);
         for segment in scene.own().filter(|segment| segment.culprit == by_realtime) {
             evidence.at(segment.start_ns);
-            evidence.blame(segment.culprit, segment.ns);
+            evidence.blame(&segment);
             gap_ns += segment.ns;
         }
         evidence.count(gap_ns);
@@ -58,7 +58,7 @@ impl Pattern for RtThrottling {
             found.wakeups,
             found.of_wakeups,
             percent(found.share),
-            us(found.count_max),
+            duration(found.count_max),
             worst.victim.name,
             worst.prio.map(prio_words).unwrap_or_default(),
         )

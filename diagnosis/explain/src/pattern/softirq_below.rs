@@ -1,7 +1,7 @@
 //! Timers that run in a softirq of lower priority than the thread that they wake.
 
-use super::{Evidence, Found, Pattern, Scene, percent, us};
-use tardy_model::{Culprit, TaskId};
+use super::{Evidence, Found, Pattern, Scene, percent};
+use tardy_model::{Culprit, TaskId, duration};
 
 /// From the raise to the softirq nobody is waited for that long: it is the interrupt's way out, or a switch.
 const SWITCH_NS_MAX: u64 = 5_000;
@@ -40,7 +40,7 @@ impl Pattern for SoftirqBelow {
             let is_switch = segment.ns < SWITCH_NS_MAX;
             if outranked && !is_switch && !is_softirq_thread(scene, task) {
                 evidence.at(segment.start_ns);
-                evidence.blame(segment.culprit, segment.ns);
+                evidence.blame(&segment);
             }
         }
         evidence.count(evidence.culprits_count());
@@ -59,7 +59,7 @@ impl Pattern for SoftirqBelow {
             found.names(),
             worst.victim.name,
             percent(found.share),
-            us(worst.ns),
+            duration(worst.ns),
         )
     }
 }

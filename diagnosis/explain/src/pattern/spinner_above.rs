@@ -1,7 +1,7 @@
 //! One task above that does not let go.
 
-use super::{Evidence, Found, Pattern, Scene, percent, prio_words, us};
-use tardy_model::{Culprit, TaskId};
+use super::{Evidence, Found, Pattern, Scene, percent, prio_words};
+use tardy_model::{Culprit, TaskId, duration};
 
 /// Shorter stretches are work.
 const STRETCH_NS_MIN: u64 = 500_000;
@@ -60,12 +60,6 @@ impl Pattern for SpinnerAbove {
             }
         }
         let Some(longest) = longest.filter(|run| run.ns >= STRETCH_NS_MIN) else { return false };
-        let culprit = Culprit::Task(longest.task);
-        let ns: u64 = scene
-            .own()
-            .filter(|segment| segment.culprit == culprit)
-            .map(|segment| segment.ns)
-            .sum();
         // Tasks of the same priority, and any of the fair class, take turns.
         let above =
             scene.prio(longest.task).filter(|prio| *prio < wakeup.prio && prio.is_realtime());
@@ -73,8 +67,11 @@ impl Pattern for SpinnerAbove {
         evidence.at(longest.start_ns);
         evidence.count(longest.ns);
         evidence.prio(prio);
-        evidence.blame(culprit, ns);
-        ns.saturating_mul(2) > wakeup.lateness_ns
+        let culprit = Culprit::Task(longest.task);
+        for segment in scene.own().filter(|segment| segment.culprit == culprit) {
+            evidence.blame(&segment);
+        }
+        evidence.ns.saturating_mul(2) > wakeup.lateness_ns
     }
 
     fn words(&self, found: &Found) -> String {
@@ -86,8 +83,8 @@ impl Pattern for SpinnerAbove {
             found.wakeups,
             found.of_wakeups,
             found.names(),
-            us(found.count_mean as u64),
-            us(found.count_max),
+            duration(found.count_mean as u64),
+            duration(found.count_max),
             percent(found.share),
             worst.victim.name,
             worst.prio.map(prio_words).unwrap_or_default(),

@@ -1,6 +1,7 @@
 //! Timers of others in the same interrupt.
 
-use super::{Evidence, Found, Pattern, Scene, percent, us};
+use super::{Evidence, Found, Pattern, Scene, percent};
+use tardy_model::duration;
 
 /// At least this many timers of others in one expiry loop.
 const TIMERS_MIN: u64 = 2;
@@ -30,7 +31,7 @@ impl Pattern for Stacking {
     fn find(&self, scene: &Scene<'_>, evidence: &mut Evidence) -> bool {
         for segment in scene.own() {
             evidence.at(segment.start_ns);
-            evidence.blame(segment.culprit, segment.ns);
+            evidence.blame(&segment);
         }
         let timers = evidence.culprits_count();
         evidence.count(timers);
@@ -50,7 +51,7 @@ impl Pattern for Stacking {
             found.count_mean,
             found.count_max,
             percent(found.share),
-            us(worst.ns),
+            duration(worst.ns),
             found.names(),
         )
     }

@@ -1,8 +1,7 @@
 //! How a story names who and what it tells of.
 
 use crate::findings::{WorstWakeup, place_in_words};
-use crate::pattern::us;
-use tardy_model::{Cause, Culprit, NameId, Prio, TaskId};
+use tardy_model::{Cause, Culprit, NameId, Prio, TaskId, duration};
 
 /// Culprits named of one part.
 const NAMED_MAX: usize = 5;
@@ -72,7 +71,8 @@ pub(super) fn names(worst: &WorstWakeup, cause: Cause, parts: &[(Culprit, u64)])
         return name.clone();
     }
     let named = parts.iter().take(NAMED_MAX);
-    let mut named: Vec<String> = named.map(|(name, ns)| format!("{name} {}", span(*ns))).collect();
+    let mut named: Vec<String> =
+        named.map(|(name, ns)| format!("{name} {}", duration(*ns))).collect();
     if let Some(more @ 1..) = parts.len().checked_sub(NAMED_MAX) {
         named.push(format!("{more} more"));
     }
@@ -146,10 +146,6 @@ pub(super) fn priority(prio: Prio) -> String {
         realtime @ 0..100 => (99 - realtime).to_string(),
         fair => fair.to_string(),
     }
-}
-
-pub(super) fn span(ns: u64) -> String {
-    if ns < 1000 { format!("{ns} ns") } else { us(ns) }
 }
 
 /// Seconds, to the nanosecond.

@@ -3,7 +3,7 @@
 //! A line is `TIME CPU TASK EVENT…`, or a definition: `task ID NAME [flag…]`, `name ID NAME`,
 //! `timer ID FUNCTION [owner TASK] [list]`. A flag of a task may be its process, as a number. Times are
 //! nanoseconds; `#` begins a remark. Every kind of event counts as recorded, unless a line `learn` says that
-//! this is to be learnt from what comes.
+//! this is to be learnt from what comes, or an event `no-idle-states` that those are not.
 
 use tardy_model::event::*;
 use tardy_model::*;
@@ -200,6 +200,9 @@ fn kind(event: &[&str]) -> Option<Kind> {
         ["irqs-off"] => section_begin(),
         ["irqs-on"] => section_end(),
         ["awake"] => Kind::IdleExit(IdleExit),
+        ["no-idle-states"] => {
+            Kind::Recorded(Recorded { kinds: recorded().kinds & !(1 << IdleEnter::TAG) })
+        }
         ["mark", expiry] => Kind::Mark(Mark { expiry_ns: number(expiry), sequence: 0 }),
         ["return"] => Kind::SyscallExit(SyscallExit { number: 230, result: 0 }),
         ["lost", count, "since", since] => {

@@ -312,8 +312,12 @@ impl Cpu {
     /// An event comes on a stream that tells what a hypervisor steals.
     #[inline]
     pub(crate) fn falls_silent(&mut self, time_ns: u64, steals: bool) {
-        let activity = self.activity();
-        self.silences.event(self.last_ns, time_ns, activity, steals);
+        let Self { silences, contexts, base, last_ns, .. } = self;
+        let slept = || {
+            let activity = contexts.last().map_or(&*base, |context| &context.activity);
+            matches!(activity, Activity::Idle(_))
+        };
+        silences.event(*last_ns, time_ns, steals, slept);
     }
 
     /// Another CPU has woken a task for this one, and sends an interrupt if that is to run at once.

@@ -9,8 +9,6 @@
 //! - anything else: then it was somewhere within. It is put at the end, and told to be unsure unless it fills
 //!   most of the silence.
 
-use crate::Activity;
-
 /// What is shorter is no silence: so much lies between two events of a CPU that runs.
 const SILENCE_NS_MIN: u64 = 5_000;
 
@@ -65,16 +63,26 @@ pub(super) struct Silences {
 }
 
 impl Silences {
-    /// An event comes, after the CPU had done `activity` since its last one.
-    pub(super) fn event(&mut self, last_ns: u64, time_ns: u64, activity: Activity, steals: bool) {
+    /// An event comes after the last one of the CPU, and tells what was stolen or not; `slept` is asked whether the
+    /// CPU did in between.
+    #[inline]
+    pub(super) fn event(
+        &mut self,
+        last_ns: u64,
+        time_ns: u64,
+        steals: bool,
+        slept: impl FnOnce() -> bool,
+    ) {
         if self.is_asked && !steals {
             self.asked();
         }
-        if last_ns == 0 || time_ns.saturating_sub(last_ns) < SILENCE_NS_MIN {
-            return;
+        if last_ns != 0 && time_ns.saturating_sub(last_ns) >= SILENCE_NS_MIN {
+            self.falls_silent(last_ns, time_ns, slept());
         }
-        let slept = matches!(activity, Activity::Idle(_));
-        let silence = Silence { from_ns: last_ns, to_ns: time_ns, late_ns: 0, slept };
+    }
+
+    fn falls_silent(&mut self, from_ns: u64, to_ns: u64, slept: bool) {
+        let silence = Silence { from_ns, to_ns, late_ns: 0, slept };
         if self.silences.len() < SILENCES_MAX {
             self.silences.push(silence);
         } else if let Some(shortest) = self.silences.iter_mut().min_by_key(|known| known.ns())
@@ -161,15 +169,12 @@ impl Silences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tardy_model::{Prio, TaskId};
-
-    const TASK: Activity = Activity::Task(TaskId(7), Prio(120));
 
     /// Silences between these times, of a CPU that ran a task.
     fn silences(times: &[u64]) -> Silences {
         let mut silences = Silences::default();
         for pair in times.windows(2) {
-            silences.event(pair[0], pair[1], TASK, false);
+            silences.event(pair[0], pair[1], false, || false);
         }
         silences
     }
@@ -206,7 +211,7 @@ mod tests {
     #[test]
     fn a_cpu_that_slept_was_stopped_when_it_had_been_woken() {
         let mut silences = silences(&[1_000, 3_000_000]);
-        silences.event(3_000_000, 5_000_000, Activity::Idle(1), false);
+        silences.event(3_000_000, 5_000_000, false, || true);
         assert_eq!(placed(&mut silences, 40_000), (vec![(4_960_000, 5_000_000, true)], 0));
     }
 
@@ -233,7 +238,7 @@ mod tests {
         let mut silences = silences(&[1_000, 101_000]);
         silences.ticks();
         silences.timer_irq_ends();
-        silences.event(101_000, 201_000, TASK, false);
+        silences.event(101_000, 201_000, false, || false);
         assert_eq!(placed(&mut silences, 150_000), (vec![(101_000, 201_000, true)], 50_000));
     }
 }

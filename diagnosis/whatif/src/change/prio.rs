@@ -4,11 +4,8 @@ use super::Predicted;
 use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
-use tardy_changes::{Change, Scheduling};
+use tardy_changes::{Change, PRIORITY_ADVISED, Scheduling};
 use tardy_sim::{Policy, Softirqs};
-
-/// A real-time priority below those of threaded interrupts, which have 50.
-const USUAL: u8 = 49;
 
 pub(super) struct Prio;
 
@@ -56,7 +53,7 @@ impl Predicted for Prio {
         let highest = highest.map(|(_, thread)| realtime(thread.policy)).max().unwrap_or(0);
         let mut found = Vec::new();
         if highest == 0 {
-            found.push(format!("prio(victim)=fifo:{USUAL}"));
+            found.push(format!("prio(victim)=fifo:{PRIORITY_ADVISED}"));
         }
         let above = threads.filter(|(role, thread)| {
             suspects.names(role) && realtime(thread.policy) >= highest.max(1)
