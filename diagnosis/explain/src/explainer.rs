@@ -405,6 +405,10 @@ impl<S: Sink> Explainer<S> {
         self.labels.begins(task);
         self.threads.begins(task);
         self.threads.woken(task, on, link, event.task);
+        // A command is launched, which is not yet what was to be recorded.
+        if self.labels.is_recorder(event.task) {
+            return;
+        }
         let waker = Waker {
             by: WokenBy { kind: WakeupKind::New, cpu: event.cpu, task: event.task },
             culprit: by,

@@ -71,6 +71,8 @@ pub(crate) struct Labels {
     names_changed: u32,
     /// The stream does not tell which idle state a CPU is in.
     states_unseen: bool,
+    /// The process that records.
+    recorder: Option<TaskId>,
 }
 
 /// A culprit's label, and the version of the task that it names.
@@ -147,9 +149,17 @@ impl Labels {
     }
 
     pub(crate) fn inform(&mut self, task: TaskId, info: TaskInfo) {
+        if info.has(TaskInfo::OWN) {
+            self.recorder = Some(info.process);
+        }
         if let Some(known) = self.task(task) {
             known.info = info;
         }
+    }
+
+    /// Whether a thread is of the process that records, which starts what it measures.
+    pub(crate) fn is_recorder(&self, task: TaskId) -> bool {
+        self.recorder.is_some() && self.process(task) == self.recorder
     }
 
     pub(crate) fn groups_as(&mut self, task: TaskId, path: NameId) {

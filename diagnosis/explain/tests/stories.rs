@@ -468,6 +468,18 @@ stories! {
          130 0 20 switch S 7 120
     " => "child new 100+30: cpu_contention 30 thread 20";
 
+    what_the_recorder_launches_has_not_been_late: "
+           1 0 30 switch S 21 120
+        task 7 command watched
+        task 20 tardy-record own 21
+        task 21 tardy 21
+         100 0 21 new 7 on 0 prio 120
+         130 0 21 switch S 7 120
+         150 0 7 switch S 30 120
+         200 0 30 waking 7 on 0 prio 120
+         203 0 30 switch S 7 120
+    " => "command task 200+3: cpu_contention 3 thread 30";
+
     woken_while_it_runs_is_no_wait: "
         task 7 worker watched
            1 0 20 switch S 7 120

@@ -2,7 +2,7 @@
 
 use crate::observed::{BySeen, Costs, Observed, ThreadSeen};
 use crate::refusal::Refusal;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use tardy_changes::Whom;
@@ -41,6 +41,8 @@ pub(crate) struct Role {
     pub(crate) task: TaskId,
     pub(crate) process: TaskId,
     pub(crate) name: String,
+    /// What it is called in a change, with others that do the same: see [`call`].
+    pub(crate) called: String,
     pub(crate) is_victim: bool,
     pub(crate) marks: bool,
     /// A thread of the kernel.
@@ -123,6 +125,7 @@ impl Model {
             roles.push(role(thread));
             threads.push(scripted(thread, is_rt, own, shift_ns, &sections));
         }
+        call(&mut roles);
         let devices = observed.sources.iter().map(|(name, _)| Device {
             name: name.clone(),
             cpu: 0,
@@ -192,6 +195,22 @@ pub(crate) fn stem(name: &str) -> &str {
     if stem.is_empty() || without.len() == name.len() { name } else { stem }
 }
 
+/// Gives roles what they are called in a change: their stem, or the whole name where all of that stem have it, whose
+/// number tells no threads apart then (`qemu-system-x86`).
+fn call(roles: &mut [Role]) {
+    let mut whole: HashMap<String, Option<String>> = HashMap::new();
+    for role in roles.iter() {
+        let name = whole.entry(stem(&role.name).to_owned()).or_insert(Some(role.name.clone()));
+        if name.as_ref().is_some_and(|name| *name != role.name) {
+            *name = None;
+        }
+    }
+    for role in roles {
+        let stem = stem(&role.name);
+        role.called = whole.get(stem).cloned().flatten().unwrap_or_else(|| stem.to_owned());
+    }
+}
+
 /// What of a thread's run the simulator adds by itself.
 #[derive(Clone, Copy, Debug)]
 struct OwnCosts {
@@ -214,6 +233,7 @@ fn role(thread: &ThreadSeen) -> Role {
         task: thread.task,
         process: thread.info.process,
         name: thread.comm.to_string(),
+        called: String::new(),
         is_victim: thread.is_victim,
         marks: thread.draft.marks,
         is_kernel,

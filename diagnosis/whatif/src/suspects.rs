@@ -1,6 +1,6 @@
 //! Who was in the victims' way, by what they may be called in a change.
 
-use crate::model::{Model, Role, stem};
+use crate::model::{Model, Role};
 use crate::observed::Observed;
 use std::collections::HashMap;
 use tardy_model::event::Irq;
@@ -48,7 +48,7 @@ impl Suspects {
         let mut names: HashMap<&str, f64> = HashMap::new();
         for role in model.roles.iter().filter(|role| !role.is_victim && !role.name.is_empty()) {
             if let Some(ns) = tasks.get(&role.task) {
-                *names.entry(stem(&role.name)).or_default() += ns;
+                *names.entry(role.called.as_str()).or_default() += ns;
             }
         }
         for share in causes.values_mut() {
@@ -68,7 +68,7 @@ impl Suspects {
 
     /// Whether a thread is one of them.
     pub(crate) fn names(&self, role: &Role) -> bool {
-        self.threads.iter().any(|name| *name == stem(&role.name))
+        self.threads.contains(&role.called)
     }
 
     /// The share of a cause in all lateness.

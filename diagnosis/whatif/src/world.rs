@@ -15,8 +15,8 @@ use tardy_changes::Change;
 use tardy_model::Segment;
 use tardy_sim::{Entity, Stream};
 
-/// Where mean and median are off by more than this share of the recorded ones, nothing is said.
-const UNLIKE_MIN: f64 = 1.0;
+/// Where mean and median are off by this factor, whichever way, nothing is said.
+const UNLIKE_MIN: f64 = 2.0;
 
 /// What is left of a figure's error once latenesses are corrected is taken off by no more than this factor, in the
 /// order of [`Figures::all`]. A largest value has no error of its own.
@@ -78,7 +78,7 @@ impl World {
         for (error, (was, is)) in error.iter_mut().zip(was.all().into_iter().zip(is.all())) {
             *error = if was > 0.0 { (is / was - 1.0).abs() } else { 0.0 };
         }
-        if error[0].min(error[1]) >= UNLIKE_MIN {
+        if are_unlike(&was, &is) {
             return Err(Refusal::Unlike(format!(
                 "its victims are late by {:.1} µs on average, and in the recording by {:.1} µs",
                 is.mean_ns / 1e3,
@@ -182,6 +182,12 @@ pub(crate) struct With {
     pub(crate) prices: Vec<&'static str>,
 }
 
+/// Whether figures have nothing to do with each other: a prediction moves the one as it moves the other.
+fn are_unlike(was: &Figures, is: &Figures) -> bool {
+    let off = |was: f64, is: f64| f64::max(is / was.max(1.0), was / is.max(1.0));
+    off(was.mean_ns, is.mean_ns).min(off(was.p50_ns, is.p50_ns)) >= UNLIKE_MIN
+}
+
 /// Shares of the causes, as recorded and as simulated.
 fn causes(
     observed: &Observed,
@@ -204,4 +210,19 @@ fn causes(
     let mut shares: Vec<(String, f64, f64)> = shares.collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.2.total_cmp(&a.2)));
     shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_simulated_far_too_early_is_as_unlike_as_what_is_too_late() {
+        let figures = |mean_ns, p50_ns| Figures { mean_ns, p50_ns, ..Figures::default() };
+        let recorded = figures(7_480_000.0, 2_380_000.0);
+        assert!(are_unlike(&recorded, &figures(95_500.0, 94_700.0)), "groups share the CPUs, say");
+        assert!(are_unlike(&figures(95_500.0, 94_700.0), &recorded));
+        assert!(!are_unlike(&recorded, &figures(95_500.0, 2_000_000.0)), "the median is right");
+        assert!(!are_unlike(&recorded, &figures(4_000_000.0, 1_300_000.0)));
+    }
 }

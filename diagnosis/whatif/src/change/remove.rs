@@ -1,7 +1,7 @@
 //! `remove(WHOM)`: threads or an interrupt are not there.
 
 use super::{Predicted, Removes, blames, tasks};
-use crate::model::{Model, stem};
+use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
 use std::collections::HashSet;
@@ -89,7 +89,7 @@ impl Predicted for Remove {
     fn candidates(&self, model: &Model, suspects: &Suspects) -> Vec<String> {
         // The kernel's own are there for something.
         let is_program = |name: &&String| {
-            model.roles.iter().any(|role| !role.is_kernel && stem(&role.name) == **name)
+            model.roles.iter().any(|role| !role.is_kernel && role.called == **name)
         };
         let threads = suspects.threads.iter().filter(is_program);
         let threads = threads.map(|name| format!("remove({name})"));
