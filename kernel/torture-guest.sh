@@ -128,7 +128,7 @@ while [ "$(cut -d. -f1 /proc/uptime)" -lt "$seconds" ]; do
     4) load=timers:2,kind=rearm+storm:8 ;;
     5) load=timers:8,level=1+timers:8,level=2,fifo=20+timers:8,level=3,fifo=50 ;;
     6) load=hackbench:1,fds=4+timers:6,level=3 ;;
-    7) load=net:2,tcp,rate=500k+timers:6,kind=futex,fifo=10 ;;
+    7) load=net:2,tcp,rate=500000+timers:6,kind=futex,fifo=10 ;;
     8) load=irq:1,rate=500+mem:1,size=4m,faults+storm:6 ;;
     9) load=disk:1,size=1m,dir=/tmp+cpu:1+storm:6,fifo=2 ;;
     esac
