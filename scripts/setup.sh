@@ -11,9 +11,9 @@ set -eu
 # Major versions in the names keep a later distribution from changing the compiler for eBPF.
 build_packages="clang-19 llvm-19 libelf-dev zlib1g-dev pkg-config make gcc"
 test_packages="rt-tests trace-cmd strace python3 python3-venv"
-# For tests that boot guests, and what kernel/check compiles with; both run where they are asked for, and are skipped
-# where it cannot be had.
-guest_packages="qemu-system-x86 flex bison bc"
+# For tests that boot guests, and what the kernel for some of them and kernel/check are compiled with; they run where
+# they are asked for, and are skipped where it cannot be had.
+guest_packages="qemu-system-x86 flex bison bc perl patch dwarves xz-utils"
 vm_packages="qemu-system-x86 qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross flex bison bc perl patch dwarves xz-utils busybox-static
     rt-tests trace-cmd"
