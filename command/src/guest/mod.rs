@@ -24,6 +24,9 @@ const HOSTS: &str = "vm";
 /// The most of a guest's output that is kept for a JSON document.
 const KEPT_MAX: usize = 64 << 20;
 
+/// How long a guest may take where nobody says, of this machine's time.
+const LIMIT: Duration = Duration::from_secs(30 * 60);
+
 /// Which guest.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GuestFlags {
@@ -47,9 +50,9 @@ pub(crate) struct GuestFlags {
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     pub(crate) append: Vec<String>,
 
-    /// How long the guest may take, in this machine's time
-    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = arguments::duration)]
-    pub(crate) limit: Duration,
+    /// How long the guest may take, in this machine's time [default: 30m; a day for an experiment's --full]
+    #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+    pub(crate) limit: Option<Duration>,
 
     /// How long it may take to boot, in this machine's time
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = arguments::duration)]
@@ -73,7 +76,8 @@ pub(crate) struct Ready {
     /// The kernel, by the name under which it is kept, or its image's file.
     pub(crate) kernel: String,
     guest: Guest,
-    limits: Limits,
+    /// How long it may take.
+    pub(crate) limits: Limits,
 }
 
 /// How a guest ran, and what it said.
@@ -134,8 +138,11 @@ impl GuestFlags {
             links,
             command,
         };
-        let limits =
-            Limits { boot: self.boot_limit, silence: self.silence_limit, whole: self.limit };
+        let limits = Limits {
+            boot: self.boot_limit,
+            silence: self.silence_limit,
+            whole: self.limit.unwrap_or(LIMIT),
+        };
         Ok(Ready { kernel: self.kernel.clone(), guest, limits })
     }
 }

@@ -228,6 +228,25 @@ stories! {
           timer_thread_work 3 thread 21 (hrtimer_wakeup), timer_thread_work 1 timer_order/0, \
           callback 2 cyclic (hrtimer_wakeup), higher_priority 2 timer_order/0";
 
+    // The end of the last interrupt was not recorded; the thread was woken for this timer all the same.
+    a_thread_for_timers_after_an_interrupt_that_nothing_ends: "
+        task 7 cyclic watched
+        task 15 timer_level2/0 kernel
+        timer 1 hrtimer_wakeup owner 7
+           1 0 7 switch S 20 120
+        1000 0 20 irq+ local_timer
+        1001 0 20 pending 1 in 15 prio 39
+        1002 0 20 irq- local_timer
+        1102 0 20 switch R 15 39 120
+        1104 0 15 irq+ local_timer
+        1106 0 15 expire+ 1 soft 1000 slack 0
+        1108 0 15 waking 7 on 0 prio 39
+        1109 0 15 expire- 1
+        1112 0 15 switch S 7 39 39
+    " => "cyclic timer 1000+112: interrupts 1 local_timer, timer_thread_wait 1 local_timer, \
+          timer_thread_wait 100 thread 20, timer_thread_work 2 timer_level2/0, interrupts 2 local_timer, \
+          callback 3 cyclic (hrtimer_wakeup), cpu_contention 3 timer_level2/0";
+
     // An interrupt in such a thread runs its timers itself.
     an_interrupt_in_a_thread_for_timers: "
         task 7 cyclic watched

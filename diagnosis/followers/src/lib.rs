@@ -143,7 +143,7 @@ impl Followers {
             Kind::TimerPending(pending) => {
                 self.names.is_for_timers(pending.thread);
                 self.prios.set(pending.thread, pending.prio);
-                cpu.timer_pending(time_ns, pending.thread, pending.prio);
+                cpu.timer_pending(time_ns, pending);
             }
             Kind::IrqBegin(begin) => {
                 self.visible.saw_irq(begin.irq);
@@ -214,8 +214,15 @@ impl Followers {
         let life = self.timers.get(begin.timer).filter(|_| of_low_resolution);
         let armed_ns = life.map(|life| life.armed_ns);
         let cpu = &mut self.cpus[at];
-        // What interrupts such a thread is none of its work.
-        let is_for_timers = self.names.runs_timers(event.task) && cpu.runs_itself();
+        // What interrupts such a thread is none of its work, unless the thread was woken for this very timer.
+        let mut is_for_timers = self.names.runs_timers(event.task) && cpu.runs_itself();
+        if !is_for_timers
+            && self.names.runs_timers(event.task)
+            && cpu.is_pending(event.task, begin.timer, begin.soft_ns)
+        {
+            cpu.leaves_interrupts();
+            is_for_timers = true;
+        }
         let run_in = if begin.mode.is_in_thread() || is_for_timers {
             RunIn::TimerThread
         } else if self.names.runs_softirqs(event.task, false) {

@@ -6,10 +6,14 @@ use crate::guest::Extra;
 use crate::interrupt::Interrupt;
 use crate::output;
 use std::path::PathBuf;
+use std::time::Duration;
 use tardy_experiment::Folder;
 
 /// Where an experiment's file lies in the guest.
 const FILE: &str = "/experiment.toml";
+
+/// How long a guest may take for an experiment at full length, of this machine's time.
+const FULL_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 impl ExperimentVerb {
     /// Runs it there, and shows it here.
@@ -35,7 +39,10 @@ impl ExperimentVerb {
             files.push((PathBuf::from(FILE), PathBuf::from(what)));
         }
         let interrupt = Interrupt::catch()?;
-        let ready = self.guest.ready(&command, Extra { programs: &[], files }, self.seed)?;
+        let mut ready = self.guest.ready(&command, Extra { programs: &[], files }, self.seed)?;
+        if self.full && self.guest.limit.is_none() {
+            ready.limits.whole = FULL_LIMIT;
+        }
         let folder = output::new_folder(self.out.as_deref(), "experiments", &experiment.name)?;
         self.output.remark(&format!(
             "{}: in a guest ({}), in {}",

@@ -1,7 +1,7 @@
 //! Each test is a few events of one CPU, and what it did by them.
 
 use super::*;
-use tardy_model::event::{ExpireBegin, TimerMode, softirq};
+use tardy_model::event::{ExpireBegin, TimerMode, TimerPending, softirq};
 use tardy_model::{NameId, TimerClass, TimerId};
 
 const KTIMERS: TaskId = TaskId(20);
@@ -84,7 +84,7 @@ fn a_thread_for_timers_takes_its_callback_with_it() {
     let mut cpu = cpu();
     cpu.switch(0, TaskId::IDLE, SPINNER, Prio(19));
     cpu.irq_begin(6, TIMER_IRQ);
-    cpu.timer_pending(7, LEVEL, Prio(39));
+    cpu.timer_pending(7, TimerPending { timer: TimerId(9), thread: LEVEL, prio: Prio(39) });
     cpu.irq_end(8, TIMER_IRQ);
     cpu.switch(50, SPINNER, LEVEL, Prio(39));
     cpu.expire_begin(52, begin(1, 5), TaskId(7), TimerClass::Hrtimer, RunIn::TimerThread, None);
@@ -111,7 +111,7 @@ fn a_thread_for_timers_is_raised_while_it_runs() {
     cpu.switch(0, TaskId::IDLE, LEVEL, Prio(98));
     cpu.expire_begin(2, begin(1, 1), TaskId(7), TimerClass::Hrtimer, RunIn::TimerThread, None);
     cpu.irq_begin(6, TIMER_IRQ);
-    cpu.timer_pending(7, LEVEL, Prio(39));
+    cpu.timer_pending(7, TimerPending { timer: TimerId(9), thread: LEVEL, prio: Prio(39) });
     cpu.irq_end(8, TIMER_IRQ);
     assert_eq!(cpu.activity().thread(), Some((LEVEL, Prio(39))));
     cpu.expire_end(9, TimerId(1));

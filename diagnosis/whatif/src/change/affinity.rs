@@ -1,7 +1,7 @@
 //! `affinity(WHOM)=CPUS`: threads, or an interrupt, on these CPUs only.
 
 use super::Predicted;
-use crate::model::{Model, stem};
+use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
 use tardy_changes::{Change, CpuList, Whom};
@@ -52,7 +52,7 @@ impl Predicted for Affinity {
             return Vec::new();
         };
         let movable = |name: &&String| {
-            model.roles.iter().any(|role| stem(&role.name) == **name && !role.is_bound_kernel)
+            model.roles.iter().any(|role| role.called == **name && !role.is_bound_kernel)
         };
         let threads = suspects.threads.iter().filter(movable);
         let threads = threads.map(|name| format!("affinity({name})={others}"));

@@ -7,6 +7,9 @@ use crate::suspects::Suspects;
 use tardy_changes::{Change, PRIORITY_ADVISED, Scheduling};
 use tardy_sim::{Policy, Softirqs};
 
+/// The timer slack of an ordinary thread that nobody changed (`INIT_TASK` in `init/init_task.c`).
+const DEFAULT_SLACK_NS: u64 = 50_000;
+
 pub(super) struct Prio;
 
 impl Predicted for Prio {
@@ -34,6 +37,10 @@ impl Predicted for Prio {
             }
             let thread = &mut model.system.workload.threads[at];
             changed |= thread.policy != policy;
+            // A real-time thread has no slack, so that its own is not known: mostly nobody has changed it.
+            if realtime(thread.policy) > 0 && realtime(policy) == 0 && thread.slack_ns == 0 {
+                thread.slack_ns = DEFAULT_SLACK_NS;
+            }
             thread.policy = policy;
         }
         if changed {

@@ -41,6 +41,18 @@ impl Contexts {
         self.0.last_mut()
     }
 
+    /// The line of the innermost interrupt, where that is a device's.
+    pub(crate) fn line(&self) -> Option<u32> {
+        let interrupt = self.0.iter().rev().find_map(|open| match open.what {
+            Above::Interrupt(irq) => Some(irq),
+            _ => None,
+        });
+        match interrupt {
+            Some(Irq::Line(line, _)) => Some(line),
+            _ => None,
+        }
+    }
+
     pub(crate) fn begins(&mut self, what: Above, since_ns: u64, was_idle: bool) {
         if self.0.len() < NESTING_MAX {
             self.0.push(Open { what, since_ns, ns: 0, was_idle });

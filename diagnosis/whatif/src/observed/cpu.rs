@@ -5,6 +5,9 @@ use super::recent::Recent;
 use tardy_explain::Activity;
 use tardy_model::TaskId;
 
+/// Vectors of softirqs (`NR_SOFTIRQS` in `include/linux/interrupt.h`).
+const SOFTIRQS: usize = 10;
+
 /// A CPU while a recording is read.
 #[derive(Debug)]
 pub(super) struct CpuSeen {
@@ -25,6 +28,8 @@ pub(super) struct CpuSeen {
     /// When a callback woke a thread in the softirq that runs, and when it ended; nothing has come since.
     pub(super) soft_woke: Option<(u64, u64)>,
     pub(super) last_end_ns: u64,
+    /// By vector of a softirq that is raised: the line of the interrupt that did it, where one did.
+    pub(super) raised_by: [Option<u32>; SOFTIRQS],
     /// What it is not yet known of whether it was stolen, and up to when that is.
     pub(super) recent: Recent,
     pub(super) stolen_until_ns: u64,
@@ -84,6 +89,7 @@ impl Default for CpuSeen {
             timer: None,
             soft_woke: None,
             last_end_ns: 0,
+            raised_by: [None; SOFTIRQS],
             recent: Recent::default(),
             stolen_until_ns: 0,
         }

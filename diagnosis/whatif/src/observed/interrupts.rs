@@ -98,9 +98,12 @@ impl Observation {
 
     pub(super) fn softirq_ends(&mut self, at: usize, now_ns: u64, vector: u32) {
         let open = self.cpus[at].contexts.ends(|above| above == Above::Softirq(vector));
-        self.cpus[at].left_at_ns = None;
+        let cpu = &mut self.cpus[at];
+        cpu.left_at_ns = None;
+        // It goes where its interrupt goes, and with it.
+        let line = cpu.raised_by.get_mut(vector as usize).and_then(Option::take);
         let Some(open) = open.filter(|_| vector != softirq::HRTIMER) else { return };
-        let device = self.observed.source(softirq::name(vector), None);
+        let device = self.observed.source(softirq::name(vector), line);
         let arrival = Arrival { device, softirq_ns: short(open.ns), ..NOTHING };
         self.came(at, open.since_ns, arrival, (open.since_ns, now_ns));
     }

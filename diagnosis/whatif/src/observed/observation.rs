@@ -487,10 +487,21 @@ impl Observation {
                 self.irq_begins(at, now_ns, since_ns, begin.irq, before);
             }
             Kind::IrqEnd(end) => self.irq_ends(seen, at, end.irq),
+            Kind::SoftirqRaise(raise) => {
+                let cpu = &mut self.cpus[at];
+                let line = cpu.contexts.line();
+                // A raise while one is pending changes nothing.
+                if let Some(by) = cpu.raised_by.get_mut(raise.vector as usize) {
+                    *by = by.or(line);
+                }
+            }
             Kind::SoftirqBegin(begin) => {
                 let activity =
                     seen.followers.cpu(event.cpu).map_or(Activity::Unknown, Cpu::activity);
                 if let Activity::ThreadedSoftirq(_, task, _) = activity {
+                    if let Some(by) = self.cpus[at].raised_by.get_mut(begin.vector as usize) {
+                        *by = None;
+                    }
                     if begin.vector == softirq::HRTIMER
                         && let Some(thread) = self.observed.thread(task)
                     {

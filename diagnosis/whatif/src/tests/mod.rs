@@ -4,6 +4,7 @@ mod known;
 mod ranking;
 mod recorded;
 
+use crate::predict::Moved;
 use crate::{Figures, KernelSeen, Observed, Tried, WhatIf, rank};
 use known::{Known, kernel, truth};
 use tardy_changes::Change;
@@ -49,6 +50,15 @@ name = "hog"
 cpus = [CPU]
 POLICY
 program = [{ run = "exponential 3ms" }, { sleep = "exponential 6ms" }]
+"#;
+
+const NIC: &str = r#"
+[[device]]
+name = "eth0"
+cpu = 0
+every = "exponential 100us"
+handler = "8us"
+softirq = "lognormal 6us 0.5"
 "#;
 
 fn storm(count: u32) -> String {
@@ -150,6 +160,29 @@ fn predictions_come_true() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A figure with a change of a system with a real-time victim, by its name.
+fn moved(others: &str, change: &str, figure: &str) -> Moved {
+    let known = Known::of(&system(&format!("policy = \"fifo:50\"\n{GRID}"), others));
+    let whatif = WhatIf::new(&known.observed(), &kernel(&known.system)).unwrap();
+    let prediction = whatif.predict(&[change.parse().unwrap()]).unwrap();
+    let at = Figures::NAMES.iter().position(|name| *name == figure).unwrap();
+    prediction.figures[at]
+}
+
+#[test]
+fn a_real_time_thread_that_becomes_ordinary_has_the_default_slack() {
+    let median = moved("", "prio(victim)=other", "p50");
+    assert!((50_000.0..70_000.0).contains(&median.predicted_ns), "{median:?}");
+}
+
+#[test]
+fn what_an_interrupt_leaves_to_a_softirq_goes_with_it() {
+    let without = moved(NIC, "remove(irq 24)", "p99");
+    assert!(without.change() < -0.3, "{without:?}");
+    let elsewhere = moved(NIC, "affinity(irq 24)=1", "p99");
+    assert!(elsewhere.change() < -0.1, "{elsewhere:?}");
 }
 
 #[test]
