@@ -148,12 +148,7 @@ fn kind(event: &[&str]) -> Option<Kind> {
         }
         // The last number is the priority of who leaves, where it is not 120.
         ["switch", state, next, p, ref own @ ..] => Kind::Switch(Switch {
-            prev_state: match state {
-                "R" => TaskState::Running,
-                "S" => TaskState::Interruptible,
-                "D" => TaskState::Uninterruptible,
-                other => panic!("no such state: {other}"),
-            },
+            prev_state: left(state),
             prev_prio: own.first().map_or(Prio(120), |own| prio(own)),
             preempted: state == "R",
             next: id(next),
@@ -211,6 +206,16 @@ fn kind(event: &[&str]) -> Option<Kind> {
         ["gone"] => Kind::TaskExit(TaskExit),
         _ => return None,
     })
+}
+
+/// The state in which a task leaves its CPU.
+fn left(state: &str) -> TaskState {
+    match state {
+        "R" => TaskState::Running,
+        "S" => TaskState::Interruptible,
+        "D" => TaskState::Uninterruptible,
+        other => panic!("no such state: {other}"),
+    }
 }
 
 /// Whose, and its frames as a name by its number.

@@ -6,6 +6,7 @@ use super::cpu::{TimerIrq, Woke};
 use super::observation::{NOTHING, Observation, short};
 use super::recent::As;
 use tardy_explain::{Activity, Seen};
+use tardy_followers::Cpu;
 use tardy_model::event::{Irq, Vector, softirq};
 use tardy_sim::Arrival;
 
@@ -93,6 +94,33 @@ impl Observation {
     ) {
         if let Some(place) = self.observed.arrives(at, at_ns, arrival) {
             self.takes_for(at, As::Interrupt(place), from_ns, to_ns);
+        }
+    }
+
+    /// `left`: when this CPU's last interrupt ended, where nothing came since.
+    pub(super) fn softirq_begins(
+        &mut self,
+        seen: &Seen<'_>,
+        at: usize,
+        vector: u32,
+        left: Option<u64>,
+    ) {
+        let now_ns = seen.event.time_ns;
+        let activity = seen.followers.cpu(seen.event.cpu).map_or(Activity::Unknown, Cpu::activity);
+        if let Activity::ThreadedSoftirq(_, task, _) = activity {
+            if let Some(by) = self.cpus[at].raised_by.get_mut(vector as usize) {
+                *by = None;
+            }
+            if vector == softirq::HRTIMER
+                && let Some(thread) = self.observed.thread(task)
+            {
+                thread.runs_timers = true;
+            }
+            return;
+        }
+        self.cpus[at].contexts.begins(Above::Softirq(vector), now_ns, false);
+        if let Some(left_ns) = left {
+            self.measured(at, Measured::SoftirqEntry, left_ns, now_ns);
         }
     }
 

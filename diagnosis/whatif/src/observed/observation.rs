@@ -495,26 +495,7 @@ impl Observation {
                     *by = by.or(line);
                 }
             }
-            Kind::SoftirqBegin(begin) => {
-                let activity =
-                    seen.followers.cpu(event.cpu).map_or(Activity::Unknown, Cpu::activity);
-                if let Activity::ThreadedSoftirq(_, task, _) = activity {
-                    if let Some(by) = self.cpus[at].raised_by.get_mut(begin.vector as usize) {
-                        *by = None;
-                    }
-                    if begin.vector == softirq::HRTIMER
-                        && let Some(thread) = self.observed.thread(task)
-                    {
-                        thread.runs_timers = true;
-                    }
-                } else {
-                    let what = Above::Softirq(begin.vector);
-                    self.cpus[at].contexts.begins(what, now_ns, false);
-                    if let Some(left_ns) = left {
-                        self.measured(at, Measured::SoftirqEntry, left_ns, now_ns);
-                    }
-                }
-            }
+            Kind::SoftirqBegin(begin) => self.softirq_begins(seen, at, begin.vector, left),
             Kind::SoftirqEnd(end) => self.softirq_ends(at, now_ns, end.vector),
             Kind::Waking(waking) => self.waking(seen, at, waking),
             Kind::Migrate(migrate) => {
