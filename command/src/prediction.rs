@@ -12,7 +12,9 @@ use tardy_explain::{Explainer, Options, Watch};
 use tardy_model::Batch;
 use tardy_recording::Manifest;
 use tardy_report::Predictions;
-use tardy_whatif::{Baseline, KernelSeen, Observation, Observed, Refusal, Tried, WhatIf, rank};
+use tardy_whatif::{
+    Baseline, KernelSeen, Observation, Observed, RealTimeShare, Refusal, Tried, WhatIf, rank,
+};
 
 /// Whether a report predicts.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -114,5 +116,32 @@ pub(crate) fn try_all(
 /// What a manifest says of the kernel.
 pub(crate) fn kernel(manifest: &Manifest) -> KernelSeen {
     let host = &manifest.host;
-    KernelSeen { preemption: host.preemption.clone(), hz: host.hz, cpus: host.cpus_online }
+    KernelSeen {
+        preemption: host.preemption.clone(),
+        hz: host.hz,
+        cpus: host.cpus_online,
+        realtime: realtime_share(manifest),
+    }
+}
+
+/// The kernel from which on ordinary threads have a server of their own (`fair_server` in `kernel/sched/deadline.c`),
+/// and real-time threads are throttled no more.
+const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
+
+fn realtime_share(manifest: &Manifest) -> RealTimeShare {
+    let mut release = manifest.host.kernel_release.split(['.', '-']).map(str::parse::<u32>);
+    if let (Some(Ok(major)), Some(Ok(minor))) = (release.next(), release.next())
+        && (major, minor) >= FAIR_SERVER_SINCE
+    {
+        return RealTimeShare::All;
+    }
+    let number = |name: &str| manifest.settings.get(name).and_then(|text| text.parse::<i64>().ok());
+    match (number("kernel.sched_rt_runtime_us"), number("kernel.sched_rt_period_us")) {
+        (Some(-1), _) => RealTimeShare::All,
+        (Some(runtime @ 1..), Some(period @ 1..)) => RealTimeShare::Limited {
+            runtime_ns: runtime.unsigned_abs().saturating_mul(1_000),
+            period_ns: period.unsigned_abs().saturating_mul(1_000),
+        },
+        _ => RealTimeShare::Unknown,
+    }
 }

@@ -22,8 +22,19 @@ fn culprits_of_a_perf_data_have_their_functions() {
     let Some(_machine) = Machine::that_records() else { return };
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("perf.data");
-    let mut perf = Command::new("perf");
-    perf.args(["record", "-q", "-a", "-g", "-e", "sched:sched_switch,sched:sched_waking", "-o"]);
+    // Where nobody has mounted tracefs perf does, and leaves it: in a mount namespace that goes with it.
+    let mut perf = Command::new("unshare");
+    perf.args([
+        "--mount",
+        "perf",
+        "record",
+        "-q",
+        "-a",
+        "-g",
+        "-e",
+        "sched:sched_switch,sched:sched_waking",
+        "-o",
+    ]);
     perf.arg(&file).arg(env!("CARGO_BIN_EXE_tardy"));
     // Ordinary threads that take the CPU from each other, in the kernel.
     perf.args(["load", "-D", "1", "hackbench:1,loops=20"]);

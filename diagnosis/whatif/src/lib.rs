@@ -30,7 +30,7 @@ mod unmodelled;
 mod world;
 
 pub use figures::Figures;
-pub use model::KernelSeen;
+pub use model::{KernelSeen, RealTimeShare};
 pub use observed::{Observation, Observed, Recorded};
 pub use predict::{Baseline, Bound, COVERAGE, Moved, Prediction, WAKEUPS_MIN, WhatIf};
 pub use rank::{Tried, rank};

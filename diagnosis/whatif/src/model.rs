@@ -7,10 +7,10 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use tardy_changes::Whom;
 use tardy_model::event::TaskInfo;
-use tardy_model::{Prio, TaskId};
+use tardy_model::{Culprit, Prio, Setting, TaskId};
 use tardy_sim::{
-    Arrival, CPUS_MAX, Cost, Device, Kernel, Outside, Pace, Policy, Preemption, Scripted, Softirqs,
-    System, Taken, Thread, Workload,
+    Arrival, Bandwidth, CPUS_MAX, Cost, Device, Kernel, Outside, Pace, Policy, Preemption,
+    Scripted, Softirqs, System, Taken, Thread, Workload,
 };
 
 /// A thread that ran so often, and on one CPU only, is bound to it.
@@ -23,6 +23,12 @@ const WAITS_SHARE: usize = 20;
 /// What a kernel with threads for its softirqs calls itself.
 const RT: &str = "PREEMPT_RT";
 
+/// The threads of such a kernel that run timers' softirqs.
+const KTIMERS: &str = "ktimers/";
+
+/// So many ordinary sleepers show where this kernel expires them, whatever it is.
+const SLEEPERS_MIN: u64 = 20;
+
 /// What is known of the kernel that was recorded beside its events.
 #[derive(Clone, Debug, Default)]
 pub struct KernelSeen {
@@ -32,6 +38,25 @@ pub struct KernelSeen {
     pub hz: Option<u32>,
     /// CPUs online.
     pub cpus: u32,
+    /// How much of a CPU real-time threads may use.
+    pub realtime: RealTimeShare,
+}
+
+/// How much of a CPU real-time threads may use (`sched_rt_runtime_us`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RealTimeShare {
+    /// Nobody says.
+    #[default]
+    Unknown,
+    /// All of it.
+    All,
+    /// So much time in each period, ns.
+    Limited {
+        /// So much.
+        runtime_ns: u64,
+        /// In so much.
+        period_ns: u64,
+    },
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -65,6 +90,8 @@ pub(crate) struct Model {
     pub(crate) lines: Vec<Option<u32>>,
     /// What comes as thefts do, and was told by nobody to be one: `None` where none was told at all.
     pub(crate) stalls: Option<Arc<[Taken]>>,
+    /// Real-time threads were throttled, and nobody says by what bound.
+    pub(crate) is_throttled_somehow: bool,
     pub(crate) span_ns: u64,
     /// So long after its beginning the recording begins.
     pub(crate) shift_ns: u64,
@@ -79,16 +106,21 @@ impl Model {
         }
         let machine = observed.costs.machine(cpus.max(1));
         let own = OwnCosts::of(&observed.costs);
-        let is_rt = seen.preemption.as_deref().is_some_and(|model| model.contains(RT));
-        let has = |name: &str| {
-            observed.threads.iter().any(|thread| thread.comm.to_string().starts_with(name))
+        let ktimers = observed.threads.iter();
+        let ktimers = ktimers.filter(|thread| thread.comm.to_string().starts_with(KTIMERS));
+        let has_ktimers = ktimers.clone().next().is_some();
+        // Traces of others do not say, but who has threads for that is one.
+        let is_rt = match seen.preemption.as_deref() {
+            Some(model) => model.contains(RT),
+            None => ktimers.clone().any(|thread| thread.runs_timers),
         };
         // Since Linux 5.4 ordinary sleepers expire in the softirq there, but a kernel may have a switch for that.
         let [in_softirq, in_interrupt] = observed.fair_sleepers;
-        let is_soft = is_rt && in_interrupt <= in_softirq;
+        let is_shown = in_softirq + in_interrupt >= SLEEPERS_MIN;
+        let is_soft = (is_rt || is_shown && in_softirq > 0) && in_interrupt <= in_softirq;
         let mut kernel = Kernel {
             preemption: if is_rt { Preemption::Rt } else { Preemption::Full },
-            softirqs: match (is_rt, has("ktimers/")) {
+            softirqs: match (is_rt, has_ktimers) {
                 (true, true) => Softirqs::Ktimers,
                 (true, false) => Softirqs::Ksoftirqd,
                 (false, _) => Softirqs::IrqTail,
@@ -97,6 +129,14 @@ impl Model {
             tells_sections: false,
             ..Kernel::default()
         };
+        if let Some(prio @ 0..=98) =
+            ktimers.filter_map(|thread| thread.draft.prio.prio()).map(|prio| prio.0).min()
+        {
+            kernel.settings.common = 99 - prio as u8;
+        }
+        if let RealTimeShare::Limited { runtime_ns, period_ns } = seen.realtime {
+            kernel.rt_bandwidth = Some(Bandwidth { runtime_ns, period_ns });
+        }
         let hz = seen.hz.filter(|hz| *hz > 0).unwrap_or(250);
         if let Some(jiffy_ns) = NonZeroU64::new(1_000_000_000 / u64::from(hz)) {
             kernel.settings.jiffy_ns = jiffy_ns;
@@ -123,7 +163,8 @@ impl Model {
         let mut threads = Vec::new();
         for thread in &observed.threads {
             roles.push(role(thread));
-            threads.push(scripted(thread, is_rt, own, shift_ns, &sections));
+            let again_ns = NonZeroU64::new(observed.span_ns()).filter(|_| thread.draft.goes_on());
+            threads.push(Thread { again_ns, ..scripted(thread, is_rt, own, shift_ns, &sections) });
         }
         call(&mut roles);
         let devices = observed.sources.iter().map(|(name, _)| Device {
@@ -146,6 +187,8 @@ impl Model {
             roles,
             stalls: (!observed.thefts.is_empty()).then(|| stalls.into()),
             lines: observed.sources.iter().map(|(_, line)| *line).collect(),
+            is_throttled_somehow: seen.realtime == RealTimeShare::Unknown
+                && observed.blames(Culprit::Setting(Setting::RtBandwidth)),
             span_ns: observed.span_ns() + shift_ns,
             shift_ns,
         })
@@ -318,6 +361,7 @@ fn scripted(
         first_cpu: draft.first_cpu,
         slack_ns: draft.slack_ns.unwrap_or(0),
         script: Some(script.into()),
+        repeat_from: draft.begins_at,
         skips_passed: draft.skips_passed(),
         watched: thread.is_victim,
         ..Thread::default()

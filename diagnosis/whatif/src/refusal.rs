@@ -22,6 +22,11 @@ pub enum Refusal {
     /// A kind of event is not in it.
     #[error("it has no events of {0}")]
     Unrecorded(&'static str),
+    /// Real-time threads were throttled, and nothing says from when on.
+    #[error(
+        "it does not say how much of a CPU real-time threads may use (sched_rt_runtime_us), and they used it up"
+    )]
+    Throttled,
     /// More than can be simulated.
     #[error("it has more than {max} {what}")]
     TooLarge {

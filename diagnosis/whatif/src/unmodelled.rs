@@ -11,7 +11,7 @@ use crate::observed::{Observed, Recorded};
 use tardy_model::Segment;
 
 /// Causes that take the place of each other: which of them it is the two sides may see differently.
-const CLASSES: [&[&str]; 4] = [
+const CLASSES: [&[&str]; 5] = [
     &[
         "irq_delay",
         "irqs_off",
@@ -26,6 +26,7 @@ const CLASSES: [&[&str]; 4] = [
     &["not_preemptible", "switch_delay"],
     &["idle_exit", "forced_idle", "wrong_cpu"],
     &["own_kernel_work", "page_fault", "unexplained"],
+    &["throttled"],
 ];
 
 /// What more wakeups have is common, and left to the correction.

@@ -13,6 +13,7 @@ use cases::{Case, Changes};
 use clap::{Args, Subcommand};
 use runs::{Figures, Group, PolicyRuns};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -24,7 +25,7 @@ use tardy_report::{
     simulated_text,
 };
 use tardy_sim::file::File;
-use tardy_sim::{START_NS, Simulated};
+use tardy_sim::{Bandwidth, Preemption, START_NS, Simulated};
 
 /// Flags of `tardy sim`.
 #[derive(Debug, Args)]
@@ -160,6 +161,27 @@ impl Sim {
     }
 }
 
+/// A preemption model as kernels call theirs.
+const fn preemption(model: Preemption) -> &'static str {
+    match model {
+        Preemption::None => "PREEMPT_DYNAMIC (none)",
+        Preemption::Voluntary => "PREEMPT_DYNAMIC (voluntary)",
+        Preemption::Lazy => "PREEMPT_DYNAMIC (lazy)",
+        Preemption::Full => "PREEMPT_DYNAMIC (full)",
+        Preemption::Rt => "PREEMPT_RT",
+    }
+}
+
+/// The bandwidth of real-time threads as a kernel shows it.
+fn realtime_settings(bandwidth: Option<Bandwidth>) -> BTreeMap<String, String> {
+    let runtime_us = bandwidth.map_or(-1, |it| i64::try_from(it.runtime_ns / 1_000).unwrap_or(-1));
+    let period_us = bandwidth.map_or(1_000_000, |it| it.period_ns / 1_000);
+    BTreeMap::from([
+        ("kernel.sched_rt_period_us".to_owned(), period_us.to_string()),
+        ("kernel.sched_rt_runtime_us".to_owned(), runtime_us.to_string()),
+    ])
+}
+
 /// Writes the events of the first run of the first policy as a recording.
 fn record(file: &File, out: &Path) -> Result<PathBuf, Failure> {
     let system = file.system_of(&file.policies[0], 0);
@@ -175,9 +197,11 @@ fn record(file: &File, out: &Path) -> Result<PathBuf, Failure> {
         host: Host {
             name: "simulated".to_owned(),
             cpus_online: system.machine.cpus.into(),
+            preemption: Some(preemption(system.kernel.preemption).to_owned()),
             hz: u32::try_from(hz).ok(),
             ..Host::default()
         },
+        settings: realtime_settings(system.kernel.rt_bandwidth),
         clock: "mono".to_owned(),
         notes: vec![format!(
             "simulated with seed {} under timer policy {}: {}",

@@ -25,11 +25,12 @@ pub enum Scripted {
 }
 
 impl Scripted {
-    pub(crate) const fn operation(self) -> Operation {
+    /// `from_ns`: from where its times count.
+    pub(crate) const fn operation(self, from_ns: u64) -> Operation {
         match self {
             Self::Run(ns) => Operation::Run(Cost::Constant(ns)),
             Self::Sleep(ns) => Operation::Sleep(Cost::Constant(ns)),
-            Self::SleepUntil(ns) => Operation::SleepUntil(ns),
+            Self::SleepUntil(ns) => Operation::SleepUntil(from_ns + ns),
             Self::Wake(thread) => Operation::Wake(thread),
             Self::Wait => Operation::Wait,
             Self::Back => Operation::Back,
@@ -37,7 +38,8 @@ impl Scripted {
     }
 }
 
-/// What a thread does, from the first step to the last; then it sleeps for ever.
+/// What a thread does, from the first step to the last; then it sleeps for ever, or begins again
+/// ([`Thread::again_ns`](crate::Thread::again_ns)).
 pub type Script = Arc<[Scripted]>;
 
 /// Nobody is woken.

@@ -134,7 +134,7 @@ impl System {
             }
             let script = thread.script.iter().flat_map(|script| script.iter());
             for step in script {
-                self.check_operation(&step.operation(), &thread.name)?;
+                self.check_operation(&step.operation(0), &thread.name)?;
             }
             for operation in &thread.program {
                 self.check_operation(operation, &thread.name)?;

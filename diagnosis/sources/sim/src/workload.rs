@@ -1,6 +1,7 @@
 //! The workload: threads as small programs, and interrupts of devices.
 
 use crate::{Cost, Outside, Script};
+use std::num::NonZeroU64;
 
 /// The most threads.
 pub(crate) const THREADS_MAX: usize = 1 << 16;
@@ -46,6 +47,9 @@ pub struct Thread {
     pub repeat_from: usize,
     /// What it does instead of a program, where it was recorded.
     pub script: Option<Script>,
+    /// At that script's end it goes on at the step `repeat_from`, with its times so much later; `None`: then it sleeps
+    /// for ever.
+    pub again_ns: Option<NonZeroU64>,
     /// Of that it leaves out what was to be done at times that have passed, as who keeps to a grid does.
     pub skips_passed: bool,
     /// Sections with interrupts off in what it runs.
@@ -74,6 +78,7 @@ impl Default for Thread {
             program: Vec::new(),
             repeat_from: 0,
             script: None,
+            again_ns: None,
             skips_passed: false,
             irqs_off: None,
             preempt_off: None,

@@ -1,6 +1,7 @@
 //! What was recorded is done again: scripts in a closed loop, interrupts and thefts by the clock.
 #![allow(missing_docs)]
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use tardy_model::{Event, Kind};
 use tardy_sim::{
@@ -115,6 +116,28 @@ fn an_idle_cpu_has_no_ticks() {
     let seen = seen(&system(vec![idle], Outside::default()), 1_000_000_000);
     // Its own timer, and a tick every millisecond while it runs.
     assert_eq!(seen.expired, 1 + 10);
+}
+
+#[test]
+fn a_script_that_begins_again_goes_on_with_its_times() {
+    let steps = [Scripted::SleepUntil(20_000), Scripted::Run(5_000), Scripted::Sleep(30_000)];
+    let thread = Thread { again_ns: NonZeroU64::new(100_000), ..scripted(&steps) };
+    let mut system = system(vec![thread], Outside::default());
+    let runs = |system: &System| -> Vec<u64> {
+        let seen = seen(system, 1_000_000);
+        seen.runs.iter().skip(1).take(5).map(|(_, ns)| *ns / 10_000).collect()
+    };
+    // At 20 us, and 30 us after that run; then at 120 us, and so on.
+    assert_eq!(runs(&system), [2, 5, 12, 15, 22]);
+    system.workload.threads[0].repeat_from = 1;
+    // The first sleep is once only.
+    assert_eq!(runs(&system)[..4], [2, 5, 9, 12]);
+    system.workload.threads[0].again_ns = None;
+    assert_eq!(runs(&system), [2, 5]);
+    // One that takes no time does not stop the clock.
+    let steps = [Scripted::Back];
+    system.workload.threads[0] = Thread { again_ns: NonZeroU64::new(1), ..scripted(&steps) };
+    assert_eq!(seen(&system, 1_000_000).runs.len(), 1);
 }
 
 #[test]

@@ -21,12 +21,16 @@ impl Predicted for Prio {
             Some(Scheduling::RoundRobin(prio)) => Policy::RoundRobin(prio),
             None => return Err(Refusal::Meaningless("that is no policy".to_owned())),
         };
+        if model.is_throttled_somehow && realtime(policy) > 0 {
+            return Err(Refusal::Throttled);
+        }
         let places = super::places(change, model)?;
         let mut changed = false;
         for at in places {
             if model.roles[at].name.starts_with("ktimers/") {
                 if model.system.kernel.softirqs != Softirqs::Ktimers {
-                    continue;
+                    let why = "those threads run no timers of this kernel".to_owned();
+                    return Err(Refusal::Meaningless(why));
                 }
                 model.system.kernel.settings.common = match policy {
                     Policy::Fifo(prio) | Policy::RoundRobin(prio) => prio,

@@ -12,6 +12,9 @@ pub(super) struct RtRuntime;
 
 impl Predicted for RtRuntime {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
+        if model.is_throttled_somehow {
+            return Err(Refusal::Throttled);
+        }
         let bandwidth = change.bandwidth_ns();
         model.system.kernel.rt_bandwidth =
             bandwidth.map(|(runtime_ns, period_ns)| Bandwidth { runtime_ns, period_ns });

@@ -3,6 +3,7 @@
 use super::Predicted;
 use crate::model::Model;
 use crate::refusal::Refusal;
+use std::num::NonZeroU64;
 use tardy_changes::{Change, Whom};
 use tardy_sim::{COST_NS_MAX, Scripted};
 
@@ -40,6 +41,8 @@ impl Predicted for Slower {
                 .iter()
                 .any(|step| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_)));
             thread.script = Some(script.into());
+            let again_ns = thread.again_ns.map(|ns| longer(ns.get()));
+            thread.again_ns = again_ns.and_then(NonZeroU64::new);
         }
         if sleeps {
             return Ok(());

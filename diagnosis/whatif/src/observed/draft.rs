@@ -65,6 +65,8 @@ pub(crate) struct Draft {
     is_asleep: bool,
     /// It sleeps for a spinlock of `PREEMPT_RT`, in the middle of whatever it does.
     is_at_lock: bool,
+    /// It has exited.
+    is_gone: bool,
     /// It can run, or does.
     is_seen: bool,
     /// CPUs on which it was, a bit each.
@@ -86,6 +88,8 @@ pub(crate) struct Draft {
     passed: usize,
     /// Which steps are sleeps until an absolute time, and how far that was from where it was asked for.
     absolute: Vec<(usize, Option<u64>)>,
+    /// What it does again and again begins here: before that it was born.
+    pub(crate) begins_at: usize,
     /// When it woke whom.
     pub(crate) woke: Vec<(u64, u32)>,
 }
@@ -147,6 +151,7 @@ impl Draft {
         self.is_asleep = true;
         // Locks are left out: what comes behind one belongs to the same run.
         self.is_at_lock = state == TaskState::RtLock;
+        self.is_gone |= state == TaskState::Dead;
         if !self.is_at_lock {
             self.run_ends();
         }
@@ -165,6 +170,10 @@ impl Draft {
         self.sleeps += 1;
         self.is_on_its_way = true;
         let asked = self.armed.take().filter(|asked| asked.soft_ns == soft_ns);
+        self.slept(asked, soft_ns, begin_ns);
+    }
+
+    fn slept(&mut self, asked: Option<Asked>, soft_ns: u64, begin_ns: u64) {
         if let Some(Asked { after_ns, is_relative: true, .. }) = asked {
             return self.steps.push(Scripted::Sleep(after_ns.min(COST_NS_MAX)));
         }
@@ -179,6 +188,15 @@ impl Draft {
             self.armed = None;
             self.waits += 1;
             self.steps.push(Scripted::Wait);
+        }
+        slept
+    }
+
+    /// It is a new thread. Whether it slept until now.
+    pub(crate) fn is_born(&mut self) -> bool {
+        let slept = self.other_wakes();
+        if slept {
+            self.begins_at = self.steps.len();
         }
         slept
     }
@@ -211,12 +229,25 @@ impl Draft {
         self.passed * PASSED_SHARE <= self.sleeps
     }
 
+    /// Whether it goes on in the same way when its script is over: who gets on faster in a changed system does more
+    /// in the same time.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.is_gone && self.waits + self.sleeps > 0
+    }
+
     /// The recording ends. Who has never slept goes on for ever; of others nobody knows how long this run was to be.
-    pub(crate) fn ends(&mut self) {
+    pub(crate) fn ends(&mut self, begin_ns: u64) {
         if self.is_seen && !self.is_asleep && self.waits + self.sleeps == 0 {
             self.demand_ns = COST_NS_MAX;
         }
         self.run_ends();
+        // The sleep in which it ends belongs to its way: without it what comes again would come too soon.
+        if self.is_asleep && !self.is_at_lock && self.goes_on() {
+            match self.armed.take() {
+                Some(asked) => self.slept(Some(asked), asked.soft_ns, begin_ns),
+                None => self.steps.push(Scripted::Wait),
+            }
+        }
         if !self.keeps_a_grid() {
             for (at, after_ns) in std::mem::take(&mut self.absolute) {
                 if let (Some(step), Some(after_ns)) = (self.steps.get_mut(at), after_ns) {
@@ -310,7 +341,7 @@ mod tests {
             draft.timer_wakes(ns, 0);
             draft.ran(300);
         }
-        draft.ends();
+        draft.ends(0);
         draft
     }
 

@@ -26,7 +26,7 @@ use pace::Paces;
 use recent::{As, Stretch};
 use std::collections::HashMap;
 use tardy_model::event::{Comm, TaskInfo};
-use tardy_model::{Segment, TaskId};
+use tardy_model::{Culprit, Segment, TaskId};
 use tardy_sim::{Arrival, COST_NS_MAX, NO_THREAD, Pace, Taken};
 
 /// Threads that are replayed, at most.
@@ -102,6 +102,12 @@ impl Observed {
     /// How long it lasts, ns.
     pub fn span_ns(&self) -> u64 {
         self.last_ns - self.first_ns
+    }
+
+    /// Whether any of the victims' lateness is laid at something's feet.
+    pub(crate) fn blames(&self, culprit: Culprit) -> bool {
+        let segments = self.wakeups.iter().flat_map(|wakeup| wakeup.segments.iter());
+        segments.into_iter().any(|segment| segment.culprit == culprit)
     }
 
     /// The recorded wakeups of the victims.

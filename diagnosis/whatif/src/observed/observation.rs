@@ -52,8 +52,9 @@ impl Observation {
             self.knows(at);
         }
         let mut observed = self.observed;
+        let begin_ns = observed.first_ns;
         for thread in &mut observed.threads {
-            thread.draft.ends();
+            thread.draft.ends(begin_ns);
         }
         observed.arrivals.sort_by_key(|arrival| arrival.at_ns);
         observed.thefts.sort_by_key(|theft| theft.at_ns);
@@ -194,7 +195,7 @@ impl Observation {
     fn begins(&mut self, at: usize, now_ns: u64, target: TaskId) {
         let woken = self.observed.place(target);
         let Some(thread) = self.observed.threads.get_mut(woken as usize) else { return };
-        if thread.draft.other_wakes() {
+        if thread.draft.is_born() {
             self.woken_by_the_clock(at, now_ns, woken);
         }
     }

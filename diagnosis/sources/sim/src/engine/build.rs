@@ -279,6 +279,7 @@ fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Threa
         let (operation, stream) = (Operation::Wait, stream(OPERATIONS_FROM));
         made.program = Box::new([Planned { operation, stream, next_ns: 0 }]);
         made.script = Some(script.clone());
+        made.again_ns = thread.again_ns;
         made.skips_passed = thread.skips_passed;
     }
     let both = [(&thread.irqs_off, Step::IrqsOff), (&thread.preempt_off, Step::PreemptOff)];
@@ -308,6 +309,8 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         program: Box::new([]),
         script: None,
         script_at: 0,
+        again_ns: None,
+        script_from_ns: 0,
         skips_passed: false,
         repeat_from: 0,
         began_ns: 0,

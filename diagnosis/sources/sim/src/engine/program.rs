@@ -40,14 +40,7 @@ impl<O: Observer> Simulation<O> {
         let thread = &mut self.threads[me as usize];
         thread.follows_script(self.now_ns);
         if thread.at >= thread.program.len() {
-            if thread.script.is_some() || thread.repeat_from >= thread.program.len() {
-                thread.prepared = true;
-                return self.go(at, Step::GoesToSleep, 0);
-            }
-            thread.at = thread.repeat_from;
-            let begins_ns = (thread.began_ns + REPEAT_NS_MIN).max(self.now_ns);
-            thread.began_ns = begins_ns;
-            return self.go(at, Step::Fetch, begins_ns - self.now_ns);
+            return self.program_is_over(at);
         }
         let planned = &mut thread.program[thread.at];
         thread.at += 1;
@@ -132,6 +125,27 @@ impl<O: Observer> Simulation<O> {
                 self.wakes(at, next);
             }
         }
+    }
+
+    /// The current thread begins again, or sleeps for ever.
+    fn program_is_over(&mut self, at: usize) {
+        let now_ns = self.now_ns;
+        let thread = self.current(at);
+        let begins_again = if thread.script.is_some() {
+            thread.begins_script_again()
+        } else if thread.repeat_from < thread.program.len() {
+            thread.at = thread.repeat_from;
+            true
+        } else {
+            false
+        };
+        if !begins_again {
+            thread.prepared = true;
+            return self.go(at, Step::GoesToSleep, 0);
+        }
+        let begins_ns = (thread.began_ns + REPEAT_NS_MIN).max(now_ns);
+        thread.began_ns = begins_ns;
+        self.go(at, Step::Fetch, begins_ns - now_ns);
     }
 
     pub(super) fn wakes(&mut self, at: usize, other: ThreadAt) {

@@ -7,6 +7,7 @@ use crate::random::{Entity, Stream};
 use crate::sched::{Class, Fair};
 use crate::workload::Sections;
 use crate::{Cost, Operation, Policy, START_NS, Script, Scripted};
+use std::num::NonZeroU64;
 use tardy_model::event::TaskState;
 use tardy_model::{Prio, TaskId};
 use tardy_timers::policy::Key;
@@ -86,6 +87,9 @@ pub(crate) struct Thread {
     pub(crate) program: Box<[Planned]>,
     pub(crate) script: Option<Script>,
     pub(crate) script_at: usize,
+    pub(crate) again_ns: Option<NonZeroU64>,
+    /// The script's times count from here.
+    pub(crate) script_from_ns: u64,
     pub(crate) skips_passed: bool,
     pub(crate) repeat_from: usize,
     /// When its program began last.
@@ -143,17 +147,27 @@ impl Thread {
             && let Some(step) = script.get(self.script_at)
             && let [only] = &mut *self.program
         {
-            only.operation = step.operation();
+            only.operation = step.operation(self.script_from_ns);
             self.script_at += 1;
             self.at = 0;
         }
     }
 
+    /// Begins its script again; whether it has one that is done more than once.
+    pub(crate) fn begins_script_again(&mut self) -> bool {
+        let has_steps = self.script_at > self.repeat_from;
+        let Some(again_ns) = self.again_ns.filter(|_| has_steps) else { return false };
+        self.script_at = self.repeat_from;
+        self.script_from_ns = self.script_from_ns.saturating_add(again_ns.get());
+        true
+    }
+
     /// Goes on at the first time that has not passed, where that is its way.
     fn skips(&mut self, now_ns: u64) {
         let Some(script) = self.script.as_ref().filter(|_| self.skips_passed) else { return };
+        let from_ns = START_NS + self.script_from_ns;
         let has_passed = |step: &Scripted| match step {
-            Scripted::SleepUntil(ns) => Some(START_NS + ns <= now_ns),
+            Scripted::SleepUntil(ns) => Some(from_ns + ns <= now_ns),
             _ => None,
         };
         let rest = script.get(self.script_at..).unwrap_or_default();

@@ -310,6 +310,7 @@ fn thread(
         program,
         repeat_from: if raw.once { usize::MAX } else { raw.repeat_from },
         script: None,
+        again_ns: None,
         skips_passed: false,
         first_cpu: None,
         irqs_off: sections(&raw.irqs_off),

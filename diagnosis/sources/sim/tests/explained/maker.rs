@@ -195,6 +195,7 @@ impl Maker {
             repeat_from: 0,
             group: None,
             script: None,
+            again_ns: None,
             skips_passed: false,
             first_cpu: None,
             irqs_off,
