@@ -32,7 +32,9 @@ mod world;
 pub use figures::Figures;
 pub use model::{KernelSeen, RealTimeShare};
 pub use observed::{Observation, Observed, Recorded};
-pub use predict::{Baseline, Bound, COVERAGE, Moved, Prediction, WAKEUPS_MIN, WhatIf};
+pub use predict::{
+    Baseline, Bound, COVERAGE, Moved, P999_WAKEUPS_MIN, Prediction, WAKEUPS_MIN, WhatIf,
+};
 pub use rank::{Tried, rank};
 pub use refusal::Refusal;
 #[cfg(test)]

@@ -16,10 +16,17 @@ use tardy_changes::Change;
 use tardy_model::Segment;
 
 /// Of fewer wakeups nothing is said.
-pub const WAKEUPS_MIN: usize = 100;
+pub const WAKEUPS_MIN: usize = 200;
+
+/// Of fewer, 99.9 % are no figure of its own: it would be the largest.
+pub const P999_WAKEUPS_MIN: u64 = 1_000;
 
 /// More losses than this share of events, and the scripts have holes.
 const LOSSES_MAX: f64 = 0.01;
+
+/// What a recording needs beside switches and timers.
+const INTERRUPTS: &str = "the timers' interrupts (irq_vectors:local_timer_entry and _exit, or irq:irq_handler_entry \
+    and _exit where a device's line is the timer's)";
 
 /// Intervals are to hold so much of the truths.
 pub const COVERAGE: f64 = 0.9;
@@ -61,6 +68,8 @@ pub struct Prediction {
     /// The same without what a hypervisor took, recorded and predicted: what a host does is noise that hides the
     /// effect of a change. `None` where it took nothing from the victims, or where nobody recorded that.
     pub apart: Option<[Moved; 6]>,
+    /// The recorded wakeups.
+    pub wakeups: u64,
     /// With the change, as simulated: for who wants to know what was moved by what.
     pub simulated: Figures,
     /// The mean lateness of all other threads: simulated without and with the change, ns.
@@ -75,6 +84,11 @@ impl Prediction {
     /// The figures that tell the change's own effect: without theft, where that is told apart.
     pub fn own(&self) -> &[Moved; 6] {
         self.apart.as_ref().unwrap_or(&self.figures)
+    }
+
+    /// Whether there are enough wakeups for p99.9.
+    pub fn tells_p999(&self) -> bool {
+        self.wakeups >= P999_WAKEUPS_MIN
     }
 }
 
@@ -155,6 +169,7 @@ impl WhatIf {
         Ok(Prediction {
             figures,
             apart,
+            wakeups: self.whole.baseline.recorded.n,
             simulated: with.simulated.victims.figures(),
             others_ns: (mean(&self.whole.base), mean(&with.simulated)),
             prices: with.prices,
@@ -179,6 +194,10 @@ fn check(observed: &Observed) -> Result<(), Refusal> {
     }
     if observed.expiries == 0 {
         return Err(Refusal::Unrecorded("timers that expire"));
+    }
+    // What an interrupt takes would be taken for the threads' own work, and for nobody's.
+    if observed.expiries_in_interrupts == 0 {
+        return Err(Refusal::Unrecorded(INTERRUPTS));
     }
     if observed.losses as f64 > observed.events as f64 * LOSSES_MAX {
         return Err(Refusal::Lost { lost: observed.losses, of: observed.events });

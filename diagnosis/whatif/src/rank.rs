@@ -33,7 +33,8 @@ impl Tried {
         self.changes.iter().any(|change| change.name() == NO_THEFT)
     }
 
-    /// What it gains: the mean of the shares by which p99.9 and the worst 1 % fall; negative where they rise. Where
+    /// What it gains: the mean of the shares by which p99.9 and the worst 1 % fall, or the second alone where there are
+    /// too few wakeups for the first; negative where they rise. Where
     /// a hypervisor's theft is told apart, the fall is what the change does without it, so that the host's noise
     /// decides nothing; it is a share of the whole all the same, so that less theft can be held against other changes.
     pub fn gain(&self) -> Option<f64> {
@@ -44,7 +45,8 @@ impl Tried {
             let fall_ns = moved[at].recorded_ns - moved[at].predicted_ns;
             if whole_ns > 0.0 { fall_ns / whole_ns } else { 0.0 }
         };
-        Some(f64::midpoint(share(P999), share(WORST)))
+        let worst = share(WORST);
+        Some(if prediction.tells_p999() { f64::midpoint(share(P999), worst) } else { worst })
     }
 }
 

@@ -7,6 +7,9 @@ use tardy_whatif::{Figures, Moved, Prediction, Tried};
 /// Columns of a change's name.
 const NAME_COLUMNS: usize = 40;
 
+/// In place of a figure for which there are too few wakeups.
+const NOT_TOLD: &str = "\u{2013}";
+
 /// Where figures are among [`Figures::all`].
 const MEAN: usize = 0;
 const WORST: usize = 4;
@@ -40,7 +43,7 @@ pub(crate) fn cells(tried: &Tried, prediction: &Prediction) -> [String; 7] {
         signed(figures[WORST].change()),
         with_range(&figures[MEAN]),
         with_range(&figures[P99]),
-        with_range(&figures[P999]),
+        if prediction.tells_p999() { with_range(&figures[P999]) } else { NOT_TOLD.to_owned() },
         // Of one largest value no range can be relied on.
         duration_mean(figures[MAX].predicted_ns),
         signed(others),

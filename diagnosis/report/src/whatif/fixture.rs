@@ -43,6 +43,7 @@ pub(super) fn tried(change: &str, becomes: f64, spread: f64, price: &'static str
     let prediction = Prediction {
         figures: moved,
         apart: None,
+        wakeups: figures(RECORDED).n,
         simulated: figures(RECORDED.map(|ns| ns * becomes)),
         others_ns: (50_000.0, 51_000.0),
         prices: vec![price],

@@ -2,7 +2,7 @@
 
 use super::Predictions;
 use serde::Serialize;
-use tardy_whatif::{Baseline, Figures, Moved, Tried};
+use tardy_whatif::{Baseline, Figures, Moved, Prediction, Tried};
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -66,8 +66,9 @@ struct MovedJson {
     figure: &'static str,
     recorded_ns: f64,
     predicted_ns: f64,
-    low_ns: f64,
-    high_ns: f64,
+    /// Of one largest value there is no range.
+    low_ns: Option<f64>,
+    high_ns: Option<f64>,
     /// The same before they were widened for what checked predictions were off.
     narrow_low_ns: f64,
     narrow_high_ns: f64,
@@ -138,8 +139,8 @@ impl TriedJson {
         Self {
             change: tried.name(),
             refused: tried.prediction.as_ref().err().map(ToString::to_string),
-            figures: moved(prediction.map(|prediction| &prediction.figures)),
-            figures_without_theft: moved(apart),
+            figures: moved(prediction, prediction.map(|prediction| &prediction.figures)),
+            figures_without_theft: moved(prediction, apart),
             simulated: prediction.map(|prediction| prediction.simulated.into()),
             others_mean_before_ns: prediction.map(|prediction| prediction.others_ns.0),
             others_mean_after_ns: prediction.map(|prediction| prediction.others_ns.1),
@@ -150,17 +151,20 @@ impl TriedJson {
     }
 }
 
-fn moved(figures: Option<&[Moved; 6]>) -> Vec<MovedJson> {
+fn moved(prediction: Option<&Prediction>, figures: Option<&[Moved; 6]>) -> Vec<MovedJson> {
+    let tells_p999 = prediction.is_some_and(Prediction::tells_p999);
     let figures = FIGURES.into_iter().zip(figures.into_iter().flatten());
+    let figures = figures.filter(|(figure, _)| *figure != "p999" || tells_p999);
     let figures = figures.map(|(figure, moved)| {
+        let has_range = figure != "max";
         let Moved { recorded_ns, predicted_ns, low_ns, high_ns, narrow_ns } = *moved;
         let (narrow_low_ns, narrow_high_ns) = narrow_ns;
         MovedJson {
             figure,
             recorded_ns,
             predicted_ns,
-            low_ns,
-            high_ns,
+            low_ns: has_range.then_some(low_ns),
+            high_ns: has_range.then_some(high_ns),
             narrow_low_ns,
             narrow_high_ns,
         }

@@ -41,6 +41,11 @@ impl Contexts {
         self.0.last_mut()
     }
 
+    /// Whether an interrupt is among it.
+    pub(crate) fn has_interrupt(&self) -> bool {
+        self.0.iter().any(|open| matches!(open.what, Above::Simulated | Above::Interrupt(_)))
+    }
+
     /// The line of the innermost interrupt, where that is a device's.
     pub(crate) fn line(&self) -> Option<u32> {
         let interrupt = self.0.iter().rev().find_map(|open| match open.what {

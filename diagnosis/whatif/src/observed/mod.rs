@@ -91,6 +91,8 @@ pub struct Observed {
     pub(crate) bounds: Vec<&'static str>,
     pub(crate) switches: u64,
     pub(crate) expiries: u64,
+    /// Those of them whose interrupt was seen to begin.
+    pub(crate) expiries_in_interrupts: u64,
     /// Expiries of sleeping ordinary threads: in a softirq, and in an interrupt.
     pub(crate) fair_sleepers: [u64; 2],
     pub(crate) ticks: u64,

@@ -237,6 +237,8 @@ impl Observation {
         let Some(follower) = seen.followers.cpu(seen.event.cpu) else { return };
         let Some(expiry) = follower.expiry() else { return };
         self.observed.expiries += 1;
+        let interrupted = self.cpus[at].contexts.has_interrupt();
+        self.observed.expiries_in_interrupts += u64::from(interrupted);
         let purpose = purpose(seen, expiry.timer);
         if purpose == Purpose::Tick {
             self.observed.ticks += 1;
