@@ -149,8 +149,9 @@ impl<'a> Balance<'a> {
             return;
         }
         self.begin(stage);
-        let Some(cpu) = self.cpu(stage.cpu) else {
-            // Where it was queued is not known, or no event has come from there.
+        let cpu = if self.room.judge.is_whole(stage.phase) { None } else { self.cpu(stage.cpu) };
+        let Some(cpu) = cpu else {
+            // What the CPU did does not matter; or where it was queued is not known, or no event has come from there.
             let (start_ns, activity) = (stage.start_ns, &Activity::Unknown);
             return self.piece(start_ns, until_ns, activity);
         };

@@ -86,7 +86,8 @@ pub(crate) struct Endings {
     /// The one that is final, the same.
     last: Finished,
     now_ns: u64,
-    /// The first of `pending` is not final before; `u64::MAX` where there is none.
+    /// The first of `pending` is not final before, or need not wait as there are too many; `u64::MAX` where there is
+    /// none.
     settle_from_ns: u64,
     /// Wakeups that reach back further than CPUs remember, or had more phases than are kept.
     cut: u64,
@@ -112,6 +113,11 @@ impl Endings {
         }
     }
 
+    /// Some events come, one after the other.
+    pub(crate) fn count(&mut self, events: &[Event]) {
+        self.summary.count(events);
+    }
+
     /// An event comes.
     #[inline]
     pub(crate) fn sees(&mut self, seen: &Seen<'_>) {
@@ -123,7 +129,6 @@ impl Endings {
     #[inline]
     pub(crate) fn passes(&mut self, time_ns: u64) {
         self.now_ns = time_ns;
-        self.summary.event(time_ns);
     }
 
     pub(crate) fn waited(&mut self, waited: &Waited, labels: &Labels) {
@@ -242,6 +247,9 @@ impl Endings {
             self.settle_from_ns = pending.final_from_ns();
         }
         self.pending.push_back(pending);
+        if self.pending.len() > PENDING_MAX {
+            self.settle_from_ns = 0;
+        }
         sink.ended(&finished.named(labels));
         if self.keeps {
             self.held.push(finished);
@@ -251,7 +259,7 @@ impl Endings {
     /// Makes final what no a late report of a loss can touch any more.
     #[inline]
     pub(crate) fn settle<S: Sink>(&mut self, labels: &Labels, sink: &mut S) {
-        if self.now_ns >= self.settle_from_ns || self.pending.len() > PENDING_MAX {
+        if self.now_ns >= self.settle_from_ns {
             self.settle_all(labels, sink);
         }
     }

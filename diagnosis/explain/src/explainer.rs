@@ -53,8 +53,8 @@ pub struct Explainer<S> {
     firings: Firings,
     stacks: Stacks,
     exit_latencies_ns: Vec<u64>,
-    /// The task woken by the last event of each CPU.
-    just_woken: Vec<TaskId>,
+    /// The task that was last woken on each CPU, and the number of the event there that told it.
+    just_woken: Vec<(TaskId, u64)>,
     victims: Victims,
     endings: Endings,
     sink: S,
@@ -85,8 +85,9 @@ impl<S: Sink> Explainer<S> {
         }
         self.followers.timers.define(&batch.timers);
         self.sink.define(&batch.timers);
+        self.endings.count(&batch.events);
         for event in &batch.events {
-            self.event(event);
+            self.next(event);
         }
     }
 
@@ -108,6 +109,12 @@ impl<S: Sink> Explainer<S> {
 
     /// Takes one event.
     pub fn event(&mut self, event: &Event) {
+        self.endings.count(std::slice::from_ref(event));
+        self.next(event);
+    }
+
+    #[inline]
+    fn next(&mut self, event: &Event) {
         let time_ns = event.time_ns;
         let kind = event.kind();
         if let Kind::Stack(stack) = kind {
@@ -118,17 +125,13 @@ impl<S: Sink> Explainer<S> {
         let seen = Seen { event, kind: &kind, followed: &followed, followers, tables };
         self.endings.sees(&seen);
         self.sink.event(&seen);
-        if let Some((since_ns, task)) = followed.gap {
+        if followed.after_gap {
+            let (since_ns, task) = self.followers.gap();
             let naming = (&mut self.labels, &mut self.sink);
             self.endings.gap(since_ns, time_ns, task, naming);
         }
-        let cpu = place_of(event.cpu);
-        if cpu >= self.just_woken.len() {
-            self.just_woken.resize(cpu + 1, TaskId::IDLE);
-        }
-        let just_woken = std::mem::replace(&mut self.just_woken[cpu], TaskId::IDLE);
         match kind {
-            Kind::TimerArm(arm) => self.arm(event, arm, &followed),
+            Kind::TimerArm(arm) => self.arm(event, arm, followed),
             Kind::TimerCancel(cancel) => {
                 if let Some(victim) = self.victims.get_mut(event.task)
                     && victim.timer == cancel.timer
@@ -148,12 +151,12 @@ impl<S: Sink> Explainer<S> {
                     && let Some(victim) = self.victims.get_mut(followed.owner)
                     && victim.timer == begin.timer
                 {
-                    let expiry = self.followers.cpus[cpu].expiry();
+                    let expiry = self.followers.cpus[place_of(event.cpu)].expiry();
                     victim.fired = expiry.map(|expiry| (expiry, event.cpu));
                 }
             }
             Kind::Waking(waking) => {
-                self.just_woken[cpu] = waking.target;
+                self.wakes(event.cpu, waking.target);
                 self.waking(event, waking);
             }
             Kind::Woken(woken) => self.woken(event, woken),
@@ -168,7 +171,11 @@ impl<S: Sink> Explainer<S> {
             }
             Kind::Migrate(migrate) => {
                 self.threads.migrate(time_ns, migrate.target, migrate.to);
-                self.victims.moved(time_ns, migrate, just_woken == migrate.target);
+                self.victims.moved(
+                    time_ns,
+                    migrate,
+                    self.has_just_woken(event.cpu, migrate.target),
+                );
             }
             Kind::Priority(priority) => self.priority(event, priority),
             Kind::SyscallEnter(call) => {
@@ -209,6 +216,22 @@ impl<S: Sink> Explainer<S> {
             _ => {}
         }
         self.endings.settle(&self.labels, &mut self.sink);
+    }
+
+    fn wakes(&mut self, cpu: CpuId, task: TaskId) {
+        let at = place_of(cpu);
+        if at >= self.just_woken.len() {
+            self.just_woken.resize(at + 1, (TaskId::IDLE, 0));
+        }
+        self.just_woken[at] = (task, self.followers.cpus[at].events());
+    }
+
+    /// Whether the event of a CPU before this one told that a task was woken.
+    fn has_just_woken(&self, cpu: CpuId, task: TaskId) -> bool {
+        let at = place_of(cpu);
+        let this = self.followers.cpus[at].events();
+        let woken = self.just_woken.get(at);
+        woken.is_some_and(|(woken, number)| *woken == task && number + 1 == this)
     }
 
     /// A stack is evidence, and passes by everything that follows events one after the other.
@@ -270,7 +293,7 @@ impl<S: Sink> Explainer<S> {
         }
     }
 
-    fn arm(&mut self, event: &Event, arm: TimerArm, followed: &Followed) {
+    fn arm(&mut self, event: &Event, arm: TimerArm, followed: Followed) {
         let task = event.task;
         if followed.in_task
             && followed.owner == task

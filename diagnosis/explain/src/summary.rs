@@ -12,7 +12,7 @@ use crate::label::{LabelId, Labels};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use tardy_model::event::Loss;
-use tardy_model::{NameId, Segment, Wakeup};
+use tardy_model::{Event, NameId, Segment, Wakeup};
 
 /// Stacks of culprits that are told apart; beyond it new ones go without.
 const PLACES_MAX: usize = 1 << 16;
@@ -158,11 +158,12 @@ fn was_in(places: &mut FxHashMap<(Blame, NameId), u64>, blame: Blame, segment: &
 }
 
 impl Summary {
-    #[inline]
-    pub(crate) fn event(&mut self, time_ns: u64) {
-        self.events += 1;
-        self.first_ns.get_or_insert(time_ns);
-        self.last_ns = self.last_ns.max(time_ns);
+    pub(crate) fn count(&mut self, events: &[Event]) {
+        let Some(first) = events.first() else { return };
+        self.events += events.len() as u64;
+        self.first_ns.get_or_insert(first.time_ns);
+        self.last_ns =
+            events.iter().fold(self.last_ns, |last_ns, event| last_ns.max(event.time_ns));
     }
 
     pub(crate) fn loss(&mut self, loss: &Loss) {

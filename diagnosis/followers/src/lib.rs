@@ -55,13 +55,15 @@ pub struct Followers {
     tick_is_timer: bool,
     /// Spans that each CPU keeps.
     spans_max: usize,
+    /// The last gap, see [`Followed::after_gap`].
+    gap: (u64, TaskId),
 }
 
 /// What an event told beside what the followers keep.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Followed {
-    /// Events are missing on this CPU: since when, and the task that was current then.
-    pub gap: Option<(u64, TaskId)>,
+    /// Events are missing on this CPU: [`Followers::gap`] tells since when.
+    pub after_gap: bool,
     /// The current task did it itself, in no interrupt or softirq.
     pub in_task: bool,
     /// What became of the arming before, of a timer's event.
@@ -83,7 +85,14 @@ impl Followers {
             names: Names::default(),
             tick_is_timer: false,
             spans_max,
+            gap: (0, TaskId::IDLE),
         }
+    }
+
+    /// The last stretch of a CPU in which events are missing without a loss told of: since when, and the task that
+    /// was current then.
+    pub fn gap(&self) -> (u64, TaskId) {
+        self.gap
     }
 
     /// The CPU of an event.
@@ -104,20 +113,16 @@ impl Followers {
             // Evidence beside the rest: with or without it, all else is the same.
             return followed;
         }
-        self.visible.saw(event.tag());
         let time_ns = event.time_ns;
-        let cpu = &mut self.cpus[at];
-        // The end of a section with interrupts off is told between an interrupt's end and the softirq that follows.
-        let after_irq = !matches!(kind, Kind::SectionEnd(_)) && cpu.left_irq();
-        let visible = self.visible;
-        cpu.outlives(time_ns, |activity| visible.ends(activity));
-        self.prios.tells(event.task, kind);
-        if Kind::speaks_of_current(event.tag()) {
-            if visible.stolen() {
-                cpu.falls_silent(time_ns, event.tag() == Stolen::TAG);
-            }
-            followed.gap = cpu.check_current(time_ns, event.task, &self.prios);
+        self.visible.saw(event.tag());
+        self.cpus[at].outlives(time_ns, &self.visible);
+        if Kind::speaks_of_current(event.tag())
+            && !self.cpus[at].goes_on(time_ns, event.task)
+            && let Some(gap) = self.look_closer(event, at, kind)
+        {
+            (self.gap, followed.after_gap) = (gap, true);
         }
+        let cpu = &mut self.cpus[at];
         match *kind {
             Kind::TimerArm(arm) => {
                 followed.in_task = cpu.in_task_context() && event.task != TaskId::IDLE;
@@ -155,7 +160,7 @@ impl Followers {
             Kind::IpiSend(send) => self.ipi_sent(event, &send, tables),
             Kind::SoftirqRaise(raise) => cpu.softirq_raise(time_ns, raise.vector),
             Kind::SoftirqBegin(begin) => {
-                let in_thread = self.names.runs_softirqs(event.task, after_irq);
+                let in_thread = self.names.runs_softirqs(event.task, cpu.has_left_irq());
                 cpu.softirq_begin(time_ns, begin.vector, in_thread, &self.prios);
             }
             Kind::SoftirqEnd(end) => cpu.softirq_end(time_ns, end.vector),
@@ -170,10 +175,11 @@ impl Followers {
             Kind::IdleExit(_) => cpu.idle_exit(time_ns),
             Kind::SectionBegin(begin) => cpu.section_begin(time_ns, begin),
             Kind::SectionEnd(end) => cpu.section_end(time_ns, end),
+            Kind::Current(_) => self.prios.tells(event.task, kind),
             Kind::Waking(waking) => {
                 self.prios.set(waking.target, waking.prio);
                 let on = place_of(waking.target_cpu);
-                if visible.stolen()
+                if self.visible.stolen()
                     && on != at
                     && let Some(cpu) = self.cpus.get_mut(on)
                 {
@@ -197,6 +203,18 @@ impl Followers {
             _ => {}
         }
         followed
+    }
+
+    /// An event comes after a silence, or has another task as the current one than the last. Yields since when events
+    /// are missing, if so, and the task that was current then.
+    #[inline(never)]
+    fn look_closer(&mut self, event: &Event, at: usize, kind: &Kind) -> Option<(u64, TaskId)> {
+        self.prios.tells(event.task, kind);
+        let cpu = &mut self.cpus[at];
+        if self.visible.stolen() {
+            cpu.falls_silent(event.time_ns, event.tag() == Stolen::TAG);
+        }
+        cpu.check_current(event.time_ns, event.task, &self.prios)
     }
 
     fn expire_begin(

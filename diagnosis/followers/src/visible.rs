@@ -15,7 +15,9 @@ const WITHOUT_END: u8 = 3;
 #[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]
 pub struct Visible {
     seen: u64,
-    /// Begins of interrupts, softirqs and callbacks.
+    /// Kinds of which one more would tell nothing new.
+    settled: u64,
+    /// Begins of interrupts, softirqs and callbacks, up to [`WITHOUT_END`].
     begins: [u8; 3],
     /// The source itself said what it records.
     told: bool,
@@ -30,14 +32,29 @@ pub struct Visible {
 impl Visible {
     #[inline]
     pub(crate) fn saw(&mut self, tag: u8) {
-        self.seen |= 1u64.checked_shl(tag.into()).unwrap_or(0);
+        // A tag that is too large for a bit has none, and another's settles nothing.
+        if self.settled >> (tag & 63) & 1 == 0 || tag > 63 {
+            self.saw_anew(tag);
+        }
+    }
+
+    #[inline(never)]
+    fn saw_anew(&mut self, tag: u8) {
+        let bit = 1u64.checked_shl(tag.into()).unwrap_or(0);
+        self.seen |= bit;
         let kind = match tag {
-            IrqBegin::TAG => 0,
-            SoftirqBegin::TAG => 1,
-            ExpireBegin::TAG => 2,
-            _ => return,
+            IrqBegin::TAG => Some(0),
+            SoftirqBegin::TAG => Some(1),
+            ExpireBegin::TAG => Some(2),
+            _ => None,
         };
-        self.begins[kind] = self.begins[kind].saturating_add(1);
+        let begins = kind.map(|kind| &mut self.begins[kind]);
+        if begins.is_none_or(|begins| {
+            *begins = (*begins + 1).min(WITHOUT_END);
+            *begins == WITHOUT_END
+        }) {
+            self.settled |= bit;
+        }
     }
 
     pub(crate) fn told(&mut self, recorded: Recorded) {

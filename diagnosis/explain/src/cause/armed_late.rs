@@ -22,6 +22,10 @@ impl Rule for ArmedLate {
         &[Phase::Unarmed]
     }
 
+    fn has_phases(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let by = piece.case.armed_by;

@@ -24,6 +24,10 @@ impl Rule for CoarseClock {
         &[Phase::Coarse]
     }
 
+    fn has_phases(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         Some(if piece.case.in_tick {

@@ -46,6 +46,11 @@ pub trait Rule: Sync {
         false
     }
 
+    /// Whether it has all of its phases, whatever the CPU did: such a phase is one piece.
+    fn has_phases(&self) -> bool {
+        false
+    }
+
     /// Who it was, where this piece is this cause's.
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         self.has_all().then(|| piece.activity.culprit())
@@ -163,12 +168,13 @@ pub(crate) fn meaning_at(at: usize) -> &'static str {
 #[derive(Debug)]
 pub(crate) struct Judge {
     asked: &'static AskedOf,
+    whole: &'static [bool; Phase::ALL.len()],
     causes: &'static [Cause; UNEXPLAINED_AT + 1],
 }
 
 impl Default for Judge {
     fn default() -> Self {
-        Self { asked: &ASKED, causes: &CAUSES }
+        Self { asked: &ASKED, whole: &WHOLE, causes: &CAUSES }
     }
 }
 
@@ -186,6 +192,12 @@ impl Judge {
             }
         }
         (UNEXPLAINED_AT as u8, Culprit::Nobody)
+    }
+
+    /// Whether one cause has all of a phase, see [`Rule::has_phases`].
+    #[inline]
+    pub(crate) fn is_whole(&self, phase: Phase) -> bool {
+        self.whole[phase as usize]
     }
 
     /// The name of the cause at a place.
@@ -206,6 +218,14 @@ struct Asked {
 
 /// By phase, and by what the CPU did.
 type AskedOf = [[Asked; Doing::ALL.len()]; Phase::ALL.len()];
+
+/// By phase: whether the cause that is asked first has all of it.
+static WHOLE: LazyLock<[bool; Phase::ALL.len()]> = LazyLock::new(|| {
+    std::array::from_fn(|phase| {
+        let mut asked = REGISTRY.iter().filter(|rule| rule.phases().contains(&Phase::ALL[phase]));
+        asked.next().is_some_and(|first| first.has_phases())
+    })
+});
 
 static ASKED: LazyLock<AskedOf> = LazyLock::new(|| {
     let nobody = Asked { places: [Place::ALL[0]; _], count: 0, first_has_all: false };
@@ -325,6 +345,20 @@ mod tests {
             claimed[usize::from(found.0)] = true;
         });
         assert_eq!(claimed, [true; UNEXPLAINED_AT + 1], "every cause has had a piece");
+    }
+
+    #[test]
+    fn who_has_a_phase_has_each_of_its_pieces() {
+        let mut whole = 0;
+        each_piece(|piece| {
+            if Judge::default().is_whole(piece.phase) {
+                let unknown =
+                    Piece { activity: &Activity::Unknown, doing: Doing::Unknown, ..*piece };
+                assert_eq!(Judge::default().of(piece), Judge::default().of(&unknown), "{piece:?}");
+                whole += 1;
+            }
+        });
+        assert!(whole > 0);
     }
 
     #[test]

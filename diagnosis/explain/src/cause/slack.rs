@@ -23,6 +23,10 @@ impl Rule for Slack {
         &[Phase::Slack]
     }
 
+    fn has_phases(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         Some(Culprit::Setting(if piece.case.is_poll_slack {

@@ -273,12 +273,21 @@ pub(crate) struct Recogniser {
     /// By the place of a cause there: the patterns that ask for it, as bits in their own order.
     asked_by: [u32; UNEXPLAINED_AT + 1],
     sums: Vec<Sum>,
-    watchers: Vec<(usize, Box<dyn Watcher>)>,
+    watchers: Vec<Watching>,
     /// The kinds of events that any of them has to see.
     watched: u64,
     evidence: Evidence,
     wakeups: u64,
     ns: u64,
+}
+
+/// The watcher of the pattern at a place in the registry.
+#[derive(Debug)]
+struct Watching {
+    of: usize,
+    watcher: Box<dyn Watcher>,
+    /// The kinds of events that it has to see from here on.
+    kinds: u64,
 }
 
 #[derive(Debug, Default)]
@@ -295,8 +304,11 @@ struct Sum {
 
 impl Default for Recogniser {
     fn default() -> Self {
-        let watchers = REGISTRY.iter().enumerate();
-        let watchers: Vec<_> = watchers.filter_map(|(at, p)| Some((at, p.watcher()?))).collect();
+        let watchers = REGISTRY.iter().enumerate().filter_map(|(of, pattern)| {
+            let watcher = pattern.watcher()?;
+            Some(Watching { of, kinds: watcher.kinds(), watcher })
+        });
+        let watchers: Vec<_> = watchers.collect();
         let causes: Vec<u32> = REGISTRY.iter().map(|pattern| bits_of(pattern.causes())).collect();
         let asks = |cause: usize| {
             let bits = causes.iter().enumerate().map(|(at, causes)| (causes >> cause & 1) << at);
@@ -325,9 +337,10 @@ impl Recogniser {
     }
 
     fn watch(&mut self, kind: u64, seen: &Seen<'_>) {
-        for (_, watcher) in &mut self.watchers {
-            if watcher.kinds() & kind != 0 {
+        for Watching { watcher, kinds, .. } in &mut self.watchers {
+            if *kinds & kind != 0 {
                 watcher.event(seen);
+                *kinds = watcher.kinds();
             }
         }
         self.watched = watched(&self.watchers);
@@ -365,13 +378,13 @@ impl Recogniser {
             .zip(sums)
             .enumerate()
             .filter_map(|(at, (pattern, sum))| {
-                let own = watchers.iter().find(|(of, _)| *of == at);
-                let watched = own.map_or_else(Vec::new, |(_, own)| own.watched(span_ns));
+                let own = watchers.iter().find(|own| own.of == at).map(|own| &own.watcher);
+                let watched = own.map_or_else(Vec::new, |own| own.watched(span_ns));
                 if sum.wakeups == 0 && watched.is_empty() {
                     return None;
                 }
                 let mut found = sum.into_found(wakeups, ns, watched, labels);
-                let culprits = own.map_or_else(Vec::new, |(_, own)| own.culprits());
+                let culprits = own.map_or_else(Vec::new, |own| own.culprits());
                 found.culprits_count += culprits.len();
                 found.groups.extend(grouped(culprits.iter().map(|culprit| (*culprit, 0)), labels));
                 found.culprits.extend(culprits.iter().map(|culprit| (labels.label(*culprit), 0)));
@@ -390,8 +403,8 @@ impl Recogniser {
     }
 }
 
-fn watched(watchers: &[(usize, Box<dyn Watcher>)]) -> u64 {
-    watchers.iter().fold(0, |kinds, (_, watcher)| kinds | watcher.kinds())
+fn watched(watchers: &[Watching]) -> u64 {
+    watchers.iter().fold(0, |kinds, own| kinds | own.kinds)
 }
 
 /// Causes as bits in the order of their registry.

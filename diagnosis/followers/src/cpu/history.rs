@@ -21,8 +21,8 @@ pub(super) struct Span {
 pub(super) struct History {
     spans: VecDeque<Span>,
     max: usize,
-    /// Up to when spans have been dropped for want of room.
-    dropped_ns: u64,
+    /// Spans before the first of these have been dropped for want of room.
+    has_dropped: bool,
     /// When the last stretch in which it idled ended.
     idled_ns: u64,
 }
@@ -67,44 +67,56 @@ impl<'a> Walk<'a> {
 
 impl History {
     pub(super) fn new(max: usize) -> Self {
-        Self { spans: VecDeque::new(), max, dropped_ns: 0, idled_ns: 0 }
+        Self { spans: VecDeque::new(), max, has_dropped: false, idled_ns: 0 }
     }
 
     #[inline]
-    pub(super) fn note(&mut self, time_ns: u64, activity: Activity) {
+    pub(super) fn note(&mut self, time_ns: u64, activity: &Activity) {
         if let Some(last) = self.spans.back_mut() {
-            if last.activity == activity {
+            if last.activity == *activity {
                 return;
             }
             if last.activity.is_idle() {
                 self.idled_ns = time_ns;
             }
             if last.start_ns == time_ns {
-                last.activity = activity;
-                // What took no time broke into nothing: a span of its own would look like another beginning.
-                let before = self.spans.len().checked_sub(2).map(|at| self.spans[at].activity);
-                if before == Some(activity) {
-                    self.spans.pop_back();
-                }
-                return;
+                return self.note_at_once(*activity);
             }
         }
+        self.push(Span { start_ns: time_ns, activity: *activity });
+    }
+
+    /// It does something else at the time at which the last span began.
+    #[inline(never)]
+    fn note_at_once(&mut self, activity: Activity) {
+        if let Some(last) = self.spans.back_mut() {
+            last.activity = activity;
+        }
+        // What took no time broke into nothing: a span of its own would look like another beginning.
+        let before = self.spans.len().checked_sub(2).map(|at| self.spans[at].activity);
+        if before == Some(activity) {
+            self.spans.pop_back();
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, span: Span) {
         if self.spans.len() >= self.max {
             if self.max == 0 {
                 return;
             }
             self.spans.pop_front();
-            self.dropped_ns = self.spans.front().map_or(time_ns, |first| first.start_ns);
+            self.has_dropped = true;
         }
-        self.spans.push_back(Span { start_ns: time_ns, activity });
+        self.spans.push_back(span);
     }
 
     /// As [`History::note`], and a span of its own even where it does the same as before.
-    pub(super) fn note_anew(&mut self, time_ns: u64, activity: Activity) {
+    pub(super) fn note_anew(&mut self, time_ns: u64, activity: &Activity) {
         self.note(time_ns, activity);
         let last = self.spans.back().map(|last| last.start_ns);
         if self.spans.len() < self.max && last.is_some_and(|last_ns| last_ns < time_ns) {
-            self.spans.push_back(Span { start_ns: time_ns, activity });
+            self.spans.push_back(Span { start_ns: time_ns, activity: *activity });
         }
     }
 
@@ -120,8 +132,8 @@ impl History {
         let Some(last) = self.spans.back().copied() else { return };
         let from_ns = from_ns.max(last.start_ns);
         if from_ns < to_ns {
-            self.note(from_ns, activity);
-            self.note(to_ns, last.activity);
+            self.note(from_ns, &activity);
+            self.note(to_ns, &last.activity);
         }
     }
 
@@ -141,6 +153,7 @@ impl History {
         }
         while self.spans.len() > self.max {
             self.spans.pop_front();
+            self.has_dropped = true;
         }
     }
 
@@ -171,7 +184,7 @@ impl History {
 
     /// Whether what was at `ns` has been dropped for want of room.
     pub(super) fn is_dropped(&self, ns: u64) -> bool {
-        ns < self.dropped_ns
+        self.has_dropped && self.spans.front().is_none_or(|first| ns < first.start_ns)
     }
 
     /// Calls `piece` for each change of activity in `from_ns..to_ns`, in order, without a gap.
@@ -241,7 +254,7 @@ mod tests {
         for count in [0, 1, 5, 100] {
             let mut history = History::new(SPANS_MAX);
             for at in 0..count {
-                history.note(10 + 3 * at, Activity::Task(TaskId(at as u32), Prio(120)));
+                history.note(10 + 3 * at, &Activity::Task(TaskId(at as u32), Prio(120)));
             }
             for ns in 0..320 {
                 let begun = history.spans.iter().filter(|span| span.start_ns <= ns).count();
@@ -254,10 +267,10 @@ mod tests {
     fn a_priority_is_corrected_as_far_back_as_nothing_else_was_told() {
         let (task, was, is) = (TaskId(7), Prio(120), Prio(0));
         let mut history = History::new(SPANS_MAX);
-        history.note(10, Activity::Task(task, Prio(50)));
-        history.note(20, Activity::Task(task, was));
-        history.note(30, Activity::Softirq(3));
-        history.note(40, Activity::Task(task, was));
+        history.note(10, &Activity::Task(task, Prio(50)));
+        history.note(20, &Activity::Task(task, was));
+        history.note(30, &Activity::Softirq(3));
+        history.note(40, &Activity::Task(task, was));
         history.had_prio(task, was, is);
         let mut told = Vec::new();
         history.between(0, 50, |from_ns, _, activity| told.push((from_ns, activity)));
@@ -277,7 +290,7 @@ mod tests {
     fn a_walk_in_steps_tells_what_one_stride_does() {
         let mut history = History::new(SPANS_MAX);
         for at in 0..20 {
-            history.note(10 + 3 * at, Activity::Task(TaskId(at as u32), Prio(120)));
+            history.note(10 + 3 * at, &Activity::Task(TaskId(at as u32), Prio(120)));
         }
         for step in 1..80 {
             let (mut in_steps, mut at_once) = (Vec::new(), Vec::new());
@@ -297,25 +310,25 @@ mod tests {
     #[test]
     fn idling_is_remembered_from_its_end() {
         let mut history = History::new(SPANS_MAX);
-        history.note(10, Activity::Softirq(3));
+        history.note(10, &Activity::Softirq(3));
         assert!(!history.idled_since(5));
-        history.note(20, Activity::Idle(1));
+        history.note(20, &Activity::Idle(1));
         assert!(history.idled_since(25), "it idles");
-        history.note(30, Activity::Softirq(3));
+        history.note(30, &Activity::Softirq(3));
         assert!(history.idled_since(25) && !history.idled_since(31));
     }
 
     #[test]
     fn what_takes_no_time_breaks_into_nothing() {
         let mut history = History::new(SPANS_MAX);
-        history.note(10, Activity::Idle(1));
-        history.note(20, Activity::Softirq(3));
-        history.note(20, Activity::Idle(1));
-        history.note(30, Activity::Softirq(3));
-        history.note(40, Activity::Idle(1));
+        history.note(10, &Activity::Idle(1));
+        history.note(20, &Activity::Softirq(3));
+        history.note(20, &Activity::Idle(1));
+        history.note(30, &Activity::Softirq(3));
+        history.note(40, &Activity::Idle(1));
         let begins: Vec<u64> = history.spans.iter().map(|span| span.start_ns).collect();
         assert_eq!(begins, [10, 30, 40]);
-        history.note_anew(50, Activity::Idle(1));
+        history.note_anew(50, &Activity::Idle(1));
         assert_eq!(history.spans.len(), 4, "an entry is told apart");
     }
 
@@ -323,7 +336,7 @@ mod tests {
     fn what_is_dropped_is_said() {
         let mut history = History::new(2);
         for at in 0..3 {
-            history.note(at * 10, Activity::Idle(at as u32));
+            history.note(at * 10, &Activity::Idle(at as u32));
         }
         assert!(history.is_dropped(9) && !history.is_dropped(10));
     }

@@ -27,6 +27,7 @@ pub use stolen::StolenTime;
 use crate::activity::{Activity, RunBy};
 use crate::prios::Prios;
 use crate::timers::Place;
+use crate::visible::Visible;
 use delivery::Deliveries;
 use hang::Hangs;
 use history::History;
@@ -75,8 +76,8 @@ pub struct Cpu {
     sent: Senders,
     /// Callbacks begun.
     callbacks: u32,
-    /// The last event was the end of an interrupt.
-    left_irq: bool,
+    /// The number of the event that was the end of an interrupt, or of a section with interrupts off right after it.
+    left_irq_at: u64,
     /// When the last interrupts of the timer began, oldest first.
     timer_irqs: VecDeque<u64>,
     /// The last ticks: when each was due, and the entry of its interrupt; oldest first.
@@ -169,7 +170,7 @@ impl Cpu {
             pendings: Pendings::default(),
             sent: Senders::default(),
             callbacks: 0,
-            left_irq: false,
+            left_irq_at: u64::MAX,
             timer_irqs: VecDeque::new(),
             ticks: VecDeque::new(),
             irqs_off: Sections::default(),
@@ -288,18 +289,47 @@ impl Cpu {
         expected.map(|expected| (since_ns, expected))
     }
 
-    /// Whether the last event was the end of an interrupt; another one comes now.
+    /// An event comes that has `task` as the current one. Whether all is as it was at the last one, which most events
+    /// find, and nothing has to be looked at closer.
     #[inline]
-    pub(crate) fn left_irq(&mut self) -> bool {
-        std::mem::take(&mut self.left_irq)
+    pub(crate) fn goes_on(&mut self, time_ns: u64, task: TaskId) -> bool {
+        if self.current != Some(task) || self.silences.minds(self.last_ns, time_ns) {
+            return false;
+        }
+        self.events += 1;
+        self.last_ns = time_ns;
+        true
     }
 
-    /// An event comes: a context whose ends are not recorded, as `ends` says, and of which nothing was told
-    /// for a while has ended when something was told of it last.
+    /// Whether the event before this one was the end of an interrupt. The end of a section with interrupts off is told
+    /// between that and the softirq that follows.
+    pub(crate) fn has_left_irq(&self) -> bool {
+        self.left_irq_at.wrapping_add(1) == self.events
+    }
+
+    /// Events that have come from it.
     #[inline]
-    pub(crate) fn outlives(&mut self, time_ns: u64, ends: impl Fn(Activity) -> bool) {
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// An event comes: a context whose ends are not recorded, and of which nothing was told for a while, has ended
+    /// when something was told of it last.
+    #[inline]
+    pub(crate) fn outlives(&mut self, time_ns: u64, visible: &Visible) {
+        if let Some(top) = self.contexts.last_mut() {
+            if time_ns.saturating_sub(top.last_ns) <= UNENDED_NS_MAX {
+                top.last_ns = time_ns;
+                return;
+            }
+            self.ends_unseen(time_ns, visible);
+        }
+    }
+
+    #[inline(never)]
+    fn ends_unseen(&mut self, time_ns: u64, visible: &Visible) {
         while let Some(top) = self.contexts.last_mut() {
-            if time_ns.saturating_sub(top.last_ns) <= UNENDED_NS_MAX || ends(top.activity) {
+            if time_ns.saturating_sub(top.last_ns) <= UNENDED_NS_MAX || visible.ends(top.activity) {
                 top.last_ns = time_ns;
                 return;
             }
@@ -364,7 +394,8 @@ impl Cpu {
 
     #[inline]
     fn note(&mut self, time_ns: u64) {
-        self.history.note(time_ns, self.activity());
+        let Self { contexts, base, history, .. } = self;
+        history.note(time_ns, contexts.last().map_or(&*base, |context| &context.activity));
     }
 
     #[inline]
@@ -413,7 +444,7 @@ impl Cpu {
 
     /// An interrupt ends, and all above it.
     pub fn irq_end(&mut self, time_ns: u64, irq: Irq) {
-        self.left_irq = true;
+        self.left_irq_at = self.events;
         if irq == Irq::Vector(Vector::LOCAL_TIMER) {
             self.silences.timer_irq_ends();
         }
@@ -527,7 +558,7 @@ impl Cpu {
         };
         self.contexts.clear();
         // Going to sleep once more is a choice: who looks at the past must see it.
-        self.history.note_anew(time_ns, self.base);
+        self.history.note_anew(time_ns, &self.base);
     }
 
     pub(crate) fn idle_exit(&mut self, time_ns: u64) {
@@ -544,6 +575,9 @@ impl Cpu {
     }
 
     pub(crate) fn section_end(&mut self, time_ns: u64, end: SectionEnd) {
+        if self.has_left_irq() {
+            self.left_irq_at = self.events;
+        }
         self.sections_mut(end.section).end(time_ns);
     }
 

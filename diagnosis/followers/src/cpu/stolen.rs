@@ -81,6 +81,12 @@ impl Silences {
         }
     }
 
+    /// Whether an event after the last one of the CPU has anything to say here.
+    #[inline]
+    pub(super) fn minds(&self, last_ns: u64, time_ns: u64) -> bool {
+        self.is_asked || time_ns.saturating_sub(last_ns) >= SILENCE_NS_MIN
+    }
+
     fn falls_silent(&mut self, from_ns: u64, to_ns: u64, slept: bool) {
         let silence = Silence { from_ns, to_ns, late_ns: 0, slept };
         if self.silences.len() < SILENCES_MAX {
