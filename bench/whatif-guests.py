@@ -22,7 +22,7 @@ import tempfile
 from pathlib import Path
 
 from programs import TARDY, build
-from whatif import FIGURES, as_made, figures, lateness, predict, us
+from whatif import FIGURES, as_made, between, figures, has_range, in_range, lateness, predict, us
 
 # A condition, and its load.
 CONDITIONS = {
@@ -132,20 +132,18 @@ def main():
             print(f"  {'µs':14} {'recorded':>8} {'predicted':>9} {'range':>12} {'measured':>8} {'off':>6}")
             for name in FIGURES:
                 one, truth = prediction[name], samples[after][name]
-                between = f"{us(one['low_ns'])}–{us(one['high_ns'])}"
                 off = one["predicted_ns"] / truth - 1
                 print(
-                    f"  {name:14} {us(samples[before][name]):>8} {us(one['predicted_ns']):>9} {between:>12}"
+                    f"  {name:14} {us(samples[before][name]):>8} {us(one['predicted_ns']):>9} {between(one):>12}"
                     f" {us(truth):>8} {off:>+6.0%}"
                 )
                 if options.csv and name != "max":
                     row = (change.split("(")[0], "counted", name, *as_made(one), round(truth))
                     with options.csv.open("a", newline="") as file:
                         csv.writer(file, lineterminator="\n").writerow(row)
-                # A maximum has no range that could be relied on.
-                if name != "max":
+                if has_range(one):
                     count += 1
-                    held += one["low_ns"] <= truth <= one["high_ns"]
+                    held += in_range(one, truth)
     if count:
         print(f"\nOf {count} ranges {held} ({held / count:.0%}) hold what was measured; 90 % are to.")
 

@@ -180,6 +180,19 @@ def us(ns):
     return f"{ns / 1e3:.1f}"
 
 
+def has_range(figure):
+    """A maximum has none that could be relied on."""
+    return figure["low_ns"] is not None
+
+
+def in_range(figure, truth):
+    return has_range(figure) and figure["low_ns"] <= truth <= figure["high_ns"]
+
+
+def between(figure):
+    return f"{us(figure['low_ns'])}–{us(figure['high_ns'])}" if has_range(figure) else "none"
+
+
 def try_case(case, options, folder, rng):
     """Prints a case's table. Yields a row for each figure of each prediction."""
     recorded, predictions, refusals, measured = [], [], [], []
@@ -206,13 +219,14 @@ def try_case(case, options, folder, rng):
     for name in FIGURES:
         all_of_it = [prediction[name] for prediction in predictions]
         truth = became[name]
-        middle = {key: statistics.median(one[key] for one in all_of_it) for key in ("predicted_ns", "low_ns", "high_ns")}
-        held = sum(one["low_ns"] <= truth <= one["high_ns"] for one in all_of_it)
+        keys = ("predicted_ns", "low_ns", "high_ns")
+        values = {key: [one[key] for one in all_of_it if one[key] is not None] for key in keys}
+        middle = {key: statistics.median(found) if found else None for key, found in values.items()}
+        held = f"{sum(in_range(one, truth) for one in all_of_it)} of {len(all_of_it)}" if has_range(middle) else ""
         off = middle["predicted_ns"] / truth - 1
-        between = f"{us(middle['low_ns'])}–{us(middle['high_ns'])}"
         print(
-            f"  {name:10} {us(was[name]):>10} {us(middle['predicted_ns']):>10} {between:>21} {us(truth):>10}"
-            f" {off:>+7.0%}  {held} of {len(all_of_it)}"
+            f"  {name:10} {us(was[name]):>10} {us(middle['predicted_ns']):>10} {between(middle):>21} {us(truth):>10}"
+            f" {off:>+7.0%}  {held}"
         )
         kind = case.change.partition("(")[0].partition("=")[0]
         # A maximum has no range that could be relied on.
@@ -247,7 +261,7 @@ def main():
                 with options.csv.open("a", newline="") as file:
                     csv.writer(file, lineterminator="\n").writerows(row for row, _ in new)
     if rows:
-        held = sum(one["low_ns"] <= row[-1] <= one["high_ns"] for row, one in rows)
+        held = sum(in_range(one, row[-1]) for row, one in rows)
         print(f"\nOf {len(rows)} ranges {held} ({held / len(rows):.0%}) hold what was measured; 90 % are to.")
 
 
