@@ -48,6 +48,7 @@ kernel-torture:
 	@scripts/setup.sh vm
 	cargo build --release --locked
 	$(TARGET)/release/tardy vm build $(or $(firstword $(ARGS)),policies-debug)
+	$(TARGET)/release/tardy vm fetch tools-x86_64
 	TARDY=$(TARGET)/release/tardy kernel/torture $(ARGS)
 
 test:

@@ -6,6 +6,14 @@
 #
 # The last line is `torture: …` with all counts; what the kernel complained of comes before it.
 
+# Without busybox's own programs nothing below does what it says.
+for program in cat usleep killall awk timeout; do
+    command -v $program >/dev/null || {
+        echo "torture: the guest has no $program: tardy vm fetch tools-x86_64"
+        exit 1
+    }
+done
+
 seed=$1
 seconds=$2
 # A round's work takes some seconds of the guest's time; one that takes so many has lost a sleep.
