@@ -1,16 +1,13 @@
 //! Calls for locks, and priorities lent for their sake.
 
 use crate::machine::Reason;
+use crate::sleep::waits_for_lock;
 use crate::story::{Story, Target};
 use crate::threads::{RunState, Threads};
 use crate::victims::{Ended, Victims};
 use tardy_followers::Followers;
 use tardy_model::event::{Call, Priority, SyscallEnter, TaskInfo, futex};
 use tardy_model::{Boost, Event, TaskId};
-
-/// What a lock has in its word while somebody waits for it, by glibc, musl and Rust alike: a
-/// `FUTEX_WAIT` for this value is a mutex', for any other a condition's, a semaphore's, a counter's.
-const CONTENDED: u16 = 2;
 
 /// What a call has to do with locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +26,7 @@ fn purpose(call: SyscallEnter) -> Purpose {
         return Purpose::Other;
     }
     match futex::operation(call.op) {
-        futex::LOCK_PI | futex::LOCK_PI2 => Purpose::Lock,
-        futex::WAIT | futex::WAIT_BITSET if call.value == CONTENDED => Purpose::Lock,
+        _ if waits_for_lock(call) => Purpose::Lock,
         futex::WAIT_REQUEUE_PI => Purpose::Condition,
         futex::CMP_REQUEUE_PI => Purpose::Requeue,
         _ => Purpose::Other,

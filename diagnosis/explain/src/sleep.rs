@@ -67,6 +67,20 @@ impl WaitKind {
     }
 }
 
+/// What a lock has in its word while somebody waits for it, by glibc, musl and Rust alike: a
+/// `FUTEX_WAIT` for this value is a mutex', for any other a condition's, a semaphore's, a counter's.
+const CONTENDED: u16 = 2;
+
+/// Whether a call waits until it has a lock.
+pub(crate) fn waits_for_lock(call: SyscallEnter) -> bool {
+    call.call == Call::Futex
+        && match futex::operation(call.op) {
+            futex::LOCK_PI | futex::LOCK_PI2 => true,
+            futex::WAIT | futex::WAIT_BITSET => call.value == CONTENDED,
+            _ => false,
+        }
+}
+
 /// A sleep while it lasts; or, where the thread can run on, the time for which it has given the CPU away.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sleep {
@@ -90,9 +104,8 @@ impl Sleep {
     /// What it was for, now that it is known what ended it; `own_timer` where that was its timer, and
     /// `by_kernel` where a thread of the kernel's did.
     pub(crate) fn kind(&self, by: WakeupKind, own_timer: bool, by_kernel: bool) -> WaitKind {
-        let futex_op = self.call.filter(|call| call.call == Call::Futex).map(|call| call.op);
-        let is_lock = futex_op
-            .is_some_and(|op| matches!(futex::operation(op), futex::LOCK_PI | futex::LOCK_PI2));
+        let in_futex = self.call.is_some_and(|call| call.call == Call::Futex);
+        let is_lock = self.call.is_some_and(waits_for_lock);
         if self.state == TaskState::Stopped {
             WaitKind::Stopped
         } else if own_timer {
@@ -106,7 +119,7 @@ impl Sleep {
             }
         } else if self.again {
             WaitKind::NotYet
-        } else if futex_op.is_some() {
+        } else if in_futex {
             WaitKind::Condition
         } else {
             WaitKind::Event

@@ -126,6 +126,8 @@ fn other_times_and_cpus_tell_the_same() {
 /// Cases in which a system call tells what the slack is, that the thread gave the CPU away, or of a lock.
 const TOLD_BY_CALLS: &[&str] = &[
     "deadline_budget_given_away",
+    "lock_held_through_a_chain",
+    "plain_mutex_of_a_sleeper",
     "poll_slack",
     "poll_slack_of_nice_thread",
     "poll_slack_short_timeout",
