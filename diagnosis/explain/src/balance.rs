@@ -2,7 +2,7 @@
 
 use crate::cause::Judge;
 use crate::piece::{Case, Doing, Phase, Piece, Refusal};
-use crate::refusal::{Firings, Refusals, Waiting, refusals};
+use crate::refusal::{EXIT_NS_MAX, Firings, Refusals, Waiting, refusals};
 use crate::stacks::Stacks;
 use crate::story::{Stage, Story};
 use crate::threads::Threads;
@@ -17,12 +17,11 @@ use tardy_model::{
 /// else's. Drivers' tables have a typical figure, which firmware and clocks stretch.
 const EXIT_LATENCIES: u64 = 2;
 
-/// No idle state of any driver takes longer to wake from: what is longer is something else's (`intel_idle.c`
-/// has 10 ms at most).
-const EXIT_NS_MAX: u64 = 20_000_000;
-
 /// From where a CPU is awake to where it takes interrupts again.
 const WAY_OUT_NS_MAX: u64 = 20_000;
+
+/// From where an idle CPU is awake to where it runs who is in its queue.
+const WAY_TO_SWITCH_NS_MAX: u64 = 20_000;
 
 /// What CPUs, threads and timers did, for who makes a balance.
 pub(crate) struct Past<'a> {
@@ -72,6 +71,7 @@ impl Balancer {
             past,
             stretch: 0,
             sees_sections: visible.section_events(),
+            sees_all: visible.interrupts() && visible.idle_states(),
             piece: first_piece(&story.case, &last, visible),
             segments: &mut wakeup.segments,
             room: self,
@@ -114,6 +114,8 @@ struct Balance<'a> {
     past: &'a Past<'a>,
     stretch: u16,
     sees_sections: bool,
+    /// No interrupt, softirq or idling is hidden from it.
+    sees_all: bool,
     /// The one that was shown last: what is the same in the next one stays. What only some are shown with (a
     /// refusal, a section, that the exit latency is over) is taken back after them.
     piece: Piece<'a>,
@@ -183,7 +185,11 @@ impl<'a> Balance<'a> {
         let mut room = std::mem::take(&mut self.room.refusals);
         let firings = self.past.firings;
         refusals(cpu, firings, stage.start_ns, until_ns, waiting, &mut room);
+        // It has woken the victim, or had an interrupt since: it sleeps only if it goes to sleep again.
+        let mut is_awake = stage.waker_cpu == stage.cpu;
+        let mut way_out_ns = WAY_TO_SWITCH_NS_MAX;
         walk.to(until_ns, |start_ns, stop_ns, activity| {
+            let was_awake = std::mem::replace(&mut is_awake, activity.is_interrupt());
             let mut at_ns = start_ns;
             // A refusal may end within what this CPU did, by a timer of another one.
             for &(from_ns, to_ns, refusal) in &room.refused {
@@ -198,13 +204,29 @@ impl<'a> Balance<'a> {
                     at_ns = to_ns;
                 }
             }
+            match *activity {
+                // Nothing hides in its way out where all is recorded.
+                Activity::Awake(_) | Activity::Polling(_) | Activity::Idle(_) if self.sees_all => {}
+                Activity::Idle(_) if !was_awake => {}
+                Activity::Awake(_) | Activity::Polling(_) | Activity::Idle(_) => {
+                    let ran_ns = at_ns.saturating_add(way_out_ns).min(stop_ns);
+                    way_out_ns -= ran_ns - at_ns;
+                    self.piece(at_ns, ran_ns, activity);
+                    return self.past_way_out(ran_ns, stop_ns, activity);
+                }
+                _ => {}
+            }
             if matches!(*activity, Activity::Idle(_)) {
                 // Until another CPU's waking has brought it out of its state, no longer than that takes.
                 let asleep = start_ns == stage.start_ns && stage.waker_cpu != stage.cpu;
-                let awake_ns = at_ns.saturating_add(self.exit_ns(activity, asleep)).min(stop_ns);
+                let exit_ns = self.exit_ns(activity, asleep);
+                let awake_ns = at_ns.saturating_add(exit_ns).min(stop_ns);
                 self.piece(at_ns, awake_ns, activity);
-                self.past_exit(awake_ns, stop_ns, activity);
-                return;
+                // Of the longest of all states it cannot be said that it was not told in time.
+                if exit_ns == EXIT_NS_MAX {
+                    return self.past_way_out(awake_ns, stop_ns, activity);
+                }
+                return self.past_exit(awake_ns, stop_ns, activity);
             }
             self.by_section(cpu, Section::PreemptOff, (at_ns, stop_ns), activity);
         });
@@ -257,6 +279,13 @@ impl<'a> Balance<'a> {
         self.piece.is_past_exit = true;
         self.piece(awake_ns, stop_ns, activity);
         self.piece.is_past_exit = false;
+    }
+
+    /// It should run who is in its queue, and nothing tells why it does not.
+    fn past_way_out(&mut self, ran_ns: u64, stop_ns: u64, activity: &'a Activity) {
+        self.piece.is_past_way_out = true;
+        self.piece(ran_ns, stop_ns, activity);
+        self.piece.is_past_way_out = false;
     }
 
     /// What lies in a section that the stream tells of, and what does not.
@@ -333,7 +362,9 @@ fn first_piece<'a>(case: &'a Case, stage: &Stage, visible: Visible) -> Piece<'a>
         in_section: false,
         irqs_on: visible.section_events(),
         sees_interrupts: visible.interrupts(),
+        sees_hard_interrupts: visible.hard_interrupts(),
         is_past_exit: false,
+        is_past_way_out: false,
         in_delivery: false,
         put_off: None,
         held_by: Culprit::Nobody,

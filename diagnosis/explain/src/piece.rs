@@ -171,6 +171,8 @@ pub struct Case {
     pub in_tick: bool,
     /// The thread that the kernel has for such timers, where one runs its callback; else [`TaskId::IDLE`].
     pub timer_thread: TaskId,
+    /// The thread that runs the softirq of its callback, where one does, else [`TaskId::IDLE`]; and its priority.
+    pub softirq_thread: (TaskId, Prio),
 }
 
 /// Why a CPU did not run the victim although nothing that may run first did.
@@ -215,8 +217,13 @@ pub struct Piece<'a> {
     pub irqs_on: bool,
     /// Interrupts and softirqs are recorded: none can run unseen in what looks like a task.
     pub sees_interrupts: bool,
-    /// The idle state's exit latency is over, by its driver's table: the CPU should be awake.
+    /// Interrupts are recorded, whatever is known of softirqs.
+    pub sees_hard_interrupts: bool,
+    /// The idle state's exit latency is over, by its driver's table, or by what any CPU can take: the CPU should be
+    /// awake.
     pub is_past_exit: bool,
+    /// It was awake before, and has had the time for its way out of the idle loop.
+    pub is_past_way_out: bool,
     /// The timer's interrupt could not have come yet: it takes as long as that whoever runs.
     pub in_delivery: bool,
     /// The kernel put the timer's interrupt off, as the last one had taken too long: by whom.
@@ -250,6 +257,17 @@ impl Piece<'_> {
             | Activity::ThreadedSoftirq(_, task, prio)
             | Activity::ThreadedExpiry(_, _, _, task, prio) => self.standing(task, prio),
             Activity::Stolen(_) => Doing::Stolen,
+        }
+    }
+
+    /// Who ran, where an interrupt or a softirq may have run in it unseen unless `sees_all`: then it may have been
+    /// that, and an idle CPU has done nothing.
+    pub(crate) fn who_ran(&self, sees_all: bool) -> Culprit {
+        match *self.activity {
+            activity if sees_all => activity.culprit(),
+            Activity::Idle(_) | Activity::Awake(_) => Culprit::Nobody,
+            Activity::Task(task, _) => Culprit::TaskOrInterrupt(task),
+            activity => activity.culprit(),
         }
     }
 

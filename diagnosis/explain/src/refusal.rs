@@ -16,6 +16,10 @@ use std::collections::VecDeque;
 use tardy_followers::{Activity, Cpu, Purpose};
 use tardy_model::{CpuId, Culprit, Prio, Setting, TaskId};
 
+/// No idle state of any driver takes longer to wake from: what is longer is something else's (`intel_idle.c`
+/// has 10 ms at most).
+pub(crate) const EXIT_NS_MAX: u64 = 20_000_000;
+
 /// A wait shorter than this is not looked into: no bandwidth of the kernel's is given back so soon.
 const WAIT_NS_MIN: u64 = 20_000;
 
@@ -120,7 +124,8 @@ impl Firings {
         let mut told =
             self.fired.iter().filter(groups).any(|it| it.time_ns == at_ns && it.cpu == on);
         cpu.between(at_ns, to_ns, |_, _, activity| {
-            told |= matches!(activity, Activity::Irq(_) | Activity::Ipi(..));
+            // What brings an idle one out of that has told it, be it recorded or not.
+            told |= matches!(activity, Activity::Irq(_) | Activity::Ipi(..)) || activity.is_idle();
         });
         few && told
     }
@@ -357,7 +362,11 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
         } else if activity.is_idle() {
             gap.idle_ns.get_or_insert(start_ns);
             // It goes to sleep, perhaps once more: an entry makes a span of its own.
-            let enters = if matches!(activity, Activity::Awake(_)) {
+            let stays = stop_ns - start_ns > EXIT_NS_MAX;
+            queued |= stays;
+            let enters = if stays {
+                true
+            } else if matches!(activity, Activity::Awake(_)) {
                 false
             } else if base.is_idle() {
                 start_ns > from_ns && !was_interrupted

@@ -298,7 +298,7 @@ impl StepMaker<'_> {
         {
             step(time_ns, cpu, Happened::Interrupt(irq));
         }
-        if let Some(Deferral { asked_ns, begin_ns, thread }) = expiry.deferred {
+        if let Some(Deferral { asked_ns, begin_ns, thread, .. }) = expiry.deferred {
             let vector = if of_wheel { softirq::TIMER } else { softirq::HRTIMER };
             let (asked, begins) = match thread {
                 TaskId::IDLE => (Happened::Raised(vector), Happened::SoftirqBegins(vector)),

@@ -98,6 +98,7 @@ impl Default for Story {
             is_poll_slack: false,
             in_tick: false,
             timer_thread: TaskId::IDLE,
+            softirq_thread: (TaskId::IDLE, Prio::UNKNOWN),
         };
         Self {
             case,
@@ -128,6 +129,7 @@ impl Story {
             is_poll_slack: false,
             in_tick: false,
             timer_thread: TaskId::IDLE,
+            softirq_thread: (TaskId::IDLE, Prio::UNKNOWN),
         };
         self.expiry_ns = expiry_ns;
         self.prio = target.prio;
@@ -172,6 +174,9 @@ impl Story {
         let interrupt_ns = expiry.interrupt_ns;
         let deferred = expiry.deferred;
         self.case.timer_thread = deferred.map_or(TaskId::IDLE, |deferred| deferred.thread);
+        if let Some(deferred) = deferred {
+            self.case.softirq_thread = deferred.softirq_in;
+        }
         let asked_ns = deferred.map(|deferred| deferred.asked_ns.unwrap_or(deferred.begin_ns));
         // The first sign that the timer fires.
         let fires_ns = interrupt_ns.or(asked_ns).unwrap_or(expiry.begin_ns);

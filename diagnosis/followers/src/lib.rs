@@ -288,6 +288,9 @@ impl Followers {
         self.prios.set(event.task, prev_prio);
         self.prios.set(switch.next, next_prio);
         let runnable = (switch.prev_state == TaskState::Running).then_some(prev_prio);
+        if runnable.is_none() {
+            cpu.sleeps(event.time_ns, event.task);
+        }
         cpu.chooses(event.time_ns, runnable, next_prio);
         if cpu.switch(event.time_ns, event.task, switch.next, next_prio) {
             // Only PREEMPT_RT leaves a softirq by a switch.

@@ -2,8 +2,8 @@
 
 use crate::Activity;
 use tardy_model::event::{
-    ExpireBegin, ExpireEnd, Irq, IrqBegin, IrqEnd, Migrate, Recorded, SectionBegin, SoftirqBegin,
-    SoftirqEnd, Stolen, Vector,
+    ExpireBegin, ExpireEnd, IdleEnter, Irq, IrqBegin, IrqEnd, Migrate, Recorded, SectionBegin,
+    SoftirqBegin, SoftirqEnd, Stolen, Vector,
 };
 
 /// So many begins without any end, and ends are not recorded.
@@ -97,10 +97,19 @@ impl Visible {
         self.vectors |= irq == Irq::Vector(Vector::LOCAL_TIMER);
     }
 
+    /// Whether no interrupt can run unseen.
+    pub fn hard_interrupts(self) -> bool {
+        if self.told { self.has(IrqBegin::TAG) } else { self.lines && self.calls }
+    }
+
     /// Whether no interrupt and no softirq can run unseen inside what looks like a task.
     pub fn interrupts(self) -> bool {
-        let irqs = if self.told { self.has(IrqBegin::TAG) } else { self.lines && self.calls };
-        irqs && (self.has(SoftirqBegin::TAG) || self.has(SoftirqEnd::TAG))
+        self.hard_interrupts() && (self.has(SoftirqBegin::TAG) || self.has(SoftirqEnd::TAG))
+    }
+
+    /// Whether no CPU can go to sleep once more unseen.
+    pub fn idle_states(self) -> bool {
+        self.has(IdleEnter::TAG)
     }
 
     /// Whether what a hypervisor steals is recorded.

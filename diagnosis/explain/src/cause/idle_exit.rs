@@ -40,7 +40,7 @@ impl Rule for IdleExit {
             }
             // The idle task wakes nobody: an interrupt does, though none may be recorded.
             Phase::Placing if piece.cpu == piece.waker_cpu => false,
-            _ => piece.activity.is_idle() && !piece.is_past_exit,
+            _ => piece.activity.is_idle() && !piece.is_past_exit && !piece.is_past_way_out,
         };
         here.then(|| piece.activity.culprit())
     }

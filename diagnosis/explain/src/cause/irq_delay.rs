@@ -44,7 +44,7 @@ impl Rule for IrqDelay {
             {
                 Some(Culprit::Nobody)
             }
-            activity => Some(activity.culprit()),
+            _ => Some(piece.who_ran(piece.sees_hard_interrupts)),
         }
     }
 
@@ -66,6 +66,7 @@ impl Rule for IrqDelay {
                  clock-event device or, in a guest, of the hypervisor (give the virtual CPUs \
                  dedicated cores).",
             ),
+            "task_or_interrupt" => Remedy::text(unseen(&first.group.words())),
             _ => Remedy::text(with_place(&first.group.words(), weight)),
         };
         let remedy = match first.group.kind {
@@ -76,6 +77,14 @@ impl Rule for IrqDelay {
         };
         Some(remedy.against(first))
     }
+}
+
+/// What is told of who ran where an interrupt may have.
+fn unseen(who: &str) -> String {
+    format!(
+        "{who} ran while the timer interrupt was due, and the trace does not record interrupts (irq, irq_vectors): with \
+         them it would show which it was."
+    )
 }
 
 /// What is told of who ran while the interrupt was due.

@@ -31,7 +31,8 @@ impl Rule for IrqsOff {
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let ran = *piece.activity != Activity::Unknown && !piece.activity.is_idle();
-        (piece.in_section && ran).then(|| piece.activity.culprit())
+        // An interrupt's handler has them off as well.
+        (piece.in_section && ran).then(|| piece.who_ran(piece.sees_hard_interrupts))
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

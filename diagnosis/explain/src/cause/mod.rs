@@ -268,6 +268,7 @@ mod tests {
             is_poll_slack: false,
             in_tick: false,
             timer_thread: TaskId::IDLE,
+            softirq_thread: (TaskId::IDLE, Prio::UNKNOWN),
         };
         let in_thread = Case { timer_thread: THREAD, ..case };
         let vector = Irq::Vector(Vector::LOCAL_TIMER);
@@ -315,6 +316,8 @@ mod tests {
                         in_section: is(4),
                         irqs_on: !is(4),
                         sees_interrupts: is(3),
+                        sees_hard_interrupts: is(3) || is(4),
+                        is_past_way_out: is(6),
                         is_past_exit: is(5),
                         put_off: is(1).then_some(Culprit::Task(OTHER)),
                         in_delivery: is(2),

@@ -33,12 +33,24 @@ impl Rule for SoftirqWait {
         if piece.case.timer_thread != TaskId::IDLE {
             return None;
         }
+        let (thread, prio) = piece.case.softirq_thread;
         let runs_instead = match *piece.activity {
-            Activity::Task(task, _) => task != piece.case.task,
+            Activity::Task(task, _) => task != piece.case.task && task != thread,
             Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => true,
             _ => false,
         };
-        (piece.phase == Phase::DeferredWait || runs_instead).then(|| piece.activity.culprit())
+        // A thread waits for its betters and equals, whatever they do.
+        let by_right = match *piece.activity {
+            Activity::Task(_, other) => {
+                thread != TaskId::IDLE
+                    && other.is_known()
+                    && prio.is_known()
+                    && other.may_run_before(prio)
+            }
+            _ => false,
+        };
+        let waits = piece.phase == Phase::DeferredWait || runs_instead;
+        waits.then(|| piece.who_ran(piece.sees_interrupts || by_right))
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

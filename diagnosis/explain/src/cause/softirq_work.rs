@@ -35,7 +35,7 @@ impl Rule for SoftirqWork {
             _ if piece.case.timer_thread != TaskId::IDLE => None,
             // The thread is the same for all of its timers: which one came first is what says more.
             Activity::ThreadedExpiry(_, timer, ..) => Some(Culprit::Timer(timer, TaskId::IDLE)),
-            activity => Some(activity.culprit()),
+            _ => Some(piece.who_ran(piece.sees_interrupts)),
         }
     }
 

@@ -17,8 +17,8 @@ impl Rule for SwitchDelay {
     }
 
     fn meaning(&self) -> &'static str {
-        "a task of lower priority was current: it could not be preempted, or an interrupt ran that the trace \
-         does not record"
+        "a task of lower priority could not be preempted, or an interrupt ran that the trace does not record: on \
+         an idle CPU only that"
     }
 
     fn phases(&self) -> &'static [Phase] {
@@ -26,7 +26,7 @@ impl Rule for SwitchDelay {
     }
 
     fn doing(&self) -> &'static [Doing] {
-        &[Doing::Below]
+        &[Doing::Below, Doing::Idle]
     }
 
     fn stacks(&self) -> &'static [Taken] {
@@ -35,8 +35,13 @@ impl Rule for SwitchDelay {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let here = piece.doing == Doing::Below && !piece.sees_interrupts;
-        let (task, _) = piece.activity.thread().filter(|_| here)?;
+        if piece.sees_interrupts {
+            return None;
+        }
+        if piece.doing == Doing::Idle {
+            return piece.is_past_way_out.then_some(Culprit::Nobody);
+        }
+        let (task, _) = piece.activity.thread()?;
         Some(Culprit::TaskOrInterrupt(task))
     }
 }

@@ -79,9 +79,18 @@ impl GroupFinding {
     }
 }
 
+/// What is behind a task's name where an interrupt may have run in it instead.
+pub(crate) const OR_INTERRUPT: &str = " or an interrupt in it";
+
 impl Group {
     /// In words: `hackbench (400 threads of 40 processes)`, `rustc (4711)`, `kworker (5 kernel threads)`.
     pub fn words(&self) -> String {
+        if self.kind == "task_or_interrupt"
+            && let Some(name) = self.name.strip_suffix(OR_INTERRUPT)
+        {
+            let task = Self { name: name.to_owned(), kind: "task", ..self.clone() };
+            return task.words() + OR_INTERRUPT;
+        }
         let name = if self.name.is_empty() { "unknown" } else { &self.name };
         let threads = match (self.kind, self.threads, self.processes) {
             (_, 0, _) => return name.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::family::family;
 use super::kernel_threads;
-use super::{Kind, Place, Who};
+use super::{Kind, OR_INTERRUPT, Place, Who};
 use crate::label::Labels;
 use tardy_model::{Culprit, TaskId};
 
@@ -15,7 +15,7 @@ impl Kind for Program {
     fn place(&self, who: &Who<'_>) -> Option<Place> {
         let (task, suffix) = match who.culprit {
             Culprit::Task(task) | Culprit::SoftirqIn(_, task) => (task, ""),
-            Culprit::TaskOrInterrupt(task) => (task, " or an interrupt in it"),
+            Culprit::TaskOrInterrupt(task) => (task, OR_INTERRUPT),
             _ => return None,
         };
         if task == TaskId::IDLE {

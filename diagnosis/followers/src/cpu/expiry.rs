@@ -5,7 +5,7 @@ use super::{Context, Cpu, Raise};
 use crate::activity::{Activity, RunBy};
 use std::collections::VecDeque;
 use tardy_model::event::{ExpireBegin, softirq};
-use tardy_model::{TaskId, TimerClass, TimerId};
+use tardy_model::{Prio, TaskId, TimerClass, TimerId};
 
 /// A timer's callback that has begun and not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,16 @@ pub struct Deferral {
     pub begin_ns: u64,
     /// The thread that is there for timers; [`TaskId::IDLE`] for a softirq.
     pub thread: TaskId,
+    /// The thread that runs the softirq, where one does, else [`TaskId::IDLE`]; and its priority.
+    pub softirq_in: (TaskId, Prio),
+}
+
+/// A thread runs softirqs, of which no events tell: since when, after having been asked to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    thread: TaskId,
+    asked_ns: u64,
+    begin_ns: u64,
 }
 
 /// Where a callback may run besides the interrupt or softirq that is seen to run.
@@ -115,7 +125,11 @@ impl Cpu {
             TimerClass::Hrtimer => (RunBy::HrtimerSoftirq, softirq::HRTIMER),
             TimerClass::TimerList => (RunBy::TimerSoftirq, softirq::TIMER),
         };
+        // No other softirq runs such timers: an interrupt that is not recorded has broken into it.
+        let breaks_in = class == TimerClass::Hrtimer
+            && self.contexts.last().is_some_and(|around| around.runs_softirq_but(vector));
         let thread = match self.activity() {
+            _ if breaks_in => None,
             Activity::Task(thread, prio) if run_in != RunIn::Itself => Some((thread, prio)),
             Activity::ThreadedSoftirq(_, thread, prio)
             | Activity::ThreadedExpiry(_, _, _, thread, prio) => Some((thread, prio)),
@@ -125,7 +139,7 @@ impl Cpu {
             Some((thread, prio)) => {
                 Activity::ThreadedExpiry(run_by, begin.timer, self.callbacks, thread, prio)
             }
-            None if self.contexts.last().is_some_and(Context::is_interrupt) => {
+            None if breaks_in || self.contexts.last().is_some_and(Context::is_interrupt) => {
                 Activity::Expiry(begin.timer, owner, self.callbacks)
             }
             None => Activity::SoftExpiry(begin.timer, owner, self.callbacks),
@@ -140,9 +154,12 @@ impl Cpu {
         {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
             let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
-            expiry.interrupt_ns = first_since(&self.timer_irqs, begin.soft_ns);
+            // What was due when the thread was done last, and was not run, was left for a later interrupt.
+            let due_ns = begin.soft_ns.max(self.softirqs_done_ns);
+            expiry.interrupt_ns = first_since(&self.timer_irqs, due_ns);
             let raised_ns = expiry.interrupt_ns.unwrap_or(hard_ns.min(time_ns));
-            expiry.deferred = Some(to_softirq(Some(raised_ns), time_ns));
+            let begin_ns = thread.and_then(|(thread, _)| self.ran_since(raised_ns, thread));
+            expiry.deferred = Some(to_softirq(Some(raised_ns), begin_ns.unwrap_or(time_ns)));
         }
         if let Some(around) = self.contexts.last() {
             let around_vector = match around.activity {
@@ -150,7 +167,7 @@ impl Cpu {
                 Activity::ThreadedSoftirq(vector, ..) => Some(vector.into()),
                 _ => None,
             };
-            if let Some(around_vector) = around_vector {
+            if let Some(around_vector) = around_vector.filter(|_| !breaks_in) {
                 let raise = around.raise.filter(|_| around_vector == vector);
                 self.in_softirq(&mut expiry, raise, around.begin_ns);
             } else if around.is_interrupt() {
@@ -173,6 +190,11 @@ impl Cpu {
                     self.deliveries.saw(late_ns);
                 }
             }
+        }
+        if let (Some(deferral), Some((thread, prio))) = (&mut expiry.deferred, thread)
+            && deferral.thread == TaskId::IDLE
+        {
+            deferral.softirq_in = (thread, prio);
         }
         if let Some(around) = self.contexts.last_mut() {
             // The loop's work since the last callback was for this one: taking it off the queue.
@@ -212,26 +234,62 @@ impl Cpu {
         expiry.interrupt_ns = seen_ns.or_else(|| first_since(&self.timer_irqs, soft_ns));
         let asked_ns = pending.map(|pending| pending.time_ns.max(soft_ns)).or(expiry.interrupt_ns);
         let begin_ns = self.switched_ns.max(asked_ns.unwrap_or(0)).min(expiry.begin_ns);
-        expiry.deferred = Some(Deferral { asked_ns, begin_ns, thread });
+        let softirq_in = NO_THREAD;
+        expiry.deferred = Some(Deferral { asked_ns, begin_ns, thread, softirq_in });
+    }
+
+    /// When a thread first had the CPU since a time.
+    fn ran_since(&mut self, ns: u64, thread: TaskId) -> Option<u64> {
+        // All timers of one interrupt ask the same.
+        if let Some(round) = self.softirq_round
+            && round.thread == thread
+            && (round.asked_ns..=round.begin_ns).contains(&ns)
+        {
+            return Some(round.begin_ns);
+        }
+        let mut begin_ns = None;
+        self.history.between(ns, self.last_ns + 1, |start_ns, _, activity| {
+            if activity.thread().is_some_and(|(task, _)| task == thread) {
+                begin_ns.get_or_insert(start_ns);
+            }
+        });
+        let begin_ns = begin_ns?;
+        self.softirq_round = Some(Round { thread, asked_ns: ns, begin_ns });
+        Some(begin_ns)
+    }
+
+    /// A thread goes to sleep: if it runs softirqs whose events are not recorded, it is done with them.
+    #[inline]
+    pub(crate) fn sleeps(&mut self, time_ns: u64, thread: TaskId) {
+        if self.softirq_round.is_some_and(|round| round.thread == thread) {
+            self.softirqs_done_ns = time_ns;
+        }
     }
 
     /// A callback ends, and all above it.
     pub fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
-        self.leave(time_ns, |activity| match activity {
+        let is_it = |activity| match activity {
             Activity::Expiry(inner, ..)
             | Activity::SoftExpiry(inner, ..)
             | Activity::ThreadedExpiry(_, inner, ..) => inner == timer,
             _ => false,
-        });
+        };
+        let ended = self.contexts.iter().rfind(|context| is_it(context.activity));
+        let in_interrupt = ended.is_some_and(|it| matches!(it.activity, Activity::Expiry(..)));
+        self.leave(time_ns, is_it);
         if let Some(around) = self.contexts.last_mut() {
-            around.after_callback = true;
+            // What an interrupt that is not recorded ran is none of the softirq's that it broke into.
+            around.after_callback = !(in_interrupt && around.is_softirq());
             self.hangs.ran(time_ns, around.begin_ns);
         }
     }
 }
 
+/// No thread runs it.
+const NO_THREAD: (TaskId, Prio) = (TaskId::IDLE, Prio::UNKNOWN);
+
 const fn to_softirq(asked_ns: Option<u64>, begin_ns: u64) -> Deferral {
-    Deferral { asked_ns, begin_ns, thread: TaskId::IDLE }
+    Deferral { asked_ns, begin_ns, thread: TaskId::IDLE, softirq_in: NO_THREAD }
 }
 
 /// The first of these times, which are in order, from one on.

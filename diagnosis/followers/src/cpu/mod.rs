@@ -19,6 +19,7 @@ mod sections;
 mod sent;
 mod stolen;
 
+use expiry::Round;
 pub use expiry::{Callback, Deferral, Expiry, RunIn};
 pub use hang::PutOff;
 pub use history::{SPANS_MAX, Walk};
@@ -78,6 +79,10 @@ pub struct Cpu {
     callbacks: u32,
     /// The number of the event that was the end of an interrupt, or of a section with interrupts off right after it.
     left_irq_at: u64,
+    /// The last time that a thread began to run softirqs whose events are not recorded.
+    softirq_round: Option<Round>,
+    /// When that thread was done with them last.
+    softirqs_done_ns: u64,
     /// When the last interrupts of the timer began, oldest first.
     timer_irqs: VecDeque<u64>,
     /// The last ticks: when each was due, and the entry of its interrupt; oldest first.
@@ -127,6 +132,15 @@ impl Context {
         matches!(self.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
     }
 
+    /// Whether it is a softirq's, of another vector.
+    fn runs_softirq_but(&self, vector: u32) -> bool {
+        match self.activity {
+            Activity::Softirq(other) => other != vector,
+            Activity::ThreadedSoftirq(other, ..) => u32::from(other) != vector,
+            _ => false,
+        }
+    }
+
     const fn is_of_timer_thread(&self) -> bool {
         matches!(self.activity, Activity::ThreadedExpiry(RunBy::TimerThread, ..))
     }
@@ -171,6 +185,8 @@ impl Cpu {
             sent: Senders::default(),
             callbacks: 0,
             left_irq_at: u64::MAX,
+            softirq_round: None,
+            softirqs_done_ns: 0,
             timer_irqs: VecDeque::new(),
             ticks: VecDeque::new(),
             irqs_off: Sections::default(),

@@ -92,14 +92,24 @@ fn a_thread_for_timers_takes_its_callback_with_it() {
     assert_eq!(cpu.activity(), callback);
     let expiry = cpu.expiry().expect("a callback runs");
     assert_eq!(expiry.interrupt_ns, Some(6));
-    let deferral = Deferral { asked_ns: Some(7), begin_ns: 50, thread: LEVEL };
+    let deferral = Deferral {
+        asked_ns: Some(7),
+        begin_ns: 50,
+        thread: LEVEL,
+        softirq_in: (TaskId::IDLE, Prio::UNKNOWN),
+    };
     assert_eq!(expiry.deferred, Some(deferral));
     assert!(!cpu.switch(54, LEVEL, SPINNER, Prio(19)), "it is no softirq that is left");
     cpu.switch(90, SPINNER, LEVEL, Prio(39));
     assert_eq!(cpu.activity(), callback);
     // What is due while it is at it needs no waking; of the first no end was told.
     cpu.expire_begin(95, begin(2, 92), TaskId(8), TimerClass::Hrtimer, RunIn::TimerThread, None);
-    let deferral = Deferral { asked_ns: Some(92), begin_ns: 92, thread: LEVEL };
+    let deferral = Deferral {
+        asked_ns: Some(92),
+        begin_ns: 92,
+        thread: LEVEL,
+        softirq_in: (TaskId::IDLE, Prio::UNKNOWN),
+    };
     assert_eq!(cpu.expiry().and_then(|expiry| expiry.deferred), Some(deferral));
     cpu.expire_end(97, TimerId(2));
     assert_eq!(cpu.activity(), Activity::Task(LEVEL, Prio(39)));

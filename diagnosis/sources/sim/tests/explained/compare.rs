@@ -12,7 +12,7 @@ const SHOWN_MAX: usize = 5;
 
 /// Takes wakeups as they are explained.
 #[derive(Default)]
-struct Keep(Vec<Wakeup>);
+pub(crate) struct Keep(pub(crate) Vec<Wakeup>);
 
 impl Sink for Keep {
     fn wakeup(&mut self, wakeup: &Named<'_>) {
@@ -68,7 +68,7 @@ fn is_known(truth: &str, told: &str) -> bool {
 }
 
 /// A stretch: from when, how long, cause, culprit.
-type Stretch = (u64, u64, &'static str, Culprit);
+pub(crate) type Stretch = (u64, u64, &'static str, Culprit);
 
 /// Simulates a system for a time, explains it, and compares.
 pub(crate) fn compare(system: &System, span_ns: u64) -> Outcome {
@@ -139,7 +139,7 @@ fn plain(culprit: Culprit) -> Culprit {
     }
 }
 
-fn merged(segments: impl Iterator<Item = Stretch>) -> Vec<Stretch> {
+pub(crate) fn merged(segments: impl Iterator<Item = Stretch>) -> Vec<Stretch> {
     let mut merged: Vec<Stretch> = Vec::new();
     for (start_ns, ns, cause, culprit) in segments {
         let culprit = plain(culprit);

@@ -3,6 +3,7 @@
 
 mod compare;
 mod maker;
+mod unseen;
 
 use compare::{Outcome, compare};
 use maker::made;

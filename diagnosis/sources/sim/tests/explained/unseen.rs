@@ -1,0 +1,185 @@
+//! The same systems, with kinds of events left out: less can be said then, and nobody is blamed for another.
+
+use crate::compare::{Keep, Stretch, merged};
+use crate::maker::made;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use tardy_explain::{Explainer, Options, Watch};
+use tardy_model::event::{
+    ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IrqBegin, IrqEnd, Migrate,
+    SoftirqBegin, SoftirqEnd, SoftirqRaise, TimerArm, TimerCancel,
+};
+use tardy_model::{Batch, Culprit, Event, Kind, Source, TaskId, Wakeup, WakeupKind};
+use tardy_sim::truth::{Account, Truth};
+use tardy_sim::{Cost, Device, Simulated, System};
+
+/// How long each system runs, ns.
+const SPAN_NS: u64 = 150_000_000;
+
+/// Systems in a normal test run.
+const SYSTEMS: u64 = 10;
+
+/// An interrupt's way in and out, and an idle CPU's to its switch, are the idle state's or the task's where nothing tells
+/// of them: of one wakeup this much of a kind may be.
+const BLURRED_NS: u64 = 30_000;
+
+/// What may be blamed on somebody else beyond that, of all lateness.
+const SHARE_MAX: f64 = 0.0005;
+
+const IRQS: &[u8] = &[IrqBegin::TAG, IrqEnd::TAG];
+const SOFTIRQS: &[u8] = &[SoftirqRaise::TAG, SoftirqBegin::TAG, SoftirqEnd::TAG];
+const IDLE: &[u8] = &[IdleEnter::TAG, IdleExit::TAG, IdleState::TAG];
+const TIMERS: &[u8] = &[TimerArm::TAG, TimerCancel::TAG, ExpireBegin::TAG, ExpireEnd::TAG];
+const MIGRATIONS: &[u8] = &[Migrate::TAG];
+
+/// What is left out, by name.
+const LEFT_OUT: &[(&str, &[&[u8]])] = &[
+    ("interrupts", &[IRQS]),
+    ("softirqs", &[SOFTIRQS]),
+    ("interrupts and softirqs", &[IRQS, SOFTIRQS]),
+    ("idle states", &[IDLE]),
+    ("interrupts, softirqs and idle states", &[IRQS, SOFTIRQS, IDLE]),
+    ("timers", &[TIMERS]),
+    ("migrations", &[MIGRATIONS]),
+    ("all but the scheduler's events", &[IRQS, SOFTIRQS, IDLE, TIMERS]),
+];
+
+/// A system whose devices have much to do: what hides where they are not recorded weighs.
+fn busy(seed: u64) -> System {
+    let mut system = made(seed);
+    let every = Some(Cost::Exponential { mean_ns: 2_000_000.0 });
+    let handler = Cost::Uniform { from_ns: 10_000, to_ns: 300_000 };
+    let device = |cpu| {
+        let softirq = (cpu % 2 == 0).then_some(Cost::Uniform { from_ns: 50_000, to_ns: 500_000 });
+        Device {
+            name: format!("eth{cpu}"),
+            cpu,
+            every: every.clone(),
+            handler: handler.clone(),
+            softirq,
+        }
+    };
+    system.workload.devices = (0..system.machine.cpus).map(device).collect();
+    system
+}
+
+/// Takes events of some kinds out, and says so in what the source says of itself.
+fn leave_out(batch: &mut Batch, tags: &[&[u8]]) {
+    batch.events.retain_mut(|event| {
+        if let Kind::Recorded(mut recorded) = event.kind() {
+            recorded.kinds &=
+                !tags.iter().copied().flatten().fold(0, |kinds, tag| kinds | 1 << tag);
+            *event = Event::new(event.time_ns, event.cpu, event.task, recorded.into());
+        }
+        !tags.iter().any(|tags| tags.contains(&event.tag()))
+    });
+}
+
+/// The wakeups of a system, as they are true and as they are explained from fewer events.
+fn both(system: &System, tags: &[&[u8]]) -> Vec<(Truth, Wakeup)> {
+    let mut source = Simulated::new(system, SPAN_NS, Account::new(system)).expect("it can be");
+    let watch = Watch { all: true, ..Watch::default() };
+    let mut explainer = Explainer::new(Options { watch, worst: 0 }, Keep::default());
+    let mut batch = Batch::default();
+    while source.next_batch(&mut batch).expect("a simulation does not fail") {
+        leave_out(&mut batch, tags);
+        explainer.batch(&batch);
+        batch.clear();
+    }
+    let (_, Keep(told)) = explainer.finish();
+    let told = told.into_iter().filter(|wakeup| wakeup.kind != WakeupKind::Lock);
+    let end_ns = |expiry_ns, lateness_ns| expiry_ns + lateness_ns;
+    let mut by_end: HashMap<(TaskId, u64), Wakeup> = told
+        .map(|wakeup| ((wakeup.task, end_ns(wakeup.expiry_ns, wakeup.lateness_ns)), wakeup))
+        .collect();
+    let truths = source.observer_mut().take().into_iter().filter(|truth| !truth.is_cut);
+    truths
+        .filter_map(|truth| {
+            let end_ns = end_ns(truth.expiry_ns, truth.lateness_ns);
+            let wakeup = by_end.remove(&(truth.task, end_ns))?;
+            Some((truth, wakeup))
+        })
+        .collect()
+}
+
+/// Whether it may be told of a stretch by who does not see all: the same culprit, none, or more than one.
+fn may_be_told(truth: &Stretch, told: &Stretch) -> bool {
+    let by_right = match told.3 {
+        // Who has the CPU by right, or keeps preemption off in a section that is recorded, has it, whatever breaks in
+        // unseen; so has a softirq, or a callback in one.
+        Culprit::Task(_) => {
+            matches!(
+                told.2,
+                "higher_priority"
+                    | "cpu_contention"
+                    | "own_kernel_work"
+                    | "softirq_wait"
+                    | "not_preemptible"
+            )
+        }
+        Culprit::Softirq(_) | Culprit::SoftirqIn(..) | Culprit::Timer(..) => true,
+        // A timer may fire at any time in its slack.
+        Culprit::Setting(_) => told.2 == "slack",
+        _ => false,
+    };
+    let breaks_in = matches!(
+        truth.3,
+        Culprit::Irq(_) | Culprit::Ipi(..) | Culprit::Softirq(_) | Culprit::Timer(..)
+    );
+    match (truth.3, told.3) {
+        // The last is a CPU that runs no task, as far as is known.
+        (_, Culprit::Nobody | Culprit::TaskOrInterrupt(_) | Culprit::IdleState(u32::MAX)) => true,
+        (Culprit::SoftirqIn(_, thread), Culprit::Task(task)) if thread == task => true,
+        _ if by_right && breaks_in => true,
+        (truth, told) => truth == told,
+    }
+}
+
+/// Nanoseconds by (what is true, who is blamed for it).
+type Blamed = BTreeMap<(String, String), u64>;
+
+fn blamed(truth: &Truth, wakeup: &Wakeup) -> Blamed {
+    let truth = truth.segments.iter().map(|it| (it.start_ns, it.ns, it.cause, it.culprit));
+    let told = wakeup.segments.iter().map(|it| (it.start_ns, it.ns, it.cause.0, it.culprit));
+    let (truth, told) = (merged(truth), merged(told));
+    let mut blamed = Blamed::new();
+    let name = |it: &Stretch| format!("{} {:?}", it.2, it.3).split('(').next().map(str::to_owned);
+    for one in &truth {
+        for other in told.iter().filter(|other| !may_be_told(one, other)) {
+            let end_ns = (one.0 + one.1).min(other.0 + other.1);
+            let pair = (name(one).unwrap_or_default(), name(other).unwrap_or_default());
+            *blamed.entry(pair).or_default() += end_ns.saturating_sub(one.0.max(other.0));
+        }
+    }
+    blamed.retain(|_, ns| *ns > BLURRED_NS);
+    blamed
+}
+
+#[test]
+fn what_is_not_recorded_makes_nobody_guilty() {
+    let asked = std::env::var("TARDY_SIM_SYSTEMS").ok().and_then(|text| text.parse().ok());
+    let mut report = String::new();
+    for (name, tags) in LEFT_OUT {
+        let (mut count, mut all_ns, mut wrong) = (0u64, 0u64, Blamed::new());
+        for (truth, wakeup) in
+            (0..asked.unwrap_or(SYSTEMS)).flat_map(|seed| both(&busy(seed), tags))
+        {
+            (count, all_ns) = (count + 1, all_ns + wakeup.lateness_ns);
+            for (pair, ns) in blamed(&truth, &wakeup) {
+                *wrong.entry(pair).or_default() += ns;
+            }
+        }
+        let wrong_ns: u64 = wrong.values().sum();
+        println!(
+            "without {name}: {count} wakeups, {wrong_ns} of {all_ns} ns blamed on somebody else"
+        );
+        for ((truth, told), ns) in &wrong {
+            println!("  {truth} told as {told}, {ns} ns");
+        }
+        assert!(count > 1000, "there is something to compare");
+        if wrong_ns as f64 > SHARE_MAX * all_ns as f64 {
+            let _ = writeln!(report, "without {name}: {wrong_ns} of {all_ns} ns");
+        }
+    }
+    assert!(report.is_empty(), "\n{report}");
+}
