@@ -451,15 +451,24 @@ impl<S: Sink> Explainer<S> {
             self.victims.gone(prev)
         } else {
             self.threads.switch_out(time_ns, prev, cpu, switch.prev_state);
+            let target = Target { task: prev, prio: switch.prev_prio, cpu };
             if switch.prev_state == TaskState::Running {
                 // Nobody who is preempted within the call has given anything away.
                 if !switch.preempted && self.threads.yields(time_ns, prev) {
                     self.victims.yields(time_ns, prev, cpu, switch.prev_prio)
+                } else if !switch.preempted
+                    && (switch.next == TaskId::IDLE || self.followers.visible.wakeups())
+                    && self.victims.is_woken_early(time_ns, prev)
+                {
+                    // Kernels before 5.18 show the state that the waker has written meanwhile.
+                    let state = TaskState::Interruptible;
+                    self.victims.sleeps(time_ns, target, state, &self.threads)
                 } else {
-                    self.victims.loses_cpu(time_ns, prev, cpu, switch.prev_prio)
+                    let called_scheduler =
+                        self.followers.visible.preemptions() && !switch.preempted;
+                    self.victims.loses_cpu(time_ns, target, called_scheduler)
                 }
             } else {
-                let target = Target { task: prev, prio: switch.prev_prio, cpu };
                 self.victims.sleeps(time_ns, target, switch.prev_state, &self.threads)
             }
         };

@@ -65,6 +65,8 @@ pub enum Reason {
     /// The thread was on its way to sleep when it lost the CPU, and its timer came meanwhile: that is the
     /// wakeup.
     TimerCame,
+    /// The thread was shown as one that could run when it left the CPU, and was woken: it had slept.
+    Slept,
     /// The thread is gone.
     TaskEnded,
     /// A call for a lock whose return is not recorded.
@@ -73,11 +75,12 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::StreamEnded,
         Self::SwitchInMissing,
         Self::WakingMissing,
         Self::TimerCame,
+        Self::Slept,
         Self::TaskEnded,
         Self::ReturnMissing,
     ];
@@ -89,6 +92,7 @@ impl Reason {
             Self::SwitchInMissing => "switch_in_missing",
             Self::WakingMissing => "waking_missing",
             Self::TimerCame => "timer_came",
+            Self::Slept => "slept",
             Self::TaskEnded => "task_ended",
             Self::ReturnMissing => "return_missing",
         }
@@ -102,6 +106,10 @@ impl Reason {
             Self::WakingMissing => "the thread ran, but no event shows what woke it",
             Self::TimerCame => {
                 "the thread was preempted on its way to sleep, and its timer fired before it slept"
+            }
+            Self::Slept => {
+                "the thread slept, although its switch shows it as runnable (kernels before 5.18 do so, mostly for \
+                 spinlocks of PREEMPT_RT)"
             }
             Self::TaskEnded => "the thread ended before it ran",
             Self::ReturnMissing => "no event shows when the lock call returned",

@@ -101,6 +101,12 @@ impl Sleep {
         Self { since_ns, state, call: None, again: false, boosts: false }
     }
 
+    /// A thread slept that was shown as one that could run. Kernels before 5.18 have no letter for the state of one that
+    /// waits for a spinlock of `PREEMPT_RT` (`TASK_RTLOCK_WAIT`).
+    pub(crate) fn shown_runnable(since_ns: u64) -> Self {
+        Self { state: TaskState::RtLock, ..Self::yielding(since_ns) }
+    }
+
     /// What it was for, now that it is known what ended it; `own_timer` where that was its timer, and
     /// `by_kernel` where a thread of the kernel's did.
     pub(crate) fn kind(&self, by: WakeupKind, own_timer: bool, by_kernel: bool) -> WaitKind {

@@ -55,6 +55,9 @@ pub(crate) struct Victim {
     ran: (u64, CpuId),
     /// When it went on last, after a signal, a tracer or a debugger had stopped it.
     continued_ns: u64,
+    /// It called the scheduler when it lost the CPU last, rather than being preempted, in a stream that tells the two
+    /// apart.
+    called_scheduler: bool,
     /// It was woken while it still ran, on its way to sleep: the kernel tells of the waking before it waits
     /// for the CPU to let go of the task.
     early: Option<Early>,
@@ -144,6 +147,7 @@ impl Victims {
             waits_for: None,
             ran: (0, CpuId::UNKNOWN),
             continued_ns: 0,
+            called_scheduler: false,
             early: None,
         };
         let at = if let Some(at) = self.free.pop() {
@@ -231,6 +235,14 @@ impl Victims {
         let victim = &mut self.victims[at];
         let by = waker.by;
         let of_timer = by.kind == WakeupKind::Timer;
+        if victim.state == State::Preempted && victim.called_scheduler {
+            // Nobody wakes who can run: it slept, though its switch says otherwise.
+            let since_ns = victim.story.expiry_ns;
+            victim.sleep = Some(Sleep::shown_runnable(since_ns));
+            victim.state = State::Asleep;
+            self.discarded[Reason::Slept as usize] += 1;
+        }
+        let victim = &mut self.victims[at];
         let sleep = victim.sleep.take();
         let unlock = threads.futex_call(by.task);
         if let Some(call) = &mut victim.call
@@ -388,15 +400,21 @@ impl Victims {
         self.input_at(at, Input::SwitchIn, time_ns).1
     }
 
+    /// Whether it has been woken on its way to sleep, from which nothing has taken it back: it leaves the CPU to
+    /// sleep, whatever its switch says.
+    pub(crate) fn is_woken_early(&self, time_ns: u64, task: TaskId) -> bool {
+        let early = self.get(task).and_then(|victim| victim.early);
+        early.is_some_and(|early| time_ns.saturating_sub(early.time_ns) <= EARLY_NS_MAX)
+    }
+
     /// It leaves the CPU and could run on.
     pub(crate) fn loses_cpu(
         &mut self,
         time_ns: u64,
-        task: TaskId,
-        cpu: CpuId,
-        prio: Prio,
+        Target { task, prio, cpu }: Target,
+        called_scheduler: bool,
     ) -> Option<Ended> {
-        self.get(task)?;
+        self.get_mut(task)?.called_scheduler = called_scheduler;
         let (begin, ended) = self.input(task, Input::LosesCpu, time_ns);
         let victim = self.get_mut(task)?;
         if let Some(call) = &mut victim.call {

@@ -276,6 +276,7 @@ impl Followers {
     }
 
     fn switch(&mut self, event: &Event, at: usize, switch: &Switch) {
+        self.visible.saw_switch(switch.preempted);
         let cpu = &mut self.cpus[at];
         // The task may have changed its policy while it ran: what was taken for its priority is corrected
         // as far back as no event said another.

@@ -3,7 +3,7 @@
 use crate::Activity;
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IdleEnter, Irq, IrqBegin, IrqEnd, Migrate, Recorded, SectionBegin,
-    SoftirqBegin, SoftirqEnd, Stolen, Vector,
+    SoftirqBegin, SoftirqEnd, Stolen, Vector, Woken,
 };
 
 /// So many begins without any end, and ends are not recorded.
@@ -27,6 +27,8 @@ pub struct Visible {
     calls: bool,
     /// The local timer's, which is x86's.
     vectors: bool,
+    /// A task that was preempted, as one that has called the scheduler is not.
+    preemptions: bool,
 }
 
 impl Visible {
@@ -121,6 +123,21 @@ impl Visible {
     /// Whether sections with interrupts off are recorded, so that elsewhere they are on.
     pub fn section_events(self) -> bool {
         self.has(SectionBegin::TAG)
+    }
+
+    /// Whether it is told when a woken task is in a queue.
+    pub fn wakeups(self) -> bool {
+        self.has(Woken::TAG)
+    }
+
+    /// Whether it is told of a task that loses the CPU if it was preempted or had called the scheduler.
+    pub fn preemptions(self) -> bool {
+        self.preemptions
+    }
+
+    #[inline]
+    pub(crate) fn saw_switch(&mut self, preempted: bool) {
+        self.preemptions |= preempted;
     }
 
     /// Whether a task that waits cannot be moved to another CPU unseen.

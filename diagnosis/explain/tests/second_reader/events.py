@@ -45,6 +45,8 @@ class Switch(NamedTuple):
     prev: int
     prev_comm: str
     is_runnable: bool
+    is_preempted: bool
+    """It is runnable, and had not called the scheduler."""
     is_dead: bool
     next: int
     next_comm: str
@@ -62,8 +64,8 @@ def switch(rest: str) -> Optional[Switch]:
     if not found:
         return None
     state = found["state"]
-    return Switch(int(found["prev"]), found["prev_comm"], _is_runnable(state), _is_dead(state),
-                  int(found["next"]), found["next_comm"])
+    return Switch(int(found["prev"]), found["prev_comm"], _is_runnable(state), _is_preempted(state),
+                  _is_dead(state), int(found["next"]), found["next_comm"])
 
 
 def wake(rest: str) -> Optional[Wake]:
@@ -98,6 +100,12 @@ def _is_runnable(state: str) -> bool:
     if state.isdigit():
         return int(state) & 0xFF == 0
     return state.startswith("R")
+
+
+def _is_preempted(state: str) -> bool:
+    if state.isdigit():
+        return _is_runnable(state) and int(state) > 0xFF
+    return state.startswith("R+")
 
 
 def _is_dead(state: str) -> bool:

@@ -31,6 +31,9 @@ SKEW_NS_MAX = 100_000
 # no sched_wakeup tells that it was queued meanwhile, is taken for a balance.
 CHOICE_NS_MAX = 50_000
 
+# A thread that is woken on its way to sleep is there within this time.
+EARLY_NS_MAX = 200_000
+
 # Threads in which softirqs run as part of the thread: it is the scheduler that lets them run.
 _SOFTIRQ_THREADS = ("ksoftirqd/", "ktimers/", "ktimersoftd/", "irq/")
 
@@ -54,6 +57,8 @@ class Wait:
     """The CPU on which the waking was told: the waker's, or that of the timer's interrupt."""
     is_new: bool = False
     is_preempted: bool = False
+    has_called: bool = False
+    """It called the scheduler and was not preempted, where a trace tells the two apart."""
     comm: str = ""
     queues: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     """From when in which CPU's queue; several CPUs where nothing tells which of them."""
@@ -127,6 +132,8 @@ class Reader:
         self.tells_migrations = "sched_migrate_task" in self.kinds
         self.tells_waking = "sched_waking" in self.kinds
         self.tells_wakeup = "sched_wakeup" in self.kinds
+        switches = (events.switch(line.rest) for line in lines if line.event == "sched_switch")
+        self.tells_preempted = any(switch and switch.is_preempted for switch in switches)
         self.cores: dict[int, _Core] = {}
         self.threads: dict[int, Thread] = {}
         self.names: dict[int, set[str]] = {}
@@ -268,14 +275,24 @@ class Reader:
         thread.wait = None
         if switch.is_dead:
             thread.state, thread.early = State.UNKNOWN, None
-        elif switch.is_runnable:
+        elif switch.is_runnable and not self._sleeps_woken(line, thread, switch):
             thread.state, thread.early = State.QUEUED, None
             thread.wait = Wait(switch.prev, line.number, line.time_ns, line.cpu, is_preempted=True,
+                               has_called=self.tells_preempted and not switch.is_preempted,
                                comm=switch.prev_comm, queues=[(line.time_ns, (line.cpu,))])
         else:
             thread.state = State.BLOCKED
             if thread.early:
                 thread.early.slept_ns, thread.early.slept_on = line.time_ns, line.cpu
+
+    def _sleeps_woken(self, line: Line, thread: Thread, switch: events.Switch) -> bool:
+        """Whether it goes to sleep while another CPU wakes it: kernels from 5.8 to 5.17 then show the state that
+        the waker has written, TASK_WAKING, which has no letter of its own."""
+        early = thread.early
+        if early is None or switch.is_preempted or len(early.queues) > 1:
+            return False
+        is_sure = switch.next == 0 or self.tells_wakeup
+        return is_sure and line.time_ns - early.start_ns <= EARLY_NS_MAX
 
     def _arrive(self, line: Line, thread: Thread, switch: events.Switch) -> None:
         wait = thread.wait
@@ -307,11 +324,12 @@ class Reader:
                 self._complete_inverted(thread, wait)
             elif thread.cpu != line.cpu:
                 thread.early = wait
-        elif thread.state is State.QUEUED and thread.wait and thread.wait.is_preempted:
+        elif (thread.state is State.QUEUED and thread.wait and thread.wait.is_preempted
+              and not thread.wait.has_called):
             pass  # preempted on its way to sleep: it need not sleep, and waits as before
         else:
-            # Where one is open already, its run was not seen.
-            wait.is_optional = thread.wait is not None
+            # Where one is open already, its run was not seen; or it had slept, which nobody who can run is woken from.
+            wait.is_optional = thread.wait is not None and not thread.wait.has_called
             thread.state, thread.wait, thread.early = State.WAKING, wait, None
 
     def _wakeup(self, line: Line, wake: events.Wake, is_new: bool) -> None:

@@ -400,7 +400,7 @@ class Simulator:
         task.left_ns = self._between(5_000, 2_000_000)
         if best and wakers:
             task.is_back = True
-            self._switch(core, best)
+            self._switch(core, best, on_its_way=True)
             waker = self.random.choice(wakers)
             waker.now_ns = core.now_ns
             self._step(waker)
@@ -440,7 +440,8 @@ class Simulator:
             self._tell(core, f"{event}: {words}")
         self._step(core)
 
-    def _switch(self, core: Core, to: Optional[Task], state: str = "") -> None:
+    def _switch(self, core: Core, to: Optional[Task], state: str = "", on_its_way: bool = False) -> None:
+        """`on_its_way` to sleep it can only be preempted: who calls the scheduler then sleeps."""
         if to is None:
             to = self._pull(core)
         if to is None and core.task is None:
@@ -453,7 +454,7 @@ class Simulator:
             prev = f"prev_comm=swapper/{core.number} prev_pid=0 prev_prio={IDLE_PRIO} prev_state=R"
         else:
             prev = (f"prev_comm={leaving.comm} prev_pid={leaving.pid} prev_prio={leaving.prio} "
-                    f"prev_state={state or self.random.choice(['R', 'R+'])}")
+                    f"prev_state={state or self.random.choice(['R+' if on_its_way else 'R', 'R+'])}")
         after = (f"next_comm={to.comm} next_pid={to.pid} next_prio={to.prio}" if to else
                  f"next_comm=swapper/{core.number} next_pid=0 next_prio={IDLE_PRIO}")
         self._tell(core, f"sched_switch: {prev} ==> {after}")

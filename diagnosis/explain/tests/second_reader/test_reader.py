@@ -81,6 +81,24 @@ def test_a_running_thread_is_not_woken() -> None:
     assert waits(text) == []
 
 
+def test_a_thread_that_is_shown_runnable_and_is_woken_has_slept() -> None:
+    shown = [switch(1, 5, "9 R", 0), wake("waking", 0, 7, 20, 9, 1), switch(1, 30, "0 R", 9)]
+    assert waits(trace(*shown)) == [], "nothing tells who was preempted"
+    assert waits(trace(switch(2, 1, "6 R+", 0), *shown)) == [(9, 20, 30, 1)]
+
+
+def test_a_thread_that_is_shown_runnable_may_have_been_woken_on_its_way_to_sleep() -> None:
+    def shown(to: int) -> list[str]:
+        return [switch(1, 1, "0 R", 9), wake("waking", 0, 7, 10, 9, 1), switch(1, 20, "9 R", to)]
+
+    after = switch(1, 40, "8 S", 9)
+    assert waits(trace(*shown(0), switch(1, 40, "0 R", 9))) == [(9, 10, 40, 1)], "to idle: it sleeps"
+    assert waits(trace(*shown(8), after)) == []
+    assert waits(trace(*shown(8), wake("wakeup", 1, 8, 25, 9, 1), after)) == [(9, 10, 40, 1)]
+    taken_back = [*shown(8)[:2], wake("wakeup", 0, 7, 12, 9, 1), shown(8)[2], after]
+    assert waits(trace(*taken_back)) == [], "it has lost the CPU"
+
+
 def test_a_preempted_thread_is_not_woken_but_waits() -> None:
     text = trace(switch(1, 5, "9 R+", 8), wake("waking", 0, 7, 10, 9, 1), wake("wakeup", 0, 7, 11, 9, 1),
                  switch(1, 20, "8 S", 9))

@@ -60,14 +60,6 @@ pub struct Deferral {
     pub softirq_in: (TaskId, Prio),
 }
 
-/// A thread runs softirqs, of which no events tell: since when, after having been asked to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Round {
-    thread: TaskId,
-    asked_ns: u64,
-    begin_ns: u64,
-}
-
 /// Where a callback may run besides the interrupt or softirq that is seen to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunIn {
@@ -155,7 +147,7 @@ impl Cpu {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
             let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
             // What was due when the thread was done last, and was not run, was left for a later interrupt.
-            let due_ns = begin.soft_ns.max(self.softirqs_done_ns);
+            let due_ns = begin.soft_ns.max(self.rounds.done_ns);
             expiry.interrupt_ns = first_since(&self.timer_irqs, due_ns);
             let raised_ns = expiry.interrupt_ns.unwrap_or(hard_ns.min(time_ns));
             let begin_ns = thread.and_then(|(thread, _)| self.ran_since(raised_ns, thread));
@@ -236,34 +228,6 @@ impl Cpu {
         let begin_ns = self.switched_ns.max(asked_ns.unwrap_or(0)).min(expiry.begin_ns);
         let softirq_in = NO_THREAD;
         expiry.deferred = Some(Deferral { asked_ns, begin_ns, thread, softirq_in });
-    }
-
-    /// When a thread first had the CPU since a time.
-    fn ran_since(&mut self, ns: u64, thread: TaskId) -> Option<u64> {
-        // All timers of one interrupt ask the same.
-        if let Some(round) = self.softirq_round
-            && round.thread == thread
-            && (round.asked_ns..=round.begin_ns).contains(&ns)
-        {
-            return Some(round.begin_ns);
-        }
-        let mut begin_ns = None;
-        self.history.between(ns, self.last_ns + 1, |start_ns, _, activity| {
-            if activity.thread().is_some_and(|(task, _)| task == thread) {
-                begin_ns.get_or_insert(start_ns);
-            }
-        });
-        let begin_ns = begin_ns?;
-        self.softirq_round = Some(Round { thread, asked_ns: ns, begin_ns });
-        Some(begin_ns)
-    }
-
-    /// A thread goes to sleep: if it runs softirqs whose events are not recorded, it is done with them.
-    #[inline]
-    pub(crate) fn sleeps(&mut self, time_ns: u64, thread: TaskId) {
-        if self.softirq_round.is_some_and(|round| round.thread == thread) {
-            self.softirqs_done_ns = time_ns;
-        }
     }
 
     /// A callback ends, and all above it.

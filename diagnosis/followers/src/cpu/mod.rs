@@ -18,8 +18,8 @@ mod resolution;
 mod sections;
 mod sent;
 mod stolen;
+mod unrecorded;
 
-use expiry::Round;
 pub use expiry::{Callback, Deferral, Expiry, RunIn};
 pub use hang::PutOff;
 pub use history::{SPANS_MAX, Walk};
@@ -28,7 +28,6 @@ pub use stolen::StolenTime;
 use crate::activity::{Activity, RunBy};
 use crate::prios::Prios;
 use crate::timers::Place;
-use crate::visible::Visible;
 use delivery::Deliveries;
 use hang::Hangs;
 use history::History;
@@ -40,6 +39,7 @@ use std::collections::VecDeque;
 use stolen::Silences;
 use tardy_model::event::{IdleEnter, Irq, Nmi, Section, SectionBegin, SectionEnd, Vector};
 use tardy_model::{Prio, TaskId};
+use unrecorded::Rounds;
 
 /// Interrupts within softirqs within interrupts: deeper than any kernel nests them.
 const NESTING_MAX: usize = 16;
@@ -49,9 +49,6 @@ const LEFT_MAX: usize = 64;
 
 /// Ticks that are remembered: a softirq that waits for longer has its timer's tick unknown.
 const TICKS_MAX: usize = 64;
-
-/// A context of a kind whose ends are not recorded lasts no longer than this after the last event in it.
-const UNENDED_NS_MAX: u64 = 50_000;
 
 /// One CPU.
 #[derive(Debug)]
@@ -79,10 +76,7 @@ pub struct Cpu {
     callbacks: u32,
     /// The number of the event that was the end of an interrupt, or of a section with interrupts off right after it.
     left_irq_at: u64,
-    /// The last time that a thread began to run softirqs whose events are not recorded.
-    softirq_round: Option<Round>,
-    /// When that thread was done with them last.
-    softirqs_done_ns: u64,
+    rounds: Rounds,
     /// When the last interrupts of the timer began, oldest first.
     timer_irqs: VecDeque<u64>,
     /// The last ticks: when each was due, and the entry of its interrupt; oldest first.
@@ -132,15 +126,6 @@ impl Context {
         matches!(self.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
     }
 
-    /// Whether it is a softirq's, of another vector.
-    fn runs_softirq_but(&self, vector: u32) -> bool {
-        match self.activity {
-            Activity::Softirq(other) => other != vector,
-            Activity::ThreadedSoftirq(other, ..) => u32::from(other) != vector,
-            _ => false,
-        }
-    }
-
     const fn is_of_timer_thread(&self) -> bool {
         matches!(self.activity, Activity::ThreadedExpiry(RunBy::TimerThread, ..))
     }
@@ -185,8 +170,7 @@ impl Cpu {
             sent: Senders::default(),
             callbacks: 0,
             left_irq_at: u64::MAX,
-            softirq_round: None,
-            softirqs_done_ns: 0,
+            rounds: Rounds::default(),
             timer_irqs: VecDeque::new(),
             ticks: VecDeque::new(),
             irqs_off: Sections::default(),
@@ -327,32 +311,6 @@ impl Cpu {
     #[inline]
     pub fn events(&self) -> u64 {
         self.events
-    }
-
-    /// An event comes: a context whose ends are not recorded, and of which nothing was told for a while, has ended
-    /// when something was told of it last.
-    #[inline]
-    pub(crate) fn outlives(&mut self, time_ns: u64, visible: &Visible) {
-        if let Some(top) = self.contexts.last_mut() {
-            if time_ns.saturating_sub(top.last_ns) <= UNENDED_NS_MAX {
-                top.last_ns = time_ns;
-                return;
-            }
-            self.ends_unseen(time_ns, visible);
-        }
-    }
-
-    #[inline(never)]
-    fn ends_unseen(&mut self, time_ns: u64, visible: &Visible) {
-        while let Some(top) = self.contexts.last_mut() {
-            if time_ns.saturating_sub(top.last_ns) <= UNENDED_NS_MAX || visible.ends(top.activity) {
-                top.last_ns = time_ns;
-                return;
-            }
-            let last_ns = top.last_ns;
-            self.contexts.pop();
-            self.note(last_ns);
-        }
     }
 
     /// An event comes on a stream that tells what a hypervisor steals.
