@@ -181,6 +181,7 @@ impl<'a> Balance<'a> {
             queued_here: stage.waker_cpu == stage.cpu,
             cpu: stage.cpu,
             lost_it: case.kind == WakeupKind::Preempted && stage.start_ns == self.story.expiry_ns,
+            is_next: self.story.came == (until_ns, true),
         };
         let mut room = std::mem::take(&mut self.room.refusals);
         let firings = self.past.firings;

@@ -478,7 +478,8 @@ impl<S: Sink> Explainer<S> {
         }
         self.threads.switch_in(time_ns, switch.next, cpu);
         let target = Target { task: switch.next, prio: switch.next_prio, cpu };
-        let ended = self.victims.switch_in(time_ns, target, prev);
+        let left_by_itself = switch.prev_state != TaskState::Running;
+        let ended = self.victims.switch_in(time_ns, target, (prev, left_by_itself));
         self.waited();
         self.ends(ended);
     }

@@ -155,6 +155,8 @@ pub(crate) struct Waiting {
     pub(crate) cpu: CpuId,
     /// It lost the CPU when the wait began: what came next was chosen.
     pub(crate) lost_it: bool,
+    /// It has the CPU in the end because who had it before left by itself.
+    pub(crate) is_next: bool,
 }
 
 /// A refusal, from when to when.
@@ -251,6 +253,8 @@ pub(crate) fn refusals(
         (None, Some(at_ns))
             if to_ns - at_ns <= AT_ONCE_NS
                 && at_ns - from_ns >= GROUP_NS_MIN
+                && !waiting.is_next
+                && !ran_realtime(cpu, at_ns, to_ns)
                 && firings.is_told(cpu, waiting.cpu, at_ns, to_ns)
                 // A CPU that is busy switches no sooner for it; the tick makes it switch anyhow.
                 && !cpu.ticked(at_ns.saturating_sub(AT_ONCE_NS), to_ns) =>
@@ -275,6 +279,15 @@ fn uses_realtime(cpu: &Cpu, to_ns: u64) -> bool {
         realtime_ns += if prio.is_some_and(|it| it.0 >= 0 && it.is_realtime()) { ns } else { 0 };
     });
     realtime_ns > 0 && realtime_ns * 2 >= known_ns
+}
+
+/// Whether a real-time task had a CPU.
+fn ran_realtime(cpu: &Cpu, from_ns: u64, to_ns: u64) -> bool {
+    let mut ran = false;
+    cpu.between(from_ns, to_ns, |_, _, activity| {
+        ran |= activity.thread().is_some_and(|(_, prio)| prio.is_realtime());
+    });
+    ran
 }
 
 /// Whether a bandwidth that is given back at a time ends a gap: the CPU does not go on idling.

@@ -54,6 +54,8 @@ pub(crate) struct Story {
     pub(crate) unlocks: Vec<(u64, TaskId, u16)>,
     /// Signals that it handles on its way: when, where, and which.
     pub(crate) signals: Vec<(u64, CpuId, u32)>,
+    /// When it came to run last, and whether the task before it had left the CPU by itself.
+    pub(crate) came: (u64, bool),
     /// It had more phases than are kept.
     pub(crate) is_cut: bool,
     /// The victim's priority now.
@@ -110,6 +112,7 @@ impl Default for Story {
             fired: None,
             unlocks: Vec::new(),
             signals: Vec::new(),
+            came: (0, false),
             is_cut: false,
             prio: Prio::UNKNOWN,
         }
@@ -138,7 +141,7 @@ impl Story {
         self.boosts.clear();
         self.unlocks.clear();
         self.signals.clear();
-        (self.lock, self.fired, self.is_cut) = (None, None, false);
+        (self.lock, self.fired, self.is_cut, self.came) = (None, None, false, (0, false));
     }
 
     /// A thread enters a call for a lock; it is a story if it waits there.

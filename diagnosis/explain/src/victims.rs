@@ -363,12 +363,12 @@ impl Victims {
         }
     }
 
-    /// A CPU begins to run it, after `before`.
+    /// A CPU begins to run it, after `before`, who had left by itself or not.
     pub(crate) fn switch_in(
         &mut self,
         time_ns: u64,
         Target { task, prio, cpu }: Target,
-        before: TaskId,
+        (before, left_by_itself): (TaskId, bool),
     ) -> Option<Ended> {
         if self.get(task)?.state == State::Asleep {
             self.takes_early(task, EARLY_NS_MAX);
@@ -378,6 +378,7 @@ impl Victims {
         if victim.state.has_story() {
             victim.story.ran_elsewhere(cpu);
             victim.story.runs_at(prio);
+            victim.story.came = (time_ns, left_by_itself);
             victim.story.switch_in(time_ns, cpu);
         }
         if let Some(call) = &mut victim.call {
