@@ -270,10 +270,12 @@ impl Story {
     /// The victim is moved to another CPU's queue; `by_waker` where the waker does it as part of
     /// waking it, so that what counts up to here is what the waker's CPU did.
     pub(crate) fn migrate(&mut self, time_ns: u64, to: CpuId, by_waker: bool) {
-        if self.phase() != Phase::Runnable {
+        let last = self.last();
+        if last.phase != Phase::Runnable {
             return;
         }
-        if by_waker {
+        // Later it is a balance, though the waker's CPU has told of nothing since.
+        if by_waker && time_ns.saturating_sub(last.start_ns) <= QUEUED_NS_MAX {
             let last = self.stages.last_mut().expect("a story begins with a stage");
             last.phase = Phase::Placing;
             last.cpu = last.waker_cpu;

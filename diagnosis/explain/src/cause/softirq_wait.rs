@@ -35,7 +35,10 @@ impl Rule for SoftirqWait {
         }
         let (thread, prio) = piece.case.softirq_thread;
         let runs_instead = match *piece.activity {
-            Activity::Task(task, _) => task != piece.case.task && task != thread,
+            // Where no events tell of softirqs, what the thread does is its work on them.
+            Activity::Task(task, _) => {
+                task != piece.case.task && (task != thread || piece.sees_interrupts)
+            }
             Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => true,
             _ => false,
         };
