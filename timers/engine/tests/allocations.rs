@@ -2,7 +2,7 @@
 
 use allocation_counter::{AllocationInfo, measure};
 use fastrand::Rng;
-use tardy_timers::queue::{Auto, LazyRearm, Precise, Queue, Wheel};
+use tardy_timers::queue::{Auto, Heap, LazyRearm, Precise, Queue, Wheel};
 use tardy_timers::{Expiry, Handle};
 
 const TIMERS: usize = 5_000;
@@ -46,6 +46,7 @@ fn allocates_nothing(mut queue: impl Queue<u32>) {
 #[test]
 fn with_room_for_its_timers_a_queue_allocates_nothing() {
     allocates_nothing(Precise::with_capacity(TIMERS));
+    allocates_nothing(Heap::with_capacity(TIMERS));
     allocates_nothing(LazyRearm::with_capacity(TIMERS));
     allocates_nothing(Wheel::with_capacity(TIMERS));
     allocates_nothing(Auto::with_capacity(TIMERS));

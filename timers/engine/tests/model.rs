@@ -5,7 +5,7 @@ mod plain;
 use fastrand::Rng;
 use plain::Plain;
 use proptest::prelude::*;
-use tardy_timers::queue::{Auto, Chosen, LazyRearm, Precise, Queue, Wheel};
+use tardy_timers::queue::{Auto, Chosen, Heap, LazyRearm, Precise, Queue, Wheel};
 use tardy_timers::{Expiry, Handle};
 
 /// One call.
@@ -105,6 +105,7 @@ impl<Q: Queue<usize>> Pair<Q> {
 fn on_every_queue(calls: &[Call]) {
     on(Precise::new(), Next::Exact, 1, calls);
     on(Precise::with_capacity(10_000), Next::Exact, 1, calls);
+    on(Heap::new(), Next::Exact, 1, calls);
     on(LazyRearm::new(), Next::NeverLate, 1, calls);
     on(Auto::new(), Next::NeverLate, 1, calls);
     on(Wheel::new(), Next::NeverLate, 1, calls);

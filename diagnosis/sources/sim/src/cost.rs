@@ -1,6 +1,8 @@
 //! How long something takes: a distribution of nanoseconds.
 
+use crate::quantiles::{self, LogNormal};
 use crate::random::Stream;
+use std::sync::Arc;
 
 /// The longest that anything takes, ns: about 18 minutes. What is drawn above it is it.
 pub const COST_NS_MAX: u64 = 1 << 40;
@@ -36,6 +38,31 @@ pub enum Cost {
     Mixture(Box<[Part<Cost>]>),
     /// A measured histogram; within a bin each value is alike.
     Histogram(Box<[Part<(u64, u64)>]>),
+    /// A log-normal one that is ready to be drawn from.
+    #[doc(hidden)]
+    Tabled(Tabled),
+}
+
+/// A median, and the table for a spread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tabled {
+    median_ns: f64,
+    table: Arc<LogNormal>,
+}
+
+/// Tables by the spread.
+#[derive(Debug, Default)]
+pub(crate) struct Tables(Vec<(f64, Arc<LogNormal>)>);
+
+impl Tables {
+    fn of(&mut self, sigma: f64) -> Arc<LogNormal> {
+        if let Some((_, table)) = self.0.iter().find(|(of, _)| of.to_bits() == sigma.to_bits()) {
+            return Arc::clone(table);
+        }
+        let table = Arc::new(LogNormal::new(sigma));
+        self.0.push((sigma, Arc::clone(&table)));
+        table
+    }
 }
 
 /// A part of a mixture, or a bin of a histogram.
@@ -100,9 +127,20 @@ impl Cost {
                 (0.0..=max).contains(median_ns) && (0.0..=16.0).contains(sigma)
             }
             Self::Mixture(parts) => return parts.iter().try_for_each(|part| part.what.check()),
-            Self::Histogram(_) => true,
+            Self::Histogram(_) | Self::Tabled(_) => true,
         };
         if fits { Ok(()) } else { Err(CostError::Range) }
+    }
+
+    /// Makes it ready to be drawn from.
+    pub(crate) fn prepare(&mut self, tables: &mut Tables) {
+        match self {
+            Self::LogNormal { median_ns, sigma } => {
+                *self = Self::Tabled(Tabled { median_ns: *median_ns, table: tables.of(*sigma) });
+            }
+            Self::Mixture(parts) => parts.iter_mut().for_each(|part| part.what.prepare(tables)),
+            _ => {}
+        }
     }
 
     /// The next one, ns.
@@ -111,32 +149,36 @@ impl Cost {
         match self {
             Self::Constant(ns) => *ns,
             Self::Uniform { from_ns, to_ns } => from_ns + stream.below(to_ns - from_ns + 1),
+            Self::Tabled(Tabled { median_ns, table }) => {
+                whole(median_ns * table.value(stream.next()))
+            }
+            Self::Exponential { mean_ns } => whole(mean_ns * quantiles::exponential(stream.next())),
             other => other.draw_slowly(stream),
         }
     }
 
+    #[inline(never)]
     fn draw_slowly(&self, stream: &mut Stream) -> u64 {
         match self {
-            Self::Constant(_) | Self::Uniform { .. } => self.draw(stream),
-            Self::Exponential { mean_ns } => whole(-mean_ns * libm::log(1.0 - stream.unit())),
             Self::LogNormal { median_ns, sigma } => {
-                // Box and Muller's, of which the second number is not kept: draws count alike.
-                let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.unit()));
-                let normal = radius * libm::cos(core::f64::consts::TAU * stream.unit());
-                whole(median_ns * libm::exp(sigma * normal))
+                whole(median_ns * quantiles::log_normal(*sigma, stream.next()))
             }
             Self::Mixture(parts) => chosen(parts, stream).draw(stream),
             Self::Histogram(bins) => {
                 let (from_ns, to_ns) = *chosen(bins, stream);
                 from_ns + stream.below(to_ns - from_ns + 1)
             }
+            other => other.draw(stream),
         }
     }
 }
 
+/// A time that is not negative, to the nanosecond.
+#[inline]
 fn whole(ns: f64) -> u64 {
-    // What is no number becomes 0.
-    (ns.round() as u64).min(COST_NS_MAX)
+    /// Numbers to which this is added have their whole part in their lowest bits.
+    const WHOLE: f64 = 4_503_599_627_370_496.0;
+    (ns.min(COST_NS_MAX as f64) + WHOLE).to_bits() - WHOLE.to_bits()
 }
 
 fn chosen<'a, T>(parts: &'a [Part<T>], stream: &mut Stream) -> &'a T {

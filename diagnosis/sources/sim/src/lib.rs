@@ -17,6 +17,7 @@ pub mod fit;
 mod kernel;
 mod machine;
 mod observer;
+mod quantiles;
 mod random;
 mod record;
 mod replay;

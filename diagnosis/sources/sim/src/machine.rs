@@ -5,6 +5,7 @@
 //! hardware.
 
 use crate::Cost;
+use crate::cost::Tables;
 
 /// The most CPUs: affinities are 64 bits.
 pub const CPUS_MAX: u16 = 64;
@@ -114,6 +115,42 @@ impl Default for Machine {
 }
 
 impl Machine {
+    /// Makes all costs ready to be drawn from.
+    pub(crate) fn prepare(&mut self, tables: &mut Tables) {
+        let Self {
+            cpus: _,
+            device_late,
+            program,
+            irq_entry,
+            irq_exit,
+            queue_operation,
+            callback,
+            tick,
+            softirq_entry,
+            wakeup,
+            wakeup_fair,
+            switch,
+            switch_fair,
+            ipi,
+            ipi_send,
+            ipi_handler,
+            syscall_entry,
+            syscall_exit,
+            futex,
+            idle_entry,
+            idle_states,
+            theft,
+        } = self;
+        let interrupts = [device_late, program, irq_entry, irq_exit, queue_operation, callback];
+        let softirqs = [tick, softirq_entry, ipi, ipi_send, ipi_handler];
+        let scheduler = [wakeup, wakeup_fair, switch, switch_fair, idle_entry];
+        let calls = [syscall_entry, syscall_exit, futex];
+        let own = interrupts.into_iter().chain(softirqs).chain(scheduler).chain(calls);
+        let theft = theft.iter_mut().flat_map(|Theft { every, length }| [every, length]);
+        let exits = idle_states.iter_mut().map(|state| &mut state.exit);
+        own.chain(theft).chain(exits).for_each(|cost| cost.prepare(tables));
+    }
+
     /// Every cost with its name.
     pub fn costs(&self) -> impl Iterator<Item = (&'static str, &Cost)> {
         let own = [

@@ -224,6 +224,13 @@ impl Queue {
 
     /// The weighted mean of virtual times, of those who wait and of who runs.
     fn mean_ns(&self, running: Option<&Fair>) -> i64 {
+        // Alone, it is its own mean.
+        match (self.fair.as_slice(), running) {
+            ([], None) => return self.floor_ns,
+            ([], Some(alone)) => return alone.virtual_ns,
+            ([alone], None) => return alone.fair.virtual_ns,
+            _ => {}
+        }
         let all = || self.fair.iter().map(|queued| &queued.fair).chain(running);
         let Some(base_ns) = all().next().map(|fair| fair.virtual_ns) else { return self.floor_ns };
         // They are within seconds of each other; should they not be, only the choice of who runs next is coarser.
@@ -239,6 +246,11 @@ impl Queue {
 
     /// A thread comes that has slept: it keeps what it was owed or owed.
     pub(crate) fn place(&self, fair: &mut Fair, running: Option<&Fair>) {
+        if running.is_none() && self.fair.is_empty() {
+            fair.virtual_ns = self.floor_ns;
+            fair.deadline_ns = fair.virtual_ns + fair.virtual_of(self.slice_ns);
+            return;
+        }
         // Its own weight draws the mean to it: so much more is left of it once it is there.
         let others: u64 =
             self.fair.iter().map(|queued| &queued.fair).chain(running).map(|it| it.weight).sum();
@@ -306,6 +318,11 @@ impl Queue {
             return Some((thread?, None));
         }
         // Of any numbers one is not above their mean.
+        if self.fair.len() == 1 {
+            let mut queued = self.fair.pop()?;
+            queued.fair.protected_ns = queued.fair.deadline_ns;
+            return Some((queued.thread, Some(queued.fair)));
+        }
         let best = self.best(self.mean_ns(None))?;
         let mut queued = self.fair.remove(best);
         queued.fair.protected_ns = queued.fair.deadline_ns;
@@ -314,9 +331,18 @@ impl Queue {
 
     /// Anybody in it that may run on a CPU, the first class first.
     pub(crate) fn find(&self, allowed: impl Fn(ThreadAt) -> bool) -> Option<ThreadAt> {
-        let realtime = self.realtime.iter().flatten().copied().filter(|_| !self.realtime_off);
-        let fair = self.fair.iter().map(|queued| queued.thread);
         let deadline = self.deadline.iter().map(|(_, thread)| *thread);
-        deadline.chain(realtime).chain(fair).find(|thread| allowed(*thread))
+        if let Some(found) = deadline.into_iter().find(|thread| allowed(*thread)) {
+            return Some(found);
+        }
+        let mut left = if self.realtime_off { 0 } else { self.priorities };
+        while left != 0 {
+            let list = &self.realtime[left.trailing_zeros() as usize];
+            if let Some(found) = list.iter().find(|thread| allowed(**thread)) {
+                return Some(*found);
+            }
+            left &= left - 1;
+        }
+        self.fair.iter().map(|queued| queued.thread).find(|thread| allowed(*thread))
     }
 }

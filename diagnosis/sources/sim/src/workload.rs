@@ -1,5 +1,6 @@
 //! The workload: threads as small programs, and interrupts of devices.
 
+use crate::cost::Tables;
 use crate::{Cost, Outside, Script};
 use std::num::NonZeroU64;
 
@@ -162,6 +163,29 @@ pub enum Operation {
     PiUnlock(u32),
 }
 
+impl Operation {
+    /// Makes its cost ready to be drawn from.
+    pub(crate) fn prepare(&mut self, tables: &mut Tables) {
+        match self {
+            Self::Run(cost)
+            | Self::Kernel(cost)
+            | Self::IrqsOff(cost)
+            | Self::PreemptOff(cost)
+            | Self::Sleep(cost)
+            | Self::SleepGrid { phase: cost, .. }
+            | Self::Rearm(cost) => cost.prepare(tables),
+            Self::SleepUntil(_)
+            | Self::Back
+            | Self::Wake(_)
+            | Self::Wait
+            | Self::Lock(_)
+            | Self::Unlock(_)
+            | Self::PiLock(_)
+            | Self::PiUnlock(_) => {}
+        }
+    }
+}
+
 /// A control group with a bandwidth (`cpu.max`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
@@ -186,4 +210,13 @@ pub struct Device {
     pub handler: Cost,
     /// Work that the handler leaves to the softirq `NET_RX`.
     pub softirq: Option<Cost>,
+}
+
+impl Device {
+    /// Makes its costs ready to be drawn from.
+    pub(crate) fn prepare(&mut self, tables: &mut Tables) {
+        let Self { name: _, cpu: _, every, handler, softirq } = self;
+        let all = every.iter_mut().chain([handler]).chain(softirq);
+        all.for_each(|cost| cost.prepare(tables));
+    }
 }

@@ -3,12 +3,14 @@
 //! | queue | for | moving a timer | order |
 //! |---|---|---|---|
 //! | [`Precise`] | timers that fire | O(1) | exact |
+//! | [`Heap`] | the same, where they are few | O(log n) | exact |
 //! | [`LazyRearm`] | the same, where programming a device is dear | O(1) | exact |
 //! | [`Wheel`] | timers that are moved or cancelled before they fire | O(1) | exact, or by granules |
 //! | [`Auto`] | whatever it turns out to be | O(1) | exact |
 
 mod auto;
 mod calendar;
+mod heap;
 mod lazy_rearm;
 mod near;
 mod order;
@@ -18,6 +20,7 @@ mod slots;
 mod wheel;
 
 pub use auto::{Auto, Chosen};
+pub use heap::Heap;
 pub use lazy_rearm::LazyRearm;
 pub use precise::Precise;
 pub use wheel::Wheel;

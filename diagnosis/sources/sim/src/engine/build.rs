@@ -8,6 +8,7 @@ use super::futex::PiLock;
 use super::program::Lock;
 use super::thread::{Planned, Purpose, Standing, Streams, Strewn, Thread, Timer};
 use super::{Line, START_NS, Simulation, Step};
+use crate::cost::Tables;
 use crate::observer::{Observer, ThreadAt};
 use crate::random::{Entity, Stream};
 use crate::replay::Coming;
@@ -18,7 +19,7 @@ use std::num::NonZeroU64;
 use tardy_model::TaskId;
 use tardy_model::event::TaskState;
 use tardy_timers::policy::{self, Settings};
-use tardy_timers::queue::Precise;
+use tardy_timers::queue::Heap;
 
 /// The thread id of the workload's first thread.
 const FIRST_TASK: u32 = 1000;
@@ -163,6 +164,7 @@ impl<O: Observer> Simulation<O> {
         });
         let mut simulation = Self {
             now_ns: START_NS,
+            limit_ns: NEVER,
             machine: system.machine.clone(),
             kernel: system.kernel.clone(),
             devices: devices.collect(),
@@ -185,6 +187,7 @@ impl<O: Observer> Simulation<O> {
         };
         let names = ["batch", "inherit"];
         simulation.follows_timers = names.contains(&system.kernel.timers.as_str());
+        simulation.prepares();
         for at in 0..simulation.cpus.len() {
             simulation.next_line(at);
             simulation.programs(at);
@@ -208,6 +211,28 @@ impl<O: Observer> Simulation<O> {
             simulation.disturb(at);
         }
         simulation
+    }
+}
+
+impl<O> Simulation<O> {
+    /// Makes all costs ready to be drawn from.
+    fn prepares(&mut self) {
+        let mut tables = Tables::default();
+        self.machine.prepare(&mut tables);
+        for thread in &mut self.threads {
+            thread.returns.prepare(&mut tables);
+            thread.callback.prepare(&mut tables);
+            for planned in &mut thread.program {
+                planned.operation.prepare(&mut tables);
+            }
+            for strewn in &mut thread.strewn {
+                strewn.sections.every.prepare(&mut tables);
+                strewn.sections.length.prepare(&mut tables);
+            }
+        }
+        for line in &mut self.devices {
+            line.device.prepare(&mut tables);
+        }
     }
 }
 
@@ -357,7 +382,7 @@ fn new_timer(owner: ThreadAt, purpose: Purpose) -> Timer {
 fn new_cpu(system: &System, at: u16) -> Cpu {
     let settings = settings(system);
     let room = settings.timers;
-    let timers = policy::build(&system.kernel.timers, &settings, &|| Precise::with_capacity(room));
+    let timers = policy::build(&system.kernel.timers, &settings, &|| Heap::with_capacity(room));
     let stream = |purpose| Stream::new(system.seed, Entity::Cpu(at), purpose);
     let mut theft = stream(9);
     let Outside { arrivals, thefts, paces } = &system.workload.outside;
@@ -370,9 +395,11 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
     };
     let nothing = Context { thread: NOBODY, raised: None, runs: None, wakes: false };
     Cpu {
-        frames: [Frame::new(Step::Fetch, NEVER); cpu::FRAMES],
+        top: Frame::new(Step::Fetch, NEVER),
+        below: [Frame::new(Step::Fetch, NEVER); cpu::FRAMES - 1],
         depth: 1,
         next_ns: START_NS,
+        breaks_ns: START_NS,
         current: NOBODY,
         charged_ns: START_NS,
         idle_state: u32::MAX,

@@ -264,10 +264,15 @@ pub(crate) struct Streams {
 
 /// One CPU.
 pub(crate) struct Cpu {
-    pub(crate) frames: [Frame; FRAMES],
+    /// What it does, and what that has broken into: the thread or the idle task first.
+    pub(crate) top: Frame,
+    pub(crate) below: [Frame; FRAMES - 1],
     pub(crate) depth: usize,
     /// When something happens next, as far as is known.
     pub(crate) next_ns: u64,
+    /// When something breaks into what it does, where nothing else happens before: an interrupt that it takes then, or a
+    /// theft.
+    pub(crate) breaks_ns: u64,
     pub(crate) current: ThreadAt,
     /// When its run was last charged.
     pub(crate) charged_ns: u64,
@@ -317,11 +322,16 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     pub(crate) fn top(&self) -> &Frame {
-        &self.frames[self.depth - 1]
+        &self.top
     }
 
     pub(crate) fn top_mut(&mut self) -> &mut Frame {
-        &mut self.frames[self.depth - 1]
+        &mut self.top
+    }
+
+    /// An activity by its place: the thread or the idle task is 0.
+    pub(crate) fn frame(&self, number: usize) -> &Frame {
+        if number + 1 == self.depth { &self.top } else { &self.below[number] }
     }
 
     pub(crate) fn in_interrupt(&self) -> bool {
@@ -338,23 +348,32 @@ impl Cpu {
         self.device_ns.min(self.ipi_ns).min(self.line_ns).min(self.recorded_ns)
     }
 
-    /// When something happens next, if nothing happens before.
-    pub(crate) fn upcoming_ns(&self, now_ns: u64) -> u64 {
-        let top = self.top();
-        let takes = top.step == Step::Asleep || self.irqs_on();
-        let next_ns = if takes { top.end_ns.min(self.arrival_ns()) } else { top.end_ns };
-        let next_ns = if top.step == Step::Stolen { next_ns } else { next_ns.min(self.theft_ns) };
-        next_ns.max(now_ns)
+    /// Finds when something happens next, if nothing happens before, and says it.
+    #[inline]
+    pub(crate) fn foresees(&mut self, now_ns: u64) -> u64 {
+        let step = self.top.step;
+        let takes = step == Step::Asleep || self.irqs_on();
+        let arrival_ns = if takes { self.arrival_ns() } else { NEVER };
+        let theft_ns = if step == Step::Stolen { NEVER } else { self.theft_ns };
+        self.breaks_ns = arrival_ns.min(theft_ns);
+        self.next_ns = self.top.end_ns.min(self.breaks_ns).max(now_ns);
+        self.next_ns
+    }
+
+    /// Whether its pace is not the usual one, or may change.
+    #[inline]
+    pub(crate) fn has_pace(&self) -> bool {
+        self.pace_ns != NEVER || self.permille != AS_USUAL
     }
 
     /// What some of the machine's own work takes, by the pace of this CPU.
     #[inline]
     pub(crate) fn paced(&mut self, now_ns: u64, ns: u64) -> u64 {
+        if !self.has_pace() {
+            return ns;
+        }
         if self.pace_ns <= now_ns {
             self.changes_pace(now_ns);
-        }
-        if self.permille == AS_USUAL {
-            return ns;
         }
         // A cost has an upper bound (`COST_NS_MAX`), so that this cannot overflow.
         ns * u64::from(self.permille) / u64::from(AS_USUAL)
@@ -378,12 +397,13 @@ impl Cpu {
         if top.end_ns != NEVER {
             top.end_ns -= now_ns;
         }
-        self.frames[self.depth] = frame;
+        self.below[self.depth - 1] = std::mem::replace(&mut self.top, frame);
         self.depth += 1;
     }
 
     pub(crate) fn pop(&mut self, now_ns: u64) {
         self.depth -= 1;
+        self.top = self.below[self.depth - 1];
         let top = self.top_mut();
         if top.end_ns != NEVER {
             top.end_ns += now_ns;
@@ -392,7 +412,7 @@ impl Cpu {
 
     /// The innermost interrupt's times of arrival and entry.
     pub(crate) fn interrupt_times(&self) -> (u64, u64) {
-        let frames = self.frames[..self.depth].iter().rev();
+        let frames = (0..self.depth).rev().map(|number| self.frame(number));
         let irq = frames.into_iter().find(|frame| frame.is_interrupt());
         irq.map_or((0, 0), |frame| (frame.arrival_ns, frame.entry_ns))
     }

@@ -13,7 +13,7 @@ impl<O: Observer> Simulation<O> {
         let cpu = &mut self.cpus[at];
         let ns = self.machine.idle_entry.draw(&mut cpu.streams.idle);
         let ns = cpu.paced(self.now_ns, ns);
-        cpu.frames[0] = Frame::new(Step::IdleEntry, self.now_ns + ns);
+        cpu.top = Frame::new(Step::IdleEntry, self.now_ns + ns);
     }
 
     /// It has chosen a state, if nobody has come meanwhile.

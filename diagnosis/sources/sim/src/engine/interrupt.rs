@@ -127,17 +127,16 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Preempts what runs, where it has to and can be: asked after each step.
-    #[inline]
+    /// Preempts what runs, where it can be: asked after each step of a thread or the idle task that is to give way.
     pub(super) fn preempts(&mut self, at: usize) {
         let now_ns = self.now_ns;
         let cpu = &mut self.cpus[at];
         // A CPU that polls sees what an interrupt on it has found to do.
-        if cpu.depth == 1 && cpu.need != Need::No && cpu.top().step == Step::Polling {
+        if cpu.top().step == Step::Polling {
             cpu.top_mut().end_ns = now_ns;
         }
         let cpu = &self.cpus[at];
-        if cpu.depth == 1 && cpu.need != Need::No && cpu.current != NOBODY {
+        if cpu.current != NOBODY {
             let place = cpu.top().step.place();
             if self.may_preempt(place, cpu.need) {
                 self.schedules(at, false);

@@ -46,6 +46,8 @@ pub const START_NS: u64 = 1_000_000_000;
 /// A system that is simulated, and who looks on.
 pub struct Simulation<O> {
     now_ns: u64,
+    /// Up to there nothing happens but to the CPU whose turn it is.
+    limit_ns: u64,
     machine: Machine,
     kernel: Kernel,
     cpus: Vec<Cpu>,
@@ -151,29 +153,67 @@ impl<O: Observer> Simulation<O> {
                 self.now_ns = self.now_ns.max(until_ns);
                 return;
             }
-            self.now_ns = first_ns;
-            self.advance(at);
+            // Its turn lasts until something happens to another one: of two at a time the first goes first.
+            self.limit_ns = until_ns;
+            for (other, cpu) in self.cpus.iter().enumerate() {
+                if other != at {
+                    let next_ns = cpu.next_ns.saturating_add(u64::from(other > at));
+                    self.limit_ns = self.limit_ns.min(next_ns);
+                }
+            }
+            while first_ns < self.limit_ns {
+                self.now_ns = first_ns;
+                first_ns = self.advance(at);
+            }
         }
     }
 
-    /// The next thing that happens to a CPU.
-    fn advance(&mut self, at: usize) {
+    /// The next thing that happens to a CPU; says when the one after that does.
+    #[inline]
+    fn advance(&mut self, at: usize) -> u64 {
         let now_ns = self.now_ns;
         let cpu = &mut self.cpus[at];
         cpu.steps += 1;
-        if cpu.theft_ns <= now_ns && cpu.top().step != Step::Stolen {
+        if cpu.breaks_ns > now_ns {
+            self.step_ends(at);
+            // What takes no time is done at once, where nobody looks on and nothing comes between.
+            while !O::EVENTS && !O::STATES && self.goes_on(at) {
+                self.step_ends(at);
+            }
+        } else {
+            self.breaks_in(at);
+        }
+        let cpu = &mut self.cpus[at];
+        if cpu.need != Need::No && cpu.depth == 1 {
+            self.preempts(at);
+        }
+        self.tell_state(at);
+        self.cpus[at].foresees(now_ns)
+    }
+
+    /// Whether the next thing to happen is the end of a step that has just begun; counts it then.
+    #[inline]
+    fn goes_on(&mut self, at: usize) -> bool {
+        let cpu = &mut self.cpus[at];
+        let now_ns = self.now_ns;
+        let goes_on = cpu.top.end_ns == now_ns
+            && cpu.need == Need::No
+            && now_ns < self.limit_ns
+            && now_ns < cpu.arrival_ns().min(cpu.theft_ns);
+        cpu.steps += u64::from(goes_on);
+        goes_on
+    }
+
+    /// Something comes from outside.
+    fn breaks_in(&mut self, at: usize) {
+        let cpu = &self.cpus[at];
+        if cpu.theft_ns <= self.now_ns && cpu.top().step != Step::Stolen {
             self.steal(at);
-        } else if cpu.arrival_ns() <= now_ns && cpu.irqs_on() {
-            self.interrupt(at);
-        } else if cpu.arrival_ns() <= now_ns && cpu.top().step == Step::Asleep {
+        } else if cpu.top().step == Step::Asleep {
             self.wakes_up(at);
         } else {
-            self.step_ends(at);
+            self.interrupt(at);
         }
-        self.preempts(at);
-        self.tell_state(at);
-        let cpu = &mut self.cpus[at];
-        cpu.next_ns = cpu.upcoming_ns(now_ns);
     }
 
     fn step_ends(&mut self, at: usize) {
@@ -214,7 +254,8 @@ impl<O: Observer> Simulation<O> {
     /// The activity on top does something else for a time.
     fn go(&mut self, at: usize, step: Step, ns: u64) {
         let cpu = &mut self.cpus[at];
-        let ns = if step.is_own_work() { cpu.paced(self.now_ns, ns) } else { ns };
+        let ns =
+            if !cpu.has_pace() || !step.is_own_work() { ns } else { cpu.paced(self.now_ns, ns) };
         let top = cpu.top_mut();
         (top.step, top.end_ns) = (step, self.now_ns + ns);
     }
@@ -244,6 +285,7 @@ impl<O: Observer> Simulation<O> {
     /// Something may happen to another CPU earlier than it knew.
     fn disturb(&mut self, at: usize) {
         let cpu = &mut self.cpus[at];
-        cpu.next_ns = cpu.upcoming_ns(self.now_ns);
+        let next_ns = cpu.foresees(self.now_ns);
+        self.limit_ns = self.limit_ns.min(next_ns);
     }
 }

@@ -38,7 +38,9 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn fetches(&mut self, at: usize) {
         let me = self.cpus[at].current;
         let thread = &mut self.threads[me as usize];
-        thread.follows_script(self.now_ns);
+        if thread.script.is_some() {
+            thread.follows_script(self.now_ns);
+        }
         if thread.at >= thread.program.len() {
             return self.program_is_over(at);
         }

@@ -346,7 +346,7 @@ impl<O: Observer> Simulation<O> {
         thread.cpu = at as u16;
         let mut frame = thread.frame;
         frame.end_ns += now_ns;
-        cpu.frames[0] = frame;
+        cpu.top = frame;
         self.observer.ran(now_ns, next, at as u16);
         if self.kernel.nohz {
             self.arms_tick(at);

@@ -75,7 +75,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn in_softirq(&self, at: usize) -> bool {
         let cpu = &self.cpus[at];
         let in_thread = matches!(
-            cpu.frames[0].step,
+            cpu.frame(0).step,
             Step::SoftirqEntry
                 | Step::NetRx
                 | Step::Dequeue
@@ -85,7 +85,8 @@ impl<O: Observer> Simulation<O> {
                 | Step::Waiting
                 | Step::SoftirqProgram
         );
-        in_thread || cpu.frames[1..cpu.depth - 1].iter().any(|frame| frame.entry_ns == 0)
+        in_thread
+            || cpu.depth > 2 && cpu.below[1..cpu.depth - 1].iter().any(|frame| frame.entry_ns == 0)
     }
 
     /// Whether softirqs are to run at the end of this interrupt.

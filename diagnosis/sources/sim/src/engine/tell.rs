@@ -123,13 +123,13 @@ impl<O: Observer> Simulation<O> {
     fn takes_interrupts(&self, at: usize) -> bool {
         let cpu = &self.cpus[at];
         let stolen = usize::from(cpu.top().step == Step::Stolen);
-        let frame = &cpu.frames[cpu.depth - 1 - stolen];
+        let frame = cpu.frame(cpu.depth - 1 - stolen);
         frame.step.irqs_on(frame.entry_ns != 0)
     }
 
     fn doing(&self, at: usize) -> Doing {
         let cpu = &self.cpus[at];
-        let frames = cpu.frames[..cpu.depth].iter().enumerate().rev();
+        let frames = (0..cpu.depth).rev().map(|depth| (depth, cpu.frame(depth)));
         for (depth, frame) in frames {
             let timer = frame.timer;
             let in_interrupt = frame.entry_ns != 0;
@@ -158,7 +158,7 @@ impl<O: Observer> Simulation<O> {
                 step => self.doing_at_base(at, step, timer),
             };
         }
-        self.doing_at_base(at, cpu.frames[0].step, 0)
+        self.doing_at_base(at, cpu.frame(0).step, 0)
     }
 
     fn doing_at_base(&self, at: usize, step: Step, timer: TimerAt) -> Doing {
