@@ -95,6 +95,7 @@ bench:
 	bench/inject.py --seconds 2
 	bench/stolen.py --seconds 2
 	bench/whatif.py --blocks 1 --seconds 2
+	bench/whatif-sims.py --quick
 	bench/compare.py --pairs 4 --later 2 --simulated 2
 	bench/sim.py --rounds 1 --span 2
 	bench/timers.py --rounds 1 --sizes 10,1e3 --ops 50000
