@@ -22,8 +22,15 @@ const UNLIKE_MIN: f64 = 2.0;
 const MEDIAN_UNLIKE_MIN: f64 = 4.0;
 
 /// What is left of a figure's error once latenesses are corrected is taken off by no more than this factor, in the
-/// order of [`Figures::all`]. A largest value has no error of its own.
-const LEFT_MOST: [f64; 6] = [2.0, 1.25, 1.25, 1.25, 2.0, 1.0];
+/// order of [`Figures::all`].
+const LEFT_MOST: [f64; 6] = [2.0, 1.25, 1.25, 1.25, 2.0, 1.5];
+
+/// Latenesses that are apart by this factor have nothing to do with each other.
+const APART: f64 = 3.0;
+
+/// Where mean and median are in [`Figures::all`].
+const MEAN: usize = 0;
+const MEDIAN: usize = 1;
 
 /// No range reaches further down than to this share of what is predicted, before it is widened.
 const LOW_MIN: f64 = 0.1;
@@ -135,11 +142,17 @@ impl World {
             let unchanged = stands_for(&base, &all_unmodelled);
             let mut changed = stands_for(&of(&with.simulated.victims), &with.unmodelled);
             let recorded = of(&self.recorded).figures().all();
+            let goes_on = tail(&changed) / tail(&unchanged).max(1.0);
             for (at, changed) in changed.iter_mut().enumerate() {
-                if unchanged[at] > 0.0 {
-                    let most = LEFT_MOST[at];
-                    *changed *= (recorded[at] / unchanged[at]).clamp(1.0 / most, most);
-                }
+                let most = LEFT_MOST[at];
+                *changed = if at == MEAN {
+                    // What is left of a mean's error is the tail's, whose latenesses are few and far between.
+                    let left_ns = (recorded[at] - unchanged[at]) * goes_on.clamp(0.0, 1.0);
+                    (*changed + left_ns).clamp(*changed / most, *changed * most)
+                } else {
+                    let left = (recorded[at] / unchanged[at].max(1.0)).clamp(1.0 / most, most);
+                    *changed * left.powf(alike(*changed, unchanged[at]))
+                };
             }
             changed
         };
@@ -184,6 +197,18 @@ pub(crate) struct With {
     unmodelled: Blocks,
     /// What the changes cost.
     pub(crate) prices: Vec<&'static str>,
+}
+
+/// What of a mean lies above the median, ns.
+fn tail(figures: &[f64; 6]) -> f64 {
+    (figures[MEAN] - figures[MEDIAN]).max(0.0)
+}
+
+/// How much of an error at the one lateness there is at the other: all where they are the same, none where they are apart
+/// by [`APART`].
+fn alike(one_ns: f64, other_ns: f64) -> f64 {
+    let apart = (one_ns.max(1.0) / other_ns.max(1.0)).ln().abs() / APART.ln();
+    (1.0 - apart).max(0.0)
 }
 
 /// Whether figures have nothing to do with each other: a prediction moves the one as it moves the other.
