@@ -1,6 +1,6 @@
 //! A recording as a system that can be simulated: the machine's costs, the kernel, and every thread's script.
 
-use crate::observed::{BySeen, Costs, Observed, ThreadSeen};
+use crate::observed::{BySeen, Costs, Observed, ThreadSeen, WAKING};
 use crate::refusal::Refusal;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
@@ -9,7 +9,7 @@ use tardy_changes::Whom;
 use tardy_model::event::TaskInfo;
 use tardy_model::{Culprit, Prio, Setting, TaskId};
 use tardy_sim::{
-    Arrival, Bandwidth, CPUS_MAX, Cost, Device, Kernel, Outside, Pace, Policy, Preemption,
+    Bandwidth, CPUS_MAX, Cost, Device, Kernel, NO_THREAD, Outside, Pace, Policy, Preemption,
     Scripted, Softirqs, System, Taken, Thread, Workload,
 };
 
@@ -24,7 +24,10 @@ const WAITS_SHARE: usize = 20;
 const RT: &str = "PREEMPT_RT";
 
 /// The threads of such a kernel that run timers' softirqs.
-const KTIMERS: &str = "ktimers/";
+pub(crate) const KTIMERS: &str = "ktimers/";
+
+/// Those that run all others.
+pub(crate) const KSOFTIRQD: &str = "ksoftirqd/";
 
 /// So many ordinary sleepers show where this kernel expires them, whatever it is.
 const SLEEPERS_MIN: u64 = 20;
@@ -90,6 +93,8 @@ pub(crate) struct Model {
     pub(crate) lines: Vec<Option<u32>>,
     /// What comes as thefts do, and was told by nobody to be one: `None` where none was told at all.
     pub(crate) stalls: Option<Arc<[Taken]>>,
+    /// How long leaving each idle state takes by the driver's table, by its number; `None` of one that was not entered.
+    pub(crate) idle_states: Vec<Option<u64>>,
     /// Real-time threads were throttled, and nobody says by what bound.
     pub(crate) is_throttled_somehow: bool,
     pub(crate) span_ns: u64,
@@ -129,8 +134,12 @@ impl Model {
             tells_sections: false,
             ..Kernel::default()
         };
+        let serving = observed.threads.iter().filter(|thread| {
+            let served_by = if has_ktimers { KTIMERS } else { KSOFTIRQD };
+            thread.comm.to_string().starts_with(served_by)
+        });
         if let Some(prio @ 0..=98) =
-            ktimers.filter_map(|thread| thread.draft.prio.prio()).map(|prio| prio.0).min()
+            serving.filter_map(|thread| thread.draft.prio.prio()).map(|prio| prio.0).min()
         {
             kernel.settings.common = 99 - prio as u8;
         }
@@ -174,12 +183,9 @@ impl Model {
             handler: Cost::ZERO,
             softirq: None,
         });
-        let workload = Workload {
-            threads,
-            devices: devices.collect(),
-            outside: outside(observed, shift_ns),
-            ..Workload::default()
-        };
+        let workload = Workload { threads, devices: devices.collect(), ..Workload::default() };
+        let mut workload = workload;
+        workload.outside = outside(observed, is_rt, &workload.threads, shift_ns);
         let mut stalls = observed.stalls.clone();
         shifted(&mut stalls, shift_ns);
         Ok(Self {
@@ -187,6 +193,7 @@ impl Model {
             roles,
             stalls: (!observed.thefts.is_empty()).then(|| stalls.into()),
             lines: observed.sources.iter().map(|(_, line)| *line).collect(),
+            idle_states: costs.idle_states(),
             is_throttled_somehow: seen.realtime == RealTimeShare::Unknown
                 && observed.blames(Culprit::Setting(Setting::RtBandwidth)),
             span_ns: observed.span_ns() + shift_ns,
@@ -280,7 +287,8 @@ fn role(thread: &ThreadSeen) -> Role {
         is_victim: thread.is_victim,
         marks: thread.draft.marks,
         is_kernel,
-        is_bound_kernel: is_kernel && thread.draft.cpus.is_power_of_two(),
+        // Of one that never ran nobody knows.
+        is_bound_kernel: is_kernel && thread.draft.cpus.count_ones() <= 1,
         waits: thread.draft.waits * WAITS_SHARE > thread.draft.sleeps + WAITS_SHARE,
         woke: thread.draft.woke.as_slice().into(),
     }
@@ -295,14 +303,35 @@ fn policy(prio: Prio) -> Policy {
     }
 }
 
-fn outside(observed: &Observed, shift_ns: u64) -> Outside {
-    let arrivals = observed.arrivals.iter();
-    let arrivals = arrivals.map(|it| Arrival { at_ns: it.at_ns + shift_ns, ..*it });
+fn outside(observed: &Observed, is_rt: bool, threads: &[Thread], shift_ns: u64) -> Outside {
+    let mut arrivals = observed.arrivals.clone();
+    if is_rt {
+        for (place, ns) in &observed.threaded {
+            if let Some(arrival) = arrivals.get_mut(*place) {
+                arrival.softirq_ns = arrival.softirq_ns.saturating_add(*ns);
+            }
+        }
+    }
+    let is_there = |wakes: u32| {
+        let script = threads.get(wakes as usize).and_then(|thread| thread.script.as_ref());
+        script.is_some_and(|script| !script.is_empty())
+    };
+    for arrival in &mut arrivals {
+        arrival.at_ns += shift_ns;
+        if arrival.wakes != NO_THREAD && !is_there(arrival.wakes) {
+            arrival.wakes = NO_THREAD;
+        }
+    }
+    // What only woke a thread that the simulator has itself.
+    let wakings = observed.sources.iter().position(|(name, _)| name == WAKING);
+    arrivals.retain(|it| it.wakes != NO_THREAD || Some(it.device as usize) != wakings);
+    // Those that came to idle CPUs were put before their time.
+    arrivals.sort_by_key(|arrival| arrival.at_ns);
     let mut thefts: Vec<Taken> = observed.thefts.iter().chain(&observed.stalls).copied().collect();
     thefts.sort_by_key(|theft| theft.at_ns);
     shifted(&mut thefts, shift_ns);
     let paces = observed.paces.iter().map(|it| Pace { at_ns: it.at_ns + shift_ns, ..*it });
-    Outside { arrivals: arrivals.collect(), thefts: thefts.into(), paces: paces.collect() }
+    Outside { arrivals: arrivals.into(), thefts: thefts.into(), paces: paces.collect() }
 }
 
 fn shifted(thefts: &mut [Taken], shift_ns: u64) {
@@ -322,7 +351,7 @@ fn scripted(
     let is_bound = draft.cpus.is_power_of_two()
         && (draft.placed >= BOUND_FROM || thread.info.has(TaskInfo::KERNEL));
     let mut script = draft.steps.clone();
-    if is_rt && thread.runs_timers && thread.info.has(TaskInfo::KERNEL) {
+    if is_rt && thread.info.has(TaskInfo::KERNEL) && thread.serves_softirqs() {
         // The simulator has threads of its own for that.
         script.clear();
     }

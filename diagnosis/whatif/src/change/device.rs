@@ -4,14 +4,13 @@ use super::Predicted;
 use crate::model::Model;
 use crate::refusal::Refusal;
 use tardy_changes::Change;
-use tardy_sim::Cost;
 
 pub(super) struct Device;
 
 impl Predicted for Device {
-    fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
-        model.system.machine.program = Cost::Constant(change.time_ns().unwrap_or(0));
-        Ok(())
+    fn apply(&self, _: &Change, _: &mut Model) -> Result<(), Refusal> {
+        // It is in what calls and interrupts take, and no event tells it apart.
+        Err(Refusal::Unrecorded("how long programming the device takes now"))
     }
 
     fn price(&self) -> &'static str {

@@ -5,6 +5,7 @@ use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
 use tardy_changes::Change;
+use tardy_model::Culprit;
 use tardy_sim::{Cost, IdleState};
 
 pub(super) struct IdleLatency;
@@ -37,9 +38,20 @@ impl Predicted for IdleLatency {
         "idle CPUs take more power, and turbo has less room"
     }
 
-    fn removes(&self, change: &Change, _: &Model) -> Option<Removes> {
-        (change.time_ns() == Some(0))
-            .then(|| -> Removes { Box::new(|segment| segment.cause.0 == "idle_exit") })
+    fn removes(&self, change: &Change, model: &Model) -> Option<Removes> {
+        let limit_ns = change.time_ns()?;
+        let known = model.idle_states.clone();
+        Some(Box::new(move |segment| {
+            let is_forbidden = |state: u32| {
+                let latency_ns = known.get(state as usize).copied().flatten();
+                limit_ns == 0 || latency_ns.is_some_and(|latency_ns| latency_ns > limit_ns)
+            };
+            segment.cause.0 == "idle_exit"
+                && match segment.culprit {
+                    Culprit::IdleState(state) => is_forbidden(state),
+                    _ => limit_ns == 0,
+                }
+        }))
     }
 
     fn candidates(&self, _: &Model, suspects: &Suspects) -> Vec<String> {

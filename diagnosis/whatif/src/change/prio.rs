@@ -1,11 +1,11 @@
 //! `prio(WHOM)=POLICY`: the scheduling policy and priority of threads.
 
 use super::Predicted;
-use crate::model::Model;
+use crate::model::{KSOFTIRQD, KTIMERS, Model};
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
 use tardy_changes::{Change, PRIORITY_ADVISED, Scheduling};
-use tardy_sim::{Policy, Softirqs};
+use tardy_sim::{Kernel, Policy, Softirqs};
 
 /// The timer slack of an ordinary thread that nobody changed (`INIT_TASK` in `init/init_task.c`).
 const DEFAULT_SLACK_NS: u64 = 50_000;
@@ -27,16 +27,8 @@ impl Predicted for Prio {
         let places = super::places(change, model)?;
         let mut changed = false;
         for at in places {
-            if model.roles[at].name.starts_with("ktimers/") {
-                if model.system.kernel.softirqs != Softirqs::Ktimers {
-                    let why = "those threads run no timers of this kernel".to_owned();
-                    return Err(Refusal::Meaningless(why));
-                }
-                model.system.kernel.settings.common = match policy {
-                    Policy::Fifo(prio) | Policy::RoundRobin(prio) => prio,
-                    _ => 0,
-                };
-                changed = true;
+            if serves_softirqs(at, model) {
+                changed |= serve_at(policy, &model.roles[at].name, &mut model.system.kernel)?;
                 continue;
             }
             let thread = &mut model.system.workload.threads[at];
@@ -76,6 +68,30 @@ impl Predicted for Prio {
         found.extend(suspects.threads.iter().map(|name| format!("prio({name})=other")));
         found
     }
+}
+
+/// Whether the simulator has threads of its own in place of that one.
+fn serves_softirqs(at: usize, model: &Model) -> bool {
+    let role = &model.roles[at];
+    let does_nothing = || {
+        let script = &model.system.workload.threads[at].script;
+        script.as_ref().is_none_or(|script| script.is_empty())
+    };
+    role.name.starts_with(KTIMERS) || role.name.starts_with(KSOFTIRQD) && does_nothing()
+}
+
+/// Gives the simulator's own threads for softirqs a policy. Whether that is another one.
+fn serve_at(policy: Policy, name: &str, kernel: &mut Kernel) -> Result<bool, Refusal> {
+    let served_by = if name.starts_with(KTIMERS) { Softirqs::Ktimers } else { Softirqs::Ksoftirqd };
+    let why = match policy {
+        _ if kernel.softirqs != served_by => "no softirq of its own is seen in those threads",
+        Policy::Other { nice } if nice != 0 => "those threads are simulated at nice 0 only",
+        _ => {
+            let common = realtime(policy);
+            return Ok(std::mem::replace(&mut kernel.settings.common, common) != common);
+        }
+    };
+    Err(Refusal::Meaningless(why.to_owned()))
 }
 
 fn realtime(policy: Policy) -> u8 {

@@ -18,6 +18,8 @@ struct StateSeen {
     polls: bool,
     entered: u64,
     exit: Samples,
+    /// What leaving it takes as a rule, once that was asked for.
+    usual_exit_ns: Option<u64>,
     /// How long it idled there.
     idled: Samples,
 }
@@ -284,10 +286,17 @@ impl Costs {
         }
     }
 
-    /// What waking up an idle CPU takes as a rule.
-    pub(crate) fn usual_exit_ns(&self) -> u64 {
-        let most = self.states.iter().max_by_key(|state| state.entered);
-        most.filter(|state| !state.polls).map_or(0, |state| state.latency_ns.min(1_000_000))
+    /// How long leaving each idle state takes by the driver's table; `None` of one that was not entered.
+    pub(crate) fn idle_states(&self) -> Vec<Option<u64>> {
+        let latency = |state: &StateSeen| (state.entered > 0).then_some(state.latency_ns);
+        self.states.iter().map(latency).collect()
+    }
+
+    /// What waking up from an idle state takes as a rule.
+    pub(crate) fn usual_exit_ns(&mut self, state: u32) -> u64 {
+        let Some(state) = self.state(state).filter(|state| !state.polls) else { return 0 };
+        let seen = &mut state.usual_exit_ns;
+        *seen.get_or_insert_with(|| state.exit.median().unwrap_or(state.latency_ns.min(1_000_000)))
     }
 
     /// How late the timer's interrupt comes to a CPU that runs where nothing is in its way. What is more is in

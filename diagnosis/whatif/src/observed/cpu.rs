@@ -28,11 +28,32 @@ pub(super) struct CpuSeen {
     /// When a callback woke a thread in the softirq that runs, and when it ended; nothing has come since.
     pub(super) soft_woke: Option<(u64, u64)>,
     pub(super) last_end_ns: u64,
-    /// By vector of a softirq that is raised: the line of the interrupt that did it, where one did.
-    pub(super) raised_by: [Option<u32>; SOFTIRQS],
+    /// By vector of a softirq that is raised, and of one that runs: the interrupt that did it, where one did.
+    pub(super) raised_by: [Option<Raiser>; SOFTIRQS],
+    pub(super) served_by: [Option<Raiser>; SOFTIRQS],
+    /// The softirq that its thread for that runs.
+    pub(super) threaded: Option<Threaded>,
     /// What it is not yet known of whether it was stolen, and up to when that is.
     pub(super) recent: Recent,
     pub(super) stolen_until_ns: u64,
+}
+
+/// A device's interrupt that raised a softirq.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Raiser {
+    pub(super) line: u32,
+    /// Its place among the arrivals, once it has ended.
+    pub(super) arrival: Option<usize>,
+}
+
+/// A softirq in a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threaded {
+    pub(super) task: TaskId,
+    pub(super) vector: u32,
+    pub(super) by: Raiser,
+    /// What it has run.
+    pub(super) ns: u64,
 }
 
 /// How a callback woke a thread.
@@ -90,6 +111,8 @@ impl Default for CpuSeen {
             soft_woke: None,
             last_end_ns: 0,
             raised_by: [None; SOFTIRQS],
+            served_by: [None; SOFTIRQS],
+            threaded: None,
             recent: Recent::default(),
             stolen_until_ns: 0,
         }

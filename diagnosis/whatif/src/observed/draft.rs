@@ -16,6 +16,9 @@ const GRID_SHARE: f64 = 0.9;
 /// Times of a grid are off by no more than this, or by a thousandth of its period.
 const GRID_NS: u64 = 1_000;
 
+/// Who leaves out so many times of its grid was stopped, and not late.
+const LEFT_OUT_MAX: u64 = 1_000;
+
 /// Of fewer distances nobody can tell.
 const DISTANCES_MIN: usize = 4;
 
@@ -26,6 +29,18 @@ struct Asked {
     /// How far that was from where it asked.
     after_ns: u64,
     is_relative: bool,
+    /// It is a step already: the time had passed.
+    is_told: bool,
+}
+
+/// Whether the absolute times that a thread asks for are a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grid {
+    None,
+    /// There are too few to tell.
+    Unsure,
+    /// Of this period, ns.
+    Of(u64),
 }
 
 /// The priority at which a thread comes to run most often: threads begin at one and are given another, and are lent
@@ -121,12 +136,30 @@ impl Draft {
         }
     }
 
-    pub(crate) fn arms(&mut self, now_ns: u64, arm: &TimerArm) {
-        let relative = arm.mode.0 & TimerMode::REL != 0;
+    pub(crate) fn arms(&mut self, now_ns: u64, arm: &TimerArm, begin_ns: u64) {
+        let is_relative = arm.mode.0 & TimerMode::REL != 0;
         let after_ns = arm.soft_ns.saturating_sub(now_ns);
-        self.passed += usize::from(!relative && arm.soft_ns <= now_ns);
-        self.armed = Some(Asked { soft_ns: arm.soft_ns, after_ns, is_relative: relative });
+        let is_told = !is_relative && arm.soft_ns <= now_ns;
+        let asked = Asked { soft_ns: arm.soft_ns, after_ns, is_relative, is_told };
         self.slack_ns = Some(arm.slack_ns.into());
+        if is_told {
+            // Mostly it does not sleep for that, but it would have, had nobody held it up.
+            self.passed += 1;
+            self.run_ends();
+            self.slept(Some(Asked { is_told: false, ..asked }), asked.soft_ns, begin_ns);
+        }
+        self.armed = Some(asked);
+    }
+
+    /// The timer of its sleep fires. Where it has not gone to sleep yet, it does not.
+    pub(crate) fn expires(&mut self, soft_ns: u64, begin_ns: u64) {
+        if !self.is_asleep
+            && let Some(asked) = self.armed.take_if(|asked| asked.soft_ns == soft_ns)
+            && !asked.is_told
+        {
+            self.run_ends();
+            self.slept(Some(asked), soft_ns, begin_ns);
+        }
     }
 
     pub(crate) fn disarms(&mut self) {
@@ -174,6 +207,9 @@ impl Draft {
     }
 
     fn slept(&mut self, asked: Option<Asked>, soft_ns: u64, begin_ns: u64) {
+        if asked.is_some_and(|asked| asked.is_told) {
+            return;
+        }
         if let Some(Asked { after_ns, is_relative: true, .. }) = asked {
             return self.steps.push(Scripted::Sleep(after_ns.min(COST_NS_MAX)));
         }
@@ -224,6 +260,15 @@ impl Draft {
         }
     }
 
+    /// What it ran in all.
+    pub(crate) fn runs_ns(&self) -> u64 {
+        let runs = self.steps.iter().map(|step| match step {
+            Scripted::Run(ns) => *ns,
+            _ => 0,
+        });
+        runs.fold(0, u64::saturating_add)
+    }
+
     /// Whether it leaves out what has passed, rather than to catch up with it one after the other.
     pub(crate) fn skips_passed(&self) -> bool {
         self.passed * PASSED_SHARE <= self.sleeps
@@ -248,7 +293,11 @@ impl Draft {
                 None => self.steps.push(Scripted::Wait),
             }
         }
-        if !self.keeps_a_grid() {
+        let grid = self.grid();
+        if let (Grid::Of(period_ns), true) = (grid, self.skips_passed()) {
+            self.fills_grid(period_ns);
+        }
+        if grid == Grid::None {
             for (at, after_ns) in std::mem::take(&mut self.absolute) {
                 if let (Some(step), Some(after_ns)) = (self.steps.get_mut(at), after_ns) {
                     *step = Scripted::Sleep(after_ns.min(COST_NS_MAX));
@@ -257,29 +306,79 @@ impl Draft {
         }
     }
 
-    /// Whether the absolute times that it asks for are those of a clock of its own, which goes on however late it is.
-    /// Many ask for absolute times that they reckon from now (`time.sleep` of Python, timeouts of event loops).
-    fn keeps_a_grid(&self) -> bool {
-        let times = self.absolute.iter().filter_map(|(at, _)| match self.steps.get(*at) {
-            Some(Scripted::SleepUntil(ns)) => Some(*ns),
-            _ => None,
-        });
-        let times: Vec<u64> = times.collect();
+    /// The period of the grid on which the absolute times lie that it asks for, where they are those of a clock of its
+    /// own, which goes on however late it is. Many ask for absolute times that they reckon from now (`time.sleep` of
+    /// Python, timeouts of event loops).
+    fn grid(&self) -> Grid {
+        let times: Vec<u64> = self.asked_for().map(|(_, ns, _)| ns).collect();
         let distances = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
         let mut distances: Vec<u64> = distances.collect();
         if distances.len() < DISTANCES_MIN {
-            return true;
+            return Grid::Unsure;
         }
         let middle = distances.len() / 2;
         let period_ns = (*distances.select_nth_unstable(middle).1).max(1);
-        let off_ns = GRID_NS.max(period_ns / 1000);
-        let is_multiple = |ns: &&u64| {
-            let beyond_ns = **ns % period_ns;
-            beyond_ns.min(period_ns - beyond_ns) <= off_ns
-        };
-        let on_it = distances.iter().filter(is_multiple).count();
-        on_it as f64 >= distances.len() as f64 * GRID_SHARE
+        let on_it = distances.iter().filter(|ns| multiple(**ns, period_ns).is_some()).count();
+        if on_it as f64 >= distances.len() as f64 * GRID_SHARE {
+            Grid::Of(period_ns)
+        } else {
+            Grid::None
+        }
     }
+
+    /// The absolute times that it asked for: which step it is, the time, and how far that was.
+    fn asked_for(&self) -> impl Iterator<Item = (usize, u64, Option<u64>)> {
+        self.absolute.iter().filter_map(|(at, after_ns)| match self.steps.get(*at) {
+            Some(Scripted::SleepUntil(ns)) => Some((*at, *ns, *after_ns)),
+            _ => None,
+        })
+    }
+
+    /// Who leaves out the times of its grid that have passed would have been there in time, had nobody held it up:
+    /// they become steps, which are left out again where they have passed.
+    fn fills_grid(&mut self, period_ns: u64) {
+        let asked: Vec<(usize, u64, Option<u64>)> = self.asked_for().collect();
+        let runs = asked.windows(2).filter_map(|pair| match self.steps.get(pair[0].0 + 1) {
+            Some(Scripted::Run(ns)) if pair[1].0 == pair[0].0 + 2 => Some(*ns),
+            _ => None,
+        });
+        let mut runs: Vec<u64> = runs.collect();
+        if runs.is_empty() {
+            return;
+        }
+        let middle = runs.len() / 2;
+        let run_ns = *runs.select_nth_unstable(middle).1;
+        let mut filled = Vec::with_capacity(self.steps.len());
+        let mut moved = Vec::with_capacity(self.absolute.len());
+        let (mut from, mut begins_at) = (0, self.begins_at);
+        let mut before_ns = None;
+        for (at, ns, after_ns) in asked {
+            filled.extend_from_slice(&self.steps[from..at]);
+            from = at;
+            // Was the one before it on the grid still to come, when it asked?
+            let left_out = before_ns
+                .and_then(|before_ns| multiple(ns.saturating_sub(before_ns), period_ns))
+                .filter(|periods| (2..LEFT_OUT_MAX).contains(periods))
+                .filter(|_| after_ns.is_some_and(|after_ns| after_ns < period_ns));
+            for back in (1..left_out.unwrap_or(1)).rev() {
+                moved.push((filled.len(), Some(0)));
+                filled.extend([Scripted::SleepUntil(ns - back * period_ns), Scripted::Run(run_ns)]);
+                begins_at += if at < self.begins_at { 2 } else { 0 };
+            }
+            moved.push((filled.len(), after_ns));
+            before_ns = Some(ns);
+        }
+        filled.extend_from_slice(&self.steps[from..]);
+        (self.steps, self.absolute, self.begins_at) = (filled, moved, begins_at);
+    }
+}
+
+/// So many periods, where it is as many to what a grid may be off.
+fn multiple(ns: u64, period_ns: u64) -> Option<u64> {
+    let off_ns = GRID_NS.max(period_ns / 1000);
+    let beyond_ns = ns % period_ns;
+    let is_on_it = beyond_ns.min(period_ns - beyond_ns) <= off_ns;
+    is_on_it.then_some((ns + period_ns / 2) / period_ns)
 }
 
 #[cfg(test)]
@@ -306,7 +405,7 @@ mod tests {
         draft.sleeps(TaskState::RtLock);
         assert!(!draft.other_wakes(), "whoever gave the lock back woke nobody");
         draft.ran(200);
-        draft.arms(1_000, &arm(5_000));
+        draft.arms(1_000, &arm(5_000), 0);
         draft.sleeps(TaskState::Interruptible);
         assert_eq!((draft.is_due(4_999), draft.is_due(5_000)), (None, Some(5_000)));
         draft.timer_wakes(5_000, 0);
@@ -337,7 +436,7 @@ mod tests {
         let mut draft = Draft::default();
         for ns in times {
             draft.sleeps(TaskState::Interruptible);
-            draft.arms(ns - 500, &arm(ns));
+            draft.arms(ns - 500, &arm(ns), 0);
             draft.timer_wakes(ns, 0);
             draft.ran(300);
         }
@@ -351,5 +450,51 @@ mod tests {
         assert!(matches!(grid.steps[0], Scripted::SleepUntil(1_000_000)));
         let from_now = sleeps((1..50).map(|at| at * 1_000_000 + at * at * 7_919));
         assert_eq!(from_now.steps[0], Scripted::Sleep(500));
+    }
+
+    #[test]
+    fn a_time_that_has_passed_is_a_step_and_no_sleep() {
+        let mut draft = Draft::default();
+        draft.comes_to_run(0, Prio(120));
+        for (now_ns, ns) in [(1_500, 2_000), (4_700, 3_000), (4_900, 4_000), (4_950, 5_000)] {
+            draft.ran(20);
+            draft.arms(now_ns, &arm(ns), 0);
+            if ns > now_ns {
+                draft.sleeps(TaskState::Interruptible);
+            }
+            draft.expires(ns, 0);
+            draft.timer_wakes(ns, 0);
+        }
+        let untils = draft.steps.iter().filter_map(|step| match step {
+            Scripted::SleepUntil(ns) => Some(*ns),
+            _ => None,
+        });
+        assert_eq!(untils.collect::<Vec<u64>>(), [2_000, 3_000, 4_000, 5_000]);
+        assert_eq!((draft.sleeps, draft.passed), (2, 2));
+        assert_eq!(draft.is_due(9_000), None, "whoever wakes it next is not its timer");
+    }
+
+    #[test]
+    fn times_that_were_left_out_are_there_again() {
+        let mut draft = Draft::default();
+        // 10 of 50 were left out: who asked for the next one was late by two periods.
+        for at in (1..=50u64).filter(|at| !matches!(at % 10, 1 | 2)) {
+            let ns = at * 1_000_000;
+            draft.sleeps(TaskState::Interruptible);
+            draft.arms(ns - 900_000, &arm(ns), 0);
+            draft.timer_wakes(ns, 0);
+            draft.ran(300);
+        }
+        draft.ends(0);
+        let untils = draft.steps.iter().filter(|step| matches!(step, Scripted::SleepUntil(_)));
+        assert_eq!(untils.count(), 48, "all but the two before it began");
+        let [.., before, _] = draft.steps[..4] else { panic!() };
+        assert_eq!(before, Scripted::SleepUntil(4_000_000));
+        assert!(
+            draft
+                .absolute
+                .iter()
+                .all(|(at, _)| { matches!(draft.steps[*at], Scripted::SleepUntil(_)) })
+        );
     }
 }

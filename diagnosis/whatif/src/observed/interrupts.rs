@@ -2,7 +2,7 @@
 
 use super::contexts::{Above, Open};
 use super::costs::Measured;
-use super::cpu::{TimerIrq, Woke};
+use super::cpu::{Raiser, Threaded, TimerIrq, Woke};
 use super::observation::{NOTHING, Observation, short};
 use super::recent::As;
 use tardy_explain::{Activity, Seen};
@@ -78,10 +78,18 @@ impl Observation {
             }
         };
         let device = self.observed.source(&name, line);
-        // The simulator makes an idle CPU wake up for it, so that it has to come before.
-        let before_ns = if was_idle { self.observed.costs.usual_exit_ns() } else { 0 };
+        let state = self.cpus[at].idle_state.filter(|_| was_idle);
         let arrival = Arrival { device, handler_ns: short(ns), ..NOTHING };
-        self.came(at, since_ns.saturating_sub(before_ns), arrival, (since_ns, now_ns));
+        let Some(place) = self.came(at, since_ns, arrival, As::Interrupt, (since_ns, now_ns))
+        else {
+            return;
+        };
+        self.observed.woke_up.extend(state.map(|state| (place, state)));
+        for by in self.cpus[at].raised_by.iter_mut().flatten() {
+            if line == Some(by.line) && by.arrival.is_none() {
+                by.arrival = Some(place);
+            }
+        }
     }
 
     /// An interrupt came, and its work was done from one time to another.
@@ -90,10 +98,21 @@ impl Observation {
         at: usize,
         at_ns: u64,
         arrival: Arrival,
+        taken: fn(usize) -> As,
         (from_ns, to_ns): (u64, u64),
-    ) {
-        if let Some(place) = self.observed.arrives(at, at_ns, arrival) {
-            self.takes_for(at, As::Interrupt(place), from_ns, to_ns);
+    ) -> Option<usize> {
+        let place = self.observed.arrives(at, at_ns, arrival)?;
+        self.takes_for(at, taken(place), from_ns, to_ns);
+        Some(place)
+    }
+
+    /// The interrupt that runs raises a softirq.
+    pub(super) fn softirq_raised(&mut self, at: usize, vector: u32) {
+        let cpu = &mut self.cpus[at];
+        let line = cpu.contexts.line();
+        // A raise while one is pending changes nothing.
+        if let Some(by) = cpu.raised_by.get_mut(vector as usize) {
+            *by = by.or(line.map(|line| Raiser { line, arrival: None }));
         }
     }
 
@@ -107,16 +126,18 @@ impl Observation {
     ) {
         let now_ns = seen.event.time_ns;
         let activity = seen.followers.cpu(seen.event.cpu).map_or(Activity::Unknown, Cpu::activity);
+        let raised_by = self.cpus[at].raised_by.get_mut(vector as usize).and_then(Option::take);
         if let Activity::ThreadedSoftirq(_, task, _) = activity {
-            if let Some(by) = self.cpus[at].raised_by.get_mut(vector as usize) {
-                *by = None;
-            }
+            self.cpus[at].threaded = raised_by.map(|by| Threaded { task, vector, by, ns: 0 });
             if vector == softirq::HRTIMER
                 && let Some(thread) = self.observed.thread(task)
             {
                 thread.runs_timers = true;
             }
             return;
+        }
+        if let Some(by) = self.cpus[at].served_by.get_mut(vector as usize) {
+            *by = raised_by;
         }
         self.cpus[at].contexts.begins(Above::Softirq(vector), now_ns, false);
         if let Some(left_ns) = left {
@@ -128,11 +149,30 @@ impl Observation {
         let open = self.cpus[at].contexts.ends(|above| above == Above::Softirq(vector));
         let cpu = &mut self.cpus[at];
         cpu.left_at_ns = None;
-        // It goes where its interrupt goes, and with it.
-        let line = cpu.raised_by.get_mut(vector as usize).and_then(Option::take);
-        let Some(open) = open.filter(|_| vector != softirq::HRTIMER) else { return };
-        let device = self.observed.source(softirq::name(vector), line);
+        let Some(open) = open.filter(|_| vector != softirq::HRTIMER) else {
+            return self.threaded_softirq_ends(at, vector);
+        };
+        // It belongs to its interrupt: it goes where that goes, and with it.
+        let by = cpu.served_by.get_mut(vector as usize).and_then(Option::take);
+        if let Some(place) = by.and_then(|by| by.arrival)
+            && let Some(arrival) = self.observed.arrivals.get_mut(place)
+        {
+            arrival.softirq_ns = arrival.softirq_ns.saturating_add(short(open.ns));
+            return self.takes_for(at, As::Softirq(place), open.since_ns, now_ns);
+        }
+        let device = self.observed.source(softirq::name(vector), by.map(|by| by.line));
         let arrival = Arrival { device, softirq_ns: short(open.ns), ..NOTHING };
-        self.came(at, open.since_ns, arrival, (open.since_ns, now_ns));
+        self.came(at, open.since_ns, arrival, As::Softirq, (open.since_ns, now_ns));
+    }
+
+    fn threaded_softirq_ends(&mut self, at: usize, vector: u32) {
+        let is_it = |threaded: &mut Threaded| threaded.vector == vector;
+        let Some(threaded) = self.cpus[at].threaded.take_if(is_it) else { return };
+        if let Some(place) = threaded.by.arrival
+            && let Some(thread) = self.observed.thread(threaded.task)
+        {
+            thread.softirqs_ns = thread.softirqs_ns.saturating_add(threaded.ns);
+            self.observed.threaded.push((place, short(threaded.ns)));
+        }
     }
 }

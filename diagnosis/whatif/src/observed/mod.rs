@@ -41,6 +41,9 @@ pub(crate) const WAKEUPS_MAX: usize = 1 << 20;
 /// Segments of one wakeup that are kept; the rest counts as nobody's.
 pub(crate) const SEGMENTS_MAX: usize = 64;
 
+/// The source of what wakes threads and is no thread.
+pub(crate) const WAKING: &str = "waking";
+
 /// An interrupt that is late by less than this is not looked at: it is in its usual way.
 const STALL_NS_MIN: u64 = 2_000;
 
@@ -63,6 +66,15 @@ pub(crate) struct ThreadSeen {
     pub(crate) is_victim: bool,
     /// It runs the softirq of high-resolution timers, which the simulator does itself.
     pub(crate) runs_timers: bool,
+    /// So long it ran softirqs that devices' interrupts had left.
+    pub(crate) softirqs_ns: u64,
+}
+
+impl ThreadSeen {
+    /// It runs softirqs, and hardly anything else.
+    pub(crate) fn serves_softirqs(&self) -> bool {
+        self.runs_timers || self.softirqs_ns * 2 > self.draft.runs_ns()
+    }
 }
 
 /// What a recording told.
@@ -77,6 +89,10 @@ pub struct Observed {
     pub(crate) threads: Vec<ThreadSeen>,
     at: HashMap<TaskId, u32>,
     pub(crate) arrivals: Vec<Arrival>,
+    /// Softirqs that a thread for that ran, by the place of the interrupt that had left it: ns.
+    pub(crate) threaded: Vec<(usize, u32)>,
+    /// Those among them that woke up a CPU, with the idle state that it was in.
+    woke_up: Vec<(usize, u32)>,
     pub(crate) thefts: Vec<Taken>,
     /// When timers' interrupts came late to CPUs that only polled.
     pub(crate) stalls: Vec<Taken>,
@@ -144,6 +160,7 @@ impl Observed {
             draft: Draft::default(),
             is_victim: false,
             runs_timers: false,
+            softirqs_ns: 0,
         });
         at
     }
@@ -201,8 +218,11 @@ impl Observed {
             }
             As::Interrupt(at) => {
                 if let Some(arrival) = self.arrivals.get_mut(at) {
-                    // It has either.
                     arrival.handler_ns = arrival.handler_ns.saturating_sub(short);
+                }
+            }
+            As::Softirq(at) => {
+                if let Some(arrival) = self.arrivals.get_mut(at) {
                     arrival.softirq_ns = arrival.softirq_ns.saturating_sub(short);
                 }
             }

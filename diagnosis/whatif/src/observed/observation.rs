@@ -5,7 +5,7 @@ use super::costs::Measured;
 use super::cpu::{CpuSeen, Woke};
 use super::pace::Paces;
 use super::recent::{As, Stretch};
-use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX};
+use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX, WAKING};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
 use tardy_model::event::{Switch, TaskInfo, TaskState, Waking, softirq};
@@ -56,7 +56,13 @@ impl Observation {
         for thread in &mut observed.threads {
             thread.draft.ends(begin_ns);
         }
-        observed.arrivals.sort_by_key(|arrival| arrival.at_ns);
+        // The simulator makes an idle CPU wake up for an interrupt, so that it has to come before.
+        for (place, state) in std::mem::take(&mut observed.woke_up) {
+            if let Some(arrival) = observed.arrivals.get_mut(place) {
+                let exit_ns = observed.costs.usual_exit_ns(state);
+                arrival.at_ns = arrival.at_ns.saturating_sub(exit_ns);
+            }
+        }
         observed.thefts.sort_by_key(|theft| theft.at_ns);
         let paces = observed.seen_paces.found();
         observed.costs.at_usual_pace(&paces);
@@ -104,6 +110,9 @@ impl Observation {
                 let serves = thread.is_none_or(|thread| thread.info.has(TaskInfo::KERNEL));
                 if vector == Some(softirq::HRTIMER) && !serves {
                     return;
+                }
+                if let Some(threaded) = cpu.threaded.as_mut().filter(|it| it.task == task) {
+                    threaded.ns += ns;
                 }
                 task
             }
@@ -187,7 +196,7 @@ impl Observation {
     }
 
     fn woken_by_the_clock(&mut self, at: usize, now_ns: u64, woken: u32) {
-        let device = self.observed.source("waking", None);
+        let device = self.observed.source(WAKING, None);
         self.observed.arrives(at, now_ns, Arrival { device, wakes: woken, ..NOTHING });
     }
 
@@ -243,6 +252,12 @@ impl Observation {
         if purpose == Purpose::Tick {
             self.observed.ticks += 1;
             self.observed.tick_ns = expiry.soft_ns;
+        }
+        if purpose == Purpose::Sleeper {
+            let first_ns = self.observed.first_ns;
+            if let Some(thread) = self.observed.thread(expiry.owner) {
+                thread.draft.expires(expiry.soft_ns, first_ns);
+            }
         }
         let prio = seen.followers.prio(expiry.owner);
         if purpose == Purpose::Sleeper && prio.is_known() && prio >= Prio::FAIR_FIRST {
@@ -340,7 +355,7 @@ impl Observation {
         }
         let device = self.observed.source(seen.tables.function(timer), None);
         let arrival = Arrival { device, handler_ns: short(open.ns), ..NOTHING };
-        self.came(at, open.since_ns, arrival, (open.since_ns, now_ns));
+        self.came(at, open.since_ns, arrival, As::Interrupt, (open.since_ns, now_ns));
     }
 
     /// Some of what has passed was stolen, and is nobody's work.
@@ -470,11 +485,12 @@ impl Observation {
         match *seen.kind {
             Kind::TimerArm(arm) => {
                 let sleeps = purpose(seen, arm.timer) == Purpose::Sleeper;
+                let first_ns = self.observed.first_ns;
                 if seen.followed.in_task
                     && sleeps
                     && let Some(thread) = self.observed.thread(event.task)
                 {
-                    thread.draft.arms(now_ns, &arm);
+                    thread.draft.arms(now_ns, &arm, first_ns);
                 }
             }
             Kind::TimerCancel(_) if seen.followed.in_task => {
@@ -490,14 +506,7 @@ impl Observation {
                 self.irq_begins(at, now_ns, since_ns, begin.irq, before);
             }
             Kind::IrqEnd(end) => self.irq_ends(seen, at, end.irq),
-            Kind::SoftirqRaise(raise) => {
-                let cpu = &mut self.cpus[at];
-                let line = cpu.contexts.line();
-                // A raise while one is pending changes nothing.
-                if let Some(by) = cpu.raised_by.get_mut(raise.vector as usize) {
-                    *by = by.or(line);
-                }
-            }
+            Kind::SoftirqRaise(raise) => self.softirq_raised(at, raise.vector),
             Kind::SoftirqBegin(begin) => self.softirq_begins(seen, at, begin.vector, left),
             Kind::SoftirqEnd(end) => self.softirq_ends(at, now_ns, end.vector),
             Kind::Waking(waking) => self.waking(seen, at, waking),

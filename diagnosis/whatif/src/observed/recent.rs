@@ -12,8 +12,10 @@ pub(super) enum As {
     Work(Measured),
     /// A thread ran, by its place.
     Run(u32),
-    /// An interrupt's handler, or the softirq that it left, by its place among the arrivals.
+    /// An interrupt's handler, by its place among the arrivals.
     Interrupt(usize),
+    /// The softirq that it left.
+    Softirq(usize),
 }
 
 /// A stretch of time.

@@ -263,3 +263,54 @@ fn the_best_change_comes_first() {
         assert!(gain > 0.5, "{}: {gain}", one[0].name());
     }
 }
+
+/// The victim's own grid beside one that is often in its way: times that it asks for have passed then.
+const LATE: &str = r#"
+[[thread]]
+name = "frame"
+cpus = [0]
+policy = "fifo:60"
+program = [{ sleep = "exponential 4ms" }, { run = "1ms..3ms" }]
+"#;
+
+#[test]
+fn what_was_asked_for_too_late_is_waited_for_where_nobody_is_in_the_way() {
+    let fifo = format!("policy = \"fifo:50\"\n{GRID}");
+    let known = Known::of(&system(&fifo, LATE));
+    let observed = known.observed();
+    let whatif = WhatIf::new(&observed, &kernel(&known.system)).unwrap();
+    let baseline = whatif.baseline();
+    let (was, is) = (baseline.recorded.n as f64, baseline.simulated.n as f64);
+    assert!((is / was - 1.0).abs() < 0.03, "{is} wakeups, and {was} were recorded");
+    let without = whatif.predict(&["remove(frame)".parse().unwrap()]).unwrap();
+    let all = known.span_ns / 1_000_000;
+    let n = without.simulated.n;
+    assert!(n + 5 >= all, "{n} wakeups in {all} periods, and nobody is in the way");
+}
+
+#[test]
+fn what_a_softirq_thread_did_for_an_interrupt_goes_with_it() {
+    let text = system(
+        "slack = \"1ns\"\nprogram = [{ sleep-grid = { period = \"1ms\" } }, { run = \"20us\" }]",
+        NIC,
+    );
+    let text = text.replace("lognormal 6us 0.5", "lognormal 30us 0.5");
+    let text = text.replace("\"full\"", "\"rt\"").replace("irq-tail", "ksoftirqd");
+    let known = Known::of(&text);
+    let rt = KernelSeen { preemption: Some("PREEMPT_RT".to_owned()), ..kernel(&known.system) };
+    let whatif = WhatIf::new(&known.observed(), &rt).unwrap();
+    let (was, is) = (whatif.baseline().recorded, whatif.baseline().simulated);
+    assert!((is.mean_ns / was.mean_ns - 1.0).abs() < 0.1, "{is:?}, recorded {was:?}");
+    let without = whatif.predict(&["remove(irq 24)".parse().unwrap()]).unwrap();
+    let mean = without.figures[0];
+    let truly = truth(&Known::of(&text.replace("exponential 100us", "1000s")), 9).mean_ns;
+    assert!((mean.predicted_ns / truly - 1.0).abs() < 0.1, "{mean:?}, truly {truly}");
+}
+
+#[test]
+fn what_programming_the_device_takes_is_not_made_up() {
+    let known = Known::of(&system(GRID, ""));
+    let whatif = WhatIf::new(&known.observed(), &kernel(&known.system)).unwrap();
+    let refused = whatif.predict(&["device=2us".parse().unwrap()]).unwrap_err().to_string();
+    assert!(refused.contains("how long programming the device takes now"), "{refused}");
+}

@@ -80,9 +80,10 @@ fn what_is_missing_is_not_made_up() {
         for (at, what) in Figures::NAMES.iter().enumerate() {
             let off = told[at] / all[at] - 1.0;
             println!("{name}: {what} {:.0}, with all events {:.0}: {off:+.3}", told[at], all[at]);
-            // The latest is one of thousands, and chance.
+            // The latest is one of thousands, and chance; 99.9 % are told by the four latest of them.
+            let most = if *what == "p99.9" { 2.0 * OFF_MAX } else { OFF_MAX };
             assert!(
-                off.abs() < OFF_MAX || *what == "max",
+                off.abs() < most || *what == "max",
                 "{name}: {what} {}, not {}",
                 told[at],
                 all[at]
