@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `tardy whatif` predicts of simulated systems from their recordings, and what is true of them.
 
-    bench/whatif-sims.py [--seed N] [--only NAME,...] [--seconds 3] [--quick] [--csv FILE] [--json FILE]
+    bench/whatif-sims.py [--seed N] [--only NAME,...] [--seconds 3] [--quick] [--through FORMAT] [--json FILE]
 
 Each family of `bench/simulated_systems.py` is a system of `tardy sim`, whose numbers the seed chooses. It is simulated
 and recorded; `tardy whatif` predicts from that recording what changes would do, those that it offers itself and those
@@ -15,8 +15,9 @@ helps most was ranked: what helps within 3 % as much counts as the same.
 
 In the end, per figure: how many predictions are within 5 % (mean) or 15 % of the truth, and how many ranges hold the
 truth, of the same seed and of others. `--truths DIR` keeps truths for the next time, `--jobs` judges several families
-at once. `--csv` adds a line for each figure of each prediction, in the form of
-`diagnosis/whatif/src/experience.csv`; `--json` writes all of it. It prints, it does not judge.
+at once, `--through text` predicts from the recording as another tool's trace. `--csv` adds a line for each figure of
+each prediction, in the form of `diagnosis/whatif/src/experience.csv`; `--json` writes all of it. It prints, it does not
+judge.
 """
 
 import argparse
@@ -112,10 +113,20 @@ def truth(system, options, folder):
     return figures(sample), figures(others), len(sample)
 
 
-def predictions(folder, changes):
+def as_imported(recording, system, to):
+    """A recording as another tool's trace, and whom to explain: such a trace does not tell."""
+    trace = recording.with_suffix(f".{to}")
+    code, _, error = run(TARDY, "export", recording, "-q", "--format", to, "-o", trace)
+    if code:
+        sys.exit(f"{recording}: {error}")
+    names = {one["name"] for one in system["thread"] if one.get("watched")}
+    return [trace, *(word for name in sorted(names) for word in ("--comm", name))]
+
+
+def predictions(recording, changes):
     """What is offered, in the order of the ranking; then what is asked for. Or why nothing is said."""
     found = {}
-    code, out, error = run(TARDY, "whatif", folder, "-q", "--json", "--full")
+    code, out, error = run(TARDY, "whatif", *recording, "-q", "--json", "--full")
     if not out:
         return None, {}, error.splitlines()[-1] if error else "no answer"
     offered = json.loads(out)
@@ -124,7 +135,7 @@ def predictions(folder, changes):
     asked = [change for change in changes if change not in found]
     if asked:
         words = [word for change in asked for word in ("--change", change)]
-        _, out, error = run(TARDY, "whatif", folder, "-q", "--json", "--each", *words)
+        _, out, error = run(TARDY, "whatif", *recording, "-q", "--json", "--each", *words)
         if not out:
             return offered, found, error
         for one in json.loads(out)["changes"]:
@@ -177,7 +188,8 @@ def judge(name, options, folder):
     folder.mkdir(exist_ok=True)
     recording = folder / "recording"
     record(system, options.span, options.seed, recording)
-    offered, found, refusal = predictions(recording, asked)
+    asks = as_imported(recording, system, options.through) if options.through else [recording]
+    offered, found, refusal = predictions(asks, asked)
     shutil.rmtree(recording)
     result = {"name": name, "rows": [], "refused": refusal, "place": None}
     lines = [f"{name}: {system['name']}"]
@@ -254,6 +266,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=3, help="of the system's time, each recording")
     parser.add_argument("--only", default="", help="families, separated by commas")
     parser.add_argument("--quick", action="store_true", help="a few families, 1 s each")
+    parser.add_argument("--through", help="predict from the recording in this format: text, perfetto")
     parser.add_argument("--jobs", type=int, default=1, help="families at the same time")
     parser.add_argument("--csv", type=Path, help="add the predictions to this file")
     parser.add_argument("--json", type=Path, help="write all that was found to this file")
