@@ -585,6 +585,8 @@ impl Cpu {
 
     /// Events were lost from `since_ns` on: nothing is known until the next switch or interrupt.
     pub fn forget(&mut self, since_ns: u64) {
+        // What comes next follows upon nothing that was seen.
+        self.events += 1;
         self.history.forget(since_ns);
         self.base = Activity::Unknown;
         self.current = None;
