@@ -183,9 +183,9 @@ impl Model {
             handler: Cost::ZERO,
             softirq: None,
         });
-        let workload = Workload { threads, devices: devices.collect(), ..Workload::default() };
-        let mut workload = workload;
-        workload.outside = outside(observed, is_rt, &workload.threads, shift_ns);
+        let outside = outside(observed, is_rt, &threads, shift_ns);
+        let devices = devices.collect();
+        let workload = Workload { threads, devices, outside, ..Workload::default() };
         let mut stalls = observed.stalls.clone();
         shifted(&mut stalls, shift_ns);
         Ok(Self {
