@@ -10,7 +10,7 @@ use tardy_model::event::{
 };
 use tardy_model::{Batch, CpuId, Culprit, Event, Kind, Source, TaskId, Wakeup, WakeupKind};
 use tardy_sim::truth::{Account, Truth};
-use tardy_sim::{Cost, Device, Simulated, System};
+use tardy_sim::{Cost, Device, START_NS, Simulated, System};
 
 /// How long each system runs, ns.
 const SPAN_NS: u64 = 150_000_000;
@@ -25,8 +25,9 @@ const BLURRED_NS: u64 = 30_000;
 /// What may be blamed on somebody else beyond that, of all lateness.
 const SHARE_MAX: f64 = 0.0005;
 
-/// The same where events were lost: 0.065 % in 60 systems, most of it told as `wrong_cpu` where the migration is lost.
-const SHARE_MAX_LOST: f64 = 0.001;
+/// The same where events were lost, of what says itself that a loss touches it: a loss is known only by the next event
+/// of its CPU, so that a wakeup which ended before that may show the CPU as it was last seen. 0.21 % in 60 systems.
+const SHARE_MAX_TOUCHED: f64 = 0.005;
 
 /// So often, and for so long, events of a CPU may be lost.
 const LOSES_EVERY_NS: u64 = 7_000_000;
@@ -94,7 +95,9 @@ impl Loser {
         for event in batch.events.drain(..) {
             let (of_ns, from_ns) = (event.time_ns / LOSES_EVERY_NS, event.time_ns % LOSES_EVERY_NS);
             let is_one = (of_ns * 7 + u64::from(event.cpu.0) * 3) % 4 == 0 && from_ns < LOST_NS;
-            if is_one && !DEFINITIONS.contains(&event.tag()) {
+            // A loss that the end of the stream hides is told by nobody.
+            let is_told = event.time_ns < START_NS + SPAN_NS - LOSES_EVERY_NS;
+            if is_one && is_told && !DEFINITIONS.contains(&event.tag()) {
                 let first = Loss { since_ns: event.time_ns, count: 0 };
                 self.0.entry(event.cpu).or_insert(first).count += 1;
                 continue;
@@ -188,35 +191,41 @@ fn blamed(truth: &Truth, wakeup: &Wakeup) -> Blamed {
     blamed
 }
 
-/// Explains systems from what is left of their events, and adds up who is blamed for another.
-fn nobody_is_guilty(
-    what: &str,
-    share_max: f64,
-    mut leaver: impl FnMut() -> Box<dyn FnMut(&mut Batch)>,
-) {
+/// Explains systems from what is left of their events, and adds up who is blamed for another: in wakeups that say
+/// themselves that events are missing in them, and in the others.
+fn nobody_is_guilty(what: &str, mut leaver: impl FnMut() -> Box<dyn FnMut(&mut Batch)>) {
     let asked = std::env::var("TARDY_SIM_SYSTEMS").ok().and_then(|text| text.parse().ok());
-    let (mut count, mut all_ns, mut wrong) = (0u64, 0u64, Blamed::new());
+    let mut count = 0u64;
+    let mut all_ns = [0; 2];
+    let mut wrong: [Blamed; 2] = Default::default();
     for seed in 0..asked.unwrap_or(SYSTEMS) {
         for (truth, wakeup) in both(&busy(seed), leaver()) {
-            (count, all_ns) = (count + 1, all_ns + wakeup.lateness_ns);
+            let touched = usize::from(wakeup.touched_by_loss);
+            count += 1;
+            all_ns[touched] += wakeup.lateness_ns;
             for (pair, ns) in blamed(&truth, &wakeup) {
-                *wrong.entry(pair).or_default() += ns;
+                *wrong[touched].entry(pair).or_default() += ns;
             }
         }
     }
-    let wrong_ns: u64 = wrong.values().sum();
-    println!("{what}: {count} wakeups, {wrong_ns} of {all_ns} ns blamed on somebody else");
-    for ((truth, told), ns) in &wrong {
-        println!("  {truth} told as {told}, {ns} ns");
+    println!("{what}: {count} wakeups");
+    let kinds = [("whole ones", SHARE_MAX), ("those touched by a loss", SHARE_MAX_TOUCHED)];
+    for ((which, share_max), (wrong, all_ns)) in kinds.into_iter().zip(wrong.iter().zip(all_ns)) {
+        let wrong_ns: u64 = wrong.values().sum();
+        println!("  {which}: {wrong_ns} of {all_ns} ns blamed on somebody else");
+        for ((truth, told), ns) in wrong {
+            println!("    {truth} told as {told}, {ns} ns");
+        }
+        let is_fine = wrong_ns as f64 <= share_max * all_ns as f64;
+        assert!(is_fine, "{what}, {which}: {wrong_ns} of {all_ns} ns");
     }
     assert!(count > 1000, "there is something to compare");
-    assert!(wrong_ns as f64 <= share_max * all_ns as f64, "{what}: {wrong_ns} of {all_ns} ns");
 }
 
 #[test]
 fn what_is_not_recorded_makes_nobody_guilty() {
     for (name, tags) in LEFT_OUT {
-        nobody_is_guilty(&format!("without {name}"), SHARE_MAX, || {
+        nobody_is_guilty(&format!("without {name}"), || {
             Box::new(|batch: &mut Batch| leave_out(batch, tags))
         });
     }
@@ -224,7 +233,7 @@ fn what_is_not_recorded_makes_nobody_guilty() {
 
 #[test]
 fn what_is_lost_makes_nobody_guilty() {
-    nobody_is_guilty("with losses", SHARE_MAX_LOST, || {
+    nobody_is_guilty("with losses", || {
         let mut loser = Loser::default();
         Box::new(move |batch: &mut Batch| loser.lose(batch))
     });
