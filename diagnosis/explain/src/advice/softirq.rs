@@ -12,8 +12,9 @@ const SCHED: u32 = 7;
 pub(crate) fn in_thread(weight: &Weight<'_>) -> Option<Remedy> {
     let (vector, first) = (weight.softirq()?, weight.first()?);
     let (who, name, helps) = (first.group.words(), softirq::name(vector), remedy(vector)?);
+    let processes = first.group.verb("processes", "process");
     let text = format!(
-        "{who} processes the softirq {name}, which only PREEMPT_RT lets threads preempt. {helps}"
+        "{who} {processes} the softirq {name}, which only PREEMPT_RT lets threads preempt. {helps}"
     );
     let alone = weight.isolate().filter(|_| vector == SCHED);
     Some(Remedy::text(text).by(alone.into_iter().chain(weight.leave())).against(first))

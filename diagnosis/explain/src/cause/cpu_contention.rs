@@ -39,7 +39,9 @@ impl Rule for CpuContention {
         if let Some(remedy) = softirq::in_thread(weight) {
             return Some(remedy);
         }
-        let (who, victims) = (weight.first()?.group.words(), weight.victims());
+        let first = weight.first()?;
+        let (who, victims) = (first.group.words(), weight.victims());
+        let shares = first.group.verb("shares", "share");
         let (command, how, prio) = match weight.victims_prio() {
             // Equals of a real-time priority: one above is enough.
             Some(prio) if prio.is_realtime() => {
@@ -51,7 +53,7 @@ impl Rule for CpuContention {
         if command.is_none() && weight.has_many_victims() {
             return Some(
                 Remedy::text(format!(
-                    "{who} shares the CPU as an equal. A real-time priority lets the thread that \
+                    "{who} {shares} the CPU as an equal. A real-time priority lets the thread that \
                  matters run first: explain that thread alone (--pid, --comm) to get the command."
                 ))
                 .by([format!("prio(victim)=fifo:{prio}")]
@@ -62,7 +64,7 @@ impl Rule for CpuContention {
         }
         Some(
             Remedy::text(format!(
-                "{who} shares the CPU as an equal. {how} lets {victims} run first."
+                "{who} {shares} the CPU as an equal. {how} lets {victims} run first."
             ))
             .with(command)
             .by([format!("prio(victim)=fifo:{prio}")]

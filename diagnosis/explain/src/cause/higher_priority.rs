@@ -34,6 +34,7 @@ impl Rule for HigherPriority {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let first = weight.first()?;
         let (who, victims) = (first.group.words(), weight.victims());
+        let (runs, is) = (first.group.verb("runs", "run"), first.group.verb("is", "are"));
         let highest = weight.highest_prio();
         let highest_of_others = highest.filter(|_| !weight.is_among_victims());
         let above_it =
@@ -41,25 +42,25 @@ impl Rule for HigherPriority {
         let higher = highest_of_others.and_then(above).and_then(|prio| weight.real_time(prio));
         let remedy = match (highest, higher, weight.move_away()) {
             _ if weight.is_among_victims() => Remedy::text(format!(
-                "{who} runs first, and is one of {victims} that were late: give each its own priority, \
+                "{who} {runs} first, and {is} among {victims} that were late: give each its own priority, \
                  the most urgent the highest. Explain the one that matters alone (--comm) for the rest."
             )),
             (Some(prio), command @ Some(_), _) => Remedy::text(format!(
-                "{who} runs first, with {}. A priority above it lets {victims} run first.",
+                "{who} {runs} first, with {}. A priority above it lets {victims} run first.",
                 prio_words(prio)
             ))
             .with(command),
             (_, None, away @ Some(_)) => {
-                Remedy::text(format!("{who} runs first. Another CPU keeps it away from {victims}."))
+                Remedy::text(format!("{who} {runs} first. Another CPU keeps it away from {victims}."))
                     .with(away)
             }
             (Some(prio), None, None) if prio.0 <= 0 => Remedy::text(format!(
-                "{who} runs first, with {}, and no priority is higher. Bind one of the two to \
+                "{who} {runs} first, with {}, and no priority is higher. Bind one of the two to \
                     another CPU.",
                 prio_words(prio)
             )),
             _ => Remedy::text(format!(
-                "{who} runs first. Give {victims} a higher priority, or bind one of the two to another CPU."
+                "{who} {runs} first. Give {victims} a higher priority, or bind one of the two to another CPU."
             )),
         };
         Some(remedy.by(above_it.into_iter().chain(weight.keep_away())).against(first))

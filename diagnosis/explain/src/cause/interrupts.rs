@@ -42,9 +42,10 @@ impl Rule for Interrupts {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let first = weight.first().filter(|_| weight.is_weighty())?;
         let who = first.group.words();
+        let takes = first.group.verb("takes", "take");
         let remedy = if let Some(vector) = weight.softirq() {
             // A softirq runs where it was raised, and takes all tasks there along.
-            Remedy::text(format!("{who} takes the CPU. {}", remedy(vector)?)).by(weight.leave())
+            Remedy::text(format!("{who} {takes} the CPU. {}", remedy(vector)?)).by(weight.leave())
         } else if weight.is_sent() {
             // No interrupt of another CPU's making can be sent elsewhere: who makes it can be changed, or who suffers.
             Remedy::text(format!(

@@ -38,7 +38,8 @@ impl Rule for IrqsOff {
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let first = weight.first()?;
         let who = first.group.words();
-        let text = format!("{who} disables interrupts. The irqsoff tracer names the function.");
+        let disables = first.group.verb("disables", "disable");
+        let text = format!("{who} {disables} interrupts. The irqsoff tracer names the function.");
         Some(Remedy::text(text).against(first))
     }
 }

@@ -40,14 +40,15 @@ impl Rule for NotPreemptible {
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
-        let who = weight.first()?.group.words();
+        let first = weight.first()?;
+        let (who, runs) = (first.group.words(), first.group.verb("runs", "run"));
         let place = weight.place().map(|(_, words)| words).unwrap_or_default();
         weight.is_weighty().then(|| {
             if let Some(remedy) = softirq::in_thread(weight) {
                 return remedy;
             }
             Remedy::text(format!(
-                "{who} runs on inside the kernel{place}. Boot with preempt=full, or use a PREEMPT_RT kernel."
+                "{who} {runs} on inside the kernel{place}. Boot with preempt=full, or use a PREEMPT_RT kernel."
             ))
             .with(Some("echo full > /sys/kernel/debug/sched/preempt".to_owned()))
             .by(["preempt=full".to_owned()].into_iter().chain(weight.keep_away()))

@@ -41,11 +41,11 @@ impl Rule for SoftirqWork {
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
         let first = weight.first().filter(|_| weight.is_weighty())?;
-        let who = first.group.words();
+        let (who, runs) = (first.group.words(), first.group.verb("runs", "run"));
         let sleeps = "The sleep timers of real-time threads (clock_nanosleep) need no softirq.";
         let text = match weight.softirq().and_then(remedy) {
-            Some(remedy) => format!("{who} runs before the timer in the softirq. {remedy}"),
-            None => format!("{who} run before the timer in the softirq. {sleeps}"),
+            Some(remedy) => format!("{who} {runs} before the timer in the softirq. {remedy}"),
+            None => format!("{who} {runs} before the timer in the softirq. {sleeps}"),
         };
         Some(Remedy::text(text).by(weight.leave()).against(first))
     }

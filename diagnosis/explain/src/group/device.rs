@@ -1,6 +1,6 @@
 //! Interrupts, by the device that they are of: one of many queues has one for each.
 
-use super::{Kind, Place, Who};
+use super::{IRQS_OF, Kind, Place, Who};
 use tardy_model::Culprit;
 use tardy_model::event::Irq;
 
@@ -12,7 +12,7 @@ impl Kind for Device {
         let device = device(who.labels.tables.name(name));
         Some(Place {
             kind: "irq",
-            name: format!("irqs of {device}"),
+            name: format!("{IRQS_OF}{device}"),
             exact: who.label.name.clone(),
         })
     }

@@ -1,7 +1,7 @@
 //! Threads of the kernel, by what they do: all kworkers are one, on whichever CPU.
 
 use super::device::device;
-use super::{Kind, Place, Who};
+use super::{IRQ_THREADS_OF, Kind, Place, Who};
 use crate::label::Labels;
 use tardy_model::{Culprit, TaskId};
 
@@ -27,7 +27,7 @@ pub(super) fn kind_of(task: TaskId, labels: &Labels) -> Option<String> {
 pub(super) fn name_of(comm: &str) -> String {
     // `irq/130-eth0-rx-1` is the device's; `kworker/1:2`, `ksoftirqd/0` and `migration/1` are kinds.
     if let Some((_, of)) = comm.strip_prefix("irq/").and_then(|rest| rest.split_once('-')) {
-        return format!("irq threads of {}", device(of));
+        return format!("{IRQ_THREADS_OF}{}", device(of));
     }
     if comm.starts_with("rcu") {
         return "rcu".to_owned();

@@ -79,10 +79,23 @@ impl GroupFinding {
     }
 }
 
+/// How the names of groups begin that are more than one.
+const IRQ_THREADS_OF: &str = "irq threads of ";
+const IRQS_OF: &str = "irqs of ";
+const NAMELESS: &str = "threads without a name";
+
 /// What is behind a task's name where an interrupt may have run in it instead.
 pub(crate) const OR_INTERRUPT: &str = " or an interrupt in it";
 
 impl Group {
+    /// The form of a verb that goes with its words: of "hackbench (400 threads)", or of "irqs of eth0".
+    pub fn verb(&self, one: &'static str, many: &'static str) -> &'static str {
+        let begins = |with: &&str| self.name.starts_with(*with);
+        let is_many = [IRQ_THREADS_OF, IRQS_OF, NAMELESS].iter().any(begins)
+            || self.kind == "timer" && self.name.contains("timer") && self.name.contains("s of ");
+        if is_many { many } else { one }
+    }
+
     /// In words: `hackbench (400 threads of 40 processes)`, `rustc (4711)`, `kworker (5 kernel threads)`.
     pub fn words(&self) -> String {
         if self.kind == "task_or_interrupt"

@@ -2,7 +2,7 @@
 
 use super::family::family;
 use super::kernel_threads;
-use super::{Kind, OR_INTERRUPT, Place, Who};
+use super::{Kind, NAMELESS, OR_INTERRUPT, Place, Who};
 use crate::label::Labels;
 use tardy_model::{Culprit, TaskId};
 
@@ -35,7 +35,7 @@ pub(super) fn program(task: TaskId, own: &str, labels: &Labels) -> (String, Stri
         return (kind, own.to_owned());
     }
     if own.is_empty() || labels.comm(task).is_empty() {
-        let name = "threads without a name".to_owned();
+        let name = NAMELESS.to_owned();
         return (name.clone(), name);
     }
     let by_name = || (family(own), own.to_owned());

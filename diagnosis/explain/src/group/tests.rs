@@ -165,3 +165,18 @@ fn the_first_group_took_most() {
     assert_eq!(told[0].0, "hackbench (3 threads of 2 processes)");
     assert_eq!(told.len(), 3);
 }
+
+#[test]
+fn a_verb_goes_with_the_name() {
+    let verb = |kind, name: &str| {
+        let name = name.to_owned();
+        Group { kind, name, threads: 2, ..Group::default() }.verb("runs", "run")
+    };
+    assert_eq!(verb("task", "hackbench"), "runs");
+    assert_eq!(verb("kernel_task", "kworker"), "runs");
+    assert_eq!(verb("timer", "the tick"), "runs");
+    assert_eq!(verb("kernel_task", "irq threads of eth0"), "run");
+    assert_eq!(verb("irq", "irqs of eth0"), "run");
+    assert_eq!(verb("task", "threads without a name"), "run");
+    assert_eq!(verb("timer", "timerfds of pipewire"), "run");
+}
