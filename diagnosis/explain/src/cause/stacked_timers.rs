@@ -34,7 +34,9 @@ impl Rule for StackedTimers {
         let first = weight.first()?;
         let (who, victims) = (first.group.words(), weight.victims());
         let who = who.strip_prefix("the ").unwrap_or(&who);
-        let happens = format!("The {who} expire in the same interrupt as those of {victims}.");
+        let (expires, those) =
+            (first.group.verb("expires", "expire"), first.group.verb("the timers", "those"));
+        let happens = format!("The {who} {expires} in the same interrupt as {those} of {victims}.");
         Some(match weight.move_away() {
             Some(away) => {
                 Remedy::text(format!("{happens} Put the two on different CPUs.")).with(Some(away))
