@@ -2,7 +2,7 @@
 
 use crate::clean::cut;
 use crate::data::Data;
-use crate::section::{advice, advice_heading, advice_lines};
+use crate::section::{advice, advice_heading, advice_lines, is_command};
 use crate::text::Terminal;
 use std::io::{self, Write};
 
@@ -22,7 +22,12 @@ pub(super) fn write(
         // The first is there in any case, with its command, which is the last line.
         if count == 0 && lines.len() > room {
             let command = finding.command.as_ref().and_then(|_| lines.pop());
-            lines.truncate(room - usize::from(command.is_some()));
+            let kept = room - usize::from(command.is_some());
+            let is_cut = lines.get(kept).is_some_and(|line| !is_command(line));
+            lines.truncate(kept);
+            if let Some(last) = lines.last_mut().filter(|_| is_cut) {
+                *last = cut(&format!("{last} …"), terminal.width);
+            }
             lines.extend(command);
         }
         if shown.len() + lines.len() > room {

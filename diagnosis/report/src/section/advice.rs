@@ -108,6 +108,9 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
     finding.changes.first().map(|change| format!("tardy fix --only {}", change.name()))
 }
 
+/// What stands before a command.
+const COMMAND: &str = "      ";
+
 /// One advice as lines: its sentence, then its command, both indented.
 pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> Vec<String> {
     let text = format!("{} {}: {}", gain(data, finding), finding.cause.0, clean(&finding.text));
@@ -117,13 +120,18 @@ pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> V
         textwrap::wrap(&text, options).into_iter().map(String::from).collect();
     if let Some(fix) = fix(data, finding) {
         lines.push(format!(
-            "      {} tries it, and undoes it if it does not help",
+            "{COMMAND}{} tries it, and undoes it if it does not help",
             terminal.bold(&fix)
         ));
     }
     if let Some(command) = &finding.command {
         // Never broken: it is there to be copied.
-        lines.push(format!("      {}", terminal.bold(&clean(command))));
+        lines.push(format!("{COMMAND}{}", terminal.bold(&clean(command))));
     }
     lines
+}
+
+/// Whether a line is a command, rather than a part of a sentence.
+pub(crate) fn is_command(line: &str) -> bool {
+    line.starts_with(COMMAND)
 }
