@@ -22,6 +22,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 use ratatui::{DefaultTerminal, Frame};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use std::time::Duration;
 use tardy_model::TaskId;
 
@@ -44,6 +46,24 @@ pub(super) fn show(
     // Whatever happened, the terminal is the user's again before anything is said.
     let restored = ratatui::try_restore();
     shown.and(restored).map_err(failed)
+}
+
+/// Waits for something to read, and says whether the terminal is still there. Of one that is gone `event::poll` reads for
+/// ever.
+fn wait(at_most: Duration) -> std::io::Result<bool> {
+    let stdin = rustix::stdio::stdin();
+    if !rustix::termios::isatty(stdin) {
+        // Keys come from /dev/tty.
+        return event::poll(at_most).map(|_| true);
+    }
+    let mut files = [PollFd::new(&stdin, PollFlags::IN)];
+    let at_most = Timespec::try_from(at_most).map_err(std::io::Error::other)?;
+    match rustix::event::poll(&mut files, Some(&at_most)) {
+        // A signal: the terminal has another size, or the user asks for the end.
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(!files[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL))
 }
 
 /// What is shown, apart from the terminal that it is shown on.
@@ -118,7 +138,11 @@ impl Screen {
         terminal.draw(|frame| self.draw(frame))?;
         while !has_ended() {
             let mut changed = false;
-            if event::poll(pace.until_next().min(ATTENTION))? {
+            let until_next = pace.until_next().min(ATTENTION);
+            if !wait(until_next)? {
+                return Ok(());
+            }
+            if event::poll(Duration::ZERO)? {
                 match event::read()? {
                     Event::Key(key) => match wish_of(key, self.is_typing, self.view.which) {
                         Wish::Leave => return Ok(()),
