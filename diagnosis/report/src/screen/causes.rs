@@ -1,4 +1,4 @@
-//! Why: the five causes that took most.
+//! Why: the five causes that took most, of all wakeups or of the worst.
 
 use crate::data::Data;
 use crate::palette::look;
@@ -8,6 +8,16 @@ use crate::units::{duration, percent};
 use std::io::{self, Write};
 
 const CAUSES: usize = 5;
+
+/// The places of those that weigh most, in all lateness or in that of the worst wakeups.
+fn shown(all: &[u32], worst: Option<&[u32]>) -> Vec<usize> {
+    let weight = |at: &usize| all[*at].max(worst.map_or(0, |worst| worst[*at]));
+    let mut shown: Vec<usize> = (0..all.len()).collect();
+    shown.sort_by_key(|at| std::cmp::Reverse(weight(at)));
+    shown.truncate(CAUSES);
+    shown.sort_unstable();
+    shown
+}
 
 pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let found = data.explanation.filter(|e| e.causes.iter().any(|cause| cause.ns > 0));
@@ -29,7 +39,9 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         worst_head.to_owned(),
         more,
     ]);
-    for (at, cause) in causes.iter().take(CAUSES).enumerate() {
+    let shown = shown(&all, worst.as_deref());
+    for &at in &shown {
+        let cause = &causes[at];
         table.row(vec![
             format!("  {}", look(cause.cause).letter),
             cause.cause.0.to_owned(),
@@ -44,10 +56,10 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         (0, 0) => terminal.bold(text),
         (0, _) => terminal.dim(text),
         (_, 0) => {
-            let letter = terminal.on_cause(causes[row - 1].cause, text.trim_start());
+            let letter = terminal.on_cause(causes[shown[row - 1]].cause, text.trim_start());
             format!("  {letter}")
         }
-        (_, 4) => terminal.in_cause(causes[row - 1].cause, text),
+        (_, 4) => terminal.in_cause(causes[shown[row - 1]].cause, text),
         _ => text.to_owned(),
     })
 }

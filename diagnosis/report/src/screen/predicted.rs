@@ -1,7 +1,9 @@
 //! What is predicted to help, a line each.
 
+use crate::clean::cut;
 use crate::data::Data;
 use crate::text::{Align, Table, Terminal};
+use crate::units::whole_percent;
 use crate::whatif::{Predictions, in_short};
 use std::io::{self, Write};
 
@@ -26,19 +28,28 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         3 => terminal.dim(text),
         _ => text.to_owned(),
     })?;
-    if let Some(left_out) = left_out(predictions) {
-        writeln!(out, "{}", terminal.dim(&format!("  {left_out}")))?;
+    if let Some(remark) = remark(predictions) {
+        let remark = cut(&format!("  {remark}"), terminal.width);
+        writeln!(out, "{}", terminal.dim(&remark))?;
     }
     Ok(())
 }
 
-/// What the figures leave out, where there are any.
-fn left_out(predictions: Predictions<'_>) -> Option<&'static str> {
-    predictions.left_out().filter(|_| predictions.best().next().is_some())
+/// What must be known of the figures, where there are any: that they are wrong counts for more than what they leave out.
+fn remark(predictions: Predictions<'_>) -> Option<String> {
+    predictions.best().next()?;
+    if predictions.is_far_off() {
+        let off = predictions.shown_baseline().error[2];
+        return Some(format!(
+            "The simulation misses the recorded p99 by {}: take these as a direction, not as numbers.",
+            whole_percent(off)
+        ));
+    }
+    predictions.left_out().map(str::to_owned)
 }
 
 /// How many lines that are.
 pub(super) fn lines(data: &Data<'_>) -> usize {
     let Some(Ok(predictions)) = data.predictions else { return 0 };
-    predictions.best().count() + usize::from(left_out(predictions).is_some())
+    predictions.best().count() + usize::from(remark(predictions).is_some())
 }

@@ -20,6 +20,9 @@ const BEST: usize = 3;
 /// What gains less is no advice.
 const GAIN_MIN: f64 = 0.05;
 
+/// A baseline that is further off than this in p99 is worth a warning.
+const ERROR_LARGE: f64 = 0.25;
+
 /// What was asked of a recording, and what came out.
 #[derive(Clone, Copy, Debug)]
 pub struct Predictions<'a> {
@@ -48,6 +51,11 @@ impl<'a> Predictions<'a> {
     /// A sentence on what is left out of all figures of [`Self::best`], if anything is.
     pub(crate) fn left_out(&self) -> Option<&'static str> {
         self.apart.map(|_| "These figures leave out what the hypervisor took.")
+    }
+
+    /// Whether the simulation misses what was recorded by so much that figures say little.
+    pub(crate) fn is_far_off(&self) -> bool {
+        self.shown_baseline().error[2] > ERROR_LARGE
     }
 
     /// How well the recorded system is simulated, in what is shown.

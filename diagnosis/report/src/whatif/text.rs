@@ -11,9 +11,6 @@ use tardy_whatif::{Figures, Prediction, Tried};
 /// Causes that are compared.
 const CAUSES_SHOWN: usize = 4;
 
-/// A baseline that is further off than this in p99 is worth a warning.
-const ERROR_LARGE: f64 = 0.25;
-
 /// Writes how well the recording is simulated, then a line for each change.
 ///
 /// # Errors
@@ -95,7 +92,7 @@ fn baseline(
             duration_mean(worst)
         );
     }
-    if baseline.error[2] > ERROR_LARGE {
+    if predictions.is_far_off() {
         text.push_str(
             " The simulated system differs much from the recorded one: treat what follows as a \
              direction, not as a number.",
