@@ -21,7 +21,10 @@ fn a_command_is_run_to_its_end_and_explained() {
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("recording");
     let script = "echo said; for i in $(seq 20); do sleep 0.01; done; exit 7";
-    let document = run(&recording, &["--", "sh", "-c", script]);
+    let mut command = tardy(["run", "--json", "-q", "-o"]);
+    let said = Said::by(command.arg(&recording).args(["--", "sh", "-c", script])).expect(1);
+    assert!(said.err.contains("the command ended with exit status: 7"), "{}", said.err);
+    let document = said.json();
     assert_eq!(document["schema"], "tardy.run/1");
     assert_eq!(document["measure"], Value::Null, "nobody else measures");
     let victims = victims(&document);

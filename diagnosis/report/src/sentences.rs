@@ -5,6 +5,7 @@ use crate::data::Data;
 use crate::names::{full_name, group_name};
 use crate::section::{GroupNames, merged, sums};
 use crate::units::{count, counted, duration, duration_mean, whole_percent};
+use std::collections::BTreeSet;
 use tardy_explain::{Explanation, GroupFinding};
 use tardy_model::Cause;
 
@@ -172,10 +173,18 @@ fn whose(data: &Data<'_>) -> String {
         [one] => format!(" of {}", clean(one.name)),
         [one, two] => format!(" of {} and {}", clean(one.name), clean(two.name)),
         many => {
-            let left_out = data.explanation.map_or(0, |explanation| explanation.victims_left_out);
-            format!(" of {}", counted(many.len() as u64 + left_out, "thread"))
+            let threads = data.explanation.map_or(many.len() as u64, threads);
+            format!(" of {}", counted(threads, "thread"))
         }
     }
+}
+
+/// How many threads were late. One that took another name meanwhile is one.
+fn threads(explanation: &Explanation) -> u64 {
+    let pids = explanation.victims.iter().map(|victim| victim.label.pid);
+    let named: BTreeSet<u32> = pids.clone().flatten().collect();
+    let without = pids.filter(Option::is_none).count();
+    (named.len() + without) as u64 + explanation.victims_left_out
 }
 
 /// A sentence begins with a capital where what stands there is words of ours; a name stays as it is.

@@ -11,7 +11,7 @@ pub(super) fn judge(subject: &Subject, gates: &[Gate], question: &Question) -> V
         for side in 1..subject.sides.len() {
             let outcome = match difference(subject, side, gate, question) {
                 Ok(difference) => gate.judge(difference),
-                Err(why) => GateOutcome::NotJudged { why },
+                Err((why, more_would)) => GateOutcome::NotJudged { why, more_would },
             };
             let count = |at: usize| subject.sides[at].sample.count();
             let fewest = count(0).min(count(side));
@@ -23,21 +23,22 @@ pub(super) fn judge(subject: &Subject, gates: &[Gate], question: &Question) -> V
     judged
 }
 
-/// The difference that a gate is about, or why there is none.
+/// The difference that a gate is about; or why there is none, and whether more values would change that.
 fn difference(
     subject: &Subject,
     side: usize,
     gate: &Gate,
     question: &Question,
-) -> Result<Interval, String> {
+) -> Result<Interval, (String, bool)> {
     let (a, b) = (&subject.sides[0], &subject.sides[side]);
     let is_cut = [a, b].map(|side| is_cut(side, gate.figure));
     if is_cut == [true, true] {
-        return Err(format!(
+        let why = format!(
             "the {} of both sides lies above the bins of their histograms, or includes values \
-                that do: measure with more bins",
+                that do: measure with more bins (cyclictest -h)",
             gate.figure.name(),
-        ));
+        );
+        return Err((why, false));
     }
     let scaled_comparison = match gate.bound {
         Bound::Ns(_) => None,
@@ -48,7 +49,8 @@ fn difference(
         }
     };
     let plain = &subject.comparisons[side - 1];
-    let interval = figure(scaled_comparison.as_ref().unwrap_or(plain), gate.figure)?;
+    let interval = figure(scaled_comparison.as_ref().unwrap_or(plain), gate.figure)
+        .map_err(|why| (why, true))?;
     // How far up each side's figure may be, and whether that is in its bins, does not depend on the share.
     let highest = highest(plain, gate.figure);
     let may_be_cut = [(a, 0), (b, 1)].map(|(side, at)| {

@@ -6,7 +6,7 @@ use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::Input;
 use crate::interrupt::Interrupt;
-use crate::output;
+use crate::output::{self, Output};
 use crate::prediction;
 use crate::program;
 use crate::recordings;
@@ -17,6 +17,7 @@ use crate::verb::explain;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::time::Duration;
 use tardy_explain::Options;
 use tardy_kernel::processes_with;
@@ -64,10 +65,17 @@ impl OwnFlags {
     }
 
     /// The processes whose system calls are recorded: those named, and those that have a thread so named now.
-    fn processes(&self) -> Result<BTreeSet<u32>, Failure> {
+    fn processes(&self, output: &Output) -> Result<BTreeSet<u32>, Failure> {
         let mut processes: BTreeSet<u32> = self.pid.iter().copied().collect();
         processes.iter().try_for_each(|pid| program::must_exist(*pid))?;
-        processes.extend(processes_with(&self.comm));
+        let named = processes_with(&self.comm);
+        if !self.comm.is_empty() && named.is_empty() {
+            output.remark(&format!(
+                "no thread is called {} now: waiting for one (names are as ps -eLo comm shows them, at most 15 letters)",
+                self.comm.join(" or ")
+            ));
+        }
+        processes.extend(named);
         Ok(processes)
     }
 
@@ -88,7 +96,7 @@ impl Run {
         let share = Share::claim();
         let host = session::probe_host();
         self.output.remark(&host.summary());
-        let processes = own.processes()?;
+        let processes = own.processes(&self.output)?;
         let folder = output::recording_folder(self.out.as_deref(), "run")?;
         let mut settings = settings::of_run(Some(load), self.duration_of_own());
         settings.extend(settings::of_processes(processes.iter().copied()));
@@ -112,11 +120,16 @@ impl Run {
         let quiet = self.output.hides_progress();
         let status = self.watch(&session, &processes, interrupt, quiet);
         let sealed = session.end()?;
-        let notes = load_runs.notes();
+        let mut notes = load_runs.notes();
         load_runs.stop();
+        let failed = status.as_ref().ok().and_then(Option::as_ref).map(|status| {
+            format!("the command ended with {status}: the figures are of what it did until then")
+        });
+        notes.extend(failed.clone());
         self.explain_own(&host, &sealed.dir, notes)?;
         // What the command said is told last: the recording is there whatever it was.
-        status.map(|()| Outcome::Fine)
+        status?;
+        failed.map_or(Ok(Outcome::Fine), |failed| Err(Failure::new(failed)))
     }
 
     /// How long it is watched; `None` for until it ends.
@@ -124,13 +137,14 @@ impl Run {
         self.duration.or_else(|| self.own.command.is_empty().then_some(DURATION))
     }
 
+    /// Watches until it is over; how the command ended, where it failed by itself.
     fn watch(
         &self,
         session: &Session,
         processes: &BTreeSet<u32>,
         interrupt: &Interrupt,
         quiet: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<ExitStatus>, Failure> {
         let user = self.own.user.as_deref().map(program::user).transpose()?;
         let mut child = program::start(&self.own.command, user.as_ref(), self.output.json)?;
         let duration = self.duration_of_own();
@@ -139,13 +153,9 @@ impl Run {
         let words = || format!("{} events to {}", session.events(), session.folder.display());
         let attended =
             program::attend(session, interrupt, child.as_mut(), duration, quiet, threads, words);
-        if let Some(child) = &mut child
-            && let Some(status) = program::end(child, interrupt.signal())?
-            && !status.success()
-        {
-            self.output.remark(&format!("the command ended with {status}"));
-        }
-        attended
+        let ended =
+            child.as_mut().map(|child| program::end(child, interrupt.signal())).transpose()?;
+        attended.map(|()| ended.flatten().filter(|status| !status.success()))
     }
 
     fn explain_own(

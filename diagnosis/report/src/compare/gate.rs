@@ -5,6 +5,7 @@ use super::words::{plain, quantile_name, signed, with_interval};
 use crate::clean::clean_cut;
 use crate::units::count;
 use tardy_stats::Interval;
+use tardy_stats::ab::VALUES_MIN;
 
 /// A bound on how much later than A a side may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,6 +96,8 @@ pub enum GateOutcome {
     NotJudged {
         /// Why, in a clause.
         why: String,
+        /// Whether more values would change that.
+        more_would: bool,
     },
 }
 
@@ -178,11 +181,16 @@ impl JudgedGate {
             GateOutcome::Open { difference } => {
                 needed_to_decide(*difference, gate.bound_ns(), count)
             }
-            GateOutcome::NotJudged { .. } => match gate.figure {
-                Figure::Quantile(q) => Some(needed_to_bound(q)).filter(|needed| *needed > count),
-                Figure::Mean => None,
-            },
-            GateOutcome::Over { .. } | GateOutcome::Under { .. } => None,
+            GateOutcome::NotJudged { more_would: true, .. } => {
+                let needed = match gate.figure {
+                    Figure::Quantile(q) => needed_to_bound(q).max(VALUES_MIN),
+                    Figure::Mean => VALUES_MIN,
+                };
+                Some(needed).filter(|needed| *needed > count)
+            }
+            GateOutcome::NotJudged { more_would: false, .. }
+            | GateOutcome::Over { .. }
+            | GateOutcome::Under { .. } => None,
         };
         Self { gate, subject, side, names, outcome, needed }
     }
@@ -238,13 +246,16 @@ impl JudgedGate {
                     figure(difference)
                 )
             }
-            GateOutcome::NotJudged { why } => format!("not judged, {why}"),
+            GateOutcome::NotJudged { why, .. } => format!("not judged, {why}"),
         };
-        let needed = match self.needed {
-            Some(needed) => {
+        let needed = match (self.needed, &self.outcome) {
+            (Some(needed), GateOutcome::NotJudged { .. }) => {
+                format!("; it takes at least {} values on each side", count(needed))
+            }
+            (Some(needed), _) => {
                 format!("; about {} values on each side would decide it", count(needed))
             }
-            None => String::new(),
+            (None, _) => String::new(),
         };
         head + &tail + &needed
     }
@@ -288,11 +299,12 @@ mod tests {
     #[test]
     fn what_cannot_be_judged_is_not_called_passed() {
         let gate = Gate { bound: Bound::Ns(0), figure: Figure::Mean };
-        let outcome = GateOutcome::NotJudged { why: "B has 3 values".to_owned() };
+        let outcome = GateOutcome::NotJudged { why: "B has 3 values".to_owned(), more_would: true };
         let judged = JudgedGate::new(gate, "cyclic-0".to_owned(), (1, names()), outcome, 3);
         assert_eq!(
             judged.sentence(),
-            "UNDECIDED: cyclic-0, +0 in the mean (B against A): not judged, B has 3 values"
+            "UNDECIDED: cyclic-0, +0 in the mean (B against A): not judged, B has 3 values; it takes at least 20 \
+             values on each side"
         );
     }
 
@@ -304,9 +316,12 @@ mod tests {
         assert_eq!(judged(Bound::Ns(5_000), 4_000.0, 6_000.0).needed, None);
         let gate = Gate { bound: Bound::Ns(0), figure: Figure::Quantile(0.999) };
         let unjudged = |count| {
-            let outcome = GateOutcome::NotJudged { why: "too few".to_owned() };
+            let outcome = GateOutcome::NotJudged { why: "too few".to_owned(), more_would: true };
             JudgedGate::new(gate, String::new(), (1, names()), outcome, count).needed
         };
+        let outcome = GateOutcome::NotJudged { why: "too few bins".to_owned(), more_would: false };
+        let cut = JudgedGate::new(gate, String::new(), (1, names()), outcome, 100);
+        assert_eq!(cut.needed, None, "more values would lie above the bins too");
         // 0.999^3688 is the first below a fortieth.
         assert_eq!((unjudged(100), unjudged(5_000)), (Some(3_688), None));
     }

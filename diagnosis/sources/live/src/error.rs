@@ -21,7 +21,8 @@ pub enum Error {
     /// The kernel does not let this process load programs.
     #[error(
         "no permission to load eBPF programs ({reason}): run as root, or give CAP_BPF and \
-         CAP_PERFMON with `setcap cap_bpf,cap_perfmon+ep`"
+         CAP_PERFMON with `setcap cap_bpf,cap_perfmon+ep {}`",
+        own_path()
     )]
     Permission {
         /// What the kernel answered.
@@ -68,4 +69,9 @@ impl Error {
         let reason = format!("{reason}\n{warned}").trim_end().to_owned();
         Self::Refused { what: what.to_owned(), reason }
     }
+}
+
+/// This program's file, as a command takes it.
+fn own_path() -> String {
+    std::env::current_exe().map_or_else(|_| "PROGRAM".to_owned(), |path| path.display().to_string())
 }
