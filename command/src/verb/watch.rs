@@ -137,6 +137,11 @@ impl Watch {
         })?;
         let folder = self.out.clone().map_or_else(recordings::watch_home, Ok)?;
         let folder = WatchFolder::open(&folder, self.keep, self.over)?;
+        self.output.remark(&format!(
+            "watching {} for wakeups later than {}",
+            whom.greeting(&self.command),
+            in_words(self.over)
+        ));
         for word in folder.greeting(u64::from(host.facts().cpus) * flight.bytes_per_cpu()) {
             self.output.remark(&word);
         }

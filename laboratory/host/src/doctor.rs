@@ -80,7 +80,9 @@ fn wrap(text: &str, width: usize, indent: &str, sign: &str) -> String {
         .subsequent_indent(&rest)
         .wrap_algorithm(WrapAlgorithm::FirstFit)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::fill(&printable(text), options)
+    // A command that writes a file can be copied: it stays on one line.
+    let text = printable(text).replace("echo ", "echo\u{a0}").replace(" > /", "\u{a0}>\u{a0}/");
+    textwrap::fill(&text, options).replace('\u{a0}', " ")
 }
 
 fn mark(state: State) -> (char, &'static str) {

@@ -6,7 +6,7 @@ use crate::program;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use tardy_kernel::{FlightOptions, FlightRecorder, Options, threads_with};
+use tardy_kernel::{FlightOptions, FlightRecorder, Options, realtime_threads, threads_with};
 
 /// How often it is looked whether there are more threads of a name: it reads all of procfs.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -55,6 +55,31 @@ impl Whom {
             ..Options::default()
         };
         FlightOptions { source, watch_realtime: self.is_everybody, over_ns }
+    }
+
+    /// Who is watched, for the beginning: with nobody there it is a night for nothing.
+    pub(super) fn greeting(&self, command: &[String]) -> String {
+        let threads = |count: usize| match count {
+            0 => "none now, later ones as they come".to_owned(),
+            1 => "one now".to_owned(),
+            count => format!("{count} now"),
+        };
+        let mut whom = Vec::new();
+        if self.is_everybody {
+            whom.push(format!("every real-time thread ({})", threads(realtime_threads())));
+        }
+        if !self.pid.is_empty() {
+            let pids: Vec<String> = self.pid.iter().map(u32::to_string).collect();
+            whom.push(format!("the threads of process {}", pids.join(", ")));
+        }
+        if !self.comm.is_empty() {
+            let count = threads(threads_with(&self.comm).len());
+            whom.push(format!("threads called {} ({count})", self.comm.join(", ")));
+        }
+        if let Some(command) = command.first() {
+            whom.push(format!("the threads of {command}"));
+        }
+        whom.join(" and ")
     }
 
     /// Watches threads of the names that were not there before.

@@ -125,7 +125,9 @@ pub(crate) fn shares(causes: &[CauseFinding], ns: impl Fn(&CauseFinding) -> u64)
 /// `None` where no wakeup is among the worst.
 pub(crate) fn worst_shares(explanation: &Explanation) -> Option<Vec<u32>> {
     let shares = shares(&explanation.causes, |cause| cause.worst_ns);
-    (explanation.worst_group.wakeups > 0 && shares.iter().any(|&share| share > 0)).then_some(shares)
+    // Of fewer wakeups the worst 1 % is the latest one.
+    let is_group = explanation.worst_group.wakeups > 0 && explanation.latencies.count() >= 100;
+    (is_group && shares.iter().any(|&share| share > 0)).then_some(shares)
 }
 
 fn worst_sentence(explanation: &Explanation) -> Option<String> {

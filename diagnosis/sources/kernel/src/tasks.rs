@@ -58,6 +58,20 @@ pub fn threads_with(names: &[String]) -> Vec<u32> {
     named(names).into_iter().map(|(_, thread)| thread).collect()
 }
 
+/// How many threads of user space are real-time or deadline threads now.
+pub fn realtime_threads() -> usize {
+    // `PF_KTHREAD` of `include/linux/sched.h`, and policies of `include/uapi/linux/sched.h`.
+    const KERNEL: u32 = 0x0020_0000;
+    const REALTIME: [u32; 3] = [1, 2, 6];
+    let processes = procfs::process::all_processes().into_iter().flatten().flatten();
+    let threads = processes.flat_map(|process| process.tasks().into_iter().flatten().flatten());
+    let stats = threads.filter_map(|thread| thread.stat().ok());
+    let is_one = |stat: &procfs::process::Stat| {
+        stat.flags & KERNEL == 0 && stat.policy.is_some_and(|policy| REALTIME.contains(&policy))
+    };
+    stats.filter(is_one).count()
+}
+
 /// Processes with the threads of these names that they have now, process by process.
 fn named(names: &[String]) -> Vec<(u32, u32)> {
     if names.is_empty() {
