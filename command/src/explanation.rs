@@ -256,12 +256,20 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
         load: manifest.settings.get(settings::LOAD).filter(|load| *load != "none").cloned(),
         source: manifest.source.clone(),
         recording: input.folder().map(PathBuf::from),
+        recorded_command: recorded_command(&manifest),
         again: String::new(),
         caught: manifest.trigger.as_ref().map(caught),
         page: None,
         notes,
         duration_ns: duration_ns(&manifest),
     }
+}
+
+/// The command that was recorded, where what is kept of it can be given to a shell as it is.
+fn recorded_command(manifest: &Manifest) -> String {
+    let Some(command) = manifest.settings.get(settings::COMMAND) else { return String::new() };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_./=:,+@%".contains(c);
+    if command.chars().all(is_plain) { command.clone() } else { "CMD".to_owned() }
 }
 
 /// How long it took: as long as was asked for, unless it was ended before; 0 where that is not known.

@@ -45,6 +45,8 @@ pub struct Context {
     pub source: String,
     /// The recording, where one was kept.
     pub recording: Option<PathBuf>,
+    /// The command whose own threads were recorded, as a shell takes it; empty where there was none.
+    pub recorded_command: String,
     /// The command that explains the same, for more of it; empty where nothing does.
     pub again: String,
     /// The wakeup for which the recording was kept, where it was for one.

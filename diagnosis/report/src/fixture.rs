@@ -97,6 +97,7 @@ pub(crate) fn context() -> Context {
         load: Some("storm:40".to_owned()),
         source: "live (eBPF)".to_owned(),
         recording: Some("storm.tardy".into()),
+        recorded_command: String::new(),
         again: "tardy explain storm.tardy".to_owned(),
         caught: None,
         page: Some("storm.tardy/report.html".into()),
@@ -394,6 +395,7 @@ pub(crate) fn with_measurement_only<R>(test: impl FnOnce(&Data<'_>) -> R) -> R {
     let context = Context {
         recording: None,
         page: None,
+        recorded_command: String::new(),
         again: String::new(),
         notes: Vec::new(),
         hypervisor: None,

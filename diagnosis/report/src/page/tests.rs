@@ -54,6 +54,7 @@ fn names_are_never_markup() {
             recording: Some(attack.into()),
             caught: None,
             page: Some(attack.into()),
+            recorded_command: String::new(),
             again: attack.to_owned(),
             notes: vec![attack.to_owned()],
             duration_ns: 1,

@@ -105,7 +105,10 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
     if !data.context.source.starts_with("live") {
         return None;
     }
-    finding.changes.first().map(|change| format!("tardy fix --only {}", change.name()))
+    // Of a command that has ended there is nobody left: it is started again.
+    let command = &data.context.recorded_command;
+    let whom = if command.is_empty() { String::new() } else { format!(" -- {}", clean(command)) };
+    finding.changes.first().map(|change| format!("tardy fix --only {}{whom}", change.name()))
 }
 
 /// What stands before a command.
