@@ -9,14 +9,14 @@ use ratatui::widgets::Paragraph;
 use tardy_report::{Terminal, why_text};
 
 const HELP: &str = "\
-Threads that wake up late, the latest first, one per line. A wakeup counts a
-second after its end, when no late news of lost events can change it any more.
+Threads that wake up late, the latest first, one per line. A wakeup is counted
+one second after its end, when it is known whether events of it were lost.
 
   wake/s   wakeups per second since the last update
   p50 p99  half and 99 % of all its wakeups since the start were no later
   max      the latest of these wakeups
   trend    the latest wakeup of each recent update, on a logarithmic scale
-  mostly   the cause of most of its lateness, a letter where there is little
+  by       the cause of most of its lateness, a letter where there is little
            room (tardy explain says what each is), and the main culprit
 
   Enter    show the thread's worst wakeup as a story

@@ -12,7 +12,7 @@ use tardy_report::units::counted;
 use tardy_report::{LateColumn, LateLine, TimerLine, timer_lines};
 
 const TIMERS_LEGEND: &str =
-    "cost: others' lateness by these timers, 1 s late · c a x e n:sort g:programs";
+    "cost: others' lateness by these timers, after 1 s · c a x e n:sort g:programs";
 
 impl Screen {
     /// Those who are late, sorted, as far as the filter lets them through.
