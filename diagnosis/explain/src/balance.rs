@@ -191,47 +191,84 @@ impl<'a> Balance<'a> {
         let mut way_out_ns = WAY_TO_SWITCH_NS_MAX;
         walk.to(until_ns, |start_ns, stop_ns, activity| {
             let was_awake = std::mem::replace(&mut is_awake, activity.is_interrupt());
-            let mut at_ns = start_ns;
-            // A refusal may end within what this CPU did, by a timer of another one.
-            for &(from_ns, to_ns, refusal) in &room.refused {
-                let (from_ns, to_ns) = (from_ns.max(at_ns), to_ns.min(stop_ns));
-                if from_ns < to_ns {
-                    self.by_section(cpu, Section::PreemptOff, (at_ns, from_ns), activity);
-                    self.piece.refusal = Some(refusal);
-                    let activity =
-                        if refusal == Refusal::Unknown { &Activity::Unknown } else { activity };
-                    self.piece(from_ns, to_ns, activity);
-                    self.piece.refusal = None;
-                    at_ns = to_ns;
-                }
+            let from_ns = self.refused(cpu, &room.refused, (start_ns, stop_ns), activity);
+            if !self.idles(activity) {
+                return self.by_section(cpu, Section::PreemptOff, (from_ns, stop_ns), activity);
             }
-            match *activity {
-                // Nothing hides in its way out where all is recorded.
-                Activity::Awake(_) | Activity::Polling(_) | Activity::Idle(_) if self.sees_all => {}
-                Activity::Idle(_) if !was_awake => {}
-                Activity::Awake(_) | Activity::Polling(_) | Activity::Idle(_) => {
-                    let ran_ns = at_ns.saturating_add(way_out_ns).min(stop_ns);
-                    way_out_ns -= ran_ns - at_ns;
-                    self.piece(at_ns, ran_ns, activity);
-                    return self.past_way_out(ran_ns, stop_ns, activity);
-                }
-                _ => {}
+            // Nothing hides in its way out where all is recorded.
+            if !self.sees_all && (was_awake || !activity.is_asleep()) {
+                return self.way_to_switch((from_ns, stop_ns), activity, &mut way_out_ns);
             }
-            if matches!(*activity, Activity::Idle(_)) {
-                // Until another CPU's waking has brought it out of its state, no longer than that takes.
-                let asleep = start_ns == stage.start_ns && stage.waker_cpu != stage.cpu;
-                let exit_ns = self.exit_ns(activity, asleep);
-                let awake_ns = at_ns.saturating_add(exit_ns).min(stop_ns);
-                self.piece(at_ns, awake_ns, activity);
-                // Of the longest of all states it cannot be said that it was not told in time.
-                if exit_ns == EXIT_NS_MAX {
-                    return self.past_way_out(awake_ns, stop_ns, activity);
-                }
-                return self.past_exit(awake_ns, stop_ns, activity);
+            if !activity.is_asleep() {
+                return self.piece(from_ns, stop_ns, activity);
             }
-            self.by_section(cpu, Section::PreemptOff, (at_ns, stop_ns), activity);
+            // Until another CPU's waking has brought it out of its state, no longer than that takes.
+            let asleep = start_ns == stage.start_ns && stage.waker_cpu != stage.cpu;
+            self.out_of_idle((from_ns, stop_ns), activity, asleep);
         });
         self.room.refusals = room;
+    }
+
+    /// What of a stretch lies up to the last refusal's end in it, which may be a timer's of another CPU; where that is.
+    fn refused(
+        &mut self,
+        cpu: &Cpu,
+        refused: &[(u64, u64, Refusal)],
+        (mut at_ns, stop_ns): (u64, u64),
+        activity: &'a Activity,
+    ) -> u64 {
+        for &(from_ns, to_ns, refusal) in refused {
+            let (from_ns, to_ns) = (from_ns.max(at_ns), to_ns.min(stop_ns));
+            if from_ns < to_ns {
+                self.by_section(cpu, Section::PreemptOff, (at_ns, from_ns), activity);
+                self.piece.refusal = Some(refusal);
+                let is_known = refusal != Refusal::Unknown;
+                self.piece(from_ns, to_ns, if is_known { activity } else { &Activity::Unknown });
+                self.piece.refusal = None;
+                at_ns = to_ns;
+            }
+        }
+        at_ns
+    }
+
+    /// Whether the CPU has nothing to do but the victim.
+    fn idles(&mut self, activity: &'a Activity) -> bool {
+        if let Activity::InjectedIdle(..) = activity {
+            self.piece.activity = activity;
+            return self.piece.what_is_done() == Doing::Idle;
+        }
+        activity.is_idle()
+    }
+
+    /// The CPU is awake and on its way to the switch, of which `way_out_ns` are left.
+    fn way_to_switch(
+        &mut self,
+        (from_ns, stop_ns): (u64, u64),
+        activity: &'a Activity,
+        way_out_ns: &mut u64,
+    ) {
+        let ran_ns = from_ns.saturating_add(*way_out_ns).min(stop_ns);
+        *way_out_ns -= ran_ns - from_ns;
+        self.piece(from_ns, ran_ns, activity);
+        self.past_way_out(ran_ns, stop_ns, activity);
+    }
+
+    /// The CPU sleeps, and takes its state's exit latency to be awake.
+    fn out_of_idle(
+        &mut self,
+        (from_ns, stop_ns): (u64, u64),
+        activity: &'a Activity,
+        asleep: bool,
+    ) {
+        let exit_ns = self.exit_ns(activity, asleep);
+        let awake_ns = from_ns.saturating_add(exit_ns).min(stop_ns);
+        self.piece(from_ns, awake_ns, activity);
+        // Of the longest of all states it cannot be said that it was not told in time.
+        if exit_ns == EXIT_NS_MAX {
+            self.past_way_out(awake_ns, stop_ns, activity);
+        } else {
+            self.past_exit(awake_ns, stop_ns, activity);
+        }
     }
 
     /// The CPU needs its idle state's exit latency from when its timer was due; what is longer is no exit. One that
@@ -259,13 +296,13 @@ impl<'a> Balance<'a> {
         let delivered_ns = due_ns.saturating_add(cpu.delivery_ns());
         walk.to(until_ns, |start_ns, stop_ns, activity| {
             let exit_ns = match *activity {
-                Activity::Idle(_) => self.exit_ns(activity, true),
+                _ if activity.is_asleep() => self.exit_ns(activity, true),
                 // The idle loop has interrupts off on its way out.
-                Activity::Awake(_) => WAY_OUT_NS_MAX,
+                _ if activity.idle_state().is_some() => WAY_OUT_NS_MAX,
                 _ => u64::MAX,
             };
             let awake_ns = start_ns.saturating_add(exit_ns).min(stop_ns);
-            let idles = matches!(*activity, Activity::Idle(_) | Activity::Awake(_));
+            let idles = activity.idle_state().is_some();
             let brought_ns = if idles { start_ns } else { delivered_ns.clamp(start_ns, awake_ns) };
             self.piece.in_delivery = true;
             self.by_section(cpu, Section::IrqsOff, (start_ns, brought_ns), activity);
@@ -311,7 +348,7 @@ impl<'a> Balance<'a> {
     /// How long a CPU can take to come out of idle: by its driver's table, where that is known and it
     /// really sleeps.
     fn exit_ns(&self, activity: &Activity, asleep: bool) -> u64 {
-        let Activity::Idle(state) = *activity else { return EXIT_NS_MAX };
+        let Some(state) = activity.idle_state() else { return EXIT_NS_MAX };
         let known = self.past.exit_latencies_ns.get(state as usize).copied();
         let known = known.filter(|ns| *ns > 0 && asleep);
         known.map_or(EXIT_NS_MAX, |ns| ns.saturating_mul(EXIT_LATENCIES))

@@ -242,6 +242,7 @@ impl Piece<'_> {
         match *self.activity {
             Activity::Unknown => Doing::Unknown,
             Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => Doing::Idle,
+            Activity::InjectedIdle(_, _, task, prio) => self.injected(task, prio),
             Activity::Irq(_) | Activity::Ipi(..) | Activity::Nmi(_) | Activity::Softirq(_) => {
                 Doing::Interrupt
             }
@@ -265,7 +266,7 @@ impl Piece<'_> {
     pub(crate) fn who_ran(&self, sees_all: bool) -> Culprit {
         match *self.activity {
             activity if sees_all => activity.culprit(),
-            Activity::Idle(_) | Activity::Awake(_) => Culprit::Nobody,
+            Activity::Idle(_) | Activity::Awake(_) | Activity::InjectedIdle(..) => Culprit::Nobody,
             Activity::Task(task, _) => Culprit::TaskOrInterrupt(task),
             activity => activity.culprit(),
         }
@@ -275,6 +276,14 @@ impl Piece<'_> {
     #[inline]
     fn is_own(&self, number: u32) -> bool {
         self.case.callback == Some((self.cpu, number)) && self.phase.is_on_its_way()
+    }
+
+    /// What a task is to the victim that has the CPU idle: it sleeps, until who may run first is there to run.
+    fn injected(&self, task: TaskId, prio: Prio) -> Doing {
+        match self.standing(task, prio) {
+            standing if self.phase == Phase::Runnable && standing != Doing::Below => standing,
+            _ => Doing::Idle,
+        }
     }
 
     /// What a task is to the victim, which had one priority, or another.

@@ -525,7 +525,7 @@ impl StepMaker<'_> {
     /// The task that ran before a switch.
     fn base_before(&self, cpu: CpuId, time_ns: u64) -> Option<TaskId> {
         match self.cpus.get(usize::from(cpu.0))?.base_before(time_ns) {
-            Activity::Task(task, _) => Some(task),
+            Activity::Task(task, _) | Activity::InjectedIdle(_, _, task, _) => Some(task),
             _ => None,
         }
     }

@@ -37,6 +37,9 @@ pub enum Activity {
     Awake(u32),
     /// It has nothing to do, is awake, and polls in this idle state.
     Polling(u32),
+    /// A task, at its priority, has the CPU idle (`play_idle`, as powerclamp's `idle_inject` does): the state, and
+    /// whether it is awake again and on its way out of that.
+    InjectedIdle(u32, bool, TaskId, Prio),
     /// A task, at its priority; [`Prio::UNKNOWN`] before an event told it.
     Task(TaskId, Prio),
     /// An interrupt handler.
@@ -69,6 +72,19 @@ impl Activity {
         matches!(self, Self::Idle(_) | Self::Awake(_) | Self::Polling(_))
     }
 
+    /// The idle state that it sleeps in, or is on the way into or out of, whoever has it idle.
+    pub const fn idle_state(self) -> Option<u32> {
+        match self {
+            Self::Idle(state) | Self::Awake(state) | Self::InjectedIdle(state, ..) => Some(state),
+            _ => None,
+        }
+    }
+
+    /// Whether it sleeps, and is not awake again.
+    pub const fn is_asleep(self) -> bool {
+        matches!(self, Self::Idle(_) | Self::InjectedIdle(_, false, ..))
+    }
+
     /// Whether it may put threads into its queue that other CPUs have woken (`sched_ttwu_pending`): in an
     /// interrupt that they send for that, or on the way out of idle.
     pub const fn queues_for_others(self) -> bool {
@@ -96,6 +112,7 @@ impl Activity {
     pub const fn thread(self) -> Option<(TaskId, Prio)> {
         match self {
             Self::Task(task, prio)
+            | Self::InjectedIdle(.., task, prio)
             | Self::ThreadedSoftirq(_, task, prio)
             | Self::ThreadedExpiry(_, _, _, task, prio) => Some((task, prio)),
             _ => None,
@@ -119,7 +136,7 @@ impl Activity {
             Self::Unknown => Culprit::Nobody,
             Self::Idle(state) | Self::Awake(state) => Culprit::IdleState(state),
             Self::Polling(state) => Culprit::Polling(state),
-            Self::Task(task, _) => Culprit::Task(task),
+            Self::Task(task, _) | Self::InjectedIdle(_, _, task, _) => Culprit::Task(task),
             Self::Irq(irq) => Culprit::Irq(irq),
             Self::Ipi(vector, by, function) => Culprit::Ipi(vector, by, function),
             Self::Nmi(handler) => Culprit::Nmi(handler),

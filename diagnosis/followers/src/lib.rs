@@ -164,8 +164,6 @@ impl Followers {
                 cpu.softirq_begin(time_ns, begin.vector, in_thread, &self.prios);
             }
             Kind::SoftirqEnd(end) => cpu.softirq_end(time_ns, end.vector),
-            // A task that has the CPU idle for a while (`play_idle`) has it all the same.
-            Kind::IdleEnter(_) if event.task != TaskId::IDLE => {}
             Kind::IdleEnter(mut enter) => {
                 // Of x86 state 0 is the one that polls (`cpuidle_poll_state_init`), where a source cannot
                 // ask the driver.

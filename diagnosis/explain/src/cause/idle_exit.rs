@@ -4,7 +4,6 @@ use super::{Rule, Weight};
 use crate::advice::Remedy;
 use crate::label::IDLE_LOOP;
 use crate::piece::{Doing, Phase, Piece};
-use tardy_followers::Activity;
 use tardy_model::{Cause, Culprit};
 
 /// Expiry → the CPU is awake, and the idle loop's way out after the interrupt; for a victim woken from
@@ -35,14 +34,17 @@ impl Rule for IdleExit {
         let here = match piece.phase {
             // A CPU that polls is awake: its interrupt is late for another reason.
             Phase::Pending => {
-                let sleeps = matches!(*piece.activity, Activity::Idle(_) | Activity::Awake(_));
-                sleeps && !piece.is_past_exit
+                piece.activity.idle_state().is_some() && !piece.is_past_exit
             }
             // The idle task wakes nobody: an interrupt does, though none may be recorded.
             Phase::Placing if piece.cpu == piece.waker_cpu => false,
-            _ => piece.activity.is_idle() && !piece.is_past_exit && !piece.is_past_way_out,
+            _ => !piece.is_past_exit && !piece.is_past_way_out,
         };
-        here.then(|| piece.activity.culprit())
+        let culprit = || match piece.activity.idle_state() {
+            Some(state) => Culprit::IdleState(state),
+            None => piece.activity.culprit(),
+        };
+        here.then(culprit)
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {

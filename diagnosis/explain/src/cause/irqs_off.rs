@@ -2,7 +2,7 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Phase, Piece};
+use crate::piece::{Doing, Phase, Piece};
 use tardy_followers::Activity;
 use tardy_model::event::Taken;
 use tardy_model::{Cause, Culprit};
@@ -30,7 +30,7 @@ impl Rule for IrqsOff {
 
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let ran = *piece.activity != Activity::Unknown && !piece.activity.is_idle();
+        let ran = *piece.activity != Activity::Unknown && piece.doing != Doing::Idle;
         // An interrupt's handler has them off as well.
         (piece.in_section && ran).then(|| piece.who_ran(piece.sees_hard_interrupts))
     }

@@ -277,6 +277,8 @@ mod tests {
             Activity::Idle(1),
             Activity::Awake(1),
             Activity::Polling(0),
+            Activity::InjectedIdle(1, false, OTHER, Prio(49)),
+            Activity::InjectedIdle(1, true, OTHER, Prio(120)),
             Activity::Irq(vector),
             Activity::Ipi(Vector::RESCHEDULE, OTHER, NameId::NONE),
             Activity::Nmi(NameId::NONE),

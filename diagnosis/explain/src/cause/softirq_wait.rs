@@ -39,12 +39,15 @@ impl Rule for SoftirqWait {
             Activity::Task(task, _) => {
                 task != piece.case.task && (task != thread || piece.sees_interrupts)
             }
-            Activity::Idle(_) | Activity::Awake(_) | Activity::Polling(_) => true,
+            Activity::Idle(_)
+            | Activity::Awake(_)
+            | Activity::Polling(_)
+            | Activity::InjectedIdle(..) => true,
             _ => false,
         };
         // A thread waits for its betters and equals, whatever they do.
         let by_right = match *piece.activity {
-            Activity::Task(_, other) => {
+            Activity::Task(_, other) | Activity::InjectedIdle(.., other) => {
                 thread != TaskId::IDLE
                     && other.is_known()
                     && prio.is_known()

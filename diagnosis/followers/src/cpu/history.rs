@@ -162,6 +162,7 @@ impl History {
         for span in self.spans.iter_mut().rev() {
             match &mut span.activity {
                 Activity::Task(other, was)
+                | Activity::InjectedIdle(.., other, was)
                 | Activity::ThreadedSoftirq(_, other, was)
                 | Activity::ThreadedExpiry(_, _, _, other, was) => {
                     if *other != task || *was != thought {

@@ -525,10 +525,15 @@ impl Cpu {
 
     /// It goes to sleep, which it does in no interrupt.
     pub fn idle_enter(&mut self, time_ns: u64, enter: IdleEnter) {
-        self.base = if enter.polls {
-            Activity::Polling(enter.state)
-        } else {
-            Activity::Idle(if enter.only { u32::MAX } else { enter.state })
+        let state = if enter.only { u32::MAX } else { enter.state };
+        self.base = match self.base {
+            // A task that has the CPU idle for a while (`play_idle`) has it all the same.
+            Activity::Task(..) if enter.polls => return,
+            Activity::Task(task, prio) | Activity::InjectedIdle(.., task, prio) => {
+                Activity::InjectedIdle(state, false, task, prio)
+            }
+            _ if enter.polls => Activity::Polling(enter.state),
+            _ => Activity::Idle(state),
         };
         self.contexts.clear();
         // Going to sleep once more is a choice: who looks at the past must see it.
@@ -539,6 +544,9 @@ impl Cpu {
         self.base = match self.base {
             Activity::Unknown => Activity::Awake(u32::MAX),
             Activity::Idle(state) => Activity::Awake(state),
+            Activity::InjectedIdle(state, _, task, prio) => {
+                Activity::InjectedIdle(state, true, task, prio)
+            }
             base => base,
         };
         self.note(time_ns);
@@ -564,8 +572,11 @@ impl Cpu {
 
     /// The task that runs here is now at `prio`.
     pub(crate) fn reprioritise(&mut self, time_ns: u64, task: TaskId, prio: Prio) {
-        if matches!(self.base, Activity::Task(running, _) if running == task) {
-            self.base = Activity::Task(task, prio);
+        if let Activity::Task(running, was) | Activity::InjectedIdle(.., running, was) =
+            &mut self.base
+            && *running == task
+        {
+            *was = prio;
             for context in self.contexts.iter_mut().filter(|it| it.is_of_timer_thread()) {
                 context.runs_in(task, prio);
             }
@@ -575,7 +586,8 @@ impl Cpu {
 
     /// The task that runs here turns out to have been at `prio` since an event last told another.
     pub(crate) fn had_prio(&mut self, task: TaskId, prio: Prio) {
-        if let Activity::Task(running, thought) = self.base
+        if let Activity::Task(running, thought) | Activity::InjectedIdle(.., running, thought) =
+            self.base
             && running == task
             && thought != prio
         {

@@ -31,7 +31,7 @@ impl Observation {
                 silent_since_ns: since_ns,
                 was_idle: idle,
                 was_task: match before {
-                    Activity::Task(task, _) => Some(task),
+                    Activity::Task(task, _) | Activity::InjectedIdle(_, _, task, _) => Some(task),
                     _ => None,
                 },
                 ..TimerIrq::default()

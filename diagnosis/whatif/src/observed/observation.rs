@@ -97,7 +97,11 @@ impl Observation {
         let from_ns = std::mem::replace(&mut cpu.since_ns, now_ns);
         let ns = now_ns.saturating_sub(from_ns);
         let thread = match cpu.activity {
-            Activity::Task(task, _) if cpu.contexts.is_empty() => task,
+            Activity::Task(task, _) | Activity::InjectedIdle(_, _, task, _)
+                if cpu.contexts.is_empty() =>
+            {
+                task
+            }
             Activity::ThreadedSoftirq(_, task, _) | Activity::ThreadedExpiry(_, _, _, task, _) => {
                 let vector = match cpu.activity {
                     Activity::ThreadedSoftirq(vector, ..) => Some(vector.into()),
@@ -183,7 +187,9 @@ impl Observation {
             return;
         }
         let by = match follower.activity() {
-            Activity::Task(task, _) | Activity::ThreadedSoftirq(_, task, _) => Some(task),
+            Activity::Task(task, _)
+            | Activity::InjectedIdle(_, _, task, _)
+            | Activity::ThreadedSoftirq(_, task, _) => Some(task),
             _ => None,
         };
         if let Some(waker) = by.filter(|by| *by != TaskId::IDLE)
