@@ -17,6 +17,7 @@ const EXIT: u32 = u32::MAX;
 
 fn cpu_idle(system: &mut State, record: &Record<'_>, _: &mut Batch) -> Option<Event> {
     let state = record.number(0)? as u32;
+    system.entered.outside(record.cpu, record.current, record.time_ns);
     Some(if state == EXIT {
         record.event(IdleExit)
     } else {

@@ -106,6 +106,9 @@ fn switch(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<E
     let prev = state.tasks.see(record, 0, 1, batch)?;
     let next = state.tasks.see(record, 4, 5, batch)?;
     state.idle_switches.count(record.cpu, prev, next);
+    if next == TaskId::IDLE {
+        state.entered.outside(record.cpu, next, record.time_ns);
+    }
     let (prev_state, preempted) = match record.text(3) {
         // Texts made from a raw recording show the bits.
         Some(letters) => match number_of(letters) {

@@ -97,6 +97,7 @@ fn enter(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Ev
         (number, state.abi.call(number))
     };
     set_call(state, record, call, batch);
+    state.entered.outside(record.cpu, record.current, record.time_ns);
     let (op, value, argument) = match call {
         Call::Futex => {
             let (op, value) = futex2(number, [arguments[0], arguments[1]])
@@ -118,6 +119,7 @@ fn exit(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Option<Eve
     };
     let result = record.number(1)? as i64;
     set_call(state, record, Call::Unknown, batch);
+    state.entered.outside(record.cpu, record.current, record.time_ns);
     Some(record.event(SyscallExit { number, result }))
 }
 

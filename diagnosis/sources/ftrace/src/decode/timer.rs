@@ -285,7 +285,9 @@ fn hrtimer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> 
         placed_ns: armed.soft_ns,
         armed_ns: armed.armed_ns,
     });
-    let reading = Reading { reading_ns: now, time_ns: record.time_ns, entered_ns, asked };
+    let not_before_ns = state.entered.not_before(record.cpu, record.current);
+    let time_ns = record.time_ns;
+    let reading = Reading { reading_ns: now, time_ns, entered_ns, not_before_ns, asked };
     let ahead_ns = state.clocks.of_reading(reading);
     tell_setting(state, record, batch);
     let begin = match armed {

@@ -27,8 +27,16 @@ pub(super) struct Envelope {
 pub(super) struct Seen {
     pub(super) time_ns: u64,
     pub(super) ahead_ns: i64,
-    /// Nor more than this, where it is known when the interrupt began in which the clock was read.
-    pub(super) most_ns: Option<i64>,
+    /// Nor more than this, where that is known.
+    pub(super) most: Option<Most>,
+}
+
+/// The most that a distance can be, by a time at which the clock was not yet read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    pub(super) ns: i64,
+    /// That time is when the interrupt began in which the clock was read; else it may be long before.
+    pub(super) is_close: bool,
 }
 
 /// One of the clocks was set, by this much, after the line was last seen to hold.
@@ -140,7 +148,7 @@ impl Envelope {
 
     /// Takes a reading, in the order of time; tells where it shows that the line does not hold any more.
     pub(super) fn learn(&mut self, seen: Seen) -> Option<Step> {
-        let Seen { time_ns, ahead_ns, most_ns } = seen;
+        let Seen { time_ns, ahead_ns, most } = seen;
         let step = if self.is_step_up(time_ns, ahead_ns) || self.is_step_down(seen) {
             let by_ns = ahead_ns.saturating_sub(self.at(time_ns));
             Some(Step { by_ns, since_ns: self.agreed_ns.min(time_ns) })
@@ -151,7 +159,7 @@ impl Envelope {
             *self = Self::new(time_ns, ahead_ns, self.is_flat);
             return step;
         }
-        if self.below.count == 0 || most_ns.is_some() {
+        if self.below.count == 0 || most.is_some_and(|most| most.is_close) {
             self.agreed_ns = self.agreed_ns.max(time_ns);
         }
         if time_ns > self.learned_ns {
@@ -161,12 +169,15 @@ impl Envelope {
     }
 
     fn is_step_down(&mut self, seen: Seen) -> bool {
-        let Seen { time_ns, ahead_ns, most_ns } = seen;
+        let Seen { time_ns, ahead_ns, most } = seen;
         let line_ns = self.at(time_ns);
-        if let Some(most_ns) = most_ns {
-            self.below = Below::default();
+        if let Some(most) = most {
             let off_ns = STEP_NS.saturating_add(self.drifted_ns(time_ns));
-            return line_ns.saturating_sub(most_ns) > off_ns;
+            let is_step = line_ns.saturating_sub(most.ns) > off_ns;
+            if is_step || most.is_close {
+                self.below = Below::default();
+                return is_step;
+            }
         }
         if line_ns.saturating_sub(ahead_ns) <= BELOW_NS {
             self.below = Below::default();
@@ -254,16 +265,16 @@ mod tests {
     const AHEAD_NS: i64 = 1_700_000_000_000_000_000;
 
     /// Readings every 10 ms, each `delay_ns` before its event, of a clock that is set by `by_ns` before
-    /// the tenth; `knows_entry` tells where the interrupt began, 2 µs before the reading.
-    fn steps(by_ns: i64, delay_ns: i64, knows_entry: bool, is_flat: bool) -> Vec<(u64, Step)> {
+    /// the tenth; `entry` tells where the interrupt began, 2 µs before the reading, or had not begun, longer before.
+    fn steps(by_ns: i64, delay_ns: i64, entry: Option<i64>, is_flat: bool) -> Vec<(u64, Step)> {
         let mut envelope = Envelope::new(10_000_000, AHEAD_NS - 1000, is_flat);
         let mut steps = Vec::new();
         for number in 2..100u64 {
             let time_ns = number * 10_000_000;
             let set_ns = if number >= 10 { by_ns } else { 0 };
             let ahead_ns = AHEAD_NS + set_ns - delay_ns - (number % 7) as i64 * 1000;
-            let most_ns = knows_entry.then_some(AHEAD_NS + set_ns + 2000);
-            let step = envelope.learn(Seen { time_ns, ahead_ns, most_ns });
+            let most = entry.map(|ns| Most { ns: AHEAD_NS + set_ns + ns, is_close: ns == 2000 });
+            let step = envelope.learn(Seen { time_ns, ahead_ns, most });
             steps.extend(step.map(|step| (number, step)));
         }
         steps
@@ -271,23 +282,28 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_is_seen_and_told_once() {
-        for (by_ns, knows_entry, seen_at) in [
-            (3_000_000, true, Some(10)),
-            (3_000_000, false, Some(10)),
-            (-3_000_000, true, Some(10)),
+        let (entered, not_yet) = (Some(2_000), Some(1_000_000));
+        for (by_ns, entry, seen_at) in [
+            (3_000_000, entered, Some(10)),
+            (3_000_000, None, Some(10)),
+            (-3_000_000, entered, Some(10)),
+            (-3_000_000, not_yet, Some(10)),
             // Three in a row.
-            (-3_000_000, false, Some(12)),
-            (-500_000, true, Some(10)),
+            (-3_000_000, None, Some(12)),
+            (-3_000_000, Some(5_000_000), Some(12)),
+            (-500_000, entered, Some(10)),
             // As long as a loop may take.
-            (-500_000, false, None),
-            (0, true, None),
-            (0, false, None),
+            (-500_000, not_yet, None),
+            (-500_000, None, None),
+            (0, entered, None),
+            (0, not_yet, None),
+            (0, None, None),
         ] {
             for is_flat in [true, false] {
-                let steps = steps(by_ns, 1000, knows_entry, is_flat);
+                let steps = steps(by_ns, 1000, entry, is_flat);
                 let at: Vec<u64> = steps.iter().map(|(number, _)| *number).collect();
                 let expected: Vec<u64> = seen_at.into_iter().collect();
-                assert_eq!(at, expected, "{by_ns} {knows_entry} {is_flat}");
+                assert_eq!(at, expected, "{by_ns} {entry:?} {is_flat}");
                 for (number, step) in steps {
                     assert!(step.by_ns.abs_diff(by_ns) < 20_000, "{step:?}");
                     assert!(step.since_ns < 100_000_000 && number >= 10, "{step:?}");
@@ -304,10 +320,10 @@ mod tests {
             let late_ns = if number % 9 == 0 { 4_000_000 } else { 0 };
             let time_ns = number * 10_000_000;
             let ahead_ns = AHEAD_NS - late_ns;
-            let most_ns = Some(ahead_ns + late_ns + 1000);
-            assert_eq!(envelope.learn(Seen { time_ns, ahead_ns, most_ns }), None);
+            let most = Some(Most { ns: ahead_ns + late_ns + 1000, is_close: true });
+            assert_eq!(envelope.learn(Seen { time_ns, ahead_ns, most }), None);
             // Nor do single ones of which nothing is known.
-            let seen = Seen { time_ns: time_ns + 1, ahead_ns: AHEAD_NS - late_ns, most_ns: None };
+            let seen = Seen { time_ns: time_ns + 1, ahead_ns: AHEAD_NS - late_ns, most: None };
             assert_eq!(envelope.learn(seen), None);
         }
         assert_eq!(envelope.at(5), AHEAD_NS);

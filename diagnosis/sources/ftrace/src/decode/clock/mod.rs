@@ -31,7 +31,7 @@ mod envelope;
 
 pub(super) use entered::Entered;
 
-use envelope::{Envelope, Seen, Step};
+use envelope::{Envelope, Most, Seen, Step};
 use tardy_kernel::ClockOffsets;
 use tardy_model::event::ClockSet;
 
@@ -53,6 +53,8 @@ pub(super) struct Reading {
     pub(super) time_ns: u64,
     /// When the CPU entered the interrupt that it is in, where that is known.
     pub(super) entered_ns: Option<u64>,
+    /// Where it is not, a time at which it had not entered that yet.
+    pub(super) not_before_ns: Option<u64>,
     /// What was asked of the timer, where it is known.
     pub(super) asked: Option<Asked>,
 }
@@ -68,6 +70,28 @@ pub(super) struct Asked {
 }
 
 impl Reading {
+    /// One of which nothing else is known.
+    fn alone(reading_ns: i64, time_ns: u64) -> Self {
+        Self { reading_ns, time_ns, entered_ns: None, not_before_ns: None, asked: None }
+    }
+
+    /// What the distance of the clocks can be at most.
+    fn most(&self) -> Option<Most> {
+        let most = |since_ns: u64| self.reading_ns.saturating_sub(since_ns as i64);
+        let close = self.entered_ns.map(|entered_ns| Most { ns: most(entered_ns), is_close: true });
+        close.or_else(|| {
+            let ns = most(self.not_before_ns?);
+            Some(Most { ns, is_close: false })
+        })
+    }
+
+    /// By when its clock was set by so much. Forward, that makes timers fire at once; back, they fire when they are
+    /// due by the clock as it is then.
+    fn set_by(&self, by_ns: i64) -> u64 {
+        let before_ns = self.not_before_ns.filter(|_| by_ns < 0);
+        self.entered_ns.or(before_ns).unwrap_or(self.time_ns)
+    }
+
     /// How far the timer's clock was ahead when the timer was armed, where that clock has been set since then: it
     /// was armed for a time to come, and by the distance of then or by that of now that time is long over. Who asks
     /// one clock for the time of another has it too, but at once.
@@ -194,7 +218,7 @@ impl Alignment {
 
     /// How far the clock of a reading is ahead of the trace's, by this reading and those before.
     pub(super) fn of_reading(&mut self, reading: Reading) -> i64 {
-        let Reading { reading_ns, time_ns, entered_ns, .. } = reading;
+        let Reading { reading_ns, time_ns, .. } = reading;
         self.now_ns = self.now_ns.max(time_ns);
         let ahead_ns = reading_ns.saturating_sub(time_ns as i64);
         let is_wall = reading_ns >= WALL_NS;
@@ -211,9 +235,7 @@ impl Alignment {
             }
         }
         self.readings += 1;
-        let most_ns = entered_ns.map(|entered_ns| reading_ns.saturating_sub(entered_ns as i64));
-        let seen = Seen { time_ns, ahead_ns, most_ns };
-        let set_ns = entered_ns.unwrap_or(time_ns);
+        let seen = Seen { time_ns, ahead_ns, most: reading.most() };
         let set_from_ns = reading.set_from().filter(|_| is_wall);
         let near = self.bases.iter().position(|base| base.is_near(seen));
         if let Some(at) = near.filter(|_| set_from_ns.is_none()) {
@@ -221,13 +243,13 @@ impl Alignment {
             base.read_ns = base.read_ns.max(time_ns);
             if let Some(step) = base.ahead.learn(seen).filter(|_| is_wall) {
                 self.shift_wall(Some(at), time_ns, step.by_ns);
-                self.set(step, set_ns);
+                self.set(step, reading.set_by(step.by_ns));
             }
             return self.bases[at].ahead.at(time_ns);
         }
         if is_wall && let Some(step) = self.step_of_wall(seen, set_from_ns) {
             self.shift_wall(None, time_ns, step.by_ns);
-            self.set(step, set_ns);
+            self.set(step, reading.set_by(step.by_ns));
             if let Some(base) = self.bases.iter_mut().find(|base| base.is_near(seen)) {
                 base.read_ns = time_ns;
             }
@@ -268,7 +290,7 @@ impl Alignment {
     }
 
     fn of_wall_by_told(&mut self, reading: Reading, ahead_ns: i64) -> i64 {
-        let Reading { reading_ns, time_ns, entered_ns, .. } = reading;
+        let Reading { time_ns, entered_ns, .. } = reading;
         if let Some((coming, _)) = self.coming {
             let is_nearer = nearest_wall(coming, ahead_ns).abs_diff(ahead_ns)
                 < nearest_wall(self.told, ahead_ns).abs_diff(ahead_ns);
@@ -278,13 +300,12 @@ impl Alignment {
         }
         let told_ns = nearest_wall(self.told, reading.set_from().unwrap_or(ahead_ns));
         let above_ns = ahead_ns.saturating_sub(told_ns);
-        let most_ns = entered_ns.map(|entered_ns| reading_ns.saturating_sub(entered_ns as i64));
         let is_too_far = above_ns.unsigned_abs() >= ANOTHER_CLOCK_NS;
         let is_below =
-            most_ns.is_some_and(|most_ns| told_ns.saturating_sub(most_ns) > TOLD_STEP_NS);
+            reading.most().is_some_and(|most| told_ns.saturating_sub(most.ns) > TOLD_STEP_NS);
         if is_too_far || above_ns > TOLD_STEP_NS || is_below {
             let step = Step { by_ns: above_ns, since_ns: self.told_held_ns };
-            self.set(step, entered_ns.unwrap_or(time_ns));
+            self.set(step, reading.set_by(above_ns));
             let told = &mut self.told;
             told.realtime_ahead_ns = told.realtime_ahead_ns.saturating_add(above_ns);
             told.tai_ahead_ns = told.tai_ahead_ns.saturating_add(above_ns);
@@ -360,7 +381,7 @@ impl Alignment {
         let mut certain: Option<Vec<Base>> = None;
         for &(time_ns, reading_ns) in readings {
             let ahead_ns = reading_ns.saturating_sub(time_ns as i64);
-            let seen = Seen { time_ns, ahead_ns, most_ns: None };
+            let seen = Seen { time_ns, ahead_ns, most: None };
             let near = self.bases.iter().find(|base| base.is_near(seen));
             let is_set = match near {
                 Some(base) => base.ahead.is_step_up(time_ns, ahead_ns),
@@ -370,7 +391,7 @@ impl Alignment {
                 break;
             }
             let before = certain.is_none().then(|| self.bases.clone());
-            self.of_reading(Reading { reading_ns, time_ns, entered_ns: None, asked: None });
+            self.of_reading(Reading::alone(reading_ns, time_ns));
             if self.unsaid.is_some() {
                 self.bases = certain.take().unwrap_or_default();
                 break;
@@ -427,7 +448,7 @@ mod tests {
     const FAR_NS: i64 = -987_654_321_000;
 
     fn read(alignment: &mut Alignment, reading_ns: i64, time_ns: u64) -> i64 {
-        alignment.of_reading(Reading { reading_ns, time_ns, entered_ns: None, asked: None })
+        alignment.of_reading(Reading::alone(reading_ns, time_ns))
     }
 
     /// Readings every 4 ms over 20 s, each with a delay of 300 ns to 20 µs: how far the line is off
@@ -502,7 +523,7 @@ mod tests {
             let entered_ns = Some(2_000_000_000);
             let time_ns = 2_000_000_700;
             let ahead_ns =
-                alignment.of_reading(Reading { reading_ns, time_ns, entered_ns, asked: None });
+                alignment.of_reading(Reading { entered_ns, ..Reading::alone(reading_ns, time_ns) });
             assert!(ahead_ns.abs_diff(WALL + by_ns) <= 300, "{ahead_ns}");
             let setting = alignment.take_setting().unwrap();
             assert!(setting.by_ns.abs_diff(by_ns) <= 300, "{setting:?}");
@@ -526,7 +547,7 @@ mod tests {
                 let time_ns = if by_ns > 0 { 1_035_000_000 } else { 38_040_000_000 };
                 let reading_ns = WALL + by_ns + time_ns as i64;
                 let asked = Some(Asked { raw_ns, placed_ns, armed_ns });
-                let reading = Reading { reading_ns, time_ns, entered_ns: None, asked };
+                let reading = Reading { asked, ..Reading::alone(reading_ns, time_ns) };
                 assert_eq!(alignment.of_reading(reading), WALL + by_ns, "{by_ns}");
                 assert_eq!(alignment.take_setting().map(|set| set.by_ns), Some(by_ns));
             }
