@@ -99,6 +99,7 @@ impl Cpu {
         armed_ns: Option<u64>,
     ) {
         self.callbacks = self.callbacks.wrapping_add(1);
+        let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
         let mut expiry = Expiry {
             timer: begin.timer,
             owner,
@@ -127,6 +128,10 @@ impl Cpu {
             | Activity::ThreadedExpiry(_, _, _, thread, prio) => Some((thread, prio)),
             _ => None,
         };
+        if let Some(armed_ns) = armed_ns {
+            expiry.tick_ns = self.fires_with_tick(time_ns, begin.soft_ns.max(armed_ns), hard_ns);
+            expiry.in_tick = expiry.tick_ns.is_some();
+        }
         let activity = match thread {
             Some((thread, prio)) => {
                 Activity::ThreadedExpiry(run_by, begin.timer, self.callbacks, thread, prio)
@@ -145,7 +150,6 @@ impl Cpu {
             && (begin.mode.is_soft() || run_in == RunIn::SoftirqThread)
         {
             // In a softirq whose events are not recorded: what it waited for is known, not since when.
-            let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
             // What was due when the thread was done last, and was not run, was left for a later interrupt.
             let due_ns = begin.soft_ns.max(self.rounds.done_ns);
             expiry.interrupt_ns = first_since(&self.timer_irqs, due_ns);
@@ -165,11 +169,6 @@ impl Cpu {
             } else if around.is_interrupt() {
                 expiry.interrupt_ns = Some(around.begin_ns);
                 self.hangs.runs(time_ns, activity, around.begin_ns);
-                if let Some(armed_ns) = armed_ns {
-                    expiry.tick_ns = tick_of(&self.timer_irqs, begin.soft_ns.max(armed_ns));
-                    expiry.in_tick = expiry.tick_ns.is_some();
-                }
-                let hard_ns = begin.soft_ns.saturating_add(begin.slack_ns.into());
                 self.silences.was_due(around.begin_ns, expiry.tick_ns.unwrap_or(hard_ns));
                 // The device is programmed for the first that must fire; an interrupt before that is another's.
                 let is_awake = matches!(self.base, Activity::Task(..) | Activity::Polling(_));
@@ -195,6 +194,22 @@ impl Cpu {
             }
         }
         self.enter(activity, time_ns).expiry = Some(expiry);
+    }
+
+    /// When the tick was due that has a timer fire at last, which may have at `from_ns` and must have by `hard_ns`; if it
+    /// is the tick that has, in low-resolution mode. A softirq has none of those fire.
+    fn fires_with_tick(&mut self, time_ns: u64, from_ns: u64, hard_ns: u64) -> Option<u64> {
+        let around = self.contexts.last();
+        let entry_ns = around.filter(|it| it.is_interrupt()).map(|it| it.begin_ns);
+        if !self.timer_irqs.is_empty() {
+            return entry_ns.and_then(|_| tick_of(&self.timer_irqs, from_ns));
+        }
+        if entry_ns.is_none() && around.is_some() {
+            return None;
+        }
+        // One that is armed for a time that has passed waits since then.
+        self.expiry_rounds.expires(time_ns, entry_ns.unwrap_or(time_ns), hard_ns.max(from_ns));
+        self.expiry_rounds.tick_of(from_ns)
     }
 
     /// How a callback came to run that a softirq runs, which began at `begin_ns`.

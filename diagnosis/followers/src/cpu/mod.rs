@@ -32,6 +32,7 @@ use delivery::Deliveries;
 use hang::Hangs;
 use history::History;
 use pending::Pendings;
+use resolution::ExpiryRounds;
 use sections::Sections;
 use sent::Senders;
 pub(crate) use sent::Sent;
@@ -77,6 +78,7 @@ pub struct Cpu {
     /// The number of the event that was the end of an interrupt, or of a section with interrupts off right after it.
     left_irq_at: u64,
     rounds: Rounds,
+    expiry_rounds: ExpiryRounds,
     /// When the last interrupts of the timer began, oldest first.
     timer_irqs: VecDeque<u64>,
     /// The last ticks: when each was due, and the entry of its interrupt; oldest first.
@@ -171,6 +173,7 @@ impl Cpu {
             callbacks: 0,
             left_irq_at: u64::MAX,
             rounds: Rounds::default(),
+            expiry_rounds: ExpiryRounds::default(),
             timer_irqs: VecDeque::new(),
             ticks: VecDeque::new(),
             irqs_off: Sections::default(),

@@ -1,7 +1,8 @@
 //! Low-resolution mode (`highres=off`, or no device for more): high-resolution timers fire with the tick alone.
 //!
 //! In high-resolution mode the tick is such a timer itself. In a stream that shows timers and never the tick's, it
-//! is the timer's interrupts that tell: they come in steps of one period, whenever timers are due.
+//! is the timer's interrupts that tell: they come in steps of one period, whenever timers are due. Where those are
+//! not told apart, or not recorded, it is the rounds in which timers expire, if most wait for them.
 
 use std::collections::VecDeque;
 
@@ -16,6 +17,49 @@ const PERIOD_NS_MAX: u64 = 100_000_000;
 /// Steps differ by no more than this part of the period; and a timer that its interrupt follows as closely may
 /// have called for it.
 const PART: u64 = 16;
+
+/// Timers of the last rounds that must have waited for theirs.
+const WAITED_MIN: usize = 3;
+
+/// What comes within this time after another expiry is of the same round.
+const ROUND_NS_MAX: u64 = 100_000;
+
+/// Rounds in which timers expire, the last ones.
+#[derive(Debug, Default)]
+pub(super) struct ExpiryRounds {
+    begins: VecDeque<u64>,
+    /// How long the first timer of each waited for it.
+    waited_ns: VecDeque<u64>,
+    last_ns: u64,
+}
+
+impl ExpiryRounds {
+    /// A timer expires that must have by `hard_ns`, in an interrupt that began at `begin_ns` or in one that is not seen.
+    pub(super) fn expires(&mut self, time_ns: u64, begin_ns: u64, hard_ns: u64) {
+        let goes_on = time_ns.saturating_sub(self.last_ns) <= ROUND_NS_MAX;
+        self.last_ns = time_ns;
+        if goes_on {
+            return;
+        }
+        if self.begins.len() == SEEN_MAX {
+            self.begins.pop_front();
+            self.waited_ns.pop_front();
+        }
+        self.begins.push_back(begin_ns);
+        self.waited_ns.push_back(begin_ns.saturating_sub(hard_ns));
+    }
+
+    /// As [`tick_of`], where timers have waited for a tick again and again.
+    pub(super) fn tick_of(&self, from_ns: u64) -> Option<u64> {
+        let pairs = self.begins.iter().zip(self.begins.iter().skip(1));
+        let part_ns = pairs.map(|(one_ns, next_ns)| next_ns.saturating_sub(*one_ns)).min()? / PART;
+        let waited = self.waited_ns.iter().filter(|ns| **ns > part_ns).count();
+        if waited < WAITED_MIN {
+            return None;
+        }
+        tick_of(&self.begins, from_ns)
+    }
+}
 
 /// When the tick was due with which a timer fires in the last of these interrupts, if they come in steps: the first
 /// that was not before the timer's time, `from_ns`.
@@ -67,6 +111,21 @@ mod tests {
         assert_eq!(tick_of(&idle, 41 * MS), Some(44 * MS), "ticks are left out while it idles");
         let late = VecDeque::from([4 * MS, 8 * MS, 12 * MS, 16 * MS, 24 * MS]);
         assert_eq!(tick_of(&late, 17 * MS), Some(20 * MS), "one was kept off");
+    }
+
+    #[test]
+    fn rounds_of_expiries_tell_it_where_timers_wait_for_them() {
+        let tick_of = |waited_ms: &[u64]| {
+            let mut rounds = ExpiryRounds::default();
+            for (at, waited_ms) in (1u64..).zip(waited_ms) {
+                let begin_ns = 4 * at * MS;
+                rounds.expires(begin_ns, begin_ns, begin_ns - waited_ms * MS);
+                rounds.expires(begin_ns + 2_000, begin_ns + 2_000, begin_ns);
+            }
+            rounds.tick_of(17 * MS)
+        };
+        assert_eq!(tick_of(&[1, 3, 0, 2, 3]), Some(20 * MS));
+        assert_eq!(tick_of(&[0, 0, 0, 0, 3]), None, "timers come in time: one does not, by chance");
     }
 
     #[test]
