@@ -152,7 +152,7 @@ impl Followers {
             }
             Kind::IrqBegin(begin) => {
                 self.visible.saw_irq(begin.irq);
-                cpu.irq_begin(time_ns, begin.irq);
+                cpu.irq_begin(time_ns, begin.irq, self.visible.is_timer(begin.irq, tables));
             }
             Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
             Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),

@@ -1,6 +1,7 @@
 //! Which kinds of events a stream records.
 
 use crate::Activity;
+use tardy_model::Tables;
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IdleEnter, Irq, IrqBegin, IrqEnd, Migrate, Recorded, SectionBegin,
     SoftirqBegin, SoftirqEnd, Stolen, Vector, Woken,
@@ -8,6 +9,9 @@ use tardy_model::event::{
 
 /// So many begins without any end, and ends are not recorded.
 const WITHOUT_END: u8 = 3;
+
+/// Names of lines of CPUs' timers: of ARM (`arm_arch_timer.c`, `smp_twd.c`) and RISC-V (`timer-riscv.c`).
+const TIMER_LINES: &[&str] = &["arch_timer", "twd", "riscv-timer"];
 
 /// What a stream can tell. A source that knows says it once ([`Recorded`]); of any other it is learnt: what
 /// has come once may come again, and what has never come may be happening unseen.
@@ -97,6 +101,15 @@ impl Visible {
             Irq::Vector(_) => {}
         }
         self.vectors |= irq == Irq::Vector(Vector::LOCAL_TIMER);
+    }
+
+    /// Whether an interrupt is that of the CPU's own timer: x86 has a vector for it, others a line.
+    #[inline]
+    pub(crate) fn is_timer(self, irq: Irq, tables: &Tables) -> bool {
+        match irq {
+            Irq::Vector(vector) => vector == Vector::LOCAL_TIMER,
+            Irq::Line(_, name) => !self.vectors && TIMER_LINES.contains(&tables.name(name)),
+        }
     }
 
     /// Whether no interrupt can run unseen.

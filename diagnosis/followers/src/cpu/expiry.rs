@@ -1,6 +1,5 @@
 //! Callbacks of timers: which one runs, and how it came to run.
 
-use super::resolution::tick_of;
 use super::{Context, Cpu, Raise};
 use crate::activity::{Activity, RunBy};
 use std::collections::VecDeque;
@@ -201,15 +200,12 @@ impl Cpu {
     fn fires_with_tick(&mut self, time_ns: u64, from_ns: u64, hard_ns: u64) -> Option<u64> {
         let around = self.contexts.last();
         let entry_ns = around.filter(|it| it.is_interrupt()).map(|it| it.begin_ns);
-        if !self.timer_irqs.is_empty() {
-            return entry_ns.and_then(|_| tick_of(&self.timer_irqs, from_ns));
-        }
-        if entry_ns.is_none() && around.is_some() {
+        if entry_ns.is_none() && (around.is_some() || !self.timer_irqs.is_empty()) {
             return None;
         }
         // One that is armed for a time that has passed waits since then.
         self.expiry_rounds.expires(time_ns, entry_ns.unwrap_or(time_ns), hard_ns.max(from_ns));
-        self.expiry_rounds.tick_of(from_ns)
+        self.expiry_rounds.tick_of(&self.timer_irqs, from_ns)
     }
 
     /// How a callback came to run that a softirq runs, which began at `begin_ns`.

@@ -183,7 +183,7 @@ mod tests {
 
     /// An interrupt that runs callbacks at some times, and which of them took longest.
     fn interrupt(cpu: &mut Cpu, begin_ns: u64, callbacks: &[(u32, u64)], end_ns: u64) {
-        cpu.irq_begin(begin_ns, TIMER);
+        cpu.irq_begin(begin_ns, TIMER, true);
         for (at, (timer, at_ns)) in callbacks.iter().enumerate() {
             expires(cpu, *at_ns, *timer);
             let next = callbacks.get(at + 1).map_or(end_ns, |(_, ns)| *ns);
@@ -204,7 +204,7 @@ mod tests {
         let mut cpu = Cpu::new(100);
         let all = [(1, 11_000), (2, 12_000), (3, 18_000)];
         interrupt(&mut cpu, 10_000, &all[..callbacks], 20_000);
-        cpu.irq_begin(next_ns, TIMER);
+        cpu.irq_begin(next_ns, TIMER, true);
         expires(&mut cpu, next_ns + 1_000, 4);
         if cpu.may_have_hung() {
             cpu.had_expired(hard_ns, armed_ns);

@@ -396,13 +396,14 @@ impl Cpu {
         }
     }
 
-    /// An interrupt begins.
-    pub fn irq_begin(&mut self, time_ns: u64, irq: Irq) {
-        if irq == Irq::Vector(Vector::LOCAL_TIMER) {
+    /// An interrupt begins; `is_timer` if it is the CPU's timer's.
+    pub fn irq_begin(&mut self, time_ns: u64, irq: Irq, is_timer: bool) {
+        if is_timer {
             if self.timer_irqs.len() == TICKS_MAX {
                 self.timer_irqs.pop_front();
             }
             self.timer_irqs.push_back(time_ns);
+            self.expiry_rounds.interrupt();
         }
         if matches!(irq, Irq::Vector(vector) if vector != Vector::LOCAL_TIMER) {
             self.silences.came(time_ns);

@@ -1,8 +1,10 @@
 //! Low-resolution mode (`highres=off`, or no device for more): high-resolution timers fire with the tick alone.
 //!
 //! In high-resolution mode the tick is such a timer itself. In a stream that shows timers and never the tick's, it
-//! is the timer's interrupts that tell: they come in steps of one period, whenever timers are due. Where those are
-//! not told apart, or not recorded, it is the rounds in which timers expire, if most wait for them.
+//! is the timer's interrupts that tell: they come in steps of one period, whenever timers are due. So they do where one
+//! thread sleeps for a period again and again and is alone on its CPU. But each of those has that thread's timer
+//! expire, as late as the CPU takes to come out of idle; of ticks most have nothing expire, or timers wait for them
+//! for longer, or now more and now less.
 
 use std::collections::VecDeque;
 
@@ -18,8 +20,11 @@ const PERIOD_NS_MAX: u64 = 100_000_000;
 /// have called for it.
 const PART: u64 = 16;
 
-/// Timers of the last rounds that must have waited for theirs.
-const WAITED_MIN: usize = 3;
+/// Interrupts that must have had nothing expire, or timers that must have waited for theirs.
+const TICKS_MIN: usize = 3;
+
+/// Few idle states take longer to leave (`intel_idle.c` has 10 ms for the deepest of some Atoms).
+const EXIT_NS_MAX: u64 = 3_000_000;
 
 /// What comes within this time after another expiry is of the same round.
 const ROUND_NS_MAX: u64 = 100_000;
@@ -31,13 +36,21 @@ pub(super) struct ExpiryRounds {
     /// How long the first timer of each waited for it.
     waited_ns: VecDeque<u64>,
     last_ns: u64,
+    /// Of the last interrupts of the timer, a bit each, the last one lowest: whether a timer expired in it.
+    expired: u32,
 }
 
 impl ExpiryRounds {
+    /// An interrupt of the timer begins.
+    pub(super) fn interrupt(&mut self) {
+        self.expired <<= 1;
+    }
+
     /// A timer expires that must have by `hard_ns`, in an interrupt that began at `begin_ns` or in one that is not seen.
     pub(super) fn expires(&mut self, time_ns: u64, begin_ns: u64, hard_ns: u64) {
         let goes_on = time_ns.saturating_sub(self.last_ns) <= ROUND_NS_MAX;
         self.last_ns = time_ns;
+        self.expired |= 1;
         if goes_on {
             return;
         }
@@ -49,15 +62,25 @@ impl ExpiryRounds {
         self.waited_ns.push_back(begin_ns.saturating_sub(hard_ns));
     }
 
-    /// As [`tick_of`], where timers have waited for a tick again and again.
-    pub(super) fn tick_of(&self, from_ns: u64) -> Option<u64> {
+    /// As [`tick_of`], of the timer's interrupts where those are seen, if it is ticks that come in these steps.
+    pub(super) fn tick_of(&self, interrupts: &VecDeque<u64>, from_ns: u64) -> Option<u64> {
+        let before = interrupts.len().min(SEEN_MAX).saturating_sub(1);
+        let expired = self.expired >> 1 & ((1 << before) - 1);
+        let are_ticks = before - expired.count_ones() as usize >= TICKS_MIN || self.wait();
+        let entries = if interrupts.is_empty() { &self.begins } else { interrupts };
+        tick_of(entries, from_ns).filter(|_| are_ticks)
+    }
+
+    /// Whether timers have waited again and again, and not for an idle CPU alone.
+    fn wait(&self) -> bool {
         let pairs = self.begins.iter().zip(self.begins.iter().skip(1));
-        let part_ns = pairs.map(|(one_ns, next_ns)| next_ns.saturating_sub(*one_ns)).min()? / PART;
-        let waited = self.waited_ns.iter().filter(|ns| **ns > part_ns).count();
-        if waited < WAITED_MIN {
-            return None;
-        }
-        tick_of(&self.begins, from_ns)
+        let Some(gap_ns) = pairs.map(|(one, next)| next.saturating_sub(*one)).min() else {
+            return false;
+        };
+        let waited = || self.waited_ns.iter().copied().filter(|ns| *ns > gap_ns / PART);
+        let (shortest_ns, longest_ns) = (waited().min().unwrap_or(0), waited().max().unwrap_or(0));
+        let differ = longest_ns - shortest_ns > gap_ns / PART;
+        waited().count() >= TICKS_MIN && (differ || shortest_ns > EXIT_NS_MAX)
     }
 }
 
@@ -122,9 +145,10 @@ mod tests {
                 rounds.expires(begin_ns, begin_ns, begin_ns - waited_ms * MS);
                 rounds.expires(begin_ns + 2_000, begin_ns + 2_000, begin_ns);
             }
-            rounds.tick_of(17 * MS)
+            rounds.tick_of(&VecDeque::new(), 17 * MS)
         };
         assert_eq!(tick_of(&[1, 3, 0, 2, 3]), Some(20 * MS));
+        assert_eq!(tick_of(&[1, 1, 1, 1, 1]), None, "as an idle CPU has one thread wait each time");
         assert_eq!(tick_of(&[0, 0, 0, 0, 3]), None, "timers come in time: one does not, by chance");
     }
 

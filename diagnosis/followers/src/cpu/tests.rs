@@ -29,7 +29,7 @@ fn a_callback_that_is_preempted_comes_back_with_its_softirq() {
     let mut cpu = cpu();
     let prios = Prios::default();
     cpu.switch(0, TaskId::IDLE, KTIMERS, Prio(98));
-    cpu.irq_begin(1, TIMER_IRQ);
+    cpu.irq_begin(1, TIMER_IRQ, true);
     cpu.softirq_raise(2, softirq::HRTIMER);
     cpu.irq_end(3, TIMER_IRQ);
     cpu.softirq_begin(10, softirq::HRTIMER, true, &prios);
@@ -83,7 +83,7 @@ fn a_softirq_that_a_switch_leaves_turns_out_to_run_in_a_thread_and_so_do_its_cal
 fn a_thread_for_timers_takes_its_callback_with_it() {
     let mut cpu = cpu();
     cpu.switch(0, TaskId::IDLE, SPINNER, Prio(19));
-    cpu.irq_begin(6, TIMER_IRQ);
+    cpu.irq_begin(6, TIMER_IRQ, true);
     cpu.timer_pending(7, TimerPending { timer: TimerId(9), thread: LEVEL, prio: Prio(39) });
     cpu.irq_end(8, TIMER_IRQ);
     cpu.switch(50, SPINNER, LEVEL, Prio(39));
@@ -120,7 +120,7 @@ fn a_thread_for_timers_is_raised_while_it_runs() {
     let mut cpu = cpu();
     cpu.switch(0, TaskId::IDLE, LEVEL, Prio(98));
     cpu.expire_begin(2, begin(1, 1), TaskId(7), TimerClass::Hrtimer, RunIn::TimerThread, None);
-    cpu.irq_begin(6, TIMER_IRQ);
+    cpu.irq_begin(6, TIMER_IRQ, true);
     cpu.timer_pending(7, TimerPending { timer: TimerId(9), thread: LEVEL, prio: Prio(39) });
     cpu.irq_end(8, TIMER_IRQ);
     assert_eq!(cpu.activity().thread(), Some((LEVEL, Prio(39))));
@@ -148,11 +148,11 @@ fn interrupts_nest_and_an_end_takes_what_is_above_with_it() {
     let mut cpu = cpu();
     let device = Irq::Line(45, NameId::NONE);
     cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
-    cpu.irq_begin(10, device);
-    cpu.irq_begin(12, TIMER_IRQ);
+    cpu.irq_begin(10, device, false);
+    cpu.irq_begin(12, TIMER_IRQ, true);
     cpu.irq_end(14, TIMER_IRQ);
     assert_eq!(cpu.activity(), Activity::Irq(device));
-    cpu.irq_begin(15, TIMER_IRQ);
+    cpu.irq_begin(15, TIMER_IRQ, true);
     cpu.irq_end(20, device);
     assert!(cpu.in_task_context(), "the inner one's end was not seen");
 }
@@ -163,12 +163,12 @@ fn who_sent_an_interrupt_is_told_where_it_comes() {
     let (call, by, function) = (Vector(3), TaskId(77), NameId(5));
     cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
     cpu.is_sent(Sent { time_ns: 10, by, function }, true);
-    cpu.irq_begin(12, TIMER_IRQ);
+    cpu.irq_begin(12, TIMER_IRQ, true);
     cpu.irq_end(13, TIMER_IRQ);
-    cpu.irq_begin(14, Irq::Vector(call));
+    cpu.irq_begin(14, Irq::Vector(call), false);
     assert_eq!(cpu.activity(), Activity::Ipi(call, by, function));
     cpu.irq_end(15, Irq::Vector(call));
-    cpu.irq_begin(20, Irq::Vector(call));
+    cpu.irq_begin(20, Irq::Vector(call), false);
     assert_eq!(cpu.activity(), Activity::Irq(Irq::Vector(call)), "nobody was seen to send it");
 }
 
@@ -202,7 +202,7 @@ fn sections_with_interrupts_off_are_proof() {
 fn a_loss_leaves_nothing() {
     let mut cpu = cpu();
     cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
-    cpu.irq_begin(10, TIMER_IRQ);
+    cpu.irq_begin(10, TIMER_IRQ, true);
     cpu.forget(5);
     assert_eq!(told(&cpu, 0, 20)[1], (5, Activity::Unknown));
     assert!(cpu.in_task_context());
@@ -213,8 +213,8 @@ fn an_interrupt_runs_from_its_entry_to_its_end_whatever_nests_in_it() {
     let mut cpu = cpu();
     let device = Irq::Line(45, NameId::NONE);
     cpu.switch(0, TaskId::IDLE, SPINNER, Prio(120));
-    cpu.irq_begin(10, TIMER_IRQ);
-    cpu.irq_begin(12, device);
+    cpu.irq_begin(10, TIMER_IRQ, true);
+    cpu.irq_begin(12, device, false);
     assert!(cpu.runs_interrupt(10) && cpu.runs_interrupt(12) && !cpu.runs_interrupt(11));
     cpu.irq_end(14, device);
     assert!(cpu.runs_interrupt(10) && !cpu.runs_interrupt(12));
@@ -234,7 +234,7 @@ fn the_innermost_callback_is_told_whatever_interrupts_it() {
     cpu.softirq_begin(10, softirq::HRTIMER, false, &prios);
     assert_eq!((cpu.callback(), cpu.in_interrupt()), (None, false));
     cpu.expire_begin(12, begin(1, 5), TaskId(7), TimerClass::Hrtimer, RunIn::Itself, None);
-    cpu.irq_begin(14, TIMER_IRQ);
+    cpu.irq_begin(14, TIMER_IRQ, true);
     assert_eq!((cpu.callback(), cpu.in_interrupt()), (callback(1, 7, false), true));
     cpu.expire_begin(15, begin(2, 6), TaskId(8), TimerClass::Hrtimer, RunIn::Itself, None);
     assert_eq!(cpu.callback(), callback(2, 8, true));
