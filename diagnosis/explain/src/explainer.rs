@@ -464,8 +464,9 @@ impl<S: Sink> Explainer<S> {
                     let state = TaskState::Interruptible;
                     self.victims.sleeps(time_ns, target, state, &self.threads)
                 } else {
-                    let called_scheduler =
-                        self.followers.visible.preemptions() && !switch.preempted;
+                    // Where no switch says who was preempted: nobody is by nothing.
+                    let tells = self.followers.visible.preemptions() || switch.next == TaskId::IDLE;
+                    let called_scheduler = tells && !switch.preempted;
                     self.victims.loses_cpu(time_ns, target, called_scheduler)
                 }
             } else {

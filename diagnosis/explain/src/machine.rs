@@ -108,8 +108,8 @@ impl Reason {
                 "the thread was preempted on its way to sleep, and its timer fired before it slept"
             }
             Self::Slept => {
-                "the thread slept, although its switch shows it as runnable (kernels before 5.18 do so, mostly for \
-                 spinlocks of PREEMPT_RT)"
+                "the thread slept, although its switch shows it as runnable (kernels before 5.18 do so for spinlocks of \
+                 PREEMPT_RT, those from 6.1 to 6.13 where a control group is frozen)"
             }
             Self::TaskEnded => "the thread ended before it ran",
             Self::ReturnMissing => "no event shows when the lock call returned",

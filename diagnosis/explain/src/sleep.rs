@@ -102,7 +102,7 @@ impl Sleep {
     }
 
     /// A thread slept that was shown as one that could run. Kernels before 5.18 have no letter for the state of one that
-    /// waits for a spinlock of `PREEMPT_RT` (`TASK_RTLOCK_WAIT`).
+    /// waits for a spinlock of `PREEMPT_RT` (`TASK_RTLOCK_WAIT`), those from 6.1 to 6.13 none for a frozen one (`TASK_FROZEN`).
     pub(crate) fn shown_runnable(since_ns: u64) -> Self {
         Self { state: TaskState::RtLock, ..Self::yielding(since_ns) }
     }
