@@ -9,7 +9,7 @@
 //! | `SCHED_DEADLINE` | its budget's timer fires before it runs | its budget |
 //! | fair | the CPU idles by choice, or the victim runs at once after the timer; a group's bandwidth timer fires | that bandwidth |
 //! | fair | the CPU idles by choice, and no such timer fires | forced idle: core scheduling, `sched_ext`, or a bandwidth whose timer is not recorded |
-//! | real-time | the CPU chooses a task of lower priority, or to idle, for a millisecond, or leaves a real-time task that could run for one | the bandwidth of real-time tasks, where they had used much of it or its timer fires; else not known |
+//! | real-time | the CPU chooses a task of lower priority, or to idle, for a millisecond, or leaves a real-time task that could run for one | the bandwidth of real-time tasks, where they had half of the second before or its timer fires; else not known |
 
 use crate::piece::Refusal;
 use std::collections::VecDeque;
@@ -152,6 +152,8 @@ pub(crate) struct Waiting {
     pub(crate) prio: Prio,
     /// The CPU itself woke it or took it off, so that it was in the queue from the beginning.
     pub(crate) queued_here: bool,
+    /// An event told then that it is in this CPU's queue.
+    pub(crate) queued_ns: Option<u64>,
     pub(crate) cpu: CpuId,
     /// It lost the CPU when the wait began: what came next was chosen.
     pub(crate) lost_it: bool,
@@ -268,17 +270,15 @@ pub(crate) fn refusals(
     }
 }
 
-/// Whether real-time tasks had most of the CPU in a period up to a time, as far as it is known who had it.
+/// Whether real-time tasks had most of the CPU in a period up to a time. Where less than that is known, nobody can say.
 fn uses_realtime(cpu: &Cpu, to_ns: u64) -> bool {
-    let (mut realtime_ns, mut known_ns) = (0, 0);
+    let mut realtime_ns = 0;
     cpu.between(to_ns.saturating_sub(REALTIME_PERIOD_NS), to_ns, |from_ns, until_ns, activity| {
         let ns = until_ns - from_ns;
-        let is_known = activity != Activity::Unknown;
         let prio = activity.thread().map(|(_, prio)| prio);
-        known_ns += if is_known { ns } else { 0 };
         realtime_ns += if prio.is_some_and(|it| it.0 >= 0 && it.is_realtime()) { ns } else { 0 };
     });
-    realtime_ns > 0 && realtime_ns * 2 >= known_ns
+    realtime_ns * 2 >= REALTIME_PERIOD_NS
 }
 
 /// Whether a real-time task had a CPU.
@@ -397,7 +397,9 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
         } else {
             gap.idle_ns = None;
             if is_switch(base, activity) {
-                if queued && !begins(start_ns) {
+                // One that goes to sleep may not have looked yet; one that switches has.
+                let is_told = waiting.queued_ns.is_some_and(|ns| ns < start_ns);
+                if (queued || is_told && !of_victim(base)) && !begins(start_ns) {
                     gap.chooses(Chosen::Task);
                 }
                 queued |= !of_victim(base);

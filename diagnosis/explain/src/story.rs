@@ -58,6 +58,8 @@ pub(crate) struct Story {
     pub(crate) came: (u64, bool),
     /// It had more phases than are kept.
     pub(crate) is_cut: bool,
+    /// When an event told last in which CPU's queue it is.
+    pub(crate) queued: Option<(u64, CpuId)>,
     /// The victim's priority now.
     prio: Prio,
 }
@@ -114,6 +116,7 @@ impl Default for Story {
             signals: Vec::new(),
             came: (0, false),
             is_cut: false,
+            queued: None,
             prio: Prio::UNKNOWN,
         }
     }
@@ -142,6 +145,7 @@ impl Story {
         self.unlocks.clear();
         self.signals.clear();
         (self.lock, self.fired, self.is_cut, self.came) = (None, None, false, (0, false));
+        self.queued = None;
     }
 
     /// A thread enters a call for a lock; it is a story if it waits there.
@@ -289,6 +293,7 @@ impl Story {
         let last = self.last();
         // What it takes to put it into its own CPU's queue is part of waking it. That CPU does it itself, as soon
         // as it heeds an interrupt: what it does until then is what counts; or the waker does, if that is held up.
+        self.queued = Some((time_ns, on));
         let at_once = time_ns.saturating_sub(last.start_ns) <= QUEUED_NS_MAX || by == on;
         if last.phase != Phase::Runnable || last.cpu == on && at_once {
             return;
