@@ -196,8 +196,9 @@ impl<'a> Balance<'a> {
             if !self.idles(activity) {
                 return self.by_section(cpu, Section::PreemptOff, (from_ns, stop_ns), activity);
             }
-            // Nothing hides in its way out where all is recorded.
-            if !self.sees_all && (was_awake || !activity.is_asleep()) {
+            // Nothing hides in its way out where all is recorded; and one that polls had none to go.
+            let hides = !self.sees_all || matches!(*activity, Activity::Polling(_));
+            if hides && (was_awake || !activity.is_asleep()) {
                 return self.way_to_switch((from_ns, stop_ns), activity, &mut way_out_ns);
             }
             if !activity.is_asleep() {
