@@ -270,15 +270,18 @@ pub(crate) fn refusals(
     }
 }
 
-/// Whether real-time tasks had most of the CPU in a period up to a time. Where less than that is known, nobody can say.
+/// Whether real-time tasks had most of the CPU in a period up to a time, or of what is remembered of that. Where the
+/// stream tells of less, nobody can say.
 fn uses_realtime(cpu: &Cpu, to_ns: u64) -> bool {
-    let mut realtime_ns = 0;
+    let (mut realtime_ns, mut known_ns) = (0, 0);
     cpu.between(to_ns.saturating_sub(REALTIME_PERIOD_NS), to_ns, |from_ns, until_ns, activity| {
         let ns = until_ns - from_ns;
         let prio = activity.thread().map(|(_, prio)| prio);
+        known_ns += if activity == Activity::Unknown { 0 } else { ns };
         realtime_ns += if prio.is_some_and(|it| it.0 >= 0 && it.is_realtime()) { ns } else { 0 };
     });
-    realtime_ns * 2 >= REALTIME_PERIOD_NS
+    let is_forgotten = cpu.has_forgotten(to_ns.saturating_sub(REALTIME_PERIOD_NS));
+    realtime_ns * 2 >= if is_forgotten { known_ns.max(1) } else { REALTIME_PERIOD_NS }
 }
 
 /// Whether a real-time task had a CPU.
