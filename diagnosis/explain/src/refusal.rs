@@ -9,7 +9,7 @@
 //! | `SCHED_DEADLINE` | its budget's timer fires before it runs | its budget |
 //! | fair | the CPU idles by choice, or the victim runs at once after the timer; a group's bandwidth timer fires | that bandwidth |
 //! | fair | the CPU idles by choice, and no such timer fires | forced idle: core scheduling, `sched_ext`, or a bandwidth whose timer is not recorded |
-//! | real-time | the CPU chooses a task of lower priority, or to idle, for a millisecond, or leaves a real-time task that could run for one | the bandwidth of real-time tasks, where they had half of the second before or its timer fires; else not known |
+//! | real-time | the CPU chooses a task of lower priority, or to idle, for a millisecond, or leaves a real-time task that could run for one | the bandwidth of real-time tasks, where they had half of the second before (of what is known of it, if they were left runnable) or its timer fires; else not known |
 
 use crate::piece::Refusal;
 use std::collections::VecDeque;
@@ -213,7 +213,7 @@ pub(crate) fn refusals(
         let fired = firings.last(from_ns, to_ns, Purpose::RtBandwidth, |_| true).is_some();
         // A bandwidth is used up by real-time tasks that run, and concerns them alone.
         let some = prio.0 >= 0 && !(gaps.is_empty() && left_out.is_empty());
-        let bandwidth = if some && (fired || uses_realtime(cpu, from_ns)) {
+        let bandwidth = if some && (fired || uses_realtime(cpu, from_ns, !left_out.is_empty())) {
             Refusal::Throttled(Culprit::Setting(Setting::RtBandwidth))
         } else {
             Refusal::Unknown
@@ -270,9 +270,9 @@ pub(crate) fn refusals(
     }
 }
 
-/// Whether real-time tasks had most of the CPU in a period up to a time, or of what is remembered of that. Where the
-/// stream tells of less, nobody can say.
-fn uses_realtime(cpu: &Cpu, to_ns: u64) -> bool {
+/// Whether real-time tasks had most of the CPU in a period up to a time, or of what is known of that where that has to
+/// do: if one that could run `was_left` for one below, or if the rest is forgotten.
+fn uses_realtime(cpu: &Cpu, to_ns: u64, was_left: bool) -> bool {
     let (mut realtime_ns, mut known_ns) = (0, 0);
     cpu.between(to_ns.saturating_sub(REALTIME_PERIOD_NS), to_ns, |from_ns, until_ns, activity| {
         let ns = until_ns - from_ns;
@@ -281,7 +281,8 @@ fn uses_realtime(cpu: &Cpu, to_ns: u64) -> bool {
         realtime_ns += if prio.is_some_and(|it| it.0 >= 0 && it.is_realtime()) { ns } else { 0 };
     });
     let is_forgotten = cpu.has_forgotten(to_ns.saturating_sub(REALTIME_PERIOD_NS));
-    realtime_ns * 2 >= if is_forgotten { known_ns.max(1) } else { REALTIME_PERIOD_NS }
+    let of_ns = if was_left || is_forgotten { known_ns.max(1) } else { REALTIME_PERIOD_NS };
+    realtime_ns * 2 >= of_ns
 }
 
 /// Whether a real-time task had a CPU.
