@@ -263,6 +263,7 @@ pub(crate) struct Streams {
 }
 
 /// One CPU.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Cpu {
     /// What it does, and what that has broken into: the thread or the idle task first.
     pub(crate) top: Frame,
@@ -296,6 +297,12 @@ pub(crate) struct Cpu {
     pub(crate) line_ns: u64,
     pub(crate) line: u32,
     pub(crate) theft_ns: u64,
+    /// When the theft began that goes on or was the last.
+    pub(crate) stolen_since_ns: u64,
+    /// What was stolen and not told yet.
+    pub(crate) stolen_ns: u64,
+    /// The tick has run in the timer interrupt that goes on.
+    pub(crate) has_ticked: bool,
     /// What is done again: interrupts, the next of which comes at that time, and thefts.
     pub(crate) arrivals: Coming<Arrival>,
     pub(crate) recorded_ns: u64,

@@ -268,12 +268,17 @@ impl<O: Observer> Simulation<O> {
             (None, None) => return,
         };
         let end_ns = self.now_ns + length_ns;
+        cpu.stolen_since_ns = self.now_ns;
         cpu.push(Frame::new(Step::Stolen, end_ns), self.now_ns);
     }
 
     fn given_back(&mut self, at: usize) {
         let cpu = &mut self.cpus[at];
         cpu.pop(self.now_ns);
+        // A CPU that sleeps wants nothing from its host until an interrupt arrives.
+        let wanted_ns = if cpu.top().step == Step::Asleep { cpu.arrival_ns() } else { 0 };
+        let from_ns = cpu.stolen_since_ns.max(wanted_ns);
+        cpu.stolen_ns += self.now_ns.saturating_sub(from_ns);
         if let Some(theft) = &self.machine.theft {
             cpu.theft_ns = self.now_ns + theft.every.draw(&mut cpu.streams.theft).max(1);
             return;

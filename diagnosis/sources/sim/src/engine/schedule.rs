@@ -321,6 +321,7 @@ impl<O: Observer> Simulation<O> {
         let (prev_prio, next_prio) = (prio(prev, &self.threads), prio(next, &self.threads));
         let preempted = state == TaskState::Running && prev != NOBODY;
         let next_task = self.task(next);
+        self.tell_stolen(at);
         self.event(
             at,
             Switch { prev_state: state, prev_prio, preempted, next: next_task, next_prio },

@@ -5,7 +5,7 @@ use crate::engine::cpu::NOBODY;
 use crate::observer::{Doing, HRTIMER, Interrupt, NET_RX, Observer, State, ThreadAt, TimerAt};
 use tardy_model::event::{
     Irq, IrqBegin, IrqEnd, Section, SectionBegin, SectionEnd, SoftirqBegin, SoftirqEnd,
-    SoftirqRaise, Vector,
+    SoftirqRaise, Stolen, Vector,
 };
 use tardy_model::{CpuId, Event, Kind, NameId, TaskId, TimerId};
 
@@ -52,6 +52,17 @@ impl<O: Observer> Simulation<O> {
 
     pub(super) fn tell_irq_end(&mut self, at: usize, interrupt: Interrupt) {
         self.event(at, IrqEnd { irq: irq_of(interrupt) });
+        if interrupt == Interrupt::Timer && std::mem::take(&mut self.cpus[at].has_ticked) {
+            self.tell_stolen(at);
+        }
+    }
+
+    /// What the hypervisor took, where the scheduler looks at its clock: at switches, and behind a tick.
+    pub(super) fn tell_stolen(&mut self, at: usize) {
+        let ns = std::mem::take(&mut self.cpus[at].stolen_ns);
+        if ns > 0 {
+            self.event(at, Stolen { ns });
+        }
     }
 
     pub(super) fn tell_softirq(&mut self, at: usize, vector: u32, what: Softirq) {

@@ -223,6 +223,7 @@ impl<O: Observer> Simulation<O> {
 
     pub(super) fn ticked(&mut self, at: usize) {
         self.tick(at);
+        self.cpus[at].has_ticked = true;
         let tick = self.cpus[at].top().timer;
         self.expired(at, tick);
         if self.timers[tick as usize].purpose == Purpose::StoppedTick {

@@ -3,6 +3,7 @@
 
 mod compare;
 mod maker;
+mod theft;
 mod unseen;
 
 use compare::{Outcome, compare};
