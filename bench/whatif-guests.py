@@ -138,7 +138,7 @@ def main():
                     f" {us(truth):>8} {off:>+6.0%}"
                 )
                 if options.csv and name != "max":
-                    row = (change.split("(")[0], "counted", name, *as_made(one), round(truth))
+                    row = ("counted", change.split("(")[0], "counted", name, *as_made(one), round(truth))
                     with options.csv.open("a", newline="") as file:
                         csv.writer(file, lineterminator="\n").writerow(row)
                 if has_range(one):

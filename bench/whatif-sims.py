@@ -14,7 +14,8 @@ prediction is off, and * where the truth is outside the stated range. Below that
 helps most was ranked: what helps within 3 % as much counts as the same.
 
 In the end, per figure: how many predictions are within 5 % (mean) or 15 % of the truth, and how many ranges hold the
-truth, of the same seed and of others. `--truths DIR` keeps truths for the next time, `--jobs` judges several families
+truth, of the same seed and of others. What ranges are widened by is known from these very families, with other numbers;
+so they are counted once more as they would be widened without the family's own lines. `--truths DIR` keeps truths for the next time, `--jobs` judges several families
 at once, `--through text` predicts from the recording as another tool's trace. `--csv` adds a line for each figure of
 each prediction, in the form of `diagnosis/whatif/src/experience.csv`; `--json` writes all of it. It prints, it does not
 judge.
@@ -26,6 +27,7 @@ import collections
 import csv
 import hashlib
 import json
+import math
 import random
 import shutil
 import statistics
@@ -35,7 +37,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from programs import TARDY, build
+from programs import ROOT, TARDY, build
 from simulated_changes import NotMade, made, written
 from simulated_systems import FAMILIES
 
@@ -54,6 +56,46 @@ EQUAL, HELPS = 0.03, 0.06
 P999_MIN = 1000
 
 QUICK = ["packets", "chain", "irqs_off", "nice"]
+
+
+# What ranges are widened by, and how (`diagnosis/whatif/src/experience.rs`).
+EXPERIENCE = ROOT / "diagnosis/whatif/src/experience.csv"
+KIND_MIN = 8
+COVERAGE = 0.9
+NEAREST = {"mean": 1.05, "p50": 1.05, "p99": 1.1, "p999": 1.1, "worst_percent": 1.1}
+
+
+def kind_of(change):
+    return change.partition("(")[0].partition("=")[0]
+
+
+def experience():
+    """What is known of simulated machines: by figure, lines of kind of change, family, and how far the truth was below
+    the lower end and above the upper one, as logarithms."""
+    found = collections.defaultdict(list)
+    with EXPERIENCE.open() as lines:
+        for row in csv.DictReader(lines):
+            if row["machine"] == "simulated":
+                low, high, truth = (math.log(max(1, int(row[name]))) for name in ("low_ns", "high_ns", "measured_ns"))
+                found[row["figure"]].append((row["change"], row["where"], low - truth, truth - high))
+    return found
+
+
+def quantile_of(scores):
+    ordered = sorted(scores)
+    rank = math.ceil((len(ordered) + 1) * (1 + COVERAGE) / 2)
+    return max(0.0, ordered[min(rank, len(ordered)) - 1])
+
+
+def without_family(row, known):
+    """A range as it would be if nothing were known of the family that it is of."""
+    others = [line for line in known[row["figure"]] if line[1] != row["family"]]
+    alike = [line for line in others if line[0] == kind_of(row["change"])]
+    chosen = alike if len(alike) >= KIND_MIN else others
+    below, above = (math.exp(quantile_of(line[at] for line in chosen)) for at in (2, 3))
+    predicted, nearest = row["predicted_ns"], NEAREST[row["figure"]]
+    low = min(row["narrow_low_ns"] / below, predicted / nearest)
+    return low, max(row["narrow_high_ns"] * above, predicted * nearest)
 
 
 def run(*command):
@@ -250,6 +292,19 @@ def summary(results):
     if ranged:
         held, elsewhere = (sum(row[key] for row in ranged) / len(ranged) for key in ("held", "held_elsewhere"))
         print(f"  of {len(ranged)} ranges {held:.1%} hold the truth, {elsewhere:.1%} that of other seeds; 90 % are to")
+    known = experience()
+    if ranged and known:
+        ranges = [(row, without_family(row, known)) for row in ranged]
+        held, elsewhere = (
+            sum(low <= row[name] <= high for row, (low, high) in ranges) / len(ranges) for name in ("truth", "elsewhere")
+        )
+        print(f"  widened without what is known of the family itself: {held:.1%}, {elsewhere:.1%}")
+        widths = {
+            "as printed": [row["high_ns"] / max(1, row["low_ns"]) for row in ranged],
+            "without the family": [high / max(1, low) for _, (low, high) in ranges],
+        }
+        for words, ratios in widths.items():
+            print(f"  upper end by lower end, {words}: {statistics.median(ratios):.2f} in the median of the ranges")
     places = [result["place"] for result in results if result["place"] is not None]
     if places:
         count = collections.Counter(places)
@@ -292,8 +347,7 @@ def main():
             for row in (row for result in results for row in result["rows"]):
                 if row["figure"] != "max":
                     made_of = [round(row[key]) for key in ("predicted_ns", "narrow_low_ns", "narrow_high_ns", "truth")]
-                    kind = row["change"].partition("(")[0].partition("=")[0]
-                    csv.writer(file, lineterminator="\n").writerow([kind, row["family"], row["figure"], *made_of])
+                    csv.writer(file, lineterminator="\n").writerow(["simulated", kind_of(row["change"]), row["family"], row["figure"], *made_of])
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
 

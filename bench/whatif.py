@@ -231,7 +231,7 @@ def try_case(case, options, folder, rng):
         kind = case.change.partition("(")[0].partition("=")[0]
         # A maximum has no range that could be relied on.
         if name != "max":
-            rows += [([kind, case.name, name, *as_made(one), round(truth)], one) for one in all_of_it]
+            rows += [(["live", kind, case.name, name, *as_made(one), round(truth)], one) for one in all_of_it]
     return rows
 
 

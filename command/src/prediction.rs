@@ -13,7 +13,7 @@ use tardy_model::Batch;
 use tardy_recording::Manifest;
 use tardy_report::Predictions;
 use tardy_whatif::{
-    Baseline, KernelSeen, Observation, Observed, RealTimeShare, Refusal, Tried, WhatIf, rank,
+    Baseline, Class, KernelSeen, Observation, Observed, RealTimeShare, Refusal, Tried, WhatIf, rank,
 };
 
 /// Whether a report predicts.
@@ -121,6 +121,19 @@ pub(crate) fn kernel(manifest: &Manifest) -> KernelSeen {
         hz: host.hz,
         cpus: host.cpus_online,
         realtime: realtime_share(manifest),
+        class: class(manifest),
+    }
+}
+
+/// The source of simulated recordings.
+pub(crate) const SIMULATED: &str = "sim";
+
+/// Of traces of other tools nobody knows where they were made: most are a live machine's.
+fn class(manifest: &Manifest) -> Class {
+    match manifest {
+        Manifest { source, .. } if source == SIMULATED => Class::Simulated,
+        Manifest { vm: Some(_), .. } => Class::Counted,
+        _ => Class::Live,
     }
 }
 

@@ -5,19 +5,46 @@
 //! side by itself and by a factor: the quantile of how many times the measured figure was below the lower end, or above
 //! the upper one. A factor, because tails are off by multiples and not by nanoseconds; each side, because what is not
 //! foreseen makes threads later and not earlier.
+//!
+//! Machines are apart by [`Class`]: what a live one does between two recordings is in no recording, and where time is
+//! counted or simulated there is nothing of the kind. One table for all would make the ranges of the one too narrow, or
+//! those of the others too wide.
 
 use crate::figures::Figures;
 use crate::predict::COVERAGE;
 use tardy_changes::Change;
 
-/// Predictions that were checked: kind of change, where, figure, predicted, low and high before widening, measured;
-/// ns.
+/// Predictions that were checked: class of the machine, kind of change, where, figure, predicted, low and high before
+/// widening, measured; ns.
 const CHECKED: &str = include_str!("experience.csv");
 
 /// How figures are named there, in the order of [`Figures::all`].
 const FIGURES: [&str; 6] = ["mean", "p50", "p99", "p999", "worst_percent", "max"];
 
-/// Of fewer of one kind, those of all kinds count. With fewer than 19 the 95 % are the largest that was seen.
+/// What kind of machine was recorded: errors of predictions are of one kind within each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Class {
+    /// A kernel in the time of its host, by whatever tool it was recorded.
+    #[default]
+    Live,
+    /// A kernel whose time is a count of its instructions.
+    Counted,
+    /// A system of `tardy sim`.
+    Simulated,
+}
+
+impl Class {
+    /// As the table has it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Counted => "counted",
+            Self::Simulated => "simulated",
+        }
+    }
+}
+
+/// Of fewer of one kind, those of all kinds on such machines count. With fewer than 19 the 95 % are the largest that was seen.
 const KIND_MIN: usize = 8;
 
 /// No end is nearer than this factor to what is predicted, by figure: what a recorded system costs is known no better
@@ -33,12 +60,13 @@ pub(crate) struct Widening {
     pub(crate) above: f64,
 }
 
-/// What ranges of such changes are widened by, in the order of [`Figures::all`].
-pub(crate) fn widening(changes: &[Change]) -> [Widening; Figures::NAMES.len()] {
+/// What ranges of such changes on such a machine are widened by, in the order of [`Figures::all`].
+pub(crate) fn widening(changes: &[Change], class: Class) -> [Widening; Figures::NAMES.len()] {
     let names: Vec<&str> = changes.iter().map(Change::name).collect();
     FIGURES.map(|figure| {
         let scores = |of: &dyn Fn(&str) -> bool| -> Vec<(f64, f64)> {
-            CHECKED.lines().skip(1).filter_map(|line| score(line, figure, of)).collect()
+            let lines = CHECKED.lines().skip(1);
+            lines.filter_map(|line| score(line, class, figure, of)).collect()
         };
         let of_kind = scores(&|kind| names.contains(&kind));
         let scores = if of_kind.len() >= KIND_MIN { of_kind } else { scores(&|_| true) };
@@ -48,10 +76,10 @@ pub(crate) fn widening(changes: &[Change]) -> [Widening; Figures::NAMES.len()] {
 }
 
 /// By what factors the truth was below the range and above it, as logarithms: negative inside.
-fn score(line: &str, figure: &str, of: &dyn Fn(&str) -> bool) -> Option<(f64, f64)> {
+fn score(line: &str, class: Class, figure: &str, of: &dyn Fn(&str) -> bool) -> Option<(f64, f64)> {
     let fields: Vec<&str> = line.split(',').collect();
-    let [kind, _, name, _, low, high, measured] = fields[..] else { return None };
-    if !of(kind) || name != figure {
+    let [machine, kind, _, name, _, low, high, measured] = fields[..] else { return None };
+    if machine != class.name() || !of(kind) || name != figure {
         return None;
     }
     let log = |text: &str| text.trim().parse::<f64>().ok().map(|ns| ns.max(1.0).ln());
@@ -75,22 +103,41 @@ fn quantile(mut scores: Vec<f64>) -> f64 {
 mod tests {
     use super::*;
 
+    const CLASSES: [Class; 3] = [Class::Live, Class::Counted, Class::Simulated];
+
     #[test]
-    fn every_line_reads() {
+    fn every_line_reads_and_each_class_has_some() {
+        let mut lines = [0; CLASSES.len()];
         for line in CHECKED.lines().skip(1) {
-            let is_read = FIGURES.iter().any(|figure| score(line, figure, &|_| true).is_some());
-            assert!(is_read, "{line}");
+            let of = |class: Class| {
+                FIGURES.iter().any(|figure| score(line, class, figure, &|_| true).is_some())
+            };
+            let class = CLASSES.iter().position(|class| of(*class));
+            lines[class.unwrap_or_else(|| panic!("{line}"))] += 1;
         }
+        assert!(lines.iter().all(|count| *count >= KIND_MIN * 5), "{lines:?}");
     }
 
     #[test]
     fn each_end_is_moved_by_what_it_was_off() {
-        let line = "slack,here,p99,100,80,120,240";
-        let (below, above) = score(line, "p99", &|_| true).unwrap();
+        let line = "counted,slack,here,p99,100,80,120,240";
+        let (below, above) = score(line, Class::Counted, "p99", &|_| true).unwrap();
         assert!((above.exp() - 2.0).abs() < 1e-9, "it was twice as late as the upper end");
         assert!(below < 0.0);
-        assert!(score(line, "p50", &|_| true).is_none());
-        assert!(score(line, "p99", &|kind| kind == "prio").is_none());
+        assert!(score(line, Class::Counted, "p50", &|_| true).is_none());
+        assert!(score(line, Class::Counted, "p99", &|kind| kind == "prio").is_none());
+        assert!(score(line, Class::Live, "p99", &|_| true).is_none(), "another machine's");
+    }
+
+    #[test]
+    fn a_live_machine_is_less_sure_than_a_simulated_one() {
+        let change: Change = "remove(hog)".parse().unwrap();
+        let wider = |class: Class| -> f64 {
+            let each = widening(std::slice::from_ref(&change), class);
+            each.iter().map(|one| (one.below * one.above).ln()).sum()
+        };
+        let [live, _, simulated] = CLASSES.map(wider);
+        assert!(live > simulated, "{live}, simulated {simulated}");
     }
 
     #[test]

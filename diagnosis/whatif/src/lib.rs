@@ -29,6 +29,7 @@ mod suspects;
 mod unmodelled;
 mod world;
 
+pub use experience::Class;
 pub use figures::Figures;
 pub use model::{KernelSeen, RealTimeShare};
 pub use observed::{Observation, Observed, Recorded};

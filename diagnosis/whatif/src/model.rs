@@ -1,5 +1,6 @@
 //! A recording as a system that can be simulated: the machine's costs, the kernel, and every thread's script.
 
+use crate::experience::Class;
 use crate::observed::{BySeen, Costs, Observed, ThreadSeen, WAKING};
 use crate::refusal::Refusal;
 use std::collections::{HashMap, HashSet};
@@ -43,6 +44,8 @@ pub struct KernelSeen {
     pub cpus: u32,
     /// How much of a CPU real-time threads may use.
     pub realtime: RealTimeShare,
+    /// What kind of machine it runs on.
+    pub class: Class,
 }
 
 /// How much of a CPU real-time threads may use (`sched_rt_runtime_us`).

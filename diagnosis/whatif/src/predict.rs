@@ -3,7 +3,7 @@
 //! The simulated system errs; what it errs in with the change and without it alike cancels ([`crate::correction`]).
 
 use crate::change;
-use crate::experience;
+use crate::experience::{self, Class};
 use crate::figures::{Blocks, Figures};
 use crate::model::{KernelSeen, Model};
 use crate::observed::Observed;
@@ -102,6 +102,7 @@ pub struct Bound {
 /// A recording that can be asked.
 #[derive(Debug)]
 pub struct WhatIf {
+    class: Class,
     suspects: Suspects,
     whole: World,
     /// The same without thefts.
@@ -125,7 +126,7 @@ impl WhatIf {
             _ => None,
         };
         let whole = World::new(model, observed, |_| false)?;
-        Ok(Self { suspects, whole, apart })
+        Ok(Self { class: kernel.class, suspects, whole, apart })
     }
 
     /// How well the recorded system is simulated.
@@ -148,7 +149,7 @@ impl WhatIf {
     /// # Errors
     /// Where it cannot be told, and why.
     pub fn predict(&self, changes: &[Change]) -> Result<Prediction, Refusal> {
-        let widening = experience::widening(changes);
+        let widening = experience::widening(changes, self.class);
         let with = self.whole.with(changes)?;
         let figures = self.whole.moved(&with, &widening);
         let apart = match &self.apart {

@@ -9,6 +9,7 @@ mod table;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
+use crate::prediction;
 use cases::{Case, Changes};
 use clap::{Args, Subcommand};
 use runs::{Figures, Group, PolicyRuns};
@@ -193,7 +194,7 @@ fn record(file: &File, out: &Path) -> Result<PathBuf, Failure> {
         tardy_version: env!("CARGO_PKG_VERSION").to_owned(),
         created_unix_s: now.as_secs(),
         command_line: std::env::args().collect(),
-        source: "sim".to_owned(),
+        source: prediction::SIMULATED.to_owned(),
         host: Host {
             name: "simulated".to_owned(),
             cpus_online: system.machine.cpus.into(),

@@ -1,7 +1,7 @@
 //! A system, what a recording of it tells, and how late its victims truly are.
 
 use crate::figures::Blocks;
-use crate::{Figures, KernelSeen, Observation, Observed, RealTimeShare};
+use crate::{Class, Figures, KernelSeen, Observation, Observed, RealTimeShare};
 use std::collections::BTreeMap;
 use tardy_explain::{Explainer, Options};
 use tardy_model::{Batch, Event, Prio, Source};
@@ -49,6 +49,7 @@ pub(super) fn kernel(system: &System) -> KernelSeen {
         hz: Some((1_000_000_000 / system.kernel.settings.jiffy_ns.get()) as u32),
         cpus: system.machine.cpus.into(),
         realtime: RealTimeShare::All,
+        class: Class::Simulated,
     }
 }
 
