@@ -73,6 +73,16 @@ fn a_stale_cache_almost_never_programs() {
     assert!(before < 0.1 && after > 0.9, "{before} before, {after} after");
 }
 
+/// What that breaks: a sleep that expires in the softirq ends with the tick, and with nothing before it.
+#[test]
+fn a_stale_cache_makes_sleeps_as_late_as_the_tick() {
+    let file = file("softirq-expires-next-sleep", "");
+    let late = |policy: &str| shown(&file, policy, 20_000).seen[0].iter().copied().max();
+    let (before, after) = (late("softirq-expires-next-before"), late("softirq-expires-next-after"));
+    assert!(before.is_some_and(|ns| (1_000_000..=4_000_000).contains(&ns)), "{before:?}");
+    assert!(after.is_some_and(|ns| ns <= 40_000), "{after:?}: no more than the mover runs");
+}
+
 #[test]
 fn services_to_sleep_differ_by_their_entry_and_slack_by_itself() {
     // Medians: now and then a tick comes between.

@@ -21,14 +21,15 @@ macro_rules! known {
 /// All machines.
 pub const MACHINES: &[Known] = known![
     "machines": "zynq-7020", "piii-celeron-333", "counted-500mips", "counted-x86", "counted-armv7",
-    "x86-vm",
+    "counted-debian-rt", "x86-vm",
 ];
 
 /// All systems.
 pub const SYSTEMS: &[Known] = known![
     "systems": "storm", "zynq-storm", "zynq-fit", "zynq-network", "stacking", "stacking-fit",
-    "stacking-policies", "staircase", "staircase-policies", "sleep", "sleep-services",
-    "sleep-policies", "rearm", "rearm-share", "softirq-expires-next", "pi-spike",
+    "stacking-policies", "staircase", "staircase-policies", "staircase-softirq", "sleep", "sleep-services",
+    "sleep-policies", "rearm", "rearm-share", "softirq-expires-next", "softirq-expires-next-sleep",
+    "pi-spike",
 ];
 
 /// A machine by its name.
