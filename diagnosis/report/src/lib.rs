@@ -58,7 +58,9 @@ pub use pi::{BoostsSeen, pi_sentences, pi_text};
 pub use rearm::{DeviceSeen, DeviceUse, rearm_text};
 pub use screen::{LINES_MAX as SCREEN_LINES_MAX, screen};
 pub use sentences::top_sentences;
-pub use simulated::{SimulatedData, SimulatedMoves, SimulatedRow, simulated_page, simulated_text};
+pub use simulated::{
+    SimulatedData, SimulatedLocks, SimulatedMoves, SimulatedRow, simulated_page, simulated_text,
+};
 pub use sleep::{sleep_sentences, sleep_text};
 pub use staircase::{StaircaseRun, staircase_text};
 pub use text::Terminal;

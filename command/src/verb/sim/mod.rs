@@ -22,8 +22,8 @@ use tardy_experiment::Truth;
 use tardy_model::{Batch, Source};
 use tardy_recording::{Host, Manifest, ManifestEnd, Options, Writer};
 use tardy_report::{
-    SimulatedData, SimulatedMoves, SimulatedRow, Terminal, curves_file, simulated_page,
-    simulated_text,
+    SimulatedData, SimulatedLocks, SimulatedMoves, SimulatedRow, Terminal, curves_file,
+    simulated_page, simulated_text,
 };
 use tardy_sim::file::File;
 use tardy_sim::{Bandwidth, Preemption, START_NS, Simulated};
@@ -150,6 +150,14 @@ impl Sim {
                 programming_share: runs.programming_share(),
             })
         });
+        let locks = results.iter().filter(|runs| runs.totals.lock_calls > 0);
+        let locks = locks.map(|runs| SimulatedLocks {
+            condition: &runs.case.condition.name,
+            policy: runs.policy,
+            calls: runs.totals.lock_calls,
+            boosts: runs.totals.boosts,
+            double_boosts: runs.totals.double_boosts,
+        });
         SimulatedData {
             title: &file.title,
             span_ns: file.span_ns,
@@ -157,6 +165,7 @@ impl Sim {
             seed: file.system.seed,
             rows: rows.collect(),
             moves: moves.collect(),
+            locks: locks.collect(),
             truth,
         }
     }
@@ -242,6 +251,9 @@ struct PolicyDocument<'a> {
     programmed: u64,
     programming_share: f64,
     moves: u64,
+    lock_calls: u64,
+    boosts: u64,
+    double_boosts: u64,
     threads: Vec<ThreadDocument<'a>>,
 }
 
@@ -270,6 +282,9 @@ impl<'a> Document<'a> {
             programmed: runs.totals.programmed,
             programming_share: runs.programming_share(),
             moves: runs.totals.moves,
+            lock_calls: runs.totals.lock_calls,
+            boosts: runs.totals.boosts,
+            double_boosts: runs.totals.double_boosts,
             threads: threads(&runs.case.file, &runs.totals),
         });
         Self {

@@ -27,6 +27,9 @@ pub(super) struct Figures {
     pub(super) latencies: Vec<Option<Latencies>>,
     pub(super) steps: u64,
     pub(super) programmed: u64,
+    pub(super) lock_calls: u64,
+    pub(super) boosts: u64,
+    pub(super) double_boosts: u64,
     pub(super) moves: u64,
     pub(super) programmed_by_moves: u64,
     pub(super) programming_ns: u64,
@@ -47,6 +50,9 @@ impl Figures {
         }
         self.steps += other.steps;
         self.programmed += other.programmed;
+        self.lock_calls += other.lock_calls;
+        self.boosts += other.boosts;
+        self.double_boosts += other.double_boosts;
         self.moves += other.moves;
         self.programmed_by_moves += other.programmed_by_moves;
         self.programming_ns += other.programming_ns;
@@ -227,9 +233,16 @@ fn one(
         simulation.run_until(end_ns.min(from_ns.saturating_add(SLICE_NS)));
         done_ns.fetch_add(simulation.now_ns() - from_ns, Ordering::Relaxed);
     }
-    let (steps, programmed) = (simulation.steps(), simulation.programmed());
-    let (moves, programmed_by_moves) = (simulation.moves(), simulation.programmed_by_moves());
-    let programming_ns = simulation.programming_time_ns();
-    let watched = simulation.into_observer();
-    Some(Figures { steps, programmed, moves, programmed_by_moves, programming_ns, ..watched })
+    let counted = Figures {
+        steps: simulation.steps(),
+        programmed: simulation.programmed(),
+        lock_calls: simulation.lock_calls(),
+        boosts: simulation.boosts(),
+        double_boosts: simulation.double_boosts(),
+        moves: simulation.moves(),
+        programmed_by_moves: simulation.programmed_by_moves(),
+        programming_ns: simulation.programming_time_ns(),
+        latencies: Vec::new(),
+    };
+    Some(Figures { latencies: simulation.into_observer().latencies, ..counted })
 }

@@ -19,6 +19,11 @@ const PER_MOVE: &str = "programmings_per_move";
 /// The same, by moves themselves; and how many there were.
 const BY_MOVES: &str = "programmings_by_moves";
 const MOVES: &str = "moves";
+/// Calls for locks with priority inheritance, priorities lent for them, and those lent twice, as `tardy experiment
+/// pi-spike` calls them.
+const LOCK_CALLS: &str = "slow_calls";
+const BOOSTS: &str = "boosts";
+const DOUBLE_BOOSTS: &str = "double_boosts";
 const PER_SECOND: &str = "programmed_per_s";
 /// The share of all CPUs' time that this took.
 const SHARE: &str = "programming_share";
@@ -70,6 +75,16 @@ pub(super) fn table(results: &[PolicyRuns<'_>], name: &str) -> Truth {
             own.figures.insert(PER_MOVE.to_owned(), share);
             own.figures.insert(BY_MOVES.to_owned(), by_moves);
             own.figures.insert(MOVES.to_owned(), runs.totals.moves as f64);
+        }
+        if runs.totals.lock_calls > 0 {
+            let totals = &runs.totals;
+            for (name, value) in [
+                (LOCK_CALLS, totals.lock_calls),
+                (BOOSTS, totals.boosts),
+                (DOUBLE_BOOSTS, totals.double_boosts),
+            ] {
+                own.figures.insert(name.to_owned(), value as f64);
+            }
         }
         truth.rows.push(own);
     }

@@ -27,6 +27,8 @@ pub struct SimulatedData<'a> {
     pub rows: Vec<SimulatedRow<'a>>,
     /// What moved timers cost, of each policy and condition where any was moved.
     pub moves: Vec<SimulatedMoves<'a>>,
+    /// What locks with priority inheritance did, of each policy and condition where anybody had to call the kernel for one.
+    pub locks: Vec<SimulatedLocks<'a>>,
     /// The same figures as a table, for curves over what varies.
     pub truth: &'a Truth,
 }
@@ -91,6 +93,38 @@ impl SimulatedMoves<'_> {
     }
 }
 
+/// Calls for locks with priority inheritance, and the priorities that were lent in them.
+#[derive(Clone, Debug)]
+pub struct SimulatedLocks<'a> {
+    /// The condition; empty where there is one alone.
+    pub condition: &'a str,
+    /// The policy.
+    pub policy: &'a str,
+    /// Calls of the kernel for a lock that somebody else had.
+    pub calls: u64,
+    /// How often a thread was lent a higher priority.
+    pub boosts: u64,
+    /// How often of these it was on its way out of a lock, back at its own priority.
+    pub double_boosts: u64,
+}
+
+const LOCKS_HEADS: [&str; 6] =
+    ["condition", "policy", "calls for locks", "boosts", "double boosts", "share of calls"];
+
+impl SimulatedLocks<'_> {
+    /// A cell per head.
+    fn cells(&self) -> Vec<String> {
+        vec![
+            clean_cut(self.condition, 24),
+            clean_cut(self.policy, 28),
+            count(self.calls),
+            count(self.boosts),
+            count(self.double_boosts),
+            share(self.double_boosts as f64 / self.calls.max(1) as f64),
+        ]
+    }
+}
+
 const HEADS: [&str; 11] = [
     "condition",
     "policy",
@@ -143,8 +177,10 @@ impl SimulatedData<'_> {
     fn first_column(&self) -> usize {
         let mut conditions = self.rows.iter().map(|row| row.condition);
         let mut moved = self.moves.iter().map(|moves| moves.condition);
-        let has_several =
-            conditions.any(|name| !name.is_empty()) || moved.any(|name| !name.is_empty());
+        let mut locked = self.locks.iter().map(|locks| locks.condition);
+        let has_several = conditions.any(|name| !name.is_empty())
+            || moved.any(|name| !name.is_empty())
+            || locked.any(|name| !name.is_empty());
         usize::from(!has_several)
     }
 }
@@ -187,6 +223,13 @@ mod tests {
             programmed_per_s: 42_123.4,
             programming_share: 0.0421,
         };
+        let locked = SimulatedLocks {
+            condition: "",
+            policy: "hardirq",
+            calls: 5_000,
+            boosts: 5_100,
+            double_boosts: 25,
+        };
         SimulatedData {
             title: "",
             span_ns: 10_000_000_000,
@@ -194,6 +237,7 @@ mod tests {
             seed: 7,
             rows: vec![row("hardirq"), row("deferred")],
             moves: vec![moved],
+            locks: vec![locked],
             truth,
         }
     }

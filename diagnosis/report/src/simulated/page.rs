@@ -1,6 +1,8 @@
 //! Simulated figures as a page: the table, curves over what varies, and each thread's tail under every policy.
 
-use super::{HEADS, INTERVALS, MOVES_HEADS, SimulatedData, SimulatedMoves, SimulatedRow};
+use super::{
+    HEADS, INTERVALS, LOCKS_HEADS, MOVES_HEADS, SimulatedData, SimulatedMoves, SimulatedRow,
+};
 use crate::clean::{clean, clean_cut};
 use crate::experiment::curve_of;
 use crate::page::document;
@@ -45,6 +47,13 @@ pub fn simulated_page(data: &SimulatedData<'_>) -> String {
                     h2 { "What moving timers costs" }
                     @let moves = data.moves.iter().map(moves_cells);
                     div.scroll { (table(&MOVES_HEADS[first..], 2 - first, moves)) }
+                }
+            }
+            @if !data.locks.is_empty() {
+                section #locks {
+                    h2 { "Locks with priority inheritance" }
+                    @let locks = data.locks.iter().map(|locks| locks.cells().split_off(first));
+                    div.scroll { (table(&LOCKS_HEADS[first..], 2 - first, locks)) }
                 }
             }
             @if let Some((over, curves)) = curve_of(data.truth) {
@@ -142,7 +151,11 @@ mod tests {
     fn every_policy_has_its_row_and_its_line() {
         let (latencies, truth) = latencies();
         let page = simulated_page(&data(&latencies, &truth));
-        assert_eq!(page.matches("<tr>").count(), 5, "heads, a row per policy, and one of moves");
+        assert_eq!(
+            page.matches("<tr>").count(),
+            7,
+            "heads, a row per policy, and one each of moves and of locks"
+        );
         assert_eq!(page.matches("how often later than").count(), 1, "both policies in one picture");
         assert!(page.contains("line-0") && page.contains("line-1"));
         assert!(!page.contains('\u{1b}') && !page.contains("<script>alert"), "{page}");

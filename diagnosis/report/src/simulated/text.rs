@@ -1,11 +1,14 @@
 //! Simulated figures as lines of text.
 
-use super::{HEADS, INTERVALS, MOVES_HEADS, SimulatedData, SimulatedMoves, SimulatedRow};
+use super::{
+    HEADS, INTERVALS, LOCKS_HEADS, MOVES_HEADS, SimulatedData, SimulatedLocks, SimulatedMoves,
+    SimulatedRow,
+};
 use crate::clean::clean_cut;
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use std::io::{self, Write};
 
-/// Writes a line per row, and what moved timers cost.
+/// Writes a line per row, what moved timers cost, and how often priorities were lent.
 ///
 /// # Errors
 /// Where `out` cannot be written.
@@ -26,6 +29,10 @@ pub fn simulated_text(
     if !data.moves.is_empty() {
         let rows = data.moves.iter().map(SimulatedMoves::cells);
         write_table(&MOVES_HEADS[first..], 2, &[2, 5], first, rows, terminal, out)?;
+    }
+    if !data.locks.is_empty() {
+        let rows = data.locks.iter().map(SimulatedLocks::cells);
+        write_table(&LOCKS_HEADS[first..], 2, &[3], first, rows, terminal, out)?;
     }
     if !data.rows.is_empty() {
         for line in textwrap::wrap(INTERVALS, width - 2) {
@@ -80,6 +87,7 @@ mod tests {
             assert!(text.contains("10,000") && text.contains("14.9 µs (14.9–14.9 µs)"), "{text}");
             assert_eq!(text.matches("42,123/s").count(), if writes { 3 } else { 1 }, "{text}");
             assert!(text.contains("0.9300") && text.contains("4.21 %"), "{text}");
+            assert!(text.contains("double boosts") && text.contains("0.50 %"), "{text}");
             assert!(!text.contains('\u{1b}'));
         }
     }

@@ -12,6 +12,11 @@ pub struct Kernel {
     pub softirqs: Softirqs,
     /// How locks with priority inheritance are given up.
     pub rtmutex: Rtmutex,
+    /// Softirqs' threads hold a lock while they run them (`softirq_ctrl.lock` of `PREEMPT_RT`, `kernel/softirq.c`). Who is
+    /// woken by its own timer's callback there and preempts it asks to cancel that timer, finds the callback running, and
+    /// waits for that lock: until the thread, at the waiter's priority, has done all that was raised
+    /// (`hrtimer_cancel_wait_running`, `kernel/time/hrtimer.c`).
+    pub softirq_lock: bool,
     /// The bandwidth of real-time threads; `None` for none, as `sched_rt_runtime_us` of -1.
     pub rt_bandwidth: Option<Bandwidth>,
     /// The timer policy, by its name in `tardy_timers::policy::KNOWN`.
@@ -32,6 +37,7 @@ impl Default for Kernel {
             preemption: Preemption::Rt,
             softirqs: Softirqs::Ksoftirqd,
             rtmutex: Rtmutex::New,
+            softirq_lock: false,
             rt_bandwidth: None,
             timers: "hardirq".to_owned(),
             settings: Settings { rounds: ROUNDS, ..Settings::default() },

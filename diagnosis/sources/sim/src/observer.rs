@@ -148,8 +148,8 @@ pub trait Observer {
     /// A thread comes to run.
     fn ran(&mut self, _now_ns: u64, _thread: ThreadAt, _cpu: u16) {}
 
-    /// A thread is back in user space from a sleep, so much later than it asked for, or, where whole sleeps
-    /// are measured, than it called.
+    /// A thread is back in user space from a sleep, so much later than it asked for; or, where that is measured
+    /// ([`Measured`](crate::Measured)), than it called, or than it wanted the lock that it has now.
     fn late(&mut self, _now_ns: u64, _thread: ThreadAt, _lateness_ns: u64) {}
 }
 

@@ -61,6 +61,15 @@ impl Class {
     }
 }
 
+/// The class of a thread of a priority, its own or a lent one.
+pub(crate) const fn class_of(prio: Prio) -> Class {
+    match prio.0 {
+        ..0 => Class::Deadline,
+        prio @ 0..=98 => Class::RealTime(prio as u8),
+        _ => Class::Fair,
+    }
+}
+
 /// The priority as the kernel counts.
 pub(crate) fn prio_of(policy: Policy) -> Prio {
     match policy {

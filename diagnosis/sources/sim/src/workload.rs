@@ -61,8 +61,8 @@ pub struct Thread {
     pub group: Option<u32>,
     /// Its wakeups are what the system is measured by.
     pub watched: bool,
-    /// What is measured is how long each sleep took from call to return, not how late it ended.
-    pub whole_sleeps: bool,
+    /// What is measured of it.
+    pub measured: Measured,
 }
 
 impl Default for Thread {
@@ -85,9 +85,21 @@ impl Default for Thread {
             preempt_off: None,
             group: None,
             watched: false,
-            whole_sleeps: false,
+            measured: Measured::Lateness,
         }
     }
+}
+
+/// What of a thread is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Measured {
+    /// How late it is back from its sleeps.
+    #[default]
+    Lateness,
+    /// How long each sleep took, from call to return.
+    Sleeps,
+    /// How long it took to get each lock with priority inheritance: 0 where that was free.
+    Locks,
 }
 
 /// A thread's scheduling policy.

@@ -14,7 +14,7 @@ use crate::random::{Entity, Stream};
 use crate::replay::Coming;
 use crate::sched::{Class, Fair, Queue, RR_SLICE_NS, prio_of};
 use crate::system::SPAN_NS_MAX;
-use crate::{Cost, Operation, Outside, Policy, Preemption, Softirqs, System, workload};
+use crate::{Cost, Measured, Operation, Outside, Policy, Preemption, Softirqs, System, workload};
 use std::num::NonZeroU64;
 use tardy_model::TaskId;
 use tardy_model::event::TaskState;
@@ -181,6 +181,9 @@ impl<O: Observer> Simulation<O> {
             soft_sleepers: system.kernel.preemption == Preemption::Rt,
             follows_timers: false,
             moves: 0,
+            lock_calls: 0,
+            boosts: 0,
+            double_boosts: 0,
             programmed_by_moves: 0,
             programming_ns: 0,
             observer,
@@ -292,7 +295,7 @@ fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Threa
     made.callback = thread.callback.clone();
     made.repeat_from = thread.repeat_from;
     made.watched = thread.watched;
-    made.whole_sleeps = thread.whole_sleeps;
+    made.measured = thread.measured;
     made.group = thread.group;
     let operations = thread.program.iter().enumerate().map(|(number, operation)| {
         let stream = stream(OPERATIONS_FROM + number as u32);
@@ -357,9 +360,10 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         wakes: NOBODY,
         runs_softirqs: false,
         serves: None,
+        has_softirq_lock: false,
         asks_ns: 0,
         called_ns: 0,
-        whole_sleeps: false,
+        measured: Measured::Lateness,
         group: None,
         watched: false,
         streams: Streams::new(seed, number),
@@ -376,6 +380,7 @@ fn new_timer(owner: ThreadAt, purpose: Purpose) -> Timer {
         soft_ns: 0,
         hard_ns: 0,
         begin_ns: 0,
+        is_running: false,
     }
 }
 
@@ -401,6 +406,8 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
         next_ns: START_NS,
         breaks_ns: START_NS,
         current: NOBODY,
+        softirq_owner: NOBODY,
+        softirq_waiters: Vec::new(),
         charged_ns: START_NS,
         idle_state: u32::MAX,
         need: Need::No,

@@ -35,6 +35,8 @@ pub(crate) enum Step {
     Dequeue,
     Callback,
     CallbackWakes,
+    /// It has woken its thread, which may preempt it here.
+    CallbackEnd,
     Tick,
     // Softirqs.
     SoftirqEntry,
@@ -103,7 +105,7 @@ impl Step {
             | Self::Arming
             | Self::Program
             | Self::WakesOther => false,
-            Self::Callback => !in_interrupt,
+            Self::Callback | Self::CallbackEnd => !in_interrupt,
             Self::SoftirqEntry
             | Self::NetRx
             | Self::Polling
@@ -156,9 +158,12 @@ impl Step {
             | Self::SyscallExit
             | Self::Futex
             | Self::Parked => Where::Kernel,
-            Self::SoftirqEntry | Self::NetRx | Self::Callback | Self::Moving | Self::Waiting => {
-                Where::Softirq
-            }
+            Self::SoftirqEntry
+            | Self::NetRx
+            | Self::Callback
+            | Self::CallbackEnd
+            | Self::Moving
+            | Self::Waiting => Where::Softirq,
             _ => Where::Nowhere,
         }
     }
@@ -275,6 +280,10 @@ pub(crate) struct Cpu {
     /// theft.
     pub(crate) breaks_ns: u64,
     pub(crate) current: ThreadAt,
+    /// The thread that runs softirqs, or has begun to.
+    pub(crate) softirq_owner: ThreadAt,
+    /// Who waits for the lock of its softirqs' threads, in the order of coming.
+    pub(crate) softirq_waiters: Vec<ThreadAt>,
     /// When its run was last charged.
     pub(crate) charged_ns: u64,
     pub(crate) idle_state: u32,

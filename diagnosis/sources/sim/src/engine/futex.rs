@@ -11,8 +11,8 @@
 
 use super::{NOBODY, Simulation, Step};
 use crate::observer::{Observer, ThreadAt};
-use crate::sched::{Class, prio_of};
-use crate::{Operation, Rtmutex};
+use crate::sched::{class_of, prio_of};
+use crate::{Measured, Operation, Rtmutex};
 use tardy_model::Prio;
 use tardy_model::event::{Call, SyscallEnter, TaskState, futex};
 
@@ -90,8 +90,13 @@ impl<O: Observer> Simulation<O> {
         let user = &mut self.pi_lock(lock).user;
         if user.owner == NOBODY {
             user.owner = me;
+            if self.threads[me as usize].measured == Measured::Locks {
+                self.observer.late(self.now_ns, me, 0);
+            }
             return self.go(at, Step::Fetch, 0);
         }
+        self.threads[me as usize].called_ns = self.now_ns;
+        self.lock_calls += 1;
         self.pi_calls(at, lock, futex::LOCK_PI, Stage::Queues);
     }
 
@@ -261,12 +266,13 @@ impl<O: Observer> Simulation<O> {
         if prio == self.threads[thread as usize].prio {
             return;
         }
-        let class = match prio.0 {
-            ..0 => Class::Deadline,
-            prio @ 0..=98 => Class::RealTime(prio as u8),
-            _ => Class::Fair,
-        };
-        self.sets_priority(at, thread, class, prio);
+        let boosted = &self.threads[thread as usize];
+        if prio < boosted.prio {
+            self.boosts += 1;
+            let fell_back = boosted.stage == Some(Stage::GaveUp) && boosted.prio == own;
+            self.double_boosts += u64::from(fell_back);
+        }
+        self.sets_priority(at, thread, class_of(prio), prio);
         let Some(depth) = depth.checked_sub(1) else { return };
         let next = {
             let waits = |waited: &&Waited| waited.waiters.contains(&thread);

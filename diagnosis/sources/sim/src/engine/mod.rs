@@ -70,6 +70,11 @@ pub struct Simulation<O> {
     soft_sleepers: bool,
     /// The policy's threads change their priorities.
     follows_timers: bool,
+    /// Calls for locks with priority inheritance, how often a thread was lent a priority by those who wait for it, and
+    /// how often once more while it gave a lock up.
+    lock_calls: u64,
+    boosts: u64,
+    double_boosts: u64,
     /// How often an armed timer was moved.
     moves: u64,
     programmed_by_moves: u64,
@@ -128,6 +133,21 @@ impl<O: Observer> Simulation<O> {
     /// CPU time that went into programming the devices, ns, of all CPUs together.
     pub fn programming_time_ns(&self) -> u64 {
         self.programming_ns
+    }
+
+    /// How often a thread called the kernel for a lock with priority inheritance, because somebody else had it.
+    pub fn lock_calls(&self) -> u64 {
+        self.lock_calls
+    }
+
+    /// How often a thread was lent a higher priority by those who wait for its locks.
+    pub fn boosts(&self) -> u64 {
+        self.boosts
+    }
+
+    /// How often that was a thread which had given the lock up and fallen back to its own priority, but not left the call.
+    pub fn double_boosts(&self) -> u64 {
+        self.double_boosts
     }
 
     /// Who looks on.
@@ -227,6 +247,7 @@ impl<O: Observer> Simulation<O> {
             Step::Dequeue => self.callback_begins(at),
             Step::Callback => self.callback_done(at),
             Step::CallbackWakes => self.callback_woke(at),
+            Step::CallbackEnd => self.callback_ends(at),
             Step::Tick => self.ticked(at),
             Step::SoftirqEntry => self.softirq_begins(at),
             Step::SoftirqProgram => self.softirq_done(at),

@@ -3,9 +3,9 @@
 use super::futex::FUTEX;
 use super::thread::{sleeper_of, timeout_of};
 use super::{NOBODY, START_NS, Simulation, Step};
-use crate::Operation;
 use crate::observer::{Observer, ThreadAt};
 use crate::system::REPEAT_NS_MIN;
+use crate::{Measured, Operation};
 use tardy_model::event::{Call, SyscallEnter, SyscallExit};
 
 /// A lock.
@@ -300,6 +300,9 @@ impl<O: Observer> Simulation<O> {
             )
         });
         if in_call {
+            if self.waits_for_callback(at) {
+                return;
+            }
             let thread = &mut self.threads[self.cpus[at].current as usize];
             let stream = &mut thread.streams.exit;
             let ns = self.machine.syscall_exit.draw(stream) + thread.returns.draw(stream);
@@ -311,15 +314,20 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn syscall_left(&mut self, at: usize) {
         let me = self.cpus[at].current;
         let thread = &self.threads[me as usize];
-        let (number, sleeps) = match thread.program[thread.at - 1].operation {
+        let locks = thread.measured == Measured::Locks;
+        let (number, is_measured) = match thread.program[thread.at - 1].operation {
             Operation::Rearm(_) => (TIMERFD_SETTIME, false),
-            Operation::PiLock(_) | Operation::PiUnlock(_) => (FUTEX, false),
-            _ => (CLOCK_NANOSLEEP, true),
+            Operation::PiLock(_) => (FUTEX, locks),
+            Operation::PiUnlock(_) => (FUTEX, false),
+            _ => (CLOCK_NANOSLEEP, !locks),
         };
-        let since_ns = if thread.whole_sleeps { thread.called_ns } else { thread.asks_ns };
+        let since_ns = match thread.measured {
+            Measured::Lateness => thread.asks_ns,
+            Measured::Sleeps | Measured::Locks => thread.called_ns,
+        };
         self.threads[me as usize].stage = None;
         self.event(at, SyscallExit { number, result: 0 });
-        if sleeps && self.threads[me as usize].script.is_none() {
+        if is_measured && self.threads[me as usize].script.is_none() {
             self.observer.late(self.now_ns, me, self.now_ns.saturating_sub(since_ns));
         }
         self.go(at, Step::Fetch, 0);

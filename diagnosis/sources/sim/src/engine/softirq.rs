@@ -2,8 +2,11 @@
 
 use super::cpu::{COMMON, Raise, TOP_HALF};
 use super::tell::Softirq;
+use super::thread::sleeper_of;
 use super::{Frame, NOBODY, Simulation, Step};
 use crate::observer::{HRTIMER, NET_RX, Observer, ThreadAt};
+use crate::sched::{class_of, prio_of};
+use tardy_model::event::TaskState;
 use tardy_timers::policy::Context;
 
 /// The place of a policy's context; `None` of the interrupt.
@@ -80,6 +83,7 @@ impl<O: Observer> Simulation<O> {
                 | Step::NetRx
                 | Step::Dequeue
                 | Step::Callback
+                | Step::CallbackEnd
                 | Step::CallbackWakes
                 | Step::Moving
                 | Step::Waiting
@@ -123,11 +127,16 @@ impl<O: Observer> Simulation<O> {
             return self.go(at, Step::NetRx, ns);
         }
         let thread = if in_thread { cpu.current } else { NOBODY };
+        let has_lock = in_thread && self.threads[thread as usize].has_softirq_lock;
         let context = &mut cpu.contexts[usize::from(serves)];
-        if context.thread == thread
+        if (context.thread == thread || has_lock)
             && let Some(raise) = context.raised.take()
         {
             context.runs = Some((raise, now_ns));
+            context.wakes &= !has_lock;
+            if in_thread {
+                cpu.softirq_owner = thread;
+            }
             let top = cpu.top_mut();
             (top.context, top.has_fired) = (serves, false);
             self.tell_softirq_begin(at, HRTIMER, in_thread);
@@ -158,9 +167,85 @@ impl<O: Observer> Simulation<O> {
         if let Some(other) = self.softirq_thread(at, false) {
             return self.wakes(at, other);
         }
+        if let Some(waiter) = self.gives_softirq_lock(at) {
+            return self.wakes(at, waiter);
+        }
         let current = self.cpus[at].current as usize;
+        if std::mem::take(&mut self.threads[current].has_softirq_lock) {
+            let thread = &mut self.threads[current];
+            (thread.runs_softirqs, thread.serves) = (false, None);
+            return self.go(at, Step::GoesToSleep, 0);
+        }
         self.threads[current].prepared = true;
         self.go(at, Step::Parked, 0);
+    }
+
+    /// Whether it runs softirqs in a thread that holds the lock of softirqs: those that a timer policy has for itself
+    /// take none where they are not the only ones (`levels` and the like only wake threads).
+    pub(super) fn runs_softirqs_in_thread(&self, at: usize) -> bool {
+        let cpu = &self.cpus[at];
+        cpu.depth == 1 && (cpu.top().context == COMMON || self.kernel.timers == "timer-thread")
+    }
+
+    /// The current thread comes back from its sleep, and has to wait for the thread that runs its timer's callback, if
+    /// it has preempted that: which gets its priority until it has done.
+    pub(super) fn waits_for_callback(&mut self, at: usize) -> bool {
+        let me = self.cpus[at].current;
+        let entry = &self.timers[sleeper_of(me) as usize];
+        if !self.kernel.softirq_lock {
+            return false;
+        }
+        let waiter = &mut self.threads[me as usize];
+        if std::mem::replace(&mut waiter.sleep_state, TaskState::Interruptible) == TaskState::RtLock
+        {
+            return self.does_softirqs(at);
+        }
+        let owner = self.cpus[at].softirq_owner;
+        if !entry.is_running || usize::from(entry.cpu) != at || owner == NOBODY {
+            return false;
+        }
+        self.cpus[at].softirq_waiters.push(me);
+        let waiter = &mut self.threads[me as usize];
+        (waiter.prepared, waiter.sleep_state) = (true, TaskState::RtLock);
+        self.lends_to_softirqs(at, owner);
+        self.go(at, Step::GoesToSleep, 0);
+        true
+    }
+
+    /// Who has waited for the lock of softirqs lets it go again, but before that does itself what has been raised
+    /// meanwhile (`__local_bh_enable_ip`).
+    fn does_softirqs(&mut self, at: usize) -> bool {
+        let cpu = &mut self.cpus[at];
+        let raised = cpu.contexts.iter().position(|context| context.raised.is_some());
+        let Some(raised) = raised else { return false };
+        let ns = self.machine.softirq_entry.draw(&mut cpu.streams.softirq);
+        let me = &mut self.threads[cpu.current as usize];
+        (me.has_softirq_lock, me.runs_softirqs) = (true, true);
+        me.serves = Some(raised as u8);
+        self.go(at, Step::SoftirqEntry, ns);
+        true
+    }
+
+    /// The thread for softirqs has done; the first at the highest priority of those who wait for it.
+    fn gives_softirq_lock(&mut self, at: usize) -> Option<ThreadAt> {
+        self.cpus[at].softirq_owner = NOBODY;
+        let waiters = &self.cpus[at].softirq_waiters;
+        let prio = |place: &usize| self.threads[waiters[*place] as usize].prio;
+        let first = (0..waiters.len()).min_by_key(prio)?;
+        let waiter = self.cpus[at].softirq_waiters.remove(first);
+        self.lends_to_softirqs(at, self.cpus[at].current);
+        Some(waiter)
+    }
+
+    /// A thread for softirqs has the highest priority of those who wait for it, or its own.
+    fn lends_to_softirqs(&mut self, at: usize, thread: ThreadAt) {
+        let own = prio_of(self.threads[thread as usize].policy);
+        let waiters = self.cpus[at].softirq_waiters.iter();
+        let lent = waiters.map(|waiter| self.threads[*waiter as usize].prio).min();
+        let prio = lent.map_or(own, |lent| lent.min(own));
+        if prio != self.threads[thread as usize].prio {
+            self.sets_priority(at, thread, class_of(prio), prio);
+        }
     }
 
     /// A thread for softirqs goes to sleep, or goes on because it was woken before that.

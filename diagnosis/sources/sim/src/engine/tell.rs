@@ -185,7 +185,7 @@ impl<O: Observer> Simulation<O> {
             Step::Moving | Step::Waiting | Step::SoftirqProgram => {
                 Doing::ThreadedSoftirq(HRTIMER, cpu.current, thread.prio)
             }
-            Step::Dequeue | Step::Callback | Step::CallbackWakes => {
+            Step::Dequeue | Step::Callback | Step::CallbackWakes | Step::CallbackEnd => {
                 Doing::ThreadedCallback(timer, cpu.current, thread.prio)
             }
             _ => Doing::Thread(cpu.current, thread.prio),

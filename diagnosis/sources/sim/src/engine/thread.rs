@@ -6,7 +6,7 @@ use crate::observer::{ThreadAt, TimerAt};
 use crate::random::{Entity, Stream};
 use crate::sched::{Class, Fair};
 use crate::workload::Sections;
-use crate::{Cost, Operation, Policy, START_NS, Script, Scripted};
+use crate::{Cost, Measured, Operation, Policy, START_NS, Script, Scripted};
 use std::num::NonZeroU64;
 use tardy_model::event::TaskState;
 use tardy_model::{Prio, TaskId};
@@ -127,12 +127,13 @@ pub(crate) struct Thread {
     pub(crate) runs_softirqs: bool,
     /// The context whose softirqs it runs, by its place, if it does.
     pub(crate) serves: Option<u8>,
+    /// It has the lock of softirqs, because it waited for it, and does what is raised before it lets that go.
+    pub(crate) has_softirq_lock: bool,
     /// The time that its sleep, or its timeout, asks for.
     pub(crate) asks_ns: u64,
-    /// When it entered the call for that.
+    /// When it entered the call for that, or wanted a lock.
     pub(crate) called_ns: u64,
-    /// What is measured is the whole sleep.
-    pub(crate) whole_sleeps: bool,
+    pub(crate) measured: Measured,
     /// Its control group, where that has a bandwidth.
     pub(crate) group: Option<u32>,
     pub(crate) watched: bool,
@@ -201,6 +202,8 @@ pub(crate) struct Timer {
     pub(crate) hard_ns: u64,
     /// When its callback began, and how it came to.
     pub(crate) begin_ns: u64,
+    /// Its callback has begun and not ended.
+    pub(crate) is_running: bool,
 }
 
 /// What a timer is for.

@@ -180,6 +180,7 @@ impl<O: Observer> Simulation<O> {
         let now_ns = self.now_ns;
         let entry = &mut self.timers[timer as usize];
         entry.begin_ns = now_ns;
+        entry.is_running = true;
         let (purpose, owner) = (entry.purpose, entry.owner);
         if O::EVENTS {
             let slack_ns = u32::try_from(entry.hard_ns - entry.soft_ns).unwrap_or(u32::MAX);
@@ -216,9 +217,13 @@ impl<O: Observer> Simulation<O> {
 
     pub(super) fn callback_woke(&mut self, at: usize) {
         let owner = self.timers[self.cpus[at].top().timer as usize].owner;
-        if !self.enqueues_and_sends(at, owner, Step::CallbackWakes) {
-            self.callback_ends(at);
+        if self.enqueues_and_sends(at, owner, Step::CallbackWakes) {
+            return;
         }
+        if self.kernel.softirq_lock && self.runs_softirqs_in_thread(at) {
+            return self.go(at, Step::CallbackEnd, 0);
+        }
+        self.callback_ends(at);
     }
 
     pub(super) fn ticked(&mut self, at: usize) {
@@ -263,7 +268,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    fn callback_ends(&mut self, at: usize) {
+    pub(super) fn callback_ends(&mut self, at: usize) {
         let timer = self.cpus[at].top().timer;
         self.expired(at, timer);
         if matches!(
@@ -276,7 +281,9 @@ impl<O: Observer> Simulation<O> {
     }
 
     fn expired(&mut self, at: usize, timer: TimerAt) {
-        let took_ns = self.now_ns - self.timers[timer as usize].begin_ns;
+        let entry = &mut self.timers[timer as usize];
+        entry.is_running = false;
+        let took_ns = self.now_ns - entry.begin_ns;
         let cpu = &mut self.cpus[at];
         if cpu.in_interrupt() {
             cpu.longest = cpu.longest.max((took_ns, timer));

@@ -140,6 +140,8 @@ struct RawKernel {
     preemption: Option<RawPreemption>,
     softirqs: Option<RawSoftirqs>,
     rtmutex: Option<RawRtmutex>,
+    #[serde(default)]
+    softirq_lock: bool,
     rt_runtime: Option<Spanned<Ns>>,
     rt_period: Option<Ns>,
     hz: Option<Spanned<u64>>,
@@ -237,7 +239,7 @@ pub fn read(text: &str) -> Result<File, FileError> {
 
 impl RawKernel {
     fn kernel(self, text: &str) -> Result<Kernel, FileError> {
-        let mut kernel = Kernel::default();
+        let mut kernel = Kernel { softirq_lock: self.softirq_lock, ..Kernel::default() };
         if let Some(preemption) = self.preemption {
             kernel.preemption = match preemption {
                 RawPreemption::None => Preemption::None,

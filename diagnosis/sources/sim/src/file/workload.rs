@@ -4,7 +4,7 @@ use super::FileError;
 use super::written::{Ns, Written};
 use crate::system::is_bandwidth;
 use crate::workload::THREADS_MAX;
-use crate::{Cost, Device, Group, Operation, Policy, Sections, Thread, Workload};
+use crate::{Cost, Device, Group, Measured, Operation, Policy, Sections, Thread, Workload};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::ops::Range;
 use toml::Spanned;
@@ -34,14 +34,9 @@ pub(super) struct RawThread {
     watched: RawWatched,
 }
 
-/// `true`, or `"sleeps"` for how long whole sleeps took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum RawWatched {
-    #[default]
-    No,
-    Lateness,
-    Sleeps,
-}
+/// `true`, or `"sleeps"` or `"locks"` for how long those took.
+#[derive(Clone, Copy, Debug, Default)]
+struct RawWatched(Option<Measured>);
 
 impl<'de> Deserialize<'de> for RawWatched {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -52,12 +47,12 @@ impl<'de> Deserialize<'de> for RawWatched {
             What(String),
         }
         match Either::deserialize(deserializer) {
-            Ok(Either::Is(false)) => Ok(Self::No),
-            Ok(Either::Is(true)) => Ok(Self::Lateness),
-            Ok(Either::What(what)) if what == "sleeps" => Ok(Self::Sleeps),
-            _ => {
-                Err(D::Error::custom("write watched = true, or \"sleeps\" for how long they took"))
-            }
+            Ok(Either::Is(is)) => Ok(Self(is.then_some(Measured::Lateness))),
+            Ok(Either::What(what)) if what == "sleeps" => Ok(Self(Some(Measured::Sleeps))),
+            Ok(Either::What(what)) if what == "locks" => Ok(Self(Some(Measured::Locks))),
+            _ => Err(D::Error::custom(
+                "write watched = true, or \"sleeps\" or \"locks\" for how long those took",
+            )),
         }
     }
 }
@@ -316,7 +311,7 @@ fn thread(
         irqs_off: sections(&raw.irqs_off),
         preempt_off: sections(&raw.preempt_off),
         group: group.transpose()?,
-        watched: raw.watched != RawWatched::No,
-        whole_sleeps: raw.watched == RawWatched::Sleeps,
+        watched: raw.watched.0.is_some(),
+        measured: raw.watched.0.unwrap_or_default(),
     })
 }

@@ -1,8 +1,8 @@
 //! Systems made up at random: any machine, kernel and workload that is of the kind that kernels are.
 
 use tardy_sim::{
-    Cost, Device, Entity, IdleState, Kernel, Machine, Operation, Policy, Preemption, Rtmutex,
-    Sections, Softirqs, Stream, System, Thread, Workload,
+    Cost, Device, Entity, IdleState, Kernel, Machine, Measured, Operation, Policy, Preemption,
+    Rtmutex, Sections, Softirqs, Stream, System, Thread, Workload,
 };
 
 /// Policies whose timers all program the device for their own expiry; of the others the events cannot tell
@@ -186,7 +186,7 @@ impl Maker {
         Thread {
             returns: Cost::ZERO,
             callback: Cost::ZERO,
-            whole_sleeps: false,
+            measured: Measured::Lateness,
             name: format!("thread-{at}"),
             policy,
             cpus,
