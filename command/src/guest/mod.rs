@@ -238,24 +238,34 @@ fn programs(
     let (mut files, mut links) = (vec![], vec![]);
     let tools = Tools::of(arch, cache);
     let first = command.first().into_iter().filter(|word| *word != "tardy");
+    let own = |name: &str| {
+        let is_alike = Arch::of_this_machine() == Some(arch);
+        let found =
+            if name.starts_with('/') { Some(PathBuf::from(name)) } else { tardy_vm::on_path(name) };
+        found.filter(|_| is_alike)
+    };
+    let shell = Path::new("/bin/sh");
     for name in first.chain(with) {
         let is_shell = name == "sh" || name == "busybox";
-        let is_path = name.starts_with('/');
-        let own = (Arch::of_this_machine() == Some(arch))
-            .then(|| if is_path { Some(PathBuf::from(name)) } else { tardy_vm::on_path(name) });
-        match (tools.program(if is_shell { "busybox" } else { name }), own.flatten()) {
-            (Ok(found), _) => {
-                let program = found.first().filter(|_| is_shell).map(|(to, _)| to.clone());
-                links.extend(program.map(|to| (PathBuf::from("/bin/sh"), to)));
-                files.extend(found);
-            }
+        // A shell alone has no programs to run: busybox has them in itself, whoever's it is.
+        let (wanted, own) = match own("busybox").filter(|_| is_shell) {
+            Some(busybox) => ("busybox", Some(busybox)),
+            None => (name.as_str(), own(name)),
+        };
+        let found = match (tools.program(if is_shell { "busybox" } else { name }), own) {
+            (Ok(found), _) => found,
             (Err(_), Some(own)) => {
-                files.extend(tardy_vm::libraries_of(&own, Path::new("/"))?);
-                let to = if is_path { own.clone() } else { Path::new("/bin").join(name) };
-                files.push((to, own));
+                let is_path = wanted.starts_with('/');
+                let to = if is_path { own.clone() } else { Path::new("/bin").join(wanted) };
+                let libraries = tardy_vm::libraries_of(&own, Path::new("/"))?;
+                [(to, own)].into_iter().chain(libraries).collect()
             }
             (Err(error), None) => return Err(error.into()),
+        };
+        if is_shell && let Some((program, _)) = found.first().filter(|(to, _)| to != shell) {
+            links.push((shell.to_owned(), program.clone()));
         }
+        files.extend(found);
     }
     Ok((files, links))
 }

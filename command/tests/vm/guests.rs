@@ -336,6 +336,29 @@ fn ebpf_records_in_a_guest_in_full_and_as_a_flight_recorder() {
     }
 }
 
+/// Where none of Debian's programs were fetched: a shell that finds no `cat` is of no use to a script.
+#[test]
+fn a_script_finds_this_machines_busybox_where_no_programs_were_fetched() {
+    let Some(guests) = Guests::ready() else { return };
+    if tardy_vm::on_path("busybox").is_none() {
+        eprintln!("skipped: this machine has no busybox");
+        return;
+    }
+    let list = tardy(&["vm", "list", "--json"]).output().expect("it runs");
+    let list: Value = serde_json::from_slice(&list.stdout).expect("JSON");
+    let kernels = Path::new(list["folder"].as_str().expect("a folder")).join("kernels");
+    let folder = tempfile::tempdir().expect("a folder");
+    // A cache with the same kernels, and no programs.
+    let cache = folder.path().join("tardy/vm");
+    std::fs::create_dir_all(&cache).expect("a folder is made");
+    std::os::unix::fs::symlink(kernels, cache.join("kernels")).expect("a link is made");
+    let mut run = tardy(&["vm", "run", "--no-record", "--quiet", "--kernel", guests.kernel, "-o"]);
+    run.arg(folder.path().join("out"));
+    run.args(["--", "sh", "-c", "echo found | cat"]).env("XDG_CACHE_HOME", folder.path());
+    let output = run.output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "found\n", "{output:?}");
+}
+
 /// Time is counted here, so this is no matter of the machine. A thread's end takes longer than all of this.
 #[test]
 fn a_thread_that_is_done_makes_no_other_late_by_its_own_end() {
