@@ -78,7 +78,7 @@ impl OnCpu {
     fn follow(&mut self, event: &Event, kind: Kind, prios: &Prios) {
         let (contexts, time_ns) = (&mut self.contexts, event.time_ns);
         match kind {
-            Kind::IrqBegin(begin) => contexts.irq_begin(time_ns, begin.irq),
+            Kind::IrqBegin(begin) => contexts.irq_begin(time_ns, begin.irq, begin.irq == TIMER),
             Kind::IrqEnd(end) => contexts.irq_end(time_ns, end.irq),
             Kind::SoftirqBegin(begin) => {
                 contexts.softirq_begin(time_ns, begin.vector, false, prios);
@@ -148,7 +148,7 @@ impl Unhooked {
             out(Event::new(time_ns, event.cpu, TaskId::IDLE, Kind::IdleExit(IdleExit)));
         }
         if self.timer_interrupts_untold && !cpu.contexts.in_interrupt() && cpu.is_first(kind) {
-            cpu.contexts.irq_begin(time_ns, TIMER);
+            cpu.contexts.irq_begin(time_ns, TIMER, true);
             out(at_once(Kind::IrqBegin(IrqBegin { irq: TIMER })));
         }
         if let Some(callback) = cpu.contexts.callback() {
