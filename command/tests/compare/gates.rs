@@ -89,7 +89,7 @@ fn what_cannot_be_judged_does_not_pass() {
     let words: Vec<&str> = said.split_whitespace().collect();
     let said = words.join(" ");
     // ln 0.025 / ln 0.999999.
-    let needed = "about 3,688,878 values on each side would decide it";
+    let needed = "it takes at least 3,688,878 values on each side";
     assert!(said.contains("not judged") && said.contains(needed), "{said}");
     let output = compare(&[&gate[..], &["--undecided", "fail"]].concat());
     assert_eq!(output.status.code(), Some(3));
