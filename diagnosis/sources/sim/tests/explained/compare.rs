@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use tardy_explain::{Explainer, Named, Options, Sink, Watch};
+use tardy_explain::{Explainer, Explanation, Named, Options, Sink, Watch};
 use tardy_model::{Batch, Culprit, Source, TaskId, Wakeup, WakeupKind};
 use tardy_sim::truth::{Account, Kind, Truth};
 use tardy_sim::{Simulated, System};
@@ -12,7 +12,7 @@ const SHOWN_MAX: usize = 5;
 
 /// Takes wakeups as they are explained.
 #[derive(Default)]
-pub(crate) struct Keep(pub(crate) Vec<Wakeup>);
+struct Keep(pub(crate) Vec<Wakeup>);
 
 impl Sink for Keep {
     fn wakeup(&mut self, wakeup: &Named<'_>) {
@@ -70,18 +70,29 @@ fn is_known(truth: &str, told: &str) -> bool {
 /// A stretch: from when, how long, cause, culprit.
 pub(crate) type Stretch = (u64, u64, &'static str, Culprit);
 
-/// Simulates a system for a time, explains it, and compares.
-pub(crate) fn compare(system: &System, span_ns: u64) -> Outcome {
+/// Simulates a system for a time, and explains what `leave` leaves of its events: the findings, the wakeups, and what is
+/// true of them.
+pub(crate) fn simulate(
+    system: &System,
+    span_ns: u64,
+    mut leave: impl FnMut(&mut Batch),
+) -> (Explanation, Vec<Wakeup>, Vec<Truth>) {
     let mut source = Simulated::new(system, span_ns, Account::new(system)).expect("it can be");
     let watch = Watch { all: true, ..Watch::default() };
     let mut explainer = Explainer::new(Options { watch, worst: 0 }, Keep::default());
     let mut batch = Batch::default();
     while source.next_batch(&mut batch).expect("a simulation does not fail") {
+        leave(&mut batch);
         explainer.batch(&batch);
         batch.clear();
     }
-    let (_, Keep(told)) = explainer.finish();
-    let truths = source.observer_mut().take();
+    let (explanation, Keep(told)) = explainer.finish();
+    (explanation, told, source.observer_mut().take())
+}
+
+/// Simulates a system for a time, explains it, and compares.
+pub(crate) fn compare(system: &System, span_ns: u64) -> Outcome {
+    let (_, told, truths) = simulate(system, span_ns, |_| {});
     let mut by_end: HashMap<(TaskId, u64), Wakeup> = HashMap::new();
     for wakeup in told.into_iter().filter(|wakeup| wakeup.kind != WakeupKind::Lock) {
         by_end.insert((wakeup.task, wakeup.expiry_ns + wakeup.lateness_ns), wakeup);

@@ -1,14 +1,12 @@
 //! What a hypervisor takes is told after the fact and only how much, so that where it was is inferred: held against what
 //! is true.
 
-use crate::compare::Keep;
+use crate::compare::simulate;
 use crate::maker::made;
 use crate::{SPAN_NS, SYSTEMS};
 use std::collections::HashMap;
-use tardy_explain::{Explainer, Options, Watch};
-use tardy_model::{Batch, Source, TaskId, WakeupKind};
-use tardy_sim::truth::Account;
-use tardy_sim::{Cost, Simulated, Theft};
+use tardy_model::{TaskId, WakeupKind};
+use tardy_sim::{Cost, Theft};
 
 const CAUSE: &str = "hypervisor";
 
@@ -36,15 +34,7 @@ fn stolen(seed: u64, all: &mut Stolen) {
         every: Cost::Exponential { mean_ns: 4e6 },
         length: Cost::Uniform { from_ns: 20_000, to_ns: 600_000 },
     });
-    let mut source = Simulated::new(&system, SPAN_NS, Account::new(&system)).expect("it can be");
-    let watch = Watch { all: true, ..Watch::default() };
-    let mut explainer = Explainer::new(Options { watch, worst: 0 }, Keep::default());
-    let mut batch = Batch::default();
-    while source.next_batch(&mut batch).expect("a simulation does not fail") {
-        explainer.batch(&batch);
-        batch.clear();
-    }
-    let (explanation, Keep(told)) = explainer.finish();
+    let (explanation, told, truths) = simulate(&system, SPAN_NS, |_| {});
     let time = explanation.stolen.expect("the recording tells of thefts");
     all.counted_ns += time.ns;
     all.unplaced_ns += time.unplaced_ns;
@@ -54,7 +44,7 @@ fn stolen(seed: u64, all: &mut Stolen) {
     let told = told.iter().filter(|wakeup| wakeup.kind != WakeupKind::Lock);
     let by_end: HashMap<(TaskId, u64), u64> =
         told.map(|it| ((it.task, it.expiry_ns + it.lateness_ns), of(&it.segments))).collect();
-    for truth in source.observer_mut().take().iter().filter(|truth| !truth.is_cut) {
+    for truth in truths.iter().filter(|truth| !truth.is_cut) {
         let key = (truth.task, truth.expiry_ns + truth.lateness_ns);
         let Some(told_ns) = by_end.get(&key).copied() else { continue };
         let mine = truth.segments.iter().filter(|segment| segment.cause == CAUSE);

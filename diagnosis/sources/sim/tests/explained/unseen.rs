@@ -1,16 +1,15 @@
 //! The same systems, with kinds of events left out: less can be said then, and nobody is blamed for another.
 
-use crate::compare::{Keep, Stretch, merged};
+use crate::compare::{Stretch, merged, simulate};
 use crate::maker::made;
 use std::collections::{BTreeMap, HashMap};
-use tardy_explain::{Explainer, Options, Watch};
 use tardy_model::event::{
     ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IrqBegin, IrqEnd, Loss, Migrate,
     Recorded, SoftirqBegin, SoftirqEnd, SoftirqRaise, TaskInfo, TaskName, TimerArm, TimerCancel,
 };
-use tardy_model::{Batch, CpuId, Culprit, Event, Kind, Source, TaskId, Wakeup, WakeupKind};
-use tardy_sim::truth::{Account, Truth};
-use tardy_sim::{Cost, Device, START_NS, Simulated, System};
+use tardy_model::{Batch, CpuId, Culprit, Event, Kind, TaskId, Wakeup, WakeupKind};
+use tardy_sim::truth::Truth;
+use tardy_sim::{Cost, Device, START_NS, System};
 
 /// How long each system runs, ns.
 const SPAN_NS: u64 = 150_000_000;
@@ -112,23 +111,14 @@ impl Loser {
 }
 
 /// The wakeups of a system, as they are true and as they are explained from what is left of the events.
-fn both(system: &System, mut leave: impl FnMut(&mut Batch)) -> Vec<(Truth, Wakeup)> {
-    let mut source = Simulated::new(system, SPAN_NS, Account::new(system)).expect("it can be");
-    let watch = Watch { all: true, ..Watch::default() };
-    let mut explainer = Explainer::new(Options { watch, worst: 0 }, Keep::default());
-    let mut batch = Batch::default();
-    while source.next_batch(&mut batch).expect("a simulation does not fail") {
-        leave(&mut batch);
-        explainer.batch(&batch);
-        batch.clear();
-    }
-    let (_, Keep(told)) = explainer.finish();
+fn both(system: &System, leave: impl FnMut(&mut Batch)) -> Vec<(Truth, Wakeup)> {
+    let (_, told, truths) = simulate(system, SPAN_NS, leave);
     let told = told.into_iter().filter(|wakeup| wakeup.kind != WakeupKind::Lock);
     let end_ns = |expiry_ns, lateness_ns| expiry_ns + lateness_ns;
     let mut by_end: HashMap<(TaskId, u64), Wakeup> = told
         .map(|wakeup| ((wakeup.task, end_ns(wakeup.expiry_ns, wakeup.lateness_ns)), wakeup))
         .collect();
-    let truths = source.observer_mut().take().into_iter().filter(|truth| !truth.is_cut);
+    let truths = truths.into_iter().filter(|truth| !truth.is_cut);
     truths
         .filter_map(|truth| {
             let end_ns = end_ns(truth.expiry_ns, truth.lateness_ns);
