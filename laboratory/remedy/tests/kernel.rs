@@ -150,7 +150,7 @@ fn each_is_done_and_taken_back_in_the_kernel() {
         ("isolate", &["isolate=1"]),
         ("cpu-max", &["cpu-max(victim)=400ms/500ms", "cpu-max(victim)=off"]),
         ("cpu-weight", &["cpu-weight(victim)=90"]),
-        ("rt-runtime", &["rt-runtime=off", "rt-runtime=950ms/1s"]),
+        ("rt-runtime", &["rt-runtime=off", "rt-runtime=900ms/1s"]),
         ("preempt", &["preempt=full", "preempt=lazy"]),
         ("idle-latency", &["idle-latency=1ms"]),
         ("halt-poll", &["halt-poll=1us", "halt-poll=2us"]),

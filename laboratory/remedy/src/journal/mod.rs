@@ -184,12 +184,15 @@ impl Journal {
                 });
             }
         }
-        let mut entries = Vec::with_capacity(settings.len());
+        let mut entries: Vec<Entry> = Vec::with_capacity(settings.len());
         for setting in settings {
             let place = &setting.place;
             let refused = |why| RemedyError::Refused { what: place.words(), why };
-            let old = place.read(&self.root);
-            let old = old.map_err(|error| refused(format!("could not be read: {error}")))?;
+            let read = place.read(&self.root);
+            let read = read.map_err(|error| refused(format!("could not be read: {error}")))?;
+            // A place that is changed twice holds by then what it was given first.
+            let before = entries.iter().rev().find(|entry| entry.place == *place);
+            let old = before.map_or(read, |entry| entry.new.clone());
             if old.is_none() && !place.is_made() {
                 return Err(refused("is not there".to_owned()));
             }

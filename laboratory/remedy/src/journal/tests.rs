@@ -172,3 +172,16 @@ fn without_a_journal_nothing_is_changed() {
     assert!(matches!(error, RemedyError::Journal { .. }), "{error}");
     assert_eq!(fixture.value("a"), "1");
 }
+
+/// As the bandwidth of real-time tasks, which must not be longer than its period on the way either.
+#[test]
+fn a_place_that_is_changed_twice_ends_as_the_last_says_and_is_taken_back() {
+    let fixture = Fixture::new();
+    for last in ["3", "1"] {
+        let settings = [set("a", "-1"), set("b", "2"), set("a", last)];
+        let changed = fixture.journal.change(&settings, "x").unwrap();
+        assert_eq!((fixture.value("a"), fixture.value("b")), (last.to_owned(), "2".to_owned()));
+        assert_eq!(outcomes(&changed.undo()), [&Outcome::Restored; 3]);
+        assert_eq!((fixture.value("a"), fixture.value("b")), ("1".to_owned(), "1".to_owned()));
+    }
+}

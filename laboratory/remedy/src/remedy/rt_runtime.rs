@@ -42,9 +42,17 @@ impl Remedy for RtRuntime {
             settings.extend(servers);
             return Ok(settings);
         };
+        let period = file("period", &us(period_ns))?;
+        let is_so = |setting: &Setting| {
+            let now = setting.place.read(system.root()).ok().flatten();
+            setting.place.holds(now.as_deref(), Some(&setting.to))
+        };
+        if period.iter().all(is_so) {
+            return file("runtime", &us(runtime_ns));
+        }
         // Never more than the period in between.
         let mut settings = file("runtime", "-1")?;
-        settings.extend(file("period", &us(period_ns))?);
+        settings.extend(period);
         settings.extend(file("runtime", &us(runtime_ns))?);
         Ok(settings)
     }
