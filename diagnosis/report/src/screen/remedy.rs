@@ -2,7 +2,7 @@
 
 use crate::clean::cut;
 use crate::data::Data;
-use crate::section::{advice, advice_heading, advice_lines, is_command};
+use crate::section::{advice, advice_heading, advice_lines};
 use crate::text::Terminal;
 use std::io::{self, Write};
 
@@ -18,14 +18,16 @@ pub(super) fn write(
     let mut shown: Vec<String> = Vec::new();
     let mut count = 0;
     for finding in &all {
-        let mut lines = advice_lines(data, finding, terminal);
+        let advice = advice_lines(data, finding, terminal);
+        let sentence = advice.sentence.len();
+        let mut lines = [advice.sentence, advice.commands].concat();
         // The first is there in any case, with its command, which is the last line.
         if count == 0 && lines.len() > room {
             let command = finding.command.as_ref().and_then(|_| lines.pop());
-            let kept = room - usize::from(command.is_some());
-            let is_cut = lines.get(kept).is_some_and(|line| !is_command(line));
-            lines.truncate(kept);
-            if let Some(last) = lines.last_mut().filter(|_| is_cut) {
+            lines.truncate(room - usize::from(command.is_some()));
+            if lines.len() < sentence
+                && let Some(last) = lines.last_mut()
+            {
                 *last = cut(&format!("{last} …"), terminal.width);
             }
             lines.extend(command);

@@ -19,7 +19,8 @@ impl Section for Advice {
             return Ok(());
         }
         writeln!(out, "{}", terminal.bold(heading(data)))?;
-        for line in advice.iter().flat_map(|finding| lines(data, finding, terminal)) {
+        let all = advice.iter().map(|finding| lines(data, finding, terminal));
+        for line in all.flat_map(|Lines { sentence, commands }| [sentence, commands].concat()) {
             writeln!(out, "{line}")?;
         }
         Ok(())
@@ -111,30 +112,28 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
     finding.changes.first().map(|change| format!("tardy fix --only {}{whom}", change.name()))
 }
 
-/// What stands before a command.
-const COMMAND: &str = "      ";
+/// One advice for a terminal: its sentence, and commands below it.
+pub(crate) struct Lines {
+    pub(crate) sentence: Vec<String>,
+    pub(crate) commands: Vec<String>,
+}
 
 /// One advice as lines: its sentence, then its command, both indented.
-pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> Vec<String> {
+pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> Lines {
     let text = format!("{} {}: {}", gain(data, finding), finding.cause.0, clean(&finding.text));
     let options =
         textwrap::Options::new(terminal.width).initial_indent("  ").subsequent_indent("    ");
-    let mut lines: Vec<String> =
-        textwrap::wrap(&text, options).into_iter().map(String::from).collect();
+    let sentence = textwrap::wrap(&text, options).into_iter().map(String::from).collect();
+    let mut commands = Vec::new();
     if let Some(fix) = fix(data, finding) {
-        lines.push(format!(
-            "{COMMAND}{} tries it, and undoes it if it does not help",
+        commands.push(format!(
+            "      {} tries it, and undoes it if it does not help",
             terminal.bold(&fix)
         ));
     }
     if let Some(command) = &finding.command {
         // Never broken: it is there to be copied.
-        lines.push(format!("{COMMAND}{}", terminal.bold(&clean(command))));
+        commands.push(format!("      {}", terminal.bold(&clean(command))));
     }
-    lines
-}
-
-/// Whether a line is a command, rather than a part of a sentence.
-pub(crate) fn is_command(line: &str) -> bool {
-    line.starts_with(COMMAND)
+    Lines { sentence, commands }
 }

@@ -38,7 +38,7 @@ macro_rules! registry {
     };
 }
 
-pub(crate) use advice::{advice, heading as advice_heading, is_command, lines as advice_lines};
+pub(crate) use advice::{advice, heading as advice_heading, lines as advice_lines};
 pub(crate) use causes::{CAUSE_COLUMNS, shares, worst_shares};
 pub(crate) use culprits::Ranking;
 pub(crate) use lateness::figures;

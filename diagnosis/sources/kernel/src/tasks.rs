@@ -1,5 +1,6 @@
 //! The tasks that are there when a recording begins, so that nobody in it is a bare number.
 
+use procfs::process::Stat;
 use std::collections::HashMap;
 use tardy_model::event::{Comm, TaskInfo, TaskName};
 use tardy_model::{CpuId, Event, Kind, TaskId};
@@ -24,23 +25,29 @@ impl Roles {
     }
 }
 
+/// Every thread of the system: its process, its number, and what the kernel tells of it. Threads that come or go
+/// meanwhile may be missing.
+fn threads() -> impl Iterator<Item = (u32, u32, Stat)> {
+    let processes = procfs::process::all_processes().into_iter().flatten().flatten();
+    processes.flat_map(|process| {
+        let pid = process.pid() as u32;
+        let threads = process.tasks().into_iter().flatten().flatten();
+        threads.filter_map(move |thread| Some((pid, thread.tid as u32, thread.stat().ok()?)))
+    })
+}
+
 /// Two events for every thread of the system, stamped `time_ns`: its name, its process and flags.
 /// Threads that come or go meanwhile may be missing; their own events tell of them.
 pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
     let mut events = Vec::new();
-    for process in procfs::process::all_processes().into_iter().flatten().flatten() {
-        let pid = process.pid() as u32;
-        for thread in process.tasks().into_iter().flatten().flatten() {
-            let Ok(stat) = thread.stat() else { continue };
-            let tid = thread.tid as u32;
-            let kernel = if stat.flags & PF_KTHREAD == 0 { 0 } else { TaskInfo::KERNEL };
-            let flags = kernel | roles.of(pid, tid);
-            for kind in [
-                Kind::TaskName(TaskName { comm: Comm::new(kernel_name(&stat.comm)) }),
-                Kind::TaskInfo(TaskInfo { process: TaskId(pid), flags }),
-            ] {
-                events.push(Event::new(time_ns, CpuId(0), TaskId(tid), kind));
-            }
+    for (pid, tid, stat) in threads() {
+        let kernel = if stat.flags & PF_KTHREAD == 0 { 0 } else { TaskInfo::KERNEL };
+        let flags = kernel | roles.of(pid, tid);
+        for kind in [
+            Kind::TaskName(TaskName { comm: Comm::new(kernel_name(&stat.comm)) }),
+            Kind::TaskInfo(TaskInfo { process: TaskId(pid), flags }),
+        ] {
+            events.push(Event::new(time_ns, CpuId(0), TaskId(tid), kind));
         }
     }
     events
@@ -60,16 +67,12 @@ pub fn threads_with(names: &[String]) -> Vec<u32> {
 
 /// How many threads of user space are real-time or deadline threads now.
 pub fn realtime_threads() -> usize {
-    // `PF_KTHREAD` of `include/linux/sched.h`, and policies of `include/uapi/linux/sched.h`.
-    const KERNEL: u32 = 0x0020_0000;
+    // `SCHED_FIFO`, `SCHED_RR`, `SCHED_DEADLINE` (`include/uapi/linux/sched.h`).
     const REALTIME: [u32; 3] = [1, 2, 6];
-    let processes = procfs::process::all_processes().into_iter().flatten().flatten();
-    let threads = processes.flat_map(|process| process.tasks().into_iter().flatten().flatten());
-    let stats = threads.filter_map(|thread| thread.stat().ok());
-    let is_one = |stat: &procfs::process::Stat| {
-        stat.flags & KERNEL == 0 && stat.policy.is_some_and(|policy| REALTIME.contains(&policy))
+    let is_one = |stat: &Stat| {
+        stat.flags & PF_KTHREAD == 0 && stat.policy.is_some_and(|policy| REALTIME.contains(&policy))
     };
-    stats.filter(is_one).count()
+    threads().filter(|(.., stat)| is_one(stat)).count()
 }
 
 /// Processes with the threads of these names that they have now, process by process.
@@ -77,16 +80,8 @@ fn named(names: &[String]) -> Vec<(u32, u32)> {
     if names.is_empty() {
         return Vec::new();
     }
-    let mut found = Vec::new();
-    for process in procfs::process::all_processes().into_iter().flatten().flatten() {
-        for thread in process.tasks().into_iter().flatten().flatten() {
-            let Ok(stat) = thread.stat() else { continue };
-            if names.iter().any(|name| name == kernel_name(&stat.comm)) {
-                found.push((process.pid() as u32, thread.tid as u32));
-            }
-        }
-    }
-    found
+    let is_named = |stat: &Stat| names.iter().any(|name| name == kernel_name(&stat.comm));
+    threads().filter(|(.., stat)| is_named(stat)).map(|(pid, tid, _)| (pid, tid)).collect()
 }
 
 /// The event that says what is known of a thread of this process, from `time_ns` on.
