@@ -50,10 +50,10 @@ impl Rule for HigherPriority {
                 prio_words(prio)
             ))
             .with(command),
-            (_, None, away @ Some(_)) => {
-                Remedy::text(format!("{who} {runs} first. Another CPU keeps it away from {victims}."))
-                    .with(away)
-            }
+            (_, None, away @ Some(_)) => Remedy::text(format!(
+                "{who} {runs} first. Another CPU keeps it away from {victims}."
+            ))
+            .with(away),
             (Some(prio), None, None) if prio.0 <= 0 => Remedy::text(format!(
                 "{who} {runs} first, with {}, and no priority is higher. Bind one of the two to \
                     another CPU.",

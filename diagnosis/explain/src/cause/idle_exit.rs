@@ -33,9 +33,7 @@ impl Rule for IdleExit {
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         let here = match piece.phase {
             // A CPU that polls is awake: its interrupt is late for another reason.
-            Phase::Pending => {
-                piece.activity.idle_state().is_some() && !piece.is_past_exit
-            }
+            Phase::Pending => piece.activity.idle_state().is_some() && !piece.is_past_exit,
             // The idle task wakes nobody: an interrupt does, though none may be recorded.
             Phase::Placing if piece.cpu == piece.waker_cpu => false,
             _ => !piece.is_past_exit && !piece.is_past_way_out,

@@ -37,7 +37,9 @@ impl Rule for IrqDelay {
             Activity::Unknown => None,
             _ if piece.in_delivery => Some(Culprit::ClockEventDevice),
             // It should have been awake: whoever was late, the idle state was not.
-            Activity::Idle(_) | Activity::Awake(_) | Activity::InjectedIdle(..) => Some(Culprit::Nobody),
+            Activity::Idle(_) | Activity::Awake(_) | Activity::InjectedIdle(..) => {
+                Some(Culprit::Nobody)
+            }
             // No task keeps off what is on.
             Activity::Task(..) | Activity::ThreadedSoftirq(..) | Activity::ThreadedExpiry(..)
                 if piece.irqs_on =>
