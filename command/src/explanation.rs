@@ -257,6 +257,7 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
         source: manifest.source.clone(),
         recording: input.folder().map(PathBuf::from),
         recorded_command: recorded_command(&manifest),
+        policy_refused: manifest.settings.get(settings::POLICY_REFUSED).cloned(),
         again: String::new(),
         caught: manifest.trigger.as_ref().map(caught),
         page: None,
@@ -266,7 +267,7 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
 }
 
 /// The command that was recorded, where what is kept of it can be given to a shell as it is.
-fn recorded_command(manifest: &Manifest) -> String {
+pub(crate) fn recorded_command(manifest: &Manifest) -> String {
     let Some(command) = manifest.settings.get(settings::COMMAND) else { return String::new() };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_./=:,+@%".contains(c);
     if command.chars().all(is_plain) { command.clone() } else { "CMD".to_owned() }

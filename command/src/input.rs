@@ -5,14 +5,18 @@ use crate::failure::Failure;
 use crate::manners;
 use crate::memory::{self, MemoryFlags};
 use crate::progress::Progress;
+use crate::session::settings;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tardy_explain::Watch;
+use tardy_explain::{Command, Watch};
 use tardy_import::{Abi, Closing, Import, ImportError, Meter, Origin, histogram};
 use tardy_model::Batch;
 use tardy_recording::{Host, Manifest, ManifestEnd, Recording};
 use tardy_report::units;
+
+/// The letters of a thread's name at most (`TASK_COMM_LEN`, less the end).
+const COMM_LEN: usize = 15;
 
 /// How the source of an imported recording begins in its manifest.
 const IMPORTED: &str = "import-";
@@ -233,8 +237,27 @@ impl Input {
             Self::Recording(recording, _) => recording.manifest().source.starts_with(IMPORTED),
             Self::Trace(..) => true,
         };
-        Watch { all: chosen.all || (nobody && imported), ..chosen }
+        let command = command(&self.manifest());
+        Watch { all: chosen.all || (nobody && imported), command, ..chosen }
     }
+}
+
+/// The command that a recording was made to watch, and what its process was called before it was that.
+fn command(manifest: &Manifest) -> Option<Command> {
+    let pid = manifest.command_pid?;
+    let name = |path: &str| {
+        let name = Path::new(path).file_name()?.to_string_lossy();
+        // As much of it as the kernel keeps.
+        Some(name.chars().take(COMM_LEN).collect::<String>())
+    };
+    let recorder = manifest.command_line.first().and_then(|path| name(path));
+    let mut names_before: Vec<String> = recorder.into_iter().collect();
+    names_before.push(tardy_programs::KEEPER_NAME.to_owned());
+    let command = manifest.settings.get(settings::COMMAND)?;
+    let own = command.split(' ').next().and_then(name);
+    // One that is called the same cannot be told from what it was before.
+    names_before.retain(|before| Some(before) != own.as_ref());
+    Some(Command { pid, names_before })
 }
 
 /// Why a file cannot be read as a trace, and what it may be instead.

@@ -95,6 +95,12 @@ pub(crate) fn hint(arguments: impl Iterator<Item = String>) -> Option<&'static s
     if arguments.len() < all.len() && READERS.contains(&verb.as_str()) {
         return Some("to run a program and explain it: tardy run -- CMD");
     }
+    if arguments.len() < all.len() && *verb == "run" {
+        return Some(
+            "run explains the command, or threads that run already; to start a command beside them, \
+             as their load: tardy run -p PID --load 'cmd:PROGRAM ARGUMENTS'",
+        );
+    }
     let is_given = |letter: &str| arguments.iter().any(|word| word.starts_with(letter));
     let found = ELSEWHERE.iter().find(|(of, letter, _)| of == *verb && is_given(letter));
     found.map(|(.., instead)| *instead)

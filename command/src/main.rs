@@ -15,6 +15,7 @@ mod guest;
 mod input;
 mod interrupt;
 mod letters;
+mod listing;
 mod manners;
 mod memory;
 mod output;
@@ -36,8 +37,11 @@ use verb::Verb;
 /// Finds out why a Linux thread woke up late: which cause, whose fault, and what would help.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Durations are written 10s, 1ms, 237us, 50ns. \
-    Exit status: 0 fine, 1 failed, 2 wrong usage, 3 a bound was exceeded, 4 undecided.")]
+#[command(
+    after_help = "Durations are written 1h30m, 10s, 1ms, 237us, 50ns. A bare number is seconds where it says \
+    how long something runs, and µs where it is a latency, an interval or a bound. \
+    Exit status: 0 fine, 1 failed, 2 wrong usage, 3 a bound was exceeded, 4 undecided."
+)]
 struct Tardy {
     #[command(subcommand)]
     verb: Verb,

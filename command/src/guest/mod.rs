@@ -50,7 +50,7 @@ pub(crate) struct GuestFlags {
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     pub(crate) append: Vec<String>,
 
-    /// How long the guest may take, in this machine's time [default: 30m; a day for an experiment's --full]
+    /// How long the guest may take, in this machine's time; a bare number is seconds [default: 30m; a day for an experiment's --full]
     #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
     pub(crate) limit: Option<Duration>,
 

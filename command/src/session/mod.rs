@@ -6,6 +6,7 @@ mod source;
 mod stream;
 
 use crate::failure::Failure;
+use crate::program::Started;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 pub(crate) use settings::Settings;
 pub(crate) use source::{fly, name_parser, probe_host};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 pub(crate) use stream::{Consumer, Stream, StreamRequest};
@@ -66,8 +67,8 @@ pub(crate) struct Session {
     thread: JoinHandle<Result<Sealed, Failure>>,
     stop: Arc<AtomicBool>,
     events: Arc<AtomicU64>,
-    /// What was learnt of the threads meanwhile.
-    learnt: Arc<Mutex<Settings>>,
+    /// What was learnt meanwhile.
+    learnt: Arc<Mutex<ManifestEnd>>,
     /// What was not to be had, a sentence each.
     pub(crate) notes: Vec<String>,
     pub(crate) folder: PathBuf,
@@ -98,7 +99,21 @@ impl Session {
 
     /// Keeps settings that are known only now; of those told before, the new value.
     pub(crate) fn learn(&self, settings: Settings) {
-        self.learnt.lock().unwrap_or_else(PoisonError::into_inner).extend(settings);
+        self.learnt().settings.extend(settings);
+    }
+
+    /// Keeps what whoever explains the recording must be told.
+    pub(crate) fn note(&self, sentence: String) {
+        self.learnt().notes.push(sentence);
+    }
+
+    /// Keeps which process the command that is watched was started as.
+    pub(crate) fn started(&self, child: Option<&Started>) {
+        self.learnt().command_pid = child.map(Started::id);
+    }
+
+    fn learnt(&self) -> MutexGuard<'_, ManifestEnd> {
+        self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Events recorded so far.
@@ -124,7 +139,7 @@ fn record(
     begun: &mpsc::SyncSender<Begun>,
     stop: &AtomicBool,
     events: &AtomicU64,
-    learnt: &Mutex<Settings>,
+    learnt: &Mutex<ManifestEnd>,
 ) -> Result<Sealed, Failure> {
     // Before the writer's thread is made, which inherits it.
     raise_own_niceness();
@@ -166,7 +181,6 @@ fn record(
 
     let look_every = look_every(source.bytes_per_cpu());
     let stolen_before_ns = tardy_kernel::stolen_ns();
-    let mut end = ManifestEnd::default();
     let mut batch = Batch::default();
     loop {
         let stopping = stop.load(Ordering::Relaxed);
@@ -185,10 +199,10 @@ fn record(
             std::thread::sleep(look_every);
         }
     }
+    let mut end = std::mem::take(&mut *learnt.lock().unwrap_or_else(PoisonError::into_inner));
     end.notes.extend(source.closing_notes());
     let stolen_ns = tardy_kernel::stolen_ns().zip(stolen_before_ns);
     end.stolen_ns = stolen_ns.map(|(after_ns, before_ns)| after_ns.saturating_sub(before_ns));
-    end.settings = std::mem::take(&mut learnt.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(writer.seal(end)?)
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tardy_host::{Root, Threads, of_threads};
 use tardy_lab::Policy;
-use tardy_lab::cyclic::{Affinity, Plan};
+use tardy_lab::cyclic::{Affinity, Plan, Prepared};
 use tardy_lab::load::Spec;
 use tardy_lab::written::exactly;
 
@@ -21,6 +21,12 @@ pub(crate) const DURATION: &str = "run.duration";
 
 /// A command that was started to be watched.
 pub(crate) const COMMAND: &str = "run.command";
+
+/// The policy that threads which measure were to have and that was refused, with its priority.
+pub(crate) const POLICY_REFUSED: &str = "run.policy_refused";
+
+/// The policy that they have, with its priority.
+const POLICY: &str = "run.policy";
 
 /// The duration of what ends by itself.
 const UNTIL_IT_ENDS: &str = "until it ends";
@@ -51,10 +57,6 @@ pub(crate) fn of_plan(plan: &Plan) -> Settings {
         Affinity::Unbound => "none".to_owned(),
         Affinity::Cpus(cpus) => cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
     };
-    let policy = match plan.policy {
-        Policy::Fifo | Policy::Rr => format!("{} {}", plan.policy.name(), plan.prio),
-        policy => policy.name().to_owned(),
-    };
     let latency_limit = plan.dma_latency_us.map_or_else(|| "none".to_owned(), |us| us.to_string());
     let levels: Vec<_> = plan.timer_levels.iter().map(ToString::to_string).collect();
     let timer_levels = (!levels.is_empty()).then(|| levels.join(","));
@@ -64,7 +66,7 @@ pub(crate) fn of_plan(plan: &Plan) -> Settings {
         ("run.distance", exactly(plan.distance_ns)),
         ("run.idle_latency_limit_us", latency_limit),
         ("run.interval", exactly(plan.interval_ns)),
-        ("run.policy", policy),
+        (POLICY, policy_in_words(plan)),
         ("run.slack", or_default(plan.timer_slack_ns.map(exactly))),
         ("run.threads", threads),
     ]
@@ -72,6 +74,32 @@ pub(crate) fn of_plan(plan: &Plan) -> Settings {
     .chain(timer_levels.map(|levels| ("run.timer_levels", levels)))
     .map(|(name, value)| (name.to_owned(), value))
     .collect()
+}
+
+/// What became of the policy that they were asked to have, where it was refused.
+pub(crate) fn of_refusal(plan: &Plan, prepared: &Prepared) -> Settings {
+    match prepared.threads().iter().find(|thread| thread.policy != plan.policy) {
+        None => Settings::new(),
+        Some(thread) => Settings::from([
+            (POLICY.to_owned(), thread.policy.name().to_owned()),
+            (POLICY_REFUSED.to_owned(), policy_refused(plan)),
+        ]),
+    }
+}
+
+fn policy_refused(plan: &Plan) -> String {
+    let name = plan.policy.kernel_name();
+    match plan.policy {
+        Policy::Fifo | Policy::Rr => format!("{name} {}", plan.prio),
+        _ => name.to_owned(),
+    }
+}
+
+fn policy_in_words(plan: &Plan) -> String {
+    match plan.policy {
+        Policy::Fifo | Policy::Rr => format!("{} {}", plan.policy.name(), plan.prio),
+        policy => policy.name().to_owned(),
+    }
 }
 
 /// A command that is started to be watched, and the file that it is.

@@ -19,15 +19,15 @@ use tardy_report::{Context, Data, Terminal};
 /// Whose wakeups.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WatchFlags {
-    /// Explain this thread, or the threads of this process (repeatable)
+    /// Whose wakeups: this thread's, or those of the threads of this process (repeatable)
     #[arg(short, long, value_name = "PID", value_parser = arguments::pid)]
     pub(crate) pid: Vec<u32>,
 
-    /// Explain threads with this name (repeatable)
+    /// Whose wakeups: those of threads with this name (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) comm: Vec<String>,
 
-    /// Explain every thread except tardy's own
+    /// Whose wakeups: those of all threads except tardy's own
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -57,7 +57,7 @@ impl WatchFlags {
     }
 
     pub(crate) fn watch(&self) -> Watch {
-        Watch { all: self.all, pids: self.pid.clone(), comms: self.comm.clone() }
+        Watch { all: self.all, pids: self.pid.clone(), comms: self.comm.clone(), command: None }
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Explain {
     #[arg(long)]
     timers: bool,
 
-    /// Exit with 3 if any wakeup was later than this, with 4 if there was no wakeup at all
+    /// Exit with 3 if any wakeup was later than this (a bare number is µs), with 4 if there was no wakeup at all
     #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
     fail_over: Option<u64>,
 

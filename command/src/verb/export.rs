@@ -28,7 +28,7 @@ pub(crate) struct Export {
     format: Option<String>,
 
     /// The file or the folder to write; - is standard output
-    #[arg(short, long, value_name = "PATH", required_unless_present = "formats")]
+    #[arg(short, long, value_name = "PATH")]
     out: Option<PathBuf>,
 
     #[command(flatten)]
@@ -75,11 +75,23 @@ struct FormatDocument {
     meaning: &'static str,
 }
 
+/// Where to is for the user to say: formats go by it.
+fn nowhere() -> Failure {
+    let endings: Vec<&str> =
+        formats().filter_map(|format| format.endings().first().copied()).collect();
+    Failure::usage(format!(
+        "name the file to write: tardy export -o FILE, whose ending chooses the format ({}); tardy export \
+         --formats describes them",
+        endings.join(", ")
+    ))
+}
+
 impl Export {
     pub(crate) fn execute(mut self) -> Result<Outcome, Failure> {
-        let Some(out) = self.out.as_ref().filter(|_| !self.formats) else {
+        if self.formats {
             return list(self.output.json);
-        };
+        }
+        let Some(out) = &self.out else { return Err(nowhere()) };
         let path = &recordings::or_latest(self.recording.take(), &self.output)?;
         let format = choose(self.format.as_deref(), out)?;
         let is_stdout = out == Path::new("-");

@@ -23,7 +23,7 @@ pub(crate) struct Load {
     #[arg(long, value_name = "PRIO", num_args = 0..=1, default_missing_value = "1")]
     fifo: Option<u8>,
 
-    /// How long [default: until Ctrl-C]
+    /// How long; a bare number is seconds [default: until Ctrl-C]
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
 

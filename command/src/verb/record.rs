@@ -19,7 +19,7 @@ pub(crate) struct Record {
     #[arg(short, long, value_name = "PID", value_parser = arguments::pid)]
     pid: Vec<u32>,
 
-    /// How long [default: until Ctrl-C, or until the command ends]
+    /// How long; a bare number is seconds [default: until Ctrl-C, or until the command ends]
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
 
@@ -61,8 +61,8 @@ pub(crate) struct RecorderFlags {
     #[arg(long)]
     pub(crate) compress: bool,
 
-    /// Record kernel stacks if something is later than TIME, to name the function responsible [default TIME:
-    /// 50us]
+    /// Record kernel stacks if something is later than TIME (a bare number is µs), to name the function
+    /// responsible [default TIME: 50us]
     #[arg(
         long,
         value_name = "TIME",
@@ -126,6 +126,7 @@ impl Record {
                 return Err(failure);
             }
         };
+        session.started(child.as_ref());
         let words = || format!("{} events to {}", session.events(), session.folder.display());
         let quiet = self.output.hides_progress();
         let threads = program::threads(child.as_ref(), &self.pid, &[]);

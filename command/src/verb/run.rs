@@ -192,6 +192,8 @@ impl Run {
         let mut notes = Vec::new();
         let mut settings = settings::of_run(Some(load), Some(duration));
         settings.extend(settings::of_plan(&plan));
+        settings.extend(settings::of_refusal(&plan, &prepared));
+        let refused = prepared.notes().to_vec();
         let request = session::Request {
             settings,
             marks: prepared.take_marks(),
@@ -200,6 +202,10 @@ impl Run {
         let session = match Session::begin(host, request) {
             Ok(session) => {
                 notes.extend(session.notes.iter().cloned());
+                // For whoever explains the recording without the measurement.
+                for note in refused {
+                    session.note(note);
+                }
                 Some(session)
             }
             Err(failure) if self.recorder.source.is_none() => {

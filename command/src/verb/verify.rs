@@ -24,7 +24,7 @@ pub(crate) struct Verify {
     commands: Vec<String>,
 
     /// The change, made in one half of the blocks (repeatable: all of them at once)
-    #[arg(long, value_name = "CHANGE", required_unless_present = "commands")]
+    #[arg(long, value_name = "CHANGE")]
     change: Vec<Change>,
 
     #[command(flatten)]
@@ -47,6 +47,12 @@ impl Verify {
             let arms = [Arm::Command(words(a)?), Arm::Command(words(b)?)];
             (Victim::command(words(a)?), [a.clone(), b.clone()], arms)
         } else {
+            if self.change.is_empty() {
+                return Err(Failure::usage(
+                    "name what to compare: a change (tardy verify --change 'slack(victim)=1ns' -- CMD, or -p PID; \
+                     tardy whatif --list shows changes), or two commands (tardy verify './a --old' './a --new')",
+                ));
+            }
             if !self.victim.is_chosen() {
                 return Err(Failure::usage("name the threads: -p PID, --comm NAME, or -- CMD"));
             }

@@ -57,7 +57,8 @@ pub(crate) struct Watch {
     #[command(flatten)]
     whom: Whom,
 
-    /// The bound: how late a wakeup must be, beyond the thread's timer slack: 100us
+    /// The bound: how late a wakeup must be, beyond the thread's timer slack: 100us; a bare
+    /// number is µs
     #[arg(long, value_name = "TIME", value_parser = arguments::interval_ns)]
     over: u64,
 
@@ -74,7 +75,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     exit_after: Option<u64>,
 
-    /// How long [default: until Ctrl-C, or until the command ends]
+    /// How long; a bare number is seconds [default: until Ctrl-C, or until the command ends]
     #[arg(short = 'D', long, value_parser = arguments::duration)]
     duration: Option<Duration>,
 

@@ -99,6 +99,22 @@ impl Change {
         self.whom.as_ref()
     }
 
+    /// What it is, as one would say it: "timer slack 1ns for the late threads". Holds names from traces.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let of = match &self.whom {
+            None => String::new(),
+            Some(Whom::Victim) => "the late threads".to_owned(),
+            Some(whom) => whom.to_string(),
+        };
+        let policy = self.scheduling().filter(|_| self.about.form == Form::Scheduling);
+        let to = policy.map_or_else(|| self.word().to_owned(), Scheduling::in_words);
+        // What is put in may hold braces itself.
+        let (before, after) = self.about.words.split_once("{of}").unwrap_or((self.about.words, ""));
+        let [before, after] = [before, after].map(|text| text.replace("{to}", &to));
+        if self.about.words.contains("{of}") { before + &of + &after } else { before }
+    }
+
     /// What it is set to, as it was written.
     #[must_use]
     pub fn word(&self) -> &str {
@@ -214,10 +230,27 @@ mod tests {
     }
 
     #[test]
+    fn in_words_it_is_what_one_would_say() {
+        for (written, said) in [
+            ("prio(victim)=fifo:50", "SCHED_FIFO 50 for the late threads"),
+            ("prio(a{to}b)=other", "SCHED_OTHER for a{to}b"),
+            ("slack(victim)=1ns", "timer slack 1ns for the late threads"),
+            ("remove(hackbench)", "without hackbench"),
+            ("affinity(irq 24)=0,2", "irq 24 on CPU 0,2 only"),
+            ("more(storm)=30", "30 more storm"),
+            ("no-theft", "a host that takes no time"),
+        ] {
+            assert_eq!(read(written).in_words(), said);
+        }
+    }
+
+    #[test]
     fn every_example_reads_and_is_written_alike() {
         for about in KNOWN {
             let change = read(about.example);
             assert_eq!(change.to_string(), about.example);
+            let words = change.in_words();
+            assert!(!words.contains(['{', '}']) && !words.contains("victim"), "{words}");
             assert_eq!(change.name(), about.name);
         }
         assert!(KNOWN.is_sorted_by_key(|about| about.name));

@@ -47,6 +47,8 @@ pub struct About {
     pub form: Form,
     /// What it does, in a sentence without its end.
     pub what: &'static str,
+    /// One in words: `{of}` is whom it is for, `{to}` what it is set to.
+    pub words: &'static str,
     /// One as it is written.
     pub example: &'static str,
 }
@@ -56,9 +58,10 @@ const fn known(
     target: Target,
     form: Form,
     example: &'static str,
+    words: &'static str,
     what: &'static str,
 ) -> About {
-    About { name, target, form, what, example }
+    About { name, target, form, what, words, example }
 }
 
 /// All that there are.
@@ -68,6 +71,7 @@ pub const KNOWN: &[About] = &[
         Target::ThreadsOrIrq,
         Form::Cpus,
         "affinity(hackbench)=1",
+        "{of} on CPU {to} only",
         "threads or an interrupt run on these CPUs only",
     ),
     known(
@@ -75,6 +79,7 @@ pub const KNOWN: &[About] = &[
         Target::Group,
         Form::Bandwidth,
         "cpu-max(victim)=off",
+        "cpu.max of {of}: {to}",
         "the CPU bandwidth of a control group (cpu.max)",
     ),
     known(
@@ -82,6 +87,7 @@ pub const KNOWN: &[About] = &[
         Target::Group,
         Form::Number,
         "cpu-weight(victim)=1000",
+        "cpu.weight {to} for {of}",
         "the share of the CPU that a control group gets beside others (cpu.weight, 1 to 10,000)",
     ),
     known(
@@ -89,6 +95,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Time,
         "device=2us",
+        "a clock-event device that takes {to}",
         "how long programming the clock-event device takes",
     ),
     known(
@@ -96,6 +103,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Word,
         "epp=performance",
+        "energy preference: {to}",
         "the energy performance preference of all CPUs",
     ),
     known(
@@ -103,6 +111,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Word,
         "governor=performance",
+        "frequency governor: {to}",
         "the frequency governor of all CPUs",
     ),
     known(
@@ -110,6 +119,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Time,
         "halt-poll=200us",
+        "CPUs poll {to} before they halt",
         "how long a guest's CPU polls before it halts",
     ),
     known(
@@ -117,6 +127,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Time,
         "idle-latency=10us",
+        "idle states of at most {to}",
         "idle states that take longer to leave are forbidden (PM QoS); with 0us the CPU polls",
     ),
     known(
@@ -124,6 +135,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Cpus,
         "isolate=1",
+        "CPU {to} for the late threads alone",
         "only the victim, and what is bound to them, runs on these CPUs",
     ),
     known(
@@ -131,6 +143,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["on", "off"]),
         "khugepaged=off",
+        "khugepaged: {to}",
         "khugepaged compacts memory to make huge pages",
     ),
     known(
@@ -138,14 +151,23 @@ pub const KNOWN: &[About] = &[
         Target::Threads,
         Form::Number,
         "more(storm)=30",
+        "{to} more {of}",
         "this many more threads of the same kind",
     ),
-    known("no-theft", Target::System, Form::None, "no-theft", "the hypervisor takes no time"),
+    known(
+        "no-theft",
+        Target::System,
+        Form::None,
+        "no-theft",
+        "a host that takes no time",
+        "the hypervisor takes no time",
+    ),
     known(
         "preempt",
         Target::System,
         Form::OneOf(&["none", "voluntary", "lazy", "full", "rt"]),
         "preempt=full",
+        "preemption model: {to}",
         "the kernel's preemption model",
     ),
     known(
@@ -153,6 +175,7 @@ pub const KNOWN: &[About] = &[
         Target::Threads,
         Form::Scheduling,
         "prio(victim)=fifo:50",
+        "{to} for {of}",
         "the scheduling policy and priority of threads; ktimers, ksoftirqd and irq/… are threads",
     ),
     known(
@@ -160,6 +183,7 @@ pub const KNOWN: &[About] = &[
         Target::ThreadsOrIrq,
         Form::None,
         "remove(hackbench)",
+        "without {of}",
         "threads or an interrupt do not exist",
     ),
     known(
@@ -167,6 +191,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Bandwidth,
         "rt-runtime=off",
+        "bandwidth limit of real-time threads: {to}",
         "the bandwidth of real-time threads (sched_rt_runtime_us in sched_rt_period_us)",
     ),
     known(
@@ -174,6 +199,7 @@ pub const KNOWN: &[About] = &[
         Target::Threads,
         Form::Time,
         "slack(victim)=1ns",
+        "timer slack {to} for {of}",
         "the timer slack of threads that are not real-time",
     ),
     known(
@@ -181,6 +207,7 @@ pub const KNOWN: &[About] = &[
         Target::ThreadsOrIrq,
         Form::Number,
         "slower(irq 24)=2",
+        "{of} {to} times less often",
         "threads or an interrupt do what they do this many times less often",
     ),
     known(
@@ -188,6 +215,7 @@ pub const KNOWN: &[About] = &[
         Target::Group,
         Form::OneOf(&["on", "off"]),
         "swap(victim)=off",
+        "swapping of {of}: {to}",
         "memory of a control group is swapped out (memory.swap.max)",
     ),
     known(
@@ -195,6 +223,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Number,
         "swappiness=1",
+        "swappiness {to}",
         "how readily memory of programs is swapped out (vm.swappiness, 1 to 200)",
     ),
     known(
@@ -202,6 +231,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["always", "madvise", "never"]),
         "thp=madvise",
+        "transparent huge pages: {to}",
         "which memory gets transparent huge pages",
     ),
     known(
@@ -209,6 +239,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["on", "off"]),
         "timer-migration=off",
+        "timer migration: {to}",
         "timers of idle CPUs are armed on busy ones",
     ),
     known(
@@ -216,6 +247,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Word,
         "timers=softirq",
+        "timer policy: {to}",
         "the kernel's timer policy: which timers expire in which context",
     ),
     known(
@@ -223,6 +255,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Cpus,
         "unbound-kthreads=0",
+        "unbound kernel threads on CPU {to} only",
         "kernel threads without an affinity run on these CPUs only",
     ),
     known(
@@ -230,6 +263,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Time,
         "vmstat-interval=120s",
+        "memory statistics every {to}",
         "how often each CPU folds its memory statistics (vm.stat_interval, whole seconds)",
     ),
     known(
@@ -237,6 +271,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::OneOf(&["on", "off"]),
         "watchdog=off",
+        "watchdogs: {to}",
         "the detectors of soft and hard lockups",
     ),
     known(
@@ -244,6 +279,7 @@ pub const KNOWN: &[About] = &[
         Target::System,
         Form::Cpus,
         "workqueue-cpus=0",
+        "unbound workqueues on CPU {to} only",
         "unbound workqueues run on these CPUs only",
     ),
 ];

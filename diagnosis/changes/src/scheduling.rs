@@ -46,6 +46,20 @@ impl Scheduling {
         }
     }
 
+    /// By the kernel's names: `SCHED_FIFO 50`, `SCHED_OTHER with nice -5`.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Other(0) => "SCHED_OTHER".to_owned(),
+            Self::Other(nice) => format!("SCHED_OTHER with nice {nice}"),
+            Self::Batch(0) => "SCHED_BATCH".to_owned(),
+            Self::Batch(nice) => format!("SCHED_BATCH with nice {nice}"),
+            Self::Idle => "SCHED_IDLE".to_owned(),
+            Self::Fifo(prio) => format!("SCHED_FIFO {prio}"),
+            Self::RoundRobin(prio) => format!("SCHED_RR {prio}"),
+        }
+    }
+
     /// Whether it is real-time: no timer slack, and before all that is not.
     #[must_use]
     pub const fn is_real_time(self) -> bool {

@@ -70,5 +70,5 @@ pub use sleep::{LongestWait, WaitFinding, WaitKind};
 pub use step::{Happened, Step};
 pub use tardy_followers::{Activity, Followed, Followers, SPANS_MAX, Skew, StolenTime};
 pub use threads::CHAIN_MAX;
-pub use watch::Watch;
+pub use watch::{Command, Watch};
 pub use why::{Sentence, why};

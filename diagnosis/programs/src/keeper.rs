@@ -29,6 +29,9 @@ static ENTERS: AtomicBool = AtomicBool::new(false);
 /// This program, also where its file has been replaced meanwhile.
 const SELF: &str = "/proc/self/exe";
 
+/// What the kernel calls a process that has been started from [`SELF`], until it becomes the program.
+pub const KEEPER_NAME: &str = "exe";
+
 /// Where the program was started to become another one: becomes it. Otherwise returns none at once, and from then on
 /// what is started ends with this process. To be called first in `main`.
 pub fn enter() -> Option<ExitCode> {

@@ -12,7 +12,7 @@
 
 mod keeper;
 
-pub use keeper::{User, enter, kept};
+pub use keeper::{KEEPER_NAME, User, enter, kept};
 
 use rustix::process::getuid;
 use std::ffi::OsStr;

@@ -51,6 +51,10 @@ pub struct Manifest {
     /// (`/proc/stat`); written when it is sealed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<u64>,
+    /// The process that became the command which was started to be watched. Under the names that it had before, it was
+    /// not the command yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_pid: Option<u32>,
     /// The wakeup for which it was kept, where it was for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
@@ -127,6 +131,8 @@ pub struct ManifestEnd {
     pub notes: Vec<String>,
     /// [`Manifest::stolen_ns`].
     pub stolen_ns: Option<u64>,
+    /// [`Manifest::command_pid`].
+    pub command_pid: Option<u32>,
 }
 
 /// Why a manifest could not be read.
@@ -186,6 +192,7 @@ impl Default for Manifest {
             buffer_bytes_per_cpu: 0,
             sealed: false,
             stolen_ns: None,
+            command_pid: None,
             trigger: None,
             totals: None,
         }
@@ -247,6 +254,7 @@ impl Manifest {
         self.missing.extend(end.missing);
         self.notes.extend(end.notes);
         self.stolen_ns = end.stolen_ns;
+        self.command_pid = end.command_pid;
         self.sealed = true;
         self.totals = Some(totals);
     }

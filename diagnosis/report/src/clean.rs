@@ -24,6 +24,25 @@ pub fn clean_cut(name: &str, width: usize) -> String {
     cut(&clean(name), width)
 }
 
+/// `text`, which must be clean, cut to at most `width` columns out of its middle: names of a series are alike in the
+/// beginning and differ in the end.
+pub fn cut_middle(text: &str, width: usize) -> String {
+    if text.width() <= width || width < 2 {
+        return cut(text, width);
+    }
+    // One column is the sign's.
+    let last = (width - 1) / 2;
+    let mut end = text.len();
+    while let Some(c) = text[..end].chars().next_back() {
+        if text[end - c.len_utf8()..].width() > last {
+            break;
+        }
+        end -= c.len_utf8();
+    }
+    let tail = &text[end..];
+    cut(text, width - tail.width()) + tail
+}
+
 /// `text`, which must be clean, cut to at most `width` columns; a cut shows as `…`.
 pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {

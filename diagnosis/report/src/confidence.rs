@@ -18,6 +18,8 @@ pub(crate) struct Distribution {
     width_ns: u64,
     /// Values above all that are in `counted`.
     above: u64,
+    /// Where the bins end, above which those are.
+    end_ns: Option<u64>,
     /// The most, where it is told.
     max_ns: Option<u64>,
     /// Whether a quantile is told as the upper edge of its bin.
@@ -53,6 +55,7 @@ impl Distribution {
             counted: Counted::new(row.bins.iter().map(|(&from_ns, &count)| (from_ns, count))),
             width_ns: bin_ns.max(1),
             above: row.over,
+            end_ns: row.end_ns(bin_ns.max(1)),
             max_ns: row.max_ns,
             has_bins: true,
             dependence: None,
@@ -65,6 +68,7 @@ impl Distribution {
             counted: Counted::from(latencies),
             width_ns: latencies.resolution_ns(),
             above: 0,
+            end_ns: None,
             max_ns: Some(latencies.max_ns()),
             has_bins: false,
             dependence,
@@ -96,11 +100,10 @@ impl Distribution {
         QUANTILES.into_iter().map(one).collect()
     }
 
-    /// The least that the value of this rank can be: above the bins, where the last of them that
-    /// holds something ends.
+    /// The least that the value of this rank can be: above the bins, where they end.
     fn at_least(&self, rank: u64) -> Option<u64> {
         if rank > self.counted.count() {
-            return self.counted.max_ns().map(|ns| ns.saturating_add(self.width_ns));
+            return self.end_ns;
         }
         self.counted.ranked_ns(rank)
     }

@@ -49,6 +49,8 @@ pub struct Context {
     pub recorded_command: String,
     /// The command that explains the same, for more of it; empty where nothing does.
     pub again: String,
+    /// The policy that the threads asked for and did not get, where that was so: `SCHED_FIFO 80`.
+    pub policy_refused: Option<String>,
     /// The wakeup for which the recording was kept, where it was for one.
     pub caught: Option<Caught>,
     /// The page with the same findings, where one was written.

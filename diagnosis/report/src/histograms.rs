@@ -123,7 +123,7 @@ fn sentence(out: &mut dyn Write, terminal: Terminal, text: &str) -> io::Result<(
 
 fn cells(row: &Row, bin_ns: u64) -> Vec<String> {
     let time = |ns: Option<u64>| ns.map_or_else(|| UNKNOWN.to_owned(), duration);
-    let top_ns = row.bins.keys().next_back().map(|from_ns| from_ns.saturating_add(bin_ns));
+    let top_ns = row.end_ns(bin_ns);
     let quantile = |of_10_000| match (row.quantile_ns(of_10_000, bin_ns), top_ns) {
         (Some(ns), _) => duration(ns),
         (None, Some(top_ns)) => format!(">{}", duration(top_ns)),

@@ -24,6 +24,7 @@ const TOUCHED_PER: u64 = 100;
 pub fn top_sentences(data: &Data<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     sentences.extend(broken_bound(data));
+    sentences.extend(refusal(data));
     sentences.extend(overview(data));
     if let Some(explanation) = data.explanation.filter(|e| e.latencies.count() > 0) {
         sentences.extend(main_culprit(explanation));
@@ -31,7 +32,7 @@ pub fn top_sentences(data: &Data<'_>) -> Vec<String> {
     } else {
         sentences.extend(latest_thread(data));
     }
-    sentences.truncate(SENTENCES_MAX);
+    sentences.truncate(SENTENCES_MAX + usize::from(data.context.policy_refused.is_some()));
     // What the recording was kept for comes before all that is in it.
     if let Some(sentence) = caught(data) {
         sentences.insert(0, sentence);
@@ -65,6 +66,12 @@ fn caught(data: &Data<'_>) -> Option<String> {
         worst.wakeup.cpu,
         clean(&caught.when)
     ))
+}
+
+/// That the threads were not what they were meant to be, which is what all the rest is about.
+fn refusal(data: &Data<'_>) -> Option<String> {
+    let policy = data.context.policy_refused.as_ref()?;
+    Some(format!("The threads ran under SCHED_OTHER, as {} was refused.", clean(policy)))
 }
 
 fn broken_bound(data: &Data<'_>) -> Option<String> {
@@ -267,6 +274,20 @@ mod tests {
             ),
             "{all}"
         );
+    }
+
+    #[test]
+    fn a_refused_policy_comes_first() {
+        let refused = Some("SCHED_FIFO 80".to_owned());
+        let context = Context { policy_refused: refused, ..Context::default() };
+        let explanation = Explanation { near_loss: 500, ..fixture::explanation() };
+        let data = Data { explanation: Some(&explanation), ..Data::new(&context) };
+        let sentences = top_sentences(&data);
+        assert_eq!(
+            sentences[0],
+            "The threads ran under SCHED_OTHER, as SCHED_FIFO 80 was refused."
+        );
+        assert!(sentences[3].contains("212 events were lost"), "{sentences:?}");
     }
 
     #[test]

@@ -28,6 +28,12 @@ impl Tried {
         names.join(" + ")
     }
 
+    /// As one would say it. Holds names from traces.
+    pub fn in_words(&self) -> String {
+        let words: Vec<String> = self.changes.iter().map(Change::in_words).collect();
+        words.join(" and ")
+    }
+
     /// Whether it changes what a hypervisor takes.
     pub fn is_of_theft(&self) -> bool {
         self.changes.iter().any(|change| change.name() == NO_THEFT)

@@ -4,7 +4,9 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Too few wakeups.
-    #[error("it has {count} wakeups of the victim, and {needed} are needed: record for longer")]
+    #[error(
+        "{needed} wakeups of the late threads are needed, and it has {count}: record for longer"
+    )]
     TooFew {
         /// So many there are.
         count: usize,

@@ -2,9 +2,36 @@
 
 use std::time::Duration;
 
-/// `10s`, `1ms`, `237us`, `50ns`, `2m`, `1h`; a bare number counts in `bare_ns`.
+/// Letters of a time as it is written, at most: more is none.
+const LETTERS_MAX: usize = 64;
+
+/// `10s`, `1ms`, `237us`, `50ns`, `2m`, `1h30m`; a bare number counts in `bare_ns`.
 fn parse_ns(text: &str, bare_ns: u64) -> Result<u64, String> {
     let text = text.trim();
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let (mut rest, mut all_ns) = (text, 0_u64);
+    loop {
+        let unit_at = rest.find(|c| !is_number(c)).unwrap_or(rest.len());
+        let end = rest[unit_at..].find(is_number).map_or(rest.len(), |at| unit_at + at);
+        let (part, others) = rest.split_at(end);
+        if text.len() > LETTERS_MAX {
+            return Err("that is no duration: write 10s, 1ms, 237us or 50ns".to_owned());
+        }
+        if rest.len() < text.len() && unit_at == end {
+            return Err(format!("{part} at the end has no unit: write 1h30m or 90m"));
+        }
+        let ns = part_ns(part.trim(), bare_ns)?;
+        let too_long = || format!("{text} is too long: at most 500 years");
+        all_ns = all_ns.checked_add(ns).ok_or_else(too_long)?;
+        if others.is_empty() {
+            return Ok(all_ns);
+        }
+        rest = others;
+    }
+}
+
+/// A number and its unit.
+fn part_ns(text: &str, bare_ns: u64) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit_ns = match unit.trim() {
@@ -93,14 +120,30 @@ mod tests {
             ("50ns", 50),
             ("1.5ms", 1_500_000),
             ("2m", 120_000_000_000),
+            ("1h30m", 5_400_000_000_000),
+            ("1m 1.5s", 61_500_000_000),
             ("1000", 1_000_000),
         ] {
             assert_eq!(interval_ns(text), Ok(ns), "{text}");
         }
         assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
-        for wrong in ["", "ms", "-1s", "1x", "0", "1e30s", "99999999999999d", "1.2.3s"] {
+        for wrong in [
+            "",
+            "ms",
+            "-1s",
+            "1x",
+            "0",
+            "1e30s",
+            "99999999999999d",
+            "1.2.3s",
+            "1h30",
+            "1h-1m",
+            "1h m",
+        ] {
             assert!(interval_ns(wrong).is_err(), "{wrong}");
         }
+        let why = duration("1h30").unwrap_err();
+        assert_eq!(why, "30 at the end has no unit: write 1h30m or 90m");
     }
 
     #[test]

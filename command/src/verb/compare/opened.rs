@@ -22,12 +22,9 @@ pub(super) struct Opened {
     pub(super) data: Data,
 }
 
-/// Whose a latency is that is not to be compared.
-pub(super) const NOBODY: u16 = u16::MAX;
-
 /// The latencies of a side.
 pub(super) enum Data {
-    /// One by one in order of time: whose (a place in the names, or [`NOBODY`]), and how much in ns.
+    /// One by one in order of time: whose (a place in the names), and how much in ns.
     Series(Vec<(u16, u64)>),
     /// Per name, block by block of an experiment.
     Blocks {
@@ -52,6 +49,8 @@ pub(super) struct Binned {
     pub(super) counted: Counted,
     /// How many lie above the bins.
     pub(super) over: u64,
+    /// Where the bins end; `None` where there are none.
+    pub(super) end_ns: Option<u64>,
     /// The least and the most, as the file tells them.
     pub(super) reported_ns: (Option<u64>, Option<u64>),
 }
@@ -118,8 +117,8 @@ impl Opened {
                 let rows: Vec<&Binned> = of.iter().map(|row| &rows[*row]).collect();
                 let mut counted = Counted::merged(rows.iter().map(|row| &row.counted));
                 let over_bins = rows.iter().map(|row| row.over).sum();
-                // No bin holds them, so they are later than what the last one holds.
-                let top_ns = counted.max_ns().map_or(0, |ns| ns.saturating_add(*width_ns));
+                // No bin holds them: they are later than any of them can be.
+                let top_ns = rows.iter().filter_map(|row| row.end_ns).max().unwrap_or(0);
                 counted.merge(&Counted::new([(top_ns, over_bins)]));
                 // Where one row does not tell, the least of the others need not be the least of all.
                 let all = |told: fn(&Binned) -> Option<u64>| -> Option<Vec<u64>> {
@@ -231,6 +230,7 @@ mod tests {
         let row = |over, told| Binned {
             counted: Counted::new([(0, 8), (10_000, 2)]),
             over,
+            end_ns: Some(30_000),
             reported_ns: (Some(3_000), told),
         };
         let rows = vec![row(3, Some(99_000)), row(0, None)];

@@ -7,6 +7,7 @@ mod shown;
 use crate::failure::{Failure, Outcome};
 use crate::guest::GuestFlags;
 use crate::interrupt::Interrupt;
+use crate::listing;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::session;
@@ -174,13 +175,12 @@ impl ExperimentVerb {
 }
 
 fn list() -> Result<Outcome, Failure> {
-    let mut out = output::writer(None);
+    let mut entries = Vec::new();
     for (name, _) in Experiment::known() {
         let experiment = Experiment::named(name)?;
-        writeln!(out, "{name:12} {}", experiment.question)?;
-        writeln!(out, "{:12} {}", "", experiment.source)?;
+        entries.push((name, vec![experiment.question, experiment.source]));
     }
-    out.finish()?;
+    listing::print(entries)?;
     Ok(Outcome::Fine)
 }
 

@@ -24,12 +24,15 @@ use tardy_explain::{Advice, Explanation, Options};
 use tardy_recording::Recording;
 use tardy_remedy::{Journal, System, lasting};
 use tardy_report::Gate;
-use tardy_report::units::duration;
+use tardy_report::units::{counted, duration};
 use tardy_stats::ab::Question;
 use tardy_whatif::WhatIf;
 
 /// How long to record the program first.
 const DURATION: Duration = Duration::from_secs(5);
+
+/// Wakeups below which a p99 is no more than the latest.
+const TAIL_MIN: u64 = 100;
 
 /// Columns of the plan's text.
 const COLUMNS: usize = 100;
@@ -51,7 +54,7 @@ pub(crate) struct Fix {
     #[command(flatten)]
     victim: VictimFlags,
 
-    /// How long to record the program first
+    /// How long to record the program first; a bare number is seconds [default: 5s]
     #[arg(short = 'D', long, value_parser = crate::arguments::duration)]
     duration: Option<Duration>,
 
@@ -108,7 +111,7 @@ impl Fix {
         let whose = Whose {
             threads: &found.threads,
             culprits: &culprits,
-            is_started: found.victim.is_command(),
+            is_started: found.victim.is_command() || found.has_ended,
         };
         let forecast: &dyn Forecast = match &found.whatif {
             Ok(whatif) => whatif,
@@ -120,6 +123,12 @@ impl Fix {
                 "Gains are upper bounds only: this recording does not allow predictions, because \
                     {why}"
             ));
+        }
+        if found.has_ended {
+            self.output.remark(
+                "None of the late threads of this recording is running any more: PID in the commands is for the \
+                 number that the process has when it runs again.",
+            );
         }
         self.show(&found.explanation, &candidates)?;
         let able: Vec<&Candidate> = candidates.iter().filter(|it| it.settings.is_ok()).collect();
@@ -244,12 +253,12 @@ impl Fix {
             return Ok(());
         }
         let latencies = &explanation.latencies;
-        out!(
-            "{} wakeups, p99 {}, latest {}",
-            latencies.count(),
-            duration(latencies.quantile_ns(0.99)),
-            duration(latencies.max_ns())
-        )?;
+        let n = counted(latencies.count(), "wakeup");
+        let tail = match latencies.count() {
+            ..TAIL_MIN => String::new(),
+            _ => format!(", p99 {}", duration(latencies.quantile_ns(0.99))),
+        };
+        out!("{n}{tail}, latest {}", duration(latencies.max_ns()))?;
         for advice in advice_alone(explanation) {
             paragraph(
                 "  ",
@@ -259,17 +268,22 @@ impl Fix {
         for (at, candidate) in candidates.iter().enumerate() {
             let gain = &candidate.gain;
             out!("")?;
-            let range = gain.range.map(|(low, high)| {
-                format!(" ({:.0} to {:.0} % in 90 of 100)", low * 100.0, high * 100.0)
-            });
+            let range = gain.range.map(range_in_words);
             out!(
-                "{}. {}  against {}, {:.0} % of the worst wakeups' lateness, {}{}",
+                "{}. {} ({})",
                 at + 1,
+                output::printable(&candidate.change.in_words()),
                 output::printable(&candidate.change.to_string()),
-                candidate.cause.0,
-                gain.worst * 100.0,
-                gain.how,
-                range.unwrap_or_default()
+            )?;
+            paragraph(
+                "   ",
+                &format!(
+                    "against {}, {:.0} % of the worst wakeups' lateness, {}{}",
+                    candidate.cause.0,
+                    gain.worst * 100.0,
+                    gain.how,
+                    range.unwrap_or_default()
+                ),
             )?;
             paragraph("   ", &format!("price: {}", candidate.remedy.price()))?;
             paragraph("   ", &format!("needs: {}", candidate.remedy.needs()))?;
@@ -361,12 +375,21 @@ impl Fix {
         }
         let load = self.load(manifest.settings.get(crate::session::settings::LOAD)).to_owned();
         let whatif = whatif.map_err(|why| why.to_string());
-        victim::found(&self.victim, &manifest, explained.explanation, whatif, load)
+        victim::found(&self.victim, &manifest, explained.explanation, whatif, load, self.dry_run)
     }
 
     fn load<'a>(&'a self, recorded: Option<&'a String>) -> &'a str {
         self.trial.load.as_ref().or(recorded).map_or("none", String::as_str)
     }
+}
+
+/// Where a gain is, of the worst wakeups' lateness.
+fn range_in_words((low, high): (f64, f64)) -> String {
+    let [low, high] = [low, high].map(|share| share * 100.0);
+    if low < 0.0 {
+        return format!(" (up to {high:.0} %; that it helps is not certain)");
+    }
+    format!(" ({low:.0} to {high:.0} % in 90 of 100)")
 }
 
 /// What only the program itself, or a person, can do.

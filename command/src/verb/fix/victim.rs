@@ -22,6 +22,8 @@ pub(super) struct Found {
     pub(super) victim: Victim,
     /// The late threads that run now.
     pub(super) threads: Vec<u32>,
+    /// None of the late threads runs any more: a plan can be shown, and nothing be tried.
+    pub(super) has_ended: bool,
     /// What ran beside.
     pub(super) load: String,
 }
@@ -81,19 +83,22 @@ pub(super) fn found(
     explanation: Explanation,
     whatif: Result<WhatIf, String>,
     load: String,
+    only_plan: bool,
 ) -> Result<Found, Failure> {
     let victims = &explanation.victims;
+    let has_ended = false;
     if flags.is_chosen() {
         let victim = flags.victim()?;
         let late: BTreeSet<u32> = victims.iter().filter_map(|victim| victim.label.pid).collect();
         let all: Vec<u32> =
             victim.numbers().iter().flat_map(|process| threads_of(*process)).collect();
         let threads = all.into_iter().filter(|tid| late.contains(tid)).collect();
-        return Ok(Found { explanation, whatif, victim, threads, load });
+        return Ok(Found { explanation, whatif, victim, threads, has_ended, load });
     }
     if !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
         let victim = Victim::command(measuring(manifest)?);
-        return Ok(Found { explanation, whatif, victim, threads: Vec::new(), load });
+        let threads = Vec::new();
+        return Ok(Found { explanation, whatif, victim, threads, has_ended, load });
     }
     let living = victims.iter().filter(|victim| !victim.has_exited && !victim.measures);
     let living: Vec<(u32, u32)> = living
@@ -103,12 +108,17 @@ pub(super) fn found(
             (name.trim_end() == victim.label.name).then_some((process, tid))
         })
         .collect();
-    if living.is_empty() {
-        return Err(Failure::usage(
-            "none of the late threads of this recording is running any more: name a process (-p \
-             PID) or a command (-- CMD) to try remedies on; tardy explain shows the advice",
-        ));
+    if living.is_empty() && !only_plan {
+        let command = match crate::explanation::recorded_command(manifest) {
+            command if command.is_empty() => "CMD".to_owned(),
+            command => command,
+        };
+        return Err(Failure::usage(format!(
+            "none of the late threads of this recording is running any more: name what to try remedies on, a command \
+             (tardy fix -- {command}) or a process (tardy fix -p PID); --dry-run shows the plan alone"
+        )));
     }
+    let has_ended = living.is_empty();
     let processes: BTreeSet<u32> = living.iter().map(|(process, _)| *process).collect();
     let threads = living.into_iter().map(|(_, tid)| tid).collect();
     Ok(Found {
@@ -116,6 +126,7 @@ pub(super) fn found(
         whatif,
         victim: Victim::processes(processes.into_iter().collect()),
         threads,
+        has_ended,
         load,
     })
 }

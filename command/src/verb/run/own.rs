@@ -55,7 +55,7 @@ pub(super) struct OwnFlags {
     user: Option<String>,
 
     /// A command to start and to explain instead of measuring
-    #[arg(last = true, value_name = "CMD", conflicts_with_all = OF_MEASURING)]
+    #[arg(last = true, value_name = "CMD", conflicts_with_all = OF_MEASURING, conflicts_with_all = ["pid", "comm"])]
     command: Vec<String>,
 }
 
@@ -147,6 +147,7 @@ impl Run {
     ) -> Result<Option<ExitStatus>, Failure> {
         let user = self.own.user.as_deref().map(program::user).transpose()?;
         let mut child = program::start(&self.own.command, user.as_ref(), self.output.json)?;
+        session.started(child.as_ref());
         let duration = self.duration_of_own();
         let processes: Vec<u32> = processes.iter().copied().collect();
         let threads = program::threads(child.as_ref(), &processes, &self.own.comm);

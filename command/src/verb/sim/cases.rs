@@ -3,14 +3,15 @@
 use crate::failure::Failure;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tardy_sim::file::{self, Condition, File, Template, Values};
 
 /// Flags that change what a file says.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Changes {
-    /// Simulated time of each run, instead of the file's
-    #[arg(short = 'D', long, value_name = "TIME", value_parser = crate::arguments::interval_ns)]
-    duration: Option<u64>,
+    /// Simulated time of each run, instead of the file's; a bare number is seconds
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = crate::arguments::duration)]
+    duration: Option<Duration>,
 
     /// Number of runs of each policy, each with its own seed, instead of the file's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(file::RUNS_MAX)))]
@@ -122,7 +123,9 @@ impl Changes {
     }
 
     fn changed(&self, mut file: File) -> Result<File, Failure> {
-        file.span_ns = self.duration.unwrap_or(file.span_ns);
+        let asked_ns =
+            self.duration.map(|duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+        file.span_ns = asked_ns.unwrap_or(file.span_ns);
         file.runs = self.runs.unwrap_or(file.runs);
         if !file.runs.is_multiple_of(file.rounds) {
             file.rounds = 1;

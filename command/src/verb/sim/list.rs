@@ -1,9 +1,10 @@
 //! What can be simulated, by name.
 
 use crate::failure::{Failure, Outcome};
+use crate::listing;
 use crate::output::{self, Output};
 use clap::Args;
-use tardy_sim::file::{MACHINES, SYSTEMS, known_machine, known_system};
+use tardy_sim::file::{Known, MACHINES, SYSTEMS, known_machine, known_system};
 use tardy_timers::policy::KNOWN;
 
 /// Flags of `tardy sim list`.
@@ -16,7 +17,8 @@ pub(super) struct List {
 impl List {
     pub(super) fn execute(self) -> Result<Outcome, Failure> {
         if self.output.json {
-            let known = |known: &tardy_sim::file::Known| serde_json::json!({ "name": known.name, "about": known.about() });
+            let known =
+                |known: &Known| serde_json::json!({ "name": known.name, "about": known.about() });
             let policies = KNOWN.iter().map(|about| {
                 let (proposed, contexts) = (about.proposed, about.contexts);
                 serde_json::json!({ "name": about.name, "proposed": proposed, "contexts": contexts })
@@ -30,18 +32,16 @@ impl List {
             output::write_json(&document, None)?;
             return Ok(Outcome::Fine);
         }
+        let of = |known: &'static Known| (known.name, vec![known.about()]);
         output::out!("Systems (tardy sim NAME):")?;
-        for known in SYSTEMS {
-            output::out!("  {:<28} {}", known.name, known.about())?;
-        }
-        output::out!("Machines ([machine] like = \"NAME\"):")?;
-        for known in MACHINES {
-            output::out!("  {:<28} {}", known.name, known.about())?;
-        }
-        output::out!("Timer policies (policies = [\"NAME\"]), and where callbacks run:")?;
-        for about in KNOWN {
-            output::out!("  {:<28} {}; {}", about.name, about.contexts, about.proposed)?;
-        }
+        listing::print(SYSTEMS.iter().map(of))?;
+        output::out!("\nMachines ([machine] like = \"NAME\"):")?;
+        listing::print(MACHINES.iter().map(of))?;
+        output::out!("\nTimer policies (policies = [\"NAME\"]), and where callbacks run:")?;
+        let policies = KNOWN
+            .iter()
+            .map(|about| (about.name, vec![format!("{}; {}", about.contexts, about.proposed)]));
+        listing::print(policies)?;
         Ok(Outcome::Fine)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct TrialFlags {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(12..=256))]
     rounds: u16,
 
-    /// Length of each block
+    /// Length of each block; a bare number is seconds
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = crate::arguments::duration)]
     block: Duration,
 

@@ -2,7 +2,7 @@
 
 use super::NAME_WIDTH;
 use super::words::{plain, quantile_name, signed, with_interval};
-use crate::clean::clean_cut;
+use crate::clean::{clean, clean_cut, cut_middle};
 use crate::units::count;
 use tardy_stats::Interval;
 use tardy_stats::ab::VALUES_MIN;
@@ -210,7 +210,7 @@ impl JudgedGate {
             "" => String::new(),
             name => format!("{}, ", clean_cut(name, 24)),
         };
-        let [a, b] = self.names.each_ref().map(|name| clean_cut(name, NAME_WIDTH));
+        let [a, b] = self.names.each_ref().map(|name| cut_middle(&clean(name), NAME_WIDTH));
         let word = match self.verdict() {
             GateVerdict::Passed => "passed",
             GateVerdict::Failed => "FAILED",

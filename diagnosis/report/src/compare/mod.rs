@@ -26,7 +26,7 @@ pub use settings::{DifferingSetting, SettingsCompared};
 pub use text::compare_text;
 pub use words::{letter, quantile_name, verdict_sentence};
 
-use crate::clean::clean_cut;
+use crate::clean::{clean, cut_middle};
 use std::path::PathBuf;
 use tardy_stats::ab::Comparison;
 use tardy_stats::{Counted, Sample};
@@ -57,7 +57,7 @@ pub(super) const NAME_WIDTH: usize = 20;
 impl SideFacts {
     /// The name, clean and not too long for a table.
     pub(super) fn short_name(&self) -> String {
-        clean_cut(&self.name, NAME_WIDTH)
+        cut_middle(&clean(&self.name), NAME_WIDTH)
     }
 }
 

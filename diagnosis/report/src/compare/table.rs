@@ -2,7 +2,7 @@
 
 use super::words::{name, plain, probability, quantile_name, tells, tells_mean, with_interval};
 use super::{Subject, words};
-use crate::clean::cut;
+use crate::clean::cut_middle;
 use crate::units::count;
 use tardy_stats::ab::{Comparison, Difference};
 
@@ -106,7 +106,7 @@ pub(super) fn difference_head(subject: &Subject, place: usize) -> String {
     if subject.sides.len() == 2 {
         return "difference (95 % sure)".to_owned();
     }
-    let name = |place| cut(&name(subject, place), HEAD_NAME_WIDTH);
+    let name = |place| cut_middle(&name(subject, place), HEAD_NAME_WIDTH);
     format!("{} − {} (95 %)", name(place), name(0))
 }
 

@@ -6,7 +6,7 @@ use super::settings::{NOT_RECORDED, widths};
 use super::table::{self, Line};
 use super::words::{basis_sentence, name, verdict_sentence};
 use super::{Compared, SettingsCompared, SideFacts, Subject};
-use crate::clean::{clean, clean_cut, cut};
+use crate::clean::{clean, clean_cut, cut, cut_middle};
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use std::io::{self, Write};
 use tardy_explain::change::{Change, ChangeOf};
@@ -102,7 +102,7 @@ pub(super) fn write_settings(
     let shown = if rows + 1 > lines_max { lines_max - 2 } else { rows };
     let [name_width, width] = widths(compared, terminal.width);
     let mut table = Table::new(&vec![Align::Left; 1 + compared.sides.len()]).flush();
-    let heads = compared.sides.iter().map(|side| cut(&side.short_name(), width));
+    let heads = compared.sides.iter().map(|side| cut_middle(&side.short_name(), width));
     table.row(std::iter::once(cut(&heading, name_width + 2)).chain(heads).collect());
     for setting in settings.differing.iter().take(shown) {
         let mut cells = SettingsCompared::cells(setting, [name_width, width]);

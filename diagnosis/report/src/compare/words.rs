@@ -1,7 +1,7 @@
 //! A comparison in sentences, and its numbers in words.
 
 use super::{NAME_WIDTH, Subject};
-use crate::clean::clean_cut;
+use crate::clean::{clean, cut_middle};
 use crate::units::count;
 use tardy_stats::Interval;
 use tardy_stats::ab::{Basis, Comparison, Difference, Verdict};
@@ -21,7 +21,9 @@ pub fn quantile_name(q: f64) -> String {
 /// What a side of a subject is called, clean and not too long for a sentence.
 pub(crate) fn name(subject: &Subject, place: usize) -> String {
     match subject.sides.get(place) {
-        Some(side) if !side.sample.name.is_empty() => clean_cut(&side.sample.name, NAME_WIDTH),
+        Some(side) if !side.sample.name.is_empty() => {
+            cut_middle(&clean(&side.sample.name), NAME_WIDTH)
+        }
         _ => letter(place),
     }
 }

@@ -55,6 +55,7 @@ fn names_are_never_markup() {
             caught: None,
             page: Some(attack.into()),
             recorded_command: String::new(),
+            policy_refused: Some(attack.to_owned()),
             again: attack.to_owned(),
             notes: vec![attack.to_owned()],
             duration_ns: 1,

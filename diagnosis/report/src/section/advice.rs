@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use std::io::{self, Write};
 use tardy_explain::{ADVICE_SHARE_MIN, Advice as Finding, WorstWakeup};
 use tardy_model::Cause;
+use tardy_whatif::Tried;
 
 pub(super) struct Advice;
 
@@ -37,7 +38,9 @@ impl Section for Advice {
                             dt { (finding.cause.0) ": at best " (gain(data, finding)) }
                             dd {
                                 (unbroken(&clean(&finding.text)))
-                                @if let Some(command) = &finding.command {
+                                @if is_refused(data, finding) {
+                                    p.note { "Real-time priorities are refused here: allow them first (" code { "tardy doctor" } " says how)." }
+                                } @else if let Some(command) = &finding.command {
                                     pre { code { (clean(command)) } }
                                 }
                                 @if let Some(fix) = fix(data, finding) {
@@ -74,6 +77,14 @@ pub(crate) fn advice<'a>(data: &Data<'a>) -> Vec<&'a Finding> {
         let gain = |finding: &Finding| share(caught, finding.cause);
         all.retain(|finding| gain(finding) >= ADVICE_SHARE_MIN);
         all.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
+    } else if let Some(Ok(predictions)) = data.predictions {
+        // One order for both: first what is predicted to help, as it is ranked there.
+        let best: Vec<&Tried> = predictions.best().map(|(tried, _)| tried).collect();
+        let does = |finding: &&Finding, tried: &Tried| {
+            finding.changes.iter().any(|change| tried.changes == [change.clone()])
+        };
+        let rank = |finding: &&Finding| best.iter().position(|tried| does(finding, tried));
+        all.sort_by_key(|finding| rank(finding).unwrap_or(usize::MAX));
     }
     all.truncate(data.limits.advice);
     all
@@ -112,6 +123,16 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
     finding.changes.first().map(|change| format!("tardy fix --only {}{whom}", change.name()))
 }
 
+/// In place of a command that this system refuses.
+const ALLOW_FIRST: &str =
+    "real-time priorities are refused here: allow them first (tardy doctor says how)";
+
+/// Whether what is advised is what the threads asked for and did not get.
+fn is_refused(data: &Data<'_>, finding: &Finding) -> bool {
+    data.context.policy_refused.is_some()
+        && finding.changes.iter().any(|change| change.name() == "prio")
+}
+
 /// One advice for a terminal: its sentence, and commands below it.
 pub(crate) struct Lines {
     pub(crate) sentence: Vec<String>,
@@ -125,6 +146,10 @@ pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> L
         textwrap::Options::new(terminal.width).initial_indent("  ").subsequent_indent("    ");
     let sentence = textwrap::wrap(&text, options).into_iter().map(String::from).collect();
     let mut commands = Vec::new();
+    if is_refused(data, finding) {
+        commands.push(format!("      {ALLOW_FIRST}"));
+        return Lines { sentence, commands };
+    }
     if let Some(fix) = fix(data, finding) {
         commands.push(format!(
             "      {} tries it, and undoes it if it does not help",

@@ -6,7 +6,7 @@ use crate::page::share_cell;
 use crate::palette::look;
 use crate::shares::tenths;
 use crate::text::{Align, SHARE_BAR_COLUMNS, Table, Terminal, share_bar};
-use crate::units::{count, counted, duration, percent};
+use crate::units::{count, counted, duration, duration_mean, percent};
 use maud::{Markup, html};
 use std::io::{self, Write};
 use tardy_explain::{CauseFinding, Explanation};
@@ -134,10 +134,10 @@ fn worst_sentence(explanation: &Explanation) -> Option<String> {
     let group = explanation.worst_group;
     (group.wakeups > 0).then(|| {
         format!(
-            "The worst 1 %: {}, each late by {} or more, {} together.",
+            "The worst 1 %: {}, each late by {} or more, by {} on average.",
             counted(group.wakeups, "wakeup"),
             duration(group.from_ns),
-            duration(group.ns)
+            duration_mean(group.ns as f64 / group.wakeups as f64)
         )
     })
 }

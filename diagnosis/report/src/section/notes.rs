@@ -123,6 +123,8 @@ pub(crate) fn notes(data: &Data<'_>) -> Vec<String> {
         notes.push(format!("The recording is {}.", clean(&recording.to_string_lossy())));
     }
     let own = data.measurement.into_iter().flat_map(|measurement| &measurement.notes);
+    // What a measurement says of itself is in its recording too.
+    let own = own.filter(|note| !data.context.notes.contains(note));
     notes.extend(data.context.notes.iter().chain(own).map(|note| clean(note)));
     notes
 }

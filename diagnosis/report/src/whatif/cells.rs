@@ -65,7 +65,7 @@ pub(crate) fn in_short(tried: &Tried, prediction: &Prediction) -> InShort {
     let figures = figures(tried, prediction);
     let worst = &figures[WORST];
     InShort {
-        change: clean_cut(&tried.name(), NAME_COLUMNS),
+        change: clean_cut(&tried.in_words(), NAME_COLUMNS),
         worst: format!("worst 1 % {} → {}", duration_mean(worst.recorded_ns), with_range(worst)),
         mean: format!("mean {}", signed(figures[MEAN].change())),
         is_sure: worst.high_ns < worst.recorded_ns,

@@ -19,7 +19,7 @@ fn all_that_comes_with_the_program_can_be_simulated() {
                 assert!(simulation.steps() > 500, "{} under {policy}", known.name);
             }
         }
-        assert!(!known.about().is_empty());
+        assert!(known.about().ends_with(['.', '?']), "{}", known.about());
     }
     for known in MACHINES {
         let text = format!("[machine]\nlike = \"{}\"", known.name);

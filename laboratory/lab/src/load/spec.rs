@@ -20,7 +20,10 @@ pub struct Spec {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SpecError {
     /// No load has this name.
-    #[error("there is no load `{name}`; there are: none, {}", known())]
+    #[error(
+        "there is no load `{name}`; there are none, {} (tardy load list describes each)",
+        known()
+    )]
     Unknown {
         /// What was written.
         name: String,
@@ -67,7 +70,7 @@ pub enum SpecError {
 }
 
 fn known() -> String {
-    KNOWN.iter().map(|kind| kind.usage).collect::<Vec<_>>().join(", ")
+    KNOWN.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
 impl FromStr for Spec {
@@ -352,8 +355,8 @@ mod tests {
     #[test]
     fn what_is_not_understood_says_what_would_be() {
         for (text, said) in [
-            ("", "there is no load ``; there are: none, storm"),
-            ("strom:40", "there is no load `strom`; there are: none, storm[:N]"),
+            ("", "there is no load ``; there are none, storm,"),
+            ("strom:40", "there is no load `strom`; there are none, storm, hackbench"),
             ("none+storm:4", "there is no load `none`"),
             ("storm:0", "storm: the number of threads is `0`; it must be a number from 1 to 10000"),
             ("storm:10001", "number from 1 to 10000"),

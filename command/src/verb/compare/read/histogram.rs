@@ -27,8 +27,9 @@ pub(super) fn read(given: &str, path: &Path, thread: Option<&str>) -> Result<Ope
     let all: Vec<(String, Row)> = apart(histograms.rows);
     let rows = choose(given, all, thread)?;
     notes.push(format!("a bin of {} counts as its lower edge", units::duration(histograms.bin_ns)));
+    let width_ns = histograms.bin_ns.max(1);
     let (names, rows): (Vec<String>, Vec<Binned>) =
-        rows.into_iter().map(|(name, row)| (name, binned(&row))).unzip();
+        rows.into_iter().map(|(name, row)| (name, binned(&row, width_ns))).unzip();
     Ok(Opened {
         facts: SideFacts {
             given: given.to_owned(),
@@ -41,14 +42,15 @@ pub(super) fn read(given: &str, path: &Path, thread: Option<&str>) -> Result<Ope
         account: Err(format!("{given} is a histogram, which has no causes")),
         reserve: None,
         names,
-        data: Data::Bins { width_ns: histograms.bin_ns.max(1), rows },
+        data: Data::Bins { width_ns, rows },
     })
 }
 
-fn binned(row: &Row) -> Binned {
+fn binned(row: &Row, width_ns: u64) -> Binned {
     Binned {
         counted: Counted::new(row.bins.iter().map(|(from_ns, count)| (*from_ns, *count))),
         over: row.over,
+        end_ns: row.end_ns(width_ns),
         reported_ns: (row.min_ns, row.max_ns),
     }
 }

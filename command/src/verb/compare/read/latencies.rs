@@ -1,16 +1,15 @@
 //! The latencies of a recording, or of another tool's trace, in order of time.
 
-use super::super::opened::{Data, NOBODY, Opened};
+use super::super::opened::{Data, Opened};
 use super::super::rows::listed;
 use super::circumstance;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::session::settings;
 use std::collections::HashMap;
-use std::path::Path;
 use tardy_explain::change::Account;
 use tardy_explain::{Explainer, Named, Options, Sink, Watch};
-use tardy_model::{Batch, TaskId};
+use tardy_model::Batch;
 use tardy_recording::Manifest;
 use tardy_report::{SideFacts, SideKind, units};
 
@@ -18,8 +17,8 @@ use tardy_report::{SideFacts, SideKind, units};
 /// many in nine hours.
 const LATENCIES_MAX: usize = 1 << 25;
 
-/// Names of threads at most, as many as their places can tell; one stands for nobody.
-const NAMES_MAX: usize = NOBODY as usize;
+/// Names of threads at most, as many as their places can tell.
+const NAMES_MAX: usize = u16::MAX as usize;
 
 /// Reads all wakeups of the threads that the recording watched, or of those of one name.
 pub(super) fn read(given: &str, mut input: Input, thread: Option<&str>) -> Result<Opened, Failure> {
@@ -31,7 +30,7 @@ pub(super) fn read(given: &str, mut input: Input, thread: Option<&str>) -> Resul
         Watch { comms: thread.iter().map(|name| (*name).to_owned()).collect(), ..Watch::default() };
     let options = Options { watch: input.watch(chosen), worst: 0 };
     let manifest = input.manifest();
-    let mut explainer = Explainer::new(options, InOrder::of(&manifest));
+    let mut explainer = Explainer::new(options, InOrder::default());
     let mut batch = Batch::default();
     while input.read(&mut batch)? {
         explainer.batch(&batch);
@@ -42,8 +41,7 @@ pub(super) fn read(given: &str, mut input: Input, thread: Option<&str>) -> Resul
             )));
         }
     }
-    let (explanation, mut found) = explainer.finish();
-    found.leave_out_before_exec();
+    let (explanation, found) = explainer.finish();
     if let (Some(name), true) = (thread, found.series.is_empty()) {
         return Err(Failure::new(format!(
             "{given} has no wakeup of {name:?}: tardy explain --all lists the threads in it"
@@ -119,41 +117,8 @@ struct InOrder {
     series: Vec<(u16, u64)>,
     account: Account,
     touched_by_loss: u64,
-    /// The recorder's own name, where it started the command that it watched: so are processes called that are to
-    /// become the command.
-    own_name: Option<String>,
-    /// Where wakeups of tasks of that name are, until the task has another one.
-    before_exec: HashMap<TaskId, Before>,
     /// The bound that was reached; nothing is kept after it.
     bound: Option<&'static str>,
-}
-
-/// Of a task: its wakeups under the recorder's name, and whether it has had another one since.
-#[derive(Default)]
-struct Before {
-    places: Vec<usize>,
-    has_become: bool,
-}
-
-impl InOrder {
-    fn of(manifest: &Manifest) -> Self {
-        let starts = manifest.settings.contains_key(settings::COMMAND);
-        let program = manifest.command_line.first().filter(|_| starts);
-        let own_name = program.and_then(|path| Path::new(path).file_name()).map(|name| {
-            // As much of it as the kernel keeps (TASK_COMM_LEN).
-            let name = name.to_string_lossy();
-            name.chars().take(15).collect()
-        });
-        Self { own_name, ..Self::default() }
-    }
-
-    /// The child that becomes the command is not the command yet: its wakeups before `exec` are nobody's.
-    fn leave_out_before_exec(&mut self) {
-        let became = self.before_exec.values().filter(|before| before.has_become);
-        for place in became.flat_map(|before| &before.places) {
-            self.series[*place].0 = NOBODY;
-        }
-    }
 }
 
 impl Sink for InOrder {
@@ -180,14 +145,6 @@ impl Sink for InOrder {
             return;
         }
         let wakeup = named.wakeup();
-        if let Some(own_name) = &self.own_name {
-            let before = self.before_exec.entry(wakeup.task).or_default();
-            if own_name != name {
-                before.has_become = true;
-            } else if !before.has_become {
-                before.places.push(self.series.len());
-            }
-        }
         self.series.push((place, wakeup.lateness_ns));
         self.account.add(named);
         self.touched_by_loss += u64::from(wakeup.near_loss);

@@ -39,6 +39,9 @@ pub struct Row {
     pub interval_ns: Option<u64>,
     /// Counts that are not 0, by the time at which the bin begins.
     pub bins: BTreeMap<u64, u64>,
+    /// Where the last bin of the file begins, whatever is in it; `None` where the file lists only bins that hold
+    /// something.
+    pub last_bin_ns: Option<u64>,
     /// How many were above the bins.
     pub over: u64,
     /// How many there were, as the tool says; what is in the bins and above where it does not.
@@ -58,6 +61,7 @@ pub(super) struct Filled(usize);
 impl Filled {
     /// Counts `count` into the bin of `row` that begins at `from_ns`.
     pub(super) fn add(&mut self, row: &mut Row, from_ns: u64, count: u64) -> Result<(), String> {
+        row.last_bin_ns = row.last_bin_ns.max(Some(from_ns));
         if count == 0 {
             return Ok(());
         }
@@ -76,6 +80,12 @@ impl Row {
     pub(super) fn is_countable(&self) -> bool {
         let sum: u128 = self.bins.values().map(|count| u128::from(*count)).sum();
         u64::try_from(sum + u128::from(self.over)).is_ok()
+    }
+
+    /// Where the bins end: what is above them is no less. `None` where there are none.
+    pub fn end_ns(&self, bin_ns: u64) -> Option<u64> {
+        let last_ns = self.bins.keys().next_back().copied().max(self.last_bin_ns)?;
+        Some(last_ns.saturating_add(bin_ns))
     }
 
     /// How many are in the bins or above them. Readers see to it that the sum is no more than `u64`.

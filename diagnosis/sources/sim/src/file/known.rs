@@ -43,9 +43,9 @@ pub fn system(name: &str) -> Option<&'static Known> {
 }
 
 impl Known {
-    /// The first sentence of its remarks.
-    pub fn about(&self) -> &'static str {
-        let first = self.text.lines().next().unwrap_or_default();
-        first.trim_start_matches(['#', ' '])
+    /// The first paragraph of its remarks.
+    pub fn about(&self) -> String {
+        let lines = self.text.lines().map(|line| line.trim_start_matches(['#', ' ']));
+        lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }
