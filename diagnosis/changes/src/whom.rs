@@ -14,7 +14,7 @@ pub enum Whom {
     Id(u32),
     /// `irq 24`.
     Irq(u32),
-    /// All threads, or the control group, of a name; `*` stands for anything.
+    /// All threads, or the control group, of a name; `*` stands for anything. See [`Whom::means`].
     Name(String),
 }
 
@@ -37,11 +37,26 @@ impl Whom {
         is_name.then(|| Self::Name(text.to_owned()))
     }
 
-    /// Whether a thread of this name is meant, where a name is.
+    /// Whether a thread is meant, where a name is: the thread's own, with its number or without (`storm` of `storm-12`),
+    /// or that of its program, which is the name of the process's first thread. Whoever is late is meant by their
+    /// own name alone: of threads that have a victim in their process, no program is told.
     #[must_use]
-    pub fn matches_name(&self, name: &str) -> bool {
-        matches!(self, Self::Name(pattern) if matches(pattern.as_bytes(), name.as_bytes()))
+    pub fn means(&self, thread: &str, program: Option<&str>) -> bool {
+        let Self::Name(pattern) = self else { return false };
+        let is_it = |name: &str| {
+            matches(pattern.as_bytes(), name.as_bytes())
+                || matches(pattern.as_bytes(), stem(name).as_bytes())
+        };
+        is_it(thread) || program.is_some_and(is_it)
     }
+}
+
+/// A thread's name without its number: `storm` of `storm-12`. Those that do the same are called by that.
+#[must_use]
+pub fn stem(name: &str) -> &str {
+    let without = name.trim_end_matches(|it: char| it.is_ascii_digit());
+    let stem = without.trim_end_matches(['-', '/', ':', '_', '.']);
+    if stem.is_empty() || without.len() == name.len() { name } else { stem }
 }
 
 /// Whether a name is of a pattern in which `*` stands for anything. Its time is bounded by the product of the
@@ -81,16 +96,29 @@ impl fmt::Display for Whom {
 
 #[cfg(test)]
 mod tests {
-    use super::Whom;
+    use super::{Whom, stem};
 
     #[test]
     fn stars_stand_for_anything() {
-        let matches = |pattern: &str, name| Whom::Name(pattern.to_owned()).matches_name(name);
+        let matches = |pattern: &str, name| Whom::Name(pattern.to_owned()).means(name, None);
         assert!(matches("ksoftirqd/*", "ksoftirqd/1"));
         assert!(matches("*bench", "hackbench"));
         assert!(matches("a*b*c", "a-b-b-c"));
         assert!(!matches("a*b*c", "a-b-b-d"));
-        assert!(!matches("storm", "storm-1"));
-        assert!(!Whom::Victim.matches_name("victim"));
+        assert!(!matches("storm-2", "storm-1"));
+        assert!(!Whom::Victim.means("victim", None));
+    }
+
+    #[test]
+    fn a_name_is_a_threads_a_kinds_or_a_programs() {
+        let storm = Whom::Name("storm".to_owned());
+        assert!(storm.means("storm-1", None) && storm.means("storm", None));
+        let rustc = Whom::Name("rustc".to_owned());
+        assert!(rustc.means("opt cgu.12", Some("rustc")) && !rustc.means("opt cgu.12", None));
+        assert!(!rustc.means("opt cgu.12", Some("rustdoc")));
+        assert_eq!(
+            ["storm-12", "ktimers/0", "7", "b52", "cpu-"].map(stem),
+            ["storm", "ktimers", "7", "b", "cpu-"]
+        );
     }
 }

@@ -12,11 +12,16 @@
 
 use crate::figures::Figures;
 use crate::predict::COVERAGE;
+use std::sync::LazyLock;
 use tardy_changes::Change;
 
 /// Predictions that were checked: class of the machine, kind of change, where, figure, predicted, low and high before
 /// widening, measured; ns.
 const CHECKED: &str = include_str!("experience.csv");
+
+/// [`CHECKED`], read once.
+static LINES: LazyLock<Vec<Line>> =
+    LazyLock::new(|| CHECKED.lines().skip(1).filter_map(Line::read).collect());
 
 /// How figures are named there, in the order of [`Figures::all`].
 const FIGURES: [&str; 6] = ["mean", "p50", "p99", "p999", "worst_percent", "max"];
@@ -32,6 +37,9 @@ pub enum Class {
     /// A system of `tardy sim`.
     Simulated,
 }
+
+/// All that there are.
+const CLASSES: [Class; 3] = [Class::Live, Class::Counted, Class::Simulated];
 
 impl Class {
     /// As the table has it.
@@ -63,28 +71,43 @@ pub(crate) struct Widening {
 /// What ranges of such changes on such a machine are widened by, in the order of [`Figures::all`].
 pub(crate) fn widening(changes: &[Change], class: Class) -> [Widening; Figures::NAMES.len()] {
     let names: Vec<&str> = changes.iter().map(Change::name).collect();
-    FIGURES.map(|figure| {
-        let scores = |of: &dyn Fn(&str) -> bool| -> Vec<(f64, f64)> {
-            let lines = CHECKED.lines().skip(1);
-            lines.filter_map(|line| score(line, class, figure, of)).collect()
-        };
-        let of_kind = scores(&|kind| names.contains(&kind));
-        let scores = if of_kind.len() >= KIND_MIN { of_kind } else { scores(&|_| true) };
-        let (below, above): (Vec<f64>, Vec<f64>) = scores.into_iter().unzip();
+    std::array::from_fn(|figure| {
+        let of_figure = LINES.iter().filter(|line| (line.class, line.figure) == (class, figure));
+        let of_kind: Vec<&Line> =
+            of_figure.clone().filter(|line| names.contains(&line.kind)).collect();
+        let lines = if of_kind.len() >= KIND_MIN { of_kind } else { of_figure.collect() };
+        let below = lines.iter().map(|line| line.below).collect();
+        let above = lines.iter().map(|line| line.above).collect();
         Widening { below: quantile(below).exp(), above: quantile(above).exp() }
     })
 }
 
-/// By what factors the truth was below the range and above it, as logarithms: negative inside.
-fn score(line: &str, class: Class, figure: &str, of: &dyn Fn(&str) -> bool) -> Option<(f64, f64)> {
-    let fields: Vec<&str> = line.split(',').collect();
-    let [machine, kind, _, name, _, low, high, measured] = fields[..] else { return None };
-    if machine != class.name() || !of(kind) || name != figure {
-        return None;
+/// A figure of a prediction that was checked.
+#[derive(Debug)]
+struct Line {
+    class: Class,
+    kind: &'static str,
+    /// Its place in [`FIGURES`].
+    figure: usize,
+    /// By what factors the truth was below the range and above it, as logarithms: negative inside.
+    below: f64,
+    above: f64,
+}
+
+impl Line {
+    fn read(line: &'static str) -> Option<Self> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [machine, kind, _, name, _, low, high, measured] = fields[..] else { return None };
+        let log = |text: &str| text.trim().parse::<f64>().ok().map(|ns| ns.max(1.0).ln());
+        let (low, high, measured) = (log(low)?, log(high)?, log(measured)?);
+        Some(Self {
+            class: CLASSES.into_iter().find(|class| class.name() == machine)?,
+            kind,
+            figure: FIGURES.iter().position(|figure| *figure == name)?,
+            below: low - measured,
+            above: measured - high,
+        })
     }
-    let log = |text: &str| text.trim().parse::<f64>().ok().map(|ns| ns.max(1.0).ln());
-    let (low, high, measured) = (log(low)?, log(high)?, log(measured)?);
-    Some((low - measured, measured - high))
 }
 
 /// The quantile that leaves so few out that both ends together cover what they are to, with the correction for a
@@ -103,30 +126,26 @@ fn quantile(mut scores: Vec<f64>) -> f64 {
 mod tests {
     use super::*;
 
-    const CLASSES: [Class; 3] = [Class::Live, Class::Counted, Class::Simulated];
-
     #[test]
     fn every_line_reads_and_each_class_has_some() {
-        let mut lines = [0; CLASSES.len()];
         for line in CHECKED.lines().skip(1) {
-            let of = |class: Class| {
-                FIGURES.iter().any(|figure| score(line, class, figure, &|_| true).is_some())
-            };
-            let class = CLASSES.iter().position(|class| of(*class));
-            lines[class.unwrap_or_else(|| panic!("{line}"))] += 1;
+            assert!(Line::read(line).is_some(), "{line}");
         }
-        assert!(lines.iter().all(|count| *count >= KIND_MIN * 5), "{lines:?}");
+        for class in CLASSES {
+            let count = LINES.iter().filter(|line| line.class == class).count();
+            assert!(count >= KIND_MIN * 5, "{class:?}: {count}");
+        }
     }
 
     #[test]
     fn each_end_is_moved_by_what_it_was_off() {
-        let line = "counted,slack,here,p99,100,80,120,240";
-        let (below, above) = score(line, Class::Counted, "p99", &|_| true).unwrap();
-        assert!((above.exp() - 2.0).abs() < 1e-9, "it was twice as late as the upper end");
-        assert!(below < 0.0);
-        assert!(score(line, Class::Counted, "p50", &|_| true).is_none());
-        assert!(score(line, Class::Counted, "p99", &|kind| kind == "prio").is_none());
-        assert!(score(line, Class::Live, "p99", &|_| true).is_none(), "another machine's");
+        let line = Line::read("counted,slack,here,p99,100,80,120,240").unwrap();
+        assert!((line.above.exp() - 2.0).abs() < 1e-9, "it was twice as late as the upper end");
+        assert!(line.below < 0.0);
+        assert_eq!((line.class, line.kind, line.figure), (Class::Counted, "slack", 2));
+        for wrong in ["", "counted,slack,here,p98,1,1,1,1", "moon,slack,here,p99,1,1,1,1"] {
+            assert!(Line::read(wrong).is_none(), "{wrong}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use tardy_changes::Whom;
+use tardy_changes::{Whom, stem};
 use tardy_model::event::TaskInfo;
 use tardy_model::{Culprit, Prio, Setting, TaskId};
 use tardy_sim::{
@@ -72,6 +72,8 @@ pub(crate) struct Role {
     pub(crate) task: TaskId,
     pub(crate) process: TaskId,
     pub(crate) name: String,
+    /// Its program: the name of the first thread of its process, unless a victim is in that.
+    pub(crate) program: Option<String>,
     /// What it is called in a change, with others that do the same: see [`call`].
     pub(crate) called: String,
     pub(crate) is_victim: bool,
@@ -178,6 +180,7 @@ impl Model {
             let again_ns = NonZeroU64::new(observed.span_ns()).filter(|_| thread.draft.goes_on());
             threads.push(Thread { again_ns, ..scripted(thread, is_rt, own, shift_ns, &sections) });
         }
+        tell_programs(&mut roles);
         call(&mut roles);
         let devices = observed.sources.iter().map(|(name, _)| Device {
             name: name.clone(),
@@ -232,7 +235,7 @@ impl Model {
         let is_it = |role: &Role| match whom {
             Whom::Victim => role.is_victim,
             Whom::Id(id) => role.task.0 == *id || role.process.0 == *id,
-            Whom::Name(_) => whom.matches_name(&role.name) || whom.matches_name(stem(&role.name)),
+            Whom::Name(_) => whom.means(&role.name, role.program.as_deref()),
             Whom::Irq(_) => false,
         };
         let found: Vec<usize> =
@@ -241,25 +244,35 @@ impl Model {
     }
 }
 
-/// A thread's name without its number: `storm` of `storm-12`. Those that do the same are called by that.
-pub(crate) fn stem(name: &str) -> &str {
-    let without = name.trim_end_matches(|it: char| it.is_ascii_digit());
-    let stem = without.trim_end_matches(['-', '/', ':', '_', '.']);
-    if stem.is_empty() || without.len() == name.len() { name } else { stem }
+/// Gives roles their programs.
+fn tell_programs(roles: &mut [Role]) {
+    let of_victims: HashSet<TaskId> =
+        roles.iter().filter(|role| role.is_victim).map(|role| role.process).collect();
+    let first = roles.iter().filter(|role| role.task == role.process && !role.is_kernel);
+    let first = first.filter(|role| !role.name.is_empty() && !of_victims.contains(&role.process));
+    let programs: HashMap<TaskId, String> =
+        first.map(|role| (role.process, role.name.clone())).collect();
+    for role in roles {
+        role.program = programs.get(&role.process).cloned();
+    }
 }
 
-/// Gives roles what they are called in a change: their stem, or the whole name where all of that stem have it, whose
+/// Gives roles what they are called in a change: the name of their program, as a person would name them; where that is
+/// not known, the name of the thread. In both their stem, or the whole name where all of that stem have it, whose
 /// number tells no threads apart then (`qemu-system-x86`).
 fn call(roles: &mut [Role]) {
+    let name_of = |role: &Role| role.program.as_ref().unwrap_or(&role.name).clone();
     let mut whole: HashMap<String, Option<String>> = HashMap::new();
     for role in roles.iter() {
-        let name = whole.entry(stem(&role.name).to_owned()).or_insert(Some(role.name.clone()));
-        if name.as_ref().is_some_and(|name| *name != role.name) {
+        let own = name_of(role);
+        let name = whole.entry(stem(&own).to_owned()).or_insert(Some(own.clone()));
+        if name.as_ref().is_some_and(|name| *name != own) {
             *name = None;
         }
     }
     for role in roles {
-        let stem = stem(&role.name);
+        let own = name_of(role);
+        let stem = stem(&own);
         role.called = whole.get(stem).cloned().flatten().unwrap_or_else(|| stem.to_owned());
     }
 }
@@ -286,6 +299,7 @@ fn role(thread: &ThreadSeen) -> Role {
         task: thread.task,
         process: thread.info.process,
         name: thread.comm.to_string(),
+        program: None,
         called: String::new(),
         is_victim: thread.is_victim,
         marks: thread.draft.marks,
@@ -397,5 +411,44 @@ fn scripted(
         skips_passed: draft.skips_passed(),
         watched: thread.is_victim,
         ..Thread::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn role(task: u32, process: u32, name: &str, is_victim: bool) -> Role {
+        Role {
+            task: TaskId(task),
+            process: TaskId(process),
+            name: name.to_owned(),
+            program: None,
+            called: String::new(),
+            is_victim,
+            marks: false,
+            is_kernel: false,
+            is_bound_kernel: false,
+            waits: false,
+            woke: [].into(),
+        }
+    }
+
+    #[test]
+    fn threads_are_called_by_their_program_unless_a_victim_is_in_it() {
+        let mut roles = vec![
+            role(10, 10, "rustc", false),
+            role(11, 10, "opt cgu.3", false),
+            role(20, 20, "player", false),
+            role(21, 20, "audio", true),
+            role(22, 20, "disk-1", false),
+            role(23, 20, "disk-2", false),
+            // The first thread of its process was never seen.
+            role(31, 30, "worker", false),
+        ];
+        tell_programs(&mut roles);
+        call(&mut roles);
+        let called: Vec<&str> = roles.iter().map(|role| role.called.as_str()).collect();
+        assert_eq!(called, ["rustc", "rustc", "player", "audio", "disk", "disk", "worker"]);
     }
 }

@@ -4,13 +4,10 @@
 //! What they were is written down before they are changed, and put back after the block; where the
 //! process is killed meanwhile, at the next start of tardy (`tardy_remedy`'s journal).
 
-use procfs::process::all_processes;
+use procfs::process::{StatFlags, all_processes};
 use std::collections::BTreeMap;
 use tardy_remedy::{Place, Setting, Thread};
 use tardy_thread_policy::Policy;
-
-/// `PF_KTHREAD` of `<linux/sched.h>`.
-const PF_KTHREAD: u32 = 0x0020_0000;
 
 /// The most names in one condition.
 const NAMES_MAX: usize = 16;
@@ -71,7 +68,8 @@ fn threads(wanted: &Wanted) -> Result<Vec<Thread>, String> {
     let all = all_processes().map_err(|error| format!("/proc could not be read: {error}"))?;
     let stats = all.filter_map(|process| process.ok()?.stat().ok());
     let is_one = |stat: &procfs::process::Stat| {
-        stat.flags & PF_KTHREAD != 0 && wanted.contains_key(up_to_slash(&stat.comm))
+        stat.flags & StatFlags::PF_KTHREAD.bits() != 0
+            && wanted.contains_key(up_to_slash(&stat.comm))
     };
     let thread = |stat: procfs::process::Stat| Thread {
         tid: stat.pid.cast_unsigned(),

@@ -3,14 +3,10 @@
 use crate::place::{Form, Place, Thread};
 use crate::remedy::Lacking;
 use crate::setting::Setting;
-use procfs::process::{Process, all_processes};
+use procfs::process::{Process, StatFlags, all_processes};
 use std::collections::BTreeSet;
 use tardy_changes::{CpuList, Whom};
 use tardy_host::Root;
-
-/// `PF_KTHREAD` and `PF_NO_SETAFFINITY` of `<linux/sched.h>`.
-const PF_KTHREAD: u32 = 0x0020_0000;
-const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
 
 /// The most threads that one change is for.
 const THREADS_MAX: usize = 16_384;
@@ -20,6 +16,12 @@ const GROUPS_MAX: usize = 64;
 
 /// The first process, on which everything hangs.
 const INIT: u32 = 1;
+
+/// Whether a task's flags, as `/proc/PID/stat` shows them, have this one. Newer kernels have flags that the crate does
+/// not know, so the word is kept as it is.
+fn has(flags: u32, flag: StatFlags) -> bool {
+    flags & flag.bits() != 0
+}
 
 /// This system, and whose lateness it is about.
 #[derive(Clone, Debug)]
@@ -69,10 +71,11 @@ impl System {
             }
             Some(whom @ Whom::Name(_)) => {
                 let own = std::process::id();
-                let all = tasks().filter(|(process, _)| *process != own && *process != INIT);
-                let of_name = all.filter(|(_, thread)| whom.matches_name(&thread.name));
+                let all = processes().filter(|process| *process != own && *process != INIT);
+                let of_name = all.map(|process| (process, self.named(whom, process)));
+                let of_name = of_name.filter(|(_, threads)| !threads.is_empty());
                 let meant = of_name.filter(|(process, _)| self.is_meant(*process));
-                meant.map(|(_, thread)| thread).take(THREADS_MAX).collect()
+                meant.flat_map(|(_, threads)| threads).take(THREADS_MAX).collect()
             }
             Some(Whom::Irq(_)) | None => Vec::new(),
         };
@@ -87,10 +90,21 @@ impl System {
         }
     }
 
+    /// The threads of a process that a name means: by their own names, or all by that of the first; the late threads'
+    /// process stands for its threads by their own names alone.
+    fn named(&self, whom: &Whom, process: u32) -> Vec<Thread> {
+        let mut threads = threads_of(process);
+        let has_victim = threads.iter().any(|thread| self.victims.contains(&thread.tid));
+        let first = threads.iter().find(|thread| thread.tid == process && !has_victim);
+        let program = first.map(|thread| thread.name.clone());
+        threads.retain(|thread| whom.means(&thread.name, program.as_deref()));
+        threads
+    }
+
     fn is_meant(&self, process: u32) -> bool {
         let is_kernel = || {
             let stat = Process::new(process.cast_signed()).and_then(|process| process.stat());
-            stat.is_ok_and(|stat| stat.flags & PF_KTHREAD != 0)
+            stat.is_ok_and(|stat| has(stat.flags, StatFlags::PF_KTHREAD))
         };
         self.among.as_ref().is_none_or(|among| among.contains(&process) || is_kernel())
     }
@@ -111,8 +125,9 @@ impl System {
         let online = self.root.word("sys/devices/system/cpu/online");
         let all = all_processes().into_iter().flatten();
         let stats = all.filter_map(|process| process.ok()?.stat().ok());
-        let free = stats
-            .filter(|stat| stat.flags & PF_KTHREAD != 0 && stat.flags & PF_NO_SETAFFINITY == 0);
+        let free = stats.filter(|stat| {
+            has(stat.flags, StatFlags::PF_KTHREAD) && !has(stat.flags, StatFlags::PF_NO_SETAFFINITY)
+        });
         let threads = free.filter_map(|stat| Thread::of(stat.pid.cast_unsigned()));
         let anywhere = |thread: &Thread| {
             let cpus = Place::Affinity(thread.clone()).read(&self.root).ok().flatten();
@@ -222,11 +237,6 @@ fn processes() -> impl Iterator<Item = u32> {
     processes.map(|process| process.pid.cast_unsigned())
 }
 
-/// Every thread with its process.
-fn tasks() -> impl Iterator<Item = (u32, Thread)> {
-    processes().flat_map(|pid| threads_of(pid).into_iter().map(move |thread| (pid, thread)))
-}
-
 /// Whether a name is one of systemd's for a group of processes.
 fn is_unit(name: &str) -> bool {
     let is_kind = |kind: &str| name.len() > kind.len() && name.ends_with(kind);
@@ -287,6 +297,7 @@ mod tests {
             found.map_or(Vec::new(), |threads| threads.iter().map(|it| it.tid).collect())
         };
         assert!(of(System::new(Vec::new())).contains(&parent));
+        assert!(of(System::new(vec![parent])).contains(&parent), "by its own name");
         assert!(of(System::new(Vec::new()).among([parent].into())).contains(&parent));
         assert!(!of(System::new(Vec::new()).among([own].into())).contains(&parent));
     }

@@ -1,12 +1,9 @@
 //! The tasks that are there when a recording begins, so that nobody in it is a bare number.
 
-use procfs::process::Stat;
+use procfs::process::{Stat, StatFlags};
 use std::collections::HashMap;
 use tardy_model::event::{Comm, TaskInfo, TaskName};
 use tardy_model::{CpuId, Event, Kind, TaskId};
-
-/// `PF_KTHREAD` (`include/linux/sched.h`).
-const PF_KTHREAD: u32 = 0x0020_0000;
 
 /// Flags of [`TaskInfo`] that the recorder knows of threads: its own, those it watches.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +38,8 @@ fn threads() -> impl Iterator<Item = (u32, u32, Stat)> {
 pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
     let mut events = Vec::new();
     for (pid, tid, stat) in threads() {
-        let kernel = if stat.flags & PF_KTHREAD == 0 { 0 } else { TaskInfo::KERNEL };
+        let kernel =
+            if stat.flags & StatFlags::PF_KTHREAD.bits() == 0 { 0 } else { TaskInfo::KERNEL };
         let flags = kernel | roles.of(pid, tid);
         for kind in [
             Kind::TaskName(TaskName { comm: Comm::new(kernel_name(&stat.comm)) }),
@@ -70,7 +68,8 @@ pub fn realtime_threads() -> usize {
     // `SCHED_FIFO`, `SCHED_RR`, `SCHED_DEADLINE` (`include/uapi/linux/sched.h`).
     const REALTIME: [u32; 3] = [1, 2, 6];
     let is_one = |stat: &Stat| {
-        stat.flags & PF_KTHREAD == 0 && stat.policy.is_some_and(|policy| REALTIME.contains(&policy))
+        stat.flags & StatFlags::PF_KTHREAD.bits() == 0
+            && stat.policy.is_some_and(|policy| REALTIME.contains(&policy))
     };
     threads().filter(|(.., stat)| is_one(stat)).count()
 }

@@ -115,7 +115,7 @@ fn is_for(whom: Option<&Whom>, thread: &Thread) -> bool {
         Some(Whom::Victim) => thread.watched,
         Some(whom) => {
             let stem = thread.name.split('-').next().unwrap_or_default();
-            whom.matches_name(&thread.name) || whom.matches_name(stem)
+            whom.means(&thread.name, Some(stem))
         }
         None => false,
     }
