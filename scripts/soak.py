@@ -9,8 +9,9 @@ The watch looks at real-time threads of a load and keeps recordings of the late 
 keep the machine busy. Every so often the memory, descriptors and threads of the watch and of the processes that it
 started are counted. In the end there is a table, a slope of each with its 95 % interval (a line through means of
 blocks, as neighbours are alike; the first tenth, in which tables fill, is left out), and what the watch says of
-events that were lost and of threads that it missed. Exits with 1 where something grows: where at the lower end of
-its interval it would be a tenth more after a day, or where the watch did not last.
+events that were lost and of threads that it missed; and each recording is explained anew, and must have the wakeup that
+it was kept for, as late. Exits with 1 where that is not so, where something grows: at the lower end of its interval it
+would be a tenth more after a day, or where the watch did not last.
 Needs root.
 
 In a guest (`tardy vm run`) an hour is as many instructions as a machine of so many million a second executes in one, so
@@ -121,6 +122,19 @@ def lost(out):
     return sum((one.get("totals") or {}).get("lost", 0) for one in manifests), len(manifests)
 
 
+def right(tardy, out):
+    """How many of the recordings that were kept have the wakeup that they were kept for, explained anew, as late."""
+    found = 0
+    for path in glob.glob(os.path.join(out, "*", "manifest.json")):
+        why = json.loads(read(path))["trigger"]
+        words = [tardy, "explain", "--no-write", "--json", "--worst", "all", os.path.dirname(path)]
+        explained = subprocess.run(words, stdout=subprocess.PIPE)
+        if explained.returncode == 0:
+            late = [(one["expiry_ns"], one["lateness_ns"]) for one in json.loads(explained.stdout)["wakeups"]]
+            found += (why["expiry_ns"], why["lateness_ns"]) in late
+    return found
+
+
 def told(said):
     """What the watch counted, as it says."""
     return (f"{said.get('watched_s', 0) / 3600:.2f} h watched, {said.get('over_count', 0)} wakeups over "
@@ -170,7 +184,7 @@ def run_guest(asked, tardy, out):
         end(guest)
 
 
-def judge_guest(out):
+def judge_guest(tardy, out):
     """Says what a guest's run came to; the code to exit with."""
     samples, beside, ended = from_guest(read(os.path.join(out, "samples.txt")))
     if len(samples) < 4 * BLOCKS:
@@ -184,16 +198,19 @@ def judge_guest(out):
             break
         except (OSError, ValueError):
             pass
+    wrong = False
     hours = (samples[-1][0] - samples[0][0]) / 3600
     switches = beside[-1]["switches"] - beside[0]["switches"]
     print(f"\n{hours:.2f} h of the guest, {switches:.0f} context switches ({switches / hours / 3600:.0f} a second): {told(said)}")
     if os.path.isdir(kept := os.path.join(out, "kept")):
         events, recordings = lost(kept)
-        print(f"{recordings} recordings copied out, {events} events lost in them")
+        as_kept = right(tardy, kept)
+        print(f"{recordings} recordings copied out, {as_kept} explained as they were kept, {events} events lost in them")
+        wrong = as_kept < recordings
     print("the watch was stopped with its guest" if ended is None else f"the watch ended with {ended}")
     if grows:
         print(f"what grows: {', '.join(grows)}")
-    return 1 if grows or ended not in (None, 0, 3) else 0
+    return 1 if grows or wrong or ended not in (None, 0, 3) else 0
 
 
 def main():
@@ -218,7 +235,7 @@ def main():
     asked.watched = asked.watched or ("timers:5,max=100ms,fifo=20" if asked.guest else "storm:5,fifo=20")
     asked.loads = asked.loads or "storm:40+hackbench:2" + (",threads" if asked.guest else "")
     if asked.samples:
-        sys.exit(judge_guest(asked.samples))
+        sys.exit(judge_guest(os.path.abspath(asked.tardy), asked.samples))
     if os.geteuid() != 0 and not asked.guest:
         sys.exit("soak.py needs root: it watches real-time threads")
     if asked.hours * 3600 / asked.every < 4 * BLOCKS:
@@ -230,7 +247,7 @@ def main():
     if asked.guest:
         out = asked.out or os.path.join(folder.name, "guest")
         run_guest(asked, tardy, out)
-        sys.exit(judge_guest(out))
+        sys.exit(judge_guest(tardy, out))
     children, samples = [], []
     begun = time.monotonic()
     try:
@@ -259,12 +276,13 @@ def main():
         sys.exit(f"the watch ended after {(time.monotonic() - begun) / 60:.0f} min with {ended}")
     grows = judge(samples)
     events, kept = lost(out)
-    print(f"\nunder {asked.loads}, {asked.watched} watched: {words}; {kept} recordings kept, {events} events lost in them; "
-          f"ended with {ended}")
+    as_kept = right(tardy, out)
+    print(f"\nunder {asked.loads}, {asked.watched} watched: {words}; {kept} recordings, {as_kept} explained as they "
+          f"were kept, {events} events lost in them; ended with {ended}")
     if grows:
         print(f"what grows: {', '.join(grows)}")
     # 3: there were late ones.
-    sys.exit(1 if grows or ended not in (0, 3) else 0)
+    sys.exit(1 if grows or as_kept < kept or ended not in (0, 3) else 0)
 
 
 if __name__ == "__main__":
