@@ -54,6 +54,7 @@ kernel-torture:
 test:
 	@scripts/setup.sh test
 	scripts/setup-test.sh
+	scripts/soak-test.py
 	cargo fmt --all --check
 	rustfmt --check $$(git ls-files '*.rs') # registries declare modules where cargo does not look
 	cargo clippy --workspace --all-targets --locked -- -D warnings

@@ -207,11 +207,15 @@ fn record(
 }
 
 fn raise_own_niceness() {
-    let me = Some(own_thread());
     // Who is even less nice already stays so.
-    if getpriority_process(me).is_ok_and(|nice| nice > NICE) {
+    if own_niceness() > NICE {
         be_nice(NICE);
     }
+}
+
+/// This thread's niceness.
+pub(crate) fn own_niceness() -> i32 {
+    getpriority_process(Some(own_thread())).unwrap_or(0)
 }
 
 /// This thread's niceness from now on. To be less nice is not allowed for everybody; then the buffer's size

@@ -39,6 +39,22 @@ const COUNT_EVERY: Duration = Duration::from_secs(60);
 /// Niceness of what explains: whoever is watched has more right to the CPU.
 const NICE_EXPLAINING: i32 = 10;
 
+/// How nice a watch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Niceness {
+    waiting: i32,
+    explaining: i32,
+}
+
+impl Niceness {
+    /// By that which it was started with. Who made it less nice has hundreds of threads beside it that want the CPU, and
+    /// knows that explaining would never end at [`NICE_EXPLAINING`].
+    fn of(own: i32) -> Self {
+        let explaining = if own < 0 { own } else { own.max(NICE_EXPLAINING) };
+        Self { waiting: own.min(session::NICE), explaining }
+    }
+}
+
 /// Looks may take so much time at the beginning, and this part of all of it, one in so many.
 const LOOKS_FREE: Duration = Duration::from_secs(10);
 const LOOKS_SHARE: u32 = 10;
@@ -111,6 +127,7 @@ struct Watching<'a> {
     folder: WatchFolder,
     action: Action,
     begun: Instant,
+    niceness: Niceness,
     /// What was judged before ended before this.
     judged_until_ns: u64,
     /// How far `CLOCK_REALTIME` was ahead then.
@@ -150,7 +167,8 @@ impl Watch {
         if let Some(child) = &child {
             flight.watch_process(child.id())?;
         }
-        session::be_nice(session::NICE);
+        let niceness = Niceness::of(session::own_niceness());
+        session::be_nice(niceness.waiting);
         if self.exec.is_none() {
             crate::confine::watcher();
         }
@@ -161,6 +179,7 @@ impl Watch {
             folder,
             action: Action::new(self.exec.clone()),
             begun: Instant::now(),
+            niceness,
             judged_until_ns: 0,
             realtime_ahead_ns: ClockOffsets::read().realtime_ahead_ns,
             late: 0,
@@ -224,7 +243,7 @@ impl Watching<'_> {
         let looked_since = Instant::now();
         std::thread::sleep(GO_ON);
         let held = self.flight.hold()?;
-        session::be_nice(NICE_EXPLAINING);
+        session::be_nice(self.niceness.explaining);
         let looked = stretch::judge(&held, &self.sought(exceeded));
         self.judged_until_ns = held.until_ns;
         let kept = match looked {
@@ -250,7 +269,7 @@ impl Watching<'_> {
         };
         self.looked += looked_since.elapsed();
         self.set_bar();
-        session::be_nice(session::NICE);
+        session::be_nice(self.niceness.waiting);
         kept.and_then(|()| self.count())
     }
 
@@ -341,4 +360,18 @@ fn told(trigger: &Trigger) -> String {
         trigger.cpu,
         trigger.cause
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_made_it_less_nice_has_it_explain_so() {
+        let niceness = |own| (Niceness::of(own).waiting, Niceness::of(own).explaining);
+        assert_eq!(niceness(0), (-15, 10));
+        assert_eq!(niceness(15), (-15, 15));
+        assert_eq!(niceness(-5), (-15, -5));
+        assert_eq!(niceness(-20), (-20, -20));
+    }
 }

@@ -2,14 +2,12 @@
 
 use crate::machine::Machine;
 use crate::program::{Said, tardy};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[test]
-fn no_double_boost_is_seen_where_there_is_none() {
-    let Some(_machine) = Machine::that_records() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = folder.path().join("pi");
+/// Compiles the program whose thread `pi-high`, of a real-time priority, lends it to `pi-low`, an ordinary one.
+pub(crate) fn contenders(folder: &Path) -> PathBuf {
+    let program = folder.join("pi");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/pi.c");
     let built = Command::new("cc")
         .args(["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
@@ -17,6 +15,14 @@ fn no_double_boost_is_seen_where_there_is_none() {
         .arg(source)
         .status();
     assert!(built.expect("a C compiler").success());
+    program
+}
+
+#[test]
+fn no_double_boost_is_seen_where_there_is_none() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = contenders(folder.path());
     // While the holder runs, the kernel spins; a wait with all that belongs to it is where it sleeps.
     for (contended, how, waits_min) in [(100_000, "spin", 1), (10_000, "sleep", 2_000)] {
         let recording = folder.path().join(how);

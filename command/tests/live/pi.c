@@ -3,10 +3,11 @@
  * Two threads that contend for a PI mutex: one at SCHED_FIFO 59 on the last CPU, one with no
  * real-time priority anywhere. As in the thread "ARMv7 futex latency spike" (linux-rt-users), from
  * its description; each waits a microsecond with the lock and one without. With "sleep" the second
- * one sleeps while it has the lock, so that the first cannot just spin until it is free. Ends after
- * the number of contended calls given, or after a minute.
+ * one sleeps while it has the lock, so that the first cannot just spin until it is free; with "sleep-on" it
+ * does so again and again, and is lent the other's priority when it goes to sleep. Ends after the number of
+ * contended calls given, or after a minute.
  *
- * usage: pi CONTENDED spin|sleep
+ * usage: pi CONTENDED spin|sleep|sleep-on
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,6 +24,7 @@
 static pthread_mutex_t lock;
 static atomic_int stop;
 static long wanted;
+/* How often the second one sleeps with the lock. */
 static int sleeps;
 
 static long long now_ns(void)
@@ -48,9 +50,9 @@ static void *low(void *unused)
 	prctl(PR_SET_TIMERSLACK, 1);
 	while (!stop) {
 		pthread_mutex_lock(&lock);
-		if (sleeps)
+		for (int slept = 0; slept < sleeps; slept++)
 			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
-		else
+		if (!sleeps)
 			busy(1001);
 		pthread_mutex_unlock(&lock);
 		busy(1001);
@@ -97,7 +99,8 @@ int main(int argc, char **argv)
 	int error;
 
 	wanted = argc > 1 ? atol(argv[1]) : 1000;
-	sleeps = argc > 2 && strcmp(argv[2], "sleep") == 0;
+	if (argc > 2)
+		sleeps = strcmp(argv[2], "sleep") == 0 ? 1 : strcmp(argv[2], "sleep-on") == 0 ? 50 : 0;
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&lock, &attr);

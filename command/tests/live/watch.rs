@@ -1,11 +1,13 @@
 //! Does a watch catch who is late, with who made it so, keep the worst, and go on after a restart?
 
 use crate::explained::explain_all;
+use crate::locks::contenders;
 use crate::machine::Machine;
 use crate::no_root::Stranger;
 use crate::program::{Running, Said, manifest, tardy};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -144,6 +146,27 @@ fn where_nobody_is_late_it_says_so() {
     assert_eq!(document["kept"], json!([]));
     let said = Said::by(tardy(["explain"]).arg(home.path())).expect(1);
     assert!(said.err.contains("no thread was late yet"), "{}", said.err);
+}
+
+/// A holder of a lock that is lent a priority now and then stays an ordinary thread, which nobody asked to watch.
+#[test]
+fn who_was_only_lent_a_priority_is_not_watched() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("night");
+    let contend =
+        Running::start(Command::new(contenders(home.path())).args(["1000000", "sleep-on"]));
+    let mut command = tardy(["watch", "--json", "--over", "1us", "-D", "10s", "--keep", "1000"]);
+    let said = Said::by(command.arg("-o").arg(&folder));
+    contend.kill();
+    if is_skipped(&said) {
+        return;
+    }
+    let document = said.expect(3).json();
+    let late =
+        document["kept"].as_array().unwrap().iter().map(|kept| kept["name"].as_str().unwrap());
+    let names: BTreeSet<_> = late.collect();
+    assert!(names.contains("pi-high") && !names.contains("pi-low"), "{names:?}");
 }
 
 /// Killed in the middle of the night and started anew with the same folder.

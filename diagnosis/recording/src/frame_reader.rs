@@ -17,6 +17,8 @@ use tardy_files::Folder;
 /// Reads one segment after the other with the same two buffers.
 pub(crate) struct FrameReader {
     file: Option<File>,
+    /// How long the file was when somebody asked last: it may be one that is still written.
+    bytes: u64,
     /// Where the frame read last begins.
     start: u64,
     /// Where the next one does.
@@ -24,7 +26,8 @@ pub(crate) struct FrameReader {
     /// Both grow to what frames take, which is bounded.
     packed: Vec<u8>,
     plain: Vec<u8>,
-    decompressor: zstd::bulk::Decompressor<'static>,
+    /// Its tables are larger than most frames: made with the first that is packed.
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
 }
 
 /// A frame that is good.
@@ -56,20 +59,22 @@ impl From<io::Error> for Stop {
 }
 
 impl FrameReader {
-    pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self {
+    pub(crate) fn new() -> Self {
+        Self {
             file: None,
+            bytes: 0,
             start: 0,
             next: 0,
             packed: Vec::new(),
             plain: Vec::new(),
-            decompressor: zstd::bulk::Decompressor::new()?,
-        })
+            decompressor: None,
+        }
     }
 
     /// Goes to the first frame of segment `number` in the folder of segments.
     pub(crate) fn open(&mut self, folder: &Folder, number: u32) -> Result<(), Stop> {
         self.start = 0;
+        self.bytes = 0;
         self.file = None;
         let file = match folder.file(segment_name(number)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -104,6 +109,14 @@ impl FrameReader {
             _ => return Err(Flaw::EndsEarly.into()),
         }
         let header = FrameHeader::decode(&head)?;
+        // What is not there gets no memory.
+        let end = self.start + (FRAME_HEADER_BYTES + header.payload_len) as u64;
+        if end > self.bytes {
+            self.bytes = file.metadata()?.len();
+        }
+        if end > self.bytes {
+            return Err(Flaw::EndsEarly.into());
+        }
         let buffer = match header.encoding {
             Encoding::Plain => &mut self.plain,
             Encoding::Zstd => &mut self.packed,
@@ -114,14 +127,20 @@ impl FrameReader {
         }
         FrameHeader::check(&head, payload)?;
         if header.encoding == Encoding::Zstd {
-            let plain = room(&mut self.plain, header.plain_len);
+            // Memory that is written over need not be cleared.
+            self.plain.clear();
+            self.plain.reserve(header.plain_len);
             let packed = &self.packed[..header.payload_len];
-            match self.decompressor.decompress_to_buffer(packed, plain) {
+            let decompressor = match &mut self.decompressor {
+                Some(decompressor) => decompressor,
+                none => none.insert(zstd::bulk::Decompressor::new().map_err(Stop::Io)?),
+            };
+            match decompressor.decompress_to_buffer(packed, &mut self.plain) {
                 Ok(len) if len == header.plain_len => {}
                 _ => return Err(Flaw::Content.into()),
             }
         }
-        self.next += (FRAME_HEADER_BYTES + header.payload_len) as u64;
+        self.next = end;
         let payload = &self.plain[..header.plain_len];
         Ok(Some(Frame { kind: header.kind, count: header.count, payload }))
     }

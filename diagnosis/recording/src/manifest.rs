@@ -210,8 +210,16 @@ impl Manifest {
     /// # Errors
     /// Where the file cannot be read, is no manifest, or has a newer format version.
     pub fn read(dir: &Path) -> Result<Self, ManifestError> {
+        match Folder::open(dir) {
+            Ok(folder) => Self::read_in(&folder, dir),
+            Err(source) => Err(ManifestError::Read { path: dir.join(FILE_NAME), source }),
+        }
+    }
+
+    /// As [`Manifest::read`], in a folder that is held open.
+    pub(crate) fn read_in(folder: &Folder, dir: &Path) -> Result<Self, ManifestError> {
         let path = dir.join(FILE_NAME);
-        let text = match Folder::open(dir).and_then(|folder| folder.read(FILE_NAME, BYTES_MAX)) {
+        let text = match folder.read(FILE_NAME, BYTES_MAX) {
             Ok(text) => text,
             Err(source) => return Err(ManifestError::Read { path, source }),
         };

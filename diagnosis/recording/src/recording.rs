@@ -81,15 +81,24 @@ impl Recording {
     /// # Errors
     /// Where the folder is no recording, a newer program wrote it, or it cannot be read.
     pub fn open(dir: &Path) -> Result<Self, OpenError> {
+        let folder = Folder::open(dir);
+        let folder = folder.map_err(|source| OpenError::Folder { dir: dir.to_owned(), source })?;
+        Self::open_in(&folder, dir)
+    }
+
+    /// As [`Recording::open`], the recording in a folder that is held open, which messages call `dir`.
+    ///
+    /// # Errors
+    /// As [`Recording::open`].
+    pub fn open_in(folder: &Folder, dir: &Path) -> Result<Self, OpenError> {
         let folder_error = |source| OpenError::Folder { dir: dir.to_owned(), source };
-        let folder = Folder::open(dir).map_err(folder_error)?;
         let held = match folder.folder(EVENTS) {
             Ok(held) => Some(held),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(folder_error(error)),
         };
         let segments = count_segments(held.as_ref()).map_err(folder_error)?;
-        let manifest = match Manifest::read(dir) {
+        let manifest = match Manifest::read_in(folder, dir) {
             Ok(manifest) => manifest,
             Err(error @ ManifestError::Newer { .. }) => return Err(OpenError::Manifest(error)),
             Err(error) if segments > 0 => Manifest {
@@ -103,14 +112,12 @@ impl Recording {
             }
             Err(error) => return Err(OpenError::Manifest(error)),
         };
-        let path = || dir.join(EVENTS).join(segment_name(0));
-        let frames = FrameReader::new().map_err(|source| ReadError { path: path(), source })?;
         let mut recording = Self {
             dir: dir.to_owned(),
             manifest,
             segments,
             held,
-            frames,
+            frames: FrameReader::new(),
             segment: 0,
             events: 0,
             ended: false,

@@ -16,7 +16,7 @@ const LEVEL: i32 = 1;
 /// Rewrites a plain segment with its frames merged and compressed; returns the new size in bytes.
 /// Whatever fails, the plain file is still there.
 pub(crate) fn compress(folder: &Folder, number: u32) -> io::Result<u64> {
-    let mut reader = FrameReader::new()?;
+    let mut reader = FrameReader::new();
     reader.open(folder, number).map_err(to_io)?;
     let mut output = Output {
         file: folder.begin(segment_name(number), Access::Private)?,

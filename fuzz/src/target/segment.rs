@@ -8,6 +8,7 @@ use crate::built;
 use crate::drain::drain;
 use std::fs;
 use std::path::Path;
+use tardy_files::Folder;
 use tardy_recording::Recording;
 use tardy_recording::format::{FILE_HEADER_BYTES, FRAME_HEADER_BYTES};
 use tempfile::TempDir;
@@ -58,9 +59,9 @@ fn put_right(bytes: &mut [u8]) {
 /// has, where it can be opened.
 pub(super) fn read_recording(manifest: Option<&[u8]>, segment: Option<&[u8]>) -> Option<usize> {
     thread_local! {
-        static FOLDER: TempDir = folder();
+        static HELD: (TempDir, Folder) = folder();
     }
-    FOLDER.with(|folder| {
+    HELD.with(|(folder, held)| {
         let folder = folder.path();
         let write = |name: &str, bytes: Option<&[u8]>| {
             let path = folder.join(name);
@@ -70,7 +71,7 @@ pub(super) fn read_recording(manifest: Option<&[u8]>, segment: Option<&[u8]>) ->
         };
         write("manifest.json", manifest);
         write("events/000000.seg", segment);
-        match Recording::open(folder) {
+        match Recording::open_in(held, folder) {
             Ok(mut recording) => {
                 let events = drain(&mut recording, false);
                 let length = segment.map_or(0, <[u8]>::len) as u64;
@@ -88,8 +89,9 @@ pub(super) fn read_recording(manifest: Option<&[u8]>, segment: Option<&[u8]>) ->
     })
 }
 
-/// In memory, where there is such a place: a disk has better to do.
-fn folder() -> TempDir {
+/// In memory, where there is such a place: a disk has better to do. Held open, as going there takes longer than reading
+/// what is in it.
+fn folder() -> (TempDir, Folder) {
     let memory = Path::new("/dev/shm");
     let folder = tempfile::Builder::new()
         .prefix("tardy-fuzz-")
@@ -97,5 +99,6 @@ fn folder() -> TempDir {
         .or_else(|_| tempfile::tempdir())
         .expect("a folder for inputs");
     fs::create_dir(folder.path().join("events")).expect("a folder in an empty one");
-    folder
+    let held = Folder::open(folder.path()).expect("the folder is ours");
+    (folder, held)
 }

@@ -66,9 +66,10 @@ static __always_inline void unwatch_lateness(__u32 task)
 	}
 }
 
+/* Of its own: a priority that a lock's holder is lent for a while makes it no real-time thread. */
 static __always_inline bool is_realtime(struct task_struct *task)
 {
-	return task->prio < REALTIME_PRIOS && !(task->flags & PF_KTHREAD);
+	return task->normal_prio < REALTIME_PRIOS && !(task->flags & PF_KTHREAD);
 }
 
 /* Whether a task is on a CPU, so that it waits for none. */
