@@ -11,6 +11,8 @@ pub enum WaitKind {
     Timer,
     /// For a lock.
     Lock,
+    /// For a spinlock of `PREEMPT_RT`, or frozen: its switch shows it as one that could run, as some kernels do of both.
+    LockOrFrozen,
     /// For a condition of another thread's (futex).
     Condition,
     /// For a device: state D, ended by an interrupt, a softirq or a thread of the kernel's.
@@ -27,9 +29,10 @@ pub enum WaitKind {
 
 impl WaitKind {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Timer,
         Self::Lock,
+        Self::LockOrFrozen,
         Self::Condition,
         Self::Io,
         Self::NotYet,
@@ -43,6 +46,7 @@ impl WaitKind {
         match self {
             Self::Timer => "timer",
             Self::Lock => "lock",
+            Self::LockOrFrozen => "lock_or_frozen",
             Self::Condition => "condition",
             Self::Io => "io",
             Self::NotYet => "not_true_yet",
@@ -57,6 +61,9 @@ impl WaitKind {
         match self {
             Self::Timer => "for its own timer",
             Self::Lock => "for a lock",
+            Self::LockOrFrozen => {
+                "for a spinlock of PREEMPT_RT, or frozen (the trace does not tell which)"
+            }
             Self::Condition => "for a condition",
             Self::Io => "for a device (I/O)",
             Self::NotYet => "again in the same call, because the condition was not true yet",
@@ -92,19 +99,34 @@ pub(crate) struct Sleep {
     pub(crate) again: bool,
     /// It had lent its priority to whoever has what it waits for.
     pub(crate) boosts: bool,
+    /// It was shown as one that could run.
+    shown_runnable: bool,
 }
 
 impl Sleep {
     /// A thread gives the CPU away.
     pub(crate) fn yielding(since_ns: u64) -> Self {
         let state = TaskState::Running;
-        Self { since_ns, state, call: None, again: false, boosts: false }
+        Self { since_ns, state, call: None, again: false, boosts: false, shown_runnable: false }
+    }
+
+    /// A thread sleeps; `call` is the one it is in, `again` if it slept there before, `boosts` if it has lent its
+    /// priority.
+    pub(crate) fn shown(
+        since_ns: u64,
+        state: TaskState,
+        call: Option<SyscallEnter>,
+        again: bool,
+        boosts: bool,
+    ) -> Self {
+        Self { since_ns, state, call, again, boosts, shown_runnable: false }
     }
 
     /// A thread slept that was shown as one that could run. Kernels before 5.18 have no letter for the state of one that
     /// waits for a spinlock of `PREEMPT_RT` (`TASK_RTLOCK_WAIT`), those from 6.1 to 6.13 none for a frozen one (`TASK_FROZEN`).
-    pub(crate) fn shown_runnable(since_ns: u64) -> Self {
-        Self { state: TaskState::RtLock, ..Self::yielding(since_ns) }
+    /// Who `boosts` waits for a lock.
+    pub(crate) fn shown_runnable(since_ns: u64, boosts: bool) -> Self {
+        Self { boosts, shown_runnable: true, ..Self::yielding(since_ns) }
     }
 
     /// What it was for, now that it is known what ended it; `own_timer` where that was its timer, and
@@ -118,6 +140,8 @@ impl Sleep {
             WaitKind::Timer
         } else if is_lock || self.boosts || self.state == TaskState::RtLock {
             WaitKind::Lock
+        } else if self.shown_runnable {
+            WaitKind::LockOrFrozen
         } else if self.state == TaskState::Uninterruptible {
             match by {
                 WakeupKind::Task if !by_kernel => WaitKind::Lock,

@@ -238,7 +238,8 @@ impl Victims {
         if victim.state == State::Preempted && victim.called_scheduler {
             // Nobody wakes who can run: it slept, though its switch says otherwise.
             let since_ns = victim.story.expiry_ns;
-            victim.sleep = Some(Sleep::shown_runnable(since_ns));
+            let boosts = !threads.boosted(task).is_empty();
+            victim.sleep = Some(Sleep::shown_runnable(since_ns, boosts));
             victim.state = State::Asleep;
             self.discarded[Reason::Slept as usize] += 1;
         }
@@ -477,7 +478,7 @@ impl Victims {
         let again = call_ns.is_some() && victim.slept_in_ns == call_ns;
         victim.slept_in_ns = call_ns;
         let (call, boosts) = (in_call.map(|(_, call)| call), !holders.is_empty());
-        victim.sleep = Some(Sleep { since_ns: time_ns, state, call, again, boosts });
+        victim.sleep = Some(Sleep::shown(time_ns, state, call, again, boosts));
         let mut waits = false;
         if let Some(call) = &mut victim.call {
             call.has_prio(prio);

@@ -58,6 +58,17 @@ pub enum ImportError {
         /// Why, and what to do about it.
         why: String,
     },
+    /// Its times are counts, and nothing in it tells how long a count is.
+    #[error(
+        "{path} has no times: its clock gives plain numbers (`x86-tsc`, `counter`, `uptime` do), and \
+         it does not show how long one is, which takes hrtimer_expire_entry events over at least 50 \
+         ms among its first {} events; record with the clock `mono`",
+        crate::text::FIRST_EVENTS_HELD_MAX
+    )]
+    CountsAlone {
+        /// Which.
+        path: PathBuf,
+    },
     /// It is in a known format, and broken where nothing can be read without it.
     #[error("{path} is a broken {format} file: {why} (at byte {at})")]
     Broken {

@@ -12,6 +12,7 @@ mod error;
 pub mod format;
 pub mod histogram;
 mod input;
+mod stamps;
 mod text;
 
 pub use error::ImportError;

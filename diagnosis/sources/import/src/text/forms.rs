@@ -36,22 +36,28 @@ fn without_task_word(comm: &[u8]) -> &[u8] {
     comm.strip_prefix(b"task ").unwrap_or(comm)
 }
 
+/// What stands between the two tasks of a switch.
+const ARROW: &[u8] = b" ==> ";
+
 /// `NAME:PID [PRIO] STATE ==> NAME:PID [PRIO]`.
 pub(crate) fn switch(body: &[u8]) -> Fields<'_> {
     let mut fields = Fields::default();
-    let Some(arrow) = memmem::find(body, b" ==> ") else { return fields };
-    let (Some(prev), Some(next)) = (task(&body[..arrow]), task(&body[arrow + 5..])) else {
+    // Names may hold an arrow too: a task with its state stands before the one that is meant, a task behind.
+    let at = |arrow: usize| {
+        let (prev, next) = (task(&body[..arrow])?, task(&body[arrow + ARROW.len()..])?);
+        let state = prev.rest.trim_ascii();
+        let old = state.strip_prefix(b"(").and_then(|state| state.strip_suffix(b")"));
+        let (state, comm) = match old {
+            Some(state) => (state, without_task_word(prev.comm)),
+            None => (state, prev.comm),
+        };
+        let is_state = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'|' | b'+');
+        let is_whole = !state.is_empty() && state.iter().all(is_state);
+        is_whole.then_some((prev, comm, state, next))
+    };
+    let Some((prev, comm, state, next)) = memmem::find_iter(body, ARROW).find_map(at) else {
         return fields;
     };
-    let state = prev.rest.trim_ascii();
-    let (state, comm) = match state.strip_prefix(b"(").and_then(|state| state.strip_suffix(b")")) {
-        Some(state) => (state, without_task_word(prev.comm)),
-        None => (state, prev.comm),
-    };
-    let is_state = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'|' | b'+');
-    if state.is_empty() || !state.iter().all(is_state) {
-        return fields;
-    }
     let values = [
         Value::Number(prev.pid),
         Value::Text(comm),
@@ -275,6 +281,10 @@ mod tests {
             ("a:1 [2] b:3 [120] D|K ==> swapper/0:0 [120]", "3,a:1 [2] b,120,D|K,0,swapper/0,120"),
             ("task bash:7 [120] (R) ==> events/0:9 [115]", "7,bash,120,R,9,events/0,115"),
             ("task bash:7 [120] ==> events/0:9 [115]", ""),
+            ("a ==> b:7 [120] S ==> sh:8 [120]", "7,a ==> b,120,S,8,sh,120"),
+            ("sh:8 [120] R+ ==> a ==> b:7 [120]", "8,sh,120,R+,7,a ==> b,120"),
+            (" ==> :7 [120] S ==>  ==> :8 [120]", "7,==> ,120,S,8,==> ,120"),
+            ("a ==> b:7 [120] ==> sh:8 [120]", ""),
             ("bash:7 [120] S ==>", ""),
             ("bash:x [120] S ==> sh:8 [120]", ""),
         ] {

@@ -22,7 +22,7 @@ pub(crate) enum Unit {
     Nanoseconds,
     /// Whole microseconds, as latency tracers show them.
     WholeMicroseconds,
-    /// Something else: ticks of a processor's counter, or events.
+    /// Something else: counts of a processor's counter, or of events.
     Ticks,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Head<'a> {
     pub(crate) comm: &'a [u8],
     pub(crate) task: u32,
     pub(crate) cpu: u16,
-    /// Nanoseconds, or whatever the clock counts where the unit is [`Unit::Ticks`].
+    /// Nanoseconds, or counts where the unit is [`Unit::Ticks`].
     pub(crate) time_ns: u64,
     pub(crate) unit: Unit,
     /// Without its group.

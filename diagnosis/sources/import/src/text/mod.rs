@@ -19,8 +19,10 @@ mod stacks;
 mod window;
 
 pub(crate) use head::Style;
+pub(crate) use window::FIRST_EVENTS_HELD_MAX;
 
-use crate::{Closing, Import, Options, Origin};
+use crate::stamps::{Stamps, WALL_NS};
+use crate::{Closing, Import, ImportError, Options, Origin};
 use head::{Head, Unit, head, may_end_time};
 use lines::Lines;
 use memchr::memchr_iter;
@@ -78,6 +80,8 @@ pub(crate) struct Text<R> {
     has_own_expiries: bool,
     /// The decoder has been told where the trace's clock stands.
     knows_clock: bool,
+    /// Times are counts, of which the events show how long one is.
+    is_counter: bool,
     /// The end of the text has been dealt with.
     is_closed: bool,
 }
@@ -98,6 +102,7 @@ impl<R: Input> Text<R> {
             origin: Origin::default(),
             has_own_expiries: false,
             knows_clock: false,
+            is_counter: false,
             is_closed: false,
         }
     }
@@ -118,7 +123,7 @@ impl<R: Input> Text<R> {
 
     /// Before the first event is decoded: tells the decoder what the text's header says, and where the
     /// trace's clock stands, as far as the events that are held back show it.
-    fn learn(&mut self) {
+    fn learn(&mut self) -> Result<(), ImportError> {
         self.knows_clock = true;
         if self.decoder.abi() == Abi::Unknown {
             self.decoder.set_abi(Abi::of_machine(&self.origin.machine));
@@ -126,24 +131,36 @@ impl<R: Input> Text<R> {
         if self.origin.hz != 0 {
             self.decoder.set_tick(NS_PER_S / u64::from(self.origin.hz));
         }
-        let readings = self.reader.window.readings();
-        if self.origin.clock.is_empty() && agree_with_monotonic(&readings) {
+        let mut readings = self.reader.window.readings();
+        if self.reader.unit() == Some(Unit::Ticks) {
+            readings.retain(|(_, reading_ns)| *reading_ns < WALL_NS);
+            let stamps = Stamps::of_counter(&readings)
+                .ok_or_else(|| ImportError::CountsAlone { path: self.path.clone() })?;
+            for (time_ns, _) in &mut readings {
+                *time_ns = stamps.to_ns(*time_ns);
+            }
+            self.reader.window.count_by(stamps);
+            self.is_counter = true;
+        }
+        if self.origin.clock.is_empty() && !self.is_counter && agree_with_monotonic(&readings) {
             "mono".clone_into(&mut self.origin.clock);
         }
-        let is_monotonic = self.origin.clock == "mono" || self.has_own_expiries;
+        let is_monotonic =
+            !self.is_counter && (self.origin.clock == "mono" || self.has_own_expiries);
         self.decoder.set_trace_clock(if is_monotonic {
             TraceClock::Monotonic
         } else {
             TraceClock::Other
         });
         self.decoder.learn_clock(&readings);
+        Ok(())
     }
 
     fn close(&mut self, batch: &mut Batch) -> Result<(), SourceError> {
         self.is_closed = true;
         self.reader.finish();
         if !self.knows_clock {
-            self.learn();
+            self.learn()?;
         }
         self.reader.window.release_all(&mut self.decoder, batch);
         let has_events = self.reader.unit().is_some();
@@ -171,7 +188,7 @@ impl<R: Input> Source for Text<R> {
                 continue;
             }
             if !self.knows_clock {
-                self.learn();
+                self.learn()?;
             }
             self.reader.release(&mut self.decoder, batch);
         }
@@ -182,9 +199,6 @@ impl<R: Input> Source for Text<R> {
 impl<R: Input> Import for Text<R> {
     fn origin(&self) -> Origin {
         let mut origin = self.origin.clone();
-        if self.reader.unit() == Some(Unit::Ticks) && origin.clock.is_empty() {
-            "x86-tsc".clone_into(&mut origin.clock);
-        }
         if origin.cpus == 0 {
             origin.cpus = self.reader.cpus();
         }

@@ -115,8 +115,9 @@ impl Notes {
                 }
                 (Some(Unit::Nanoseconds), _) => "times are exact to 1 ns",
                 (Some(Unit::Ticks), _) => {
-                    "times are plain numbers, from a processor's counter (x86-tsc) or a count of \
-                     events: they are used as they are, and are not nanoseconds"
+                    "times are counts of a clock that the text does not name; the kernel's clock \
+                     readings in hrtimer_expire_entry show how long a count is, and times are \
+                     converted to nanoseconds by them"
                 }
                 (None, _) => "the text has no events",
             }

@@ -6,6 +6,7 @@
 
 use super::fields::{FIELDS_MAX, Fields};
 use super::own;
+use crate::stamps::Stamps;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 use tardy_ftrace::decode::{Decoder, EventId, Value};
@@ -17,7 +18,7 @@ pub(crate) const EVENTS_HELD_MAX: usize = 512;
 
 /// How many are at the beginning, so that it is known from the first one on where the trace's clock
 /// stands: some tenths of a second of a busy machine, and some 10 MB.
-const FIRST_EVENTS_HELD_MAX: usize = 1 << 15;
+pub(crate) const FIRST_EVENTS_HELD_MAX: usize = 1 << 15;
 
 /// Longer names and texts in fields are cut; the kernel's own names are not longer (`KSYM_NAME_LEN`).
 pub(super) const TEXT_BYTES_MAX: usize = 512;
@@ -57,7 +58,7 @@ enum What {
     Own(Kind),
 }
 
-/// The place and time of what is put into the window.
+/// The place and time of what is put into the window; the time is as the text has it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) time_ns: u64,
@@ -81,6 +82,8 @@ pub(crate) struct Window {
     has_begun: bool,
     /// What came too late, until it can be told.
     lost: Option<(CpuId, u64, u32)>,
+    /// What the text's times are in nanoseconds.
+    stamps: Stamps,
 }
 
 impl Window {
@@ -91,7 +94,7 @@ impl Window {
 
     /// Events that came too late, and by how much the latest did.
     pub(crate) fn late(&self) -> (u64, u64) {
-        (self.late, self.late_max_ns)
+        (self.late, self.stamps.to_ns(self.late_max_ns))
     }
 
     /// Takes an event; `name` is the task's, empty where it is not known.
@@ -182,6 +185,11 @@ impl Window {
         held.filter_map(|slot| Some((slot.time_ns, slot.reading_ns()?))).collect()
     }
 
+    /// What goes on from here has its times told in nanoseconds by these.
+    pub(crate) fn count_by(&mut self, stamps: Stamps) {
+        self.stamps = stamps;
+    }
+
     /// Lets go what need not be held any more.
     #[inline]
     pub(crate) fn release(&mut self, decoder: &mut Decoder, batch: &mut Batch) {
@@ -211,7 +219,7 @@ impl Window {
             if self.lost.is_some() {
                 self.tell_lost(batch);
             }
-            self.slots[at as usize].tell(decoder, batch);
+            self.slots[at as usize].tell(self.stamps, decoder, batch);
             return;
         };
         self.late_max_ns = self.late_max_ns.max(late_ns);
@@ -230,8 +238,9 @@ impl Window {
 
     fn tell_lost(&mut self, batch: &mut Batch) {
         if let Some((cpu, since_ns, count)) = self.lost.take() {
-            let loss = Loss { since_ns, count };
-            batch.events.push(Event::new(self.last_ns, cpu, TaskId::IDLE, loss.into()));
+            let loss = Loss { since_ns: self.stamps.to_ns(since_ns), count };
+            let time_ns = self.stamps.to_ns(self.last_ns);
+            batch.events.push(Event::new(time_ns, cpu, TaskId::IDLE, loss.into()));
         }
     }
 }
@@ -253,12 +262,13 @@ impl Slot {
     }
 
     #[inline]
-    fn tell(&self, decoder: &mut Decoder, batch: &mut Batch) {
-        let Self { time_ns, cpu, task, .. } = *self;
+    fn tell(&self, stamps: Stamps, decoder: &mut Decoder, batch: &mut Batch) {
+        let Self { cpu, task, .. } = *self;
+        let time_ns = stamps.to_ns(self.time_ns);
         let id = match self.what {
             What::Event(id) | What::Armed(id) => id,
             What::Lost { since_ns, count } => {
-                let loss = Loss { since_ns: since_ns.min(time_ns), count };
+                let loss = Loss { since_ns: stamps.to_ns(since_ns).min(time_ns), count };
                 batch.events.push(Event::new(time_ns, cpu, task, loss.into()));
                 decoder.lost(cpu, time_ns);
                 return;

@@ -1,6 +1,7 @@
 //! Losses, order and clocks.
 
 use super::read;
+use std::fmt::Write as _;
 use tardy_model::Kind;
 use tardy_model::event::Loss;
 
@@ -79,17 +80,48 @@ fn far_out_of_order_is_lost_and_said() {
 
 #[test]
 fn times_that_are_no_times() {
-    let read = read(
-        "# tracer: nop\n\
-         a-1 [000] ..... 59762751344697: sys_exit: NR 1 = 0\n\
-         a-1 [000] ..... 59762751344698: sys_exit: NR 1 = 0\n\
-         a-1 [000] ..... 1.000000: sys_exit: NR 1 = 0\n",
-    );
+    // How long a count is, nothing tells: what it would be in nanoseconds is not known, whatever the clock is called.
+    for header in ["", "# trace_clock: x86-tsc\n", "# trace_clock: mono\n"] {
+        let why = super::try_read(
+            format!(
+                "# tracer: nop\n{header}\
+                 a-1 [000] ..... 59762751344697: sys_exit: NR 1 = 0\n\
+                 a-1 [000] ..... 59762751344698: sys_exit: NR 1 = 0\n"
+            ),
+            None,
+        );
+        let why = why.expect_err("no times").to_string();
+        assert!(why.contains("has no times") && why.contains("`mono`"), "{why}");
+    }
+}
+
+#[test]
+fn counts_are_converted_where_the_kernels_readings_show_how_long_one_is() {
+    // 2.5 counts a nanosecond; a tick every 4 ms, whose reading is 300 ns before its event.
+    let counts = |ns: u64| ns * 5 / 2;
+    let mut text = "# tracer: nop\n".to_owned();
+    for tick in 0..40 {
+        let ns = 7_000_000_000 + tick * 4_000_000;
+        let (at, now) = (counts(ns), ns - 300);
+        let _ = writeln!(
+            text,
+            "a-1 [000] ..... {at}: hrtimer_expire_entry: hrtimer=0xf00 function=tick now={now}"
+        );
+        let at = counts(ns + 1000);
+        let _ = writeln!(text, "a-1 [000] ..... {at}: hrtimer_expire_exit: hrtimer=0xf00");
+    }
+    text += "a-1 [000] ..... 1.000000: sys_exit: NR 1 = 0\n";
+    let read = read(&text);
     let times: Vec<u64> = read.of_kinds().iter().map(|event| event.time_ns).collect();
-    assert_eq!(times, [59_762_751_344_697, 59_762_751_344_698]);
-    assert_eq!(read.origin.clock, "x86-tsc");
+    assert_eq!(times.len(), 80);
+    for (tick, pair) in times.chunks(2).enumerate() {
+        let (begin_ns, end_ns) = (pair[0], pair[1]);
+        assert!((begin_ns - times[0]).abs_diff(tick as u64 * 4_000_000) < 1000, "{begin_ns}");
+        assert!((end_ns - begin_ns).abs_diff(1000) <= 1, "{begin_ns} {end_ns}");
+    }
+    assert_eq!(read.origin.clock, "", "what it is called is not told");
     let notes = &read.closing.notes;
-    assert!(notes.iter().any(|note| note.contains("are not nanoseconds")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("show how long a count is")), "{notes:?}");
     assert!(notes.iter().any(|note| note.contains("another kind")), "{notes:?}");
 }
 

@@ -4,7 +4,7 @@
 use super::data::Data;
 use super::lane::Lane;
 use super::options::FileOptions;
-use super::stamps::Stamps;
+use crate::stamps::{Stamps, WALL_NS};
 use crate::ImportError;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,9 +27,6 @@ const READINGS_MAX: usize = 4096;
 
 /// Clocks that count something else than nanoseconds.
 const COUNTERS: [&str; 2] = ["x86-tsc", "ppc-tb"];
-
-/// No clock shows the time of day below this; the readings of those that do are of no use here.
-const WALL_NS: i64 = 100_000_000_000_000_000;
 
 /// A reading farther from its stamp than this, where the quickest of many should be next to it, is of
 /// another clock than the stamp.

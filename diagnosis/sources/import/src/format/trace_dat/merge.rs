@@ -2,7 +2,7 @@
 
 use super::data::Data;
 use super::lane::Lane;
-use super::stamps::Stamps;
+use crate::stamps::Stamps;
 use crate::ImportError;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

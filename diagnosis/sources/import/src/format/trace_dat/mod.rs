@@ -20,7 +20,6 @@ mod meta;
 mod options;
 mod packing;
 mod recover;
-mod stamps;
 mod v6;
 mod v7;
 

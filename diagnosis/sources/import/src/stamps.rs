@@ -2,7 +2,7 @@
 
 /// The way from one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamps {
+pub(crate) struct Stamps {
     mult: u64,
     shift: u32,
     offset_ns: i64,
@@ -20,24 +20,27 @@ const RATE_SHIFT: u32 = 32;
 /// The slowest and the fastest counter of any machine: 1 MHz and 20 GHz.
 const RATES_NS: std::ops::RangeInclusive<f64> = 0.05..=1000.0;
 
+/// No clock shows the time of day below this; the readings of those that do are of no use for a rate.
+pub(crate) const WALL_NS: i64 = 100_000_000_000_000_000;
+
 /// A rate is known to a microsecond in at least this.
 const SPAN_MIN_NS: i64 = 50_000_000;
 
 impl Stamps {
     /// Stamps times `mult`, shifted right by `shift`, are nanoseconds.
-    pub(super) fn scaled(mult: u32, shift: u32) -> Self {
+    pub(crate) fn scaled(mult: u32, shift: u32) -> Self {
         Self { mult: mult.into(), shift: shift.min(95), offset_ns: 0 }
     }
 
     /// And then this is added.
-    pub(super) fn later_by(self, offset_ns: i64) -> Self {
+    pub(crate) fn later_by(self, offset_ns: i64) -> Self {
         Self { offset_ns, ..self }
     }
 
     /// The rate of a counter by clock readings of the kernel (stamp, nanoseconds; in order), each of
     /// which was taken a little before its stamp: by those of the first and the last fifth of the
     /// time, of which the quickest count. `None` where they span less than 50 ms or make no sense.
-    pub(super) fn of_counter(readings: &[(u64, i64)]) -> Option<Self> {
+    pub(crate) fn of_counter(readings: &[(u64, i64)]) -> Option<Self> {
         let (first, last) = (readings.first()?, readings.last()?);
         let span = last.0.checked_sub(first.0)?;
         let span_ns = last.1.checked_sub(first.1)?;
@@ -69,7 +72,7 @@ impl Stamps {
     }
 
     #[inline]
-    pub(super) fn to_ns(self, stamp: u64) -> u64 {
+    pub(crate) fn to_ns(self, stamp: u64) -> u64 {
         let ns = if self.shift == 0 && self.mult == 1 {
             stamp
         } else {
