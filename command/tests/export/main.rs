@@ -140,8 +140,8 @@ fn wrong_usage_is_status_2_and_names_what_is_wrong() {
     let recording = recording.to_str().unwrap();
     let nowhere = folder.path().join("x").to_str().unwrap().to_owned();
     for (arguments, named) in [
-        (&["export"][..], "--out"),
-        (&["export", recording], "--out"),
+        (&["export"][..], "export -o FILE"),
+        (&["export", recording], "export -o FILE"),
         (&["export", recording, "-o", &nowhere], "the format is not clear"),
         (&["export", recording, "-o", &nowhere, "--format", "pdf"], "`pdf`"),
         (&["export", recording, "-o", "-", "--format", "text", "--json"], "both write"),
