@@ -11,6 +11,9 @@ irq        the thread of an interrupt, of SCHED_FIFO 50, below a thread of SCHED
            then works 1 ms of 3.1
 isolate    a thread of SCHED_FIFO 10 that may run on one of two CPUs, and one of SCHED_FIFO 50 that may run on both and
            works 1 ms of 3.1; only an isolated partition may be tried. Needs a kernel of `tardy vm build` from 6.2 on.
+rt         a thread of SCHED_FIFO 10 that never sleeps, on one of two CPUs: the kernel takes the CPU from it, and from the
+           victim of SCHED_FIFO 80, for ordinary tasks that would starve. RCU's threads stand above it, or no eBPF program
+           could ever be attached. The same kernels
 
 The lines are those of bench/fixes.py. It prints, it does not judge. Needs what `make vm` installs.
 """
@@ -39,11 +42,21 @@ BOTH = (
     + "; $faults sleepers victim 10 1 1 1000 20 & victim=$!"
 )
 
+# Ordinary tasks that starve get their time once a second.
+SECONDS = "-D 6s --rounds 12 --block 1s"
+
+STARVES = (
+    "mount -t debugfs none /sys/kernel/debug; "
+    "$faults sleepers ordinary other 1 1 1000 2000 & $faults sleepers never-sleeps 10 1 1 1000 2000 & sleep 0.1; "
+    "$faults sleepers victim 80 1 1 1000 20 & victim=$!"
+)
+
 # How it is made, whose lateness it is, how many CPUs, and causes that say what it is.
 FAULTS = {
     "ktimers": (TIMERFD, "-p $victim", 1, {"softirq_wait"}),
     "ksoftirqd": (TIMERFD, "-p $victim --only 'prio(ksoftirqd/*)=fifo:51'", 1, {"softirq_wait"}),
     "irq": (WRITES, "--comm irq/4-ttyS0", 1, {"higher_priority"}),
+    "rt": (STARVES, "-p $victim", 2, {"throttled", "higher_priority"}),
     "isolate": (BOTH, "-p $victim --only isolate=1", 2, {"higher_priority"}),
 }
 
@@ -57,12 +70,14 @@ def guest(tardy, options, program, name, folder):
         }} > /dev/null
         sleep 0.5
         read begun rest < /proc/uptime
-        tardy fix {whom} --yes --json {TRIAL} > fix.json 2> fix.err || {{ cat fix.err >&2; exit 1; }}
+        tardy fix {whom} --yes --json {SECONDS if name == "rt" else TRIAL} > fix.json 2> fix.err || {{ cat fix.err >&2; exit 1; }}
         read ended rest < /proc/uptime
         echo $begun $ended > times
         tardy undo > undo"""
     out = folder / name
     command = [tardy, "vm", "run", "--quiet", "--kernel", options.kernel, "--cpus", cpus, "--no-record"]
+    if name == "rt":
+        command += ["--append", "rcutree.kthread_prio=90"]
     command += ["--boot-limit", "10m", "--with", "busybox", "--with", program, "-o", out, "--", "sh", "-ec", script]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode:

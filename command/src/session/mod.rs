@@ -6,6 +6,8 @@ mod source;
 mod stream;
 
 use crate::failure::Failure;
+use crate::manners;
+use crate::output;
 use crate::program::Started;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 pub(crate) use settings::Settings;
@@ -43,6 +45,18 @@ fn look_every(bytes_per_cpu: u64) -> Duration {
 /// The niceness of who records, where that is allowed: its buffer must not overflow because the load
 /// that it records keeps it from running. It stays below every real-time thread.
 pub(crate) const NICE: i32 = -15;
+
+/// Who takes longer to begin waits for somebody.
+const BEGINS_WITHIN: Duration = Duration::from_secs(5);
+
+const WAITS: &str =
+    "the kernel has not let tardy attach to its events for 5 s; tardy goes on waiting";
+
+/// `synchronize_rcu` waits for every CPU; on `PREEMPT_RT` threads of `SCHED_FIFO` 1 do the work for it.
+const WAITS_FOR_RCU: &str = "\
+    the kernel has not let tardy attach to its events for 5 s: it waits for a grace period of RCU, which a real-time \
+    thread that never sleeps may hold up. RCU's threads must have a higher priority than that one (for rcuc/N, rcub/N and \
+    rcu_preempt: chrt -f -p PRIO PID, or rcutree.kthread_prio=PRIO on the kernel's command line). tardy goes on waiting";
 
 /// What to record, and where to.
 #[derive(Default)]
@@ -93,7 +107,7 @@ impl Session {
             .spawn(move || record(request, &facts, &begun_in, &stop_seen, &counted, &known))
             .map_err(|error| Failure::new(format!("cannot start the recording thread: {error}")))?;
         let died = || Failure::new("the recording thread ended before it began");
-        let notes = begun.recv().map_err(|_| died())??;
+        let notes = patient(&begun).map_err(|_| died())??;
         Ok(Self { thread, stop, events, learnt, notes, folder })
     }
 
@@ -131,6 +145,28 @@ impl Session {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| Failure::new("the recording thread broke"))?
     }
+}
+
+/// What a thread says once it records; where that takes long, the user is told why.
+fn patient<T>(begun: &mpsc::Receiver<T>) -> Result<T, mpsc::RecvError> {
+    match begun.recv_timeout(BEGINS_WITHIN) {
+        Ok(told) => Ok(told),
+        Err(mpsc::RecvTimeoutError::Disconnected) => Err(mpsc::RecvError),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            if !manners::is_quiet() {
+                output::say!("{}", if waits_for_rcu() { WAITS_FOR_RCU } else { WAITS });
+            }
+            begun.recv()
+        }
+    }
+}
+
+/// Whether a thread of this process sleeps until RCU's grace period is over, as whoever attaches to a tracepoint does.
+fn waits_for_rcu() -> bool {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let waits =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("wchan")).ok());
+    waits.into_iter().any(|function| function.contains("rcu"))
 }
 
 fn record(

@@ -55,7 +55,7 @@ impl Stream {
             .spawn(move || follow(&request, caller, consumer, &begun_in, &stop_seen))
             .map_err(|error| Failure::new(format!("cannot start the stream's thread: {error}")))?;
         let died = || Failure::new("the stream's thread ended before it began");
-        let (source, notes) = begun.recv().map_err(|_| died())??;
+        let (source, notes) = super::patient(&begun).map_err(|_| died())??;
         Ok(Self { thread, stop, source, notes })
     }
 

@@ -14,11 +14,11 @@ const UNEXPLAINED_MAX: f64 = 0.005;
 /// Runs a script in a guest; what it prints, or why it cannot be run.
 fn printed(script: &str) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    printed_beside(&folder.path().join("out"), script)
+    printed_beside(&folder.path().join("out"), &[], script)
 }
 
-/// The same; what it writes to its folder comes to `out`.
-fn printed_beside(out: &Path, script: &str) -> Result<String, String> {
+/// The same, of a guest with these flags too; what it writes to its folder comes to `out`.
+fn printed_beside(out: &Path, more: &[&str], script: &str) -> Result<String, String> {
     if std::env::var_os("TARDY_TEST_VM").is_none() {
         return Err("guests are booted with TARDY_TEST_VM=1 only".to_owned());
     }
@@ -32,7 +32,7 @@ fn printed_beside(out: &Path, script: &str) -> Result<String, String> {
     fetched("tools-x86_64")?;
     let flags = ["vm", "run", "--kernel", "policies", "--no-record", "--quiet", "-o"];
     let mut run = tardy(&flags);
-    run.arg(out).args(["--", "sh", "-c", script]);
+    run.arg(out).args(more).args(["--", "sh", "-c", script]);
     let output = run.output().map_err(|error| error.to_string())?;
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
@@ -158,7 +158,7 @@ fn timers_that_wait_for_a_thread_are_explained_by_it_whoever_records() {
              tardy measure staircase --timer-levels 2,2,1,1,1 -D 1s --load storm:20 --record rec \
              --source {source} --buffer 65536"
         );
-        if let Err(why) = printed_beside(&out, &script) {
+        if let Err(why) = printed_beside(&out, &[], &script) {
             eprintln!("skipped: {why}");
             return;
         }
@@ -177,5 +177,23 @@ fn timers_that_wait_for_a_thread_are_explained_by_it_whoever_records() {
         let culprits = explained["culprits"].as_array().into_iter().flatten();
         let named: Vec<&str> = culprits.filter_map(|it| it["name"].as_str()).collect();
         assert!(named.iter().any(|it| it.starts_with(threads)), "{source}, {switch}: {named:?}");
+    }
+}
+
+#[test]
+fn who_waits_for_rcu_says_so() {
+    let _alone = alone();
+    // On PREEMPT_RT RCU's threads are of SCHED_FIFO 1: who never sleeps above that keeps them from their CPU.
+    let script = r#"
+        tardy load -q cpu:1,fifo=10 -D 100s > /dev/null 2>&1 &
+        sleep 1
+        tardy record -D 1s -o r > /dev/null 2> said &
+        sleep 10
+        cat said
+    "#;
+    let folder = tempfile::tempdir().expect("a folder");
+    match printed_beside(&folder.path().join("out"), &["--cpus", "2"], script) {
+        Ok(said) => assert!(said.contains("it waits for a grace period of RCU"), "{said}"),
+        Err(why) => eprintln!("skipped: {why}"),
     }
 }
