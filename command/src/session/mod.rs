@@ -54,7 +54,7 @@ const WAITS: &str =
 
 /// `synchronize_rcu` waits for every CPU; on `PREEMPT_RT` threads of `SCHED_FIFO` 1 do the work for it.
 const WAITS_FOR_RCU: &str = "\
-    the kernel has not let tardy attach to its events for 5 s: it waits for a grace period of RCU, which a real-time \
+    the kernel does not let tardy attach to its events: it waits for a grace period of RCU, which a real-time \
     thread that never sleeps may hold up. RCU's threads must have a higher priority than that one (for rcuc/N, rcub/N and \
     rcu_preempt: chrt -f -p PRIO PID, or rcutree.kthread_prio=PRIO on the kernel's command line). tardy goes on waiting";
 
@@ -147,16 +147,19 @@ impl Session {
     }
 }
 
-/// What a thread says once it records; where that takes long, the user is told why.
+/// What a thread says once it records; where that takes long, the user is told why, as far as it shows.
 fn patient<T>(begun: &mpsc::Receiver<T>) -> Result<T, mpsc::RecvError> {
-    match begun.recv_timeout(BEGINS_WITHIN) {
-        Ok(told) => Ok(told),
-        Err(mpsc::RecvTimeoutError::Disconnected) => Err(mpsc::RecvError),
-        Err(mpsc::RecvTimeoutError::Timeout) => {
-            if !manners::is_quiet() {
-                output::say!("{}", if waits_for_rcu() { WAITS_FOR_RCU } else { WAITS });
-            }
-            begun.recv()
+    let mut said = "";
+    loop {
+        match begun.recv_timeout(BEGINS_WITHIN) {
+            Ok(told) => return Ok(told),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(mpsc::RecvError),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+        }
+        let why = if waits_for_rcu() { WAITS_FOR_RCU } else { WAITS };
+        if !manners::is_quiet() && said != WAITS_FOR_RCU && said != why {
+            output::say!("{why}");
+            said = why;
         }
     }
 }

@@ -105,6 +105,28 @@ fn a_prepared_recording_leads_nowhere() {
     assert!(said.err.contains("it is a link"), "{}", said.err);
 }
 
+/// The load beside which a recording was made is started again for trials, unless it is of the recording's choice what
+/// is run.
+#[test]
+fn a_recording_chooses_no_program_to_be_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("rec");
+    let mark = folder.path().join("mark");
+    let load = format!("cmd:touch {}", mark.display());
+    let settings = [("run.load".to_owned(), load)].into();
+    let mut writer =
+        Writer::create(&recording, Manifest { settings, ..Manifest::default() }).unwrap();
+    for batch in synthetic::stream(20) {
+        writer.append_waiting(batch).unwrap();
+    }
+    writer.seal(ManifestEnd::default()).unwrap();
+    for more in [&["--dry-run"][..], &["--yes", "--rounds", "12", "--block", "20ms"]] {
+        let said = Said::by(tardy(["fix"]).arg(&recording).args(more));
+        assert!(said.err.contains("is not started"), "{more:?}: {}", said.err);
+        assert!(!mark.exists(), "{more:?}: {}", said.err);
+    }
+}
+
 fn is_root(why: &str) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {

@@ -185,10 +185,11 @@ fn who_waits_for_rcu_says_so() {
     let _alone = alone();
     // On PREEMPT_RT RCU's threads are of SCHED_FIFO 1: who never sleeps above that keeps them from their CPU.
     let script = r"
-        tardy load -q cpu:1,fifo=10 -D 100s > /dev/null 2>&1 &
+        tardy load -q cpu:1,fifo=10 -D 300s > /dev/null 2>&1 &
         sleep 1
         tardy record -D 1s -o r > /dev/null 2> said &
-        sleep 10
+        i=0
+        while [ $i -lt 120 ] && ! grep -q grace said; do sleep 1; i=$((i+1)); done
         cat said
     ";
     let folder = tempfile::tempdir().expect("a folder");

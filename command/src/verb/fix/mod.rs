@@ -21,6 +21,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 use tardy_explain::{Advice, Explanation, Options};
+use tardy_lab::load::Spec;
 use tardy_recording::Recording;
 use tardy_remedy::{Journal, System, lasting};
 use tardy_report::Gate;
@@ -131,6 +132,9 @@ impl Fix {
             );
         }
         self.show(&found.explanation, &candidates)?;
+        if found.load != "none" && !candidates.is_empty() {
+            self.output.remark(&format!("Each is tried beside the load {}.", found.load));
+        }
         let able: Vec<&Candidate> = candidates.iter().filter(|it| it.settings.is_ok()).collect();
         if able.is_empty() || self.dry_run {
             return self.tell(&Results::default(), &found.explanation, &candidates);
@@ -373,9 +377,23 @@ impl Fix {
                 folder.display()
             )));
         }
-        let load = self.load(manifest.settings.get(crate::session::settings::LOAD)).to_owned();
+        let recorded = manifest.settings.get(crate::session::settings::LOAD);
+        let load = self.load(recorded.filter(|load| self.is_harmless(load))).to_owned();
         let whatif = whatif.map_err(|why| why.to_string());
         victim::found(&self.victim, &manifest, explained.explanation, whatif, load, self.dry_run)
+    }
+
+    /// Whether a load that a recording tells of may be started because it does: whoever made the recording would
+    /// otherwise choose programs to be run, and folders to be written to.
+    fn is_harmless(&self, load: &str) -> bool {
+        let is_harmless = load.parse::<Spec>().is_ok_and(|spec| !spec.is_of_its_authors_choice());
+        if !is_harmless && self.trial.load.is_none() {
+            self.output.remark(&format!(
+                "The load of the recording, {load}, is not started, because a recording may not choose programs or \
+                 folders: --load '{load}' starts it, if you trust it.",
+            ));
+        }
+        is_harmless
     }
 
     fn load<'a>(&'a self, recorded: Option<&'a String>) -> &'a str {

@@ -123,6 +123,13 @@ impl Spec {
         self.loads.iter().map(ToString::to_string)
     }
 
+    /// Whether whoever wrote it chose a program to be run, or a folder to be written to.
+    pub fn is_of_its_authors_choice(&self) -> bool {
+        self.parts().any(|part| {
+            is_command(&part) || part.split([':', ',']).any(|option| option.starts_with("dir="))
+        })
+    }
+
     /// The same loads, each that has it with one more option, which wins over one of that name given
     /// before: for a flag that holds for all of them. `"fifo=2"` is `--fifo=2`.
     ///
@@ -303,6 +310,13 @@ fn cut(text: &str, at: char) -> (&str, Option<&str>) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn programs_and_folders_are_their_authors_choice() {
+        let is = |text: &str| text.parse::<Spec>().unwrap().is_of_its_authors_choice();
+        assert!(is("storm:2+cmd:id") && is("disk:1,dir=/tmp") && is("disk,dir=/tmp"));
+        assert!(!is("none") && !is("storm:40+hackbench+disk"));
+    }
 
     #[test]
     fn written_and_read_again() {
