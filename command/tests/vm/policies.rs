@@ -179,22 +179,3 @@ fn timers_that_wait_for_a_thread_are_explained_by_it_whoever_records() {
         assert!(named.iter().any(|it| it.starts_with(threads)), "{source}, {switch}: {named:?}");
     }
 }
-
-#[test]
-fn who_waits_for_rcu_says_so() {
-    let _alone = alone();
-    // On PREEMPT_RT RCU's threads are of SCHED_FIFO 1: who never sleeps above that keeps them from their CPU.
-    let script = r"
-        tardy load -q cpu:1,fifo=10 -D 300s > /dev/null 2>&1 &
-        sleep 1
-        tardy record -D 1s -o r > /dev/null 2> said &
-        i=0
-        while [ $i -lt 120 ] && ! grep -q grace said; do sleep 1; i=$((i+1)); done
-        cat said
-    ";
-    let folder = tempfile::tempdir().expect("a folder");
-    match printed_beside(&folder.path().join("out"), &["--cpus", "2"], script) {
-        Ok(said) => assert!(said.contains("it waits for a grace period of RCU"), "{said}"),
-        Err(why) => eprintln!("skipped: {why}"),
-    }
-}
