@@ -74,7 +74,6 @@ from_errors!(
     tardy_lab::load::LoadError,
     tardy_lab::pi::PiError,
     tardy_lab::rearm::RearmError,
-    tardy_lab::sleep::SleepError,
     tardy_remedy::RemedyError,
     tardy_recording::OpenError,
     tardy_recording::ReadError,
@@ -82,6 +81,15 @@ from_errors!(
     tardy_recording::WriteError,
     tardy_model::SourceError,
 );
+
+impl From<tardy_lab::sleep::SleepError> for Failure {
+    fn from(error: tardy_lab::sleep::SleepError) -> Self {
+        match error {
+            tardy_lab::sleep::SleepError::Unknown(_) => Self::usage(error.to_string()),
+            error => Self::new(error.to_string()),
+        }
+    }
+}
 
 impl From<tardy_vm::VmError> for Failure {
     fn from(error: tardy_vm::VmError) -> Self {

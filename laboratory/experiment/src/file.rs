@@ -63,7 +63,7 @@ pub struct Experiment {
 }
 
 /// The experiments of the mailing lists, by name.
-const KNOWN: [(&str, &str); 12] = [
+const KNOWN: [(&str, &str); 13] = [
     ("stacking", include_str!("../files/stacking.toml")),
     ("stacking-curve", include_str!("../files/stacking-curve.toml")),
     ("pi-spike", include_str!("../files/pi-spike.toml")),
@@ -74,6 +74,7 @@ const KNOWN: [(&str, &str); 12] = [
     ("stacking-policies", include_str!("../files/stacking-policies.toml")),
     ("stacking-policies-40", include_str!("../files/stacking-policies-40.toml")),
     ("sleep-policies", include_str!("../files/sleep-policies.toml")),
+    ("sleep-policies-calls", include_str!("../files/sleep-policies-calls.toml")),
     ("rearm-policies", include_str!("../files/rearm-policies.toml")),
     ("staircase-policies", include_str!("../files/staircase-policies.toml")),
 ];

@@ -1,7 +1,7 @@
 //! Does the comparison of sleeps keep its promises on a live kernel?
 
 use rustix::thread::current_timer_slack;
-use tardy_lab::sleep::{KNOWN, Kind, Plan, SleepError, compare, start};
+use tardy_lab::sleep::{KNOWN, Kind, MethodMeasurement, Plan, SleepError, compare, start};
 
 #[test]
 fn every_method_sleeps_once_a_round_and_never_too_short() {
@@ -31,6 +31,24 @@ fn every_method_sleeps_once_a_round_and_never_too_short() {
     }
     let pairs = compare(&measurement).pairs;
     assert_eq!(pairs.len(), methods * (methods - 1) / 2);
+}
+
+#[test]
+fn chosen_methods_alone_are_measured() {
+    let names = |methods: &[&str]| {
+        let methods = methods.iter().map(|&name| name.to_owned()).collect();
+        let plan = Plan { rounds: 2, request_ns: 1000, methods, ..Plan::default() };
+        let measurement = start(&plan)?.finish()?;
+        Ok::<_, SleepError>(measurement.methods.iter().map(MethodMeasurement::name).collect())
+    };
+    let chosen: Vec<String> = names(&["futex timeout", "nanosleep"]).unwrap();
+    assert_eq!(chosen, ["nanosleep", "nanosleep, slack 1 ns", "futex timeout"]);
+    let chosen: Vec<String> = names(&["nanosleep, slack 1 ns"]).unwrap();
+    assert_eq!(chosen, ["nanosleep, slack 1 ns"]);
+
+    let error = names(&["nanosleep", "doze"]).unwrap_err().to_string();
+    assert!(error.contains("\"doze\""), "{error}");
+    assert!(error.contains("; nanosleep, slack 1 ns; "), "{error}");
 }
 
 #[test]

@@ -32,6 +32,11 @@ pub(super) struct Sleep {
     #[arg(long, conflicts_with = "loops")]
     full: bool,
 
+    /// This way to sleep alone, with each slack that it is measured with, or as results name it:
+    /// "nanosleep, slack 1 ns"; may be repeated [default: all]
+    #[arg(long = "method", value_name = "NAME")]
+    methods: Vec<String>,
+
     /// Sleep under SCHED_FIFO with this priority, 1–99; real-time threads have no timer slack
     #[arg(short = 'P', long, value_name = "PRIO", value_parser = clap::value_parser!(u8).range(1..=99))]
     priority: Option<u8>,
@@ -103,6 +108,7 @@ impl Sleep {
         Ok(Plan {
             request_ns: self.request,
             rounds,
+            methods: self.methods.clone(),
             fifo_prio: self.priority,
             cpu,
             seed: self.seed,

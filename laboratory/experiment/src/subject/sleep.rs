@@ -21,24 +21,28 @@ struct Sleep {
     prio: Option<u8>,
     /// On this CPU alone.
     cpu: Option<u16>,
+    /// These ways alone; none: all.
+    methods: Vec<String>,
 }
 
 impl Default for Sleep {
     fn default() -> Self {
-        Self { request: Interval { ns: 50_000 }, prio: None, cpu: None }
+        Self { request: Interval { ns: 50_000 }, prio: None, cpu: None, methods: vec![] }
     }
 }
 
 impl Subject for Sleep {
     fn measure(&self, ask: &mut Ask<'_>) -> Result<Yield, String> {
         // All that can be slept in that time, and more: the time ends it.
-        let shortest_ns = self.request.ns * sleep::KNOWN.len() as u64;
+        let ways = if self.methods.is_empty() { sleep::KNOWN.len() } else { self.methods.len() };
+        let shortest_ns = self.request.ns * ways as u64;
         let rounds = ask.length.as_nanos() as u64 / shortest_ns + 1;
         let plan = Plan {
             request_ns: self.request.ns,
             rounds: rounds.min(ROUNDS_MAX),
             fifo_prio: self.prio,
             cpu: self.cpu,
+            methods: self.methods.clone(),
             seed: ask.seed,
             ..Plan::default()
         };

@@ -23,7 +23,7 @@ mod plan;
 mod thread;
 
 pub use compare::{ALIKE_NS, ALPHA, Comparison, Pair, SlackFinding, SlackVerdict, compare};
-pub use method::{KNOWN, Kind, Slack};
+pub use method::{KNOWN, Kind, Slack, names};
 pub use plan::{Plan, REQUEST_MAX_NS, ROUNDS, ROUNDS_MAX, SleepError, WARM_UP_ROUNDS};
 
 use crate::usage::fault_note;
@@ -93,10 +93,7 @@ pub struct MethodMeasurement {
 impl MethodMeasurement {
     /// The call's name, and its slack where that is not the thread's own.
     pub fn name(&self) -> String {
-        match self.slack {
-            Slack::Thread | Slack::Own => self.call.to_owned(),
-            Slack::OneNs => format!("{}, slack 1 ns", self.call),
-        }
+        self.slack.names(self.call)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a comparison of sleeps is to do, and why it cannot.
 
+use super::method::{Kind, Slack, every};
 use thiserror::Error;
 
 /// Rounds where nothing else is said.
@@ -23,6 +24,9 @@ pub struct Plan {
     pub request_ns: u64,
     /// How often each method sleeps, 1–[`ROUNDS_MAX`].
     pub rounds: u64,
+    /// The methods, by a call's name (with each of its slacks) or by its name with its slack, as
+    /// [`names`](super::names) lists them; none: all.
+    pub methods: Vec<String>,
     /// Under `SCHED_FIFO` at this priority, 1–99, instead of the policy that there is.
     pub fifo_prio: Option<u8>,
     /// On this CPU alone.
@@ -41,6 +45,7 @@ impl Default for Plan {
         Self {
             request_ns: 50_000,
             rounds: ROUNDS,
+            methods: vec![],
             fifo_prio: None,
             cpu: None,
             seed: 1,
@@ -59,6 +64,12 @@ pub enum SleepError {
     /// The number of rounds is out of its range.
     #[error("{0} rounds cannot be measured: ask for 1 to {ROUNDS_MAX}")]
     Rounds(u64),
+    /// No method has that name.
+    #[error("there is no way to sleep {0:?}: {list}", list = super::names().join("; "))]
+    Unknown(String),
+    /// What was asked for is there, but not in this kernel.
+    #[error("this kernel offers none of the ways to sleep that were asked for: {0}")]
+    NoneOffered(String),
     /// There is no such CPU for this process.
     #[error(
         "the thread could not be bound to CPU {cpu} ({source}); `taskset -p $$` shows the CPUs that there are"
@@ -100,6 +111,22 @@ impl Plan {
         if !(1..=ROUNDS_MAX).contains(&self.rounds) {
             return Err(SleepError::Rounds(self.rounds));
         }
-        Ok(())
+        let is_known = |name: &&String| every().any(|(kind, slack)| is_called(kind, slack, name));
+        match self.methods.iter().find(|name| !is_known(name)) {
+            Some(unknown) => Err(SleepError::Unknown(unknown.clone())),
+            None => Ok(()),
+        }
     }
+
+    /// The methods that are asked for, in the order of the registry.
+    pub(super) fn chosen(&self) -> impl Iterator<Item = (&'static Kind, Slack)> {
+        every().filter(|&(kind, slack)| {
+            self.methods.is_empty() || self.methods.iter().any(|name| is_called(kind, slack, name))
+        })
+    }
+}
+
+/// Whether a method is meant by `name`: its call's, or its own.
+fn is_called(kind: &Kind, slack: Slack, name: &str) -> bool {
+    kind.name == name || slack.names(kind.name) == name
 }

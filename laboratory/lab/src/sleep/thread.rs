@@ -1,6 +1,6 @@
 //! The measuring thread: getting ready, the rounds, the result.
 
-use super::method::{KNOWN, Kind, Slack, Sleep};
+use super::method::{Kind, Slack, Sleep};
 use super::plan::{Plan, SleepError, WARM_UP_ROUNDS};
 use super::{MethodMeasurement, Shared, SleepMeasurement};
 use crate::clock::{cost_ns, cpu_ns, now_ns};
@@ -28,16 +28,17 @@ pub(super) fn run(plan: &Plan, shared: &Shared) -> Result<SleepMeasurement, Slee
         told?
     };
     let mut methods = vec![];
-    for kind in KNOWN {
-        for &slack in kind.slacks {
-            match (kind.make)() {
-                Ok(sleep) => methods.push(Method::new(kind, slack, sleep, plan.rounds)),
-                Err(error) => notes.push(format!(
-                    "{} was left out: the kernel does not offer it ({error}).",
-                    kind.name
-                )),
-            }
+    for (kind, slack) in plan.chosen() {
+        match (kind.make)() {
+            Ok(sleep) => methods.push(Method::new(kind, slack, sleep, plan.rounds)),
+            Err(error) => notes.push(format!(
+                "{} was left out: the kernel does not offer it ({error}).",
+                kind.name
+            )),
         }
+    }
+    if methods.is_empty() {
+        return Err(SleepError::NoneOffered(plan.methods.join("; ")));
     }
     let cpu_clock_ns = cost_ns(cpu_ns);
     let mut rounds = Rounds {

@@ -39,6 +39,16 @@ pub struct Kind {
     pub(super) make: fn() -> io::Result<Box<dyn Sleep>>,
 }
 
+/// All methods: each kind with each slack that it is measured with.
+pub(super) fn every() -> impl Iterator<Item = (&'static Kind, Slack)> {
+    KNOWN.iter().flat_map(|kind| kind.slacks.iter().map(move |&slack| (kind, slack)))
+}
+
+/// The names of all methods, in the order in which they are shown.
+pub fn names() -> Vec<String> {
+    every().map(|(kind, slack)| slack.names(kind.name)).collect()
+}
+
 /// The thread's timer slack during a sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slack {
@@ -48,6 +58,16 @@ pub enum Slack {
     OneNs,
     /// The method sees to it itself, as part of what it is: 1 ns.
     Own,
+}
+
+impl Slack {
+    /// What a call is named with it: the slack is told where it is not the thread's own.
+    pub(super) fn names(self, call: &str) -> String {
+        match self {
+            Self::Thread | Self::Own => call.to_owned(),
+            Self::OneNs => format!("{call}, slack 1 ns"),
+        }
+    }
 }
 
 /// Implemented by the files of this folder; nobody else need do so.
