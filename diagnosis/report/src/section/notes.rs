@@ -80,9 +80,7 @@ fn limits(explanation: &Explanation, notes: &mut Vec<String>) {
     }
     for set in &explanation.clocks_set {
         let (direction, effect) = match set.by_ns {
-            ..0 => {
-                ("back", " Sleeps by it that ended in that time may count as late by as much.")
-            }
+            ..0 => ("back", " Sleeps by it that ended in that time may count as late by as much."),
             _ => ("forward", " Timers that became due because of it count as late from then on."),
         };
         notes.push(format!(

@@ -70,6 +70,7 @@ const TICK_NS: u64 = 4_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// Reads the events of a text.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Text<R> {
     path: PathBuf,
     lines: Lines<R>,

@@ -4,8 +4,8 @@
 use super::data::Data;
 use super::lane::Lane;
 use super::options::FileOptions;
-use crate::stamps::{Stamps, WALL_NS};
 use crate::ImportError;
+use crate::stamps::{Stamps, WALL_NS};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tardy_ftrace::decode::{Decoder, TraceClock};

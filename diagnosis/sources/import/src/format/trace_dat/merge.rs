@@ -2,8 +2,8 @@
 
 use super::data::Data;
 use super::lane::Lane;
-use crate::stamps::Stamps;
 use crate::ImportError;
+use crate::stamps::Stamps;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tardy_ftrace::decode::Decoder;
