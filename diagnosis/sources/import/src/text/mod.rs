@@ -71,6 +71,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 /// Reads the events of a text.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Text<R> {
     path: PathBuf,
     lines: Lines<R>,
