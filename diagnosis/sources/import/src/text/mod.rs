@@ -69,7 +69,6 @@ const BATCH_EVENTS: usize = 4096;
 const TICK_NS: u64 = 4_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 /// Reads the events of a text.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Text<R> {
