@@ -17,7 +17,9 @@ use crate::victims::{Ended, Victims, Waker};
 use crate::watch::Watch;
 use tardy_followers::{Activity, Expiry, Followed, Followers, SPANS_MAX, place_of};
 use tardy_model::event::{
-    IdleState, Mark, Priority, Stack, Switch, TaskState, TimerArm, Vector, Waking, Woken,
+    ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IrqBegin, IrqEnd, Mark, Migrate,
+    Pack as _, Priority, SoftirqBegin, SoftirqEnd, SoftirqRaise, Stack, Switch, SyscallEnter,
+    SyscallExit, TaskState, TimerArm, TimerCancel, Vector, Waking, Woken,
 };
 use tardy_model::{
     Batch, CpuId, Culprit, Event, Kind, Link, NameId, Tables, TaskId, TimerId, WakeupKind,
@@ -113,10 +115,48 @@ impl<S: Sink> Explainer<S> {
         self.next(event);
     }
 
+    /// An event goes its way. The way is written once, and compiled for each kind of event that is frequent: what others
+    /// do on it is left out there, and no kind is told apart twice.
     #[inline]
     fn next(&mut self, event: &Event) {
+        macro_rules! by_kind {
+            ($($kind:ident),* $(,)?) => {
+                match event.tag() {
+                    $($kind::TAG => self.goes(event, $kind::unpack(event.payload()).into()),)*
+                    _ => self.goes_rarely(event),
+                }
+            };
+        }
+        by_kind!(
+            TimerArm,
+            TimerCancel,
+            ExpireBegin,
+            ExpireEnd,
+            IrqBegin,
+            IrqEnd,
+            SoftirqRaise,
+            SoftirqBegin,
+            SoftirqEnd,
+            Waking,
+            Woken,
+            Switch,
+            Migrate,
+            SyscallEnter,
+            SyscallExit,
+            IdleEnter,
+            IdleExit,
+        );
+    }
+
+    #[inline(never)]
+    fn goes_rarely(&mut self, event: &Event) {
+        self.goes(event, event.kind());
+    }
+
+    #[expect(clippy::inline_always, reason = "it is compiled for each frequent kind")]
+    #[inline(always)]
+    fn goes(&mut self, event: &Event, kind: Kind) {
         let time_ns = event.time_ns;
-        let kind = event.kind();
         if let Kind::Stack(stack) = kind {
             return self.stack(event, stack);
         }

@@ -32,7 +32,11 @@ pub use visible::Visible;
 
 use cpu::{Exits, Sent};
 use std::collections::VecDeque;
+<<<<<<< HEAD
 use tardy_model::event::{ExpireBegin, IpiSend, IrqBegin, Priority, Stolen, Switch, TaskState};
+=======
+use tardy_model::event::{ExpireBegin, IpiSend, Irq, Priority, Stolen, Switch, TaskState};
+>>>>>>> truth
 use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerClass, TimerId};
 
 /// CPUs that can be told apart; what is above is read as the last one (the format allows 65,536).
@@ -115,8 +119,9 @@ impl Followers {
         self.cpus.get(place_of(cpu))
     }
 
-    /// Takes an event; `tables` has the definitions so far.
-    #[inline]
+    /// Takes an event; `tables` has the definitions so far. Who knows the kind has it compiled for that alone.
+    #[expect(clippy::inline_always, reason = "it is compiled for each frequent kind")]
+    #[inline(always)]
     pub fn event(&mut self, event: &Event, kind: &Kind, tables: &Tables) -> Followed {
         let at = place_of(event.cpu);
         if at >= self.cpus.len() {
@@ -165,7 +170,11 @@ impl Followers {
                 self.prios.set(pending.thread, pending.prio);
                 cpu.timer_pending(time_ns, pending);
             }
+<<<<<<< HEAD
             Kind::IrqBegin(begin) => self.irq_begin(event, at, begin, tables),
+=======
+            Kind::IrqBegin(begin) => self.irq_begin(event, at, begin.irq, tables),
+>>>>>>> truth
             Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
             Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),
             Kind::Stolen(stolen) => cpu.stolen(stolen.ns),
@@ -240,6 +249,21 @@ impl Followers {
             cpu.falls_silent(event.time_ns, event.tag() == Stolen::TAG);
         }
         cpu.check_current(event.time_ns, event.task, &self.prios)
+    }
+
+    fn irq_begin(&mut self, event: &Event, at: usize, irq: Irq, tables: &Tables) {
+        self.visible.saw_irq(irq);
+        let is_timer = self.visible.is_timer(irq, tables);
+        if is_timer {
+            self.visible.saw_timer();
+        }
+        self.cpus[at].irq_begin(event.time_ns, irq, is_timer);
+        if self.visible.is_broadcast(irq, tables) {
+            if self.broadcasts.len() == BROADCASTS_MAX {
+                self.broadcasts.pop_front();
+            }
+            self.broadcasts.push_back((event.time_ns, event.cpu));
+        }
     }
 
     fn expire_begin(
