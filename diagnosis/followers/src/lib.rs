@@ -32,11 +32,7 @@ pub use visible::Visible;
 
 use cpu::{Exits, Sent};
 use std::collections::VecDeque;
-<<<<<<< HEAD
-use tardy_model::event::{ExpireBegin, IpiSend, IrqBegin, Priority, Stolen, Switch, TaskState};
-=======
 use tardy_model::event::{ExpireBegin, IpiSend, Irq, Priority, Stolen, Switch, TaskState};
->>>>>>> truth
 use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerClass, TimerId};
 
 /// CPUs that can be told apart; what is above is read as the last one (the format allows 65,536).
@@ -170,11 +166,7 @@ impl Followers {
                 self.prios.set(pending.thread, pending.prio);
                 cpu.timer_pending(time_ns, pending);
             }
-<<<<<<< HEAD
-            Kind::IrqBegin(begin) => self.irq_begin(event, at, begin, tables),
-=======
             Kind::IrqBegin(begin) => self.irq_begin(event, at, begin.irq, tables),
->>>>>>> truth
             Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
             Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),
             Kind::Stolen(stolen) => cpu.stolen(stolen.ns),
@@ -222,21 +214,6 @@ impl Followers {
             _ => {}
         }
         followed
-    }
-
-    fn irq_begin(&mut self, event: &Event, at: usize, begin: IrqBegin, tables: &Tables) {
-        self.visible.saw_irq(begin.irq);
-        let is_timer = self.visible.is_timer(begin.irq, tables);
-        if is_timer {
-            self.visible.saw_timer();
-        }
-        self.cpus[at].irq_begin(event.time_ns, begin.irq, is_timer);
-        if self.visible.is_broadcast(begin.irq, tables) {
-            if self.broadcasts.len() == BROADCASTS_MAX {
-                self.broadcasts.pop_front();
-            }
-            self.broadcasts.push_back((event.time_ns, event.cpu));
-        }
     }
 
     /// An event comes after a silence, or has another task as the current one than the last. Yields since when events
