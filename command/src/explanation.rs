@@ -256,8 +256,9 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
         load: manifest.settings.get(settings::LOAD).filter(|load| *load != "none").cloned(),
         source: manifest.source.clone(),
         recording: input.folder().map(PathBuf::from),
-        recorded_command: recorded_command(&manifest),
+        recorded_command: recorded_command(input.folder(), &manifest),
         policy_refused: manifest.settings.get(settings::POLICY_REFUSED).cloned(),
+        whom: String::new(),
         again: String::new(),
         caught: manifest.trigger.as_ref().map(caught),
         page: None,
@@ -266,11 +267,13 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
     }
 }
 
-/// The command that was recorded, where what is kept of it can be given to a shell as it is.
-pub(crate) fn recorded_command(manifest: &Manifest) -> String {
+/// The command that was recorded, where what is kept of it can be given to a shell as it is, and the user gave it:
+/// nobody is to be advised to run what a stranger's recording tells.
+pub(crate) fn recorded_command(folder: Option<&Path>, manifest: &Manifest) -> String {
     let Some(command) = manifest.settings.get(settings::COMMAND) else { return String::new() };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_./=:,+@%".contains(c);
-    if command.chars().all(is_plain) { command.clone() } else { "CMD".to_owned() }
+    let is_own = || folder.is_some_and(|folder| recordings::is_of_here(folder, manifest));
+    if command.chars().all(is_plain) && is_own() { command.clone() } else { "CMD".to_owned() }
 }
 
 /// How long it took: as long as was asked for, unless it was ended before; 0 where that is not known.
@@ -297,6 +300,16 @@ pub(crate) fn again(path: &Path, watch: &WatchFlags) -> String {
     words.extend(watch.pid.iter().map(|pid| format!("--pid {pid}")));
     words.extend(watch.comm.iter().map(|name| format!("--comm {}", shell_word(name))));
     words.extend(watch.all.then(|| "--all".to_owned()));
+    words.join(" ")
+}
+
+/// On whom `tardy fix` is to try what helps: those that were chosen, else those of the recording.
+pub(crate) fn whom(path: &Path, watch: &WatchFlags) -> String {
+    let mut words: Vec<String> = watch.pid.iter().map(|pid| format!("-p {pid}")).collect();
+    words.extend(watch.comm.iter().map(|name| format!("--comm {}", shell_word(name))));
+    if words.is_empty() {
+        words.push(shell_word(&path.to_string_lossy()));
+    }
     words.join(" ")
 }
 

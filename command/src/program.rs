@@ -41,6 +41,13 @@ pub(crate) fn start(
     command.spawn().map(|child| Some(Started(child))).map_err(cannot)
 }
 
+/// Finds out that a command cannot be started before anything is recorded for it.
+pub(crate) fn must_be_there(command: &[String]) -> Result<(), Failure> {
+    let Some(program) = command.first() else { return Ok(()) };
+    let cannot = |error| Failure::new(format!("cannot start {program}: {error}"));
+    find(program).map(drop).map_err(cannot)
+}
+
 /// A program that was started. Dropped, it has ended.
 pub(crate) struct Started(Child);
 

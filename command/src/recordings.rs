@@ -113,13 +113,34 @@ pub(crate) fn or_latest(
     asked: Option<PathBuf>,
     output: &output::Output,
 ) -> Result<PathBuf, Failure> {
-    if let Some(path) = asked {
+    if let Some(path) = asked.map(meant) {
         must_be_there(&path)?;
         return worst_of(path, output);
     }
     let [latest] = latest::<1>()?;
     output.remark(&format!("{}, the latest", latest.display()));
     Ok(latest)
+}
+
+/// Whether a recording was made by this user on this system since it booted, so that what it says of processes holds
+/// for those that run, and its commands are the user's own.
+pub(crate) fn is_of_here(folder: &Path, manifest: &Manifest) -> bool {
+    let boot = tardy_host::boot_id();
+    let is_of_boot = !boot.is_empty() && manifest.host.boot_id == boot;
+    is_of_boot && manifest.vm.is_none() && is_ours(folder)
+}
+
+fn is_ours(folder: &Path) -> bool {
+    Folder::open(folder).is_ok_and(|folder| folder.is_ours())
+}
+
+/// What is meant by a path: a recording that is kept, where there is nothing else of that name.
+pub(crate) fn meant(path: PathBuf) -> PathBuf {
+    if path == Path::new("-") || path.symlink_metadata().is_ok() {
+        return path;
+    }
+    let is_one = |there: &PathBuf| there.join("manifest.json").exists() && is_ours(there);
+    homes().into_iter().map(|home| home.join(&path)).find(is_one).unwrap_or(path)
 }
 
 /// Recordings that are named where one was asked for that is not there.
@@ -160,8 +181,18 @@ fn there_are(homes: &[PathBuf]) -> String {
 
 /// The N latest recordings that are kept, the oldest of them first.
 pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
-    let mut all: Vec<Kept> = homes().iter().flat_map(|folder| kept(folder)).collect();
-    all.retain(|kept| kept.manifest.is_ok());
+    // Those here; those in the temporary folder only where there are too few.
+    let homes = homes().into_iter().map(|home| {
+        let mut all = kept(&home);
+        all.retain(|kept| kept.manifest.is_ok() && is_ours(&kept.folder));
+        all
+    });
+    let mut all: Vec<Kept> = Vec::new();
+    for found in homes {
+        if all.len() < N {
+            all.extend(found);
+        }
+    }
     all.sort_by_key(|kept| std::cmp::Reverse(kept.created_unix_s()));
     all.truncate(N);
     let found: Vec<PathBuf> = all.into_iter().rev().map(|kept| kept.folder).collect();

@@ -297,6 +297,7 @@ pub(crate) fn manifest(facts: &Facts, recorder: &Recorder<'_>, notes: &[String])
             hypervisor: facts.hypervisor.clone(),
             preemption: Some(facts.preemption.clone()),
             hz: facts.hz,
+            boot_id: tardy_host::boot_id(),
         },
         settings: facts.settings.clone(),
         missing: recorder.missing.to_vec(),

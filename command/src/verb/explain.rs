@@ -187,6 +187,7 @@ impl Explain {
         let page = self.watch.page(&place);
         let context = Context {
             again: explanation::again(&recording, &self.watch),
+            whom: explanation::whom(&recording, &self.watch),
             page: write.then(|| page.clone()),
             ..explanation::context(&input, explained.notes)
         };

@@ -102,6 +102,7 @@ impl Record {
         }
         self.pid.iter().try_for_each(|pid| program::must_exist(*pid))?;
         let user = self.user.as_deref().map(program::user).transpose()?;
+        program::must_be_there(&self.command)?;
         let interrupt = Interrupt::catch()?;
         let share = Share::claim();
         let host = session::probe_host();

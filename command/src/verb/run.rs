@@ -149,6 +149,7 @@ impl Run {
         context.page = Some(page.clone());
         if let Some(sealed) = &sealed {
             context.again = explanation::again(&sealed.dir, &WatchFlags::default());
+            context.whom = explanation::whom(&sealed.dir, &WatchFlags::default());
         }
 
         let results = Results {

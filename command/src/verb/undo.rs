@@ -3,7 +3,9 @@
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Output, out};
 use clap::Args;
+use std::path::PathBuf;
 use tardy_remedy::{Journal, Outcome as Became};
+use tardy_report::units::counted;
 
 /// Flags of `tardy undo`.
 #[derive(Debug, Args)]
@@ -22,6 +24,7 @@ impl Undo {
             return list(&self.output);
         }
         let undone = Journal::system().undo_all()?;
+        let unreadable = unreadable();
         if self.output.json {
             let all = undone.iter().map(|one| {
                 serde_json::json!({
@@ -32,7 +35,7 @@ impl Undo {
                 "schema": "tardy.undo/1", "undone": all.collect::<Vec<_>>(),
             });
             output::write_json(&document, None)?;
-        } else if undone.is_empty() {
+        } else if undone.is_empty() && unreadable.is_empty() {
             out!("nothing that tardy changed is left")?;
         }
         let mut has_failed = false;
@@ -42,6 +45,7 @@ impl Undo {
                 out!("{}: {}", output::printable(&one.entry.why), output::printable(&one.words()))?;
             }
         }
+        told(&unreadable)?;
         if has_failed {
             return Err(Failure::new(
                 "some changes could not be taken back; the journal keeps them",
@@ -66,7 +70,8 @@ pub(super) fn list(output: &Output) -> Result<Outcome, Failure> {
         output::write_json(&document, None)?;
         return Ok(Outcome::Fine);
     }
-    if entries.is_empty() {
+    let unreadable = unreadable();
+    if entries.is_empty() && unreadable.is_empty() {
         out!("nothing is changed")?;
     }
     for (entry, stays) in entries {
@@ -84,5 +89,27 @@ pub(super) fn list(output: &Output) -> Result<Outcome, Failure> {
         );
         out!("{}", output::printable(&line))?;
     }
+    told(&unreadable)?;
     Ok(Outcome::Fine)
+}
+
+/// What is said of each journal of which lines cannot be read.
+fn unreadable() -> Vec<String> {
+    let unreadable = Journal::system().unreadable();
+    let words = |(path, lines): &(PathBuf, usize)| {
+        format!(
+            "{} of {} cannot be read, so what {} changed is not known: a later version of tardy wrote {}, or the file is \
+             damaged. It is left as it is; remove it once you have looked at it",
+            counted(*lines as u64, "line"),
+            path.display(),
+            if *lines == 1 { "it" } else { "they" },
+            if *lines == 1 { "it" } else { "them" },
+        )
+    };
+    unreadable.iter().map(words).collect()
+}
+
+/// Nothing that is not known is undone.
+fn told(unreadable: &[String]) -> Result<(), Failure> {
+    if unreadable.is_empty() { Ok(()) } else { Err(Failure::new(unreadable.join("\n"))) }
 }

@@ -82,6 +82,9 @@ pub struct Host {
     pub preemption: Option<String>,
     /// The kernel's tick rate per second, where it tells.
     pub hz: Option<u32>,
+    /// Which boot it was (`/proc/sys/kernel/random/boot_id`): numbers of processes are those of one boot.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub boot_id: String,
 }
 
 /// A guest whose time is a count of its instructions.

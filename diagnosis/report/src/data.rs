@@ -47,6 +47,8 @@ pub struct Context {
     pub recording: Option<PathBuf>,
     /// The command whose own threads were recorded, as a shell takes it; empty where there was none.
     pub recorded_command: String,
+    /// On whom a remedy is to be tried, as arguments of `tardy fix`: the recording, or `-p PID`; empty where nobody is known.
+    pub whom: String,
     /// The command that explains the same, for more of it; empty where nothing does.
     pub again: String,
     /// The policy that the threads asked for and did not get, where that was so: `SCHED_FIFO 80`.

@@ -22,12 +22,21 @@ const TOUCHED_PER: u64 = 100;
 /// The verdict: how late, and who or what it was. Two sentences, and where there is reason to doubt them, a
 /// third. They hold names from traces, made clean, and no colours.
 pub fn top_sentences(data: &Data<'_>) -> Vec<String> {
+    sentences(data, false)
+}
+
+/// The same without what causes mean, where there is no room for that.
+pub(crate) fn short_sentences(data: &Data<'_>) -> Vec<String> {
+    sentences(data, true)
+}
+
+fn sentences(data: &Data<'_>, is_short: bool) -> Vec<String> {
     let mut sentences = Vec::new();
     sentences.extend(broken_bound(data));
     sentences.extend(refusal(data));
     sentences.extend(overview(data));
     if let Some(explanation) = data.explanation.filter(|e| e.latencies.count() > 0) {
-        sentences.extend(main_culprit(explanation));
+        sentences.extend(main_culprit(explanation, is_short));
         sentences.extend(doubt(explanation));
     } else {
         sentences.extend(latest_thread(data));
@@ -107,12 +116,17 @@ fn overview(data: &Data<'_>) -> Option<String> {
 /// From this share on, what wakeups take by themselves is said.
 const OWN_SHARE_MIN: f64 = 0.2;
 
+const OWN_WORK: &str = " (clock-event device, timer callback, the thread's own work)";
+
 /// Who took most, as what, beside what wakeups take by themselves; else, where nobody is known, what it was. And
 /// what the tail is, where that is another cause.
-fn main_culprit(explanation: &Explanation) -> Option<String> {
+fn main_culprit(explanation: &Explanation, is_short: bool) -> Option<String> {
     let meaning = |cause: Cause| {
         let found = explanation.causes.iter().find(|found| found.cause == cause);
         found.map_or("", |found| found.meaning)
+    };
+    let explained = |cause: Cause| {
+        if is_short { String::new() } else { format!(" ({})", meaning(cause)) }
     };
     let blamed_ns = |group: &GroupFinding| group.ns - group.own_ns();
     let most = |a: &&GroupFinding, b: &&GroupFinding| blamed_ns(a).cmp(&blamed_ns(b));
@@ -125,17 +139,15 @@ fn main_culprit(explanation: &Explanation) -> Option<String> {
         None
     } else {
         let own = whole_percent(share(own_ns));
-        Some(format!(
-            "{own} of that is what a wakeup takes here when nothing is in its way (clock-event \
-             device, timer callback, the thread's own work)"
-        ))
+        let what = if is_short { "" } else { OWN_WORK };
+        Some(format!("{own} of that is what a wakeup takes here when nothing is in its way{what}"))
     };
     let Some(blamed) = blamed else { return own.map(|own| format!("{own}.")) };
     let cause = blamed.blamed_cause()?;
     let tail = tail(explanation, cause);
     if blamed.group.name.is_empty() {
         let share = whole_percent(share(blamed_ns(blamed)));
-        let nobody = format!("{share} of that is {} ({}){tail}.", cause.0, meaning(cause));
+        let nobody = format!("{share} of that is {}{}{tail}.", cause.0, explained(cause));
         return Some(match own {
             Some(own) => format!("{own}; {nobody}"),
             None => nobody,
@@ -147,7 +159,7 @@ fn main_culprit(explanation: &Explanation) -> Option<String> {
     // Whoever is said to have done it in the cause's own words is not named twice.
     let what = match meaning(cause).strip_prefix(&who) {
         Some(did) => format!("{mostly}because it{did}"),
-        None => format!("{mostly}as {} ({})", cause.0, meaning(cause)),
+        None => format!("{mostly}as {}{}", cause.0, explained(cause)),
     };
     Some(match own {
         Some(own) => format!("{own}; {who} took {took}, {what}{tail}."),

@@ -111,7 +111,7 @@ impl World {
                 change::predicted(change).ok_or_else(|| Refusal::Unpredicted(change.name()))?;
             removes.extend(known.removes(change, &self.model));
             known.apply(change, &mut model)?;
-            prices.push(known.price());
+            prices.push(known.price_of(change));
         }
         model.system.check().map_err(|error| Refusal::Meaningless(error.to_string()))?;
         let simulated = simulate(&model, model.system.seed)?;

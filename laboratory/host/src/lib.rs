@@ -8,6 +8,7 @@
 //! Start reading at [`Host`], then at `check/mod.rs`, where the checks are listed.
 #![forbid(unsafe_code)]
 
+mod boot;
 mod calls;
 mod capability;
 mod check;
@@ -25,6 +26,7 @@ mod root;
 mod settings;
 mod virtualisation;
 
+pub use boot::boot_id;
 pub use calls::Calls;
 pub use capability::{Ability, Capability};
 pub use check::{Check, State};

@@ -97,6 +97,31 @@ pub(crate) struct Compare {
     output: Output,
 }
 
+/// A word where two sides are one file: that they do not differ says nothing.
+fn same(sides: &[Opened]) -> Vec<String> {
+    let path = |side: &Opened| std::fs::canonicalize(&side.facts.given).ok();
+    let paths: Vec<_> = sides.iter().map(path).collect();
+    let mut found = Vec::new();
+    for (at, side) in sides.iter().enumerate() {
+        let before = paths[..at].iter().position(|other| other.is_some() && *other == paths[at]);
+        found.extend(before.map(|before| {
+            let (a, b) = (&sides[before].facts.name, &side.facts.name);
+            format!("{a} and {b} are the same file: {}.", side.facts.given)
+        }));
+    }
+    found
+}
+
+/// A side as it was given, with the name of a recording that is kept in full: `before=run-1`.
+fn meant(side: &str) -> String {
+    if Path::new(side).exists() {
+        return side.to_owned();
+    }
+    let (name, path) = side.split_once('=').map_or((None, side), |(name, path)| (Some(name), path));
+    let path = recordings::meant(path.into()).display().to_string();
+    name.map_or(path.clone(), |name| format!("{name}={path}"))
+}
+
 /// What an undecided gate counts as.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Undecided {
@@ -112,6 +137,7 @@ impl Compare {
             let latest = recordings::latest::<2>()?;
             self.sides = latest.map(|side| side.display().to_string()).to_vec();
         }
+        self.sides = self.sides.iter().map(|side| meant(side)).collect();
         if self.sides.len() > SIDES_MAX {
             return Err(Failure::usage(format!(
                 "{} sides are too many: at most {SIDES_MAX} can be compared at once",
@@ -161,7 +187,8 @@ impl Compare {
     }
 
     fn compare(&self, sides: &[Opened], matched: rows::Matched, done: &dyn Fn(u64)) -> Compared {
-        let mut warnings = matched.notes;
+        let mut warnings = same(sides);
+        warnings.extend(matched.notes);
         let mut subjects = Vec::with_capacity(matched.rows.len());
         let mut gates = Vec::new();
         let question = self.question(sides, matched.rows.len());

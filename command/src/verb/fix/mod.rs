@@ -289,7 +289,7 @@ impl Fix {
                     range.unwrap_or_default()
                 ),
             )?;
-            paragraph("   ", &format!("price: {}", candidate.remedy.price()))?;
+            paragraph("   ", &format!("price: {}", candidate.remedy.price_of(&candidate.change)))?;
             paragraph("   ", &format!("needs: {}", candidate.remedy.needs()))?;
             if let Err(why) = &candidate.settings {
                 paragraph("   ", &format!("not here: {why}"))?;
@@ -323,7 +323,7 @@ impl Fix {
                     "worst_gain": candidate.gain.worst,
                     "how": candidate.gain.how,
                     "range": candidate.gain.range,
-                    "price": candidate.remedy.price(),
+                    "price": candidate.remedy.price_of(&candidate.change),
                     "needs": candidate.remedy.needs(),
                     "commands": candidate.commands(),
                     "not_here": candidate.settings.as_ref().err(),
@@ -380,7 +380,15 @@ impl Fix {
         let recorded = manifest.settings.get(crate::session::settings::LOAD);
         let load = self.load(recorded.filter(|load| self.is_harmless(load))).to_owned();
         let whatif = whatif.map_err(|why| why.to_string());
-        victim::found(&self.victim, &manifest, explained.explanation, whatif, load, self.dry_run)
+        victim::found(
+            &self.victim,
+            &manifest,
+            explained.explanation,
+            whatif,
+            load,
+            &folder,
+            self.dry_run,
+        )
     }
 
     /// Whether a load that a recording tells of may be started because it does: whoever made the recording would

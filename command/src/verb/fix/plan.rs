@@ -154,6 +154,11 @@ pub(super) fn candidates(
             });
         }
     }
+    // What is predicted to harm is for whoever names it.
+    let harms = |candidate: &Candidate| {
+        candidate.gain.range.is_some() && candidate.gain.worst <= 0.0 && candidate.gain.all <= 0.0
+    };
+    found.retain(|candidate| !only.is_empty() || !harms(candidate));
     // What was predicted to help comes before what may, at best.
     let is_told =
         |candidate: &Candidate| candidate.gain.range.is_some() && candidate.gain.worst > 0.0;

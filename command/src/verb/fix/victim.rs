@@ -4,11 +4,12 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::program;
+use crate::recordings;
 use crate::session::{self, Request, Session, settings};
 use crate::verb::load;
 use crate::verb::trial::{Victim, VictimFlags, threads_of};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tardy_explain::Explanation;
 use tardy_recording::Manifest;
@@ -32,6 +33,9 @@ impl Found {
     /// The processes that had a part in the lateness: a name that is proposed is for those, and for no stranger who is
     /// called the same.
     pub(super) fn culprits(&self) -> BTreeSet<u32> {
+        if self.has_ended {
+            return BTreeSet::new();
+        }
         self.explanation.culprits.iter().filter_map(|culprit| culprit.process).collect()
     }
 }
@@ -83,6 +87,7 @@ pub(super) fn found(
     explanation: Explanation,
     whatif: Result<WhatIf, String>,
     load: String,
+    folder: &Path,
     only_plan: bool,
 ) -> Result<Found, Failure> {
     let victims = &explanation.victims;
@@ -95,12 +100,23 @@ pub(super) fn found(
         let threads = all.into_iter().filter(|tid| late.contains(tid)).collect();
         return Ok(Found { explanation, whatif, victim, threads, has_ended, load });
     }
-    if !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
+    // Numbers of processes in it are those of others, and what it says may be anybody's.
+    let is_foreign = !recordings::is_of_here(folder, manifest);
+    if is_foreign && !only_plan {
+        return Err(Failure::usage(format!(
+            "{} was not recorded by this user on this system since it booted, so its processes are not those that run \
+             now: name what to try remedies on, a process (tardy fix -p PID) or a command (tardy fix -- CMD); \
+             --dry-run shows the plan alone",
+            folder.display()
+        )));
+    }
+    if !is_foreign && !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
         let victim = Victim::command(measuring(manifest)?);
         let threads = Vec::new();
         return Ok(Found { explanation, whatif, victim, threads, has_ended, load });
     }
-    let living = victims.iter().filter(|victim| !victim.has_exited && !victim.measures);
+    let living =
+        victims.iter().filter(|victim| !victim.has_exited && !victim.measures && !is_foreign);
     let living: Vec<(u32, u32)> = living
         .filter_map(|victim| {
             let (process, tid) = (victim.process?, victim.label.pid?);
@@ -109,7 +125,7 @@ pub(super) fn found(
         })
         .collect();
     if living.is_empty() && !only_plan {
-        let command = match crate::explanation::recorded_command(manifest) {
+        let command = match crate::explanation::recorded_command(Some(folder), manifest) {
             command if command.is_empty() => "CMD".to_owned(),
             command => command,
         };

@@ -97,6 +97,7 @@ impl Run {
         let host = session::probe_host();
         self.output.remark(&host.summary());
         let processes = own.processes(&self.output)?;
+        program::must_be_there(&own.command)?;
         let folder = output::recording_folder(self.out.as_deref(), "run")?;
         let mut settings = settings::of_run(Some(load), self.duration_of_own());
         settings.extend(settings::of_processes(processes.iter().copied()));
@@ -179,6 +180,9 @@ impl Run {
         context.notes.extend(notes);
         context.page = Some(page.clone());
         context.again = explanation::again(folder, &watch);
+        let chosen =
+            WatchFlags { pid: self.own.pid.clone(), comm: self.own.comm.clone(), all: false };
+        context.whom = explanation::whom(folder, &chosen);
         let explanation = &explained.explanation;
         let mut data = Data::new(&context);
         data.explanation = Some(explanation);

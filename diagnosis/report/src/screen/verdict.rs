@@ -3,7 +3,7 @@
 use super::predicted;
 use crate::clean::{clean, cut};
 use crate::data::Data;
-use crate::sentences::top_sentences;
+use crate::sentences::{short_sentences, top_sentences};
 use crate::text::Terminal;
 use crate::units::duration;
 use std::io::{self, Write};
@@ -19,13 +19,17 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     if !facts.is_empty() {
         writeln!(out, "{}", terminal.dim(&cut(&facts, terminal.width)))?;
     }
-    // A number and its per cent stay together.
-    let text = top_sentences(data).join(" ").replace(" %", "\u{a0}%");
-    let lines = textwrap::wrap(&text, terminal.width);
     let lines_max = match predicted::lines(data) {
         0 => LINES,
         _ => LINES_BEFORE_PREDICTIONS,
     };
+    // A number and its per cent stay together.
+    let text = |sentences: Vec<String>| sentences.join(" ").replace(" %", "\u{a0}%");
+    let mut text_shown = text(top_sentences(data));
+    if textwrap::wrap(&text_shown, terminal.width).len() > lines_max {
+        text_shown = text(short_sentences(data));
+    }
+    let lines = textwrap::wrap(&text_shown, terminal.width);
     let is_cut = lines.len() > lines_max;
     for (number, line) in lines.iter().take(lines_max).enumerate() {
         let line = if is_cut && number + 1 == lines_max {

@@ -119,8 +119,13 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
     }
     // Of a command that has ended there is nobody left: it is started again.
     let command = &data.context.recorded_command;
-    let whom = if command.is_empty() { String::new() } else { format!(" -- {}", clean(command)) };
-    finding.changes.first().map(|change| format!("tardy fix --only {}{whom}", change.name()))
+    let behind = if command.is_empty() { String::new() } else { format!(" -- {}", clean(command)) };
+    let whom = match clean(&data.context.whom) {
+        whom if whom.is_empty() || !command.is_empty() => String::new(),
+        whom => format!("{whom} "),
+    };
+    let fix = |change: &str| format!("tardy fix {whom}--only {change}{behind}");
+    finding.changes.first().map(|change| fix(change.name()))
 }
 
 /// In place of a command that this system refuses.

@@ -37,6 +37,11 @@ pub(crate) trait Predicted: Sync {
     /// What it costs others, or oneself.
     fn price(&self) -> &'static str;
 
+    /// The same of one change, where it depends on what is set.
+    fn price_of(&self, _change: &Change) -> &'static str {
+        self.price()
+    }
+
     /// Which segments of a lateness go with it, where it does no more than remove some.
     fn removes(&self, _change: &Change, _model: &Model) -> Option<Removes> {
         None

@@ -50,6 +50,16 @@ impl Predicted for Prio {
             itself"
     }
 
+    fn price_of(&self, change: &Change) -> &'static str {
+        match change.scheduling() {
+            Some(Scheduling::Idle) => "they run only when nobody else wants the CPU",
+            Some(policy) if !policy.is_real_time() => {
+                "they share the CPU with all ordinary threads"
+            }
+            _ => self.price(),
+        }
+    }
+
     fn candidates(&self, model: &Model, suspects: &Suspects) -> Vec<String> {
         let threads = model.roles.iter().zip(&model.system.workload.threads);
         let highest = threads.clone().filter(|(role, _)| role.is_victim);
@@ -65,7 +75,14 @@ impl Predicted for Prio {
         if let Some(above) = above.filter(|above| highest > 0 && *above >= highest && *above < 98) {
             found.push(format!("prio(victim)=fifo:{}", above + 1));
         }
-        found.extend(suspects.threads.iter().map(|name| format!("prio({name})=other")));
+        // Who is ordinary already, and no less nice than others, has nothing to lose by it.
+        let has_more = |name: &&String| {
+            let threads = model.roles.iter().zip(&model.system.workload.threads);
+            let mut of_name = threads.filter(|(role, _)| role.called == **name);
+            of_name.any(|(_, thread)| !matches!(thread.policy, Policy::Other { nice: 0.. }))
+        };
+        let suspects = suspects.threads.iter().filter(has_more);
+        found.extend(suspects.map(|name| format!("prio({name})=other")));
         found
     }
 }

@@ -3,6 +3,7 @@
 use crate::place::{Place, Thread};
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tardy_host::boot_id;
 
 /// The longest reason that is kept, characters.
 const WHY_CHARS_MAX: usize = 200;
@@ -36,24 +37,18 @@ impl Entry {
             new,
             why: why.chars().take(WHY_CHARS_MAX).collect(),
             unix_s: since.map_or(0, |since| since.as_secs()),
-            boot: boot(),
+            boot: boot_id(),
             by: Thread::of(std::process::id()).unwrap_or_else(nobody),
         }
     }
 
     /// Whether who did it still runs, and may be at work on it.
     pub(super) fn is_owned(&self) -> bool {
-        self.boot == boot() && self.by.is_there()
+        self.boot == boot_id() && self.by.is_there()
     }
 
     /// Whether a boot has undone it since.
     pub(super) fn is_of_another_boot(&self) -> bool {
-        self.boot != boot()
+        self.boot != boot_id()
     }
-}
-
-/// This boot's id.
-fn boot() -> String {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.trim().to_owned()
 }

@@ -229,6 +229,17 @@ impl Journal {
         Err(format!("was set to {to}, but the kernel changed it to {now}"))
     }
 
+    /// Lines that cannot be read, by their file: what they changed is not known. A later tardy wrote them, or something has
+    /// damaged them.
+    pub fn unreadable(&self) -> Vec<(PathBuf, usize)> {
+        let books =
+            self.books().filter_map(|(of_boot, book)| Some((of_boot, book.ok()?.unreadable)));
+        books
+            .filter(|(_, lines)| *lines > 0)
+            .map(|(of_boot, lines)| (self.path(of_boot), lines))
+            .collect()
+    }
+
     /// What is changed now, the oldest first, and whether it stays. Of what cannot be read there is nothing.
     pub fn entries(&self) -> Vec<(Entry, bool)> {
         let mut all = Vec::new();

@@ -185,3 +185,31 @@ fn a_place_that_is_changed_twice_ends_as_the_last_says_and_is_taken_back() {
         assert_eq!((fixture.value("a"), fixture.value("b")), ("1".to_owned(), "1".to_owned()));
     }
 }
+
+#[test]
+fn lines_that_cannot_be_read_are_told() {
+    let fixture = Fixture::new();
+    assert!(fixture.journal.unreadable().is_empty());
+    fixture.leave_over(&[("a", "1", "2")]);
+    let path = fixture.journal.path(true);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("\"boot\"", "\"bxot\"", 1)).unwrap();
+    assert_eq!(fixture.journal.unreadable(), [(path, 1)]);
+    assert!(fixture.journal.undo_all().unwrap().is_empty());
+    assert_eq!(fixture.journal.unreadable().len(), 1, "it is still there");
+}
+
+/// What a damaged line names may be anything: nothing waits for a pipe, nothing is written through a link.
+#[test]
+fn a_place_is_a_file() {
+    let fixture = Fixture::new();
+    std::os::unix::fs::symlink("a", fixture.folder.path().join("link")).unwrap();
+    let pipe = fixture.folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for name in ["link", "pipe"] {
+        let error = fixture.journal.change(&[set(name, "2")], "a test").unwrap_err();
+        assert!(error.to_string().contains("is no file"), "{error}");
+    }
+    assert_eq!(fixture.value("a"), "1");
+}

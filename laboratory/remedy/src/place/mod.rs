@@ -199,6 +199,7 @@ fn same_cpus(now: &str, value: &str) -> bool {
 
 /// A whole file; `None` where there is none.
 fn read_text(root: &Root, path: &str) -> io::Result<Option<String>> {
+    must_be_a_file(root, path)?;
     match root.text(path) {
         Some(text) => Ok(Some(text)),
         None if !root.exists(path) => Ok(None),
@@ -207,7 +208,19 @@ fn read_text(root: &Root, path: &str) -> io::Result<Option<String>> {
     }
 }
 
+/// What the journal tells of a place may be damaged: nothing waits for a pipe, and no link is followed.
+fn must_be_a_file(root: &Root, path: &str) -> io::Result<()> {
+    match fs::symlink_metadata(root.path(path)) {
+        Ok(about) if !about.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{path} is no file")))
+        }
+        // That it is not there is for whoever reads it to tell.
+        _ => Ok(()),
+    }
+}
+
 fn write_value(root: &Root, path: &str, value: &str) -> io::Result<()> {
+    must_be_a_file(root, path)?;
     let mut file = fs::OpenOptions::new().write(true).truncate(true).open(root.path(path))?;
     file.write_all(value.as_bytes())
 }

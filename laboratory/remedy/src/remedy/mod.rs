@@ -13,6 +13,11 @@ pub trait Remedy: Sync {
     /// What it costs others, in a sentence.
     fn price(&self) -> &'static str;
 
+    /// The same of one change, where it depends on what is set.
+    fn price_of(&self, _change: &Change) -> &'static str {
+        self.price()
+    }
+
     /// What it needs, in a few words.
     fn needs(&self) -> &'static str;
 

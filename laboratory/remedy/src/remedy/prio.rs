@@ -5,7 +5,7 @@ use super::{Lacking, Remedy, of_form};
 use crate::place::Place;
 use crate::setting::Setting;
 use crate::system::System;
-use tardy_changes::{Change, Whom};
+use tardy_changes::{Change, Scheduling, Whom};
 
 pub(super) struct Prio;
 
@@ -17,6 +17,16 @@ impl Remedy for Prio {
     fn price(&self) -> &'static str {
         "Threads of lower priority wait while it runs; a real-time thread that never sleeps \
             keeps its CPU to itself."
+    }
+
+    fn price_of(&self, change: &Change) -> &'static str {
+        match change.scheduling() {
+            Some(Scheduling::Idle) => "It runs only when nobody else wants the CPU.",
+            Some(policy) if !policy.is_real_time() => {
+                "It shares the CPU with all ordinary threads."
+            }
+            _ => self.price(),
+        }
     }
 
     fn needs(&self) -> &'static str {
