@@ -518,7 +518,7 @@ impl StepMaker<'_> {
     fn activity_at(&self, cpu: Option<CpuId>, time_ns: u64) -> Option<Activity> {
         let mut found = None;
         let cpu = self.cpus.get(usize::from(cpu?.0))?;
-        cpu.between(time_ns, time_ns + 1, |_, _, activity| found = Some(activity));
+        cpu.between(time_ns, time_ns.saturating_add(1), |_, _, activity| found = Some(activity));
         found.filter(|activity| *activity != Activity::Unknown)
     }
 

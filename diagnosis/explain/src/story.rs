@@ -177,7 +177,7 @@ impl Story {
         self.case.in_tick = expiry.in_tick;
         self.case.is_poll_slack = life.is_some_and(is_poll_slack);
         self.fired = Some(Fired { expiry: *expiry, armed, cpu: by.cpu });
-        let hard_ns = soft_ns + u64::from(expiry.slack_ns);
+        let hard_ns = soft_ns.saturating_add(expiry.slack_ns.into());
         let interrupt_ns = expiry.interrupt_ns;
         let deferred = expiry.deferred;
         self.case.timer_thread = deferred.map_or(TaskId::IDLE, |deferred| deferred.thread);

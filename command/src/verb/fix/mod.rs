@@ -234,8 +234,8 @@ impl Fix {
         let mut notes = Vec::new();
         if self.keep {
             let why = format!(
-                "{} took {:.0} % of the worst wakeups",
-                candidate.cause.0,
+                "against {}, {:.0} % of the worst wakeups",
+                candidate.against(),
                 candidate.gain.worst * 100.0
             );
             let lasting = lasting(&candidate.change, &settings, &why);
@@ -283,7 +283,7 @@ impl Fix {
                 "   ",
                 &format!(
                     "against {}, {:.0} % of the worst wakeups' lateness, {}{}",
-                    candidate.cause.0,
+                    candidate.against(),
                     gain.worst * 100.0,
                     gain.how,
                     range.unwrap_or_default()
@@ -318,7 +318,8 @@ impl Fix {
             let plan = candidates.iter().map(|candidate| {
                 serde_json::json!({
                     "change": candidate.change.to_string(),
-                    "cause": candidate.cause.0,
+                    "cause": candidate.causes.first().map_or("nothing", |cause| cause.0),
+                    "causes": candidate.causes.iter().map(|cause| cause.0).collect::<Vec<_>>(),
                     "gain": candidate.gain.all,
                     "worst_gain": candidate.gain.worst,
                     "how": candidate.gain.how,

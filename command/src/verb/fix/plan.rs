@@ -56,7 +56,8 @@ impl Forecast for WhatIf {
 /// A remedy that fits.
 pub(super) struct Candidate {
     pub(super) change: Change,
-    pub(super) cause: Cause,
+    /// What it is against, the cause that took most of the worst wakeups first.
+    pub(super) causes: Vec<Cause>,
     pub(super) gain: Gain,
     pub(super) remedy: &'static dyn Remedy,
     /// What it sets now; or why it cannot be had here.
@@ -68,6 +69,16 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// What it is against, in words.
+    pub(super) fn against(&self) -> String {
+        let names: Vec<&str> = self.causes.iter().map(|cause| cause.0).collect();
+        match &names[..] {
+            [] => "nothing".to_owned(),
+            [one] => (*one).to_owned(),
+            [most @ .., last] => format!("{} and {last}", most.join(", ")),
+        }
+    }
+
     /// What a person types, a line each.
     pub(super) fn commands(&self) -> Vec<String> {
         let lines = self.settings.as_deref().map(commands).unwrap_or_default();
@@ -101,7 +112,7 @@ pub(super) struct Whose<'a> {
 }
 
 /// Those that fit, the most gain first; what gains the same stays in the order of the advice. A change that is for
-/// several causes is there once, for the first.
+/// several causes is there once, with all of them.
 pub(super) fn candidates(
     explanation: &Explanation,
     whom: &Whose<'_>,
@@ -115,8 +126,16 @@ pub(super) fn candidates(
     for advice in &explanation.advice {
         for change in &advice.changes {
             let is_wanted = only.is_empty() || only.iter().any(|name| is_named(change, name));
-            let is_known = found.iter().any(|candidate| candidate.change == *change);
-            let Some(remedy) = remedy::of(change.name()).filter(|_| is_wanted && !is_known) else {
+            if let Some(known) = found.iter_mut().find(|candidate| candidate.change == *change) {
+                known.causes.push(advice.cause);
+                if known.gain.range.is_none() {
+                    // What it takes away at best is of all of them.
+                    known.gain.worst = (known.gain.worst + advice.worst_gain).min(1.0);
+                    known.gain.all = (known.gain.all + advice.gain).min(1.0);
+                }
+                continue;
+            }
+            let Some(remedy) = remedy::of(change.name()).filter(|_| is_wanted) else {
                 continue;
             };
             let is_asked = only.contains(&change.to_string());
@@ -125,7 +144,7 @@ pub(super) fn candidates(
             let gain = forecast.gain(advice, change);
             found.push(Candidate {
                 change: change.clone(),
-                cause: advice.cause,
+                causes: vec![advice.cause],
                 gain,
                 remedy,
                 settings,
@@ -145,7 +164,7 @@ pub(super) fn candidates(
             let gain = Gain { worst: 0.0, all: 0.0, how: "as asked", range: None };
             found.push(Candidate {
                 change,
-                cause: Cause("nothing"),
+                causes: Vec::new(),
                 gain,
                 remedy,
                 settings,
@@ -153,6 +172,13 @@ pub(super) fn candidates(
                 stand_in,
             });
         }
+    }
+    let worst_share = |cause: &Cause| {
+        let of = explanation.causes.iter().find(|found| found.cause == *cause);
+        of.map_or(0.0, |found| found.worst_share)
+    };
+    for candidate in &mut found {
+        candidate.causes.sort_by(|a, b| worst_share(b).total_cmp(&worst_share(a)));
     }
     // What is predicted to harm is for whoever names it.
     let harms = |candidate: &Candidate| {

@@ -61,7 +61,7 @@ impl Cpu {
             return Some(round.begin_ns);
         }
         let mut begin_ns = None;
-        self.history.between(ns, self.last_ns + 1, |start_ns, _, activity| {
+        self.history.between(ns, self.last_ns.saturating_add(1), |start_ns, _, activity| {
             if activity.thread().is_some_and(|(task, _)| task == thread) {
                 begin_ns.get_or_insert(start_ns);
             }
