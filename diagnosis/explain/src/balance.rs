@@ -17,10 +17,6 @@ use tardy_model::{
 /// else's. Drivers' tables have a typical figure, which firmware and clocks stretch.
 const EXIT_LATENCIES: u64 = 2;
 
-/// From the interrupt of the device that wakes CPUs whose own timers stop to where such a CPU is awake, where its state's
-/// exit latency is not known.
-const BROADCAST_NS_MAX: u64 = 500_000;
-
 /// From where a CPU is awake to where it takes interrupts again.
 const WAY_OUT_NS_MAX: u64 = 20_000;
 
@@ -301,7 +297,6 @@ impl<'a> Balance<'a> {
     fn due(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, due_ns: u64, until_ns: u64) {
         let delivered_ns = due_ns.saturating_add(cpu.delivery_ns());
         walk.to(until_ns, |start_ns, stop_ns, activity| {
-            let start_ns = self.woken_by_broadcast(due_ns, (start_ns, stop_ns), activity);
             let exit_ns = match *activity {
                 _ if activity.is_asleep() => self.exit_ns(activity, true),
                 // The idle loop has interrupts off on its way out.
@@ -315,44 +310,6 @@ impl<'a> Balance<'a> {
             self.by_section(cpu, Section::IrqsOff, (start_ns, brought_ns), activity);
             self.piece.in_delivery = false;
             self.by_section(cpu, Section::IrqsOff, (brought_ns, awake_ns), activity);
-            self.past_exit(awake_ns, stop_ns, activity);
-        });
-    }
-
-    /// A CPU whose own timer stops in its idle state is woken by another CPU's interrupt of a device that they share.
-    /// Where that came late, whoever ran there is asked, as of any late timer interrupt. Yields from when on the CPU
-    /// itself is to be asked.
-    fn woken_by_broadcast(
-        &mut self,
-        due_ns: u64,
-        (start_ns, stop_ns): (u64, u64),
-        activity: &'a Activity,
-    ) -> u64 {
-        if !activity.is_asleep() {
-            return start_ns;
-        }
-        let (followers, cpu) = (self.past.followers, self.piece.cpu);
-        let Some((at_ns, on)) = followers.broadcast(cpu, start_ns.max(due_ns), stop_ns) else {
-            return start_ns;
-        };
-        let exit_ns = self.exit_ns(activity, true);
-        let exit_ns = if exit_ns == EXIT_NS_MAX { BROADCAST_NS_MAX } else { exit_ns };
-        let sent_ns = at_ns.saturating_add(exit_ns).saturating_add(WAY_OUT_NS_MAX);
-        let there = self.cpu(on).filter(|_| sent_ns >= stop_ns);
-        let Some(there) = there else { return start_ns };
-        self.piece.cpu = on;
-        self.due_there(there, start_ns, at_ns);
-        self.piece.cpu = cpu;
-        at_ns
-    }
-
-    /// The same as [`due`](Self::due) where the interrupt is that of the device which all CPUs share.
-    fn due_there(&mut self, cpu: &'a Cpu, from_ns: u64, until_ns: u64) {
-        cpu.walk(from_ns).to(until_ns, |start_ns, stop_ns, activity| {
-            let exit_ns =
-                if activity.is_asleep() { self.exit_ns(activity, true) } else { u64::MAX };
-            let awake_ns = start_ns.saturating_add(exit_ns).min(stop_ns);
-            self.by_section(cpu, Section::IrqsOff, (start_ns, awake_ns), activity);
             self.past_exit(awake_ns, stop_ns, activity);
         });
     }
@@ -390,14 +347,13 @@ impl<'a> Balance<'a> {
         (self.piece.in_section, self.piece.irqs_on) = (false, true);
     }
 
-    /// How long a CPU can take to come out of idle where it really sleeps: by its driver's table, or where that is not
-    /// known by what it mostly takes in this stream.
+    /// How long a CPU can take to come out of idle: by its driver's table, where that is known and it
+    /// really sleeps.
     fn exit_ns(&self, activity: &Activity, asleep: bool) -> u64 {
-        let Some(state) = activity.idle_state().filter(|_| asleep) else { return EXIT_NS_MAX };
-        let told = self.past.exit_latencies_ns.get(state as usize).copied().filter(|ns| *ns > 0);
-        let exit_ns = |ns: u64| ns.saturating_mul(EXIT_LATENCIES);
-        let mostly = || self.past.followers.exit_ns(state).map(exit_ns);
-        told.map(exit_ns).or_else(mostly).unwrap_or(EXIT_NS_MAX)
+        let Some(state) = activity.idle_state() else { return EXIT_NS_MAX };
+        let known = self.past.exit_latencies_ns.get(state as usize).copied();
+        let known = known.filter(|ns| *ns > 0 && asleep);
+        known.map_or(EXIT_NS_MAX, |ns| ns.saturating_mul(EXIT_LATENCIES))
     }
 
     #[inline]

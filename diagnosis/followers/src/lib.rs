@@ -30,20 +30,12 @@ pub use skew::Skew;
 pub use timers::{Ended, Life, MOVE_NS_MAX, Purpose, TICKS, Timers};
 pub use visible::Visible;
 
-use cpu::{Exits, Sent};
-use std::collections::VecDeque;
-use tardy_model::event::{ExpireBegin, IpiSend, Irq, Priority, Stolen, Switch, TaskState};
+use cpu::Sent;
+use tardy_model::event::{ExpireBegin, IpiSend, Priority, Stolen, Switch, TaskState};
 use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerClass, TimerId};
 
 /// CPUs that can be told apart; what is above is read as the last one (the format allows 65,536).
 pub const CPUS_MAX: usize = 8192;
-
-/// Idle states of which ordinary ways out are kept, the last of them for a CPU that has none to choose; the kernel has at
-/// most ten (`CPUIDLE_STATE_MAX`).
-const IDLE_STATES_MAX: usize = 16;
-
-/// Interrupts of the device that wakes CPUs whose own timers stop, of which it is kept when and where they came.
-const BROADCASTS_MAX: usize = 64;
 
 /// All followers of one stream.
 #[derive(Debug)]
@@ -59,11 +51,6 @@ pub struct Followers {
     /// What the stream records.
     pub visible: Visible,
     names: Names,
-    /// By idle state: how long ways out of it take.
-    exits: [Exits; IDLE_STATES_MAX],
-    /// When the device interrupted that wakes CPUs whose own timers stop in their idle state, and which CPU; oldest
-    /// first.
-    broadcasts: VecDeque<(u64, CpuId)>,
     /// The tick is a timer itself, as in high-resolution mode alone.
     tick_is_timer: bool,
     /// Spans that each CPU keeps.
@@ -96,8 +83,6 @@ impl Followers {
             skew: Skew::default(),
             visible: Visible::default(),
             names: Names::default(),
-            exits: Default::default(),
-            broadcasts: VecDeque::new(),
             tick_is_timer: false,
             spans_max,
             gap: (0, TaskId::IDLE),
@@ -166,7 +151,10 @@ impl Followers {
                 self.prios.set(pending.thread, pending.prio);
                 cpu.timer_pending(time_ns, pending);
             }
-            Kind::IrqBegin(begin) => self.irq_begin(event, at, begin.irq, tables),
+            Kind::IrqBegin(begin) => {
+                self.visible.saw_irq(begin.irq);
+                cpu.irq_begin(time_ns, begin.irq, self.visible.is_timer(begin.irq, tables));
+            }
             Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
             Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),
             Kind::Stolen(stolen) => cpu.stolen(stolen.ns),
@@ -228,21 +216,6 @@ impl Followers {
         cpu.check_current(event.time_ns, event.task, &self.prios)
     }
 
-    fn irq_begin(&mut self, event: &Event, at: usize, irq: Irq, tables: &Tables) {
-        self.visible.saw_irq(irq);
-        let is_timer = self.visible.is_timer(irq, tables);
-        if is_timer {
-            self.visible.saw_timer();
-        }
-        self.cpus[at].irq_begin(event.time_ns, irq, is_timer);
-        if self.visible.is_broadcast(irq, tables) {
-            if self.broadcasts.len() == BROADCASTS_MAX {
-                self.broadcasts.pop_front();
-            }
-            self.broadcasts.push_back((event.time_ns, event.cpu));
-        }
-    }
-
     fn expire_begin(
         &mut self,
         event: &Event,
@@ -274,14 +247,7 @@ impl Followers {
         } else {
             RunIn::Itself
         };
-        let is_hard = class == TimerClass::Hrtimer && !begin.mode.is_soft();
-        if is_hard && run_in == RunIn::Itself && cpu.in_task_context() {
-            self.visible.saw_no_interrupt();
-        }
         cpu.expire_begin(event.time_ns, begin, owner, class, run_in, armed_ns);
-        if let Some((state, ns)) = cpu.take_exit() {
-            self.exits[place_of_state(state)].saw(ns);
-        }
         if cpu.may_have_hung()
             && let Some(life) = self.timers.get(begin.timer)
         {
@@ -371,29 +337,10 @@ impl Followers {
         self.visible.stolen().then(|| self.cpus.iter().fold(StolenTime::default(), add))
     }
 
-    /// How long an ordinary way out of an idle state takes, as the timer interrupts show that found CPUs in it; `None`
-    /// where too few did, or where no event tells which state that was.
-    pub fn exit_ns(&self, state: u32) -> Option<u64> {
-        let told = self.visible.idle_states();
-        self.exits[place_of_state(state)].ns().filter(|_| told)
-    }
-
-    /// The last time between two times at which another CPU had the interrupt of the device that wakes those whose own
-    /// timers stop in their idle state, and which CPU that was.
-    pub fn broadcast(&self, but: CpuId, from_ns: u64, to_ns: u64) -> Option<(u64, CpuId)> {
-        let before = self.broadcasts.iter().rev().filter(|(ns, on)| *on != but && *ns < to_ns);
-        before.take_while(|(ns, _)| *ns > from_ns).next().copied()
-    }
-
     /// The priority at which a task runs, for who asks of the present.
     pub fn prio(&self, task: TaskId) -> Prio {
         self.prios.of(task).unwrap_or(Prio::UNKNOWN)
     }
-}
-
-/// Where an idle state is kept.
-fn place_of_state(state: u32) -> usize {
-    (state as usize).min(IDLE_STATES_MAX - 1)
 }
 
 /// Where a CPU is kept.

@@ -10,15 +10,8 @@ use tardy_model::event::{
 /// So many begins without any end, and ends are not recorded.
 const WITHOUT_END: u8 = 3;
 
-/// So many callbacks of timers without the interrupt that runs them, and that is not recorded.
-const WITHOUT_INTERRUPT: u8 = 3;
-
 /// Names of lines of CPUs' timers: of ARM (`arm_arch_timer.c`, `smp_twd.c`) and RISC-V (`timer-riscv.c`).
 const TIMER_LINES: &[&str] = &["arch_timer", "twd", "riscv-timer"];
-
-/// Names of lines of timers that all CPUs share: of x86 (PIT and HPET, `setup_default_timer_irq`) and ARM
-/// (`arm_arch_timer.c`).
-const BROADCAST_LINES: &[&str] = &["timer", "arch_mem_timer"];
 
 /// What a stream can tell. A source that knows says it once ([`Recorded`]); of any other it is learnt: what
 /// has come once may come again, and what has never come may be happening unseen.
@@ -38,10 +31,6 @@ pub struct Visible {
     calls: bool,
     /// The local timer's, which is x86's.
     vectors: bool,
-    /// Callbacks that an interrupt must have run and none was seen to, up to [`WITHOUT_INTERRUPT`]; none any more where
-    /// the timer's has been seen. Hyper-V's (`stimer0`) has no event.
-    without_interrupt: u8,
-    sees_timer: bool,
     /// A task that was preempted, as one that has called the scheduler is not.
     preemptions: bool,
 }
@@ -114,21 +103,6 @@ impl Visible {
         self.vectors |= irq == Irq::Vector(Vector::LOCAL_TIMER);
     }
 
-    /// An interrupt of a CPU's own timer is recorded.
-    pub(crate) fn saw_timer(&mut self) {
-        self.sees_timer = true;
-    }
-
-    /// The callback of a timer that an interrupt runs begins, and no interrupt.
-    pub(crate) fn saw_no_interrupt(&mut self) {
-        self.without_interrupt = (self.without_interrupt + 1).min(WITHOUT_INTERRUPT);
-    }
-
-    /// Whether the interrupts of CPUs' own timers are not recorded.
-    fn hides_timer(self) -> bool {
-        self.without_interrupt == WITHOUT_INTERRUPT && !self.sees_timer
-    }
-
     /// Whether an interrupt is that of the CPU's own timer: x86 has a vector for it, others a line.
     #[inline]
     pub(crate) fn is_timer(self, irq: Irq, tables: &Tables) -> bool {
@@ -138,17 +112,9 @@ impl Visible {
         }
     }
 
-    /// Whether an interrupt is that of a device which wakes CPUs whose own timers stop in their idle state: beside
-    /// timers of each CPU's own nothing else is done by it (`tick-broadcast.c`).
-    pub(crate) fn is_broadcast(self, irq: Irq, tables: &Tables) -> bool {
-        let Irq::Line(_, name) = irq else { return false };
-        self.sees_timer && BROADCAST_LINES.contains(&tables.name(name))
-    }
-
     /// Whether no interrupt can run unseen.
     pub fn hard_interrupts(self) -> bool {
-        let all = if self.told { self.has(IrqBegin::TAG) } else { self.lines && self.calls };
-        all && !self.hides_timer()
+        if self.told { self.has(IrqBegin::TAG) } else { self.lines && self.calls }
     }
 
     /// Whether no interrupt and no softirq can run unseen inside what looks like a task.
@@ -212,19 +178,6 @@ mod tests {
         visible.saw(Migrate::TAG);
         visible.saw(SectionBegin::TAG);
         assert!(visible.section_events() && visible.migrations());
-    }
-
-    #[test]
-    fn the_timers_interrupt_may_have_no_event() {
-        let mut visible = Visible::default();
-        visible.told(Recorded::all());
-        for _ in 0..WITHOUT_INTERRUPT {
-            assert!(visible.interrupts(), "one may have been lost");
-            visible.saw_no_interrupt();
-        }
-        assert!(!visible.hard_interrupts() && !visible.interrupts());
-        visible.saw_timer();
-        assert!(visible.interrupts());
     }
 
     #[test]

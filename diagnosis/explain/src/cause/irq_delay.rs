@@ -84,8 +84,8 @@ impl Rule for IrqDelay {
 /// What is told of who ran where an interrupt may have.
 fn unseen(who: &str) -> String {
     format!(
-        "{who} ran while the timer interrupt was due, and the trace does not record all interrupts: with \
-         them (irq, irq_vectors; Hyper-V's timer has no event) it would show which it was."
+        "{who} ran while the timer interrupt was due, and the trace does not record interrupts (irq, irq_vectors): with \
+         them it would show which it was."
     )
 }
 

@@ -91,60 +91,6 @@ fn three(thread: &str) -> [&str; 3] {
     words.try_into().expect("name, id and priority")
 }
 
-/// A sleep of the victim's on CPU 1, alone there, in idle state 3: its timer's interrupt comes so late.
-fn sleep_in_idle(text: &mut Text, us: u64, late_us: u64) {
-    let soft_ns = (us + 500) * NS_PER_US;
-    let own = Timer { address: 0x7100_0000, function: "hrtimer_wakeup", soft_ns, slack_ns: 0 };
-    let came = us + 500 + late_us;
-    text.switch(us + 1, 1, IDLE, "R", VICTIM)
-        .start(us + 2, 1, "victim-900", &own)
-        .switch(us + 3, 1, VICTIM, "S", IDLE)
-        .at(us + 5, 1, "<idle>-0", "cpu_idle: state=3 cpu_id=1")
-        .at(came, 1, "<idle>-0", "local_timer_entry: vector=236")
-        .callback(came + 1, 1, &own, true)
-        .at(came + 3, 1, "<idle>-0", "local_timer_exit: vector=236")
-        .at(came + 4, 1, "<idle>-0", "cpu_idle: state=4294967295 cpu_id=1")
-        .switch(came + 6, 1, IDLE, "R", VICTIM)
-        .switch(came + 50, 1, VICTIM, "S", IDLE);
-}
-
-/// No table tells how long the state's exit takes; the state's other exits do, where there are enough.
-#[test]
-fn an_idle_state_takes_as_long_as_it_mostly_does() {
-    for (ordinary, bounded) in [(100, true), (10, false)] {
-        let mut text = Text::new();
-        for sleep in 0..ordinary {
-            sleep_in_idle(&mut text, US_PER_S + sleep * 10_000, 55 + sleep % 7);
-        }
-        sleep_in_idle(&mut text, 3 * US_PER_S, 5_000);
-        let explained = text.explain();
-        let last = explained.wakeups.last().expect("wakeups");
-        let of = |cause: &str| {
-            let segments = last.segments.iter().filter(|(known, ..)| known == cause);
-            segments.map(|(_, ns, _)| ns).sum::<u64>()
-        };
-        let (idle_ns, late_ns) = (of("idle_exit"), of("irq_delay"));
-        if bounded {
-            assert!((100_000..=140_000).contains(&idle_ns), "{explained}");
-            assert!((4_860_000..=4_900_000).contains(&late_ns), "{explained}");
-            assert_eq!(sum(&explained, "irq_delay", "state"), 0, "{explained}");
-        } else {
-            assert!(idle_ns >= 5_000_000 && late_ns == 0, "{explained}");
-        }
-        let before: u64 = explained
-            .wakeups
-            .iter()
-            .rev()
-            .skip(1)
-            .map(|shown| {
-                let late = shown.segments.iter().filter(|(known, ..)| known == "irq_delay");
-                late.map(|(_, ns, _)| ns).sum::<u64>()
-            })
-            .sum();
-        assert_eq!(before, 0, "ordinary exits are the state's");
-    }
-}
-
 /// Nanoseconds of a cause and a culprit, over all wakeups.
 fn sum(explained: &Explained, cause: &str, culprit: &str) -> u64 {
     let all = explained.wakeups.iter().flat_map(|shown| &shown.segments);

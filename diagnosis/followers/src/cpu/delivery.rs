@@ -1,5 +1,4 @@
-//! How long the timer's interrupt takes to come although nobody keeps it off, to a CPU that is awake and to one that
-//! sleeps.
+//! How long the timer's interrupt takes to come although nobody keeps it off.
 //!
 //! The clock-event device has a resolution and a way to the CPU, and in a guest the hypervisor is on that way:
 //! 1 µs or 8 µs of each lateness are nobody's who happens to run then. How much that is shows in what all
@@ -8,32 +7,28 @@
 /// Interrupts that must have been seen before anything is said: a quarter of fewer is chance.
 const SEEN_MIN: u32 = 64;
 
-/// How long the device takes: so many quarters of the interrupts come as soon as that. Less than most, so that a task
-/// that really keeps interrupts off, for up to three quarters of the time, does not pass for the device.
-pub(crate) type Deliveries = Within<1>;
-
-/// How long an ordinary way out of an idle state takes: so many quarters of the interrupts that find the CPU asleep come
-/// within it. What is late for another reason is less than the rest.
-pub(crate) type Exits = Within<3>;
+/// One in so many interrupts comes as soon as that. Less than most, so that a task that really keeps interrupts
+/// off, for up to three quarters of the time, does not pass for the device.
+const ONE_IN: u32 = 4;
 
 /// Each power of two is divided into `1 << FRACTION_BITS` bins: figures are at most 1/16 too low.
 const FRACTION_BITS: u32 = 4;
 const BINS: usize = (64 - FRACTION_BITS as usize + 1) << FRACTION_BITS;
 
-/// How long so many quarters of the interrupts take to come.
+/// What was seen of one CPU.
 #[derive(Debug, Default)]
-pub(crate) struct Within<const QUARTERS: u32> {
+pub(super) struct Deliveries {
     /// Interrupts by how long after their timer's expiry they came; empty until the first.
     bins: Vec<u32>,
     seen: u32,
-    /// The bin in which that lies, and how many lie below it.
+    /// The bin in which the quarter lies, and how many lie below it.
     at: usize,
     below: u32,
 }
 
-impl<const QUARTERS: u32> Within<QUARTERS> {
+impl Deliveries {
     /// An interrupt came so long after the timer's expiry for which it was programmed.
-    pub(crate) fn saw(&mut self, ns: u64) {
+    pub(super) fn saw(&mut self, ns: u64) {
         if self.bins.is_empty() {
             self.bins.resize(BINS, 0);
         }
@@ -43,7 +38,7 @@ impl<const QUARTERS: u32> Within<QUARTERS> {
         };
         (self.seen, *count) = (seen, *count + 1);
         self.below += u32::from(bin < self.at);
-        let wanted = (u64::from(seen) * u64::from(QUARTERS) / 4) as u32;
+        let wanted = seen / ONE_IN;
         while self.below > wanted {
             self.at -= 1;
             self.below -= self.bins[self.at];
@@ -54,9 +49,9 @@ impl<const QUARTERS: u32> Within<QUARTERS> {
         }
     }
 
-    /// How long they take, in nanoseconds; `None` while that is not known.
-    pub(crate) fn ns(&self) -> Option<u64> {
-        (self.seen >= SEEN_MIN).then(|| least_of(self.at))
+    /// How long one takes at least to come, in nanoseconds; 0 while that is not known.
+    pub(super) fn floor_ns(&self) -> u64 {
+        if self.seen < SEEN_MIN { 0 } else { least_of(self.at) }
     }
 }
 
@@ -89,7 +84,7 @@ mod tests {
 
     #[test]
     fn what_a_quarter_comes_within_is_the_floor() {
-        let (mut deliveries, mut exits) = (Deliveries::default(), Exits::default());
+        let mut deliveries = Deliveries::default();
         let mut all = Vec::new();
         // A device of 6.4 to 8.9 µs, and a task that keeps interrupts off for up to 300 µs every third time.
         for number in 0..1000u64 {
@@ -97,14 +92,11 @@ mod tests {
             let off_ns = if number % 3 == 0 { number * 104_729 % 300_000 } else { 0 };
             all.push(device_ns.max(off_ns));
             deliveries.saw(device_ns.max(off_ns));
-            exits.saw(device_ns.max(off_ns));
             all.sort_unstable();
-            let of = |quarters: usize| {
-                let known = all.len() >= SEEN_MIN as usize;
-                known.then(|| least_of(bin_of(all[all.len() * quarters / 4])))
-            };
-            assert_eq!((deliveries.ns(), exits.ns()), (of(1), of(3)));
+            let quarter = all[all.len() / 4];
+            let known = all.len() >= SEEN_MIN as usize;
+            assert_eq!(deliveries.floor_ns(), if known { least_of(bin_of(quarter)) } else { 0 });
         }
-        assert!((6_400..8_000).contains(&deliveries.ns().unwrap()));
+        assert!((6_400..8_000).contains(&deliveries.floor_ns()));
     }
 }

@@ -170,20 +170,14 @@ impl Cpu {
                 self.hangs.runs(time_ns, activity, around.begin_ns);
                 self.silences.was_due(around.begin_ns, expiry.tick_ns.unwrap_or(hard_ns));
                 // The device is programmed for the first that must fire; an interrupt before that is another's.
+                let is_awake = matches!(self.base, Activity::Task(..) | Activity::Polling(_));
                 let is_first = self.contexts.len() == 1 && !around.after_callback;
-                if is_first
+                if is_awake
+                    && is_first
                     && !expiry.in_tick
                     && let Some(late_ns) = around.begin_ns.checked_sub(hard_ns)
                 {
-                    match self.base {
-                        Activity::Task(..) | Activity::Polling(_) => self.deliveries.saw(late_ns),
-                        Activity::Idle(state) | Activity::Awake(state)
-                            if self.idles_since_ns <= hard_ns =>
-                        {
-                            self.exit = Some((state, late_ns));
-                        }
-                        _ => {}
-                    }
+                    self.deliveries.saw(late_ns);
                 }
             }
         }

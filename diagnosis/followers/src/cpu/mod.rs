@@ -29,7 +29,6 @@ use crate::activity::{Activity, RunBy};
 use crate::prios::Prios;
 use crate::timers::Place;
 use delivery::Deliveries;
-pub(crate) use delivery::Exits;
 use hang::Hangs;
 use history::History;
 use pending::Pendings;
@@ -91,10 +90,6 @@ pub struct Cpu {
     silences: Silences,
     stolen: StolenTime,
     deliveries: Deliveries,
-    /// Since when it is in an idle state, or was last before the last switch.
-    idles_since_ns: u64,
-    /// What the last callback told of the way out of an idle state: of which, and how long that took.
-    exit: Option<(u32, u64)>,
     hangs: Hangs,
 }
 
@@ -187,8 +182,6 @@ impl Cpu {
             silences: Silences::default(),
             stolen: StolenTime::default(),
             deliveries: Deliveries::default(),
-            idles_since_ns: u64::MAX,
-            exit: None,
             hangs: Hangs::default(),
         }
     }
@@ -356,12 +349,7 @@ impl Cpu {
     /// How long the timer's interrupt takes to come to it, whoever runs, in nanoseconds; 0 while too few came to
     /// tell.
     pub fn delivery_ns(&self) -> u64 {
-        self.deliveries.ns().unwrap_or(0)
-    }
-
-    /// What the callback that has just begun tells of the way out of an idle state, once.
-    pub(crate) fn take_exit(&mut self) -> Option<(u32, u64)> {
-        self.exit.take()
+        self.deliveries.floor_ns()
     }
 
     /// What has been stolen from it.
@@ -517,7 +505,6 @@ impl Cpu {
             TaskId::IDLE => Activity::Idle(u32::MAX),
             task => Activity::Task(task, next_prio),
         };
-        self.idles_since_ns = u64::MAX;
         if !self.left.is_empty()
             && let Some(at) = self.left.iter().position(|(task, _)| *task == next)
         {
@@ -553,7 +540,6 @@ impl Cpu {
             _ => Activity::Idle(state),
         };
         self.contexts.clear();
-        self.idles_since_ns = time_ns;
         // Going to sleep once more is a choice: who looks at the past must see it.
         self.history.note_anew(time_ns, &self.base);
     }
