@@ -30,7 +30,7 @@ pub(crate) fn start(
     to_stderr: bool,
 ) -> Result<Option<Started>, Failure> {
     let Some((program, arguments)) = command.split_first() else { return Ok(None) };
-    let cannot = |error| Failure::new(format!("cannot start {program}: {error}"));
+    let cannot = |error| cannot_start(program, &error);
     let file = find(program).map_err(cannot)?;
     let mut command = tardy_programs::kept(file.as_os_str(), user);
     command.args(arguments);
@@ -41,11 +41,14 @@ pub(crate) fn start(
     command.spawn().map(|child| Some(Started(child))).map_err(cannot)
 }
 
+fn cannot_start(program: &str, error: &io::Error) -> Failure {
+    Failure::new(format!("cannot start {program}: {error}"))
+}
+
 /// Finds out that a command cannot be started before anything is recorded for it.
 pub(crate) fn must_be_there(command: &[String]) -> Result<(), Failure> {
     let Some(program) = command.first() else { return Ok(()) };
-    let cannot = |error| Failure::new(format!("cannot start {program}: {error}"));
-    find(program).map(drop).map_err(cannot)
+    find(program).map(drop).map_err(|error| cannot_start(program, &error))
 }
 
 /// A program that was started. Dropped, it has ended.

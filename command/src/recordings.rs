@@ -182,15 +182,11 @@ fn there_are(homes: &[PathBuf]) -> String {
 /// The N latest recordings that are kept, the oldest of them first.
 pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
     // Those here; those in the temporary folder only where there are too few.
-    let homes = homes().into_iter().map(|home| {
-        let mut all = kept(&home);
-        all.retain(|kept| kept.manifest.is_ok() && is_ours(&kept.folder));
-        all
-    });
     let mut all: Vec<Kept> = Vec::new();
-    for found in homes {
+    for home in homes() {
         if all.len() < N {
-            all.extend(found);
+            let found = kept(&home).into_iter();
+            all.extend(found.filter(|kept| kept.manifest.is_ok() && is_ours(&kept.folder)));
         }
     }
     all.sort_by_key(|kept| std::cmp::Reverse(kept.created_unix_s()));

@@ -66,7 +66,7 @@ pub(crate) fn of_plan(plan: &Plan) -> Settings {
         ("run.distance", exactly(plan.distance_ns)),
         ("run.idle_latency_limit_us", latency_limit),
         ("run.interval", exactly(plan.interval_ns)),
-        (POLICY, policy_in_words(plan)),
+        (POLICY, with_priority(plan.policy.name(), plan)),
         ("run.slack", or_default(plan.timer_slack_ns.map(exactly))),
         ("run.threads", threads),
     ]
@@ -82,23 +82,16 @@ pub(crate) fn of_refusal(plan: &Plan, prepared: &Prepared) -> Settings {
         None => Settings::new(),
         Some(thread) => Settings::from([
             (POLICY.to_owned(), thread.policy.name().to_owned()),
-            (POLICY_REFUSED.to_owned(), policy_refused(plan)),
+            (POLICY_REFUSED.to_owned(), with_priority(plan.policy.kernel_name(), plan)),
         ]),
     }
 }
 
-fn policy_refused(plan: &Plan) -> String {
-    let name = plan.policy.kernel_name();
+/// The plan's policy by this name of it, with the priority, where it has one.
+fn with_priority(name: &str, plan: &Plan) -> String {
     match plan.policy {
         Policy::Fifo | Policy::Rr => format!("{name} {}", plan.prio),
         _ => name.to_owned(),
-    }
-}
-
-fn policy_in_words(plan: &Plan) -> String {
-    match plan.policy {
-        Policy::Fifo | Policy::Rr => format!("{} {}", plan.policy.name(), plan.prio),
-        policy => policy.name().to_owned(),
     }
 }
 
