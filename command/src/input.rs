@@ -12,11 +12,9 @@ use std::sync::Arc;
 use tardy_explain::{Command, Watch};
 use tardy_import::{Abi, Closing, Import, ImportError, Meter, Origin, histogram};
 use tardy_model::Batch;
+use tardy_model::event::Comm;
 use tardy_recording::{Host, Manifest, ManifestEnd, Recording};
 use tardy_report::units;
-
-/// The letters of a thread's name at most (`TASK_COMM_LEN`, less the end).
-const COMM_LEN: usize = 15;
 
 /// How the source of an imported recording begins in its manifest.
 const IMPORTED: &str = "import-";
@@ -245,14 +243,10 @@ impl Input {
 /// The command that a recording was made to watch, and what its process was called before it was that.
 fn command(manifest: &Manifest) -> Option<Command> {
     let pid = manifest.command_pid?;
-    let name = |path: &str| {
-        let name = Path::new(path).file_name()?.to_string_lossy();
-        // As much of it as the kernel keeps.
-        Some(name.chars().take(COMM_LEN).collect::<String>())
-    };
+    let name = |path: &str| Some(Comm::new(&Path::new(path).file_name()?.to_string_lossy()));
     let recorder = manifest.command_line.first().and_then(|path| name(path));
-    let mut names_before: Vec<String> = recorder.into_iter().collect();
-    names_before.push(tardy_programs::KEEPER_NAME.to_owned());
+    let mut names_before: Vec<Comm> = recorder.into_iter().collect();
+    names_before.push(Comm::new(tardy_programs::KEEPER_NAME));
     let command = manifest.settings.get(settings::COMMAND)?;
     let own = command.split(' ').next().and_then(name);
     // One that is called the same cannot be told from what it was before.

@@ -23,13 +23,13 @@ pub struct Command {
     /// The process.
     pub pid: u32,
     /// The names that it has before.
-    pub names_before: Vec<String>,
+    pub names_before: Vec<Comm>,
 }
 
 impl Command {
     /// Whether a thread of this name is the process, and not the command yet.
     fn is_still(&self, task: TaskId, name: Comm) -> bool {
-        task.0 == self.pid && self.names_before.iter().any(|before| Comm::new(before) == name)
+        task.0 == self.pid && self.names_before.contains(&name)
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_process_that_is_to_become_the_command_is_not_the_command_yet() {
-        let names_before = vec!["tardy".to_owned(), "exe".to_owned()];
+        let names_before = vec![Comm::new("tardy"), Comm::new("exe")];
         let command = Some(Command { pid: 7, names_before });
         let watch = Watch { command, ..Watch::default() };
         let includes = |task, name| {
