@@ -55,14 +55,16 @@ test:
 	@scripts/setup.sh test
 	scripts/setup-test.sh
 	scripts/soak-test.py
+	scripts/test-rust-test.py
 	cargo fmt --all --check
 	rustfmt --check $$(git ls-files '*.rs') # registries declare modules where cargo does not look
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo check -p tardy-timers --no-default-features --locked # the core: no clock, no I/O
 	cargo check -p tardy --no-default-features --locked # without eBPF
-	@if [ -n "$$TARDY_TEST_VM" ]; then cargo build -p tardy --locked && $(TARGET)/debug/tardy vm build policies || \
+	cargo test --workspace --locked --no-run
+	@if [ -n "$$TARDY_TEST_VM" ]; then $(TARGET)/debug/tardy vm build policies || \
 		echo 'skipped: no guest with timer policies is booted, as its kernel could not be built'; fi
-	cargo test --workspace --locked -- --show-output # what was skipped, and why
+	scripts/test-rust.py
 	@if [ -n "$$TARDY_TEST_VM" ]; then kernel/check; else \
 		echo 'skipped: whether kernel/*.patch apply and compile is looked at with TARDY_TEST_VM=1 only'; fi
 	scripts/test-python.sh

@@ -23,6 +23,12 @@ const INNOCENT_SHARE_MAX: f64 = 0.03;
 const NO_WAKEUP: &str = "no wakeup there (none)";
 const ABSENT_SHARE_MAX: f64 = 0.05;
 
+/// Who is named in place of a culprit and is guilty itself: a host that takes the CPU meanwhile ...
+const HOST: &str = "the hypervisor ";
+/// ... and the thread of tardy's own that reads symbols when it begins, which is not to be in the way for longer.
+const READER: &str = "tardy-symbols ";
+const READER_SHARE_MAX: f64 = 0.03;
+
 /// `tardy.bench.inject/1`.
 #[derive(Debug, Deserialize)]
 struct Judged {
@@ -80,6 +86,11 @@ fn has(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
+/// In how many somebody of that name was named.
+fn instead_by(instead: &BTreeMap<String, u64>, name: &str) -> u64 {
+    instead.iter().filter(|(who, _)| who.starts_with(name)).map(|(_, count)| count).sum()
+}
+
 #[track_caller]
 fn assert_named_first(injection: &str) {
     let Some(_machine) = Machine::that_records() else { return };
@@ -100,7 +111,14 @@ fn assert_named_first(injection: &str) {
             // On a machine with much else to do the victim may have been awake: that blames nobody.
             let absent = instead.get(NO_WAKEUP).copied().unwrap_or(0);
             assert!(absent as f64 <= ABSENT_SHARE_MAX * *n as f64, "{told}");
-            assert!(*named as f64 >= NAMED_SHARE_MIN * (*n - absent) as f64, "{told}");
+            let reader = instead_by(instead, READER);
+            assert!(reader as f64 <= READER_SHARE_MAX * *n as f64, "{told}");
+            let theirs = *n - absent - reader - instead_by(instead, HOST);
+            if theirs < DELAYS_MIN {
+                eprintln!("skipped: {told}: the host took the CPU too often for a share");
+                continue;
+            }
+            assert!(*named as f64 >= NAMED_SHARE_MIN * theirs as f64, "{told}");
             if let Some(function) = function {
                 let told = format!("{told}; its function is named in {function}");
                 assert!(*function as f64 >= FUNCTION_SHARE_MIN * *named as f64, "{told}");
