@@ -19,8 +19,9 @@ impl Sections {
         self.since_ns.get_or_insert(time_ns);
     }
 
+    /// A stream that is out of order may end one before it began: then it took no time.
     pub(super) fn end(&mut self, time_ns: u64) {
-        if let Some(since_ns) = self.since_ns.take() {
+        if let Some(since_ns) = self.since_ns.take().filter(|since_ns| *since_ns < time_ns) {
             if self.ended.len() == SECTIONS_MAX {
                 self.ended.pop_front();
             }
@@ -53,5 +54,46 @@ impl Sections {
         if to_ns > at_ns {
             piece(at_ns, to_ns, false);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sections;
+
+    /// What lies inside and outside between two times.
+    fn pieces(sections: &Sections, from_ns: u64, to_ns: u64) -> Vec<(u64, u64, bool)> {
+        let mut pieces = Vec::new();
+        sections.between(from_ns, to_ns, |from_ns, to_ns, inside| {
+            pieces.push((from_ns, to_ns, inside));
+        });
+        pieces
+    }
+
+    fn with(stretches: &[(u64, u64)]) -> Sections {
+        let mut sections = Sections::default();
+        for (begin_ns, end_ns) in stretches {
+            sections.begin(*begin_ns);
+            sections.end(*end_ns);
+        }
+        sections
+    }
+
+    #[test]
+    fn no_time_is_in_two_pieces() {
+        let whole = [(0, 5, false), (5, 8, true), (8, 20, false)];
+        assert_eq!(pieces(&with(&[(5, 8)]), 0, 20), whole);
+        // Out of order: one that ends before it begins, and one that lies before the last.
+        assert_eq!(pieces(&with(&[(10, 9)]), 0, 20), [(0, 20, false)]);
+        let late = [(0, 10, false), (10, 12, true), (12, 20, false)];
+        assert_eq!(pieces(&with(&[(10, 12), (3, 4)]), 0, 20), late);
+    }
+
+    #[test]
+    fn one_that_lasts_goes_to_the_end() {
+        let mut sections = with(&[(5, 8)]);
+        sections.begin(10);
+        let pieces = pieces(&sections, 6, 12);
+        assert_eq!(pieces, [(6, 8, true), (8, 10, false), (10, 12, true)]);
     }
 }
