@@ -245,6 +245,7 @@ fn gaps(explanation: &Explanation, is_live: bool) -> Option<String> {
 pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
     let manifest = input.manifest();
     let host = &manifest.host;
+    let is_cut_short = input.folder().is_some() && !manifest.sealed;
     let place = if host.name.is_empty() { "a machine that is not named" } else { &host.name };
     Context {
         title: format!("Why threads were late on {place}"),
@@ -258,12 +259,13 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
         recording: input.folder().map(PathBuf::from),
         recorded_command: recorded_command(input.folder(), &manifest),
         policy_refused: manifest.settings.get(settings::POLICY_REFUSED).cloned(),
+        is_cut_short,
         whom: String::new(),
         again: String::new(),
         caught: manifest.trigger.as_ref().map(caught),
         page: None,
         notes,
-        duration_ns: duration_ns(&manifest),
+        duration_ns: if is_cut_short { 0 } else { duration_ns(&manifest) },
     }
 }
 

@@ -11,7 +11,7 @@ use tardy_changes::Change;
 use tardy_explain::{Explainer, Options, Watch};
 use tardy_model::Batch;
 use tardy_recording::Manifest;
-use tardy_report::Predictions;
+use tardy_report::{Predictions, Shown};
 use tardy_whatif::{
     Baseline, Class, KernelSeen, Observation, Observed, RealTimeShare, Refusal, Tried, WhatIf, rank,
 };
@@ -41,7 +41,7 @@ impl Predicted {
             baseline: &self.baseline,
             apart: self.apart.as_ref(),
             tried: &self.tried,
-            shown: self.tried.len(),
+            shown: Shown::All,
         }
     }
 }

@@ -55,9 +55,14 @@ impl List {
     }
 }
 
-/// The one wakeup that a watch kept a recording for.
+/// The one wakeup that a watch kept a recording for, and who made it late.
 fn kept_for(trigger: &Trigger) -> String {
-    format!("kept for {}, {}", duration(trigger.lateness_ns), clean(&trigger.name))
+    let (late, name) = (duration(trigger.lateness_ns), clean(&trigger.name));
+    let cause = clean(&trigger.cause);
+    match clean(&trigger.culprit) {
+        who if who.is_empty() => format!("kept for {late}, {name}: {cause}"),
+        who => format!("kept for {late}, {name}: {cause} by {who}"),
+    }
 }
 
 fn entry(kept: &Kept) -> Value {

@@ -3,7 +3,7 @@
 mod words;
 
 use crate::findings::WorstWakeup;
-use crate::pattern::PatternFinding;
+use crate::pattern::{PatternFinding, REGISTRY};
 use crate::step::{Happened, Step};
 use tardy_model::event::{Irq, TaskState, futex, softirq};
 use tardy_model::{BlockedOn, Boost, Cause, CpuId, Culprit, TaskId, duration};
@@ -13,6 +13,9 @@ use words::{
 
 /// Parts named in the last sentence.
 const NAMED_MAX: usize = 5;
+
+/// A pattern whose causes took less of a wakeup than this is no part of its story.
+const PATTERN_SHARE_MIN: f64 = 0.1;
 
 /// A sentence of a story.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +39,23 @@ pub fn why(worst: &WorstWakeup, patterns: &[PatternFinding]) -> Vec<Sentence> {
     let (time_ns, cpu) = (wakeup.expiry_ns + wakeup.lateness_ns, Some(wakeup.cpu));
     story.push(Sentence { time_ns, cpu, event: "sum", text: sum(worst) });
     for name in worst.patterns.names() {
-        // One that is not worth a word among all wakeups is none in this one.
-        if let Some(finding) = patterns.iter().find(|finding| finding.name == name) {
+        // One that is not worth a word among all wakeups is none in this one, nor is one that took little of it.
+        let finding = patterns.iter().find(|finding| finding.name == name);
+        if let Some(finding) = finding.filter(|_| took_much(worst, name)) {
             let text = format!("{}: {}", finding.title, finding.words);
             story.push(Sentence { time_ns, cpu, event: "pattern", text });
         }
     }
     story
+}
+
+/// Whether what a pattern is about took a part of this wakeup that is worth a sentence.
+fn took_much(worst: &WorstWakeup, pattern: &str) -> bool {
+    let Some(pattern) = REGISTRY.iter().find(|known| known.name() == pattern) else { return false };
+    let causes = pattern.causes();
+    let its = worst.wakeup.segments.iter().filter(|segment| causes.contains(&segment.cause.0));
+    let ns: u64 = its.map(|segment| segment.ns).sum();
+    ns as f64 >= PATTERN_SHARE_MIN * worst.wakeup.lateness_ns as f64
 }
 
 fn sentence(worst: &WorstWakeup, step: &Step) -> Sentence {

@@ -53,6 +53,8 @@ pub struct Context {
     pub again: String,
     /// The policy that the threads asked for and did not get, where that was so: `SCHED_FIFO 80`.
     pub policy_refused: Option<String>,
+    /// Whether the recording has no proper end: it was killed, or goes on.
+    pub is_cut_short: bool,
     /// The wakeup for which the recording was kept, where it was for one.
     pub caught: Option<Caught>,
     /// The page with the same findings, where one was written.

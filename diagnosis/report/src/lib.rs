@@ -69,7 +69,7 @@ pub use timers::{
     Counted, TimerColumn, TimerGrouping, TimerLine, TimerSort, TimerUse, timer_lines, timer_table,
 };
 pub use watched::{Watched, WatchedRow, watched_page};
-pub use whatif::{Predictions, WhatIfDocument, whatif_text};
+pub use whatif::{Predictions, Shown, WhatIfDocument, whatif_text};
 pub use why::why_text;
 
 #[cfg(test)]

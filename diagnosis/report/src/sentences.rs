@@ -42,12 +42,17 @@ fn sentences(data: &Data<'_>, is_short: bool) -> Vec<String> {
         sentences.extend(latest_thread(data));
     }
     sentences.truncate(SENTENCES_MAX + usize::from(data.context.policy_refused.is_some()));
+    if data.context.is_cut_short {
+        sentences.insert(0, CUT_SHORT.to_owned());
+    }
     // What the recording was kept for comes before all that is in it.
     if let Some(sentence) = caught(data) {
         sentences.insert(0, sentence);
     }
     sentences
 }
+
+const CUT_SHORT: &str = "The recording was cut short (tardy was killed, or still records).";
 
 /// For which wakeup the recording was kept, and who it was.
 fn caught(data: &Data<'_>) -> Option<String> {
@@ -300,6 +305,14 @@ mod tests {
             "The threads ran under SCHED_OTHER, as SCHED_FIFO 80 was refused."
         );
         assert!(sentences[3].contains("212 events were lost"), "{sentences:?}");
+    }
+
+    #[test]
+    fn that_a_recording_was_cut_short_is_said_first() {
+        let context = Context { is_cut_short: true, ..Context::default() };
+        let explanation = fixture::explanation();
+        let data = Data { explanation: Some(&explanation), ..Data::new(&context) };
+        assert!(top_sentences(&data)[0].starts_with("The recording was cut short"));
     }
 
     #[test]

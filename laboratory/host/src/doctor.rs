@@ -10,6 +10,9 @@ use textwrap::{Options, WrapAlgorithm};
 const WIDTH_MIN: usize = 40;
 const WIDTH_MAX: usize = 120;
 
+/// Behind a command of tardy's own, which can be copied with it.
+const TRIES: &str = "  # tries it, and undoes it if it does not help";
+
 const RESET: &str = "\x1b[0m";
 const DIM: &str = "\x1b[2m";
 
@@ -22,8 +25,17 @@ pub fn render(host: &Host, width: usize, colour: bool) -> String {
         let notes = if check.state == State::Good {
             Vec::new()
         } else {
-            let change = check.change.as_ref().map(|change| ("→ ", change.as_str()));
-            [("", check.why.as_str())].into_iter().chain(change).collect()
+            let mut before = "→ ";
+            let changes = check
+                .changes
+                .iter()
+                .map(|change| (std::mem::replace(&mut before, "→ or ").to_owned(), change.clone()));
+            let mut notes = vec![(String::new(), check.why.clone())];
+            notes.extend(changes);
+            // On one line, to be copied.
+            let fix = check.fix.as_ref().map(|fix| format!("{fix}{TRIES}").replace(' ', "\u{a0}"));
+            notes.extend(fix.map(|fix| ("→ ".to_owned(), fix)));
+            notes
         };
         Row { state: check.state, name: check.name.replace('_', " "), value: &check.value, notes }
     });
@@ -34,7 +46,11 @@ pub fn render(host: &Host, width: usize, colour: bool) -> String {
             state: if capability.ok { State::Good } else { State::Notice },
             name: capability.name.title().to_owned(),
             value: capability.why.as_deref().unwrap_or("yes"),
-            notes: lost.into_iter().chain(change).collect(),
+            notes: lost
+                .into_iter()
+                .chain(change)
+                .map(|(sign, text)| (sign.to_owned(), text.to_owned()))
+                .collect(),
         }
     });
     let mut out = String::new();
@@ -48,7 +64,7 @@ struct Row<'a> {
     state: State,
     name: String,
     value: &'a str,
-    notes: Vec<(&'static str, &'a str)>,
+    notes: Vec<(String, String)>,
 }
 
 fn table(out: &mut String, rows: &[Row<'_>], width: usize, colour: bool) {

@@ -151,7 +151,7 @@ fn every_check_says_why_in_one_paragraph() {
     for name in MACHINES {
         for check in Machine::new(name).host().checks() {
             assert!(check.why.ends_with('.') && !check.value.is_empty(), "{check:?}");
-            let texts = [Some(&check.why), check.change.as_ref()].into_iter().flatten();
+            let texts = [&check.why].into_iter().chain(&check.changes).chain(&check.fix);
             for text in texts {
                 assert!(!text.contains(['\n', '\x1b']) && !text.contains("  "), "{text:?}");
             }

@@ -14,7 +14,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use tardy_changes::{Change, KNOWN};
-use tardy_report::{Predictions, Terminal, WhatIfDocument, whatif_text};
+use tardy_report::{Predictions, Shown, Terminal, WhatIfDocument, whatif_text};
 use tardy_whatif::WhatIf;
 
 /// Changes that are shown by themselves.
@@ -89,7 +89,8 @@ impl WhatIfVerb {
         let changes = self.changes(&whatif);
         let tried = prediction::try_all(&whatif, &observed, &changes, self.jobs, &self.output);
         drop(share);
-        let shown = if self.text.full || !self.change.is_empty() { tried.len() } else { SHOWN };
+        let all = self.text.full || !self.change.is_empty();
+        let shown = if all { Shown::All } else { Shown::Helping(SHOWN) };
         let (baseline, apart) = (whatif.baseline(), whatif.baseline_apart());
         let predictions = Predictions { baseline, apart, tried: &tried, shown };
         self.tell(&predictions)?;

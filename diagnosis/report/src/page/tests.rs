@@ -56,6 +56,7 @@ fn names_are_never_markup() {
             page: Some(attack.into()),
             recorded_command: String::new(),
             policy_refused: Some(attack.to_owned()),
+            is_cut_short: true,
             whom: attack.to_owned(),
             again: attack.to_owned(),
             notes: vec![attack.to_owned()],

@@ -9,6 +9,9 @@ use std::io::{self, Write};
 
 const CAUSES: usize = 5;
 
+/// What a cause means is worth more than the time or a bar, up to so many columns.
+const WORDS: usize = 50;
+
 /// The places of those that weigh most, in all lateness or in that of the worst wakeups.
 fn shown(all: &[u32], worst: Option<&[u32]>) -> Vec<usize> {
     let weight = |at: &usize| all[*at].max(worst.map_or(0, |worst| worst[*at]));
@@ -24,7 +27,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     let Some(explanation) = found else { return Ok(()) };
     let causes = &explanation.causes;
     let (all, worst) = (shares(causes, |cause| cause.ns), worst_shares(explanation));
-    let mut table = Table::new(&CAUSE_COLUMNS).flush().can_do_without(&[4]);
+    let mut table = Table::new(&CAUSE_COLUMNS).flush().can_do_without(&[2, 4]).with_words(WORDS);
     let more = match causes.len().saturating_sub(CAUSES) {
         0 => String::new(),
         more => format!("{more} more with --full"),

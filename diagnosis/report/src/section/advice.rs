@@ -128,6 +128,9 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
     finding.changes.first().map(|change| fix(change.name()))
 }
 
+/// Behind a command of tardy's own: a shell takes it for a remark, so both can be copied.
+const TRIES: &str = "  # tries it, and undoes it if it does not help";
+
 /// In place of a command that this system refuses.
 const ALLOW_FIRST: &str =
     "real-time priorities are refused here: allow them first (tardy doctor says how)";
@@ -156,10 +159,7 @@ pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> L
         return Lines { sentence, commands };
     }
     if let Some(fix) = fix(data, finding) {
-        commands.push(format!(
-            "      {} tries it, and undoes it if it does not help",
-            terminal.bold(&fix)
-        ));
+        commands.push(format!("      {}{TRIES}", terminal.bold(&fix)));
     }
     if let Some(command) = &finding.command {
         // Never broken: it is there to be copied.

@@ -9,7 +9,7 @@ use tardy_model::Cause;
 /// Columns of a bar in a table.
 pub(crate) const SHARE_BAR_COLUMNS: usize = 10;
 
-/// A bar of eighths of a block for a share (tenths of a percent), padded to `width` columns. A share
+/// A bar of eighths of a block for a share (tenths of a percent), of which the whole has `width` columns. A share
 /// above zero is always seen.
 pub(crate) fn share_bar(tenths: u32, width: usize) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
@@ -18,8 +18,6 @@ pub(crate) fn share_bar(tenths: u32, width: usize) -> String {
     if !eighths.is_multiple_of(8) {
         bar.push(EIGHTHS[eighths % 8]);
     }
-    let columns = eighths.div_ceil(8);
-    bar.push_str(&" ".repeat(width - columns));
     bar
 }
 
@@ -58,9 +56,9 @@ mod tests {
 
     #[test]
     fn a_share_above_zero_is_seen() {
-        assert_eq!(share_bar(0, 4), "    ");
-        assert_eq!(share_bar(1, 4), "▏   ");
-        assert_eq!(share_bar(500, 4), "██  ");
+        assert_eq!(share_bar(0, 4), "");
+        assert_eq!(share_bar(1, 4), "▏");
+        assert_eq!(share_bar(500, 4), "██");
         assert_eq!(share_bar(1000, 4), "████");
     }
 

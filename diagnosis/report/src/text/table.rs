@@ -16,6 +16,7 @@ pub(crate) enum Align {
 pub(crate) struct Table {
     columns: Vec<Align>,
     dispensable: Vec<usize>,
+    words_min: usize,
     indent: &'static str,
     rows: Vec<Vec<String>>,
 }
@@ -30,6 +31,7 @@ impl Table {
         Self {
             columns: columns.to_vec(),
             dispensable: Vec::new(),
+            words_min: WORDS_MIN,
             indent: INDENT,
             rows: Vec::new(),
         }
@@ -44,6 +46,11 @@ impl Table {
     pub(crate) fn can_do_without(mut self, columns: &[usize]) -> Self {
         self.dispensable = columns.to_vec();
         self
+    }
+
+    /// Words in the last column are worth a column that can be done without, as long as they have fewer columns than this.
+    pub(crate) fn with_words(self, words_min: usize) -> Self {
+        Self { words_min, ..self }
     }
 
     /// A row; cells must be clean, as many as there are columns.
@@ -105,7 +112,7 @@ impl Table {
     fn least_width(&self, shown: &[usize], widths: &[usize]) -> usize {
         let Some((&last, others)) = shown.split_last() else { return 0 };
         let last = match self.columns[last] {
-            Align::Left => widths[last].min(WORDS_MIN),
+            Align::Left => widths[last].min(self.words_min),
             Align::Right => widths[last],
         };
         self.indent.len() + others.iter().map(|&at| widths[at] + GAP.len()).sum::<usize>() + last

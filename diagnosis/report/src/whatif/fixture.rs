@@ -1,7 +1,7 @@
 //! Predictions to test with: a change that surely helps, one that may, of a thread with a hostile name, one that does
 //! nothing, and one that cannot be told.
 
-use super::Predictions;
+use super::{Predictions, Shown};
 use tardy_whatif::{Baseline, Figures, Moved, Prediction, Refusal, Tried};
 
 /// A name with what a shell or a page could take for its own.
@@ -68,5 +68,5 @@ pub(crate) fn with_predictions<R>(test: impl FnOnce(Predictions<'_>) -> R) -> R 
         tried("timers=deferred", 0.99, 1.05, "later sleeps of others"),
         refused,
     ];
-    test(Predictions { baseline: &baseline, apart: None, tried: &tried, shown: tried.len() })
+    test(Predictions { baseline: &baseline, apart: None, tried: &tried, shown: Shown::All })
 }

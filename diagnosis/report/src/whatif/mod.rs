@@ -32,8 +32,17 @@ pub struct Predictions<'a> {
     pub apart: Option<&'a Baseline>,
     /// The changes, the best first.
     pub tried: &'a [Tried],
-    /// How many are shown; the rest is counted.
-    pub shown: usize,
+    /// Which of them are shown by themselves in text.
+    pub shown: Shown,
+}
+
+/// Which changes are shown by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// All: somebody asked for them.
+    All,
+    /// As many at most of those that are predicted to help; the rest is named.
+    Helping(usize),
 }
 
 impl<'a> Predictions<'a> {
@@ -46,6 +55,13 @@ impl<'a> Predictions<'a> {
         let told = told.filter_map(|tried| Some((tried, tried.prediction.as_ref().ok()?)));
         told.filter(|(tried, prediction)| !prediction.is_unsure && is_earlier(tried, prediction))
             .take(BEST)
+    }
+
+    /// Those that are shown by themselves, the best first.
+    fn shown(&self) -> Vec<&'a Tried> {
+        let Shown::Helping(count) = self.shown else { return self.tried.iter().collect() };
+        let helps = |tried: &&Tried| tried.gain().is_some_and(|gain| gain > 0.0);
+        self.tried.iter().filter(helps).take(count).collect()
     }
 
     /// A sentence on what is left out of all figures of [`Self::best`], if anything is.
@@ -94,8 +110,12 @@ mod tests {
             with("remove(hog)", 0.5, 0.5),
         ];
         let baseline = baseline();
-        let predictions =
-            Predictions { baseline: &baseline, apart: Some(&baseline), tried: &all, shown: 4 };
+        let predictions = Predictions {
+            baseline: &baseline,
+            apart: Some(&baseline),
+            tried: &all,
+            shown: Shown::All,
+        };
         let names: Vec<String> = predictions.best().map(|(tried, _)| tried.name()).collect();
         assert_eq!(names, ["remove(hog)"]);
         assert!(predictions.left_out().is_some());

@@ -1,7 +1,7 @@
 //! Predictions in a terminal.
 
-use super::Predictions;
-use super::cells::{HEADS, cells, percent};
+use super::cells::{HEADS, InShort, cells, in_short, percent};
+use super::{Predictions, Shown};
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use crate::units::{count, duration_mean};
 use std::fmt::Write as _;
@@ -11,7 +11,10 @@ use tardy_whatif::{Figures, Prediction, Tried};
 /// Causes that are compared.
 const CAUSES_SHOWN: usize = 4;
 
-/// Writes how well the recording is simulated, then a line for each change.
+/// Changes that are named where they do not help.
+const NAMED_MAX: usize = 8;
+
+/// Writes a line for each change, then how well the recording is simulated, which is what those lines rest on.
 ///
 /// # Errors
 /// Where `out` cannot be written.
@@ -21,27 +24,74 @@ pub fn whatif_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let width = terminal.width.clamp(WIDTH_MIN, WIDTH_MAX);
-    baseline(predictions, width, terminal, out)?;
-    writeln!(out)?;
-    let shown = &predictions.tried[..predictions.shown.min(predictions.tried.len())];
+    let shown = predictions.shown();
     writeln!(out, "{}", terminal.bold("What would change it"))?;
-    let predicted = shown.iter().filter_map(|tried| Some((tried, tried.prediction.as_ref().ok()?)));
+    if let ([one], Shown::All) = (predictions.tried, predictions.shown)
+        && let Ok(prediction) = &one.prediction
+    {
+        paragraph(&answer(one, prediction), width, out)?;
+    }
+    let predicted =
+        shown.iter().filter_map(|tried| Some((*tried, tried.prediction.as_ref().ok()?)));
     ranking(predicted, width, terminal, out)?;
     let mut sentences: Vec<String> = Vec::new();
-    for tried in shown {
-        sentences.extend(remarks(tried));
+    let any = shown.iter().any(|tried| tried.prediction.is_ok());
+    if any && predictions.is_far_off() {
+        sentences.push(
+            "The simulated system differs much from the recorded one: treat this as a direction, not as numbers."
+                .to_owned(),
+        );
     }
-    let rest = predictions.tried.len() - shown.len();
-    if rest > 0 {
-        sentences.push(format!("{} more changes were tried; --json has them.", count(rest as u64)));
-    }
-    sentences.push(super::ranges());
+    sentences.extend(shown.iter().flat_map(|tried| remarks(tried)));
+    sentences.extend(others(predictions, shown.len()));
+    sentences.extend(any.then(super::ranges));
     for sentence in sentences {
-        for line in textwrap::wrap(&sentence, width - 2) {
-            writeln!(out, "  {line}")?;
-        }
+        paragraph(&sentence, width, out)?;
+    }
+    writeln!(out)?;
+    baseline(predictions, width, terminal, out)
+}
+
+fn paragraph(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    for line in textwrap::wrap(text, width - 2) {
+        writeln!(out, "  {}", line.replace('\u{a0}', " "))?;
     }
     Ok(())
+}
+
+/// What one change would do, in words.
+fn answer(tried: &Tried, prediction: &Prediction) -> String {
+    let InShort { change, worst, mean, .. } = in_short(tried, prediction);
+    format!("With {change}: {worst}, {mean}.").replace(" %", "\u{a0}%")
+}
+
+/// A sentence on the changes that are not shown by themselves.
+fn others(predictions: &Predictions<'_>, shown: usize) -> Option<String> {
+    let rest = predictions.tried.len() - shown;
+    let helping =
+        predictions.tried.iter().filter(|tried| tried.gain().is_some_and(|gain| gain > 0.0));
+    let more = helping.count().saturating_sub(shown);
+    let useless =
+        predictions.tried.iter().filter(|tried| tried.gain().is_none_or(|gain| gain <= 0.0));
+    let mut names: Vec<String> =
+        useless.map(|tried| crate::clean::clean(&tried.name())).take(NAMED_MAX + 1).collect();
+    if names.len() > NAMED_MAX {
+        names[NAMED_MAX] = "\u{2026}".to_owned();
+    }
+    let none = if shown == 0 { "No change that was tried is predicted to help. " } else { "" };
+    match (rest, more) {
+        (0, _) => None,
+        (rest, 0) => Some(format!(
+            "{none}Not predicted to help, or not known: {} ({} in all; --full shows each).",
+            names.join(", "),
+            count(rest as u64)
+        )),
+        (rest, more) => Some(format!(
+            "{} more changes were tried, of which {} would help less; --full shows each.",
+            count(rest as u64),
+            count(more as u64)
+        )),
+    }
 }
 
 fn baseline(
@@ -92,16 +142,7 @@ fn baseline(
             duration_mean(worst)
         );
     }
-    if predictions.is_far_off() {
-        text.push_str(
-            " The simulated system differs much from the recorded one: treat what follows as a \
-             direction, not as a number.",
-        );
-    }
-    for line in textwrap::wrap(&text, width - 2) {
-        writeln!(out, "  {line}")?;
-    }
-    Ok(())
+    paragraph(&text, width, out)
 }
 
 /// Writes a line for each.
@@ -182,6 +223,32 @@ mod tests {
                     assert!(line.width() <= width, "{} > {width}: {line}", line.width());
                 }
             }
+        });
+    }
+    #[test]
+    fn one_change_is_answered_first_and_what_would_not_help_is_only_named() {
+        with_predictions(|all| {
+            let one = Predictions { tried: &all.tried[..1], ..all };
+            let text = text(&one, 100);
+            let lines: Vec<&str> = text.lines().collect();
+            assert!(lines[1].starts_with("  With timer slack 1ns"), "{text}");
+            assert!(lines[1].contains("worst 1 % 230.0 µs → 46.0 µs"), "{text}");
+        });
+        with_predictions(|all| {
+            let best = Predictions { shown: Shown::Helping(2), ..all };
+            let text = text(&best, 100);
+            assert!(
+                text.contains("slack(victim)=1ns  ") && !text.contains("remove(<b>$x&y)  "),
+                "{text}"
+            );
+            assert!(
+                text.contains("4 more changes were tried, of which 3 would help less"),
+                "{text}"
+            );
+            let useless = Predictions { tried: &all.tried[5..], ..best };
+            let text = self::text(&useless, 100);
+            assert!(text.contains("No change that was tried is predicted to help."), "{text}");
+            assert!(text.contains("remove(pipewire) (1 in all"), "{text}");
         });
     }
 }

@@ -56,5 +56,6 @@ pub(super) fn check(probe: &Probe) -> Finding {
              scheduler and the thread's own code take {factor} until the governor follows."
         ),
     )
-    .change("cpupower frequency-set -g performance; tardy fix --only governor tries it")
+    .change("cpupower frequency-set -g performance")
+    .fix("--only governor")
 }

@@ -25,9 +25,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
              interrupts every CPU that uses them, and a first touch clears 2 MiB at once. Locking \
              memory does not prevent it.",
         )
-        .change(
-            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled; tardy fix --only thp tries it",
-        ),
+        .change("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+        .fix("--only thp"),
         other => Finding::unknown(other, "tardy does not know this mode."),
     }
 }

@@ -56,15 +56,15 @@ pub(super) fn check(probe: &Probe) -> Finding {
     );
     if deepest_us > NOTICE_US {
         let finding = if deepest_us > PROBLEM_US { Finding::problem } else { Finding::notice };
-        return finding(value, why).change(format!(
-            "keep /dev/cpu_dma_latency open with a 32-bit 0 written (until closed); cpupower \
-             idle-set -D {NOTICE_US} (until reboot); {} (at boot); tardy fix --only idle-latency tries it",
-            if probe.calls.arch == "x86_64" {
-                "processor.max_cstate=1 intel_idle.max_cstate=0"
-            } else {
-                "cpuidle.off=1"
-            }
-        ));
+        let option = match probe.calls.arch.as_str() {
+            "x86_64" => "processor.max_cstate=1 intel_idle.max_cstate=0",
+            _ => "cpuidle.off=1",
+        };
+        return finding(value, why)
+            .change(format!("cpupower idle-set -D {NOTICE_US}"))
+            .change("keep /dev/cpu_dma_latency open with a 32-bit 0 written")
+            .change(format!("boot with {option}"))
+            .fix("--only idle-latency");
     }
     if is_guest {
         return Finding::notice(value, GUEST);

@@ -54,10 +54,11 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if housekeeping.is_empty() {
         return finding;
     }
-    finding.change(format!(
-        "echo {} > /proc/irq/N/smp_affinity (or boot with irqaffinity={housekeeping}); a refused \
-         write is a managed interrupt: isolcpus=managed_irq,…; tardy fix --only 'affinity(irq N)={housekeeping}' \
-         tries it",
-        housekeeping.mask()
-    ))
+    finding
+        .change(format!("echo {} > /proc/irq/N/smp_affinity", housekeeping.mask()))
+        .change(format!(
+            "boot with irqaffinity={housekeeping}, and isolcpus=managed_irq,… where the write is refused, as the \
+             interrupt is managed then"
+        ))
+        .fix(&format!("--only 'affinity(irq N)={housekeeping}'"))
 }

@@ -13,16 +13,17 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if isolated.is_empty() && nohz_full.is_empty() {
         let value = "none";
         if probe.preemption.realtime && probe.cpus.len() >= CPUS_TO_SPARE {
+            let last = probe.cpus.len() - 1;
             return Finding::notice(
                 value,
                 "Every CPU takes threads, unbound kernel work, RCU callbacks and interrupts: a \
                  real-time thread meets them on whichever CPU it runs.",
             )
             .change(format!(
-                "boot with isolcpus=managed_irq,domain,{last} rcu_nocbs={last} irqaffinity=0 to \
-                 keep CPU {last}; while it runs, tardy fix --only isolate={last} tries it",
-                last = probe.cpus.len() - 1
-            ));
+                "boot with isolcpus=managed_irq,domain,{last} rcu_nocbs={last} irqaffinity=0, which keeps CPU \
+                 {last} free"
+            ))
+            .fix(&format!("--only isolate={last}"));
         }
         return Finding::good(value, "All CPUs run threads, kernel work and interrupts.");
     }

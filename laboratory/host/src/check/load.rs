@@ -20,7 +20,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
         "Other work takes CPU time now: a measurement includes it, which is right if this is the \
          load in question.",
     )
-    .change("top, to see whose it is")
+    .change("top # shows whose it is")
 }
 
 /// The three averages as they stand, and the first as a number.

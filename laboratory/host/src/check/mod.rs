@@ -68,8 +68,10 @@ pub struct Check {
     pub value: String,
     /// Why it matters for lateness on this machine.
     pub why: String,
-    /// The command or kernel option that changes it, where there is one worth giving.
-    pub change: Option<String>,
+    /// The commands or kernel options that change it, where they are worth giving: each does by itself.
+    pub changes: Vec<String>,
+    /// The command that tries a change and undoes it if it does not help, where tardy has one.
+    pub fix: Option<String>,
 }
 
 /// How a fact bears on lateness.
@@ -103,12 +105,13 @@ struct Finding {
     state: State,
     value: String,
     why: String,
-    change: Option<String>,
+    changes: Vec<String>,
+    fix: Option<String>,
 }
 
 impl Finding {
     fn new(state: State, value: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { state, value: value.into(), why: why.into(), change: None }
+        Self { state, value: value.into(), why: why.into(), changes: Vec::new(), fix: None }
     }
 
     fn good(value: impl Into<String>, why: impl Into<String>) -> Self {
@@ -127,8 +130,15 @@ impl Finding {
         Self::new(State::Unknown, value, why)
     }
 
+    /// One more way to change it.
     fn change(mut self, change: impl Into<String>) -> Self {
-        self.change = Some(change.into());
+        self.changes.push(change.into());
+        self
+    }
+
+    /// What `tardy fix` is called with to try one.
+    fn fix(mut self, arguments: &str) -> Self {
+        self.fix = Some(format!("tardy fix {arguments}"));
         self
     }
 }
@@ -138,8 +148,8 @@ pub(crate) fn run(probe: &Probe) -> Vec<Check> {
     REGISTRY
         .iter()
         .map(|(name, check)| {
-            let Finding { state, value, why, change } = check(probe);
-            Check { name, state, value, why, change }
+            let Finding { state, value, why, changes, fix } = check(probe);
+            Check { name, state, value, why, changes, fix }
         })
         .collect()
 }

@@ -48,9 +48,7 @@ pub(super) fn check(probe: &Probe) -> Finding {
         } else {
             format!("mount -t debugfs nodev /sys/kernel/debug; {echo}")
         };
-        return finding.change(format!(
-            "{now} (or boot with preempt=full); tardy fix --only preempt tries it"
-        ));
+        return finding.change(now).change("boot with preempt=full").fix("--only preempt");
     }
     finding.change(realtime_kernel(probe))
 }

@@ -47,5 +47,5 @@ pub(super) fn check(probe: &Probe) -> Finding {
     if probe.isolated.is_empty() && probe.nohz_full.is_empty() {
         return Finding::good(value, why);
     }
-    Finding::notice(value, why).change(format!("{change}; tardy fix --only rt-runtime tries it"))
+    Finding::notice(value, why).change(change).fix("--only rt-runtime")
 }

@@ -20,9 +20,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
             "A thread that touches a page which was swapped out waits for the disk for \
              milliseconds, unless its process locked its memory.",
         )
-        .change(
-            "mlockall(MCL_CURRENT | MCL_FUTURE) in the program, or swapoff -a; tardy fix --only swappiness tries \
-             less of it",
-        ),
+        .change("mlockall(MCL_CURRENT | MCL_FUTURE) in the program")
+        .change("swapoff -a")
+        .fix("--only swappiness"),
     }
 }

@@ -22,7 +22,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
             "A sleep begun on a nohz_full CPU may expire on a housekeeping CPU: the wakeup then \
              waits for that CPU's interrupts and comes by interrupt between CPUs.",
         )
-        .change("sysctl kernel.timer_migration=0; tardy fix --only timer-migration tries it"),
+        .change("sysctl kernel.timer_migration=0")
+        .fix("--only timer-migration"),
         _ => Finding::unknown(
             on,
             "The value is neither 0 nor 1: tardy does not know what it \

@@ -25,8 +25,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
              their timeout. SCHED_FIFO, RR and DEADLINE threads have none."
         ),
     )
-    .change(
-        "tardy fix -p PID --only slack tries it; prctl(PR_SET_TIMERSLACK, 1) in the thread, echo 1 > \
-         /proc/PID/timerslack_ns from outside, or TimerSlackNSec=1 in a systemd unit",
-    )
+    .change("echo 1 > /proc/PID/timerslack_ns")
+    .change("prctl(PR_SET_TIMERSLACK, 1) in the thread")
+    .change("TimerSlackNSec=1 in its systemd unit")
+    .fix("-p PID --only slack")
 }
