@@ -81,7 +81,8 @@ impl Kept {
         let mut head = [0; PERF.len()];
         // Of a pipe nothing is taken; perf wants a file too.
         let is_perf = path.is_file()
-            && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok());
+            && tardy_files::open_named(path)
+                .is_ok_and(|mut file| file.read_exact(&mut head).is_ok());
         self.starts_programs |= is_perf && head == *PERF;
         self
     }

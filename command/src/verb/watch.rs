@@ -294,7 +294,8 @@ impl Watching<'_> {
         if self.lost.why.is_none() {
             progress.beside(|| {
                 output::say!(
-                    "tardy: {error}; the watch goes on, keeps what it has, and tries again with what comes"
+                    "tardy: {}; the watch goes on, keeps what it has, and tries again with what comes",
+                    output::one_line(&error.to_string())
                 );
             });
             self.lost.why = Some(error.to_string());
@@ -327,7 +328,10 @@ impl Watching<'_> {
         if !output.json {
             // That it cannot be told is no reason to end the night: it is kept.
             let _ = progress.beside(|| {
-                output::out!("{} → {}", output::printable(&told(trigger)), kept.display())
+                output::out!(
+                    "{}",
+                    output::one_line(&format!("{} → {}", told(trigger), kept.display()))
+                )
             });
         }
         self.action.run(&kept, trigger);
@@ -368,7 +372,7 @@ impl Watching<'_> {
         if self.flags.output.json {
             return output::write_json(&self.folder.document(), None);
         }
-        output::out!("{}", output::printable(&self.folder.words()))?;
+        output::out!("{}", output::one_line(&self.folder.words()))?;
         if self.folder.has_any() {
             let folder = self.folder.path().display();
             self.flags.output.remark(&format!("next: tardy explain {folder} (the worst)"));

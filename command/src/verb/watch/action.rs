@@ -1,6 +1,6 @@
 //! The command of `--exec`, beside the watch.
 
-use crate::output::printable;
+use crate::output::{one_line, printable};
 use crate::recordings;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io;
@@ -35,7 +35,7 @@ impl Action {
         if self.running.is_some() {
             crate::output::say!(
                 "tardy: --exec is not run for {}: it still runs",
-                recording.display()
+                one_line(&recording.display().to_string())
             );
             return;
         }
