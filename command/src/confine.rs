@@ -2,12 +2,16 @@
 //!
 //! It gives up what it has no use for before it opens the file, so that a fault in a reader is worth nothing:
 //! privileges beyond those that reading and writing files takes, new ones by setuid programs, other programs, the
-//! network, and the calls by which a system is changed (seccomp); and writing anywhere else (Landlock). Where a kernel
-//! lacks one of these, the others hold. The table of what each verb keeps is `docs/reference/privileges.md`.
+//! network, other processes, and the calls by which a system is changed (seccomp); and writing anywhere else, and
+//! signals to who was there before (Landlock). Where a kernel lacks one of these, the others hold. The table of what
+//! each verb keeps is `docs/reference/privileges.md`.
 
+mod calls;
+
+use calls::Role;
 use landlock::{
     ABI, Access as _, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
-    RulesetCreatedAttr as _,
+    RulesetCreatedAttr as _, Scope,
 };
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities, set_no_new_privs};
 use std::io::{IsTerminal as _, Read as _};
@@ -17,8 +21,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     folders: Vec<PathBuf>,
+    /// What is there already and is written to as it is: a device, a descriptor that is open.
+    files: Vec<PathBuf>,
     starts_programs: bool,
-    writes_anywhere: bool,
 }
 
 /// Files of others may be read, results put into folders of who called sudo, and given to him.
@@ -38,23 +43,33 @@ const OF_RECORDERS: CapabilitySet = OF_READERS
     .union(CapabilitySet::IPC_LOCK)
     .union(CapabilitySet::SYSLOG);
 
+/// The terminal, what swallows or refuses all, and what is open already.
+const DEVICES: [&str; 5] = ["/dev/tty", "/dev/null", "/dev/full", "/dev/stdout", "/dev/stderr"];
+
+/// Folders of the system that no results go to.
+const NEVER: [&str; 4] = ["/", "/dev", "/proc", "/sys"];
+
 /// How a `perf.data` begins.
 const PERF: &[u8; 7] = b"PERFILE";
 
 impl Kept {
     /// For results in a file or folder that the user may have named, else here or in the temporary folder.
     pub(crate) fn for_results(out: Option<&Path>) -> Self {
-        let is_open_file = |path: &Path| path.starts_with("/dev") || path.starts_with("/proc");
-        let folders = [Some(Path::new(".")), out.and_then(existing)];
+        let is_there = |path: &Path| path.metadata().is_ok_and(|found| !found.is_dir());
+        let is_open_file =
+            |path: &Path| (path.starts_with("/dev") || path.starts_with("/proc")) && is_there(path);
+        let file = out.filter(|path| is_open_file(path));
+        let folders = [Some(Path::new(".")), out.filter(|_| file.is_none()).and_then(existing)];
+        let temporary = std::env::temp_dir();
+        // Who starts it in one of these means none of what is in it.
+        let is_all = |path: &Path| {
+            path.canonicalize().is_ok_and(|path| NEVER.iter().any(|it| path == Path::new(it)))
+        };
+        let folders = folders.into_iter().flatten().chain([&*temporary]);
         Self {
-            folders: folders
-                .into_iter()
-                .flatten()
-                .map(Path::to_owned)
-                .chain([std::env::temp_dir()])
-                .collect(),
+            folders: folders.filter(|path| !is_all(path)).map(Path::to_owned).collect(),
+            files: file.map(Path::to_owned).into_iter().collect(),
             starts_programs: false,
-            writes_anywhere: out.is_some_and(is_open_file),
         }
     }
 
@@ -66,7 +81,8 @@ impl Kept {
         let mut head = [0; PERF.len()];
         // Of a pipe nothing is taken; perf wants a file too.
         let is_perf = path.is_file()
-            && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok());
+            && tardy_files::open_named(path)
+                .is_ok_and(|mut file| file.read_exact(&mut head).is_ok());
         self.starts_programs |= is_perf && head == *PERF;
         self
     }
@@ -87,20 +103,21 @@ impl Kept {
         keep(OF_READERS);
         // What a kernel does not have does not keep the file from being read.
         let _ = set_no_new_privs(true);
-        if !self.writes_anywhere {
-            let _ = self.write_nowhere_else();
-        }
-        calls::give_up(self.starts_programs, false);
+        let _ = self.write_nowhere_else();
+        calls::give_up(Role::Reads { starts_programs: self.starts_programs });
     }
 
+    /// And sends no signal to who was not started by it (where a program may be started, signals are not refused as
+    /// calls): from Linux 6.12 on.
     fn write_nowhere_else(&self) -> Result<(), landlock::RulesetError> {
-        let version = ABI::V5;
+        let version = ABI::V6;
         let all = AccessFs::from_all(version);
         let mut read = AccessFs::from_read(version);
         if !self.starts_programs {
             read.remove(AccessFs::Execute);
         }
-        let mut rules = Ruleset::default().handle_access(all)?.create()?;
+        let scope = Scope::from_all(version);
+        let mut rules = Ruleset::default().handle_access(all)?.scope(scope)?.create()?;
         let mut allow = |path: &Path, access| -> Result<(), landlock::RulesetError> {
             if let Ok(folder) = PathFd::new(path) {
                 (&mut rules).add_rule(PathBeneath::new(folder, access))?;
@@ -108,8 +125,12 @@ impl Kept {
             Ok(())
         };
         allow(Path::new("/"), read)?;
-        // Terminals, and what swallows or refuses all.
-        allow(Path::new("/dev"), read | AccessFs::WriteFile | AccessFs::IoctlDev)?;
+        // Not all devices: a disk is one too, and root's to write to.
+        let file = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+        let named = self.files.iter().map(PathBuf::as_path);
+        for device in DEVICES.iter().map(Path::new).chain(named) {
+            allow(device, file)?;
+        }
         for folder in &self.folders {
             allow(folder, (all & !AccessFs::Execute) | read)?;
         }
@@ -121,27 +142,27 @@ impl Kept {
 pub(crate) fn recorder() {
     keep(OF_RECORDERS);
     let _ = set_no_new_privs(true);
-    calls::give_up(false, true);
+    calls::give_up(Role::Records);
 }
 
 /// Gives up the same for who records and keeps a command of another user, which it ends in the end.
 pub(crate) fn watcher() {
     keep(OF_RECORDERS.union(CapabilitySet::KILL));
     let _ = set_no_new_privs(true);
-    calls::give_up(false, true);
+    calls::give_up(Role::Watches);
 }
 
 /// Gives up what a thread that records anew now and then has no use for.
 pub(crate) fn stream() {
     let _ = set_no_new_privs(true);
-    calls::give_up(false, true);
+    calls::give_up(Role::Records);
 }
 
 /// Gives up all, on a thread that only shows what others have recorded.
 pub(crate) fn viewer() {
     keep(CapabilitySet::empty());
     let _ = set_no_new_privs(true);
-    calls::give_up(false, false);
+    calls::give_up(Role::Shows);
 }
 
 fn keep(wanted: CapabilitySet) {
@@ -161,74 +182,6 @@ fn existing(path: &Path) -> Option<&Path> {
         at = at.parent()?;
     }
     Some(if at.as_os_str().is_empty() { Path::new(".") } else { at })
-}
-
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod calls {
-    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
-
-    /// Calls that reading a file and writing results have no use for.
-    const REFUSED: [i64; 36] = [
-        libc::SYS_socket,
-        libc::SYS_ptrace,
-        libc::SYS_process_vm_readv,
-        libc::SYS_process_vm_writev,
-        libc::SYS_pidfd_getfd,
-        libc::SYS_bpf,
-        libc::SYS_perf_event_open,
-        libc::SYS_io_uring_setup,
-        libc::SYS_userfaultfd,
-        libc::SYS_mount,
-        libc::SYS_umount2,
-        libc::SYS_move_mount,
-        libc::SYS_open_tree,
-        libc::SYS_fsopen,
-        libc::SYS_pivot_root,
-        libc::SYS_chroot,
-        libc::SYS_setns,
-        libc::SYS_unshare,
-        libc::SYS_open_by_handle_at,
-        libc::SYS_mknodat,
-        libc::SYS_init_module,
-        libc::SYS_finit_module,
-        libc::SYS_delete_module,
-        libc::SYS_kexec_load,
-        libc::SYS_reboot,
-        libc::SYS_swapon,
-        libc::SYS_swapoff,
-        libc::SYS_sethostname,
-        libc::SYS_setdomainname,
-        libc::SYS_settimeofday,
-        libc::SYS_clock_settime,
-        libc::SYS_adjtimex,
-        libc::SYS_acct,
-        libc::SYS_add_key,
-        libc::SYS_request_key,
-        libc::SYS_keyctl,
-    ];
-
-    /// Of those, what recording takes.
-    const OF_RECORDERS: [i64; 2] = [libc::SYS_bpf, libc::SYS_perf_event_open];
-
-    const OF_PROGRAMS: [i64; 2] = [libc::SYS_execve, libc::SYS_execveat];
-
-    pub(super) fn give_up(starts_programs: bool, records: bool) {
-        let programs = OF_PROGRAMS.iter().filter(|_| !starts_programs);
-        let refused = REFUSED.iter().filter(|call| !(records && OF_RECORDERS.contains(call)));
-        let rules = refused.chain(programs).map(|call| (*call, Vec::new())).collect();
-        let Ok(arch) = std::env::consts::ARCH.try_into() else { return };
-        let refuse = SeccompAction::Errno(libc::EPERM as u32);
-        let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
-        if let Ok(Ok(program)) = filter.map(BpfProgram::try_from) {
-            let _ = apply_filter(&program);
-        }
-    }
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod calls {
-    /// There is no filter for this architecture.
-    pub(super) fn give_up(_: bool, _: bool) {}
 }
 
 #[cfg(test)]
@@ -283,6 +236,59 @@ mod tests {
             return;
         }
         assert_eq!(outside, Some(ErrorKind::PermissionDenied));
+    }
+
+    #[test]
+    #[expect(clippy::print_stdout, reason = "a test says why it looked at nothing")]
+    fn who_reads_a_strangers_file_reaches_no_other_process() {
+        use rustix::process::{Pid, Resource, kill_process, prlimit, test_kill_process};
+        let mut other = Command::new("sleep").arg("60").spawn().expect("it starts");
+        let pid = Pid::from_child(&other);
+        let old = rustix::process::getrlimit(Resource::Core);
+        for starts_programs in [false, true] {
+            let kept = Kept::for_results(None).with_programs(starts_programs);
+            let (signal, limit) = confined(kept, || {
+                let signal = test_kill_process(pid);
+                (signal, prlimit(Some(pid), Resource::Core, old.clone()).err())
+            });
+            if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+                assert_eq!(limit, Some(rustix::io::Errno::PERM));
+            }
+            match signal {
+                Err(error) => assert_eq!(error, rustix::io::Errno::PERM),
+                // Where programs may be started it is Landlock that refuses.
+                Ok(()) if starts_programs => println!("skipped: this kernel is older than 6.12"),
+                Ok(()) => panic!("a signal was sent"),
+            }
+        }
+        assert!(other.try_wait().expect("it is a child").is_none());
+        kill_process(pid, rustix::process::Signal::KILL).expect("it is a child");
+        other.wait().expect("it is a child");
+    }
+
+    #[test]
+    #[expect(clippy::print_stdout, reason = "a test says why it looked at nothing")]
+    fn no_device_is_written_to_but_what_swallows_all() {
+        // As a disk would be: made in a folder of devices, and everybody's to write to.
+        let Ok(disk) = tempfile::tempdir_in("/dev/shm") else {
+            println!("skipped: there is no /dev/shm");
+            return;
+        };
+        let file = disk.path().join("disk");
+        std::fs::write(&file, "").expect("a file");
+        let write = |path: &Path| {
+            std::fs::OpenOptions::new().write(true).open(path).err().map(|error| error.kind())
+        };
+        let kept = Kept::for_results(Some(Path::new("/dev/full")));
+        let (full, null, found) = confined(kept, || {
+            (write(Path::new("/dev/full")), write(Path::new("/dev/null")), write(&file))
+        });
+        assert_eq!((full, null), (None, None));
+        if found.is_none() {
+            println!("skipped: this kernel has no Landlock");
+            return;
+        }
+        assert_eq!(found, Some(ErrorKind::PermissionDenied));
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod recordings;
 mod session;
 mod share;
 mod verb;
+mod zone;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser};
@@ -74,8 +75,8 @@ fn main() -> ExitCode {
     for undone in tardy_remedy::Journal::system().undo_left_over() {
         output::say!(
             "a previous tardy that was killed had set {}: {}",
-            output::printable(&undone.entry.why),
-            output::printable(&undone.words())
+            output::one_line(&undone.entry.why),
+            output::one_line(&undone.words())
         );
     }
     // clap itself ends with 2 on wrong usage.
@@ -111,7 +112,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Undecided) => ExitCode::from(4),
         Err(failure) => {
             if !failure.is_closed_pipe() {
-                output::say!("tardy: {}", output::printable(&failure.to_string()));
+                output::say!("tardy: {}", output::indented(&failure.to_string()));
             }
             ExitCode::from(failure.status())
         }

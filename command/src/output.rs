@@ -57,14 +57,14 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// A remark for people, beside the results.
+    /// A remark for people, beside the results: one line.
     #[expect(
         clippy::unused_self,
         reason = "a verb that prints no results has no remarks about them"
     )]
     pub(crate) fn remark(&self, text: &str) {
         if !manners::is_quiet() {
-            say!("{}", printable(text));
+            say!("{}", one_line(text));
         }
     }
 
@@ -78,6 +78,16 @@ impl Output {
 pub(crate) fn printable(text: &str) -> String {
     let line = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The same on one line: what is listed may have names with line ends, which would look like entries.
+pub(crate) fn one_line(text: &str) -> String {
+    clean(text)
+}
+
+/// The same where there may be several lines: none but the first begins where one of ours would.
+pub(crate) fn indented(text: &str) -> String {
+    text.split('\n').map(clean).collect::<Vec<_>>().join("\n  ")
 }
 
 /// A report as a terminal may get it: colours, which are ours, and beside them nothing that it would obey, whatever a
@@ -352,6 +362,12 @@ fn next_free(base: &Path, name: &str) -> io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_makes_no_lines() {
+        assert_eq!(one_line("a\nb\r\tc\u{1b}"), "a\\u{a}b\\u{d}\\u{9}c\\u{1b}");
+        assert_eq!(indented("a\ntardy: b\r"), "a\n  tardy: b\\u{d}");
+    }
 
     #[test]
     fn a_terminal_gets_colours_and_nothing_else_to_obey() {

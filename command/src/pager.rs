@@ -39,18 +39,40 @@ pub(crate) fn write(text: &[u8], file: Option<&Path>, flags: TextFlags) -> Resul
     out.finish()
 }
 
-/// The pager's command. An empty one, and `cat`, mean none.
-fn chosen(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let named = ["TARDY_PAGER", "PAGER"].into_iter().find_map(variable);
-    let pager = named.unwrap_or_else(|| "less".to_owned());
-    let pager = pager.trim();
-    (!pager.is_empty() && pager != "cat").then(|| pager.to_owned())
+/// What text is piped through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Pager {
+    /// A command of the user's, for a shell: what it names is found in the user's own `PATH`.
+    Named(String),
+    /// What tardy looks for by itself, where no other user can have put it.
+    Less,
+}
+
+/// The pager. An empty one, and `cat`, mean none.
+fn chosen(variable: impl Fn(&str) -> Option<String>) -> Option<Pager> {
+    let Some(named) = ["TARDY_PAGER", "PAGER"].into_iter().find_map(variable) else {
+        return Some(Pager::Less);
+    };
+    let pager = named.trim();
+    (!pager.is_empty() && pager != "cat").then(|| Pager::Named(pager.to_owned()))
+}
+
+/// The program that is started; `None` where there is none that may be.
+fn command(pager: &Pager) -> Option<Command> {
+    match pager {
+        Pager::Less => tardy_programs::find("less").map(Command::new),
+        Pager::Named(pager) => {
+            let mut command = Command::new(tardy_programs::find_of_system("sh")?);
+            command.arg("-c").arg(pager);
+            Some(command)
+        }
+    }
 }
 
 /// Whether the pager started. What it says in the end is its own.
-fn through(pager: &str, text: &[u8]) -> io::Result<bool> {
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(pager).stdin(Stdio::piped());
+fn through(pager: &Pager, text: &[u8]) -> io::Result<bool> {
+    let Some(mut command) = command(pager) else { return Ok(false) };
+    command.stdin(Stdio::piped());
     // Ends at once where all fits, shows colours, and leaves the text on the screen.
     for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
         if std::env::var_os(name).is_none() {
@@ -75,21 +97,23 @@ fn through(pager: &str, text: &[u8]) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    fn with(variables: &[(&str, &str)]) -> Option<String> {
+    fn with(variables: &[(&str, &str)]) -> Option<Pager> {
         chosen(|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         })
     }
 
+    fn named(command: &str) -> Pager {
+        Pager::Named(command.to_owned())
+    }
+
     #[test]
     fn who_asks_for_a_pager_gets_it() {
-        assert_eq!(with(&[]).as_deref(), Some("less"));
-        assert_eq!(with(&[("PAGER", "more")]).as_deref(), Some("more"));
-        assert_eq!(
-            with(&[("PAGER", "more"), ("TARDY_PAGER", "less -S")]).as_deref(),
-            Some("less -S")
-        );
+        assert_eq!(with(&[]), Some(Pager::Less));
+        assert_eq!(with(&[("PAGER", "more")]), Some(named("more")));
+        let both = [("PAGER", "more"), ("TARDY_PAGER", "less -S")];
+        assert_eq!(with(&both), Some(named("less -S")));
         for none in ["", " ", "cat"] {
             assert_eq!(with(&[("PAGER", none)]), None, "{none:?}");
         }
@@ -98,8 +122,17 @@ mod tests {
 
     #[test]
     fn a_pager_that_is_not_there_is_told_from_one_that_ends_early() {
-        assert!(!through("no-such-pager-anywhere 2>/dev/null", b"text").unwrap());
+        assert!(!through(&named("no-such-pager-anywhere 2>/dev/null"), b"text").unwrap());
         let long = vec![b'x'; 1 << 20];
-        assert!(through("true", &long).unwrap());
+        assert!(through(&named("true"), &long).unwrap());
+    }
+
+    #[test]
+    fn neither_a_shell_nor_less_is_looked_for_by_name_alone() {
+        for pager in [Pager::Less, named("less")] {
+            let Some(command) = command(&pager) else { continue };
+            let program = std::path::Path::new(command.get_program());
+            assert!(program.is_absolute(), "{}", program.display());
+        }
     }
 }

@@ -126,3 +126,40 @@ fn a_full_output_is_one_error() {
         assert!(!err.contains("panicked"), "{arguments:?}: {err}");
     }
 }
+
+/// Runs a script as root on a machine whose journals are its own; `None` where that cannot be.
+fn with_journals(script: &str) -> Option<Said> {
+    let begin = "mount -t tmpfs none /run && mount -t tmpfs none /var/lib || exit 99
+        mkdir -p /run/tardy /var/lib/tardy\n";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &format!("{begin}{script}"), program::PATH]);
+    let said = Said::by(&mut command);
+    if said.status == 99 || said.err.contains("unshare") {
+        eprintln!("skipped: {}", said.err);
+        return None;
+    }
+    Some(said)
+}
+
+#[test]
+fn what_cannot_be_read_of_a_journal_is_in_documents_too() {
+    for damage in [
+        "printf '+{\"later\":1}\\n' > /run/tardy/changes.jsonl",
+        "mkfifo /run/tardy/changes.jsonl",
+        "ln -s /dev/zero /var/lib/tardy/changes.jsonl",
+        "printf '+{}\\n' > /run/tardy/changes.jsonl; mkfifo /run/tardy/changes.lock",
+    ] {
+        for verb in ["undo --json", "undo --list --json", "fix --list --json"] {
+            let Some(said) = with_journals(&format!("{damage}\n\"$0\" {verb}")) else { return };
+            let said = said.expect(1);
+            let document = said.json();
+            let told = document["unreadable"].as_array().expect("it is in the document");
+            assert_eq!(told.len(), 1, "{damage}: {document:#}");
+            assert!(said.err.contains("cannot be read"), "{damage}: {}", said.err);
+        }
+    }
+    let sound = with_journals("\"$0\" undo --json && \"$0\" undo --list --json");
+    if let Some(said) = sound {
+        assert_eq!(said.expect(0).out.matches("\"unreadable\": []").count(), 2);
+    }
+}

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -49,4 +50,25 @@ fn processes_are_started_where_the_docs_say() {
         .map(str::to_owned)
         .collect();
     assert_eq!(started, told);
+}
+
+/// Whoever runs as another user has no terminal of root's, so that he pushes no keys into it.
+#[test]
+#[allow(clippy::print_stdout)] // a test says why it looked at nothing
+fn another_users_command_has_a_session_of_its_own() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: to become another user takes root");
+        return;
+    }
+    // As tardy starts it.
+    let own = std::process::id().to_string();
+    let said = Command::new(env!("CARGO_BIN_EXE_tardy"))
+        .args(["tardy-keeper", &own, "65534,65534", "sh", "-c", "cat /proc/$$/stat"])
+        .output()
+        .expect("it starts");
+    let stat = String::from_utf8_lossy(&said.stdout).into_owned();
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+    let pid = stat.split(' ').next();
+    // Behind the state and the parent: its group, its session and its terminal.
+    assert_eq!((fields.get(3).copied(), fields.get(4).copied()), (pid, Some("0")), "{stat}");
 }

@@ -12,7 +12,6 @@ use clap::Args;
 pub(crate) use command::recorded;
 use left::describe;
 pub(crate) use left::recordings_below;
-use std::fs;
 use std::io::{IsTerminal as _, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -275,7 +274,7 @@ fn programs(
 fn arch_of(image: &Path) -> Result<Arch, Failure> {
     let wrong = |why: &str| Failure::new(format!("{} {why}", image.display()));
     let mut head = vec![0; 0x206];
-    let read = fs::File::open(image).and_then(|mut file| file.read_exact(&mut head));
+    let read = tardy_files::open_named(image).and_then(|mut file| file.read_exact(&mut head));
     read.map_err(|error| wrong(&format!("cannot be read as a kernel image: {error}")))?;
     if &head[0x202..0x206] == b"HdrS" {
         Ok(Arch::X86_64)

@@ -3,7 +3,7 @@
 use super::Kept;
 use crate::failure::Failure;
 use crate::output::{self, Output};
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::fs;
@@ -244,7 +244,7 @@ pub(crate) fn watch_home() -> Result<PathBuf, Failure> {
 /// A time by the clock on the wall, `2026-11-22 03:12:45.123`.
 pub(crate) fn when(unix_ns: u64) -> String {
     let Ok(time) = Timestamp::from_nanosecond(unix_ns.into()) else { return String::new() };
-    time.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S.%3f").to_string()
+    time.to_zoned(crate::zone::local()).strftime("%Y-%m-%d %H:%M:%S.%3f").to_string()
 }
 
 /// A watch's folder, for its page.

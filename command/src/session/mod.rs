@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::manners;
 use crate::output;
 use crate::program::Started;
-use rustix::process::{Pid, getpriority_process, setpriority_process};
+use rustix::process::{getpriority_process, setpriority_process};
 pub(crate) use settings::Settings;
 pub(crate) use source::{fly, name_parser, probe_host};
 use std::path::{Path, PathBuf};
@@ -254,17 +254,14 @@ fn raise_own_niceness() {
 
 /// This thread's niceness.
 pub(crate) fn own_niceness() -> i32 {
-    getpriority_process(Some(own_thread())).unwrap_or(0)
+    getpriority_process(None).unwrap_or(0)
 }
 
 /// This thread's niceness from now on. To be less nice is not allowed for everybody; then the buffer's size
 /// has to do.
 pub(crate) fn be_nice(niceness: i32) {
-    let _ = setpriority_process(Some(own_thread()), niceness);
-}
-
-fn own_thread() -> Pid {
-    rustix::thread::gettid()
+    // Without a number it is this thread: who is confined may name none.
+    let _ = setpriority_process(None, niceness);
 }
 
 /// What recorded, for a manifest.

@@ -103,7 +103,7 @@ impl ImportVerb {
         }
         output::out!(
             "{}: {} events, {} lost, {:.3} s, {:.1} MB",
-            sealed.dir.display(),
+            output::one_line(&sealed.dir.display().to_string()),
             totals.events,
             totals.lost,
             totals.last_ns.saturating_sub(totals.first_ns) as f64 / 1e9,

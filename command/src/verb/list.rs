@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Output};
 use crate::recordings::{self, Kept};
 use clap::Args;
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -93,7 +93,7 @@ fn span_ns(kept: &Kept) -> Option<u64> {
 }
 
 fn table(kept: &[Kept], width: usize) -> String {
-    let zone = TimeZone::system();
+    let zone = crate::zone::local();
     let mut rows =
         vec![["recording", "made", "length", "size", "late: p99, max", "how"].map(str::to_owned)];
     for one in kept {

@@ -176,7 +176,7 @@ impl Record {
         }
         output::out!(
             "{}: {} events, {} lost, {:.1} s, {:.1} MB",
-            sealed.dir.display(),
+            output::one_line(&sealed.dir.display().to_string()),
             totals.events,
             totals.lost,
             totals.last_ns.saturating_sub(totals.first_ns) as f64 / 1e9,

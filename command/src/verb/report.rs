@@ -108,7 +108,7 @@ impl Report {
                     explain --json",
             ));
         }
-        output::out!("{}", self.one(recording, self.out.as_deref())?.display())?;
+        told(&self.one(recording, self.out.as_deref())?)?;
         Ok(Outcome::Fine)
     }
 
@@ -157,7 +157,7 @@ impl Report {
         }
         let page = session::page_path(&output::place_for(folder, &Output::default())?);
         output::write_page(&page, &tardy_report::watched_page(&watched))?;
-        output::out!("{}", page.display())?;
+        told(&page)?;
         Ok(Outcome::Fine)
     }
 
@@ -166,7 +166,7 @@ impl Report {
         let shown = Shown::read(recording)?;
         if let Some(file) = &self.csv {
             output::write_file(file, &shown.figures().to_csv())?;
-            output::out!("{}", file.display())?;
+            told(file)?;
             return Ok(Outcome::Fine);
         }
         if self.json {
@@ -182,7 +182,7 @@ impl Report {
             None => output::write_page(&page, &shown.page())?,
         }
         shown.tell(false, None)?;
-        output::out!("{}", page.display())?;
+        told(&page)?;
         Ok(Outcome::Fine)
     }
 
@@ -198,7 +198,7 @@ impl Report {
         }
         let picture = tardy_report::curves_file(&truths).map_err(Failure::new)?;
         output::write_file(file, &picture)?;
-        output::out!("{}", file.display())?;
+        told(file)?;
         Ok(Outcome::Fine)
     }
 
@@ -223,4 +223,9 @@ impl Report {
 /// Whether it is a file, and of no trace.
 fn is_histogram(recording: &Path) -> Result<bool, Failure> {
     Ok(recording.is_file() && tardy_import::format::recognised(recording)?.is_none())
+}
+
+/// Where it is.
+fn told(path: &Path) -> Result<(), Failure> {
+    output::out!("{}", output::one_line(&path.display().to_string()))
 }

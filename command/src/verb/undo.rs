@@ -3,8 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Output, out};
 use clap::Args;
-use std::path::PathBuf;
-use tardy_remedy::{Journal, Outcome as Became};
+use tardy_remedy::{Damage, Journal, Outcome as Became, Unreadable};
 use tardy_report::units::counted;
 
 /// Flags of `tardy undo`.
@@ -23,8 +22,9 @@ impl Undo {
         if self.list {
             return list(&self.output);
         }
-        let undone = Journal::system().undo_all()?;
-        let unreadable = unreadable();
+        let journal = Journal::system();
+        let undone = journal.undo_all();
+        let unreadable = journal.unreadable();
         if self.output.json {
             let all = undone.iter().map(|one| {
                 serde_json::json!({
@@ -33,6 +33,7 @@ impl Undo {
             });
             let document = serde_json::json!({
                 "schema": "tardy.undo/1", "undone": all.collect::<Vec<_>>(),
+                "unreadable": entries_of(&unreadable),
             });
             output::write_json(&document, None)?;
         } else if undone.is_empty() && unreadable.is_empty() {
@@ -42,22 +43,21 @@ impl Undo {
         for one in &undone {
             has_failed |= matches!(one.outcome, Became::Failed { .. } | Became::InUse { .. });
             if !self.output.json {
-                out!("{}: {}", output::printable(&one.entry.why), output::printable(&one.words()))?;
+                out!("{}: {}", output::one_line(&one.entry.why), output::one_line(&one.words()))?;
             }
         }
-        told(&unreadable)?;
+        let mut failed = words_of(&unreadable);
         if has_failed {
-            return Err(Failure::new(
-                "some changes could not be taken back; the journal keeps them",
-            ));
+            failed.push("some changes could not be taken back; the journal keeps them".to_owned());
         }
-        Ok(Outcome::Fine)
+        told(&failed)
     }
 }
 
 /// What is changed now.
 pub(super) fn list(output: &Output) -> Result<Outcome, Failure> {
-    let entries = Journal::system().entries();
+    let journal = Journal::system();
+    let (entries, unreadable) = (journal.entries(), journal.unreadable());
     if output.json {
         let all = entries.iter().map(|(entry, stays)| {
             serde_json::json!({
@@ -65,12 +65,13 @@ pub(super) fn list(output: &Output) -> Result<Outcome, Failure> {
                 "new": entry.new, "unix_s": entry.unix_s, "stays": stays,
             })
         });
-        let document =
-            serde_json::json!({ "schema": "tardy.changed/1", "changed": all.collect::<Vec<_>>() });
+        let document = serde_json::json!({
+            "schema": "tardy.changed/1", "changed": all.collect::<Vec<_>>(),
+            "unreadable": entries_of(&unreadable),
+        });
         output::write_json(&document, None)?;
-        return Ok(Outcome::Fine);
+        return told(&words_of(&unreadable));
     }
-    let unreadable = unreadable();
     if entries.is_empty() && unreadable.is_empty() {
         out!("nothing is changed")?;
     }
@@ -87,29 +88,43 @@ pub(super) fn list(output: &Output) -> Result<Outcome, Failure> {
             value(entry.old),
             value(entry.new)
         );
-        out!("{}", output::printable(&line))?;
+        out!("{}", output::one_line(&line))?;
     }
-    told(&unreadable)?;
-    Ok(Outcome::Fine)
+    told(&words_of(&unreadable))
 }
 
-/// What is said of each journal of which lines cannot be read.
-fn unreadable() -> Vec<String> {
-    let unreadable = Journal::system().unreadable();
-    let words = |(path, lines): &(PathBuf, usize)| {
-        format!(
-            "{} of {} cannot be read, so what {} changed is not known: a later version of tardy wrote {}, or the file is \
-             damaged. It is left as it is; remove it once you have looked at it",
-            counted(*lines as u64, "line"),
-            path.display(),
-            if *lines == 1 { "it" } else { "they" },
-            if *lines == 1 { "it" } else { "them" },
-        )
+/// What cannot be read of the journals, for a document.
+fn entries_of(unreadable: &[Unreadable]) -> Vec<serde_json::Value> {
+    let entry = |one: &Unreadable| match &one.what {
+        Damage::Lines(lines) => serde_json::json!({ "journal": one.path, "lines": lines }),
+        Damage::All { why } => serde_json::json!({ "journal": one.path, "why": why }),
     };
+    unreadable.iter().map(entry).collect()
+}
+
+/// What is said of each journal that cannot be read.
+fn words_of(unreadable: &[Unreadable]) -> Vec<String> {
     unreadable.iter().map(words).collect()
 }
 
+fn words(Unreadable { path, what }: &Unreadable) -> String {
+    let path = path.display();
+    match what {
+        Damage::Lines(lines) => format!(
+            "{} of {path} cannot be read, so what {} changed is not known: a later version of tardy wrote {}, or the file is \
+             damaged. It is left as it is; remove it once you have looked at it",
+            counted(*lines as u64, "line"),
+            if *lines == 1 { "it" } else { "they" },
+            if *lines == 1 { "it" } else { "them" },
+        ),
+        Damage::All { why } => format!(
+            "the journal {path} cannot be read, so what it tells of may still be changed: {why}; run as root, and remove \
+             what is no journal of tardy's"
+        ),
+    }
+}
+
 /// Nothing that is not known is undone.
-fn told(unreadable: &[String]) -> Result<(), Failure> {
-    if unreadable.is_empty() { Ok(()) } else { Err(Failure::new(unreadable.join("\n"))) }
+fn told(failed: &[String]) -> Result<Outcome, Failure> {
+    if failed.is_empty() { Ok(Outcome::Fine) } else { Err(Failure::new(failed.join("\n"))) }
 }

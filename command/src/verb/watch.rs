@@ -24,7 +24,7 @@ use tardy_explain::Explanation;
 use tardy_host::Facts;
 use tardy_kernel::{ClockOffsets, Exceeded, FlightRecorder, Held};
 use tardy_recording::{Manifest, Trigger};
-use tardy_report::units::duration as in_words;
+use tardy_report::units::{counted, duration as in_words};
 use whom::Whom;
 
 /// How often it is looked whether somebody was late. What the kernel's buffers hold must be more.
@@ -136,6 +136,18 @@ struct Watching<'a> {
     late: u64,
     /// How long looks took in all.
     looked: Duration,
+    lost: Lost,
+}
+
+/// What could not be written, because the disk is full: no reason to end the night.
+#[derive(Debug, Default)]
+struct Lost {
+    /// Why, the first time.
+    why: Option<String>,
+    /// Late wakeups that are not kept for it.
+    wakeups: u64,
+    /// Whether what was counted is not written down either, as far as was tried last.
+    counts: bool,
 }
 
 impl Watch {
@@ -184,6 +196,7 @@ impl Watch {
             realtime_ahead_ns: ClockOffsets::read().realtime_ahead_ns,
             late: 0,
             looked: Duration::ZERO,
+            lost: Lost::default(),
         };
         watching.set_bar();
         let watched = watching.until_the_end(&mut whom, &interrupt, child.as_mut());
@@ -192,6 +205,7 @@ impl Watch {
         }
         watched?;
         watching.tell_all()?;
+        watching.lost.tell()?;
         Ok(if watching.late > 0 { Outcome::BoundExceeded } else { Outcome::Fine })
     }
 }
@@ -223,13 +237,14 @@ impl Watching<'_> {
             self.action.look();
             if elapsed.saturating_sub(counted) >= COUNT_EVERY {
                 counted = elapsed;
-                self.count()?;
+                self.count(&progress);
             }
             progress.show(elapsed, self.folder.words());
             std::thread::sleep(LOOK_EVERY);
         }
         self.action.finish();
-        self.count()
+        self.count(&progress);
+        Ok(())
     }
 
     /// Whether as many were late as were asked for.
@@ -246,31 +261,45 @@ impl Watching<'_> {
         session::be_nice(self.niceness.explaining);
         let looked = stretch::judge(&held, &self.sought(exceeded));
         self.judged_until_ns = held.until_ns;
-        let kept = match looked {
-            Judged::Missed => {
-                self.folder.count(Found::Missed);
-                Ok(())
-            }
+        match looked {
+            Judged::Missed => self.folder.count(Found::Missed),
             Judged::False(mistaken) => {
                 self.folder.count(Found::False);
                 progress.beside(|| self.flags.output.remark(&format!("{mistaken}: not kept")));
-                Ok(())
             }
-            Judged::Late(caught) => caught.triggers.iter().try_for_each(|trigger| {
-                if self.is_enough() {
-                    return Ok(());
+            Judged::Late(caught) => {
+                for trigger in &caught.triggers {
+                    if self.is_enough() {
+                        break;
+                    }
+                    self.late += 1;
+                    if self.folder.counts(trigger)
+                        && let Err(error) = self.keep(&held, trigger, &caught.explanation, progress)
+                    {
+                        self.lost.wakeups += 1;
+                        self.goes_on(&error, progress);
+                    }
                 }
-                self.late += 1;
-                if !self.folder.counts(trigger) {
-                    return Ok(());
-                }
-                self.keep(&held, trigger, &caught.explanation, progress)
-            }),
-        };
+            }
+        }
         self.looked += looked_since.elapsed();
         self.set_bar();
         session::be_nice(self.niceness.waiting);
-        kept.and_then(|()| self.count())
+        self.count(progress);
+        Ok(())
+    }
+
+    /// What cannot be written is said once: each late wakeup would say the same.
+    fn goes_on(&mut self, error: &Failure, progress: &Progress) {
+        if self.lost.why.is_none() {
+            progress.beside(|| {
+                output::say!(
+                    "tardy: {}; the watch goes on, keeps what it has, and tries again with what comes",
+                    output::one_line(&error.to_string())
+                );
+            });
+            self.lost.why = Some(error.to_string());
+        }
     }
 
     fn sought(&mut self, exceeded: Exceeded) -> Sought {
@@ -293,12 +322,16 @@ impl Watching<'_> {
     ) -> Result<(), Failure> {
         let manifest = self.manifest(trigger, held);
         let kept = self.folder.keep(manifest, held)?;
-        recordings::remember(&kept, explanation)?;
+        // It is only what lists show.
+        let _ = recordings::remember(&kept, explanation);
         let output = &self.flags.output;
         if !output.json {
             // That it cannot be told is no reason to end the night: it is kept.
             let _ = progress.beside(|| {
-                output::out!("{} → {}", output::printable(&told(trigger)), kept.display())
+                output::out!(
+                    "{}",
+                    output::one_line(&format!("{} → {}", told(trigger), kept.display()))
+                )
             });
         }
         self.action.run(&kept, trigger);
@@ -326,21 +359,43 @@ impl Watching<'_> {
         self.flight.set_bar(bar_ns);
     }
 
-    fn count(&mut self) -> Result<(), Failure> {
+    fn count(&mut self, progress: &Progress) {
         let watched = self.begun.elapsed();
-        self.folder.write(watched, self.flight.over_count())
+        let written = self.folder.write(watched, self.flight.over_count());
+        self.lost.counts = written.is_err();
+        if let Err(error) = written {
+            self.goes_on(&error, progress);
+        }
     }
 
     fn tell_all(&self) -> Result<(), Failure> {
         if self.flags.output.json {
             return output::write_json(&self.folder.document(), None);
         }
-        output::out!("{}", output::printable(&self.folder.words()))?;
+        output::out!("{}", output::one_line(&self.folder.words()))?;
         if self.folder.has_any() {
             let folder = self.folder.path().display();
             self.flags.output.remark(&format!("next: tardy explain {folder} (the worst)"));
         }
         Ok(())
+    }
+}
+
+impl Lost {
+    /// An error, where anything is missing of what should have been kept.
+    fn tell(&self) -> Result<(), Failure> {
+        let Some(why) = &self.why else { return Ok(()) };
+        let mut missing = Vec::new();
+        if self.wakeups > 0 {
+            missing.push(format!("{} could not be kept", counted(self.wakeups, "late wakeup")));
+        }
+        if self.counts {
+            missing.push("what was counted could not be written down".to_owned());
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::new(format!("{}, the first time because: {why}", missing.join(", and "))))
     }
 }
 
@@ -365,6 +420,22 @@ fn told(trigger: &Trigger) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_missing_in_the_end_is_an_error() {
+        let lost = |why: Option<&str>, wakeups, counts| {
+            let lost = Lost { why: why.map(str::to_owned), wakeups, counts };
+            lost.tell().err().map(|error| error.to_string())
+        };
+        assert_eq!(lost(None, 0, false), None);
+        // The disk had room again, and all was written then.
+        assert_eq!(lost(Some("full"), 0, false), None);
+        let told = lost(Some("full"), 2, true).unwrap();
+        assert!(
+            told.contains("2 late wakeups could not be kept") && told.ends_with("full"),
+            "{told}"
+        );
+    }
 
     #[test]
     fn who_made_it_less_nice_has_it_explain_so() {

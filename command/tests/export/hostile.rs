@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use tardy_recording::{Host, Manifest, ManifestEnd, Trigger, Writer};
 
 /// No code is taken from the current folder, nor from where the environment says.
@@ -307,7 +308,7 @@ fn a_trace_of_nothing_but_threads_ends_with_one_error() {
 
 /// What a stranger's recording says of itself, in each place where it says something.
 fn hostile_manifest() -> Manifest {
-    let evil = || "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31mevil\r\u{202e}".to_owned();
+    let evil = || "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31mevil\r\u{202e}\nFORGED".to_owned();
     let host = Host {
         name: evil(),
         kernel_release: evil(),
@@ -343,14 +344,14 @@ fn hostile_manifest() -> Manifest {
 fn no_verb_lets_a_strangers_file_command_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let mut both = Vec::new();
-    for (name, load) in [("a\u{1b}[2J", "x\u{1b}[31m"), ("b", "y\u{9b}")] {
+    for (name, load) in [("a\u{1b}[2J\nFORGED", "x\u{1b}[31m\nFORGED"), ("b", "y\u{9b}")] {
         let recording = folder.path().join("recordings").join(name);
         let mut manifest = hostile_manifest();
         manifest.settings.insert("run.load".to_owned(), load.to_owned());
         let mut writer = Writer::create(&recording, manifest).unwrap();
         for mut batch in synthetic::stream(20) {
             for (_, name) in &mut batch.names {
-                name.push_str("\u{1b}]0;x\u{7}\r");
+                name.push_str("\u{1b}]0;x\u{7}\r\nFORGED");
             }
             writer.append_waiting(batch).unwrap();
         }
@@ -364,6 +365,7 @@ fn no_verb_lets_a_strangers_file_command_the_terminal() {
         ),
         ("hist.txt", "# Histogram \u{1b}[2J\n# /dev/cpu \u{1b}c\n000000 \u{1b}[2J\n"),
         ("perf\u{1b}[2J.data", "PERFILE2\u{1b}[2J"),
+        ("lines\nFORGED.txt", " x-1 [000] 1.0: sched_waking: comm=x pid=2"),
         ("trace\u{9b}2J.dat", "\u{17}\u{8}\u{44}tracing6\0\u{1b}[2J"),
     ];
     let mut files = Vec::new();
@@ -394,6 +396,9 @@ fn no_verb_lets_a_strangers_file_command_the_terminal() {
             let text = String::from_utf8_lossy(bytes);
             let found = text.chars().find(|c| c.is_control() && *c != '\n' || *c == '\u{202e}');
             assert_eq!(found, None, "{call:?}: {text:?}");
+            // Nor does a name make lines that look like ours.
+            let forged = text.lines().find(|line| line.starts_with("FORGED"));
+            assert_eq!(forged, None, "{call:?}: {text}");
         }
         let _ = fs::remove_dir_all(folder.path().join("out"));
     }
@@ -403,32 +408,39 @@ fn no_verb_lets_a_strangers_file_command_the_terminal() {
 #[test]
 fn a_reader_has_given_up_what_it_does_not_need() {
     let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("trace.txt");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let out = folder.path().join("out");
     for verb in [&["explain", "--all"][..], &["report"], &["import"], &["export"]] {
         let mut command = tardy(verb);
-        command.arg(&pipe).current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.arg("-").current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
         if verb == ["export"] {
             command.args(["--format", "csv", "-o"]).arg(&out);
         }
-        let mut reader = command.spawn().unwrap();
-        // Opened when the reader has opened it, and it reads until this is closed.
-        let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+        let mut reader = command.stdin(Stdio::piped()).spawn().unwrap();
+        // It reads until this is closed.
+        let mut writer = reader.stdin.take().unwrap();
         writer.write_all(b"# tracer: nop\n").unwrap();
-        let status = fs::read_to_string(format!("/proc/{}/status", reader.id())).unwrap();
-        let of = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            u64::from_str_radix(line.unwrap_or_default().trim(), 16).unwrap()
+        let fields = || {
+            let status = fs::read_to_string(format!("/proc/{}/status", reader.id())).unwrap();
+            let of = |name: &str| {
+                let line = status.lines().find_map(|line| line.strip_prefix(name));
+                u64::from_str_radix(line.unwrap_or_default().trim(), 16).unwrap()
+            };
+            ["NoNewPrivs:", "CapPrm:", "Seccomp:"].map(of)
         };
+        // The filter comes last.
+        let begun = Instant::now();
+        while fields()[2] == 0 && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let [no_new, capabilities, filter] = fields();
         drop(writer);
         // A text without events is no trace: that is not what this is about.
         let _ = reader.wait().unwrap();
-        assert_eq!(of("NoNewPrivs:"), 1, "{verb:?}");
+        assert_eq!(no_new, 1, "{verb:?}");
         // CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER.
-        assert_eq!(of("CapPrm:") & !0b1111, 0, "{verb:?}");
+        assert_eq!(capabilities & !0b1111, 0, "{verb:?}");
         if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-            assert_eq!(of("Seccomp:"), 2, "{verb:?}");
+            assert_eq!(filter, 2, "{verb:?}");
         }
     }
 }
@@ -454,4 +466,45 @@ fn no_name_is_a_formula_where_that_is_asked_for() {
     assert!(safe.contains(",'=cmd|") && !safe.contains(",=cmd|"), "{safe}");
     let mut wrong = tardy(["export", "--no-formulas", "-o", "x.parquet"]);
     Said::by(wrong.arg(&recording)).expect(2);
+}
+
+/// Nothing waits for a pipe into which nobody writes, whatever is to be read; a pipe that is open already is read.
+#[test]
+fn a_pipe_with_a_name_is_refused_and_holds_nothing_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for verb in [
+        &["explain", "--all"][..],
+        &["import"],
+        &["report"],
+        &["whatif"],
+        &["compare", "/dev/null"],
+        &["sim"],
+        &["experiment"],
+        &["export", "--format", "csv", "-o", "out"],
+    ] {
+        let mut command = tardy(verb);
+        let said = Said::by(command.arg(&pipe).current_dir(folder.path()));
+        assert!(matches!(said.status, 1 | 2), "{verb:?}: {}", said.err);
+    }
+    let text = " x-1 [000] 1.0: sched_waking: comm=x pid=2\n";
+    let script = format!("\"$0\" import -o out <(printf '{text}')");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script, crate::program::PATH]).current_dir(folder.path());
+    let said = Said::by(&mut command);
+    assert!(!said.err.contains("no regular file"), "{}", said.err);
+}
+
+/// A zone that never ends, or that nobody writes, is none.
+#[test]
+fn the_time_zone_is_no_file_of_a_strangers_choice() {
+    let (folder, recording) = recording();
+    let pipe = folder.path().join("zone");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for zone in [pipe.to_str().unwrap(), "/dev/zero", ":/dev/zero"] {
+        let mut command = tardy(["list"]);
+        let said = Said::by(command.arg(recording.parent().unwrap()).env("TZ", zone)).expect(0);
+        assert!(said.err.contains("times are in UTC"), "{}", said.err);
+    }
 }

@@ -136,6 +136,30 @@ fn who_is_late_is_kept_with_its_culprit_and_explained_first() {
     assert!(page.contains("2 late wakeups kept") && folder.join("late-1/report.html").is_file());
 }
 
+/// Files may not grow, as on a full disk: nothing can be kept, and the night goes on.
+#[test]
+fn a_full_disk_ends_no_watch() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let cpu = last_cpu();
+    let home = tempfile::tempdir().unwrap();
+    let victim = victim(cpu);
+    let watch = watch(home.path(), OVER, "30s", victim.pid());
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -f 16; exec \"$0\" \"$@\""]).arg(watch.get_program());
+    command.args(watch.get_args()).args(["--exit-after", "3"]);
+    let said = beside_a_hog(cpu, || Said::by(&mut command));
+    victim.kill();
+    if is_skipped(&said) {
+        return;
+    }
+    let said = said.expect(1);
+    assert_eq!(said.err.matches("the watch goes on").count(), 1, "{}", said.err);
+    assert!(said.err.contains("3 late wakeups could not be kept"), "{}", said.err);
+    let document = said.json();
+    assert_eq!((&document["late"], &document["kept"]), (&json!(3), &json!([])));
+    assert!(!home.path().join(".unfinished").exists(), "it takes no room");
+}
+
 #[test]
 fn where_nobody_is_late_it_says_so() {
     let Some(_machine) = Machine::that_records() else { return };

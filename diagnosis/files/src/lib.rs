@@ -24,7 +24,8 @@ mod walk;
 pub use folder::{Access, Folder};
 pub use new_file::{NewFile, create, replace};
 
-use std::fs::File;
+use rustix::fs::{Mode, OFlags};
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
@@ -35,6 +36,42 @@ use std::path::Path;
 pub fn open(path: &Path) -> io::Result<File> {
     let place = walk::resolve(path, walk::Last::Followed)?;
     Folder::at(place.folder, path.parent().unwrap_or(Path::new(""))).file(&place.name)
+}
+
+/// Opens a file that the user named, wherever links lead, to be shown to him: a regular file, or a descriptor that is open
+/// already (`/dev/stdin`, `<(…)` of a shell). In whatever else has the name, nobody may ever write, or nothing may ever
+/// end.
+///
+/// # Errors
+/// Where it is not there, is something else, or cannot be read.
+pub fn open_named(path: &Path) -> io::Result<File> {
+    if is_open_already(path) {
+        return File::open(path);
+    }
+    // Before it is opened: what a device does then is its own affair.
+    must_be_readable(&path.metadata()?)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    must_be_readable(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// A folder says itself what it is when it is read.
+fn must_be_readable(found: &Metadata) -> io::Result<()> {
+    if found.is_file() || found.is_dir() {
+        return Ok(());
+    }
+    let why = "it is no regular file, but a pipe, a socket or a device: read it through standard input (-), or save it \
+               to a file first";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
+/// Whether a path names a descriptor of this process.
+fn is_open_already(path: &Path) -> bool {
+    let folders = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
+    let is_in =
+        path.parent().is_some_and(|parent| folders.iter().any(|it| parent == Path::new(it)));
+    is_in || path == Path::new("/dev/stdin")
 }
 
 /// Whether there is a regular file, as [`open`] opens it.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
-use tardy_files::{Access, Folder, create, open, replace};
+use tardy_files::{Access, Folder, create, open, open_named, replace};
 
 fn pipe(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
@@ -150,4 +150,27 @@ fn links_and_pipes_of_another_user_lead_nowhere() {
     std::os::unix::fs::chown(&his, Some(other), Some(other)).unwrap();
     assert!(!Folder::open(&his).unwrap().is_ours());
     assert!(Folder::open(home.path()).unwrap().is_ours());
+}
+
+/// Nothing waits for who never writes, and nothing is read that never ends.
+#[test]
+fn what_the_user_names_is_a_file_or_open_already() {
+    let home = tempfile::tempdir().unwrap();
+    let (file, link, fifo) = (home.path().join("a"), home.path().join("l"), home.path().join("p"));
+    fs::write(&file, "text").unwrap();
+    symlink(&file, &link).unwrap();
+    pipe(&fifo);
+    for path in [&file, &link] {
+        assert_eq!(std::io::read_to_string(open_named(path).unwrap()).unwrap(), "text");
+    }
+    for path in [&fifo, Path::new("/dev/zero")] {
+        let error = open_named(path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"sent").unwrap();
+    drop(writer);
+    let number = std::os::fd::AsRawFd::as_raw_fd(&reader);
+    let through = open_named(Path::new(&format!("/proc/self/fd/{number}"))).unwrap();
+    assert_eq!(std::io::read_to_string(through).unwrap(), "sent");
 }

@@ -3,7 +3,7 @@
 //! It is started by way of tardy itself: a process that asks the kernel to be killed with its parent, becomes another
 //! user where that is wanted, and then becomes the program. What the program starts in turn is its own affair.
 
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, setsid};
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -52,7 +52,9 @@ fn become_another(mut words: impl Iterator<Item = OsString>) -> io::Error {
         return io::Error::other("this is for tardy's own use");
     };
     let changed = match User::from_word(&user) {
-        Some(user) => user.become_him(),
+        // In a session of its own: who has root's terminal for his can push keys into it (TIOCSTI), which root's shell
+        // then takes for root's.
+        Some(user) => setsid().map_err(io::Error::from).and_then(|_| user.become_him()),
         None => Ok(()),
     };
     // After the user, which takes it back. A parent that was gone before this was asked sends no signal.

@@ -2,9 +2,9 @@
 //! with which environment they are started.
 //!
 //! tardy mostly runs as root, perhaps in a folder that somebody else can write to, perhaps with an environment that
-//! somebody else made. So a program comes only from folders of `PATH` that are absolute, and from a file and a
-//! folder that nobody but root and the user himself can change. Of the environment it gets what [`PASSED_ON`]
-//! names, and no more: interpreters take code from theirs (`PYTHONPATH`, `PERL5LIB`, `LD_PRELOAD`).
+//! somebody else made. So a program comes only from folders of `PATH` that are absolute, and from a file and folders,
+//! all the way from the root, that nobody but root and the user himself can change. Of the environment it gets what
+//! [`PASSED_ON`] names, and no more: interpreters take code from theirs (`PYTHONPATH`, `PERL5LIB`, `LD_PRELOAD`).
 //!
 //! Commands that the user names himself (`tardy run -- CMD`, his pager) are his own affair; [`kept`] ends them with
 //! tardy.
@@ -30,10 +30,28 @@ const FOLDERS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/
 /// Permission bits by which others than the owner may write.
 const OTHERS_WRITE: u32 = 0o022;
 
+/// The one by which, in such a folder, only its owner removes a file.
+const STICKY: u32 = 0o1000;
+
+/// Those of the system itself: of `PATH`, what it lacks is looked for here, so that no `PATH` hides a shell.
+const SYSTEM: &str = "/usr/bin:/bin:/usr/sbin:/sbin";
+
 /// Where a program is that may be started; `None` where there is none.
 pub fn find(program: &str) -> Option<PathBuf> {
-    let files = folders().into_iter().map(|folder| folder.join(program));
-    files.into_iter().find(|file| is_trusted(file) && is_program(file))
+    find_in(program, folders())
+}
+
+/// As [`find`], for what every system has (`sh`): also where `PATH` has no folder of the system's.
+pub fn find_of_system(program: &str) -> Option<PathBuf> {
+    find(program).or_else(|| find_in(program, trusted(OsStr::new(SYSTEM))))
+}
+
+fn find_in(program: &str, folders: Vec<PathBuf>) -> Option<PathBuf> {
+    // A name that is a link to elsewhere (/etc/alternatives) stays the name: programs look at it.
+    folders.into_iter().map(|folder| folder.join(program)).find(|file| {
+        let leads_to = file.canonicalize();
+        leads_to.is_ok_and(|file| is_trusted_all_the_way(&file) && is_program(&file))
+    })
 }
 
 /// A program about to be started: with no input, messages in English, and a small environment. It ends with tardy.
@@ -59,17 +77,31 @@ pub fn command(program: &str) -> io::Result<Command> {
 /// The folders of `PATH` in which programs may be found, in its order.
 fn folders() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH");
-    let path = path.as_deref().unwrap_or(OsStr::new(FOLDERS));
+    trusted(path.as_deref().unwrap_or(OsStr::new(FOLDERS)))
+}
+
+/// Where they lead to, so that nobody changes a link on the way after it was looked at.
+fn trusted(path: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute() && is_trusted(folder))
+        .filter(|folder| folder.is_absolute())
+        .filter_map(|folder| folder.canonicalize().ok())
+        .filter(|folder| is_trusted_all_the_way(folder))
         .collect()
 }
 
-/// Whether nobody but root and who runs this can change a file or folder; links count for what they lead to.
-fn is_trusted(path: &Path) -> bool {
+/// Whether nobody but root and who runs this can change a file or folder, or put another in its place. `path` has no
+/// links. A folder on the way may be everybody's where each can only remove what is his own (`/tmp`).
+fn is_trusted_all_the_way(path: &Path) -> bool {
+    let mut above = path.ancestors();
+    above.next().is_some_and(|it| is_trusted(it, 0)) && above.all(|it| is_trusted(it, STICKY))
+}
+
+/// Whether nobody but root and who runs this can change it; `pardoned` is a bit of its mode with which all may.
+fn is_trusted(path: &Path, pardoned: u32) -> bool {
     let own = getuid().as_raw();
-    path.metadata().is_ok_and(|found| {
-        (found.uid() == 0 || found.uid() == own) && found.mode() & OTHERS_WRITE == 0
+    path.symlink_metadata().is_ok_and(|found| {
+        let is_closed = found.mode() & OTHERS_WRITE == 0 || found.mode() & pardoned != 0;
+        (found.uid() == 0 || found.uid() == own) && is_closed && !found.is_symlink()
     })
 }
 
@@ -100,10 +132,29 @@ mod tests {
         fs::write(&file, "#!/bin/sh\n").expect("a file");
         for (mode, trusted) in [(0o755, true), (0o775, false), (0o757, false), (0o700, true)] {
             fs::set_permissions(&file, Permissions::from_mode(mode)).expect("a mode");
-            assert_eq!(is_trusted(&file), trusted, "{mode:o}");
+            assert_eq!(is_trusted_all_the_way(&file), trusted, "{mode:o}");
         }
-        assert!(!is_trusted(Path::new("/tmp")), "everybody writes there");
+        assert!(!is_trusted_all_the_way(Path::new("/tmp")), "everybody writes there");
         assert!(!is_program(folder.path()), "a folder is none");
+        // Who can write to a folder on the way puts another in place of those below.
+        let below = folder.path().join("open/bin");
+        fs::create_dir_all(&below).expect("folders");
+        assert!(is_trusted_all_the_way(&below));
+        let open = Permissions::from_mode(0o777);
+        fs::set_permissions(folder.path().join("open"), open).expect("a mode");
+        assert!(!is_trusted_all_the_way(&below), "its parent is everybody's");
+    }
+
+    #[test]
+    fn a_link_on_the_way_counts_for_what_it_leads_to() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (real, link) = (folder.path().join("bin"), folder.path().join("link"));
+        fs::create_dir(&real).expect("a folder");
+        std::os::unix::fs::symlink(&real, &link).expect("a link");
+        let real = real.canonicalize().expect("it is there");
+        assert_eq!(trusted(link.as_os_str()), [real], "not the link, which may change");
+        fs::set_permissions(&link, Permissions::from_mode(0o777)).expect("a mode");
+        assert_eq!(trusted(link.as_os_str()), Vec::<PathBuf>::new());
     }
 
     #[test]

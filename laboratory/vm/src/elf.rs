@@ -7,7 +7,7 @@ use object::read::{ReadCache, StringTable};
 use object::{Endianness, FileKind, ReadRef};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -186,7 +186,7 @@ pub(crate) fn is_elf(file: &Path) -> bool {
 
 /// Nothing where it is no ELF file at all.
 fn read(path: &Path) -> Result<Option<Needs>, VmError> {
-    let file = File::open(path).map_err(VmError::file("read", path))?;
+    let file = tardy_files::open_named(path).map_err(VmError::file("read", path))?;
     let data = ReadCache::new(file);
     let needs = match FileKind::parse(&data) {
         Ok(FileKind::Elf32) => scan::<FileHeader32<Endianness>, _>(&data),

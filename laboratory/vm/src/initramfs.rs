@@ -93,7 +93,7 @@ fn folders_of(path: &Path) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> io::Result<(u32, Vec<u8>)> {
-    let mut file = File::open(path)?;
+    let mut file = tardy_files::open_named(path)?;
     let mode = file.metadata()?.permissions().mode() & 0o7777;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;

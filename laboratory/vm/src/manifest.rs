@@ -3,7 +3,7 @@
 use crate::VmError;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ fn gone(error: &std::io::Error) -> String {
 /// The checksum of a file, in hexadecimal digits.
 pub(crate) fn sha256(file: &Path) -> Result<String, VmError> {
     let mut hash = Sha256::new();
-    let mut open = File::open(file).map_err(VmError::file("read", file))?;
+    let mut open = tardy_files::open_named(file).map_err(VmError::file("read", file))?;
     let mut buffer = vec![0; 1 << 20];
     loop {
         match open.read(&mut buffer) {

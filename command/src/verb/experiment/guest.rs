@@ -57,7 +57,7 @@ impl ExperimentVerb {
         if Folder::open(&folder).is_err() {
             // Nothing came back that could be shown.
             let said = String::from_utf8_lossy(&finished.stderr);
-            self.output.remark(said.trim_end());
+            said.trim_end().lines().for_each(|line| self.output.remark(line));
             return outcome;
         }
         Folder::keep_guest(&folder, &self.guest.words())?;

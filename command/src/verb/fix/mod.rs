@@ -276,8 +276,8 @@ impl Fix {
             out!(
                 "{}. {} ({})",
                 at + 1,
-                output::printable(&candidate.change.in_words()),
-                output::printable(&candidate.change.to_string()),
+                output::one_line(&candidate.change.in_words()),
+                output::one_line(&candidate.change.to_string()),
             )?;
             paragraph(
                 "   ",
@@ -295,7 +295,7 @@ impl Fix {
                 paragraph("   ", &format!("not here: {why}"))?;
             }
             for command in candidate.commands() {
-                out!("     {}", output::printable(&command))?;
+                out!("     {}", output::one_line(&command))?;
             }
             if let Some(parameter) = candidate.next_boot() {
                 out!("     # from the next boot on, by the kernel's command line: {parameter}")?;
@@ -431,16 +431,19 @@ fn took(tried: &Tried) -> String {
 /// Wrapped, without what a terminal would obey.
 fn paragraph(indent: &str, text: &str) -> Result<(), Failure> {
     let options = textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(indent);
-    out!("{}", textwrap::fill(&output::printable(text), options))
+    out!("{}", textwrap::fill(&output::one_line(text), options))
 }
 
 /// Asks at the terminal; where nobody is there, the answer is no.
 fn asked(question: &str) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
-        output::say!("{question} There is no terminal to answer on: use --yes.");
+        output::say!(
+            "{} There is no terminal to answer on: use --yes.",
+            output::one_line(question)
+        );
         return Ok(false);
     }
-    write!(output::raw_error(), "{} [y/N] ", output::printable(question))?;
+    write!(output::raw_error(), "{} [y/N] ", output::one_line(question))?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

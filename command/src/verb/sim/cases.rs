@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tardy_sim::file::{self, Condition, File, Template, Values};
@@ -150,11 +151,13 @@ fn read(path: &Path) -> Result<String, Failure> {
             path.display()
         )));
     }
-    let bytes = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?.len();
-    if bytes > file::TEXT_MAX as u64 {
+    let mut text = String::new();
+    let file = tardy_files::open_named(path).map_err(|error| refuse(error.to_string()))?;
+    let read = file.take(file::TEXT_MAX as u64 + 1).read_to_string(&mut text);
+    if read.map_err(|error| refuse(error.to_string()))? > file::TEXT_MAX {
         return Err(refuse(format!("it is longer than {} MiB", file::TEXT_MAX >> 20)));
     }
-    std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))
+    Ok(text)
 }
 
 /// Which file.

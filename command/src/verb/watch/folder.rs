@@ -184,14 +184,12 @@ impl WatchFolder {
         let trigger = manifest.trigger.clone().unwrap_or_default();
         let unfinished = self.path.join(UNFINISHED);
         let _ = fs::remove_dir_all(&unfinished);
-        let options = Options { compress: true, ..Options::default() };
-        let mut writer = Writer::create_with(&unfinished, manifest, options)?;
-        for Batch { timers, names, events } in &held.batches {
-            let batch =
-                Batch { timers: timers.clone(), names: names.clone(), events: events.clone() };
-            writer.append_waiting(batch)?;
+        let written = write_held(&unfinished, manifest, held);
+        if written.is_err() {
+            // What is of no use makes room for the next.
+            let _ = fs::remove_dir_all(&unfinished);
         }
-        writer.seal(ManifestEnd::default())?;
+        written?;
         self.index.numbered += 1;
         let name = format!("late-{}", self.index.numbered);
         let folder = self.path.join(&name);
@@ -247,6 +245,17 @@ impl WatchFolder {
         }
         words
     }
+}
+
+fn write_held(folder: &Path, manifest: Manifest, held: &Held) -> Result<(), Failure> {
+    let options = Options { compress: true, ..Options::default() };
+    let mut writer = Writer::create_with(folder, manifest, options)?;
+    for Batch { timers, names, events } in &held.batches {
+        let batch = Batch { timers: timers.clone(), names: names.clone(), events: events.clone() };
+        writer.append_waiting(batch)?;
+    }
+    writer.seal(ManifestEnd::default())?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -315,6 +324,24 @@ mod tests {
         folder.write(Duration::from_secs(2), 5).unwrap();
         let index = WatchIndex::read(home.path()).unwrap();
         assert_eq!((index.runs, index.watched_s, index.over_count, index.late), (2, 9, 16, 3));
+    }
+
+    #[test]
+    fn what_cannot_be_written_costs_nothing_that_is_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let mut folder = WatchFolder::open(home.path(), 2, 100).unwrap();
+        keep(&mut folder, 500);
+        keep(&mut folder, 200);
+        // Nothing can be made there.
+        let in_the_way = home.path().join(UNFINISHED);
+        fs::write(&in_the_way, "").unwrap();
+        let worse = trigger(900);
+        assert!(folder.counts(worse.trigger.as_ref().unwrap()));
+        folder.keep(worse, &Held::default()).unwrap_err();
+        assert_eq!(kept(home.path()), [500, 200]);
+        let _ = fs::remove_file(&in_the_way);
+        keep(&mut folder, 300);
+        assert_eq!(kept(home.path()), [500, 300], "it goes on where there is room again");
     }
 
     #[test]

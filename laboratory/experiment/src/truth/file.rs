@@ -6,7 +6,6 @@
 use super::{CONDITION, Column, SERIES, Truth, TruthRow};
 use csv::{ReaderBuilder, StringRecord, Terminator, Trim, WriterBuilder};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -52,7 +51,8 @@ impl Truth {
     /// Whether a file begins as a table does.
     pub fn is_one(path: &Path) -> bool {
         let mut head = Vec::new();
-        let read = File::open(path).map(|file| file.take(MARK.len() as u64).read_to_end(&mut head));
+        let read = tardy_files::open_named(path)
+            .map(|file| file.take(MARK.len() as u64).read_to_end(&mut head));
         matches!(read, Ok(Ok(_))) && head == MARK.as_bytes()
     }
 
@@ -63,7 +63,7 @@ impl Truth {
     pub fn read(path: &Path) -> Result<Self, TruthError> {
         let wrong = |source| TruthError::Read { path: path.to_owned(), source };
         let mut text = String::new();
-        let file = File::open(path).map_err(wrong)?;
+        let file = tardy_files::open_named(path).map_err(wrong)?;
         file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(wrong)?;
         Self::parse(&text, &path.display().to_string())
     }

@@ -40,7 +40,8 @@ pub(super) fn check(probe: &Probe) -> Finding {
             "From 6.12 on a server gives starving ordinary threads 50 ms of every second, ahead \
              of all real-time threads that take a CPU for themselves."
                 .to_owned(),
-            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime, for the CPU in question",
+            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime, for the CPU in question (where that is not there: \
+             mount -t debugfs none /sys/kernel/debug)",
         )
     };
     // Only a thread that never sleeps uses that much; it has a CPU of its own where it is planned.

@@ -6,7 +6,7 @@
 //! or done; the kernel takes that lock away with the process.
 
 use super::entry::Entry;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
@@ -64,11 +64,9 @@ impl Book {
         if let Some(folder) = path.parent() {
             std::fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
         }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let lock = options.open(path.with_extension("lock"))?;
+        let lock = open_file(&path.with_extension("lock"))?;
         flock(&lock, FlockOperation::LockExclusive)?;
-        let file = options.open(path)?;
+        let file = open_file(path)?;
         let mut book = Self {
             file,
             path: path.to_owned(),
@@ -166,8 +164,10 @@ impl Book {
             text.push(b'\n');
         }
         let beside = self.path.with_extension("new");
+        // Of a process that was killed.
+        let _ = std::fs::remove_file(&beside);
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true).mode(0o600);
+        options.read(true).write(true).create_new(true).mode(0o600);
         let mut file = options.open(&beside)?;
         file.write_all(&text)?;
         file.sync_all()?;
@@ -175,6 +175,19 @@ impl Book {
         (self.file, self.end, self.lines) = (file, text.len() as u64, lines);
         Ok(())
     }
+}
+
+/// Opens a regular file, or makes it: reading from a pipe would wait for ever, and a link leads elsewhere.
+fn open_file(path: &Path) -> io::Result<File> {
+    let careful = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = options.custom_flags(careful.bits().cast_signed()).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    let why = format!("{} is no regular file", path.display());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
 #[cfg(test)]

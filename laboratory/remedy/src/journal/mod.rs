@@ -112,6 +112,27 @@ impl Undone {
     }
 }
 
+/// A journal of which something cannot be read: what that changed is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Which.
+    pub path: PathBuf,
+    /// How much of it.
+    pub what: Damage,
+}
+
+/// How much of a journal cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// So many lines: a later tardy wrote them, or something has damaged them.
+    Lines(usize),
+    /// All of it.
+    All {
+        /// Why.
+        why: String,
+    },
+}
+
 /// The journals of a system.
 #[derive(Clone, Debug)]
 pub struct Journal {
@@ -229,18 +250,21 @@ impl Journal {
         Err(format!("was set to {to}, but the kernel changed it to {now}"))
     }
 
-    /// Lines that cannot be read, by their file: what they changed is not known. A later tardy wrote them, or something has
-    /// damaged them.
-    pub fn unreadable(&self) -> Vec<(PathBuf, usize)> {
-        let books =
-            self.books().filter_map(|(of_boot, book)| Some((of_boot, book.ok()?.unreadable)));
-        books
-            .filter(|(_, lines)| *lines > 0)
-            .map(|(of_boot, lines)| (self.path(of_boot), lines))
-            .collect()
+    /// What cannot be read, by its file.
+    pub fn unreadable(&self) -> Vec<Unreadable> {
+        let of_book = |(of_boot, book): (bool, io::Result<Book>)| {
+            let what = match book {
+                Ok(book) if book.unreadable == 0 => return None,
+                Ok(book) => Damage::Lines(book.unreadable),
+                Err(error) => Damage::All { why: error.to_string() },
+            };
+            Some(Unreadable { path: self.path(of_boot), what })
+        };
+        self.books().filter_map(of_book).collect()
     }
 
-    /// What is changed now, the oldest first, and whether it stays. Of what cannot be read there is nothing.
+    /// What is changed now, the oldest first, and whether it stays. Of what cannot be read
+    /// ([`Journal::unreadable`]) there is nothing.
     pub fn entries(&self) -> Vec<(Entry, bool)> {
         let mut all = Vec::new();
         for (of_boot, book) in self.books() {
@@ -258,27 +282,23 @@ impl Journal {
         books.flat_map(|mut book| self.take_back_left_over(&mut book)).collect()
     }
 
-    /// Takes back everything but what tardys that run are at work on.
-    ///
-    /// # Errors
-    /// The journal is there and cannot be read or written.
-    pub fn undo_all(&self) -> Result<Vec<Undone>, RemedyError> {
-        // All are open before anything is undone.
-        let books: Result<Vec<Book>, RemedyError> = self.books().map(|(_, book)| book).collect();
-        let take_back = |mut book: Book| self.take_back(&mut book, |_| true);
-        Ok(books?.into_iter().flat_map(take_back).collect())
+    /// Takes back everything but what tardys that run are at work on, and what cannot be read
+    /// ([`Journal::unreadable`]).
+    pub fn undo_all(&self) -> Vec<Undone> {
+        // One that cannot be read is no reason to leave what the other tells of.
+        let books = self.books().filter_map(|(_, book)| book.ok());
+        books.flat_map(|mut book| self.take_back(&mut book, |_| true)).collect()
     }
 
     /// Those that are there, the one of this boot first, each with whether it is that.
-    fn books(&self) -> impl Iterator<Item = (bool, Result<Book, RemedyError>)> {
-        // Where there is none nothing is made.
-        let is_there = |of_boot: &bool| {
-            std::fs::metadata(self.path(*of_boot)).is_ok_and(|file| file.len() > 0)
+    fn books(&self) -> impl Iterator<Item = (bool, io::Result<Book>)> {
+        // Where there is none nothing is made. What is no file has no length.
+        let is_there = |of_boot: &bool| match std::fs::symlink_metadata(self.path(*of_boot)) {
+            Ok(found) => !found.is_file() || found.len() > 0,
+            // It may be there, where nobody may look.
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
         };
-        [true, false].into_iter().filter(is_there).map(|of_boot| {
-            let not_read = |error| RemedyError::Journal { path: self.path(of_boot), error };
-            (of_boot, self.open(of_boot).map_err(not_read))
-        })
+        [true, false].into_iter().filter(is_there).map(|of_boot| (of_boot, self.open(of_boot)))
     }
 
     fn take_back_left_over(&self, book: &mut Book) -> Vec<Undone> {

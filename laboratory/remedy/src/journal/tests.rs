@@ -110,10 +110,10 @@ fn what_stays_is_undone_by_name_however_often_it_was_changed() {
     // Somebody is at work on top of it: what is below has to wait.
     let above = fixture.journal.change(&[set("a", "5")], "y").unwrap();
     drop(above);
-    let undone = fixture.journal.undo_all().unwrap();
+    let undone = fixture.journal.undo_all();
     assert_eq!(outcomes(&undone), [&Outcome::Restored; 3]);
     assert_eq!(fixture.value("a"), "1");
-    assert_eq!(fixture.journal.undo_all().unwrap(), []);
+    assert_eq!(fixture.journal.undo_all(), []);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn texts_outlive_a_boot() {
     assert!(written.exists());
     let path = fixture.folder.path().join("var/lib/tardy/changes.jsonl");
     assert!(fs::metadata(path).unwrap().len() > 0);
-    assert_eq!(outcomes(&fixture.journal.undo_all().unwrap()), [&Outcome::Restored]);
+    assert_eq!(outcomes(&fixture.journal.undo_all()), [&Outcome::Restored]);
     assert!(!written.exists());
 }
 
@@ -194,9 +194,44 @@ fn lines_that_cannot_be_read_are_told() {
     let path = fixture.journal.path(true);
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("\"boot\"", "\"bxot\"", 1)).unwrap();
-    assert_eq!(fixture.journal.unreadable(), [(path, 1)]);
-    assert!(fixture.journal.undo_all().unwrap().is_empty());
+    assert_eq!(fixture.journal.unreadable(), [Unreadable { path, what: Damage::Lines(1) }]);
+    assert!(fixture.journal.undo_all().is_empty());
     assert_eq!(fixture.journal.unreadable().len(), 1, "it is still there");
+}
+
+/// Something else in its place is told, waits for nothing, and keeps nothing of the other one.
+#[test]
+fn a_journal_that_is_no_file_is_told() {
+    let fixture = Fixture::new();
+    let path = fixture.journal.path(false);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let pipe = |path: &std::path::Path| {
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    };
+    fixture.leave_over(&[("a", "1", "2")]);
+    fixture.put("a", "2");
+    for make in [
+        pipe,
+        |path| fs::create_dir(path).unwrap(),
+        |path| {
+            std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+        },
+    ] {
+        make(&path);
+        let [told] = &fixture.journal.unreadable()[..] else { panic!("one") };
+        assert!(matches!(told.what, Damage::All { .. }) && told.path == path, "{told:?}");
+        fs::remove_dir(&path).or_else(|_| fs::remove_file(&path)).unwrap();
+    }
+    pipe(&path);
+    assert_eq!(outcomes(&fixture.journal.undo_all()), [&Outcome::Restored]);
+    assert_eq!(fixture.value("a"), "1");
+    // And in place of the lock of the other.
+    fixture.leave_over(&[("a", "1", "2")]);
+    let lock = fixture.journal.path(true).with_extension("lock");
+    fs::remove_file(&lock).unwrap();
+    pipe(&lock);
+    assert_eq!(fixture.journal.unreadable().len(), 2);
 }
 
 /// What a damaged line names may be anything: nothing waits for what is no file, nothing is written through a link.

@@ -232,7 +232,9 @@ fn write_text(root: &Root, path: &str, text: &str) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let beside = path.with_extension("tardy-new");
-    let written = fs::File::create(&beside).and_then(|mut file| {
+    // Of a process that was killed; a link or a pipe is none of ours either.
+    let _ = fs::remove_file(&beside);
+    let written = fs::File::create_new(&beside).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     });

@@ -114,6 +114,27 @@ fn the_idle_states_of_each_cpu_are_limited() {
     assert!(settings.iter().all(|setting| is_cpu(setting) && setting.to == "n/a"));
 }
 
+/// Where the server cannot be reached, to set the rest would change nothing.
+#[test]
+fn bandwidth_is_not_said_to_be_off_while_a_server_takes_cpus() {
+    let bandwidth = ("proc/sys/kernel/sched_rt_runtime_us", "950000\n");
+    let of = |files: &[(&str, &str)]| {
+        let files: Vec<_> = [bandwidth].iter().chain(files).copied().collect();
+        let (_folder, system) = system_of(&files);
+        told("rt-runtime=off", &system)
+    };
+    let off = "echo -1 > /proc/sys/kernel/sched_rt_runtime_us";
+    assert_eq!(of(&[("proc/sys/kernel/osrelease", "6.11.9\n")]), [off]);
+    let release = ("proc/sys/kernel/osrelease", "6.12.1-rt\n");
+    let without = of(&[release]).join("\n");
+    assert!(without.contains("mount -t debugfs none /sys/kernel/debug"), "{without}");
+    let old = of(&[release, ("sys/kernel/debug/sched/preempt", "full\n")]).join("\n");
+    assert!(old.contains("there is no /sys/kernel/debug/sched/fair_server"), "{old}");
+    let server = "sys/kernel/debug/sched/fair_server/cpu0/runtime";
+    let expected = [off.to_owned(), format!("echo 0 > /{server}")];
+    assert_eq!(of(&[release, (server, "50000000\n")]), expected);
+}
+
 #[test]
 fn a_partition_is_made_before_anybody_moves_into_it() {
     let (folder, _) = system_of(&[

@@ -8,7 +8,6 @@ use super::opened::Opened;
 use super::rows::listed;
 use crate::failure::Failure;
 use crate::input::{ImportFlags, Input};
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use tardy_experiment::Folder;
@@ -90,7 +89,7 @@ fn located(given: &str) -> Result<(PathBuf, Option<&str>), Failure> {
 /// The schema of one of tardy's own JSON documents; `None` where it is none.
 fn own_document(path: &Path) -> Option<String> {
     let mut head = Vec::new();
-    File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    tardy_files::open_named(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
     let head = String::from_utf8_lossy(&head);
     let after = head.trim_start().strip_prefix('{')?.split_once("\"schema\"")?.1;
     let schema = after.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;

@@ -127,7 +127,7 @@ const PERF_SAMPLE_CALLCHAIN: u64 = 1 << 5;
 /// head and of a kind's entry, and where those are (`tools/perf/Documentation/perf.data-file-format.txt`); an entry begins
 /// with a `struct perf_event_attr`.
 fn kinds(path: &Path) -> io::Result<Vec<(u32, u64)>> {
-    let mut file = std::fs::File::open(path)?;
+    let mut file = tardy_files::open_named(path)?;
     let mut head = [0; 40];
     file.read_exact(&mut head)?;
     let is_swapped = head.starts_with(MAGICS[1]) == cfg!(target_endian = "little");

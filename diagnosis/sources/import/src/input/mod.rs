@@ -10,7 +10,6 @@ pub use meter::Meter;
 use crate::ImportError;
 use meter::Metered;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,7 +70,7 @@ enum Held {
 }
 
 impl Input {
-    /// Opens a file; `-` is standard input.
+    /// Opens a file; `-` is standard input. A pipe with a name, in which nobody may ever write, is none.
     ///
     /// # Errors
     /// Where it cannot be opened or read.
@@ -86,7 +85,7 @@ impl Input {
     pub fn open_metered(path: &Path, meter: Arc<Meter>) -> Result<Self, ImportError> {
         let wrong = |source| ImportError::Io { path: path.to_owned(), source };
         let path_to_open = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
-        let file = File::open(path_to_open).map_err(wrong)?;
+        let file = tardy_files::open_named(path_to_open).map_err(wrong)?;
         let file = Metered::new(file, meter);
         let mut head = Vec::new();
         (&file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(wrong)?;
