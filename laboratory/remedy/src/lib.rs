@@ -17,7 +17,9 @@ pub mod remedy;
 mod setting;
 mod system;
 
-pub use journal::{Changed, Entry, Journal, Kept, Outcome, RemedyError, Undone};
+pub use journal::{
+    Changed, Entry, Hold, Journal, Kept, Outcome, RemedyError, Undone, tell_while_changing,
+};
 pub use lasting::{Lasting, lasting, next_boot};
 pub use place::{Form, Place, Thread};
 pub use remedy::{Lacking, Remedy};

@@ -1,5 +1,8 @@
 //! What is changed is taken back, whoever comes between.
 
+mod threads;
+mod values;
+
 use super::*;
 use crate::place::{Form, Thread};
 use std::fs;
@@ -21,6 +24,10 @@ impl Fixture {
 
     fn value(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap().trim().to_owned()
+    }
+
+    fn value_or_none(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
 
     fn put(&self, name: &str, value: &str) {
