@@ -10,6 +10,7 @@
 //! `remedy/mod.rs`, then `journal/mod.rs`.
 #![forbid(unsafe_code)]
 
+mod behaviour;
 mod journal;
 mod lasting;
 mod place;
