@@ -71,6 +71,7 @@ fn main() -> ExitCode {
         return code;
     }
     interrupt::write_errors_instead_of_xfsz();
+    tardy_remedy::tell_while_changing(interrupt::hold);
     // What a tardy that was killed had changed.
     for undone in tardy_remedy::Journal::system().undo_left_over() {
         output::say!(
@@ -78,6 +79,9 @@ fn main() -> ExitCode {
             output::one_line(&undone.entry.why),
             output::one_line(&undone.words())
         );
+    }
+    if interrupt::was_asked_meanwhile() {
+        return ExitCode::from(130);
     }
     // clap itself ends with 2 on wrong usage.
     let tardy = Tardy::try_parse().unwrap_or_else(|mut error| {

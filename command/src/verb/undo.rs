@@ -1,6 +1,7 @@
 //! `tardy undo`: takes back what tardy changed and what stays.
 
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
 use crate::output::{self, Output, out};
 use clap::Args;
 use tardy_remedy::{Damage, Journal, Outcome as Became, Unreadable};
@@ -22,6 +23,8 @@ impl Undo {
         if self.list {
             return list(&self.output);
         }
+        // All of it is put back and told before it ends.
+        let _interrupt = Interrupt::catch()?;
         let journal = Journal::system();
         let undone = journal.undo_all();
         let unreadable = journal.unreadable();
@@ -41,7 +44,10 @@ impl Undo {
         }
         let mut has_failed = false;
         for one in &undone {
-            has_failed |= matches!(one.outcome, Became::Failed { .. } | Became::InUse { .. });
+            has_failed |= matches!(
+                one.outcome,
+                Became::Failed { .. } | Became::InUse { .. } | Became::Elsewhere { .. }
+            );
             if !self.output.json {
                 out!("{}: {}", output::one_line(&one.entry.why), output::one_line(&one.words()))?;
             }
@@ -76,17 +82,22 @@ pub(super) fn list(output: &Output) -> Result<Outcome, Failure> {
         out!("nothing is changed")?;
     }
     for (entry, stays) in entries {
-        let value = |value: Option<String>| {
-            let first = value.as_deref().and_then(|text| text.lines().next()).map(str::to_owned);
-            first.unwrap_or_else(|| "not there".to_owned())
+        let value = |value: &Option<String>| match value {
+            Some(value) => entry.place.shown(value).to_owned(),
+            None => "not there".to_owned(),
         };
-        let until = if stays { "until tardy undo" } else { "while a tardy is running" };
+        let until = match (stays, entry.is_elsewhere()) {
+            (true, false) => "until tardy undo",
+            (false, false) => "while a tardy is running",
+            (true, true) => "until tardy undo in its PID namespace, which is another",
+            (false, true) => "while a tardy is running in another PID namespace",
+        };
         let line = format!(
             "{}: {}: {} -> {}, {until}",
             entry.why,
             entry.place.words(),
-            value(entry.old),
-            value(entry.new)
+            value(&entry.old),
+            value(&entry.new)
         );
         out!("{}", output::one_line(&line))?;
     }

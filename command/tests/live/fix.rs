@@ -6,6 +6,7 @@
 use crate::machine::{Machine, eventually};
 use crate::no_root::Stranger;
 use crate::program::{PATH, Running, Said, tardy};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::os::unix::fs::chown;
 use std::path::Path;
@@ -248,6 +249,47 @@ fn ctrl_c_takes_it_back() {
         assert!(victim.is_as_it_was(), "{:?}", victim.slacks());
         assert!(journals.changed().is_empty(), "{:?}", journals.changed());
     }
+}
+
+/// The second one comes while the first is being obeyed.
+#[test]
+fn a_second_ctrl_c_waits_until_it_is_taken_back() {
+    let Some(_machine) = machine() else { return };
+    let (victim, journals) = (Victim::new(), Journals::new());
+    let pid = victim.pid();
+    let verify = ["verify", "--change", "slack(victim)=1ns", "-p", &pid];
+    let running = Running::start(&mut journals.tardy([&verify[..], &LONG[2..]].concat()));
+    eventually("nothing is tried", || victim.is_changed());
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(2));
+    let said = running.interrupt();
+    assert!(said.status != 0, "{}", said.err);
+    assert!(victim.is_as_it_was(), "{:?}", victim.slacks());
+    assert!(journals.changed().is_empty(), "{:?}", journals.changed());
+}
+
+/// Nobody sees what is asked where JSON is wanted, so nobody can have said yes.
+#[test]
+fn json_alone_is_the_plan() {
+    let Some(_machine) = machine() else { return };
+    let (victim, journals) = (Victim::new(), Journals::new());
+    let pid = victim.pid();
+    let said = Said::by(&mut journals.tardy(fixes(&pid, &["-D", "1", "--json"]))).expect(0);
+    let document = said.json();
+    assert!(!document["plan"].as_array().unwrap().is_empty(), "{document}");
+    assert!(document["tried"].as_array().unwrap().is_empty(), "{document}");
+    assert!(said.err.contains("--yes tries it"), "{}", said.err);
+    assert!(victim.is_as_it_was(), "{:?}", victim.slacks());
+}
+
+#[test]
+fn what_is_in_force_already_is_no_change() {
+    let Some(_machine) = machine() else { return };
+    let (victim, journals) = (Victim::new(), Journals::new());
+    let pid = victim.pid();
+    let verify = ["verify", "-q", "--change", "slack(victim)=50us", "-p", &pid];
+    let said = Said::by(&mut journals.tardy([&verify[..], &SHORT[2..]].concat())).expect(2);
+    assert!(said.err.contains("slack(victim)=50us is in force already"), "{}", said.err);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub fn lasting(change: &Change, settings: &[Setting], why: &str) -> Lasting {
     let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut not = Vec::new();
     let name = file_name(change);
-    for setting in settings {
+    for setting in settings.iter().filter(|setting| !setting.place.is_beside()) {
         match line(setting, &name) {
             Ok((path, line)) => {
                 let lines = lines.entry(path).or_default();
@@ -39,7 +39,7 @@ pub fn lasting(change: &Change, settings: &[Setting], why: &str) -> Lasting {
     let texts = lines.into_iter().map(|(path, lines)| {
         let mut to =
             format!("# Written by tardy fix for {change}: {why}\n# tardy undo removes it.\n");
-        if path.ends_with("/90-tardy.conf") && path.contains(".service.d/") {
+        if path.ends_with(".service.d/90-tardy.conf") {
             to.push_str("[Service]\n");
         }
         for line in lines {
@@ -104,20 +104,66 @@ fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
 /// A line of the drop-in of the service that a thread is of.
 fn of_unit(tid: u32, line: &str) -> Result<(String, String), String> {
     let text = std::fs::read_to_string(format!("/proc/{tid}/cgroup")).unwrap_or_default();
-    let unit = text.lines().find_map(unit).ok_or_else(|| {
-        "the thread belongs to no systemd service: set it where it is started (chrt, taskset, \
-         prctl), or make it one"
-            .to_owned()
-    })?;
-    Ok((format!("/etc/systemd/system/{unit}.d/90-tardy.conf"), line.to_owned()))
+    let found = text.lines().find_map(|line| unit(group(line)?));
+    drop_in(found, line)
 }
 
-/// The service of a line of `/proc/PID/cgroup`.
-fn unit(line: &str) -> Option<&str> {
-    let unit = line.rsplit('/').find(|part| part.ends_with(".service"))?;
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "._@-\\:".contains(it);
+fn drop_in(unit: Option<Unit<'_>>, line: &str) -> Result<(String, String), String> {
+    let (folder, unit) = match unit {
+        Some(Unit::System(unit)) => ("system", unit),
+        Some(Unit::User(unit)) => {
+            if needs_rights(line) {
+                return Err(format!(
+                    "{unit} is a service of a user, whose manager may not give it this policy: allow it first \
+                     (LimitRTPRIO= and LimitNICE= of user@.service), then set it in the unit (systemctl --user edit {unit})"
+                ));
+            }
+            ("user", unit)
+        }
+        None => {
+            return Err(
+                "the thread belongs to no systemd service of this system: set it where it is started (chrt, taskset, \
+                 prctl), or make it one"
+                    .to_owned(),
+            );
+        }
+    };
+    Ok((format!("/etc/systemd/{folder}/{unit}.d/90-tardy.conf"), line.to_owned()))
+}
+
+/// Whether a user's manager, which has no more rights than the user, fails to start a service with this line.
+fn needs_rights(line: &str) -> bool {
+    let is_real_time = line.contains("CPUSchedulingPriority=");
+    is_real_time || line.contains("Nice=-")
+}
+
+/// A service, by whose manager it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit<'a> {
+    System(&'a str),
+    User(&'a str),
+}
+
+/// The path in a line of `/proc/PID/cgroup`, where it is of a hierarchy of systemd's.
+fn group(line: &str) -> Option<&str> {
+    let mut parts = line.splitn(3, ':');
+    let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+    matches!(controllers, "" | "name=systemd").then_some(path)
+}
+
+/// The service of a path of control groups. What is below a scope or a service has other managers: a container's.
+fn unit(path: &str) -> Option<Unit<'_>> {
+    let mut parts = path.split('/').filter(|part| !part.is_empty() && !part.ends_with(".slice"));
+    let is_service = |name: &&str| {
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || "._@-\\:".contains(it);
+        name.len() > ".service".len() && name.ends_with(".service") && name.chars().all(is_plain)
+    };
+    let first = parts.next().filter(is_service)?;
+    if !first.starts_with("user@") {
+        return Some(Unit::System(first));
+    }
     // The manager of a user's services is none of the system's own.
-    (unit.chars().all(is_plain) && !unit.starts_with("user@")).then_some(unit)
+    parts.next().filter(is_service).map(Unit::User)
 }
 
 /// A change as the name of a file.
@@ -159,14 +205,49 @@ mod tests {
 
     #[test]
     fn threads_last_with_their_service() {
-        assert_eq!(unit("0::/system.slice/audio.service"), Some("audio.service"));
-        assert_eq!(unit("1:name=systemd:/system.slice/a@b.service/x"), Some("a@b.service"));
-        assert_eq!(unit("0::/user.slice/user@1000.service/app.slice/run.scope"), None);
-        assert_eq!(unit("0::/system.slice/$(reboot).service"), None);
+        let unit = |line| group(line).and_then(unit);
+        assert_eq!(unit("0::/system.slice/audio.service"), Some(Unit::System("audio.service")));
+        let line = "1:name=systemd:/system.slice/system-a.slice/a@b.service/x";
+        assert_eq!(unit(line), Some(Unit::System("a@b.service")));
+        for none in [
+            "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run.scope",
+            "0::/user.slice/user-1000.slice/user@1000.service/init.scope",
+            "0::/user.slice/user-1000.slice/session-2.scope",
+            "0::/system.slice/$(reboot).service",
+            "0::/system.slice/.service",
+            // Its manager is in the container.
+            "0::/system.slice/docker-12.scope/system.slice/audio.service",
+            "0::/machine.slice/machine-a.scope/payload/system.slice/audio.service",
+            // The path says nothing of systemd's units.
+            "3:cpu:/system.slice/audio.service",
+        ] {
+            assert_eq!(unit(none), None, "{none}");
+        }
         let own = Thread::of(std::process::id()).unwrap();
         let setting = Setting { place: Place::Slack(own), to: "1".to_owned() };
         let lasting = lasting(&"slack(victim)=1ns".parse().unwrap(), &[setting], "a test");
         assert_eq!(lasting.texts.len() + lasting.not.len(), 1);
+    }
+
+    /// The system's manager knows nothing of a user's services, and a file for it changed none of them.
+    #[test]
+    fn a_users_service_is_its_managers() {
+        let path =
+            "0::/user.slice/user-1000.slice/user@1000.service/session.slice/pipewire.service";
+        let found = group(path).and_then(unit);
+        assert_eq!(found, Some(Unit::User("pipewire.service")));
+        let (file, line) = drop_in(found, "TimerSlackNSec=1ns").unwrap();
+        assert_eq!(file, "/etc/systemd/user/pipewire.service.d/90-tardy.conf");
+        assert_eq!(line, "TimerSlackNSec=1ns");
+        // It would not start any more.
+        for line in [
+            "CPUSchedulingPolicy=fifo\nCPUSchedulingPriority=50",
+            "CPUSchedulingPolicy=other\nNice=-5",
+        ] {
+            let why = drop_in(found, line).unwrap_err();
+            assert!(why.contains("systemctl --user edit pipewire.service"), "{why}");
+        }
+        drop_in(found, "CPUSchedulingPolicy=other\nNice=5").unwrap();
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! `remedy/mod.rs`, then `journal/mod.rs`.
 #![forbid(unsafe_code)]
 
+mod behaviour;
 mod journal;
 mod lasting;
 mod place;
@@ -18,7 +19,8 @@ mod setting;
 mod system;
 
 pub use journal::{
-    Changed, Damage, Entry, Journal, Kept, Outcome, RemedyError, Undone, Unreadable,
+    Changed, Damage, Entry, Hold, Journal, Kept, Outcome, RemedyError, Undone, Unreadable,
+    tell_while_changing,
 };
 pub use lasting::{Lasting, lasting, next_boot};
 pub use place::{Form, Place, Thread};

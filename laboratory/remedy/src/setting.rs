@@ -1,6 +1,6 @@
 //! A place and the value that it is to have.
 
-use crate::place::{HIERARCHY, Place, shell_word};
+use crate::place::{Form, HIERARCHY, Place, shell_word};
 use tardy_changes::Scheduling;
 
 /// The most commands that one text holds.
@@ -26,6 +26,9 @@ impl Setting {
     fn command_for(&self, tid: &str) -> String {
         let to = &self.to;
         match &self.place {
+            Place::File { path, form: Form::Beside } => {
+                format!("# {path} may change with it; it holds {to} now")
+            }
             Place::File { path, .. } => format!("echo {} > {}", shell_word(to), shell_word(path)),
             Place::Text { path } => format!("cat > {} # see below", shell_word(path)),
             Place::Slack(_) => format!("echo {to} > /proc/{tid}/timerslack_ns"),
@@ -90,7 +93,7 @@ fn are_alike(a: &Setting, b: &Setting) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::{Form, Thread};
+    use crate::place::Thread;
 
     fn thread(tid: u32) -> Thread {
         Thread { tid, start: 1, name: "audio".to_owned() }

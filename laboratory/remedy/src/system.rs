@@ -1,6 +1,6 @@
 //! Whom a change is for, on this system.
 
-use crate::place::{Form, Place, Thread};
+use crate::place::{Form, Place, Thread, process_of};
 use crate::remedy::Lacking;
 use crate::setting::Setting;
 use procfs::process::{Process, StatFlags, all_processes};
@@ -61,8 +61,9 @@ impl System {
                 self.victims.iter().filter_map(|tid| Thread::of(*tid)).take(THREADS_MAX).collect()
             }
             Some(Whom::Id(id)) => {
-                let threads = threads_of(*id);
-                if threads.is_empty() { Thread::of(*id).into_iter().collect() } else { threads }
+                // The kernel shows all threads of its process under the number of any of them.
+                let is_process = process_of(*id) == Some(*id);
+                if is_process { threads_of(*id) } else { Thread::of(*id).into_iter().collect() }
             }
             Some(Whom::Name(unit)) if is_unit(unit) => {
                 let is_of_it = |process: &u32| unit_has(unit, *process);
@@ -111,18 +112,15 @@ impl System {
 
     /// The processes of the threads that are meant.
     pub(crate) fn processes(&self, whom: &Whom) -> Result<Vec<Thread>, Lacking> {
-        let process = |thread: &Thread| {
-            let status = Process::new(thread.tid.cast_signed()).ok()?.status().ok()?;
-            Some(status.tgid.cast_unsigned())
-        };
         let threads = self.threads(Some(whom))?;
-        let processes: BTreeSet<u32> = threads.iter().filter_map(process).collect();
+        let processes: BTreeSet<u32> =
+            threads.iter().filter_map(|thread| process_of(thread.tid)).collect();
         Ok(processes.into_iter().filter_map(Thread::of).collect())
     }
 
     /// Threads of the kernel that may run on any CPU and can be bound.
     pub(crate) fn unbound_kernel_threads(&self) -> Vec<Thread> {
-        let online = self.root.word("sys/devices/system/cpu/online");
+        let online = self.online();
         let all = all_processes().into_iter().flatten();
         let stats = all.filter_map(|process| process.ok()?.stat().ok());
         let free = stats.filter(|stat| {
@@ -131,7 +129,9 @@ impl System {
         let threads = free.filter_map(|stat| Thread::of(stat.pid.cast_unsigned()));
         let anywhere = |thread: &Thread| {
             let cpus = Place::Affinity(thread.clone()).read(&self.root).ok().flatten();
-            cpus.is_some() && cpus == online
+            let cpus = cpus.and_then(|cpus| CpuList::parse(&cpus));
+            // Those that are offline may be among them, or not.
+            cpus.zip(online.as_ref()).is_some_and(|(cpus, online)| online.without(&cpus).is_empty())
         };
         threads.filter(anywhere).take(THREADS_MAX).collect()
     }
@@ -143,6 +143,14 @@ impl System {
         }
         let place = Place::File { path: path.to_owned(), form };
         Ok(vec![Setting { place, to: to.to_owned() }])
+    }
+
+    /// A file that the kernel changes when another is set: what it holds now is put back with that. None where there is
+    /// no such file.
+    pub(crate) fn beside(&self, path: &str) -> Vec<Setting> {
+        let place = Place::File { path: path.to_owned(), form: Form::Beside };
+        let now = place.read(&self.root).ok().flatten();
+        now.map(|to| Setting { place, to }).into_iter().collect()
     }
 
     /// The same file of every CPU, or of every folder whose name begins so, that is set to one word.
@@ -226,9 +234,7 @@ pub(crate) struct Groups {
 
 /// The threads of a process; none where it is not one.
 fn threads_of(process: u32) -> Vec<Thread> {
-    let Ok(process) = Process::new(process.cast_signed()) else { return Vec::new() };
-    let tasks = process.tasks().into_iter().flatten();
-    tasks.filter_map(|task| Thread::of(task.ok()?.tid.cast_unsigned())).take(THREADS_MAX).collect()
+    crate::place::threads_of(process, THREADS_MAX)
 }
 
 /// Every process.

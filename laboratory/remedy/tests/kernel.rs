@@ -118,7 +118,8 @@ fn round(name: &str, texts: &[&str]) {
             }
         };
         for (setting, now) in settings.iter().zip(values(&settings)) {
-            let is_so = setting.place.holds(now.as_deref(), Some(&setting.to));
+            let is_so =
+                setting.place.holds(now.as_deref(), Some(&setting.to)) || setting.place.is_beside();
             assert!(is_so || has_ended(setting), "{text}: {now:?}");
         }
         assert_ne!(values(&settings), before, "{text}");
@@ -194,4 +195,85 @@ fn a_unit_is_all_of_its_processes() {
     drop(sleeper);
     let lacking = of("slack").unwrap().settings(&change, &System::new(Vec::new())).unwrap_err();
     assert!(lacking.to_string().contains("no process of the unit"), "{lacking}");
+}
+
+/// Where the kernel shares out real-time bandwidth among control groups, one that has none lets no thread be real-time.
+#[test]
+fn a_group_without_time_for_real_time_threads_is_named() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root makes control groups");
+        return;
+    }
+    let (group, sleeper) = Sleeper::in_group("cpu");
+    let Some(group) = group.filter(|group| group.0.join("cpu.rt_runtime_us").exists()) else {
+        println!("skipped: control groups have no real-time bandwidth here");
+        return;
+    };
+    let system = System::new(vec![sleeper.0.id()]);
+    let settings = of("prio").unwrap().settings(&change("prio(victim)=fifo:1"), &system).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for real in ["sys", "proc"] {
+        std::os::unix::fs::symlink(format!("/{real}"), folder.path().join(real)).unwrap();
+    }
+    let error = Journal::at(Root::at(folder.path())).change(&settings, "x").unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("no time for real-time threads"), "{error}");
+    assert!(error.contains(group.0.to_str().unwrap()), "{error}");
+    drop(sleeper);
+}
+
+/// The kernel shows all threads of a process under the number of each.
+#[test]
+fn a_number_of_a_thread_is_that_thread() {
+    let tid = || rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+    let threads = |whom: u32| -> Vec<u32> {
+        let change = change(&format!("affinity({whom})=0"));
+        let settings = of("affinity").unwrap().settings(&change, &System::new(Vec::new())).unwrap();
+        settings.iter().filter_map(|one| Some(one.place.thread()?.tid)).collect()
+    };
+    let process = std::process::id();
+    std::thread::scope(|scope| {
+        let own = scope.spawn(move || (tid(), threads(tid()))).join().unwrap();
+        assert_eq!(own.1, [own.0]);
+    });
+    assert!(threads(process).contains(&process) && threads(process).len() > 1);
+}
+
+/// CPUs that are offline among them: `sched_getaffinity(2)` leaves those out.
+#[test]
+fn what_a_thread_may_run_on_is_what_the_kernel_shows() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    let own = Place::Affinity(Thread::of(std::process::id()).unwrap());
+    assert_eq!(own.read(&Root::system()).unwrap().as_deref(), Some(list.trim()));
+}
+
+/// However it is named: a real-time priority would give it its CPU for good.
+#[test]
+fn a_thread_that_never_sleeps_gets_no_real_time_priority() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root makes control groups");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let shell = folder.path().join("tardy-spins");
+    std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
+    let mut command = Command::new(&shell);
+    let spinner = Sleeper(command.args(["-c", "while :; do :; done"]).spawn().unwrap());
+    let id = spinner.0.id();
+    let group = Group::with(id, "cpu");
+    let unit = group.as_ref().map(|_| format!("tardy-test-{id}.service"));
+    let names =
+        [Some("victim".to_owned()), Some(id.to_string()), Some("tardy-spins".to_owned()), unit];
+    let system = System::new(vec![id]);
+    let prio = of("prio").unwrap();
+    for whom in names.into_iter().flatten() {
+        for to in ["fifo:1", "rr:1"] {
+            let lacking =
+                prio.settings(&change(&format!("prio({whom})={to}")), &system).unwrap_err();
+            assert!(lacking.to_string().contains("never sleeps"), "{whom}: {lacking}");
+        }
+        prio.settings(&change(&format!("prio({whom})=other:5")), &system).unwrap();
+    }
+    drop(spinner);
 }

@@ -8,7 +8,7 @@ use std::mem::size_of;
 /// more than the size that it is asked for.
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
+struct Raw {
     size: u32,
     policy: u32,
     flags: u64,
@@ -19,31 +19,67 @@ struct Attributes {
     period_ns: u64,
 }
 
-const SIZE: u32 = size_of::<Attributes>() as u32;
+const SIZE: u32 = size_of::<Raw>() as u32;
+
+/// `SCHED_FLAG_RESET_ON_FORK` of `<linux/sched.h>`.
+const RESET_ON_FORK: u64 = 1;
+
+/// A policy with what is set with it, and is forgotten where it is not told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// The policy.
+    pub policy: Policy,
+    /// The slice of `SCHED_OTHER` and `SCHED_BATCH`, which Linux has since 6.12; 0 for the kernel's own, and where none is
+    /// told.
+    pub slice_ns: u64,
+    /// Whether children begin as ordinary threads.
+    pub resets_on_fork: bool,
+}
+
+impl Attributes {
+    /// Those of a policy alone.
+    #[must_use]
+    pub const fn of(policy: Policy) -> Self {
+        Self { policy, slice_ns: 0, resets_on_fork: false }
+    }
+}
 
 /// The policy of the thread of this number; 0 is the calling one.
 ///
 /// # Errors
 /// `ESRCH` where there is none; `Unsupported` where its policy is none of [`Policy`].
 pub fn of(tid: u32) -> io::Result<Policy> {
-    let mut told = Attributes::default();
+    Ok(attributes(tid)?.policy)
+}
+
+/// The same with all that is set with it. Of `SCHED_IDLE` and real-time threads the kernel tells no nice value, and of
+/// real-time ones no slice.
+///
+/// # Errors
+/// As [`of`].
+pub fn attributes(tid: u32) -> io::Result<Attributes> {
+    let mut told = Raw::default();
     // SAFETY: the kernel writes at most the size that it is told, which is that of the struct.
     let result = unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut told, SIZE, 0u32) };
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
     let (prio, nice) = (told.priority as u8, told.nice as i8);
-    match told.policy.cast_signed() {
-        libc::SCHED_OTHER => Ok(Policy::Other { nice }),
-        libc::SCHED_BATCH => Ok(Policy::Batch { nice }),
-        libc::SCHED_IDLE => Ok(Policy::Idle),
-        libc::SCHED_FIFO => Ok(Policy::Fifo { prio }),
-        libc::SCHED_RR => Ok(Policy::Rr { prio }),
-        other => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            format!("thread {tid} has scheduling policy {other}, which tardy cannot restore"),
-        )),
-    }
+    let policy = match told.policy.cast_signed() {
+        libc::SCHED_OTHER => Policy::Other { nice },
+        libc::SCHED_BATCH => Policy::Batch { nice },
+        libc::SCHED_IDLE => Policy::Idle,
+        libc::SCHED_FIFO => Policy::Fifo { prio },
+        libc::SCHED_RR => Policy::Rr { prio },
+        other => {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("thread {tid} has scheduling policy {other}, which tardy cannot restore"),
+            ));
+        }
+    };
+    let resets_on_fork = told.flags & RESET_ON_FORK != 0;
+    Ok(Attributes { policy, slice_ns: told.runtime_ns, resets_on_fork })
 }
 
 /// Gives the thread of this number a policy; 0 is the calling one.
@@ -52,6 +88,15 @@ pub fn of(tid: u32) -> io::Result<Policy> {
 /// `EPERM` without `CAP_SYS_NICE`, `ESRCH` where there is no such thread, `EINVAL` for a priority that
 /// does not exist.
 pub fn set(tid: u32, policy: Policy) -> io::Result<()> {
+    set_attributes(tid, &Attributes::of(policy))
+}
+
+/// The same with all that is set with it.
+///
+/// # Errors
+/// As [`set`].
+pub fn set_attributes(tid: u32, attributes: &Attributes) -> io::Result<()> {
+    let policy = attributes.policy;
     if !policy.is_possible() {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
@@ -62,12 +107,14 @@ pub fn set(tid: u32, policy: Policy) -> io::Result<()> {
         Policy::Fifo { prio } => (libc::SCHED_FIFO, 0, prio),
         Policy::Rr { prio } => (libc::SCHED_RR, 0, prio),
     };
-    let wanted = Attributes {
+    let wanted = Raw {
         size: SIZE,
         policy: number.cast_unsigned(),
+        flags: if attributes.resets_on_fork { RESET_ON_FORK } else { 0 },
         nice: nice.into(),
         priority: prio.into(),
-        ..Attributes::default()
+        runtime_ns: attributes.slice_ns,
+        ..Raw::default()
     };
     // SAFETY: the kernel reads as many bytes as the struct says that it has.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const wanted, 0u32) };

@@ -23,7 +23,7 @@ mod level;
 mod policy;
 mod sleep;
 
-pub use call::{of, set};
+pub use call::{Attributes, attributes, of, set, set_attributes};
 pub use level::{TIMER_LEVEL_MAX, set_timer_level, timer_level};
 pub use policy::{Policy, PolicyError};
 pub use sleep::SleepCall;

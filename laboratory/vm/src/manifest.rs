@@ -159,12 +159,12 @@ mod tests {
         assert_eq!(kept.check(folder.path(), "bring").unwrap(), file);
 
         let earlier = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
-        File::options().write(true).open(&file).unwrap().set_modified(earlier).unwrap();
+        fs::File::options().write(true).open(&file).unwrap().set_modified(earlier).unwrap();
         kept.check(folder.path(), "bring").unwrap();
 
         let words = |content: &str| {
             fs::write(&file, content).unwrap();
-            File::options().write(true).open(&file).unwrap().set_modified(earlier).unwrap();
+            fs::File::options().write(true).open(&file).unwrap().set_modified(earlier).unwrap();
             kept.check(folder.path(), "bring").unwrap_err().to_string()
         };
         let path = file.display();

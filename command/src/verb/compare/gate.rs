@@ -34,6 +34,20 @@ pub(in crate::verb) fn parse(text: &str) -> Result<Gate, String> {
     Ok(Gate { bound, figure })
 }
 
+/// The same for a gain: nothing gets earlier by all of its lateness.
+///
+/// # Errors
+/// What is wrong, and how one is written.
+pub(in crate::verb) fn parse_gain(text: &str) -> Result<Gate, String> {
+    let gate = parse(text)?;
+    match gate.bound {
+        Bound::Share(share) if share >= 1.0 => Err(format!(
+            "{text:?} can never be gained: a share of the lateness is less than 100 %, as 10%@p99.9"
+        )),
+        _ => Ok(gate),
+    }
+}
+
 /// `+5us`, `+10%`, `0`; the sign may be left out, and none is below 0.
 fn bound(text: &str) -> Option<Bound> {
     let text = text.strip_prefix('+').unwrap_or(text);
@@ -117,5 +131,14 @@ mod tests {
         }
         let said = parse("+5us@max").expect_err("a maximum");
         assert!(said.contains("maximum") && said.contains("p99.99"), "{said}");
+    }
+
+    #[test]
+    fn nothing_gains_all_of_its_lateness() {
+        assert!(parse_gain("99.9%@p99").is_ok() && parse_gain("20us@p99.9").is_ok());
+        for text in ["100%@mean", "250%@p99"] {
+            assert!(parse_gain(text).unwrap_err().contains("less than 100 %"), "{text}");
+            assert!(parse(text).is_ok(), "something may get worse by that");
+        }
     }
 }

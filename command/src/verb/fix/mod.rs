@@ -65,7 +65,7 @@ pub(crate) struct Fix {
 
     /// Keep a change only if it is shown to gain more than this: 20us@p99.9, 10%@mean [default: any gain that
     /// is shown]
-    #[arg(long, value_name = "BOUND@FIGURE", value_parser = gate::parse)]
+    #[arg(long, value_name = "BOUND@FIGURE", value_parser = gate::parse_gain)]
     at_least: Option<Gate>,
 
     /// Make changes without asking
@@ -98,7 +98,18 @@ pub(crate) struct Fix {
 struct Results {
     rows: Vec<String>,
     documents: Vec<serde_json::Value>,
+    /// One was shown to help, whether it could be kept or not.
+    has_helped: bool,
+    /// One is kept.
     is_fixed: bool,
+}
+
+/// What becomes of a change that helped.
+enum Kept {
+    /// It stays: how long.
+    Yes(String),
+    /// It does not: why.
+    No(String),
 }
 
 impl Fix {
@@ -146,14 +157,25 @@ impl Fix {
             );
             return self.tell(&Results::default(), &found.explanation, &candidates);
         }
+        if self.output.json && !self.yes {
+            self.output.remark(
+                "With --json nobody is asked, so nothing is changed: this is the plan; --yes tries it.",
+            );
+            return self.tell(&Results::default(), &found.explanation, &candidates);
+        }
         let mut results = Results::default();
         for candidate in &able {
             if !self.yes && !asked(&format!("Try {}?", candidate.change))? {
                 results.rows.push(format!("{}: not tried", candidate.change));
                 continue;
             }
-            self.try_one(candidate, &found, able.len(), &interrupt, &mut results)?;
-            if results.is_fixed {
+            let tried = self.try_one(candidate, &found, able.len(), &interrupt, &mut results);
+            if let Err(failure) = tried {
+                // What was measured before it is told all the same.
+                self.tell(&results, &found.explanation, &candidates)?;
+                return Err(failure);
+            }
+            if results.has_helped {
                 break;
             }
         }
@@ -188,7 +210,7 @@ impl Fix {
                 self.output.remark(&failure.to_string());
                 results.rows.push(format!("{change}: not tried: {failure}"));
                 results.documents.push(serde_json::json!({
-                    "change": change.to_string(), "verdict": "not tried",
+                    "change": change.to_string(), "verdict": "not tried", "kept": false,
                     "told": failure.to_string(), "seconds": 0.0, "wakeups": [0, 0],
                     "figures": [],
                 }));
@@ -201,7 +223,18 @@ impl Fix {
         let decision = decide(&tried.compared, self.at_least.as_ref());
         let (word, row) = match &decision {
             Decision::Helped(told) => {
-                ("helped", format!("{change}: helped, {}: {told}", self.keep_it(candidate, found)?))
+                results.has_helped = true;
+                let row = match self.keep_it(candidate, found) {
+                    Ok(Kept::Yes(how)) => {
+                        results.is_fixed = true;
+                        format!("{change}: helped, {how}: {told}")
+                    }
+                    Ok(Kept::No(why)) => {
+                        format!("{change}: helped, but is not kept: {why}: {told}")
+                    }
+                    Err(why) => format!("{change}: helped, but is not kept: {why}: {told}"),
+                };
+                ("helped", row)
             }
             Decision::Harmed(told) => {
                 ("harmed", format!("{change}: undone, because it made it worse: {told}"))
@@ -210,23 +243,23 @@ impl Fix {
                 ("not shown", format!("{change}: undone, because no such gain is shown: {told}"))
             }
         };
-        results.is_fixed = matches!(decision, Decision::Helped(_));
         results.rows.push(format!("{row}; {}", took(&tried)));
         results.documents.push(serde_json::json!({
-            "change": change.to_string(), "verdict": word, "told": row, "seconds": tried.took.as_secs_f64(),
+            "change": change.to_string(), "verdict": word, "kept": results.is_fixed, "told": row,
+            "seconds": tried.took.as_secs_f64(),
             "wakeups": decide::wakeups(&tried.compared), "figures": decide::figures(&tried.compared),
         }));
         Ok(())
     }
 
     /// Makes it stay, and says how long.
-    fn keep_it(&self, candidate: &Candidate, found: &victim::Found) -> Result<String, Failure> {
+    fn keep_it(&self, candidate: &Candidate, found: &victim::Found) -> Result<Kept, Failure> {
         if found.victim.is_command()
             && candidate.change.whom() == Some(&tardy_changes::Whom::Victim)
         {
-            return Ok("but it ended with the command that tardy started: start the command like \
-                       this"
-                .to_owned());
+            let why =
+                "it ended with the command that tardy started, so start the command like this";
+            return Ok(Kept::No(why.to_owned()));
         }
         let system = System::new(found.threads.clone());
         let system = if candidate.is_asked { system } else { system.among(found.culprits()) };
@@ -248,7 +281,7 @@ impl Fix {
         Journal::system().change(&settings, &candidate.change.to_string())?.keep()?;
         let until = if self.keep { "and stays" } else { "and stays until the next boot" };
         notes.insert(0, format!("{until} (tardy undo takes it back)"));
-        Ok(notes.join("; "))
+        Ok(Kept::Yes(notes.join("; ")))
     }
 
     /// The plan, before anything is changed.

@@ -24,7 +24,7 @@ use tardy_explain::change::Account;
 use tardy_explain::{Explainer, Named, Options, Sink};
 use tardy_kernel::monotonic_ns;
 use tardy_model::Batch;
-use tardy_remedy::{Journal, System, remedy};
+use tardy_remedy::{Hold, Journal, System, remedy};
 use tardy_report::Compared;
 use tardy_stats::Counted;
 
@@ -157,6 +157,8 @@ impl Trial<'_> {
         running: &mut whom::Running<'_>,
         interrupt: &Interrupt,
     ) -> Result<Block, Failure> {
+        // Whoever wants an end waits until it is put back: it is looked for that often.
+        let _hold = matches!(self.arms[arm], Arm::Changed(_)).then(Hold::new);
         let held = match &self.arms[arm] {
             Arm::AsItIs => {
                 running.see_to_it()?;
@@ -177,7 +179,14 @@ impl Trial<'_> {
                 for change in changes {
                     settings.extend(settings_of(change, &system)?);
                 }
-                Some(Journal::system().change(&settings, &self.names[arm])?)
+                let held = Journal::system().change(&settings, &self.names[arm])?;
+                if held.entries().is_empty() {
+                    return Err(Failure::usage(format!(
+                        "{} is in force already, so there is nothing to try: both sides would be the same",
+                        self.names[arm]
+                    )));
+                }
+                Some(held)
             }
         };
         wait(SETTLES, interrupt)?;

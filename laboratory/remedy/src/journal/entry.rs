@@ -1,9 +1,11 @@
 //! What was changed, by whom.
 
+use super::family::Family;
+use super::namespace::{self, Namespaces};
 use crate::place::{Place, Thread};
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
-use tardy_host::boot_id;
+use tardy_host::{Root, boot_id};
 
 /// The longest reason that is kept, characters.
 const WHY_CHARS_MAX: usize = 200;
@@ -25,6 +27,12 @@ pub struct Entry {
     pub(super) boot: String,
     /// The process that did it.
     pub(super) by: Thread,
+    /// The PID namespace of which numbers in it are.
+    #[serde(default)]
+    pub(super) namespace: Option<u64>,
+    /// Of whose process the thread is, where others inherit from it.
+    #[serde(default)]
+    pub(super) family: Option<Family>,
 }
 
 impl Entry {
@@ -39,12 +47,32 @@ impl Entry {
             unix_s: since.map_or(0, |since| since.as_secs()),
             boot: boot_id(),
             by: Thread::of(std::process::id()).unwrap_or_else(nobody),
+            namespace: namespace::own(),
+            family: None,
         }
     }
 
-    /// Whether who did it still runs, and may be at work on it.
-    pub(super) fn is_owned(&self) -> bool {
-        self.boot == boot_id() && self.by.is_there()
+    /// With who may inherit what is changed.
+    pub(super) fn with_family(self, root: &Root) -> Self {
+        Self { family: Family::of(&self.place, root), ..self }
+    }
+
+    /// Whether who did it still runs, and may be at work on it. Of one in another PID namespace that is not known, unless
+    /// nobody is there any more.
+    pub(super) fn is_owned(&self, namespaces: &Namespaces) -> bool {
+        if self.is_of_another_boot() {
+            return false;
+        }
+        match self.namespace.filter(|_| self.is_elsewhere()) {
+            Some(namespace) => !namespaces.is_gone(namespace),
+            None => self.by.is_there(),
+        }
+    }
+
+    /// Whether numbers of threads and processes in it mean nothing here: they are of another PID namespace.
+    pub fn is_elsewhere(&self) -> bool {
+        let own = namespace::own();
+        !self.is_of_another_boot() && self.namespace.is_some_and(|it| Some(it) != own)
     }
 
     /// Whether a boot has undone it since.

@@ -7,14 +7,20 @@
 
 mod book;
 mod entry;
-
-use book::{Book, Mark};
-pub use entry::Entry;
-use std::io;
-use std::path::PathBuf;
+mod family;
+mod hold;
+mod namespace;
+mod taking;
 
 use crate::place::Place;
 use crate::setting::Setting;
+use book::{Book, Mark};
+pub use entry::Entry;
+use family::{Processes, is_heir, successor};
+pub use hold::{Hold, tell_while_changing};
+use namespace::Namespaces;
+use std::io;
+use std::path::PathBuf;
 use tardy_host::Root;
 
 /// What a boot undoes.
@@ -46,6 +52,16 @@ pub enum RemedyError {
         /// The process.
         by: u32,
     },
+    /// Somebody in another PID namespace is at work on the same, or was.
+    #[error(
+        "a tardy in another PID namespace (process {by} there) has changed {what}: run tardy undo there"
+    )]
+    Elsewhere {
+        /// The place.
+        what: String,
+        /// The process, by its number there.
+        by: u32,
+    },
     /// A place is not there, cannot be read, or does not take its value.
     #[error("{what} {why}")]
     Refused {
@@ -73,6 +89,11 @@ pub enum Outcome {
         /// Which process.
         by: u32,
     },
+    /// It is of another PID namespace, whose numbers say nothing here: it is left.
+    Elsewhere {
+        /// Which process, by its number there.
+        by: u32,
+    },
     /// It could not be undone: the journal keeps it.
     Failed {
         /// Why.
@@ -93,8 +114,8 @@ impl Undone {
     /// In a sentence without its end.
     pub fn words(&self) -> String {
         let what = self.entry.place.words();
-        let value = |value: &Option<String>| match value.as_deref().map(|it| it.lines().next()) {
-            Some(line) => line.unwrap_or_default().to_owned(),
+        let value = |value: &Option<String>| match value {
+            Some(value) => self.entry.place.shown(value).to_owned(),
             None => "not there".to_owned(),
         };
         match &self.outcome {
@@ -107,6 +128,11 @@ impl Undone {
                 value(now)
             ),
             Outcome::InUse { by } => format!("{what} is at work in process {by}"),
+            Outcome::Elsewhere { by } => format!(
+                "{what} is left as it is: process {by} of another PID namespace set it to {}, and its numbers mean \
+                 nothing here; run tardy undo there",
+                value(&self.entry.new)
+            ),
             Outcome::Failed { why } => format!("{what} is still {}: {why}", value(&self.entry.new)),
         }
     }
@@ -175,6 +201,15 @@ impl Journal {
             let why = format!("and others: {} settings, more than {SETTINGS_MAX}", settings.len());
             return Err(RemedyError::Refused { what: settings[0].place.words(), why });
         }
+        if namespace::own().is_none() {
+            return Err(RemedyError::Refused {
+                what: "/proc".to_owned(),
+                why: "tells the numbers of another PID namespace than the one that this process is in, so nothing is \
+                      changed: mount it again (unshare --mount-proc)"
+                    .to_owned(),
+            });
+        }
+        let _hold = Hold::new();
         let mut changed = Changed { journal: self.clone(), entries: Some(Vec::new()) };
         for of_boot in [true, false] {
             let of_kind = |setting: &&Setting| is_of_boot(&setting.place) == of_boot;
@@ -197,14 +232,7 @@ impl Journal {
         let not_written = |error| RemedyError::Journal { path: self.path(of_boot), error };
         let mut book = self.open(of_boot).map_err(not_written)?;
         self.take_back_left_over(&mut book);
-        for line in book.lines.iter().filter(|line| line.mark == Mark::Held) {
-            if settings.iter().any(|setting| setting.place == line.entry.place) {
-                return Err(RemedyError::Busy {
-                    what: line.entry.place.words(),
-                    by: line.entry.by.tid,
-                });
-            }
-        }
+        self.must_be_free(&book, settings)?;
         let mut entries: Vec<Entry> = Vec::with_capacity(settings.len());
         for setting in settings {
             let place = &setting.place;
@@ -217,19 +245,68 @@ impl Journal {
             if old.is_none() && !place.is_made() {
                 return Err(refused("is not there".to_owned()));
             }
-            if place.holds(old.as_deref(), Some(&setting.to)) {
-                continue;
+            if place.is_beside() {
+                entries.push(Entry::new(place.clone(), old.clone(), old, why));
+            } else if !place.holds(old.as_deref(), Some(&setting.to)) {
+                let entry = Entry::new(place.clone(), old, Some(setting.to.clone()), why);
+                entries.push(entry.with_family(&self.root));
             }
-            entries.push(Entry::new(place.clone(), old, Some(setting.to.clone()), why));
+        }
+        if entries.iter().all(|entry| entry.place.is_beside()) {
+            entries.clear();
         }
         book.add(&entries).map_err(not_written)?;
         if let Some(all) = &mut changed.entries {
             all.extend(entries.iter().cloned());
         }
         // The lock is held until all is done: who looks for what is left over finds it whole.
-        for entry in &entries {
+        for entry in entries.iter().filter(|entry| !entry.place.is_beside()) {
             self.do_one(entry)
                 .map_err(|why| RemedyError::Refused { what: entry.place.words(), why })?;
+        }
+        let beside = entries.iter().filter(|entry| entry.place.is_beside()).filter_map(|entry| {
+            let now = entry.place.read(&self.root).ok().flatten();
+            let is_changed = now.is_some() && now != entry.old;
+            is_changed.then(|| Entry { new: now, ..entry.clone() })
+        });
+        let beside: Vec<Entry> = beside.collect();
+        if !beside.is_empty() {
+            book.add(&beside).map_err(not_written)?;
+            if let Some(all) = &mut changed.entries {
+                all.extend(beside);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody else is at work on these places, nor on threads that they have their values from.
+    fn must_be_free(&self, book: &Book, settings: &[&Setting]) -> Result<(), RemedyError> {
+        let namespaces = Namespaces::default();
+        let mut all = None;
+        for line in book.lines.iter().filter(|line| line.mark == Mark::Held) {
+            let entry = &line.entry;
+            let by = entry.by.tid;
+            let busy = |place: &Place| RemedyError::Busy { what: place.words(), by };
+            if let Some(same) = settings.iter().find(|it| it.place == entry.place) {
+                let what = same.place.words();
+                if !entry.is_elsewhere() {
+                    return Err(busy(&same.place));
+                }
+                if entry.place.thread().is_none() && entry.is_owned(&namespaces) {
+                    return Err(RemedyError::Elsewhere { what, by });
+                }
+            }
+            if entry.family.is_none() || entry.is_elsewhere() {
+                continue;
+            }
+            let all = all.get_or_insert_with(Processes::now);
+            let successor = successor(entry, &self.root);
+            let is_of_it = |it: &&&Setting| {
+                Some(&it.place) == successor.as_ref() || is_heir(entry, &it.place, all, &self.root)
+            };
+            if let Some(of_it) = settings.iter().find(is_of_it) {
+                return Err(busy(&of_it.place));
+            }
         }
         Ok(())
     }
@@ -237,9 +314,11 @@ impl Journal {
     fn do_one(&self, entry: &Entry) -> Result<(), String> {
         let (place, new) = (&entry.place, entry.new.as_deref());
         let to = new.unwrap_or_default().lines().next().unwrap_or_default();
-        place
-            .write(&self.root, new)
-            .map_err(|error| format!("could not be set to {to}: {error}"))?;
+        place.write(&self.root, new).map_err(|error| {
+            let known = place.why_not(&self.root, new.unwrap_or_default(), &error);
+            let known = known.map_or_else(String::new, |why| format!(": {why}"));
+            format!("could not be set to {to}: {error}{known}")
+        })?;
         let now = place.read(&self.root).map_err(|error| format!("could not be read: {error}"))?;
         if place.holds(now.as_deref(), new) {
             return Ok(());
@@ -285,9 +364,10 @@ impl Journal {
     /// Takes back everything but what tardys that run are at work on, and what cannot be read
     /// ([`Journal::unreadable`]).
     pub fn undo_all(&self) -> Vec<Undone> {
-        // One that cannot be read is no reason to leave what the other tells of.
-        let books = self.books().filter_map(|(_, book)| book.ok());
-        books.flat_map(|mut book| self.take_back(&mut book, |_| true)).collect()
+        // All are open before anything is undone. One that cannot be read is no reason to leave what the other tells of.
+        let books: Vec<Book> = self.books().filter_map(|(_, book)| book.ok()).collect();
+        let _hold = Hold::new();
+        books.into_iter().flat_map(|mut book| self.take_back(&mut book, |_| true)).collect()
     }
 
     /// Those that are there, the one of this boot first, each with whether it is that.
@@ -299,70 +379,6 @@ impl Journal {
             Err(error) => error.kind() != io::ErrorKind::NotFound,
         };
         [true, false].into_iter().filter(is_there).map(|of_boot| (of_boot, self.open(of_boot)))
-    }
-
-    fn take_back_left_over(&self, book: &mut Book) -> Vec<Undone> {
-        self.take_back(book, |line| line.mark == Mark::Held && !line.entry.is_owned())
-    }
-
-    /// Takes back those that are chosen, the last first, so that a place that was changed twice holds what it held at
-    /// first.
-    fn take_back(&self, book: &mut Book, is_chosen: impl Fn(&book::Line) -> bool) -> Vec<Undone> {
-        let mut undone = Vec::new();
-        for at in (0..book.lines.len()).rev() {
-            // Emptied when the last one was done.
-            let Some(line) = book.lines.get(at).cloned() else { break };
-            if line.mark == Mark::Done || !is_chosen(&line) {
-                continue;
-            }
-            let above = book.lines[at..].iter().find(|other| {
-                other.mark == Mark::Held
-                    && other.entry.place == line.entry.place
-                    && other.entry.is_owned()
-            });
-            let is_own = line.mark == Mark::Held && line.entry.is_owned();
-            let outcome = match above {
-                // One's own are given back by who holds them.
-                Some(above) if !is_own || above.entry.by.tid != std::process::id() => {
-                    Outcome::InUse { by: above.entry.by.tid }
-                }
-                _ => self.undo_one(&line.entry),
-            };
-            let is_done = !matches!(outcome, Outcome::InUse { .. } | Outcome::Failed { .. });
-            undone.push(Undone { entry: line.entry, outcome });
-            if is_done && let Err(error) = book.mark(at, Mark::Done) {
-                // It is found again and needs nothing.
-                let last = undone.last_mut().expect("it was put there");
-                last.outcome =
-                    Outcome::Failed { why: format!("the journal cannot be written: {error}") };
-            }
-        }
-        undone
-    }
-
-    fn undo_one(&self, entry: &Entry) -> Outcome {
-        let place = &entry.place;
-        if is_of_boot(place) && entry.is_of_another_boot() {
-            return Outcome::Nothing;
-        }
-        let failed = |error: &io::Error| Outcome::Failed { why: error.to_string() };
-        let now = match place.read(&self.root) {
-            Ok(now) => now,
-            Err(error) => return failed(&error),
-        };
-        let is_gone = now.is_none() && entry.old.is_some();
-        if is_gone || place.holds(now.as_deref(), entry.old.as_deref()) {
-            return Outcome::Nothing;
-        }
-        if !place.holds(now.as_deref(), entry.new.as_deref()) {
-            return Outcome::Left { now };
-        }
-        match place.write(&self.root, entry.old.as_deref()) {
-            Ok(()) => Outcome::Restored,
-            // It ended between the two.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Outcome::Nothing,
-            Err(error) => failed(&error),
-        }
     }
 
     fn path(&self, of_boot: bool) -> PathBuf {
@@ -394,6 +410,7 @@ impl Changed {
     /// # Errors
     /// The journal cannot be written: then it is taken back.
     pub fn keep(mut self) -> Result<Kept, RemedyError> {
+        let _hold = Hold::new();
         for of_boot in [true, false] {
             let mark = || -> io::Result<()> {
                 if !self.entries().iter().any(|entry| is_of_boot(&entry.place) == of_boot) {

@@ -1,5 +1,8 @@
 //! What is changed is taken back, whoever comes between.
 
+mod threads;
+mod values;
+
 use super::*;
 use crate::place::{Form, Thread};
 use std::fs;
@@ -21,6 +24,10 @@ impl Fixture {
 
     fn value(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap().trim().to_owned()
+    }
+
+    fn value_or_none(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
 
     fn put(&self, name: &str, value: &str) {
@@ -211,13 +218,12 @@ fn a_journal_that_is_no_file_is_told() {
     };
     fixture.leave_over(&[("a", "1", "2")]);
     fixture.put("a", "2");
-    for make in [
+    let others: [fn(&std::path::Path); 3] = [
         pipe,
         |path| fs::create_dir(path).unwrap(),
-        |path| {
-            std::os::unix::fs::symlink("/dev/zero", path).unwrap();
-        },
-    ] {
+        |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+    ];
+    for make in others {
         make(&path);
         let [told] = &fixture.journal.unreadable()[..] else { panic!("one") };
         assert!(matches!(told.what, Damage::All { .. }) && told.path == path, "{told:?}");

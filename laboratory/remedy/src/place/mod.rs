@@ -1,17 +1,18 @@
 //! A place that holds a value which can be read, set, and told from another.
 
 mod partition;
+mod policy;
 mod thread;
 
 pub(crate) use partition::{HIERARCHY, PARTITION};
 pub use thread::Thread;
+pub(crate) use thread::{process_of, threads_of};
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write as _};
 use tardy_changes::CpuList;
 use tardy_host::Root;
-use tardy_thread_policy as policy;
 
 /// Where a value is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ pub enum Place {
     },
     /// A thread's timer slack, ns.
     Slack(Thread),
-    /// A thread's policy. What is not real-time has its timer slack with it, which the kernel forgets meanwhile.
+    /// A thread's policy, with what the kernel forgets when it is changed: timer slack, nice value, slice.
     Policy(Thread),
     /// The CPUs that a thread may run on.
     Affinity(Thread),
@@ -58,6 +59,8 @@ pub enum Form {
     Mask,
     /// Controllers, of which cpuset is one or not: `+cpuset`, `-cpuset`.
     Cpuset,
+    /// A word that the kernel changes by itself when another place is changed: it is never set, only put back.
+    Beside,
 }
 
 impl Place {
@@ -70,6 +73,35 @@ impl Place {
             | Self::Group(thread) => Some(thread),
             Self::File { .. } | Self::Text { .. } | Self::Partition { .. } => None,
         }
+    }
+
+    /// The same of another thread, where it is what a thread inherits.
+    pub(crate) fn of_thread(&self, thread: Thread) -> Option<Self> {
+        match self {
+            Self::Slack(_) => Some(Self::Slack(thread)),
+            Self::Policy(_) => Some(Self::Policy(thread)),
+            Self::Affinity(_) => Some(Self::Affinity(thread)),
+            _ => None,
+        }
+    }
+
+    /// The path of a file.
+    pub(crate) fn path(&self) -> Option<&str> {
+        match self {
+            Self::File { path, .. } | Self::Text { path } | Self::Partition { path } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Whether the kernel alone changes it, with another place.
+    pub fn is_beside(&self) -> bool {
+        matches!(self, Self::File { form: Form::Beside, .. })
+    }
+
+    /// What of a value is for people: its first line, and of a policy what it is called.
+    pub fn shown<'a>(&self, value: &'a str) -> &'a str {
+        let line = value.lines().next().unwrap_or_default();
+        if matches!(self, Self::Policy(_)) { policy::shown(line) } else { line }
     }
 
     /// Whether tardy makes it where it is not there.
@@ -92,13 +124,7 @@ impl Place {
             },
             Self::Text { path } => read_text(root, path),
             Self::Slack(thread) => Ok(slack(thread.tid)),
-            Self::Policy(thread) => {
-                let told = policy::of(thread.tid)?;
-                let is_real_time =
-                    matches!(told, policy::Policy::Fifo { .. } | policy::Policy::Rr { .. });
-                let slack = slack(thread.tid).filter(|_| !is_real_time);
-                Ok(Some(slack.map_or(told.to_string(), |ns| format!("{told} slack={ns}"))))
-            }
+            Self::Policy(thread) => policy::read(thread).map(Some),
             Self::Affinity(thread) => thread.affinity().map(|cpus| Some(cpus.to_string())),
             Self::Partition { path } => Ok(partition::read(root, path)),
             Self::Group(process) => Ok(partition::of(process.tid)),
@@ -127,7 +153,7 @@ impl Place {
                 write_value(root, path, &form.written(value))
             }
             (Self::Slack(thread), Some(value)) => set_slack(thread.tid, value),
-            (Self::Policy(thread), Some(value)) => set_policy(thread.tid, value),
+            (Self::Policy(thread), Some(value)) => policy::set(thread, value),
             (Self::Affinity(thread), Some(value)) => {
                 let cpus = CpuList::parse(value).ok_or_else(|| not_understood(value))?;
                 thread.set_affinity(&cpus)
@@ -136,12 +162,19 @@ impl Place {
         }
     }
 
+    /// Why the kernel does not let it be set to a value, beyond what its error says.
+    pub(crate) fn why_not(&self, root: &Root, value: &str, error: &io::Error) -> Option<String> {
+        match self {
+            Self::Policy(thread) => policy::why_not(root, thread, value, error),
+            _ => None,
+        }
+    }
+
     /// Whether what it holds is what it was set to.
     pub fn holds(&self, now: Option<&str>, value: Option<&str>) -> bool {
         let (Some(now), Some(value)) = (now, value) else { return now == value };
         match self {
-            // What was asked for without a slack has whatever slack the kernel gives it.
-            Self::Policy(_) if !value.contains(" slack=") => now.split(' ').next() == Some(value),
+            Self::Policy(_) => policy::holds(now, value),
             Self::File { form: Form::Cpus | Form::Mask, .. } => same_cpus(now, value),
             // What was killed while it was made has none yet.
             Self::Partition { .. } => now.is_empty() || same_cpus(now, value),
@@ -167,7 +200,7 @@ impl Form {
     fn value(self, text: &str) -> String {
         let text = text.trim();
         match self {
-            Self::Word | Self::Cpus => text.to_owned(),
+            Self::Word | Self::Cpus | Self::Beside => text.to_owned(),
             Self::Choice => {
                 let chosen = text.split_whitespace().find_map(|word| {
                     let word = word.strip_prefix(['[', '('])?;
@@ -252,13 +285,6 @@ fn slack(tid: u32) -> Option<String> {
 
 fn set_slack(tid: u32, value: &str) -> io::Result<()> {
     write_value(&Root::system(), &format!("/proc/{tid}/timerslack_ns"), value)
-}
-
-fn set_policy(tid: u32, value: &str) -> io::Result<()> {
-    let (wanted, slack) =
-        value.split_once(" slack=").map_or((value, None), |(it, ns)| (it, Some(ns)));
-    policy::set(tid, wanted.parse().map_err(|_| not_understood(value))?)?;
-    slack.map_or(Ok(()), |ns| set_slack(tid, ns))
 }
 
 fn not_understood(value: &str) -> io::Error {

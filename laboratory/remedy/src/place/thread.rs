@@ -2,13 +2,13 @@
 
 use procfs::process::Process;
 use rustix::process::Pid;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 use std::io;
 use tardy_changes::CpuList;
 
 /// A thread of any process, or of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Thread {
     /// Its number.
     pub tid: u32,
@@ -17,6 +17,15 @@ pub struct Thread {
     /// What it is called, for people. It may call itself something else later.
     pub name: String,
 }
+
+/// A thread that has another name by now is the same.
+impl PartialEq for Thread {
+    fn eq(&self, other: &Self) -> bool {
+        (self.tid, self.start) == (other.tid, other.start)
+    }
+}
+
+impl Eq for Thread {}
 
 impl Thread {
     /// The thread of this number; `None` where there is none.
@@ -35,18 +44,18 @@ impl Thread {
         format!("{} ({})", self.name, self.tid)
     }
 
-    fn pid(&self) -> io::Result<Pid> {
+    pub(super) fn pid(&self) -> io::Result<Pid> {
         Pid::from_raw(self.tid.cast_signed())
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no thread 0"))
     }
 
+    /// What it may run on, CPUs that are offline among it: `sched_getaffinity(2)` leaves those out, and who puts that back
+    /// takes them away for good.
     pub(super) fn affinity(&self) -> io::Result<CpuList> {
-        let set = sched_getaffinity(Some(self.pid()?))?;
-        let cpus: Vec<String> = (0..CpuSet::MAX_CPU)
-            .filter(|cpu| set.is_set(*cpu))
-            .map(|cpu| cpu.to_string())
-            .collect();
-        CpuList::parse(&cpus.join(",")).ok_or_else(|| io::Error::other("the kernel gives no CPUs"))
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.tid))?;
+        let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let cpus = list.and_then(CpuList::parse).filter(|cpus| !cpus.is_empty());
+        cpus.ok_or_else(|| io::Error::other("the kernel gives no CPUs"))
     }
 
     pub(super) fn set_affinity(&self, cpus: &CpuList) -> io::Result<()> {
@@ -56,4 +65,17 @@ impl Thread {
         }
         Ok(sched_setaffinity(Some(self.pid()?), &set)?)
     }
+}
+
+/// The threads of a process; none where it is not one. At most so many.
+pub(crate) fn threads_of(process: u32, threads_max: usize) -> Vec<Thread> {
+    let Ok(process) = Process::new(process.cast_signed()) else { return Vec::new() };
+    let tasks = process.tasks().into_iter().flatten();
+    tasks.filter_map(|task| Thread::of(task.ok()?.tid.cast_unsigned())).take(threads_max).collect()
+}
+
+/// The process of a thread.
+pub(crate) fn process_of(tid: u32) -> Option<u32> {
+    let status = Process::new(tid.cast_signed()).ok()?.status().ok()?;
+    Some(status.tgid.cast_unsigned())
 }

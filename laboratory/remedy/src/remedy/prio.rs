@@ -2,12 +2,25 @@
 //! interrupts, which are threads too.
 
 use super::{Lacking, Remedy, of_form};
-use crate::place::Place;
+use crate::behaviour::spinning;
+use crate::place::{Place, Thread};
 use crate::setting::Setting;
 use crate::system::System;
 use tardy_changes::{Change, Scheduling, Whom};
 
 pub(super) struct Prio;
+
+/// A thread that never sleeps would keep its CPU for good, and with it whoever could take that back. The kernel's own
+/// threads are known to sleep.
+fn must_sleep(threads: &[Thread]) -> Result<(), Lacking> {
+    match spinning(threads) {
+        None => Ok(()),
+        Some(thread) => Err(Lacking::new(format!(
+            "{} never sleeps: with a real-time priority it would keep its CPU for good, and the machine could hang",
+            thread.words()
+        ))),
+    }
+}
 
 impl Remedy for Prio {
     fn name(&self) -> &'static str {
@@ -34,8 +47,12 @@ impl Remedy for Prio {
     }
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
-        let to = change.scheduling().ok_or_else(|| of_form(change))?.to_string();
+        let scheduling = change.scheduling().ok_or_else(|| of_form(change))?;
+        let to = scheduling.to_string();
         let threads = system.threads(change.whom())?;
+        if scheduling.is_real_time() {
+            must_sleep(&threads)?;
+        }
         let setting = |thread| Setting { place: Place::Policy(thread), to: to.clone() };
         Ok(threads.into_iter().map(setting).collect())
     }

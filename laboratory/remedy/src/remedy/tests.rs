@@ -201,7 +201,8 @@ fn files_of_other_machines_are_changed_and_taken_back() {
     let (folder, system) = system_of(&described);
     let journal = crate::Journal::at(Root::at(folder.path()));
     for (text, count) in [
-        ("governor=performance", 2),
+        // With the preference, which the driver may change with it.
+        ("governor=performance", 3),
         ("epp=performance", 1),
         ("preempt=lazy", 1),
         ("halt-poll=10us", 2),

@@ -22,6 +22,10 @@ impl Remedy for Thp {
     }
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
-        system.file("/sys/kernel/mm/transparent_hugepage/enabled", Form::Choice, change.word())
+        // Where it gathers huge pages, the kernel keeps more memory free, and does not go back to what it was.
+        let mut settings = system.beside("/proc/sys/vm/min_free_kbytes");
+        let file = "/sys/kernel/mm/transparent_hugepage/enabled";
+        settings.extend(system.file(file, Form::Choice, change.word())?);
+        Ok(settings)
     }
 }
