@@ -1,6 +1,7 @@
 # What the guest of kernel/torture runs, by busybox: loads of all kinds, round after round, while switches are flipped,
 # a CPU goes and comes, and programs are stopped and made to go on, all at random by a seed. Says a line a round, and
-# counts: every sleep that was begun has to be back, or a round does not end and its limit counts it as lost.
+# counts: every sleep that was begun has to be back, or a round does not end and its limit counts it as lost; and none
+# may be back before its time, as sleeps whose time is taken and the timer that is moved tell.
 #
 #   sh torture-guest.sh SEED SECONDS
 #
@@ -98,6 +99,7 @@ sum() {
 }
 
 lost=0
+early=0
 returned=0
 moves=0
 failed=0
@@ -154,6 +156,9 @@ while [ "$(cut -d. -f1 /proc/uptime)" -lt "$seconds" ]; do
         limited tardy measure sleep -l 150 -r $((50 + picked * 400)) --seed $round --json
         count=$(sum samples /tmp/out)
         returned=$((returned + count))
+        hasty=$(sum early /tmp/out)
+        early=$((early + hasty))
+        [ "$hasty" -eq 0 ] || echo "EARLY: $hasty of $count sleeps of round $round"
         ;;
     4)
         load=staircase:$load
@@ -181,9 +186,11 @@ sleep 1
 dmesg > dmesg.txt
 complaints=$(grep -c -E 'WARNING:|BUG:|ODEBUG|KASAN|INFO: |Oops|stack backtrace|circular|inconsistent|Call Trace' dmesg.txt)
 grep -n -E 'WARNING:|BUG:|ODEBUG|KASAN|INFO: |Oops|circular|inconsistent' dmesg.txt | head -n 40
+# Of the timer that was moved: moves, expiries, lateness in all and at most, and expiries before their time.
 # shellcheck disable=SC2046 # words on purpose
 set -- $(cat $policies/rearm_move)
-echo "torture: seed $seed, $(cut -d. -f1 /proc/uptime) s, rounds $round, sleeps back $returned, lost $lost, failed $failed, \
-timer moves $moves (expired $2), flips $(cat /tmp/flips), CPU out and in $(cat /tmp/plugs 2> /tmp/nobody), \
+early=$((early + $5))
+echo "torture: seed $seed, $(cut -d. -f1 /proc/uptime) s, rounds $round, sleeps back $returned, lost $lost, \
+too early $early, failed $failed, timer moves $moves (expired $2), flips $(cat /tmp/flips), CPU out and in $(cat /tmp/plugs 2> /tmp/nobody), \
 stops $(cat /tmp/stops), complaints $complaints"
-[ "$lost" -eq 0 ] && [ "$complaints" -eq 0 ]
+[ "$lost" -eq 0 ] && [ "$early" -eq 0 ] && [ "$complaints" -eq 0 ]

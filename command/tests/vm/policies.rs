@@ -109,6 +109,30 @@ fn moving_a_timer_programs_the_device_twice_once_or_not_at_all() {
     assert!(lazy.0 < 0.05 && lazy.1 > today.1, "it settles in early interrupts: {told:?}");
 }
 
+/// What an interrupt leaves to a thread has expired, so the interrupt was not too early.
+#[test]
+fn interrupts_that_wake_a_thread_for_timers_are_not_counted_as_early() {
+    let _alone = alone();
+    let script = r#"
+        cd /sys/kernel/timer_policy || exit 1
+        for turn in levels=1 levels=0 order=batch order=off; do
+            echo "${turn#*=}" > "${turn%%=*}"
+            echo 1 > rearm_counters
+            tardy load timers:4,level=2,seed=1 -D 1s --json > /tmp/out
+            set -- $(tail -n 1 rearm_counters)
+            echo "$turn $4 $6"
+        done
+    "#;
+    let Some(told) = told(script) else { return };
+    for (turn, counted) in &told {
+        let (interrupts, early) = counted.split_once(' ').expect("two numbers");
+        let number = |text: &str| -> u64 { text.parse().expect("a number") };
+        let (interrupts, early) = (number(interrupts), number(early));
+        assert!(interrupts > 100, "{turn}: {told:?}");
+        assert!(early * 10 < interrupts, "{turn}: {early} of {interrupts} were early");
+    }
+}
+
 #[test]
 fn the_calls_of_2021_sleep_where_they_are_switched_on() {
     let _alone = alone();
