@@ -375,10 +375,15 @@ fn no_verb_lets_a_strangers_file_command_the_terminal() {
         files.push(file.to_str().unwrap().to_owned());
     }
     let mut calls: Vec<Vec<&str>> = vec![vec!["list"], vec!["compare", &both[0], &both[1]]];
+    calls.push(vec!["list", "--json"]);
+    calls.push(vec!["compare", "--json", &both[0], &both[1]]);
     calls.push(vec!["compare", "--full", &both[0], &both[1]]);
     for given in both.iter().chain(&files) {
         for verb in [
             &["explain", "--all"][..],
+            &["explain", "--all", "--json"],
+            &["explain", "--all", "--json", "--worst", "all"],
+            &["whatif", "--json"],
             &["explain", "--all", "--full", "--timers"],
             &["explain", "--all", "--why", "1"],
             &["report"],
