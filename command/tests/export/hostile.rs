@@ -391,6 +391,11 @@ fn no_verb_lets_a_strangers_file_command_the_terminal() {
             &["import", "-o", "out"],
             &["export", "-o", "out.json"],
             &["export", "--format", "\u{1b}[2J", "-o", "x"],
+            &["export", "--format", "text", "-o", "-"],
+            &["export", "--format", "json", "-o", "-"],
+            &["export", "--format", "folded", "-o", "-"],
+            &["export", "--format", "histogram", "-o", "-"],
+            &["export", "--format", "flamegraph", "-o", "-"],
         ] {
             calls.push(verb.iter().copied().chain([given.as_str()]).collect());
         }
@@ -399,7 +404,10 @@ fn no_verb_lets_a_strangers_file_command_the_terminal() {
         let output = tardy(&call).current_dir(folder.path()).output().unwrap();
         for bytes in [&output.stdout, &output.stderr] {
             let text = String::from_utf8_lossy(bytes);
-            let found = text.chars().find(|c| c.is_control() && *c != '\n' || *c == '\u{202e}');
+            // What is exported to other programs keeps what no terminal obeys.
+            let is_export = call.contains(&"-");
+            let turns = |c: char| c == '\u{202e}' && !is_export;
+            let found = text.chars().find(|c| c.is_control() && *c != '\n' || turns(*c));
             assert_eq!(found, None, "{call:?}: {text:?}");
             // Nor does a name make lines that look like ours.
             let forged = text.lines().find(|line| line.starts_with("FORGED"));
