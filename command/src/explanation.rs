@@ -1,6 +1,7 @@
 //! Explains a recording: reads it, writes the tables where they are wanted, hands on what was found.
 
 use crate::arguments;
+use crate::document::Document;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::output::Stream;
@@ -36,15 +37,15 @@ pub(crate) struct Wanted {
 
 /// Where a document goes that need not fit into memory.
 pub(crate) enum Streamed {
-    Stdout(std::io::BufWriter<std::io::Stdout>),
-    File(Stream),
+    Stdout(Document<std::io::BufWriter<std::io::Stdout>>),
+    File(Document<Stream>),
 }
 
 impl Streamed {
     pub(crate) fn begin(file: Option<&Path>) -> Result<Self, Failure> {
         Ok(match file {
-            None => Self::Stdout(std::io::BufWriter::new(crate::output::raw())),
-            Some(path) => Self::File(Stream::begin(path)?),
+            None => Self::Stdout(Document::new(std::io::BufWriter::new(crate::output::raw()))),
+            Some(path) => Self::File(Document::new(Stream::begin(path)?)),
         })
     }
 
@@ -52,7 +53,7 @@ impl Streamed {
         writeln!(self)?;
         match self {
             Self::Stdout(mut out) => Ok(out.flush()?),
-            Self::File(out) => out.finish(),
+            Self::File(out) => out.into_inner().finish(),
         }
     }
 }

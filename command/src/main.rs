@@ -9,6 +9,7 @@
 
 mod arguments;
 mod confine;
+mod document;
 mod explanation;
 mod failure;
 mod guest;

@@ -1,5 +1,6 @@
 //! Where results go, and how loudly.
 
+use crate::document::Document;
 use crate::failure::Failure;
 use crate::manners;
 use clap::Args;
@@ -124,8 +125,10 @@ pub(crate) fn write_json(
     document: &impl serde::Serialize,
     file: Option<&Path>,
 ) -> Result<(), Failure> {
-    let mut text = serde_json::to_vec_pretty(document)?;
-    text.push(b'\n');
+    let mut text = Document::new(Vec::new());
+    serde_json::to_writer_pretty(&mut text, document)?;
+    text.write_all(b"\n")?;
+    let text = text.into_inner();
     match file {
         None => Ok(raw().lock().write_all(&text).and_then(|()| raw().flush())?),
         Some(path) => Writer::Memory(text, path.to_owned()).finish(),

@@ -375,10 +375,15 @@ fn no_verb_lets_a_strangers_file_command_the_terminal() {
         files.push(file.to_str().unwrap().to_owned());
     }
     let mut calls: Vec<Vec<&str>> = vec![vec!["list"], vec!["compare", &both[0], &both[1]]];
+    calls.push(vec!["list", "--json"]);
+    calls.push(vec!["compare", "--json", &both[0], &both[1]]);
     calls.push(vec!["compare", "--full", &both[0], &both[1]]);
     for given in both.iter().chain(&files) {
         for verb in [
             &["explain", "--all"][..],
+            &["explain", "--all", "--json"],
+            &["explain", "--all", "--json", "--worst", "all"],
+            &["whatif", "--json"],
             &["explain", "--all", "--full", "--timers"],
             &["explain", "--all", "--why", "1"],
             &["report"],
@@ -386,6 +391,11 @@ fn no_verb_lets_a_strangers_file_command_the_terminal() {
             &["import", "-o", "out"],
             &["export", "-o", "out.json"],
             &["export", "--format", "\u{1b}[2J", "-o", "x"],
+            &["export", "--format", "text", "-o", "-"],
+            &["export", "--format", "json", "-o", "-"],
+            &["export", "--format", "folded", "-o", "-"],
+            &["export", "--format", "histogram", "-o", "-"],
+            &["export", "--format", "flamegraph", "-o", "-"],
         ] {
             calls.push(verb.iter().copied().chain([given.as_str()]).collect());
         }
@@ -394,7 +404,10 @@ fn no_verb_lets_a_strangers_file_command_the_terminal() {
         let output = tardy(&call).current_dir(folder.path()).output().unwrap();
         for bytes in [&output.stdout, &output.stderr] {
             let text = String::from_utf8_lossy(bytes);
-            let found = text.chars().find(|c| c.is_control() && *c != '\n' || *c == '\u{202e}');
+            // What is exported to other programs keeps what no terminal obeys.
+            let is_export = call.contains(&"-");
+            let turns = |c: char| c == '\u{202e}' && !is_export;
+            let found = text.chars().find(|c| c.is_control() && *c != '\n' || turns(*c));
             assert_eq!(found, None, "{call:?}: {text:?}");
             // Nor does a name make lines that look like ours.
             let forged = text.lines().find(|line| line.starts_with("FORGED"));

@@ -4,7 +4,8 @@ use crate::new_file::NewFile;
 use crate::owner;
 use crate::walk::{self, Last};
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, fstat, fsync, mkdirat, openat, statat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, fstat, fsync, mkdirat, openat, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -43,6 +44,9 @@ pub struct Folder {
 
 /// What others than its owner may do.
 const OTHERS: u32 = 0o077;
+
+/// Folders in one another that are removed with what is in them, at most.
+const DEPTH_MAX: usize = 16;
 
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
@@ -224,6 +228,44 @@ impl Folder {
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         walk::check(name.as_ref())?;
         Ok(unlinkat(&self.handle, name.as_ref(), AtFlags::empty())?)
+    }
+
+    /// Removes a file, or a folder with all that is in it, wherever that lies by now; links are removed, not followed.
+    ///
+    /// # Errors
+    /// Where there is none, it cannot be removed, or it is deeper than [`DEPTH_MAX`].
+    pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        self.remove_to(name.as_ref(), DEPTH_MAX)
+    }
+
+    fn remove_to(&self, name: &OsStr, depth: usize) -> io::Result<()> {
+        walk::check(name)?;
+        match unlinkat(&self.handle, name, AtFlags::empty()) {
+            Err(Errno::ISDIR) => {}
+            done => return Ok(done?),
+        }
+        let below = depth.checked_sub(1).ok_or(Errno::NAMETOOLONG)?;
+        let folder = self.folder(name)?;
+        for inner in folder.names()? {
+            folder.remove_to(&inner, below)?;
+        }
+        Ok(unlinkat(&self.handle, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Gives what has a name another one that nothing has yet.
+    ///
+    /// # Errors
+    /// Where there is nothing of the first name, or something of the second.
+    pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
+        let (from, to) = (from.as_ref(), to.as_ref());
+        walk::check(from)?;
+        walk::check(to)?;
+        let how = RenameFlags::NOREPLACE;
+        match renameat_with(&self.handle, from, &self.handle, to, how) {
+            // File systems that cannot promise it: a folder takes no other's place unless that is empty.
+            Err(Errno::INVAL | Errno::NOSYS) => Ok(renameat(&self.handle, from, &self.handle, to)?),
+            done => Ok(done?),
+        }
     }
 
     /// The names in it, in no order.

@@ -174,3 +174,35 @@ fn what_the_user_names_is_a_file_or_open_already() {
     let through = open_named(Path::new(&format!("/proc/self/fd/{number}"))).unwrap();
     assert_eq!(std::io::read_to_string(through).unwrap(), "sent");
 }
+
+/// What is removed is what is in the folder, and nothing that links lead to.
+#[test]
+fn what_is_removed_or_renamed_stays_in_its_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let precious = home.path().join("precious");
+    fs::create_dir_all(precious.join("late-1")).unwrap();
+    let dir = home.path().join("night");
+    fs::create_dir_all(dir.join("late-1/events")).unwrap();
+    fs::write(dir.join("late-1/events/0"), "x").unwrap();
+    symlink(&precious, dir.join("late-1/link")).unwrap();
+    let held = Folder::open(&dir).unwrap();
+    // Somebody puts another folder in its place.
+    let went = home.path().join("went");
+    fs::rename(&dir, &went).unwrap();
+    symlink(&precious, &dir).unwrap();
+    held.rename("late-1", "late-2").unwrap();
+    held.remove_all("late-2").unwrap();
+    assert_eq!(fs::read_dir(&went).unwrap().count(), 0);
+    assert!(precious.join("late-1").is_dir());
+    fs::create_dir(went.join("a")).unwrap();
+    fs::create_dir(went.join("b")).unwrap();
+    assert_eq!(held.rename("a", "b").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    let deep = went.join("d/".repeat(40));
+    fs::create_dir_all(&deep).unwrap();
+    held.remove_all("d").unwrap_err();
+    for name in ["../precious", "..", ""] {
+        held.remove_all(name).unwrap_err();
+        held.rename("a", name).unwrap_err();
+    }
+    assert!(precious.is_dir());
+}

@@ -64,7 +64,9 @@ pub fn cut(text: &str, width: usize) -> String {
     out
 }
 
-fn is_deceptive(c: char) -> bool {
+/// Whether a character does not show as itself: it commands a terminal, is invisible, or turns the direction of what is
+/// around it.
+pub fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'

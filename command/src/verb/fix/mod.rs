@@ -218,7 +218,9 @@ impl Fix {
             }
         };
         if !self.output.json {
-            output::raw().write_all(&verify::screen(&tried.compared, false)?)?;
+            let mut out = output::writer(None);
+            out.write_all(&verify::screen(&tried.compared, false)?)?;
+            out.finish()?;
         }
         let decision = decide(&tried.compared, self.at_least.as_ref());
         let (word, row) = match &decision {

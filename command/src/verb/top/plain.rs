@@ -2,6 +2,7 @@
 
 use super::watcher::Look;
 use super::{Pace, TIMER_COLUMNS, View, Which};
+use crate::document::Document;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::session::Stream;
@@ -35,7 +36,8 @@ pub(super) fn show(
         }
         let look = look();
         if json {
-            serde_json::to_writer(&mut out, &document(&look, stream, view, iteration))?;
+            let document = document(&look, stream, view, iteration);
+            serde_json::to_writer(Document::new(&mut out), &document)?;
             writeln!(out)?;
         } else {
             if iteration > 1 {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::recordings::{self, WATCH_FILE, WatchIndex};
 use rustix::fs::{FlockOperation, flock};
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tardy_files::{Access, Folder};
@@ -82,7 +82,7 @@ impl WatchFolder {
                 path.display()
             )));
         }
-        let _ = fs::remove_dir_all(path.join(UNFINISHED));
+        let _ = held.remove_all(UNFINISHED);
         let before = WatchIndex::read(path).unwrap_or_default();
         let kept = recordings::caught(path);
         let last = kept.iter().map(|(folder, _)| recordings::number_of(folder)).max();
@@ -182,18 +182,18 @@ impl WatchFolder {
     /// Writes what was held as a recording, and lets go of the least one where there are too many.
     pub(super) fn keep(&mut self, manifest: Manifest, held: &Held) -> Result<PathBuf, Failure> {
         let trigger = manifest.trigger.clone().unwrap_or_default();
-        let unfinished = self.path.join(UNFINISHED);
-        let _ = fs::remove_dir_all(&unfinished);
-        let written = write_held(&unfinished, manifest, held);
+        let _ = self.held.remove_all(UNFINISHED);
+        let written = write_held(&self.path.join(UNFINISHED), manifest, held);
         if written.is_err() {
             // What is of no use makes room for the next.
-            let _ = fs::remove_dir_all(&unfinished);
+            let _ = self.held.remove_all(UNFINISHED);
         }
         written?;
         self.index.numbered += 1;
         let name = format!("late-{}", self.index.numbered);
         let folder = self.path.join(&name);
-        fs::rename(&unfinished, &folder)
+        self.held
+            .rename(UNFINISHED, &name)
             .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
         self.kept.push((folder.clone(), trigger));
         recordings::worst_first(&mut self.kept);
@@ -206,7 +206,8 @@ impl WatchFolder {
             let all = self.kept.iter().map(|(_, kept)| kept);
             let Some(least) = choice::least(all) else { break };
             let (folder, _) = self.kept.remove(least);
-            fs::remove_dir_all(&folder).map_err(|error| {
+            let name = folder.file_name().unwrap_or_default();
+            self.held.remove_all(name).map_err(|error| {
                 Failure::new(format!("cannot remove {}: {error}", folder.display()))
             })?;
             self.index.let_go += 1;
@@ -261,6 +262,7 @@ fn write_held(folder: &Path, manifest: Manifest, held: &Held) -> Result<(), Fail
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn trigger(lateness_ns: u64) -> Manifest {
         let trigger = Trigger { lateness_ns, ran_unix_ns: lateness_ns, ..Trigger::default() };
@@ -329,19 +331,45 @@ mod tests {
     #[test]
     fn what_cannot_be_written_costs_nothing_that_is_kept() {
         let home = tempfile::tempdir().unwrap();
-        let mut folder = WatchFolder::open(home.path(), 2, 100).unwrap();
+        let mut folder = WatchFolder::open(&home.path().join("night"), 2, 100).unwrap();
         keep(&mut folder, 500);
         keep(&mut folder, 200);
-        // Nothing can be made there.
-        let in_the_way = home.path().join(UNFINISHED);
-        fs::write(&in_the_way, "").unwrap();
+        // It lies elsewhere for a while.
+        let (path, aside) = (home.path().join("night"), home.path().join("aside"));
+        fs::rename(&path, &aside).unwrap();
+        fs::write(&path, "").unwrap();
         let worse = trigger(900);
         assert!(folder.counts(worse.trigger.as_ref().unwrap()));
         folder.keep(worse, &Held::default()).unwrap_err();
-        assert_eq!(kept(home.path()), [500, 200]);
-        let _ = fs::remove_file(&in_the_way);
+        assert_eq!(kept(&aside), [500, 200]);
+        fs::remove_file(&path).unwrap();
+        fs::rename(&aside, &path).unwrap();
         keep(&mut folder, 300);
-        assert_eq!(kept(home.path()), [500, 300], "it goes on where there is room again");
+        assert_eq!(kept(&path), [500, 300], "it goes on where there is room again");
+    }
+
+    /// Who may write to the folder above puts a link in its place.
+    #[test]
+    fn what_a_swapped_folder_leads_to_is_not_let_go_of() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, precious) = (home.path().join("night"), home.path().join("precious"));
+        let mut folder = WatchFolder::open(&path, 1, 100).unwrap();
+        keep(&mut folder, 200);
+        for name in ["late-1", UNFINISHED] {
+            fs::create_dir_all(precious.join(name)).unwrap();
+        }
+        let went = home.path().join("went");
+        fs::rename(&path, &went).unwrap();
+        std::os::unix::fs::symlink(&precious, &path).unwrap();
+        let worse = trigger(500);
+        assert!(folder.counts(worse.trigger.as_ref().unwrap()));
+        let _ = folder.keep(worse, &Held::default());
+        folder.keep = 0;
+        let _ = folder.let_go();
+        for name in ["late-1", UNFINISHED] {
+            assert!(precious.join(name).is_dir(), "{name}");
+        }
+        assert!(!went.join("late-1").exists());
     }
 
     #[test]

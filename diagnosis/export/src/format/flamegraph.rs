@@ -25,7 +25,8 @@ impl Format for FlameGraph {
 
     fn create(&self, path: &Path, about: &About) -> Result<Box<dyn Export>, ExportError> {
         let out = Output::create(path)?;
-        let host = about.host.clone();
+        // XML has no control characters, and terminals obey them.
+        let host = about.host.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         Ok(Box::new(File { out, host, stacks: CauseStacks::default() }))
     }
 }

@@ -93,11 +93,22 @@ impl Export for File {
             thread: thread.collect(),
         };
         self.out.put(|out| {
-            serde_json::to_writer_pretty(&mut *out, &document)?;
-            out.write_all(b"\n")
+            let text = escaped(&serde_json::to_string_pretty(&document)?);
+            writeln!(out, "{text}")
         })?;
         self.out.finish()
     }
+}
+
+/// A document in which the control characters are escaped that JSON leaves as they are, and terminals obey (U+009B).
+fn escaped(document: &str) -> String {
+    let is_obeyed = |c: char| c.is_control() && c != '\n';
+    let mut out = String::with_capacity(document.len());
+    for c in document.chars() {
+        // All of them have four digits at most.
+        if is_obeyed(c) { out += &format!("\\u{:04x}", u32::from(c)) } else { out.push(c) }
+    }
+    out
 }
 
 fn one(victim: &Victim, histogram: &Histogram) -> Value {
