@@ -271,7 +271,10 @@ fn a_thread_that_never_sleeps_gets_no_real_time_priority() {
         for to in ["fifo:1", "rr:1"] {
             let lacking =
                 prio.settings(&change(&format!("prio({whom})={to}")), &system).unwrap_err();
-            assert!(lacking.to_string().contains("never sleeps"), "{whom}: {lacking}");
+            assert!(
+                lacking.to_string().contains("did not sleep while it was watched"),
+                "{whom}: {lacking}"
+            );
         }
         prio.settings(&change(&format!("prio({whom})=other:5")), &system).unwrap();
     }
