@@ -286,6 +286,33 @@ fn orphans_inherit() {
     assert_eq!(after, SLACK);
 }
 
+/// Whoever inherited what stays and was changed too: that goes first, then what it had inherited.
+#[test]
+fn heirs_that_were_changed_themselves_get_back_what_they_would_have_inherited() {
+    if !can() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let mut process = Process::shell("read line; sleep 1000 & wait");
+    has_slack(process.id());
+    fixture.journal.change(&[of(process.id())], "x").unwrap().keep().unwrap();
+    process.tell();
+    eventually("it makes nobody", || !children(process.id()).is_empty());
+    let made = children(process.id())[0];
+    eventually("it executes nothing", || name(made) == "sleep");
+    let mut setting = of(made);
+    setting.to = "9999".to_owned();
+    fixture.journal.change(std::slice::from_ref(&setting), "y").unwrap().keep().unwrap();
+    fixture
+        .journal
+        .change(&[Setting { to: "8888".to_owned(), ..setting }], "z")
+        .unwrap()
+        .keep()
+        .unwrap();
+    fixture.journal.undo_all().unwrap();
+    assert_eq!([slack(process.id()), slack(made)], [SLACK; 2]);
+}
+
 /// What a tardy that runs has given is its own, whoever has it by now.
 #[test]
 fn heirs_of_what_another_holds_are_busy() {
