@@ -4,14 +4,15 @@ use crate::place::{Thread, process_of};
 use procfs::process::{Process, StatFlags};
 use std::time::{Duration, Instant};
 
-/// A thread that has used this much CPU time without a sleep is taken for one that never does.
-const AWAKE: Duration = Duration::from_millis(200);
+/// A thread that has used this much CPU time without a sleep is taken for one that never does: more than programs need to
+/// begin, and as much as the kernel's own limit for real-time threads allows at a time.
+const AWAKE: Duration = Duration::from_secs(1);
 
 /// The same at the end, where others, or a limit, left it less: no thread that sleeps again and again needs as much.
 const AWAKE_AT_LEAST: Duration = Duration::from_millis(20);
 
-/// How long it is watched at most: bandwidth limits give any thread some CPU time within a second.
-const WATCHED_MAX: Duration = Duration::from_millis(1500);
+/// How long it is watched at most: on a busy machine a program takes long to begin.
+const WATCHED_MAX: Duration = Duration::from_secs(5);
 
 /// How often it is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -121,8 +122,8 @@ mod tests {
         let before = done_so(5, 1_000);
         assert_eq!(sleeps(before, done_so(6, 1_300), false), Some(true));
         assert_eq!(sleeps(before, Done { is_asleep: true, ..before }, false), Some(true));
-        assert_eq!(sleeps(before, done_so(5, 1_100), false), None);
-        assert_eq!(sleeps(before, done_so(5, 1_300), false), Some(false));
+        assert_eq!(sleeps(before, done_so(5, 1_900), false), None);
+        assert_eq!(sleeps(before, done_so(5, 2_000), false), Some(false));
         // A limit left it little.
         assert_eq!(sleeps(before, done_so(5, 1_100), true), Some(false));
         // Held up by others all the while: it slept before, or it did not.

@@ -188,14 +188,13 @@ impl Journal {
         }
         // What has a line is taken back by that, and what may be from somebody who goes on, by them. What a line put back
         // here may be what it had inherited.
-        let is_back = |at: usize| {
-            let outcome =
-                progress.undone.iter().find(|(of, _)| *of == at).map(|(_, it)| &it.outcome);
-            matches!(outcome, Some(Outcome::Restored | Outcome::Nothing))
-        };
+        let is_back =
+            |undone: &Undone| matches!(undone.outcome, Outcome::Restored | Outcome::Nothing);
+        let back = progress.undone.iter().filter(|(_, undone)| is_back(undone));
+        let back: BTreeSet<usize> = back.map(|(at, _)| *at).collect();
         let open = book.lines.iter().enumerate().filter(|(_, line)| line.mark != Mark::Done);
         let open: Vec<&Entry> =
-            open.filter(|(at, _)| !is_back(*at)).map(|(_, line)| &line.entry).collect();
+            open.filter(|(at, _)| !back.contains(at)).map(|(_, line)| &line.entry).collect();
         let taken: BTreeSet<usize> = progress.undone.iter().map(|(at, _)| *at).collect();
         let rest = book.lines.iter().enumerate().filter(|(at, line)| {
             line.mark != Mark::Done && !taken.contains(at) && !line.entry.is_elsewhere()
@@ -235,7 +234,7 @@ impl Journal {
 }
 
 /// Whether it says that the thread has ended.
-fn is_gone(error: &io::Error) -> bool {
+pub(super) fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
         || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }

@@ -126,6 +126,24 @@ fn a_thread_with_another_name_is_the_same() {
     assert_eq!(slack(process.id()), SLACK);
 }
 
+/// Programs have threads that come and go: one that has gone keeps none of the others from being changed.
+#[test]
+fn a_thread_that_has_ended_is_left_out() {
+    if !can() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let (process, ended) = (Process::shell("read line"), Process::shell("read line"));
+    has_slack(process.id());
+    let both = [of(ended.id()), of(process.id())];
+    drop(ended);
+    let changed = fixture.journal.change(&both, "x").unwrap();
+    assert_eq!((slack(process.id()), changed.entries().len()), (GIVEN.to_owned(), 1));
+    drop(changed);
+    assert_eq!(slack(process.id()), SLACK);
+    fixture.journal.change(&both[..1], "x").unwrap_err();
+}
+
 /// Executes another program, where it was started for that; the thread of a test is not the first of its process.
 #[test]
 fn executes_when_it_is_told() {
