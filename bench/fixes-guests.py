@@ -51,34 +51,36 @@ STARVES = (
     "$faults sleepers victim 80 1 1 1000 20 & victim=$!"
 )
 
-# How it is made, whose lateness it is, how many CPUs, and causes that say what it is.
+# RCU's threads stand above who never sleeps, or no eBPF program could ever be attached.
+ABOVE_ALL = ["--append", "rcutree.kthread_prio=90"]
+
+# How it is made, whose lateness it is, how long it is tried, how many CPUs, what else the guest is given, and causes that
+# say what it is.
 FAULTS = {
-    "ktimers": (TIMERFD, "-p $victim", 1, {"softirq_wait"}),
-    "ksoftirqd": (TIMERFD, "-p $victim --only 'prio(ksoftirqd/*)=fifo:51'", 1, {"softirq_wait"}),
-    "irq": (WRITES, "--comm irq/4-ttyS0", 1, {"higher_priority"}),
-    "rt": (STARVES, "-p $victim", 2, {"throttled", "higher_priority"}),
-    "isolate": (BOTH, "-p $victim --only isolate=1", 2, {"higher_priority"}),
+    "ktimers": (TIMERFD, "-p $victim", TRIAL, 1, [], {"softirq_wait"}),
+    "ksoftirqd": (TIMERFD, "-p $victim --only 'prio(ksoftirqd/*)=fifo:51'", TRIAL, 1, [], {"softirq_wait"}),
+    "irq": (WRITES, "--comm irq/4-ttyS0", TRIAL, 1, [], {"higher_priority"}),
+    "rt": (STARVES, "-p $victim", SECONDS, 2, ABOVE_ALL, {"throttled", "higher_priority"}),
+    "isolate": (BOTH, "-p $victim --only isolate=1", TRIAL, 2, [], {"higher_priority"}),
 }
 
 
 def guest(tardy, options, program, name, folder):
     """What one `tardy fix` says in a guest, and how long that took there."""
-    fault, whom, cpus, _ = FAULTS[name]
+    fault, whom, trial, cpus, more, _ = FAULTS[name]
     script = f"""
         faults={program}
         {{ {fault}
         }} > /dev/null
         sleep 0.5
         read begun rest < /proc/uptime
-        tardy fix {whom} --yes --json {SECONDS if name == "rt" else TRIAL} > fix.json 2> fix.err || {{ cat fix.err >&2; exit 1; }}
+        tardy fix {whom} --yes --json {trial} > fix.json 2> fix.err || {{ cat fix.err >&2; exit 1; }}
         read ended rest < /proc/uptime
         echo $begun $ended > times
         tardy undo > undo"""
     out = folder / name
     command = [tardy, "vm", "run", "--quiet", "--kernel", options.kernel, "--cpus", cpus, "--no-record"]
-    if name == "rt":
-        command += ["--append", "rcutree.kthread_prio=90"]
-    command += ["--boot-limit", "10m", "--with", "busybox", "--with", program, "-o", out, "--", "sh", "-ec", script]
+    command += more + ["--boot-limit", "10m", "--with", "busybox", "--with", program, "-o", out, "--", "sh", "-ec", script]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode:
         return None, done.stderr.strip()
@@ -111,7 +113,7 @@ def main():
             if document is None:
                 print(f"\n{name}: the guest failed:\n{told}", flush=True)
                 continue
-            tell(name, document, FAULTS[name][3], told)
+            tell(name, document, FAULTS[name][-1], told)
             print(f"    {time.monotonic() - begun:.0f} s of this machine", flush=True)
 
 

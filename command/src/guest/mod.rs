@@ -13,6 +13,7 @@ pub(crate) use command::recorded;
 use left::describe;
 pub(crate) use left::recordings_below;
 use std::io::{IsTerminal as _, Read as _, Write};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tardy_vm::{Arch, Cache, Guest, Kernel, Limits, Machine, Mips, Ran, Said, Tools};
@@ -68,6 +69,8 @@ pub(crate) struct Extra<'a> {
     pub(crate) programs: &'a [String],
     /// Files: where each goes in the guest, and where it is here.
     pub(crate) files: Vec<(PathBuf, PathBuf)>,
+    /// What is its disk.
+    pub(crate) disk: Option<&'a Path>,
 }
 
 /// A guest that can be booted, and what it is called.
@@ -109,12 +112,23 @@ impl GuestFlags {
         seed: u64,
     ) -> Result<Ready, Failure> {
         let cache = Cache::of_user()?;
+        let disk = extra.disk.map(disk).transpose()?;
         let (arch, image, modules) = if self.kernel.contains('/') {
             let image = PathBuf::from(&self.kernel);
             (arch_of(&image)?, image, Vec::new())
         } else {
             let installed = Kernel::named(&self.kernel)?.installed(&cache)?;
-            (installed.kernel.arch, installed.image, installed.modules)
+            let mut modules = installed.modules;
+            if disk.is_some() {
+                modules.extend(installed.modules_for_disks.ok_or_else(|| {
+                    Failure::new(format!(
+                        "the kernel {} has no file system for a disk here, because an earlier tardy fetched it: {}",
+                        self.kernel,
+                        installed.kernel.command()
+                    ))
+                })?);
+            }
+            (installed.kernel.arch, installed.image, modules)
         };
         let machine = Machine {
             cpus: self.cpus,
@@ -135,6 +149,7 @@ impl GuestFlags {
             program: tardy_vm::guest_program(arch, &cache)?,
             files,
             links,
+            disk,
             command,
         };
         let limits = Limits {
@@ -221,6 +236,20 @@ impl Ready {
         describe(folder, self, &ran)?;
         Ok(Finished { ran, stdout, stderr })
     }
+}
+
+/// The path of a disk from anywhere; it must be there, and be one.
+fn disk(path: &Path) -> Result<PathBuf, Failure> {
+    let wrong = |why: String| Failure::usage(format!("{} is no disk: {why}", path.display()));
+    let about = std::fs::metadata(path).map_err(|error| {
+        wrong(format!("{error}; make one, as with: truncate -s 64M FILE && mkfs.ext2 FILE"))
+    })?;
+    if !about.is_file() && !about.file_type().is_block_device() {
+        return Err(wrong("it is neither a file nor a block device".to_owned()));
+    }
+    let open = std::fs::File::options().read(true).write(true).open(path);
+    open.map_err(|error| wrong(format!("it cannot be written: {error}")))?;
+    path.canonicalize().map_err(|error| wrong(error.to_string()))
 }
 
 /// Where files go in the guest, and where they are here; and links there.

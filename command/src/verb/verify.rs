@@ -67,6 +67,7 @@ impl Verify {
             arms,
             alpha: Question::default().alpha,
             load: self.trial.load.as_deref().unwrap_or("none"),
+            late: None,
             among: None,
         };
         let tried = trial.run(&interrupt, &self.output)?;

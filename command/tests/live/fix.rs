@@ -268,6 +268,21 @@ fn a_second_ctrl_c_waits_until_it_is_taken_back() {
     assert!(journals.changed().is_empty(), "{:?}", journals.changed());
 }
 
+/// The plan has the threads that sleep and wake; the one that waits for them all the while is in the same process.
+#[test]
+fn no_thread_is_changed_that_was_not_shown() {
+    let Some(_machine) = machine() else { return };
+    let (victim, journals) = (Victim::new(), Journals::new());
+    let pid = victim.pid();
+    let fix = fixes(&pid, &[&LONG[..], &["--yes"]].concat());
+    let running = Running::start(&mut journals.tardy(fix));
+    eventually("nothing is tried", || victim.is_changed());
+    let first = std::fs::read_to_string(format!("/proc/{pid}/timerslack_ns")).expect("proc(5)");
+    let said = running.interrupt();
+    assert!(!said.out.contains(&format!("/proc/{pid}/timerslack_ns")), "{}", said.out);
+    assert_eq!(first.trim(), SLACK_NS, "{}", said.out);
+}
+
 /// Nobody sees what is asked where JSON is wanted, so nobody can have said yes.
 #[test]
 fn json_alone_is_the_plan() {

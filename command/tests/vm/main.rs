@@ -7,6 +7,7 @@ mod functions;
 mod guests;
 mod matrix;
 mod policies;
+mod power;
 
 use serde_json::Value;
 use std::path::Path;

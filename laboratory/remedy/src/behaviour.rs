@@ -4,14 +4,15 @@ use crate::place::{Thread, process_of};
 use procfs::process::{Process, StatFlags};
 use std::time::{Duration, Instant};
 
-/// A thread that has used this much CPU time without a sleep is taken for one that never does.
-const AWAKE: Duration = Duration::from_millis(200);
+/// A thread that has used this much CPU time without a sleep is taken for one that never does: more than programs need to
+/// begin, and as much as the kernel's own limit for real-time threads allows at a time.
+const AWAKE: Duration = Duration::from_secs(1);
 
-/// So much of what all its sleeps are apart on average, where it got too little CPU time to be watched.
-const AWAKE_ON_AVERAGE: Duration = Duration::from_secs(1);
+/// The same at the end, where others, or a limit, left it less: no thread that sleeps again and again needs as much.
+const AWAKE_AT_LEAST: Duration = Duration::from_millis(20);
 
-/// How long it is watched at most: bandwidth limits give any thread some CPU time within a second.
-const WATCHED_MAX: Duration = Duration::from_millis(1500);
+/// How long it is watched at most: on a busy machine a program takes long to begin.
+const WATCHED_MAX: Duration = Duration::from_secs(5);
 
 /// How often it is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -22,6 +23,7 @@ struct Done {
     /// How often it left a CPU by itself.
     sleeps: u64,
     ran: Duration,
+    /// It waits for something now. Who is stopped waits for nothing of its own.
     is_asleep: bool,
 }
 
@@ -60,9 +62,15 @@ fn sleeps(before: Done, now: Done, is_over: bool) -> Option<bool> {
     if now.ran.saturating_sub(before.ran) >= AWAKE {
         return Some(false);
     }
+    if !is_over {
+        return None;
+    }
+    if now.ran.saturating_sub(before.ran) >= AWAKE_AT_LEAST {
+        return Some(false);
+    }
     // It hardly ran: what it did before has to tell.
     let times = u32::try_from(now.sleeps.saturating_add(1)).unwrap_or(u32::MAX);
-    is_over.then(|| now.ran / times < AWAKE_ON_AVERAGE)
+    Some(now.ran / times < AWAKE_AT_LEAST)
 }
 
 fn is_kernels(thread: &Thread) -> bool {
@@ -81,7 +89,7 @@ fn done(tid: u32) -> Option<Done> {
     Some(Done {
         sleeps: word("voluntary_ctxt_switches:")?.parse().ok()?,
         ran: ran(&folder)?,
-        is_asleep: state != "R",
+        is_asleep: matches!(state, "S" | "D" | "I"),
     })
 }
 
@@ -114,11 +122,37 @@ mod tests {
         let before = done_so(5, 1_000);
         assert_eq!(sleeps(before, done_so(6, 1_300), false), Some(true));
         assert_eq!(sleeps(before, Done { is_asleep: true, ..before }, false), Some(true));
-        assert_eq!(sleeps(before, done_so(5, 1_100), false), None);
-        assert_eq!(sleeps(before, done_so(5, 1_300), false), Some(false));
+        assert_eq!(sleeps(before, done_so(5, 1_900), false), None);
+        assert_eq!(sleeps(before, done_so(5, 2_000), false), Some(false));
+        // A limit left it little.
+        assert_eq!(sleeps(before, done_so(5, 1_100), true), Some(false));
         // Held up by others all the while: it slept before, or it did not.
-        assert_eq!(sleeps(before, done_so(5, 1_001), true), Some(true));
+        assert_eq!(sleeps(done_so(500, 1_000), done_so(500, 1_001), true), Some(true));
         assert_eq!(sleeps(done_so(1, 60_000), done_so(1, 60_001), true), Some(false));
+    }
+
+    /// It would go on as it did when it may.
+    #[test]
+    fn who_is_stopped_is_not_asleep() {
+        let mut child =
+            std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let pid = rustix::process::Pid::from_child(&child);
+        // However often it had to wait while it began.
+        let has_spun =
+            |done: Done| done.ran > AWAKE_AT_LEAST * 2 * u32::try_from(done.sleeps + 2).unwrap();
+        while !done(child.id()).is_some_and(has_spun) {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        let stat = format!("/proc/{}/stat", child.id());
+        while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let threads = [Thread::of(child.id()).unwrap()];
+        let is_found = spinning(&threads).is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(is_found);
     }
 
     #[test]

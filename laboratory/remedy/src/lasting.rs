@@ -2,12 +2,16 @@
 //!
 //! It follows from the places alone. Each file says who wrote it and why.
 
-use crate::place::Place;
+use crate::behaviour::spinning;
+use crate::place::{Place, process_of, threads_of};
 use crate::remedy;
 use crate::setting::Setting;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tardy_changes::{Change, Scheduling};
+
+/// The most threads of one process.
+const THREADS_MAX: usize = 16_384;
 
 /// What can be made to last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,8 +27,14 @@ pub fn lasting(change: &Change, settings: &[Setting], why: &str) -> Lasting {
     let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut not = Vec::new();
     let name = file_name(change);
+    let mut spinning = BTreeMap::new();
     for setting in settings.iter().filter(|setting| !setting.place.is_beside()) {
-        match line(setting, &name) {
+        let line = line(setting, &name).and_then(|line| {
+            let Some(process) = real_time_process(setting) else { return Ok(line) };
+            let why = spinning.entry(process).or_insert_with(|| why_not_all_of(process));
+            why.clone().map_or(Ok(line), Err)
+        });
+        match line {
             Ok((path, line)) => {
                 let lines = lines.entry(path).or_default();
                 if !lines.contains(&line) {
@@ -39,7 +49,7 @@ pub fn lasting(change: &Change, settings: &[Setting], why: &str) -> Lasting {
     let texts = lines.into_iter().map(|(path, lines)| {
         let mut to =
             format!("# Written by tardy fix for {change}: {why}\n# tardy undo removes it.\n");
-        if path.ends_with(".service.d/90-tardy.conf") {
+        if path.contains(".service.d/90-tardy-") {
             to.push_str("[Service]\n");
         }
         for line in lines {
@@ -48,6 +58,24 @@ pub fn lasting(change: &Change, settings: &[Setting], why: &str) -> Lasting {
         Setting { place: Place::Text { path }, to }
     });
     Lasting { texts: texts.collect(), not }
+}
+
+/// The process of a thread that is to be real-time.
+fn real_time_process(setting: &Setting) -> Option<u32> {
+    let Place::Policy(thread) = &setting.place else { return None };
+    Scheduling::parse(&setting.to).filter(|to| to.is_real_time())?;
+    process_of(thread.tid)
+}
+
+/// Why not all threads of a process may be real-time: a service gives its policy to all of them, however few were tried.
+fn why_not_all_of(process: u32) -> Option<String> {
+    let threads = threads_of(process, THREADS_MAX);
+    let spins = spinning(&threads)?;
+    Some(format!(
+        "a service's policy is for all of its threads, and {} did not sleep while it was watched: set it in the program \
+         (sched_setscheduler), for the late thread alone",
+        spins.words()
+    ))
 }
 
 /// What does the same from the next boot on, for the kernel's command line. It is told and never written.
@@ -84,8 +112,11 @@ fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
                 .to_owned())
         }
         Place::Text { path } => Err(format!("{path} lasts by itself")),
-        Place::Slack(thread) => of_unit(thread.tid, &format!("TimerSlackNSec={to}ns")),
-        Place::Affinity(thread) => of_unit(thread.tid, &format!("CPUAffinity={to}")),
+        Place::Slack(thread) => of_unit(thread.tid, name, &format!("TimerSlackNSec={to}ns")),
+        // What the unit itself says is forgotten first: systemd adds one to the other.
+        Place::Affinity(thread) => {
+            of_unit(thread.tid, name, &format!("CPUAffinity=\nCPUAffinity={to}"))
+        }
         Place::Policy(thread) => {
             let scheduling =
                 Scheduling::parse(to).ok_or_else(|| format!("{to} is not a policy"))?;
@@ -96,19 +127,19 @@ fn line(setting: &Setting, name: &str) -> Result<(String, String), String> {
                 Scheduling::Batch(nice) => ("batch", format!("\nNice={nice}")),
                 Scheduling::Idle => ("idle", String::new()),
             };
-            of_unit(thread.tid, &format!("CPUSchedulingPolicy={policy}{number}"))
+            of_unit(thread.tid, name, &format!("CPUSchedulingPolicy={policy}{number}"))
         }
     }
 }
 
 /// A line of the drop-in of the service that a thread is of.
-fn of_unit(tid: u32, line: &str) -> Result<(String, String), String> {
+fn of_unit(tid: u32, name: &str, line: &str) -> Result<(String, String), String> {
     let text = std::fs::read_to_string(format!("/proc/{tid}/cgroup")).unwrap_or_default();
     let found = text.lines().find_map(|line| unit(group(line)?));
-    drop_in(found, line)
+    drop_in(found, name, line)
 }
 
-fn drop_in(unit: Option<Unit<'_>>, line: &str) -> Result<(String, String), String> {
+fn drop_in(unit: Option<Unit<'_>>, name: &str, line: &str) -> Result<(String, String), String> {
     let (folder, unit) = match unit {
         Some(Unit::System(unit)) => ("system", unit),
         Some(Unit::User(unit)) => {
@@ -128,7 +159,8 @@ fn drop_in(unit: Option<Unit<'_>>, line: &str) -> Result<(String, String), Strin
             );
         }
     };
-    Ok((format!("/etc/systemd/{folder}/{unit}.d/90-tardy.conf"), line.to_owned()))
+    // A file for each remedy: another one's stays as it is.
+    Ok((format!("/etc/systemd/{folder}/{unit}.d/90-tardy-{name}.conf"), line.to_owned()))
 }
 
 /// Whether a user's manager, which has no more rights than the user, fails to start a service with this line.
@@ -236,18 +268,43 @@ mod tests {
             "0::/user.slice/user-1000.slice/user@1000.service/session.slice/pipewire.service";
         let found = group(path).and_then(unit);
         assert_eq!(found, Some(Unit::User("pipewire.service")));
-        let (file, line) = drop_in(found, "TimerSlackNSec=1ns").unwrap();
-        assert_eq!(file, "/etc/systemd/user/pipewire.service.d/90-tardy.conf");
+        let (file, line) = drop_in(found, "slack", "TimerSlackNSec=1ns").unwrap();
+        assert_eq!(file, "/etc/systemd/user/pipewire.service.d/90-tardy-slack.conf");
         assert_eq!(line, "TimerSlackNSec=1ns");
         // It would not start any more.
         for line in [
             "CPUSchedulingPolicy=fifo\nCPUSchedulingPriority=50",
             "CPUSchedulingPolicy=other\nNice=-5",
         ] {
-            let why = drop_in(found, line).unwrap_err();
+            let why = drop_in(found, "prio", line).unwrap_err();
             assert!(why.contains("systemctl --user edit pipewire.service"), "{why}");
         }
-        drop_in(found, "CPUSchedulingPolicy=other\nNice=5").unwrap();
+        drop_in(found, "prio", "CPUSchedulingPolicy=other\nNice=5").unwrap();
+    }
+
+    /// One that was kept before stays as it is.
+    #[test]
+    fn each_remedy_of_a_service_has_its_own_file() {
+        let unit = Some(Unit::System("audio.service"));
+        let [slack, prio] = ["slack", "prio"].map(|name| drop_in(unit, name, "").unwrap().0);
+        assert_eq!(slack, "/etc/systemd/system/audio.service.d/90-tardy-slack.conf");
+        assert_ne!(slack, prio);
+    }
+
+    /// Its policy would be that of all of its threads.
+    #[test]
+    fn a_service_of_which_a_thread_never_sleeps_is_not_made_real_time() {
+        let mut child =
+            std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let place = Place::Policy(Thread::of(child.id()).unwrap());
+        let settings =
+            ["fifo:5", "other:5"].map(|to| Setting { place: place.clone(), to: to.to_owned() });
+        let processes = settings.each_ref().map(real_time_process);
+        let why = why_not_all_of(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(processes, [Some(child.id()), None]);
+        assert!(why.is_some_and(|why| why.contains("did not sleep")));
     }
 
     #[test]

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod behaviour;
+mod durable;
 mod journal;
 mod lasting;
 mod place;
@@ -25,5 +26,5 @@ pub use journal::{
 pub use lasting::{Lasting, lasting, next_boot};
 pub use place::{Form, Place, Thread};
 pub use remedy::{Lacking, Remedy};
-pub use setting::{Setting, commands};
+pub use setting::{Setting, commands, commands_for};
 pub use system::System;

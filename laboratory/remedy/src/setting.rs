@@ -18,8 +18,14 @@ pub struct Setting {
 impl Setting {
     /// What a person types to do the same.
     pub fn command(&self) -> String {
-        let tid = self.place.thread().map(|thread| thread.tid.to_string());
-        self.command_for(&tid.unwrap_or_default())
+        self.command_for(&self.number(None))
+    }
+
+    /// The number of its thread; where that is the one that stands in for another, what stands for that one's.
+    fn number(&self, stand_in: Option<(u32, &str)>) -> String {
+        let Some(thread) = self.place.thread() else { return String::new() };
+        let named = stand_in.filter(|(tid, _)| *tid == thread.tid);
+        named.map_or_else(|| thread.tid.to_string(), |(_, word)| word.to_owned())
     }
 
     /// The same for the thread that a shell knows by this word.
@@ -59,13 +65,18 @@ fn policy(to: &str, tid: &str) -> String {
 
 /// The commands for all of them, a line each; the same for many threads is one loop.
 pub fn commands(settings: &[Setting]) -> Vec<String> {
+    commands_for(settings, None)
+}
+
+/// The same, where a thread stands in for one that does not run yet: its number, and the word for the other's.
+pub fn commands_for(settings: &[Setting], stand_in: Option<(u32, &str)>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut rest = settings;
     while let Some(first) = rest.first() {
         // Itself at least.
         let alike = rest.iter().take_while(|one| are_alike(first, one)).count().max(1);
-        let tids = rest[..alike].iter().filter_map(|one| Some(one.place.thread()?.tid.to_string()));
-        let tids: Vec<String> = tids.collect();
+        let of_threads = rest[..alike].iter().filter(|one| one.place.thread().is_some());
+        let tids: Vec<String> = of_threads.map(|one| one.number(stand_in)).collect();
         if alike > 1 && tids.len() == alike {
             lines.push(format!(
                 "for id in {}; do {}; done",
@@ -73,7 +84,7 @@ pub fn commands(settings: &[Setting]) -> Vec<String> {
                 first.command_for("$id")
             ));
         } else {
-            lines.extend(rest[..alike].iter().map(Setting::command));
+            lines.extend(rest[..alike].iter().map(|one| one.command_for(&one.number(stand_in))));
         }
         rest = &rest[alike..];
     }
@@ -124,5 +135,15 @@ mod tests {
         let two =
             [one(Place::Policy(thread(50)), "fifo:50"), one(Place::Policy(thread(7)), "fifo:50")];
         assert_eq!(commands(&two), ["for id in 50 7; do chrt -f -p 50 $id; done"]);
+    }
+
+    /// Its number may be part of any other one.
+    #[test]
+    fn who_stands_in_for_another_is_not_named() {
+        let place = Place::Policy(thread(50));
+        let one = Setting { place, to: "fifo:50".to_owned() };
+        let commands = commands_for(std::slice::from_ref(&one), Some((50, "PID")));
+        assert_eq!(commands, ["chrt -f -p 50 PID"]);
+        assert_eq!(commands_for(&[one], Some((5, "PID"))), ["chrt -f -p 50 50"]);
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Files<'a> {
     pub(crate) console: &'a Path,
     /// What it sends.
     pub(crate) port: &'a Path,
+    /// What is its disk.
+    pub(crate) disk: Option<&'a Path>,
 }
 
 /// QEMU's program for an architecture, on the search path.
@@ -47,8 +49,9 @@ pub(crate) fn arguments(machine: &Machine, files: &Files<'_>) -> Vec<OsString> {
     // To record is what makes QEMU's threads take strict turns. Else the one that skips idle time may do
     // so while the CPU's, which has just halted, has not told yet how many instructions it ran: these
     // then count twice, once in one run of three on a busy machine. The record itself is of no use here.
-    // QEMU does not record several CPUs.
-    let turns = if machine.cpus == 1 { ",rr=record,rrfile=/dev/null" } else { "" };
+    // QEMU does not record several CPUs, nor a disk that others write to.
+    let is_recorded = machine.cpus == 1 && files.disk.is_none();
+    let turns = if is_recorded { ",rr=record,rrfile=/dev/null" } else { "" };
     option("-icount", &format!("shift={},sleep=off{turns}", machine.mips.shift()));
     option("-smp", &machine.cpus.to_string());
     option("-m", &format!("{}M", machine.memory_mib));
@@ -73,6 +76,13 @@ pub(crate) fn arguments(machine: &Machine, files: &Files<'_>) -> Vec<OsString> {
         }
     }
     option("-device", &format!("virtserialport,chardev=port,name={PORT_NAME}"));
+    if let Some(disk) = files.disk {
+        // Named so, no name of a file is taken for a protocol.
+        let file = format!("file.driver=file,file.filename={}", escaped(disk));
+        option("-blockdev", &format!("driver=raw,node-name=disk,{file}"));
+        let bus = if machine.arch == Arch::X86_64 { "virtio-blk-pci" } else { "virtio-blk-device" };
+        option("-device", &format!("{bus},drive=disk,ioeventfd=off"));
+    }
     option("-monitor", "none");
     option("-display", "none");
     option("-append", &command_line(machine));
@@ -116,6 +126,7 @@ mod tests {
             initramfs: Path::new("i"),
             console: Path::new("c,d"),
             port: Path::new("p"),
+            disk: None,
         };
         let words = arguments(machine, &files);
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -143,6 +154,22 @@ mod tests {
         ] {
             assert!(line.contains(part), "{part} is not in {line}");
         }
+    }
+
+    #[test]
+    fn a_disk_is_a_file_whatever_it_is_called() {
+        let files = Files {
+            kernel: Path::new("k"),
+            initramfs: Path::new("i"),
+            console: Path::new("c"),
+            port: Path::new("p"),
+            disk: Some(Path::new("nbd:a,b")),
+        };
+        let words = arguments(&Machine::new(Arch::X86_64), &files);
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let words = words.join(" ");
+        assert!(words.contains("file.driver=file,file.filename=nbd:a,,b"), "{words}");
+        assert!(words.contains("virtio-blk-pci,drive=disk") && !words.contains("rr="), "{words}");
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub struct Guest {
     pub files: Vec<(PathBuf, PathBuf)>,
     /// More symbolic links: where each is in the guest, and where it points.
     pub links: Vec<(PathBuf, PathBuf)>,
+    /// A file or device of this machine that is its disk, as it is: `/dev/vda` there.
+    pub disk: Option<PathBuf>,
     /// What it runs.
     pub command: Vec<String>,
 }
@@ -123,8 +125,13 @@ impl Guest {
         for path in [&port, console] {
             File::create(path).map_err(VmError::file("write", path))?;
         }
-        let files =
-            qemu::Files { kernel: &self.kernel, initramfs: &initramfs, console, port: &port };
+        let files = qemu::Files {
+            kernel: &self.kernel,
+            initramfs: &initramfs,
+            console,
+            port: &port,
+            disk: self.disk.as_deref(),
+        };
         let begun = Instant::now();
         let error_file = File::create(&errors).map_err(VmError::file("write", &errors))?;
         let child = keeper::command(&program, qemu::arguments(&self.machine, &files))

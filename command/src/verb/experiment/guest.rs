@@ -39,7 +39,8 @@ impl ExperimentVerb {
             files.push((PathBuf::from(FILE), PathBuf::from(what)));
         }
         let interrupt = Interrupt::catch()?;
-        let mut ready = self.guest.ready(&command, Extra { programs: &[], files }, self.seed)?;
+        let mut ready =
+            self.guest.ready(&command, Extra { programs: &[], files, disk: None }, self.seed)?;
         if self.full && self.guest.limit.is_none() {
             ready.limits.whole = FULL_LIMIT;
         }

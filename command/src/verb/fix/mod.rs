@@ -201,6 +201,8 @@ impl Fix {
             // Of all that are tried the chance of one false alarm.
             alpha: Question::default().alpha / plans.max(1) as f64,
             load: &found.load,
+            // Those of the plan, where they are known by number: no other is changed than was shown.
+            late: (!found.victim.is_command()).then_some(found.threads.as_slice()),
             among: (!candidate.is_asked).then_some(&culprits),
         };
         let tried = match trial.run(interrupt, &self.output) {

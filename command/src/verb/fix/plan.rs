@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use tardy_changes::{Change, Whom, about};
 use tardy_explain::Explanation;
 use tardy_model::Cause;
-use tardy_remedy::{Remedy, Setting, System, commands, next_boot, remedy};
+use tardy_remedy::{Remedy, Setting, System, commands_for, next_boot, remedy};
 use tardy_whatif::WhatIf;
 
 /// What a change is expected to gain, as shares of the lateness, 0–1.
@@ -81,18 +81,9 @@ impl Candidate {
 
     /// What a person types, a line each.
     pub(super) fn commands(&self) -> Vec<String> {
-        let lines = self.settings.as_deref().map(commands).unwrap_or_default();
-        let Some(number) = self.stand_in.filter(|_| self.change.whom() == Some(&Whom::Victim))
-        else {
-            return lines;
-        };
-        let number = number.to_string();
-        let named = |line: &String| {
-            let words: Vec<String> =
-                line.split(' ').map(|word| word.replace(&number, "PID")).collect();
-            words.join(" ")
-        };
-        lines.iter().map(named).collect()
+        let stand_in = self.stand_in.filter(|_| self.change.whom() == Some(&Whom::Victim));
+        let stand_in = stand_in.map(|number| (number, "PID"));
+        self.settings.as_deref().map(|all| commands_for(all, stand_in)).unwrap_or_default()
     }
 
     /// The parameter of the kernel's command line that does it.

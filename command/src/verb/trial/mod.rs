@@ -77,6 +77,8 @@ pub(crate) struct Trial<'a> {
     /// The chance of a false alarm that is accepted.
     pub(crate) alpha: f64,
     pub(crate) load: &'a str,
+    /// The threads of the victim that changes are for; `None`: all of them.
+    pub(crate) late: Option<&'a [u32]>,
     /// The processes that names in changes are for; `None`: all of the system.
     pub(crate) among: Option<&'a BTreeSet<u32>>,
 }
@@ -157,8 +159,8 @@ impl Trial<'_> {
         running: &mut whom::Running<'_>,
         interrupt: &Interrupt,
     ) -> Result<Block, Failure> {
-        // Whoever wants an end waits until it is put back: it is looked for that often.
-        let _hold = matches!(self.arms[arm], Arm::Changed(_)).then(Hold::new);
+        // Dropped after what is held.
+        let _hold;
         let held = match &self.arms[arm] {
             Arm::AsItIs => {
                 running.see_to_it()?;
@@ -170,7 +172,11 @@ impl Trial<'_> {
             }
             Arm::Changed(changes) => {
                 running.see_to_it()?;
-                let system = System::new(running.threads());
+                let mut victims = running.threads();
+                if let Some(late) = self.late {
+                    victims.retain(|tid| late.contains(tid));
+                }
+                let system = System::new(victims);
                 let system = match self.among {
                     Some(among) => system.among(among.clone()),
                     None => system,
@@ -179,6 +185,8 @@ impl Trial<'_> {
                 for change in changes {
                     settings.extend(settings_of(change, &system)?);
                 }
+                // Whoever wants an end waits until it is put back: it is looked for that often.
+                _hold = Hold::new();
                 let held = Journal::system().change(&settings, &self.names[arm])?;
                 if held.entries().is_empty() {
                     return Err(Failure::usage(format!(

@@ -6,10 +6,11 @@
 //! or done; the kernel takes that lock away with the process.
 
 use super::entry::Entry;
+use crate::durable;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The most bytes that are read; a longer file is nobody's journal, and nothing is changed beside it.
@@ -62,11 +63,15 @@ impl Book {
     /// Opens it, and makes it where it is not there. Waits for whoever has it.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
-            std::fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+            durable::make_folder(folder)?;
         }
         let lock = open_file(&path.with_extension("lock"))?;
         flock(&lock, FlockOperation::LockExclusive)?;
+        let is_new = !path.exists();
         let file = open_file(path)?;
+        if is_new {
+            durable::sync_names_beside(path)?;
+        }
         let mut book = Self {
             file,
             path: path.to_owned(),
@@ -171,7 +176,7 @@ impl Book {
         let mut file = options.open(&beside)?;
         file.write_all(&text)?;
         file.sync_all()?;
-        std::fs::rename(&beside, &self.path)?;
+        durable::rename(&beside, &self.path)?;
         (self.file, self.end, self.lines) = (file, text.len() as u64, lines);
         Ok(())
     }

@@ -113,7 +113,7 @@ impl Journal {
         if is_of_boot(place) && entry.is_of_another_boot() {
             return Outcome::Nothing;
         }
-        let now = match place.read(&self.root) {
+        let now = match place.tidy(&self.root).and_then(|()| place.read(&self.root)) {
             Ok(now) => now,
             Err(error) => return failed(&error),
         };
@@ -186,13 +186,16 @@ impl Journal {
         if over.is_empty() {
             return;
         }
+        // What has a line is taken back by that, and what may be from somebody who goes on, by them. What a line put back
+        // here may be what it had inherited.
+        let is_back =
+            |undone: &Undone| matches!(undone.outcome, Outcome::Restored | Outcome::Nothing);
+        let back = progress.undone.iter().filter(|(_, undone)| is_back(undone));
+        let back: BTreeSet<usize> = back.map(|(at, _)| *at).collect();
+        let open = book.lines.iter().enumerate().filter(|(_, line)| line.mark != Mark::Done);
+        let open: Vec<&Entry> =
+            open.filter(|(at, _)| !back.contains(at)).map(|(_, line)| &line.entry).collect();
         let taken: BTreeSet<usize> = progress.undone.iter().map(|(at, _)| *at).collect();
-        let open: Vec<&Entry> = book
-            .lines
-            .iter()
-            .filter(|line| line.mark != Mark::Done)
-            .map(|line| &line.entry)
-            .collect();
         let rest = book.lines.iter().enumerate().filter(|(at, line)| {
             line.mark != Mark::Done && !taken.contains(at) && !line.entry.is_elsewhere()
         });
@@ -203,7 +206,6 @@ impl Journal {
             for at in &over {
                 let entry = progress.undone[*at].1.entry.clone();
                 for place in heirs(&entry, &all, &self.root) {
-                    // What has a line is taken back by that; what may be from somebody who goes on, by them.
                     let is_others = open.iter().any(|other| other.place == place)
                         || rest.iter().any(|other| is_heir(other, &place, &all, &self.root));
                     if is_others {
@@ -232,7 +234,7 @@ impl Journal {
 }
 
 /// Whether it says that the thread has ended.
-fn is_gone(error: &io::Error) -> bool {
+pub(super) fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
         || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }

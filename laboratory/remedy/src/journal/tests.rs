@@ -171,6 +171,19 @@ fn texts_outlive_a_boot() {
     assert!(!written.exists());
 }
 
+/// Whoever is killed while a text is written leaves a part of it beside.
+#[test]
+fn half_a_text_is_taken_away() {
+    let fixture = Fixture::new();
+    let text = Place::Text { path: "/etc/sysctl.d/90-tardy.conf".to_owned() };
+    let setting = Setting { place: text, to: "a = 1\n".to_owned() };
+    fixture.journal.change(&[setting], "x").unwrap().keep().unwrap();
+    let folder = fixture.folder.path().join("etc/sysctl.d");
+    fs::rename(folder.join("90-tardy.conf"), folder.join("90-tardy.tardy-new")).unwrap();
+    assert_eq!(outcomes(&fixture.journal.undo_all().unwrap()), [&Outcome::Nothing]);
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
+}
+
 #[test]
 fn without_a_journal_nothing_is_changed() {
     let fixture = Fixture::new();

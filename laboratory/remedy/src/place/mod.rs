@@ -8,9 +8,11 @@ pub(crate) use partition::{HIERARCHY, PARTITION};
 pub use thread::Thread;
 pub(crate) use thread::{process_of, threads_of};
 
+use crate::durable;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use tardy_changes::CpuList;
 use tardy_host::Root;
 
@@ -140,10 +142,7 @@ impl Place {
             return Err(io::Error::new(io::ErrorKind::NotFound, "the thread has ended"));
         }
         match (self, value) {
-            (Self::Text { path }, None) => match fs::remove_file(root.path(path)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            },
+            (Self::Text { path }, None) => durable::remove(&root.path(path)),
             (Self::Text { path }, Some(text)) => write_text(root, path, text),
             (Self::Partition { path }, None) => partition::take_away(root, path),
             (Self::Partition { path }, Some(cpus)) => partition::make(root, path, cpus),
@@ -180,6 +179,19 @@ impl Place {
             Self::Partition { .. } => now.is_empty() || same_cpus(now, value),
             Self::Text { .. } => now == value,
             _ => now.trim() == value.trim(),
+        }
+    }
+
+    /// Takes away what was left half written by whom was ended meanwhile.
+    ///
+    /// # Errors
+    /// It is there and stays.
+    pub(crate) fn tidy(&self, root: &Root) -> io::Result<()> {
+        match self {
+            Self::Text { path } if beside(root, path).exists() => {
+                durable::remove(&beside(root, path))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -258,20 +270,24 @@ fn write_value(root: &Root, path: &str, value: &str) -> io::Result<()> {
     file.write_all(value.as_bytes())
 }
 
+/// Where a text is until it is whole.
+fn beside(root: &Root, path: &str) -> PathBuf {
+    root.path(path).with_extension("tardy-new")
+}
+
 /// A text appears whole or not at all, and is on disk when this returns.
 fn write_text(root: &Root, path: &str, text: &str) -> io::Result<()> {
-    let path = root.path(path);
+    let (path, beside) = (root.path(path), beside(root, path));
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        durable::make_folder(folder)?;
     }
-    let beside = path.with_extension("tardy-new");
     // Of a process that was killed; a link or a pipe is none of ours either.
     let _ = fs::remove_file(&beside);
     let written = fs::File::create_new(&beside).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     });
-    let renamed = written.and_then(|()| fs::rename(&beside, &path));
+    let renamed = written.and_then(|()| durable::rename(&beside, &path));
     if renamed.is_err() {
         let _ = fs::remove_file(&beside);
     }

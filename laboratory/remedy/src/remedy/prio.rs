@@ -16,7 +16,8 @@ fn must_sleep(threads: &[Thread]) -> Result<(), Lacking> {
     match spinning(threads) {
         None => Ok(()),
         Some(thread) => Err(Lacking::new(format!(
-            "{} never sleeps: with a real-time priority it would keep its CPU for good, and the machine could hang",
+            "{} did not sleep while it was watched: with a real-time priority a thread that never sleeps keeps its CPU for \
+             good, and the machine may hang",
             thread.words()
         ))),
     }

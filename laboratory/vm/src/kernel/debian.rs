@@ -2,7 +2,7 @@
 
 use super::{IMAGE, Kernel, Record, modules};
 use crate::debian::{Apt, Release, unpack};
-use crate::manifest::Manifest;
+use crate::manifest::{Kept, Manifest};
 use crate::{Cache, VmError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,8 +37,14 @@ pub(super) fn bring(
     let release = take(&image, &root, &complete)?;
     let below = complete.join("modules");
     let modules = modules::take(&package.name, &root.join(image.modules), &below)?;
-    let modules: Vec<_> = modules.iter().map(|name| Path::new("modules").join(name)).collect();
-    Record::of(kernel, &complete, &release, package, &modules)?.write(&complete)?;
+    let below = |names: &[PathBuf]| -> Vec<PathBuf> {
+        names.iter().map(|name| Path::new("modules").join(name)).collect()
+    };
+    let mut record = Record::of(kernel, &complete, &release, package, &below(&modules.usual))?;
+    let for_disks = below(&modules.for_disks);
+    let for_disks = for_disks.iter().map(|module| Kept::of(&complete, module));
+    record.modules_for_disks = Some(for_disks.collect::<Result<_, _>>()?);
+    record.write(&complete)?;
     Ok(complete)
 }
 

@@ -69,6 +69,8 @@ pub struct Installed {
     /// What is not part of the image and a guest needs: virtio over PCI and MMIO, its console and
     /// block device, pairs of network devices. In an order in which they can be loaded.
     pub modules: Vec<PathBuf>,
+    /// What a guest needs beside for file systems on a disk; none where that was not brought along: by an earlier tardy.
+    pub modules_for_disks: Option<Vec<PathBuf>>,
     /// What `uname -r` tells in the guest.
     pub release: String,
     /// Debian's version of the package that it is, or was built from.
@@ -126,11 +128,16 @@ impl Kernel {
             return Err(VmError::Stale { what, why, command });
         }
         let image = record.image.check(&folder, &command)?;
-        let modules = record.modules.iter().map(|module| module.check(&folder, &command));
+        let checked = |modules: &[Kept]| -> Result<Vec<PathBuf>, VmError> {
+            modules.iter().map(|module| module.check(&folder, &command)).collect()
+        };
+        // What is compiled here has all of it in its image.
+        let for_disks = record.modules_for_disks.as_deref().or(self.is_built().then_some(&[]));
         Ok(Installed {
             kernel: self,
             image,
-            modules: modules.collect::<Result<_, _>>()?,
+            modules: checked(&record.modules)?,
+            modules_for_disks: for_disks.map(checked).transpose()?,
             release: record.release,
             version: record.package.version,
             bytes: record.modules.iter().map(|file| file.bytes).sum::<u64>() + record.image.bytes,
@@ -147,13 +154,19 @@ impl Kernel {
         cache: &Cache,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Installed, VmError> {
-        if let Ok(installed) = self.installed(cache) {
+        // What an earlier tardy brought has nothing for disks.
+        let is_whole = |installed: &Installed| installed.modules_for_disks.is_some();
+        if let Ok(installed) = self.installed(cache)
+            && is_whole(&installed)
+        {
             return Ok(installed);
         }
         let claim = cache.claim(tell)?;
         // Another process may have brought it meanwhile.
         match self.installed(cache) {
-            Ok(installed) => Ok(installed),
+            Ok(installed) if is_whole(&installed) => Ok(installed),
+            // Without a network it is as good as it was.
+            Ok(installed) => Ok(self.replace(cache, &claim, tell).unwrap_or(installed)),
             Err(_) => self.replace(cache, &claim, tell),
         }
     }
@@ -208,6 +221,9 @@ struct Record {
     image: Kept,
     /// In loading order.
     modules: Vec<Kept>,
+    /// The same for guests with a disk, after those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modules_for_disks: Option<Vec<Kept>>,
 }
 
 impl Manifest for Record {
@@ -239,6 +255,7 @@ impl Record {
             brought_s: manifest::now_s(),
             image: Kept::of(folder, IMAGE)?,
             modules: modules.collect::<Result<_, _>>()?,
+            modules_for_disks: None,
         })
     }
 }

@@ -13,41 +13,59 @@ use std::time::Duration;
 
 /// What the ways out of a guest need, and the loads.
 const WANTED: [&str; 5] = ["virtio_pci", "virtio_mmio", "virtio_console", "virtio_blk", "veth"];
+/// What file systems on a disk need, where a kernel has that in modules: `ext4` mounts ext2 too, and asks for its checksums
+/// by a name that no dependency tells.
+const FOR_DISKS: [&str; 2] = ["crc32c_generic", "ext4"];
 /// No module is that large; a damaged file is not to fill the memory.
 const MODULE_BYTES_MAX: u64 = 256 << 20;
 const DECOMPRESS_LIMIT: Duration = Duration::from_secs(60);
 /// As deep as dependencies are followed below folders; the kernel's own tree has eight levels.
 const DEPTH_MAX: usize = 32;
 
-/// Moves what is wanted of an unpacked package to `folder`. Returns names there in loading order.
-pub(super) fn take(package: &str, modules: &Path, folder: &Path) -> Result<Vec<PathBuf>, VmError> {
+/// Names of modules in a folder, in loading order.
+pub(super) struct Taken {
+    /// What every guest loads.
+    pub(super) usual: Vec<PathBuf>,
+    /// What guests with a disk load after that.
+    pub(super) for_disks: Vec<PathBuf>,
+}
+
+/// Moves what is wanted of an unpacked package to `folder`.
+pub(super) fn take(package: &str, modules: &Path, folder: &Path) -> Result<Taken, VmError> {
     fs::create_dir_all(folder).map_err(VmError::file("make", folder))?;
     let mut files = BTreeMap::new();
     find(&modules.join("kernel"), 0, &mut files)?;
     let builtin = fs::read_to_string(modules.join("modules.builtin")).unwrap_or_default();
     let is_builtin = |name: &str| builtin.lines().any(|line| name_of(Path::new(line)) == name);
     let mut plain = BTreeMap::new();
-    let ordered = order(&WANTED, |name| match files.get(name) {
+    let mut depends = |name: &str| match files.get(name) {
         Some(file) => {
             let file = decompressed(file)?;
             let depends = depends_of(&file)?;
             plain.insert(name.to_owned(), file);
             Ok(Some(depends))
         }
-        None if is_builtin(name) => Ok(None),
+        // Newer kernels have no such module and need none, or have no such file system.
+        None if is_builtin(name) || FOR_DISKS.contains(&name) => Ok(None),
         None => Err(VmError::Package {
             package: package.to_owned(),
             why: format!("it has no module {name}"),
         }),
-    })?;
-    let mut names = vec![];
-    for name in ordered {
-        let from = &plain[&name];
-        let name = PathBuf::from(from.file_name().expect("it was found by its name"));
-        fs::rename(from, folder.join(&name)).map_err(VmError::file("move", from))?;
-        names.push(name);
-    }
-    Ok(names)
+    };
+    let usual = order(&WANTED, &mut depends)?;
+    let with_disks = order(&[&WANTED[..], &FOR_DISKS].concat(), &mut depends)?;
+    let for_disks: Vec<String> =
+        with_disks.into_iter().filter(|name| !usual.contains(name)).collect();
+    let moved = |names: Vec<String>| -> Result<Vec<PathBuf>, VmError> {
+        let one = |name: String| {
+            let from = &plain[&name];
+            let name = PathBuf::from(from.file_name().expect("it was found by its name"));
+            fs::rename(from, folder.join(&name)).map_err(VmError::file("move", from))?;
+            Ok(name)
+        };
+        names.into_iter().map(one).collect()
+    };
+    Ok(Taken { usual: moved(usual)?, for_disks: moved(for_disks)? })
 }
 
 /// The file of a module as a guest loads it: some packages have them compressed, and not every kernel that

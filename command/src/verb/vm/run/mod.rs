@@ -51,6 +51,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "PROGRAM")]
     with: Vec<String>,
 
+    /// Give the guest this file, or device, as its disk: /dev/vda there. What it writes stays; with a disk, runs
+    /// are not identical
+    #[arg(long, value_name = "FILE", conflicts_with = "repeat")]
+    disk: Option<PathBuf>,
+
     /// The folder for the guest's files and the recording [default: recordings/vm-N]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -126,7 +131,7 @@ impl Run {
             let seed = self.seed + if self.vary { u64::from(number) - 1 } else { 0 };
             let ready = ready.insert(self.guest.ready(
                 &command,
-                Extra { programs: &self.with, files: vec![] },
+                Extra { programs: &self.with, files: vec![], disk: self.disk.as_deref() },
                 seed,
             )?);
             let place = if self.repeat == 1 {

@@ -126,6 +126,24 @@ fn a_thread_with_another_name_is_the_same() {
     assert_eq!(slack(process.id()), SLACK);
 }
 
+/// Programs have threads that come and go: one that has gone keeps none of the others from being changed.
+#[test]
+fn a_thread_that_has_ended_is_left_out() {
+    if !can() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let (process, ended) = (Process::shell("read line"), Process::shell("read line"));
+    has_slack(process.id());
+    let both = [of(ended.id()), of(process.id())];
+    drop(ended);
+    let changed = fixture.journal.change(&both, "x").unwrap();
+    assert_eq!((slack(process.id()), changed.entries().len()), (GIVEN.to_owned(), 1));
+    drop(changed);
+    assert_eq!(slack(process.id()), SLACK);
+    fixture.journal.change(&both[..1], "x").unwrap_err();
+}
+
 /// Executes another program, where it was started for that; the thread of a test is not the first of its process.
 #[test]
 fn executes_when_it_is_told() {
@@ -284,6 +302,33 @@ fn orphans_inherit() {
     let pid = rustix::process::Pid::from_raw(made.cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     assert_eq!(after, SLACK);
+}
+
+/// Whoever inherited what stays and was changed too: that goes first, then what it had inherited.
+#[test]
+fn heirs_that_were_changed_themselves_get_back_what_they_would_have_inherited() {
+    if !can() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let mut process = Process::shell("read line; sleep 1000 & wait");
+    has_slack(process.id());
+    fixture.journal.change(&[of(process.id())], "x").unwrap().keep().unwrap();
+    process.tell();
+    eventually("it makes nobody", || !children(process.id()).is_empty());
+    let made = children(process.id())[0];
+    eventually("it executes nothing", || name(made) == "sleep");
+    let mut setting = of(made);
+    setting.to = "9999".to_owned();
+    fixture.journal.change(std::slice::from_ref(&setting), "y").unwrap().keep().unwrap();
+    fixture
+        .journal
+        .change(&[Setting { to: "8888".to_owned(), ..setting }], "z")
+        .unwrap()
+        .keep()
+        .unwrap();
+    fixture.journal.undo_all().unwrap();
+    assert_eq!([slack(process.id()), slack(made)], [SLACK; 2]);
 }
 
 /// What a tardy that runs has given is its own, whoever has it by now.
