@@ -180,7 +180,7 @@ fn half_a_text_is_taken_away() {
     fixture.journal.change(&[setting], "x").unwrap().keep().unwrap();
     let folder = fixture.folder.path().join("etc/sysctl.d");
     fs::rename(folder.join("90-tardy.conf"), folder.join("90-tardy.tardy-new")).unwrap();
-    assert_eq!(outcomes(&fixture.journal.undo_all().unwrap()), [&Outcome::Nothing]);
+    assert_eq!(outcomes(&fixture.journal.undo_all()), [&Outcome::Nothing]);
     assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
 }
 

@@ -327,7 +327,7 @@ fn heirs_that_were_changed_themselves_get_back_what_they_would_have_inherited() 
         .unwrap()
         .keep()
         .unwrap();
-    fixture.journal.undo_all().unwrap();
+    fixture.journal.undo_all();
     assert_eq!([slack(process.id()), slack(made)], [SLACK; 2]);
 }
 
