@@ -61,13 +61,9 @@ impl Kept {
         let file = out.filter(|path| is_open_file(path));
         let folders = [Some(Path::new(".")), out.filter(|_| file.is_none()).and_then(existing)];
         let temporary = std::env::temp_dir();
-        // Who starts it in one of these means none of what is in it.
-        let is_all = |path: &Path| {
-            path.canonicalize().is_ok_and(|path| NEVER.iter().any(|it| path == Path::new(it)))
-        };
         let folders = folders.into_iter().flatten().chain([&*temporary]);
         Self {
-            folders: folders.filter(|path| !is_all(path)).map(Path::to_owned).collect(),
+            folders: folders.map(Path::to_owned).collect(),
             files: file.map(Path::to_owned).into_iter().collect(),
             starts_programs: false,
         }
@@ -131,7 +127,11 @@ impl Kept {
         for device in DEVICES.iter().map(Path::new).chain(named) {
             allow(device, file);
         }
-        for folder in &self.folders {
+        // Who starts it in one of these, or reads there, means none of what is in it.
+        let is_all = |path: &Path| {
+            path.canonicalize().is_ok_and(|path| NEVER.iter().any(|it| path == Path::new(it)))
+        };
+        for folder in self.folders.iter().filter(|folder| !is_all(folder)) {
             allow(folder, (all & !AccessFs::Execute) | read);
         }
         Ok(rules.restrict_self()?.ruleset)
@@ -204,7 +204,7 @@ mod tests {
 
     /// Whether this kernel has Landlock. That a set of rules is refused is no reason to skip anything.
     #[expect(clippy::print_stdout, reason = "a test says why it looked at nothing")]
-    fn has_landlock(kept: Kept) -> bool {
+    fn has_landlock(kept: &Kept) -> bool {
         let of_thread = || {
             let _ = set_no_new_privs(true);
             kept.write_nowhere_else()
@@ -235,6 +235,17 @@ mod tests {
     }
 
     #[test]
+    fn no_results_go_to_all_of_the_system() {
+        let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+        let file = folder.path().join("file");
+        let kept = || Kept::for_results(Some(Path::new("/new.json"))).reading(Path::new("/"));
+        let written = confined(kept(), || std::fs::write(&file, "x").err());
+        if has_landlock(&kept()) {
+            assert_eq!(written.map(|error| error.kind()), Some(ErrorKind::PermissionDenied));
+        }
+    }
+
+    #[test]
     fn results_go_where_they_are_to_go_and_nowhere_else() {
         let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
         let (out, other) = (folder.path().join("out"), folder.path().join("other"));
@@ -246,7 +257,7 @@ mod tests {
             (write(&out).map(|error| error.kind()), write(&other).map(|error| error.kind()))
         });
         assert_eq!(inside, None);
-        if has_landlock(Kept::for_results(None)) {
+        if has_landlock(&Kept::for_results(None)) {
             assert_eq!(outside, Some(ErrorKind::PermissionDenied));
         }
     }
@@ -262,7 +273,7 @@ mod tests {
             let kept = Kept::for_results(None).with_programs(starts_programs);
             let (signal, limit) = confined(kept, || {
                 let signal = test_kill_process(pid);
-                (signal, prlimit(Some(pid), Resource::Core, old.clone()).err())
+                (signal, prlimit(Some(pid), Resource::Core, old).err())
             });
             if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
                 assert_eq!(limit, Some(rustix::io::Errno::PERM));
@@ -297,7 +308,7 @@ mod tests {
             (write(Path::new("/dev/full")), write(Path::new("/dev/null")), write(&file))
         });
         assert_eq!((full, null), (None, None));
-        if has_landlock(Kept::for_results(Some(Path::new("/dev/full")))) {
+        if has_landlock(&Kept::for_results(Some(Path::new("/dev/full")))) {
             assert_eq!(found, Some(ErrorKind::PermissionDenied));
         }
     }

@@ -1,5 +1,6 @@
 //! `tardy list`: the recordings that there are.
 
+use crate::confine;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Output};
 use crate::recordings::{self, Kept};
@@ -27,6 +28,8 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
+        // What others' recordings say of themselves is read.
+        confine::Kept::for_results(None).alone();
         let kept = match &self.folder {
             Some(folder) => {
                 recordings::must_be_there(folder)?;

@@ -102,11 +102,16 @@ impl Export for File {
 
 /// A document in which the control characters are escaped that JSON leaves as they are, and terminals obey (U+009B).
 fn escaped(document: &str) -> String {
+    use std::fmt::Write as _;
     let is_obeyed = |c: char| c.is_control() && c != '\n';
     let mut out = String::with_capacity(document.len());
     for c in document.chars() {
-        // All of them have four digits at most.
-        if is_obeyed(c) { out += &format!("\\u{:04x}", u32::from(c)) } else { out.push(c) }
+        // All of them have four digits at most; writing to a String does not fail.
+        if is_obeyed(c) {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
     }
     out
 }

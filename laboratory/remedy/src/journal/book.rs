@@ -8,16 +8,24 @@
 use super::entry::Entry;
 use crate::durable;
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The most bytes that are read; a longer file is nobody's journal, and nothing is changed beside it.
 const BYTES_MAX: u64 = 64 << 20;
 
 /// From this size on, lines that are done with are left out before one is added.
 const BYTES_KEPT: u64 = 256 << 10;
+
+/// How long it is waited for who has the file. Changing thousands of threads takes less than a second.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often it is looked meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +68,18 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Opens it, and makes it where it is not there. Waits for whoever has it.
+    /// Opens it, and makes it where it is not there. Waits for whoever has it, [`PATIENCE`] at most: who was stopped with
+    /// it (SIGSTOP) must not stop every tardy that starts.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Self::open_within(path, PATIENCE)
+    }
+
+    fn open_within(path: &Path, patience: Duration) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             durable::make_folder(folder)?;
         }
         let lock = open_file(&path.with_extension("lock"))?;
-        flock(&lock, FlockOperation::LockExclusive)?;
+        wait_for(&lock, patience)?;
         let is_new = !path.exists();
         let file = open_file(path)?;
         if is_new {
@@ -182,6 +195,23 @@ impl Book {
     }
 }
 
+fn wait_for(lock: &File, patience: Duration) -> io::Result<()> {
+    let since = Instant::now();
+    loop {
+        match flock(lock, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if since.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
+            Err(Errno::WOULDBLOCK) => {
+                let why = format!(
+                    "another tardy has been at work on it for {} s: end it, if it was stopped",
+                    patience.as_secs()
+                );
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
+            }
+            done => return Ok(done?),
+        }
+    }
+}
+
 /// Opens a regular file, or makes it: reading from a pipe would wait for ever, and a link leads elsewhere.
 fn open_file(path: &Path) -> io::Result<File> {
     let careful = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
@@ -258,6 +288,17 @@ mod tests {
         book.mark(0, Mark::Done).unwrap();
         drop(book);
         assert_eq!(Book::open(&path).unwrap().unreadable, 2);
+    }
+
+    #[test]
+    fn who_was_stopped_with_it_stops_nobody_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("changes.jsonl");
+        let book = Book::open(&path).unwrap();
+        let error = Book::open_within(&path, Duration::from_millis(20)).unwrap_err();
+        assert!(error.to_string().contains("another tardy"), "{error}");
+        drop(book);
+        Book::open_within(&path, Duration::ZERO).unwrap();
     }
 
     #[test]

@@ -225,18 +225,18 @@ fn a_journal_that_is_no_file_is_told() {
     let fixture = Fixture::new();
     let path = fixture.journal.path(false);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let pipe = |path: &std::path::Path| {
+    let pipe: fn(&std::path::Path) = |path| {
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     };
     fixture.leave_over(&[("a", "1", "2")]);
     fixture.put("a", "2");
-    let others: [fn(&std::path::Path); 3] = [
+    let makes: [fn(&std::path::Path); 3] = [
         pipe,
         |path| fs::create_dir(path).unwrap(),
         |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
     ];
-    for make in others {
+    for make in makes {
         make(&path);
         let [told] = &fixture.journal.unreadable()[..] else { panic!("one") };
         assert!(matches!(told.what, Damage::All { .. }) && told.path == path, "{told:?}");
