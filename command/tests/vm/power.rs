@@ -82,8 +82,9 @@ impl Guest {
     fn start(kernel: &str, disk: &Path, folder: &Path, works: bool) -> Self {
         let own = std::env::current_exe().expect("this program");
         let own = own.to_str().expect("a path of ours");
-        let work =
-            format!("export {WORKS}=1; exec {own} --exact power::works_until_the_power_is_cut");
+        let work = format!(
+            "export {WORKS}=1; exec {own} --nocapture --exact power::works_until_the_power_is_cut"
+        );
         let script = if works { format!("{SCRIPT}; {work}") } else { SCRIPT.to_owned() };
         let said = folder.join("said");
         let file = std::fs::File::create(&said).expect("the folder is ours");

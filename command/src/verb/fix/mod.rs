@@ -23,7 +23,7 @@ use std::time::Duration;
 use tardy_explain::{Advice, Explanation, Options};
 use tardy_lab::load::Spec;
 use tardy_recording::Recording;
-use tardy_remedy::{Journal, System, lasting};
+use tardy_remedy::{Journal, Setting, System, lasting};
 use tardy_report::Gate;
 use tardy_report::units::{counted, duration};
 use tardy_stats::ab::Question;
@@ -276,9 +276,7 @@ impl Fix {
                 candidate.gain.worst * 100.0
             );
             let lasting = lasting(&candidate.change, &settings, &why);
-            notes.extend(
-                lasting.texts.iter().map(|text| format!("written to {}", text.place.words())),
-            );
+            notes.extend(lasting.texts.iter().map(written));
             notes.extend(lasting.not);
             settings.extend(lasting.texts);
         }
@@ -445,6 +443,19 @@ impl Fix {
     fn load<'a>(&'a self, recorded: Option<&'a String>) -> &'a str {
         self.trial.load.as_ref().or(recorded).map_or("none", String::as_str)
     }
+}
+
+/// What is said of a file that lasts. systemd reads those of services only when it is told to, or at a boot.
+fn written(text: &Setting) -> String {
+    let path = text.place.words();
+    let how = if path.starts_with("/etc/systemd/user/") {
+        " (systemctl --user daemon-reload lets the service begin with it)"
+    } else if path.starts_with("/etc/systemd/") {
+        " (systemctl daemon-reload lets the service begin with it)"
+    } else {
+        ""
+    };
+    format!("written to {path}{how}")
 }
 
 /// Where a gain is, of the worst wakeups' lateness.

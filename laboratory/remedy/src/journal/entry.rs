@@ -33,6 +33,26 @@ pub struct Entry {
     /// Of whose process the thread is, where others inherit from it.
     #[serde(default)]
     pub(super) family: Option<Family>,
+    /// What the system makes of a text at each boot.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) effects: Vec<Effect>,
+}
+
+/// A value that a text has the system set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Effect {
+    pub(super) place: Place,
+    pub(super) old: String,
+    pub(super) new: String,
+}
+
+impl Effect {
+    /// That of a line that is changed together with the text.
+    pub(super) fn of(entry: &Entry) -> Option<Self> {
+        let is_file = matches!(entry.place, Place::File { .. }) && !entry.place.is_beside();
+        let values = entry.old.clone().zip(entry.new.clone()).filter(|_| is_file);
+        values.map(|(old, new)| Self { place: entry.place.clone(), old, new })
+    }
 }
 
 impl Entry {
@@ -49,6 +69,7 @@ impl Entry {
             by: Thread::of(std::process::id()).unwrap_or_else(nobody),
             namespace: namespace::own(),
             family: None,
+            effects: Vec::new(),
         }
     }
 

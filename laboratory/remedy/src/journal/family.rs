@@ -59,7 +59,8 @@ impl Family {
             first,
             parent: stat.ppid,
             session: stat.session,
-            stack: stat.startstack,
+            // Its own: of a first thread that has ended it is not told.
+            stack: self::stat(thread.tid)?.startstack,
             since: ticks(),
         })
     }

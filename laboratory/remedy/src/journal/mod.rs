@@ -15,6 +15,7 @@ mod taking;
 use crate::place::Place;
 use crate::setting::Setting;
 use book::{Book, Mark};
+use entry::Effect;
 pub use entry::Entry;
 use family::{Processes, is_heir, successor};
 pub use hold::{Hold, tell_while_changing};
@@ -119,6 +120,11 @@ impl Undone {
             None => "not there".to_owned(),
         };
         match &self.outcome {
+            // systemd has read it, and knows nothing of this.
+            Outcome::Restored if what.starts_with("/etc/systemd/") => format!(
+                "{what} is {} again (systemctl daemon-reload, then a restart of the service, end what it did)",
+                value(&self.entry.old)
+            ),
             Outcome::Restored => format!("{what} is {} again", value(&self.entry.old)),
             Outcome::Nothing => format!("{what} needs no change"),
             Outcome::Left { now } => format!(
@@ -252,7 +258,10 @@ impl Journal {
             if place.is_beside() {
                 entries.push(Entry::new(place.clone(), old.clone(), old, why));
             } else if !place.holds(old.as_deref(), Some(&setting.to)) {
-                let entry = Entry::new(place.clone(), old, Some(setting.to.clone()), why);
+                let mut entry = Entry::new(place.clone(), old, Some(setting.to.clone()), why);
+                if !of_boot {
+                    entry.effects = changed.entries().iter().filter_map(Effect::of).collect();
+                }
                 entries.push(entry.with_family(&self.root));
             }
         }

@@ -1,7 +1,7 @@
 //! Taking back: what each place held is put there again, where it still holds what it was set to.
 
 use super::book::{Book, Line, Mark};
-use super::entry::Entry;
+use super::entry::{Effect, Entry};
 use super::family::{Processes, heirs, is_heir, successor};
 use super::hold::Hold;
 use super::namespace::Namespaces;
@@ -104,6 +104,11 @@ impl Journal {
                 Outcome::InUse { by: above.entry.by.tid }
             }
             _ if entry.place.is_beside() => self.undo_beside(entry, progress),
+            _ if entry.is_of_another_boot() && !self.undo_effects(entry, progress) => {
+                Outcome::Failed {
+                    why: "what it has the system set could not be put back".to_owned(),
+                }
+            }
             _ => self.undo_one(entry, book, at),
         }
     }
@@ -137,6 +142,26 @@ impl Journal {
             return Outcome::Left { now };
         }
         self.put_back(place, entry)
+    }
+
+    /// What the system made of a text at this boot is no line of its own. Whether it is put back, or need not be.
+    fn undo_effects(&self, entry: &Entry, progress: &mut Progress) -> bool {
+        let mut is_done = true;
+        for effect in entry.effects.iter().rev() {
+            let Effect { place, old, new } = effect.clone();
+            let now = place.read(&self.root).ok().flatten();
+            if now.is_none() || place.holds(now.as_deref(), Some(&old)) {
+                continue;
+            }
+            let is_of_it = place.holds(now.as_deref(), Some(&new));
+            let (old, new) = (Some(old), Some(new));
+            let entry = Entry { place, old, new, effects: Vec::new(), ..entry.clone() };
+            let outcome =
+                if is_of_it { self.put_back(&entry.place, &entry) } else { Outcome::Left { now } };
+            is_done &= !matches!(outcome, Outcome::Failed { .. });
+            progress.undone.push((usize::MAX, Undone { entry, outcome }));
+        }
+        is_done
     }
 
     fn put_back(&self, place: &Place, entry: &Entry) -> Outcome {

@@ -171,6 +171,33 @@ fn texts_outlive_a_boot() {
     assert!(!written.exists());
 }
 
+/// The system has made of it at the next boot what it says.
+#[test]
+fn what_a_text_set_at_this_boot_is_put_back_with_it() {
+    for (now, after) in [("2", "1"), ("1", "1"), ("9", "9")] {
+        let fixture = Fixture::new();
+        let text = Place::Text { path: "/etc/sysctl.d/90-tardy.conf".to_owned() };
+        let text = Setting { place: text, to: "a = 2\n".to_owned() };
+        fixture.journal.change(&[set("a", "2"), text], "x").unwrap().keep().unwrap();
+        // The next boot.
+        fs::remove_dir_all(fixture.folder.path().join("run")).unwrap();
+        let mut book = fixture.journal.open(false).unwrap();
+        let mut entry = book.lines[0].entry.clone();
+        "another".clone_into(&mut entry.boot);
+        book.mark(0, Mark::Done).unwrap();
+        book.add(&[entry]).unwrap();
+        book.mark(0, Mark::Stays).unwrap();
+        drop(book);
+        fixture.put("a", now);
+        let undone = fixture.journal.undo_all().unwrap();
+        assert_eq!(fixture.value("a"), after, "{undone:?}");
+        let is_left = undone.iter().any(|it| matches!(it.outcome, Outcome::Left { .. }));
+        assert_eq!(is_left, after == "9", "{undone:?}");
+        assert!(!fixture.folder.path().join("etc/sysctl.d/90-tardy.conf").exists());
+        assert_eq!(fixture.journal.entries(), []);
+    }
+}
+
 /// Whoever is killed while a text is written leaves a part of it beside.
 #[test]
 fn half_a_text_is_taken_away() {
