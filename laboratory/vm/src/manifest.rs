@@ -148,7 +148,6 @@ pub(crate) fn now_s() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
     use std::time::Duration;
 
     #[test]
