@@ -111,9 +111,15 @@ impl WatchIndex {
     /// `injector 1 (628.9 µs), the hypervisor 14 (24.50 ms)`: who did it how often, and the worst of each; `None` where
     /// nobody was late.
     pub(crate) fn culprits_in_words(&self) -> Option<String> {
+        self.culprits_with(|_| None)
+    }
+
+    /// The same with what is kept of each, by the culprit's name.
+    fn culprits_with(&self, kept: impl Fn(&str) -> Option<String>) -> Option<String> {
         let one = |entry: &CulpritEntry| {
-            let worst = duration(entry.lateness_max_ns);
-            format!("{} {} ({worst})", entry.culprit, count(entry.late))
+            let mut about = duration(entry.lateness_max_ns);
+            about.extend(kept(&entry.culprit).map(|kept| format!(", {kept}")));
+            format!("{} {} ({about})", entry.culprit, count(entry.late))
         };
         let mut named: Vec<String> = self.culprits.iter().take(NAMED_MAX).map(one).collect();
         if self.culprits.len() > NAMED_MAX {
@@ -221,7 +227,11 @@ pub(crate) fn worst_of(path: PathBuf, output: &Output) -> Result<PathBuf, Failur
     };
     output.remark(&format!("{}, {others}", worst.display()));
     let index = WatchIndex::read(&path);
-    if let Some(words) = index.as_ref().and_then(WatchIndex::culprits_in_words) {
+    let kept = |who: &str| {
+        let (folder, _) = caught.iter().find(|(_, trigger)| trigger.who() == who)?;
+        Some(folder.file_name()?.to_string_lossy().into_owned())
+    };
+    if let Some(words) = index.as_ref().and_then(|index| index.culprits_with(kept)) {
         output.remark(&format!("late wakeups by culprit, with the worst of each: {words}"));
     }
     Ok(worst.clone())

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tardy_recording::Trigger;
 use tardy_report::Terminal;
 use tardy_report::clean::{clean, clean_cut};
@@ -52,7 +52,11 @@ impl List {
         }
         let terminal = Terminal::of_stdout();
         let mut out = output::writer(None);
-        out.write_all(table(&kept, terminal.width).as_bytes())?;
+        let rows = match &self.folder {
+            Some(folder) if recordings::is_watched(folder) => caught_rows(folder),
+            _ => rows(&kept),
+        };
+        out.write_all(table(&rows, terminal.width).as_bytes())?;
         out.finish()?;
         Ok(Outcome::Fine)
     }
@@ -95,7 +99,26 @@ fn span_ns(kept: &Kept) -> Option<u64> {
     totals.map(|totals| totals.last_ns.saturating_sub(totals.first_ns))
 }
 
-fn table(kept: &[Kept], width: usize) -> String {
+/// What a watch kept, the worst first: for whom, and who made it late.
+fn caught_rows(folder: &Path) -> Vec<[String; 6]> {
+    let heads = ["recording", "ran", "late", "thread", "cause", "by"].map(str::to_owned);
+    let row = |(path, trigger): (PathBuf, Trigger)| {
+        [
+            clean(&path.file_name().unwrap_or_default().to_string_lossy()),
+            recordings::when(trigger.ran_unix_ns)
+                .chars()
+                .take("2026-11-22 03:12:45".len())
+                .collect(),
+            duration(trigger.lateness_ns),
+            clean(&trigger.name),
+            clean(&trigger.cause),
+            clean(&trigger.culprit),
+        ]
+    };
+    [heads].into_iter().chain(recordings::caught(folder).into_iter().map(row)).collect()
+}
+
+fn rows(kept: &[Kept]) -> Vec<[String; 6]> {
     let zone = crate::zone::local();
     let mut rows =
         vec![["recording", "made", "length", "size", "late: p99, max", "how"].map(str::to_owned)];
@@ -122,8 +145,13 @@ fn table(kept: &[Kept], width: usize) -> String {
         let folder = clean(&one.folder.to_string_lossy());
         rows.push([folder, made, length, size, late, how(one)]);
     }
+    rows
+}
+
+/// Rows of cells, the first of which are heads.
+fn table(rows: &[[String; 6]], width: usize) -> String {
     let mut widths = [0; 6];
-    for row in &rows {
+    for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
@@ -131,10 +159,13 @@ fn table(kept: &[Kept], width: usize) -> String {
     let (mut text, no_pad) = (String::new(), String::new());
     for row in rows {
         let mut line = String::new();
-        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+        for (cell, width) in row.iter().zip(widths) {
             let pad = " ".repeat(width - cell.chars().count());
             // Figures stand to the right.
-            let (before, after) = if matches!(at, 2 | 3) { (&pad, "") } else { (&no_pad, &*pad) };
+            let is_figure = cell.starts_with(|c: char| c.is_ascii_digit())
+                && cell.contains(' ')
+                && !cell.contains(['-', ',']);
+            let (before, after) = if is_figure { (&pad, "") } else { (&no_pad, &*pad) };
             let _ = write!(line, "{before}{cell}{after}  ");
         }
         text += &clean_cut(line.trim_end(), width);

@@ -55,7 +55,13 @@ impl Niceness {
     }
 }
 
-/// Looks may take so much time at the beginning, and this part of all of it, one in so many.
+/// What this process has computed. On a busy machine a look lasts, which is no reason to look less often.
+fn computed() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// Looks may take so much of a CPU's time at the beginning, and this part of all of it, one in so many.
 const LOOKS_FREE: Duration = Duration::from_secs(10);
 const LOOKS_SHARE: u32 = 10;
 
@@ -255,7 +261,7 @@ impl Watching<'_> {
     /// Somebody was late: what the recorder holds is explained, and kept where it is worth it.
     fn look(&mut self, progress: &Progress) -> Result<(), Failure> {
         let Some(exceeded) = self.flight.exceeded() else { return Ok(()) };
-        let looked_since = Instant::now();
+        let looked_since = computed();
         std::thread::sleep(GO_ON);
         let held = self.flight.hold()?;
         session::be_nice(self.niceness.explaining);
@@ -282,7 +288,7 @@ impl Watching<'_> {
                 }
             }
         }
-        self.looked += looked_since.elapsed();
+        self.looked += computed().saturating_sub(looked_since);
         self.set_bar();
         session::be_nice(self.niceness.waiting);
         self.count(progress);

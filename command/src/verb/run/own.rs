@@ -127,10 +127,10 @@ impl Run {
             format!("the command ended with {status}: the figures are of what it did until then")
         });
         notes.extend(failed.clone());
-        self.explain_own(&host, &sealed.dir, notes)?;
+        let outcome = self.explain_own(&host, &sealed.dir, notes)?;
         // What the command said is told last: the recording is there whatever it was.
         status?;
-        failed.map_or(Ok(Outcome::Fine), |failed| Err(Failure::new(failed)))
+        failed.map_or(Ok(outcome), |failed| Err(Failure::new(failed)))
     }
 
     /// How long it is watched; `None` for until it ends.
@@ -165,7 +165,7 @@ impl Run {
         host: &tardy_host::Host,
         folder: &Path,
         notes: Vec<String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Outcome, Failure> {
         let share = Share::claim();
         let mut recording = Input::own(folder)?;
         let watch = self.own.watch();
@@ -198,6 +198,9 @@ impl Run {
             explain::tell(&data, None, self.text)?;
         }
         kept?;
-        Ok(explained.tables?)
+        explained.tables?;
+        // Who is not there, or slept all the time, was not judged.
+        let nothing = explained.explanation.latencies.count() == 0;
+        Ok(if nothing { Outcome::Undecided } else { Outcome::Fine })
     }
 }

@@ -168,15 +168,12 @@ impl WatchFolder {
         self.kept.len() < self.keep || choice::least(all) != Some(self.kept.len())
     }
 
-    /// How late the latest are: each of them is later than this one was that would make room next.
+    /// How late the least of those that are kept was, where there is no more room.
     pub(super) fn bar_ns(&self) -> u64 {
-        let all = self.kept.iter().map(|(_, kept)| kept);
-        match choice::least(all) {
-            Some(least) if self.kept.len() >= self.keep => {
-                self.over_ns.max(self.kept[least].1.excess_ns())
-            }
-            _ => self.over_ns,
-        }
+        let least_ns = self.kept.iter().map(|(_, kept)| kept.excess_ns()).min();
+        least_ns
+            .filter(|_| self.kept.len() >= self.keep)
+            .map_or(self.over_ns, |ns| ns.max(self.over_ns))
     }
 
     /// Writes what was held as a recording, and lets go of the least one where there are too many.
@@ -239,6 +236,10 @@ impl WatchFolder {
         for (number, what) in [
             (index.false_triggers, "false triggers"),
             (index.missed, "missed (a larger --buffer helps)"),
+            (
+                index.over_count.saturating_sub(index.late + index.false_triggers + index.missed),
+                "over the bound not examined (they came with others or while those were explained; a higher --over helps)",
+            ),
         ] {
             if number > 0 {
                 let _ = write!(words, ", {} {what}", count(number));

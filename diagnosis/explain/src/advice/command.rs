@@ -14,11 +14,9 @@ pub(super) fn real_time(victims: &[VictimFinding], prio: u8) -> Option<String> {
     if !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
         return Some(format!("tardy run --policy fifo -P {prio}"));
     }
-    if let [only] = victims
-        && only.has_exited
-    {
-        let name = shell_word(&only.label.name)?;
-        return Some(format!("chrt -f {prio} {name}"));
+    // A thread's name is not the program's, which another program may have.
+    if !victims.is_empty() && victims.iter().all(|victim| victim.has_exited && !victim.measures) {
+        return Some(format!("chrt -f {prio} CMD"));
     }
     for_each(&living(victims)?, |id| format!("chrt -f -p {prio} {id}"))
 }
@@ -75,12 +73,6 @@ fn for_each(ids: &[u32], command: impl Fn(&str) -> String) -> Option<String> {
     }
 }
 
-/// A name that means nothing else to a shell. Names come from traces.
-fn shell_word(name: &str) -> Option<&str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-/".contains(c);
-    (!name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain)).then_some(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_is_gone_has_to_be_started_again() {
-        assert_eq!(real_time(&[victim("audio", 7, true, false)], 50).unwrap(), "chrt -f 50 audio");
+        assert_eq!(real_time(&[victim("audio", 7, true, false)], 50).unwrap(), "chrt -f 50 CMD");
         assert_eq!(
             real_time(&[victim("cyclic-0", 7, true, true)], 50).unwrap(),
             "tardy run --policy fifo -P 50"
@@ -119,7 +111,8 @@ mod tests {
     #[test]
     fn no_name_commands_a_shell() {
         for name in ["a;reboot", "$(reboot)", "a b", "", "-p", "a\nb", "`x`"] {
-            assert_eq!(real_time(&[victim(name, 7, true, false)], 50), None, "{name:?}");
+            let command = real_time(&[victim(name, 7, true, false)], 50).unwrap();
+            assert_eq!(command, "chrt -f 50 CMD", "{name:?}");
         }
     }
 

@@ -14,15 +14,16 @@ const VICTIM: TaskId = TaskId(4_711);
 
 /// The same; the flags are the others'.
 fn explained_with(victim: Prio, others: &[(u32, &str, Prio, u64)], flags: u8) -> Explanation {
-    explained_about(victim, others, flags, None)
+    explained_about(victim, others, flags, None, None)
 }
 
-/// The same, about the wakeup of that expiry.
+/// The same, about the wakeup of that expiry. At last the thread has another priority, where one is given.
 fn explained_about(
     victim: Prio,
     others: &[(u32, &str, Prio, u64)],
     flags: u8,
     expiry_ns: Option<u64>,
+    last: Option<Prio>,
 ) -> Explanation {
     let mut batch = Batch::default();
     let mut at_ns = 1_000;
@@ -50,6 +51,12 @@ fn explained_about(
             event(*runs_ns, other, switch(TaskState::Interruptible, *prio, VICTIM, victim));
         }
     }
+    if let Some(last) = last {
+        let idle = TaskId(0);
+        event(1_000, VICTIM, switch(TaskState::Interruptible, last, idle, Prio(120)));
+        event(1_000, idle, Waking { target: VICTIM, target_cpu: CpuId(0), prio: last }.into());
+        event(1_000, idle, switch(TaskState::Running, Prio(120), VICTIM, last));
+    }
     let mut explainer = Explainer::new(Options { watch: Watch::default(), worst: 50 }, ());
     explainer.batch(&batch);
     explainer.finish_about(expiry_ns.map(|expiry_ns| (VICTIM, expiry_ns))).0
@@ -58,7 +65,7 @@ fn explained_about(
 #[test]
 fn advice_about_one_wakeup_names_who_made_that_one_late() {
     let others = [(5, "encoder", Prio(79), 400_000), (6, "backup", Prio(69), 100_000)];
-    let about = |expiry_ns| explained_about(Prio(89), &others, 0, expiry_ns);
+    let about = |expiry_ns| explained_about(Prio(89), &others, 0, expiry_ns, None);
     let all = about(None);
     assert!(all.advice[0].text.starts_with("encoder (5) runs first"), "{:?}", all.advice);
     let is_short = |worst: &&crate::WorstWakeup| worst.wakeup.lateness_ns < 200_000;
@@ -93,6 +100,16 @@ fn equals_are_left_behind_by_a_real_time_priority() {
     assert_eq!(advice.command.as_deref(), Some("chrt -f -p 50 4711"));
     let [cause] = &explanation.causes[..] else { panic!("one cause") };
     assert_eq!(cause.advice, Some(advice.line()));
+}
+
+/// A priority above an equal's is no advice where the thread has a higher one by now.
+#[test]
+fn who_was_ordinary_at_first_is_told_to_begin_with_its_priority() {
+    let hackbench: Vec<_> = (100..110).map(|id| (id, "hackbench", Prio(120), 10_000)).collect();
+    let explanation = explained_about(Prio(120), &hackbench, 0, None, Some(Prio(19)));
+    let [advice] = &explanation.advice[..] else { panic!("{:?}", explanation.advice) };
+    assert!(advice.text.contains("while the thread was still an ordinary one"), "{advice:?}");
+    assert_eq!((&advice.command, &advice.changes[..]), (&None, &[][..]));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use super::{PRIORITY, Rule, Weight, above};
 use crate::advice::{Remedy, softirq};
 use crate::piece::{Doing, Phase};
-use tardy_model::Cause;
 use tardy_model::event::Taken;
+use tardy_model::{Cause, Prio};
 
 /// Runnable → runs, time of tasks that the victim shares the CPU with: of the fair class both, whose nice
 /// values weigh but do not rank, or of the same real-time priority, which run in the order of coming.
@@ -42,6 +42,14 @@ impl Rule for CpuContention {
         let first = weight.first()?;
         let (who, victims) = (first.group.words(), weight.victims());
         let shares = first.group.verb("shares", "share");
+        let is_above = |prio: Prio| prio.is_realtime() && prio < weight.highest_prio().unwrap_or(prio);
+        if weight.victims_prio().is_some_and(is_above) {
+            // Its priority came later than the wait, so a higher one changes nothing.
+            return Some(Remedy::text(format!(
+                "{who} {shares} the CPU as an equal, while the thread was still an ordinary one: it has its real-time \
+                 priority since. Start it with the priority, or set that first, before its affinity and its first sleep."
+            )));
+        }
         let (command, how, prio) = match weight.victims_prio() {
             // Equals of a real-time priority: one above is enough.
             Some(prio) if prio.is_realtime() => {

@@ -235,7 +235,11 @@ impl JudgedGate {
         };
         let tail = match &self.outcome {
             GateOutcome::Over { difference } => {
-                format!("{}; shown to be over {beyond}", figure(difference))
+                format!(
+                    "{}; shown to be over {beyond}, by this figure's own interval (p in tables is corrected for all \
+                     figures)",
+                    figure(difference)
+                )
             }
             GateOutcome::Under { difference } => {
                 format!("{}; shown to be no more than {beyond}", figure(difference))

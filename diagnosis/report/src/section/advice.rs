@@ -40,8 +40,8 @@ impl Section for Advice {
                                 (unbroken(&clean(&finding.text)))
                                 @if is_refused(data, finding) {
                                     p.note { "Real-time priorities are refused here: allow them first (" code { "tardy doctor" } " says how)." }
-                                } @else if let Some(command) = &finding.command {
-                                    pre { code { (clean(command)) } }
+                                } @else if let Some(command) = command(data, finding) {
+                                    pre { code { (command) } }
                                 }
                                 @if let Some(fix) = fix(data, finding) {
                                     p { code { (fix) } " tries it, and undoes it if it does not \
@@ -128,6 +128,16 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
     finding.changes.first().map(|change| fix(change.name()))
 }
 
+/// The command, clean. One that starts the program anew starts the one that was recorded.
+fn command(data: &Data<'_>, finding: &Finding) -> Option<String> {
+    let command = clean(finding.command.as_ref()?);
+    let recorded = clean(&data.context.recorded_command);
+    match command.strip_suffix(" CMD") {
+        Some(before) if !recorded.is_empty() => Some(format!("{before} {recorded}")),
+        _ => Some(command),
+    }
+}
+
 /// Behind a command of tardy's own: a shell takes it for a remark, so both can be copied.
 const TRIES: &str = "  # tries it, and undoes it if it does not help";
 
@@ -161,9 +171,9 @@ pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> L
     if let Some(fix) = fix(data, finding) {
         commands.push(format!("      {}{TRIES}", terminal.bold(&fix)));
     }
-    if let Some(command) = &finding.command {
+    if let Some(command) = command(data, finding) {
         // Never broken: it is there to be copied.
-        commands.push(format!("      {}", terminal.bold(&clean(command))));
+        commands.push(format!("      {}", terminal.bold(&command)));
     }
     Lines { sentence, commands }
 }

@@ -23,6 +23,9 @@ const GAIN_MIN: f64 = 0.05;
 /// A baseline that is further off than this in p99 is worth a warning.
 const ERROR_LARGE: f64 = 0.25;
 
+/// One that is further off than this predicts nothing that a report shows by itself.
+const ERROR_MAX: f64 = 0.5;
+
 /// What was asked of a recording, and what came out.
 #[derive(Clone, Copy, Debug)]
 pub struct Predictions<'a> {
@@ -51,7 +54,14 @@ impl<'a> Predictions<'a> {
     /// host, which nobody can make in this system.
     pub(crate) fn best(&self) -> impl Iterator<Item = (&'a Tried, &'a Prediction)> {
         let helps = |tried: &&Tried| tried.gain().is_some_and(|gain| gain >= GAIN_MIN);
-        let told = self.tried.iter().filter(|tried| !tried.is_of_theft()).filter(helps);
+        // A simulation that misses by so much is no ground for advice.
+        let is_ground = self.shown_baseline().error[2] <= ERROR_MAX;
+        let told = self
+            .tried
+            .iter()
+            .filter(move |_| is_ground)
+            .filter(|tried| !tried.is_of_theft())
+            .filter(helps);
         let told = told.filter_map(|tried| Some((tried, tried.prediction.as_ref().ok()?)));
         told.filter(|(tried, prediction)| !prediction.is_unsure && is_earlier(tried, prediction))
             .take(BEST)
