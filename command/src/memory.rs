@@ -5,11 +5,11 @@
 //! error; should nobody read for a while, the process is ended with the same error.
 
 use crate::failure::Failure;
-use crate::output::{printable, say};
+use crate::output::{one_line, say};
 use clap::Args;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tardy_model::Batch;
 use tardy_model::event::TaskName;
@@ -52,6 +52,9 @@ fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).filter(|bytes| *bytes >= BYTES_MIN).ok_or_else(forms)
 }
 
+/// What the process may have; 0 while nothing is read.
+static BUDGET: AtomicU64 = AtomicU64::new(0);
+
 /// The budget that is exceeded; 0 while it is not.
 static EXCEEDED: AtomicU64 = AtomicU64::new(0);
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -65,28 +68,47 @@ static NAMES: AtomicU64 = AtomicU64::new(0);
 impl MemoryFlags {
     /// Looks at the process from now on.
     pub(crate) fn watch(&self, path: &Path) {
-        static WATCHED: OnceLock<()> = OnceLock::new();
-        let budget = self.memory.unwrap_or_else(usual);
-        let what = printable(&path.display().to_string());
-        WATCHED.get_or_init(|| {
-            let look = move || {
-                while resident() <= budget - budget / ROOM {
-                    std::thread::sleep(LOOK_EVERY);
-                }
-                EXCEEDED.store(budget, Ordering::Relaxed);
-                let exceeded = Instant::now();
-                while exceeded.elapsed() < TAKEN_WITHIN && !TAKEN.load(Ordering::Relaxed) {
-                    std::thread::sleep(LOOK_EVERY);
-                }
-                if !TAKEN.load(Ordering::Relaxed) {
-                    say!("tardy: {what} {}", words(budget));
-                    std::process::exit(1);
-                }
-            };
-            // Without it the bounds of the tables are left.
-            let _ = std::thread::Builder::new().name("tardy-memory".to_owned()).spawn(look);
-        });
+        begin(path, self.memory.unwrap_or_else(usual));
     }
+}
+
+/// The same while folders are listed, before anything asks for more or less.
+pub(crate) fn watch_list(folder: &Path) {
+    if BUDGET.load(Ordering::Relaxed) == 0 {
+        begin(folder, usual());
+    }
+}
+
+fn begin(path: &Path, budget: u64) {
+    static WATCHED: OnceLock<()> = OnceLock::new();
+    BUDGET.store(budget, Ordering::Relaxed);
+    *what() = one_line(&path.display().to_string());
+    WATCHED.get_or_init(|| {
+        // Without it the bounds of the tables are left.
+        let _ = std::thread::Builder::new().name("tardy-memory".to_owned()).spawn(look);
+    });
+}
+
+fn look() {
+    let budget = || BUDGET.load(Ordering::Relaxed);
+    while resident() <= budget() - budget() / ROOM {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    EXCEEDED.store(budget(), Ordering::Relaxed);
+    let exceeded = Instant::now();
+    while exceeded.elapsed() < TAKEN_WITHIN && !TAKEN.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    if !TAKEN.load(Ordering::Relaxed) {
+        say!("tardy: {} {}", what(), words(budget()));
+        std::process::exit(1);
+    }
+}
+
+/// What is being read.
+fn what() -> MutexGuard<'static, String> {
+    static WHAT: Mutex<String> = Mutex::new(String::new());
+    WHAT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Counts a batch that was read.
@@ -121,6 +143,12 @@ fn words(budget: u64) -> String {
         (names, "names of functions and programs"),
     ];
     let (number, what) = most.into_iter().max().unwrap_or_default();
+    if events == 0 {
+        return format!(
+            "needs more than {} MB of memory before there are events: what lies there is too much, or made to be",
+            budget >> 20
+        );
+    }
     format!(
         "needs more than {} MB of memory: {events} events so far, with {number} {what}; explain \
          fewer threads (--pid, --comm), allow more memory (--memory), or cut the trace",

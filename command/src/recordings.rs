@@ -9,6 +9,7 @@ pub(crate) use watched::{
 };
 
 use crate::failure::Failure;
+use crate::memory;
 use crate::output;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -25,6 +26,9 @@ const SUMMARY: &str = "summary.json";
 
 /// Of a summary that is read at most.
 const SUMMARY_BYTES_MAX: u64 = 64 << 10;
+
+/// Words of a command line that a list has.
+const WORDS_MAX: usize = 1_000;
 
 const SCHEMA: &str = "tardy.summary/1";
 
@@ -96,6 +100,7 @@ pub(crate) fn homes() -> [PathBuf; 2] {
 /// The recordings in a folder, the newest first, with those in the folders of watches there. What is no
 /// recording is passed over.
 pub(crate) fn kept(folder: &Path) -> Vec<Kept> {
+    memory::watch_list(folder);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let read_all = |path: PathBuf| {
         if is_watched(&path) { watched::kept(&path) } else { read(path).into_iter().collect() }
@@ -210,7 +215,14 @@ fn read(folder: PathBuf) -> Option<Kept> {
     if !folder.join("manifest.json").exists() && !folder.join("events").is_dir() {
         return None;
     }
-    let manifest = Manifest::read(&folder).map_err(|error| error.to_string());
+    let mut manifest = Manifest::read(&folder).map_err(|error| error.to_string());
+    if let Ok(manifest) = &mut manifest {
+        // A folder may hold a thousand, and this is most of each, and of none of a list's concern.
+        (manifest.notes, manifest.missing) = (Vec::new(), Vec::new());
+        manifest.settings.clear();
+        manifest.command_line.truncate(WORDS_MAX);
+        manifest.command_line.shrink_to_fit();
+    }
     Some(Kept { folder, manifest })
 }
 

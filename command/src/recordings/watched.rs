@@ -2,6 +2,7 @@
 
 use super::Kept;
 use crate::failure::Failure;
+use crate::memory;
 use crate::output::{self, Output};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -173,6 +174,7 @@ pub(crate) fn is_watched(folder: &Path) -> bool {
 /// The recordings in such a folder with what they were kept for, the worst first. Read from the recordings
 /// themselves: the index may be of before a crash.
 pub(crate) fn caught(folder: &Path) -> Vec<(PathBuf, Trigger)> {
+    memory::watch_list(folder);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut caught: Vec<_> = entries
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))

@@ -521,3 +521,25 @@ fn the_time_zone_is_no_file_of_a_strangers_choice() {
         assert!(said.err.contains("times are in UTC"), "{}", said.err);
     }
 }
+
+/// A manifest of nothing but empty notes takes ten times its length in memory, and any number of names may lead to it.
+#[test]
+fn a_folder_of_swollen_manifests_is_listed_in_little_memory() {
+    let (folder, recording) = recording();
+    let file = recording.join("manifest.json");
+    let mut manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    manifest["notes"] = vec![""; 600_000].into();
+    manifest["command_line"] = vec![""; 100_000].into();
+    fs::write(&file, serde_json::to_vec(&manifest).unwrap()).unwrap();
+    for number in 0..16 {
+        let other = folder.path().join(format!("r{number}"));
+        fs::create_dir(&other).unwrap();
+        fs::hard_link(&file, other.join("manifest.json")).unwrap();
+    }
+    // Of the process's own: what it maps of its files and stacks is not touched.
+    let list = "ulimit -v 400000; exec \"$0\" list \"$1\"";
+    let mut command = Command::new("sh");
+    let said = Said::by(command.args(["-c", list, crate::program::PATH]).arg(folder.path()));
+    assert_eq!(said.expect(0).out.lines().count(), 18);
+}

@@ -1,6 +1,6 @@
 //! The command of `--exec`, beside the watch.
 
-use crate::output::{one_line, printable};
+use crate::output::one_line;
 use crate::recordings;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io;
@@ -49,12 +49,12 @@ impl Action {
         let started = Command::new(shell)
             .args(["-c", command])
             .env("TARDY_RECORDING", recording)
-            .env("TARDY_THREAD", printable(&trigger.name))
+            .env("TARDY_THREAD", one_line(&trigger.name))
             .env("TARDY_TID", trigger.task.to_string())
             .env("TARDY_LATE_NS", trigger.lateness_ns.to_string())
             .env("TARDY_TIME", recordings::when(trigger.ran_unix_ns))
             .env("TARDY_CAUSE", &trigger.cause)
-            .env("TARDY_CULPRIT", printable(&trigger.culprit))
+            .env("TARDY_CULPRIT", one_line(&trigger.culprit))
             .stdin(Stdio::null())
             // A group of its own, so that what the shell has started ends with it.
             .process_group(0)
@@ -147,13 +147,17 @@ mod tests {
     }
 
     #[test]
-    fn one_that_ends_is_waited_for() {
+    fn one_that_ends_is_waited_for_and_is_told_names_on_one_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let told = folder.path().join("told");
-        let command = Some(format!("sleep 0.2; echo ended > {}", told.display()));
-        let mut action = Action { command, running: None, patience: Duration::from_secs(60) };
-        action.run(Path::new("late-1"), &Trigger::default());
+        let told_to =
+            format!("sleep 0.2; echo \"$TARDY_THREAD by $TARDY_CULPRIT\" > {}", told.display());
+        let mut action =
+            Action { command: Some(told_to), running: None, patience: Duration::from_secs(60) };
+        let (name, culprit) = ("a\nb".to_owned(), "c\u{1b}\nd".to_owned());
+        action.run(Path::new("late-1"), &Trigger { name, culprit, ..Trigger::default() });
         action.finish();
-        assert_eq!(std::fs::read_to_string(told).expect("it ended"), "ended\n");
+        let told = std::fs::read_to_string(told).expect("it ended");
+        assert_eq!(told, "a\\u{a}b by c\\u{1b}\\u{a}d\n");
     }
 }
