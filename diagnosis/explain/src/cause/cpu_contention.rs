@@ -42,7 +42,8 @@ impl Rule for CpuContention {
         let first = weight.first()?;
         let (who, victims) = (first.group.words(), weight.victims());
         let shares = first.group.verb("shares", "share");
-        let is_above = |prio: Prio| prio.is_realtime() && prio < weight.highest_prio().unwrap_or(prio);
+        let is_above =
+            |prio: Prio| prio.is_realtime() && prio < weight.highest_prio().unwrap_or(prio);
         if weight.victims_prio().is_some_and(is_above) {
             // Its priority came later than the wait, so a higher one changes nothing.
             return Some(Remedy::text(format!(
