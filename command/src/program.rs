@@ -166,11 +166,37 @@ pub(crate) fn user(name: &str) -> Result<User, Failure> {
 /// Whether there is a process of this number.
 pub(crate) fn must_exist(pid: u32) -> Result<(), Failure> {
     if std::path::Path::new(&format!("/proc/{pid}")).exists() {
-        return Ok(());
+        // Threads are there by their numbers too, and shown as if they were processes.
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+        let process = process.and_then(|process| process.trim().parse::<u32>().ok());
+        return match process.filter(|process| *process != pid) {
+            Some(process) => Err(Failure::usage(format!(
+                "{pid} is a thread of process {process}: -p takes a process (-p {process}), --comm the name of a thread"
+            ))),
+            None => Ok(()),
+        };
     }
     Err(Failure::usage(format!("there is no process {pid}; -p takes a PID, as ps shows it")))
 }
 
 fn lost(error: &std::io::Error) -> Failure {
     Failure::new(format!("lost track of the command: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::must_exist;
+
+    #[test]
+    fn a_thread_is_no_process() {
+        let own = std::process::id();
+        must_exist(own).unwrap();
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        // The thread of a test is not the first, unless there is one alone.
+        if tid != own {
+            let error = must_exist(tid).unwrap_err().to_string();
+            assert!(error.contains(&format!("thread of process {own}")), "{error}");
+        }
+    }
 }

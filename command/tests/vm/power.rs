@@ -52,8 +52,8 @@ fn works_until_the_power_is_cut() {
     let journal = Journal::system();
     let text =
         |path: &str, to: String| Setting { place: Place::Text { path: path.to_owned() }, to };
-    println!("\nbegun");
     for round in 0_u32.. {
+        println!("\nround {round}");
         let settings = |of: &str| {
             [text(OWN, format!("a = {of} {round}\n")), text(THEIRS, format!("{of} {round}\n"))]
         };
@@ -183,8 +183,11 @@ fn a_power_cut_leaves_what_was_there_or_says_what_is_not() {
         if cut == CUTS {
             break;
         }
-        guest.told("begun");
+        // Now while it makes its folders, now when it has them.
+        guest.told(if cut % 2 == 0 { "round 0" } else { "round 2" });
         std::thread::sleep(Duration::from_millis(random.u64(0..WORKS_MS_MAX)));
+        let said = std::fs::read_to_string(&guest.said).expect("it is text");
+        println!("cut in {}", said.lines().last().unwrap_or_default());
     }
     println!("cut {CUTS} times, {undone} of them while something was changed");
 }

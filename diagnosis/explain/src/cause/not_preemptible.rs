@@ -50,7 +50,7 @@ impl Rule for NotPreemptible {
             Remedy::text(format!(
                 "{who} {runs} on inside the kernel{place}. Boot with preempt=full, or use a PREEMPT_RT kernel."
             ))
-            .with(Some("mountpoint -q /sys/kernel/debug || mount -t debugfs nodev /sys/kernel/debug; echo full > /sys/kernel/debug/sched/preempt".to_owned()))
+            .with(Some("mount -t debugfs nodev /sys/kernel/debug; echo full > /sys/kernel/debug/sched/preempt".to_owned()))
             .by(["preempt=full".to_owned()].into_iter().chain(weight.keep_away()))
         })
     }
