@@ -48,7 +48,7 @@ impl Actions {
             is_caught: false,
             is_held: false,
         };
-        for signal in it.signals() {
+        for signal in Self::signals() {
             // In this order: a further signal finds what the first one set, and ends us.
             flag::register_conditional_default(signal, Arc::clone(&it.is_uncaught))?;
             flag::register_conditional_shutdown(signal, 130, Arc::clone(&it.is_further))?;
@@ -59,7 +59,7 @@ impl Actions {
     }
 
     /// Without what whoever started this has it ignore, as nohup does.
-    fn signals(&self) -> impl Iterator<Item = i32> + use<> {
+    fn signals() -> impl Iterator<Item = i32> {
         SIGNALS.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP))
     }
 
@@ -69,7 +69,7 @@ impl Actions {
         self.is_uncaught.store(!self.is_caught && !self.is_held, Ordering::SeqCst);
         if ends_at_second && self.further.is_empty() {
             let asked = self.interrupt.is_asked();
-            for signal in self.signals() {
+            for signal in Self::signals() {
                 self.further.push(flag::register(signal, Arc::clone(&self.is_further))?);
             }
             self.is_further.fetch_or(asked, Ordering::SeqCst);

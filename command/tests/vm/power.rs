@@ -159,8 +159,8 @@ fn a_power_cut_leaves_what_was_there_or_says_what_is_not() {
     let theirs = below.join(THEIRS.trim_start_matches('/'));
     std::fs::create_dir_all(theirs.parent().expect("it has one")).expect("the folder is ours");
     std::fs::write(&theirs, HELD).expect("the folder is ours");
-    let mut make = Command::new("mkfs.ext2");
-    let made = make.args(["-q", "-F", "-d"]).arg(&below).arg(&disk).output();
+    let mut mkfs = Command::new("mkfs.ext2");
+    let made = mkfs.args(["-q", "-F", "-d"]).arg(&below).arg(&disk).output();
     assert!(made.expect("it starts").status.success());
     let mut random = fastrand::Rng::with_seed(21);
     let mut undone = 0;

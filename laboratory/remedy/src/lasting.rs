@@ -185,10 +185,12 @@ fn group(line: &str) -> Option<&str> {
 
 /// The service of a path of control groups. What is below a scope or a service has other managers: a container's.
 fn unit(path: &str) -> Option<Unit<'_>> {
-    let mut parts = path.split('/').filter(|part| !part.is_empty() && !part.ends_with(".slice"));
+    let mut parts =
+        path.split('/').filter(|part| !part.is_empty() && part.strip_suffix(".slice").is_none());
     let is_service = |name: &&str| {
         let is_plain = |it: char| it.is_ascii_alphanumeric() || "._@-\\:".contains(it);
-        name.len() > ".service".len() && name.ends_with(".service") && name.chars().all(is_plain)
+        let stem = name.strip_suffix(".service");
+        stem.is_some_and(|stem| !stem.is_empty() && stem.chars().all(is_plain))
     };
     let first = parts.next().filter(is_service)?;
     if !first.starts_with("user@") {

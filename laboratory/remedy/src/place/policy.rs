@@ -6,6 +6,7 @@
 use super::thread::Thread;
 use super::{not_understood, set_slack, slack};
 use rustix::process::{getpriority_process, setpriority_process};
+use std::fmt::Write as _;
 use std::io;
 use tardy_host::Root;
 use tardy_thread_policy::{self as policy, Attributes, Policy};
@@ -16,13 +17,14 @@ pub(super) fn read(thread: &Thread) -> io::Result<String> {
     let mut text = told.policy.to_string();
     let is_real_time = matches!(told.policy, Policy::Fifo { .. } | Policy::Rr { .. });
     if is_real_time || told.policy == Policy::Idle {
-        text.push_str(&format!(" nice={}", getpriority_process(Some(thread.pid()?))?));
+        let nice = getpriority_process(Some(thread.pid()?))?;
+        let _ = write!(text, " nice={nice}");
     }
     if !is_real_time && let Some(ns) = slack(thread.tid) {
-        text.push_str(&format!(" slack={ns}"));
+        let _ = write!(text, " slack={ns}");
     }
     if told.slice_ns > 0 {
-        text.push_str(&format!(" slice={}", told.slice_ns));
+        let _ = write!(text, " slice={}", told.slice_ns);
     }
     if told.resets_on_fork {
         text.push_str(" reset-on-fork");

@@ -420,7 +420,7 @@ impl Another {
         let begun = Instant::now();
         while first().is_none_or(|it| name(it) != "sleep") {
             if begun.elapsed() > WAIT_MAX
-                || !Thread::of(process.id()).is_some_and(|it| it.name != "")
+                || Thread::of(process.id()).is_none_or(|it| it.name.is_empty())
             {
                 println!("skipped: no PID namespace can be made (unshare)");
                 return None;
