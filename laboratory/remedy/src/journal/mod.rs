@@ -300,7 +300,7 @@ impl Journal {
             let entry = &line.entry;
             let by = entry.by.tid;
             let busy = |place: &Place| RemedyError::Busy { what: place.words(), by };
-            if let Some(same) = settings.iter().find(|it| it.place == entry.place) {
+            if let Some(same) = settings.iter().find(|it| it.place.overlaps(&entry.place)) {
                 let what = same.place.words();
                 if !entry.is_elsewhere() {
                     return Err(busy(&same.place));
@@ -315,7 +315,8 @@ impl Journal {
             let all = all.get_or_insert_with(Processes::now);
             let successor = successor(entry, &self.root);
             let is_of_it = |it: &&&Setting| {
-                Some(&it.place) == successor.as_ref() || is_heir(entry, &it.place, all, &self.root)
+                successor.as_ref().is_some_and(|successor| successor.overlaps(&it.place))
+                    || it.place.overlapping().iter().any(|it| is_heir(entry, it, all, &self.root))
             };
             if let Some(of_it) = settings.iter().find(is_of_it) {
                 return Err(busy(&of_it.place));

@@ -91,7 +91,7 @@ impl Journal {
         }
         let above = book.lines[at..].iter().find(|other| {
             other.mark == Mark::Held
-                && other.entry.place == entry.place
+                && other.entry.place.overlaps(&entry.place)
                 && other.entry.is_owned(&progress.namespaces)
         });
         let is_own = line.mark == Mark::Held && entry.is_owned(&progress.namespaces);
@@ -231,7 +231,7 @@ impl Journal {
             for at in &over {
                 let entry = progress.undone[*at].1.entry.clone();
                 for place in heirs(&entry, &all, &self.root) {
-                    let is_others = open.iter().any(|other| other.place == place)
+                    let is_others = open.iter().any(|other| other.place.overlaps(&place))
                         || rest.iter().any(|other| is_heir(other, &place, &all, &self.root));
                     if is_others {
                         continue;

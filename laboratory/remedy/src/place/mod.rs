@@ -87,6 +87,21 @@ impl Place {
         }
     }
 
+    /// Whether setting one changes what the other holds: the policy of a thread and its slack are set by one call.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let has_slack = |place: &Self| matches!(place, Self::Slack(_) | Self::Policy(_));
+        self == other || (has_slack(self) && has_slack(other) && self.thread() == other.thread())
+    }
+
+    /// All places that overlap this one, itself first.
+    pub(crate) fn overlapping(&self) -> Vec<Self> {
+        match self {
+            Self::Slack(thread) => vec![self.clone(), Self::Policy(thread.clone())],
+            Self::Policy(thread) => vec![self.clone(), Self::Slack(thread.clone())],
+            _ => vec![self.clone()],
+        }
+    }
+
     /// The path of a file.
     pub(crate) fn path(&self) -> Option<&str> {
         match self {

@@ -358,6 +358,49 @@ fn heirs_of_what_another_holds_are_busy() {
     drop(changed);
 }
 
+/// What one of them held may be what the other set: the kernel forgets slack with the policy.
+#[test]
+fn the_policy_and_the_slack_of_a_thread_are_one() {
+    if !can() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let mut process = Process::shell("read line; sleep 1000 & wait");
+    has_slack(process.id());
+    let policy = |tid| {
+        let place = Place::Policy(Thread::of(tid).unwrap());
+        Setting { place, to: "batch:1".to_owned() }
+    };
+    let is_busy = |second: Setting| {
+        let error = fixture.journal.change(&[second], "y").unwrap_err();
+        assert!(matches!(error, RemedyError::Busy { .. }), "{error}");
+    };
+    let first = fixture.journal.change(&[policy(process.id())], "x").unwrap();
+    is_busy(of(process.id()));
+    drop(first);
+    let first = fixture.journal.change(&[of(process.id())], "x").unwrap();
+    is_busy(policy(process.id()));
+    process.tell();
+    eventually("it makes nobody", || !children(process.id()).is_empty());
+    let made = children(process.id())[0];
+    eventually("it executes nothing", || name(made) == "sleep");
+    is_busy(policy(made));
+    drop(first);
+    // What stays is not taken back from under whom is at work on the other.
+    fixture.journal.change(&[of(process.id())], "x").unwrap().keep().unwrap();
+    let second = fixture.journal.change(&[policy(process.id())], "y").unwrap();
+    let mut book = fixture.journal.open(true).unwrap();
+    let parent = Thread::of(std::os::unix::process::parent_id()).unwrap();
+    let entry = book.lines[1].entry.clone();
+    book.mark(1, Mark::Done).unwrap();
+    book.add(&[Entry { by: parent, ..entry }]).unwrap();
+    drop(book);
+    let undone = fixture.journal.undo_all();
+    assert!(undone.iter().all(|it| matches!(it.outcome, Outcome::InUse { .. })), "{undone:?}");
+    drop(second);
+    assert_eq!(slack(process.id()), GIVEN);
+}
+
 /// A line of another PID namespace says nothing of the processes here: of whoever has those numbers.
 #[test]
 fn lines_of_another_namespace_of_processes_are_left_and_said() {
