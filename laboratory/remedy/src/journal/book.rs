@@ -8,7 +8,7 @@
 
 use super::entry::Entry;
 use crate::durable;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, MemfdFlags, OFlags, flock, memfd_create};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -101,6 +101,22 @@ impl Book {
         Ok(book)
     }
 
+    /// One of no file system, of entries whose own cannot be had any more: what they tell is undone all the same.
+    pub(super) fn in_memory(entries: &[Entry]) -> io::Result<Self> {
+        let file = File::from(memfd_create("tardy-changes", MemfdFlags::CLOEXEC)?);
+        let mut book = Self {
+            _lock: file.try_clone()?,
+            file,
+            path: PathBuf::new(),
+            end: 0,
+            lacks_newline: false,
+            lines: Vec::new(),
+            unreadable: 0,
+        };
+        book.add(entries)?;
+        Ok(book)
+    }
+
     fn read(&mut self) -> io::Result<()> {
         if self.file.metadata()?.len() > BYTES_MAX {
             let why = format!("{} is larger than any journal", self.path.display());
@@ -175,7 +191,7 @@ impl Book {
 
     /// Writes the file anew without lines that are done.
     fn leave_out_done(&mut self) -> io::Result<()> {
-        if self.unreadable > 0 {
+        if self.unreadable > 0 || self.path.as_os_str().is_empty() {
             return Ok(());
         }
         let mut text = Vec::new();

@@ -452,14 +452,34 @@ impl Changed {
     }
 
     fn take_back(&mut self) -> Vec<Undone> {
-        let Some(entries) = self.entries.take() else { return Vec::new() };
+        let Some(entries) = self.entries.take() else {
+            return Vec::new();
+        };
         if entries.is_empty() {
             return Vec::new();
         }
+        let _hold = Hold::new();
         let journal = &self.journal;
-        let books = journal.books().filter_map(|(_, book)| book.ok());
-        let own = |line: &book::Line| entries.contains(&line.entry);
-        books.flat_map(|mut book| journal.take_back(&mut book, own)).collect()
+        let mut books: Vec<(bool, Book)> =
+            journal.books().filter_map(|(of_boot, book)| Some((of_boot, book.ok()?))).collect();
+        let mut undone = Vec::new();
+        for of_boot in [true, false] {
+            let mut of_kind: Vec<Entry> =
+                entries.iter().filter(|it| is_of_boot(&it.place) == of_boot).cloned().collect();
+            if let Some((_, book)) = books.iter_mut().find(|(kind, _)| *kind == of_boot) {
+                let own = |line: &book::Line| of_kind.contains(&line.entry);
+                let found = book.lines.iter().filter(|line| own(line)).count();
+                undone.extend(journal.take_back(book, own));
+                if found >= of_kind.len() {
+                    continue;
+                }
+                let told = |entry: &Entry| undone.iter().any(|it: &Undone| it.entry == *entry);
+                of_kind.retain(|entry| !told(entry));
+            }
+            // A journal that is gone, or cannot be written any more, is no reason to leave what it told of.
+            undone.extend(journal.take_back_unwritten(&of_kind));
+        }
+        undone
     }
 }
 

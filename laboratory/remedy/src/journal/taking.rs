@@ -75,6 +75,18 @@ impl Journal {
         progress.undone.into_iter().map(|(_, undone)| undone).filter(told).collect()
     }
 
+    /// Takes back what no journal tells of any more.
+    pub(super) fn take_back_unwritten(&self, entries: &[Entry]) -> Vec<Undone> {
+        match Book::in_memory(entries) {
+            Ok(mut book) => self.take_back(&mut book, |_| true),
+            Err(error) => {
+                let undone =
+                    |entry: &Entry| Undone { entry: entry.clone(), outcome: failed(&error) };
+                entries.iter().map(undone).collect()
+            }
+        }
+    }
+
     fn take_back_one(&self, book: &Book, at: usize, progress: &mut Progress) -> Outcome {
         let line = &book.lines[at];
         let entry = &line.entry;
