@@ -199,10 +199,27 @@ impl Journal {
     }
 
     /// Makes these settings, all or none. What is left over of them by a process that was killed is taken back first.
+    /// A real-time policy is not inherited meanwhile.
     ///
     /// # Errors
     /// Why it cannot be done; then nothing is left changed.
     pub fn change(&self, settings: &[Setting], why: &str) -> Result<Changed, RemedyError> {
+        let only_tried = |setting: &Setting| Setting {
+            place: setting.place.clone(),
+            to: setting.place.only_tried(&setting.to),
+        };
+        self.change_to(&settings.iter().map(only_tried).collect::<Vec<_>>(), why)
+    }
+
+    /// Makes these settings, all or none, and lets them stay until they are undone by name. Children inherit them.
+    ///
+    /// # Errors
+    /// As [`Journal::change`]; or the journal cannot be written.
+    pub fn change_and_keep(&self, settings: &[Setting], why: &str) -> Result<Kept, RemedyError> {
+        self.change_to(settings, why)?.keep()
+    }
+
+    fn change_to(&self, settings: &[Setting], why: &str) -> Result<Changed, RemedyError> {
         if settings.len() > SETTINGS_MAX {
             let why = format!("and others: {} settings, more than {SETTINGS_MAX}", settings.len());
             return Err(RemedyError::Refused { what: settings[0].place.words(), why });
@@ -452,9 +469,7 @@ impl Changed {
     }
 
     fn take_back(&mut self) -> Vec<Undone> {
-        let Some(entries) = self.entries.take() else {
-            return Vec::new();
-        };
+        let Some(entries) = self.entries.take() else { return Vec::new() };
         if entries.is_empty() {
             return Vec::new();
         }

@@ -147,10 +147,14 @@ impl Journal {
                 return self.put_back(&place, entry);
             }
         }
-        if is_gone || place.holds(now.as_deref(), entry.old.as_deref()) {
+        let (now_is, old, new) = (now.as_deref(), entry.old.as_deref(), entry.new.as_deref());
+        if is_gone || place.is_back(now_is, old, new) {
             return Outcome::Nothing;
         }
-        if !place.holds(now.as_deref(), entry.new.as_deref()) {
+        let is_of_it = place.holds(now_is, new)
+            || place.holds(now_is, old)
+            || place.is_made_of(now_is, old, new);
+        if !is_of_it {
             return Outcome::Left { now };
         }
         self.put_back(place, entry)
@@ -248,10 +252,13 @@ impl Journal {
                     if is_others {
                         continue;
                     }
-                    match place.write(&self.root, entry.old.as_deref()) {
+                    let slack =
+                        entry.place.slack_of_children(entry.old.as_deref(), entry.new.as_deref());
+                    let old = slack.or_else(|| entry.old.clone());
+                    match place.write(&self.root, old.as_deref()) {
                         Ok(()) => {
                             has_found = true;
-                            let entry = Entry { place, family: None, ..entry.clone() };
+                            let entry = Entry { place, old, family: None, ..entry.clone() };
                             let outcome = Outcome::Restored;
                             progress.undone.push((usize::MAX, Undone { entry, outcome }));
                         }
