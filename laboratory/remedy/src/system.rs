@@ -28,7 +28,7 @@ fn has(flags: u32, flag: StatFlags) -> bool {
 pub struct System {
     root: Root,
     victims: Vec<u32>,
-    /// The processes that names are for; `None`: all.
+    /// The processes that names and numbers are for; `None`: all.
     among: Option<BTreeSet<u32>>,
 }
 
@@ -43,8 +43,8 @@ impl System {
         Self { root, victims, among: None }
     }
 
-    /// Where names are for threads of these processes, and of the kernel, alone: others that are called the same have
-    /// no part in it.
+    /// Where names and numbers are for threads of these processes, and of the kernel, alone: others that are called the
+    /// same, or have the number by now, have no part in it.
     #[must_use]
     pub fn among(self, processes: BTreeSet<u32>) -> Self {
         Self { among: Some(processes), ..self }
@@ -60,11 +60,16 @@ impl System {
             Some(Whom::Victim) => {
                 self.victims.iter().filter_map(|tid| Thread::of(*tid)).take(THREADS_MAX).collect()
             }
-            Some(Whom::Id(id)) => {
+            Some(Whom::Id(id)) => match process_of(*id) {
+                Some(process) if !self.is_meant(process) => {
+                    return Err(Lacking::new(format!(
+                        "no process with the number {id} had a part in it, or another one has that number by now"
+                    )));
+                }
                 // The kernel shows all threads of its process under the number of any of them.
-                let is_process = process_of(*id) == Some(*id);
-                if is_process { threads_of(*id) } else { Thread::of(*id).into_iter().collect() }
-            }
+                Some(process) if process == *id => threads_of(*id),
+                _ => Thread::of(*id).into_iter().collect(),
+            },
             Some(Whom::Name(unit)) if is_unit(unit) => {
                 let is_of_it = |process: &u32| unit_has(unit, *process);
                 let of_it = processes().filter(is_of_it).flat_map(threads_of);
@@ -306,5 +311,15 @@ mod tests {
         assert!(of(System::new(vec![parent])).contains(&parent), "by its own name");
         assert!(of(System::new(Vec::new()).among([parent].into())).contains(&parent));
         assert!(!of(System::new(Vec::new()).among([own].into())).contains(&parent));
+    }
+
+    #[test]
+    fn a_number_is_not_for_strangers() {
+        let own = std::process::id();
+        let parent = std::os::unix::process::parent_id();
+        let of = |system: System| system.threads(Some(&Whom::Id(parent))).is_ok();
+        assert!(of(System::new(Vec::new())));
+        assert!(of(System::new(Vec::new()).among([parent].into())));
+        assert!(!of(System::new(Vec::new()).among([own].into())));
     }
 }

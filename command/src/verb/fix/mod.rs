@@ -280,7 +280,7 @@ impl Fix {
             notes.extend(lasting.not);
             settings.extend(lasting.texts);
         }
-        Journal::system().change(&settings, &candidate.change.to_string())?.keep()?;
+        Journal::system().change_and_keep(&settings, &candidate.change.to_string())?;
         let until = if self.keep { "and stays" } else { "and stays until the next boot" };
         notes.insert(0, format!("{until} (tardy undo takes it back)"));
         Ok(Kept::Yes(notes.join("; ")))

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tardy_explain::Explanation;
 use tardy_recording::Manifest;
+use tardy_remedy::Thread;
 use tardy_whatif::WhatIf;
 
 /// What was found of the lateness, and on whom a remedy can be tried.
@@ -36,8 +37,20 @@ impl Found {
         if self.has_ended {
             return BTreeSet::new();
         }
-        self.explanation.culprits.iter().filter_map(|culprit| culprit.process).collect()
+        let all = self.explanation.culprits.iter().filter_map(|culprit| culprit.process);
+        let end_ns = end_ns(&self.explanation);
+        all.filter(|process| was_there(*process, end_ns)).collect()
     }
+}
+
+/// When a recording was over.
+fn end_ns(explanation: &Explanation) -> u64 {
+    explanation.start_ns.saturating_add(explanation.span_ns)
+}
+
+/// Whether the process or thread that has this number is the one that had it then: none that began later.
+fn was_there(number: u32, end_ns: u64) -> bool {
+    Thread::of(number).is_some_and(|thread| !thread.began_after(end_ns))
 }
 
 /// Records those that are chosen for a while.
@@ -117,11 +130,14 @@ pub(super) fn found(
     }
     let living =
         victims.iter().filter(|victim| !victim.has_exited && !victim.measures && !is_foreign);
+    let end_ns = end_ns(&explanation);
     let living: Vec<(u32, u32)> = living
         .filter_map(|victim| {
             let (process, tid) = (victim.process?, victim.label.pid?);
             let name = std::fs::read_to_string(format!("/proc/{process}/task/{tid}/comm")).ok()?;
-            (name.trim_end() == victim.label.name).then_some((process, tid))
+            let is_it = name.trim_end() == victim.label.name
+                && [process, tid].into_iter().all(|number| was_there(number, end_ns));
+            is_it.then_some((process, tid))
         })
         .collect();
     if living.is_empty() && !only_plan {

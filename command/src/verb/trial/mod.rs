@@ -24,7 +24,7 @@ use tardy_explain::change::Account;
 use tardy_explain::{Explainer, Named, Options, Sink};
 use tardy_kernel::monotonic_ns;
 use tardy_model::Batch;
-use tardy_remedy::{Hold, Journal, System, remedy};
+use tardy_remedy::{Changed, Hold, Journal, Outcome, System, Undone, remedy};
 use tardy_report::Compared;
 use tardy_stats::Counted;
 
@@ -197,23 +197,11 @@ impl Trial<'_> {
                 Some(held)
             }
         };
-        wait(SETTLES, interrupt)?;
+        let is_over = wait(SETTLES, interrupt);
         let start_ns = monotonic_ns();
-        wait(self.flags.block, interrupt)?;
+        let is_over = is_over && wait(self.flags.block, interrupt);
         let end_ns = monotonic_ns();
-        if let Some(held) = held {
-            for undone in held.undo() {
-                if !matches!(
-                    undone.outcome,
-                    tardy_remedy::Outcome::Restored | tardy_remedy::Outcome::Nothing
-                ) {
-                    return Err(Failure::new(format!(
-                        "the trial was disturbed: {}",
-                        undone.words()
-                    )));
-                }
-            }
-        }
+        put_back(held.map_or_else(Vec::new, Changed::undo), is_over)?;
         if matches!(self.arms[arm], Arm::Command(_)) {
             running.end()?;
         }
@@ -281,15 +269,31 @@ pub(crate) fn settings_of(
         .map_err(|lacking| Failure::new(format!("{change} is not possible here: {lacking}")))
 }
 
-fn wait(long: Duration, interrupt: &Interrupt) -> Result<(), Failure> {
+/// Whether it was as long as this, and nobody wants an end.
+fn wait(long: Duration, interrupt: &Interrupt) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < long {
         if interrupt.is_asked() {
-            return Err(Failure::new("interrupted: what was changed has been put back"));
+            return false;
         }
         std::thread::sleep(LOOK_EVERY.min(long.saturating_sub(begun.elapsed())));
     }
-    Ok(())
+    true
+}
+
+/// What is said of a block whose change was taken back: nothing where it is over and all of it was.
+fn put_back(undone: Vec<Undone>, is_over: bool) -> Result<(), Failure> {
+    let is_back = |it: &&Undone| matches!(it.outcome, Outcome::Restored | Outcome::Nothing);
+    let left: Vec<String> = undone.iter().filter(|it| !is_back(it)).map(Undone::words).collect();
+    match (is_over, left.is_empty()) {
+        (true, true) => Ok(()),
+        (true, false) => Err(Failure::new(format!("the trial was disturbed: {}", left.join("; ")))),
+        (false, true) => Err(Failure::new("interrupted: what was changed has been put back")),
+        (false, false) => Err(Failure::new(format!(
+            "interrupted, and not all that was changed has been put back: {}",
+            left.join("; ")
+        ))),
+    }
 }
 
 /// Wakeups by block.
@@ -311,5 +315,38 @@ impl Sink for Found<'_> {
             self.wakeups.push((at, wakeup.lateness_ns));
             self.account.add(named);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tardy_host::Root;
+    use tardy_remedy::{Form, Place, Setting};
+
+    /// Whoever ends a trial is told what is still changed.
+    #[test]
+    fn an_end_says_what_was_not_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::at(Root::at(folder.path()));
+        let setting = |name: &str| {
+            fs::write(folder.path().join(name), "1").unwrap();
+            let place = Place::File { path: format!("/{name}"), form: Form::Word };
+            Setting { place, to: "2".to_owned() }
+        };
+        let told = |others: &[&str], is_over| {
+            let settings = [setting("a"), setting("b")];
+            let changed = journal.change(&settings, "a test").unwrap();
+            others.iter().for_each(|name| fs::write(folder.path().join(name), "3").unwrap());
+            put_back(changed.undo(), is_over).map_err(|failure| failure.to_string())
+        };
+        assert_eq!(told(&[], true), Ok(()));
+        let all_back = "interrupted: what was changed has been put back";
+        assert_eq!(told(&[], false), Err(all_back.to_owned()));
+        let error = told(&["a", "b"], false).unwrap_err();
+        assert!(!error.contains(all_back) && error.contains("/a is left as it is"), "{error}");
+        assert!(error.contains("/b is left as it is"), "{error}");
+        assert!(told(&["a"], true).unwrap_err().contains("disturbed: /a is left"));
     }
 }

@@ -1,13 +1,14 @@
 //! A file of entries, a line each, that survives whatever ends its writer.
 //!
 //! A line begins with a mark, which is all that is ever changed in it: one byte, so that it is the old or the new
-//! one, and needs no room on the disk. Lines are added whole and synced before what they tell of is done; one that
-//! was not finished tells of nothing that was done. A file beside it is locked as long as anything is read, changed
-//! or done; the kernel takes that lock away with the process.
+//! one, and needs no room on the disk. Lines are added whole and synced before what they tell of is done. A last
+//! line that lacks its newline alone tells as much as others; a part of one may be what damage left of what was done,
+//! so it counts as one that cannot be read. A file beside it is locked as long as anything is read, changed or done;
+//! the kernel takes that lock away with the process.
 
 use super::entry::Entry;
 use crate::durable;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, MemfdFlags, OFlags, flock, memfd_create};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -60,8 +61,10 @@ pub(super) struct Book {
     path: PathBuf,
     /// Held as long as this is.
     _lock: File,
-    /// Where the last whole line ends.
+    /// Where the last line ends.
     end: u64,
+    /// That one has no newline yet.
+    lacks_newline: bool,
     pub(super) lines: Vec<Line>,
     /// Lines that say nothing that is understood: of a later tardy, or broken. They stay.
     pub(super) unreadable: usize,
@@ -90,10 +93,27 @@ impl Book {
             path: path.to_owned(),
             _lock: lock,
             end: 0,
+            lacks_newline: false,
             lines: Vec::new(),
             unreadable: 0,
         };
         book.read()?;
+        Ok(book)
+    }
+
+    /// One of no file system, of entries whose own cannot be had any more: what they tell is undone all the same.
+    pub(super) fn in_memory(entries: &[Entry]) -> io::Result<Self> {
+        let file = File::from(memfd_create("tardy-changes", MemfdFlags::CLOEXEC)?);
+        let mut book = Self {
+            _lock: file.try_clone()?,
+            file,
+            path: PathBuf::new(),
+            end: 0,
+            lacks_newline: false,
+            lines: Vec::new(),
+            unreadable: 0,
+        };
+        book.add(entries)?;
         Ok(book)
     }
 
@@ -105,8 +125,9 @@ impl Book {
         let mut bytes = Vec::new();
         (&self.file).take(BYTES_MAX).read_to_end(&mut bytes)?;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // What has no end was never done.
-            let Some(whole) = line.strip_suffix(b"\n") else { break };
+            // The last one may have lost its end since it was written, and what it tells may be done.
+            self.lacks_newline = !line.ends_with(b"\n");
+            let whole = line.strip_suffix(b"\n").unwrap_or(line);
             let at = self.end;
             self.end += line.len() as u64;
             let mark = whole.first().copied().and_then(Mark::of);
@@ -127,7 +148,7 @@ impl Book {
             // What cannot be made shorter is long.
             let _ = self.leave_out_done();
         }
-        let mut text = Vec::new();
+        let mut text = if self.lacks_newline { vec![b'\n'] } else { Vec::new() };
         let mut lines = Vec::with_capacity(entries.len());
         for entry in entries {
             lines.push(Line {
@@ -149,6 +170,7 @@ impl Book {
             return Err(error);
         }
         self.end += text.len() as u64;
+        self.lacks_newline &= text.is_empty();
         self.lines.extend(lines);
         Ok(())
     }
@@ -162,14 +184,14 @@ impl Book {
         if self.unreadable == 0 && self.lines.iter().all(|line| line.mark == Mark::Done) {
             self.file.set_len(0)?;
             self.file.sync_all()?;
-            (self.end, self.lines) = (0, Vec::new());
+            (self.end, self.lines, self.lacks_newline) = (0, Vec::new(), false);
         }
         Ok(())
     }
 
     /// Writes the file anew without lines that are done.
     fn leave_out_done(&mut self) -> io::Result<()> {
-        if self.unreadable > 0 {
+        if self.unreadable > 0 || self.path.as_os_str().is_empty() {
             return Ok(());
         }
         let mut text = Vec::new();
@@ -191,6 +213,7 @@ impl Book {
         file.sync_all()?;
         durable::rename(&beside, &self.path)?;
         (self.file, self.end, self.lines) = (file, text.len() as u64, lines);
+        self.lacks_newline = false;
         Ok(())
     }
 }
@@ -259,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_not_finished_is_none_wherever_it_ends() {
+    fn a_last_line_counts_or_cannot_be_read_wherever_it_ends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("changes.jsonl");
         Book::open(&path).unwrap().add(&[entry("/a"), entry("/b")]).unwrap();
@@ -268,12 +291,21 @@ mod tests {
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let mut book = Book::open(&path).unwrap();
-            assert_eq!(paths(&book).len(), usize::from(cut >= first), "cut at {cut}");
+            // Without its newline alone it is whole.
+            let whole_ones = usize::from(cut + 1 >= first) + usize::from(cut + 1 >= whole.len());
+            let is_rest = ![0, first - 1, first, whole.len() - 1].contains(&cut);
+            assert_eq!(paths(&book).len(), whole_ones, "cut at {cut}");
+            assert_eq!(book.unreadable, usize::from(is_rest), "cut at {cut}");
+            book.add(&[]).unwrap();
             book.add(&[entry("/c")]).unwrap();
             drop(book);
-            let book = Book::open(&path).unwrap();
+            let mut book = Book::open(&path).unwrap();
+            assert_eq!(paths(&book).len(), whole_ones + 1, "cut at {cut}");
             assert_eq!(paths(&book).last().unwrap(), "/c", "cut at {cut}");
-            assert_eq!(book.unreadable, 0);
+            assert_eq!(book.unreadable, usize::from(is_rest), "cut at {cut}");
+            book.mark(0, Mark::Done).unwrap();
+            drop(book);
+            assert_eq!(paths(&Book::open(&path).unwrap()).len(), whole_ones, "cut at {cut}");
         }
     }
 
@@ -328,7 +360,15 @@ mod tests {
         };
         let lock = full.try_clone().unwrap();
         let path = PathBuf::from("/dev/full");
-        let mut book = Book { file: full, path, _lock: lock, end: 0, lines: vec![], unreadable: 0 };
+        let mut book = Book {
+            file: full,
+            path,
+            _lock: lock,
+            end: 0,
+            lacks_newline: false,
+            lines: vec![],
+            unreadable: 0,
+        };
         book.add(&[entry("/a")]).unwrap_err();
         assert!(book.lines.is_empty());
     }

@@ -99,6 +99,7 @@ pub(super) fn is_heir(entry: &Entry, place: &Place, all: &Processes, root: &Root
     };
     let is_alike = std::mem::discriminant(place) == std::mem::discriminant(&entry.place);
     is_alike
+        && !entry.place.is_kept_from_children(entry.new.as_deref())
         && thread.start >= family.since
         && *place != entry.place
         && *thread != family.first
@@ -111,9 +112,24 @@ pub(super) fn heirs(entry: &Entry, all: &Processes, root: &Root) -> Vec<Place> {
     let Some(family) = &entry.family else { return Vec::new() };
     let processes = all.known.keys().filter(|process| all.comes_from(**process, family));
     let since = processes.flat_map(|process| all.threads_since(*process, family.since));
-    let places = since.filter_map(|thread| entry.place.of_thread(thread));
-    let is_another = |place: &Place| *place != entry.place && place.thread() != Some(&family.first);
-    places.filter(|place| is_another(place) && holds(entry, place, root)).collect()
+    let is_another =
+        |thread: &Thread| Some(thread) != entry.place.thread() && *thread != family.first;
+    let others = since.filter(is_another);
+    if entry.place.is_kept_from_children(entry.new.as_deref()) {
+        if entry.place.slack_of_children(entry.old.as_deref(), entry.new.as_deref()).is_none() {
+            return Vec::new();
+        }
+        return others.filter(|thread| has_no_slack(thread, root)).map(Place::Slack).collect();
+    }
+    let places = others.filter_map(|thread| entry.place.of_thread(thread));
+    places.filter(|place| holds(entry, place, root)).collect()
+}
+
+/// Whether an ordinary thread has no timer slack: only one that was made by a real-time thread begins so, and none can
+/// choose it.
+fn has_no_slack(thread: &Thread, root: &Root) -> bool {
+    let told = Place::Policy(thread.clone()).read(root).ok().flatten();
+    told.is_some_and(|told| told.split_whitespace().any(|word| word == "slack=0"))
 }
 
 fn holds(entry: &Entry, place: &Place, root: &Root) -> bool {
@@ -130,6 +146,7 @@ pub(super) struct Processes {
 
 struct Known {
     parent: i32,
+    group: i32,
     session: i32,
     start: u64,
 }
@@ -139,7 +156,12 @@ impl Processes {
         let all = all_processes().into_iter().flatten().take(PROCESSES_MAX);
         let stats = all.filter_map(|process| process.ok()?.stat().ok());
         let known = |stat: Stat| {
-            let it = Known { parent: stat.ppid, session: stat.session, start: stat.starttime };
+            let it = Known {
+                parent: stat.ppid,
+                group: stat.pgrp,
+                session: stat.session,
+                start: stat.starttime,
+            };
             (stat.pid.cast_unsigned(), it)
         };
         Self { known: stats.map(known).collect(), threads: RefCell::default() }
@@ -173,7 +195,11 @@ impl Processes {
             // Whose parent has ended belongs to one that adopts: such a one is of another session, or is the first of all.
             let is_adopted = above.is_none_or(|above| above.session != family.session)
                 || (parent == 1 && family.parent != 1);
-            return known.session != 0 && known.session == family.session && is_adopted;
+            // Nobody tells who made it. Of a session or group that the process leads, only its own are; of one that
+            // another leads, anybody may be.
+            let first = family.first.tid.cast_signed();
+            let is_led = known.session == first || known.group == first;
+            return is_led && known.session == family.session && is_adopted;
         }
         false
     }

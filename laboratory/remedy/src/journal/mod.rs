@@ -199,10 +199,27 @@ impl Journal {
     }
 
     /// Makes these settings, all or none. What is left over of them by a process that was killed is taken back first.
+    /// A real-time policy is not inherited meanwhile.
     ///
     /// # Errors
     /// Why it cannot be done; then nothing is left changed.
     pub fn change(&self, settings: &[Setting], why: &str) -> Result<Changed, RemedyError> {
+        let only_tried = |setting: &Setting| Setting {
+            place: setting.place.clone(),
+            to: setting.place.only_tried(&setting.to),
+        };
+        self.change_to(&settings.iter().map(only_tried).collect::<Vec<_>>(), why)
+    }
+
+    /// Makes these settings, all or none, and lets them stay until they are undone by name. Children inherit them.
+    ///
+    /// # Errors
+    /// As [`Journal::change`]; or the journal cannot be written.
+    pub fn change_and_keep(&self, settings: &[Setting], why: &str) -> Result<Kept, RemedyError> {
+        self.change_to(settings, why)?.keep()
+    }
+
+    fn change_to(&self, settings: &[Setting], why: &str) -> Result<Changed, RemedyError> {
         if settings.len() > SETTINGS_MAX {
             let why = format!("and others: {} settings, more than {SETTINGS_MAX}", settings.len());
             return Err(RemedyError::Refused { what: settings[0].place.words(), why });
@@ -300,7 +317,7 @@ impl Journal {
             let entry = &line.entry;
             let by = entry.by.tid;
             let busy = |place: &Place| RemedyError::Busy { what: place.words(), by };
-            if let Some(same) = settings.iter().find(|it| it.place == entry.place) {
+            if let Some(same) = settings.iter().find(|it| it.place.overlaps(&entry.place)) {
                 let what = same.place.words();
                 if !entry.is_elsewhere() {
                     return Err(busy(&same.place));
@@ -315,7 +332,8 @@ impl Journal {
             let all = all.get_or_insert_with(Processes::now);
             let successor = successor(entry, &self.root);
             let is_of_it = |it: &&&Setting| {
-                Some(&it.place) == successor.as_ref() || is_heir(entry, &it.place, all, &self.root)
+                successor.as_ref().is_some_and(|successor| successor.overlaps(&it.place))
+                    || it.place.overlapping().iter().any(|it| is_heir(entry, it, all, &self.root))
             };
             if let Some(of_it) = settings.iter().find(is_of_it) {
                 return Err(busy(&of_it.place));
@@ -455,10 +473,28 @@ impl Changed {
         if entries.is_empty() {
             return Vec::new();
         }
+        let _hold = Hold::new();
         let journal = &self.journal;
-        let books = journal.books().filter_map(|(_, book)| book.ok());
-        let own = |line: &book::Line| entries.contains(&line.entry);
-        books.flat_map(|mut book| journal.take_back(&mut book, own)).collect()
+        let mut books: Vec<(bool, Book)> =
+            journal.books().filter_map(|(of_boot, book)| Some((of_boot, book.ok()?))).collect();
+        let mut undone = Vec::new();
+        for of_boot in [true, false] {
+            let mut of_kind: Vec<Entry> =
+                entries.iter().filter(|it| is_of_boot(&it.place) == of_boot).cloned().collect();
+            if let Some((_, book)) = books.iter_mut().find(|(kind, _)| *kind == of_boot) {
+                let own = |line: &book::Line| of_kind.contains(&line.entry);
+                let found = book.lines.iter().filter(|line| own(line)).count();
+                undone.extend(journal.take_back(book, own));
+                if found >= of_kind.len() {
+                    continue;
+                }
+                let told = |entry: &Entry| undone.iter().any(|it: &Undone| it.entry == *entry);
+                of_kind.retain(|entry| !told(entry));
+            }
+            // A journal that is gone, or cannot be written any more, is no reason to leave what it told of.
+            undone.extend(journal.take_back_unwritten(&of_kind));
+        }
+        undone
     }
 }
 

@@ -75,6 +75,18 @@ impl Journal {
         progress.undone.into_iter().map(|(_, undone)| undone).filter(told).collect()
     }
 
+    /// Takes back what no journal tells of any more.
+    pub(super) fn take_back_unwritten(&self, entries: &[Entry]) -> Vec<Undone> {
+        match Book::in_memory(entries) {
+            Ok(mut book) => self.take_back(&mut book, |_| true),
+            Err(error) => {
+                let undone =
+                    |entry: &Entry| Undone { entry: entry.clone(), outcome: failed(&error) };
+                entries.iter().map(undone).collect()
+            }
+        }
+    }
+
     fn take_back_one(&self, book: &Book, at: usize, progress: &mut Progress) -> Outcome {
         let line = &book.lines[at];
         let entry = &line.entry;
@@ -91,7 +103,7 @@ impl Journal {
         }
         let above = book.lines[at..].iter().find(|other| {
             other.mark == Mark::Held
-                && other.entry.place == entry.place
+                && other.entry.place.overlaps(&entry.place)
                 && other.entry.is_owned(&progress.namespaces)
         });
         let is_own = line.mark == Mark::Held && entry.is_owned(&progress.namespaces);
@@ -135,10 +147,14 @@ impl Journal {
                 return self.put_back(&place, entry);
             }
         }
-        if is_gone || place.holds(now.as_deref(), entry.old.as_deref()) {
+        let (now_is, old, new) = (now.as_deref(), entry.old.as_deref(), entry.new.as_deref());
+        if is_gone || place.is_back(now_is, old, new) {
             return Outcome::Nothing;
         }
-        if !place.holds(now.as_deref(), entry.new.as_deref()) {
+        let is_of_it = place.holds(now_is, new)
+            || place.holds(now_is, old)
+            || place.is_made_of(now_is, old, new);
+        if !is_of_it {
             return Outcome::Left { now };
         }
         self.put_back(place, entry)
@@ -231,15 +247,18 @@ impl Journal {
             for at in &over {
                 let entry = progress.undone[*at].1.entry.clone();
                 for place in heirs(&entry, &all, &self.root) {
-                    let is_others = open.iter().any(|other| other.place == place)
+                    let is_others = open.iter().any(|other| other.place.overlaps(&place))
                         || rest.iter().any(|other| is_heir(other, &place, &all, &self.root));
                     if is_others {
                         continue;
                     }
-                    match place.write(&self.root, entry.old.as_deref()) {
+                    let slack =
+                        entry.place.slack_of_children(entry.old.as_deref(), entry.new.as_deref());
+                    let old = slack.or_else(|| entry.old.clone());
+                    match place.write(&self.root, old.as_deref()) {
                         Ok(()) => {
                             has_found = true;
-                            let entry = Entry { place, family: None, ..entry.clone() };
+                            let entry = Entry { place, old, family: None, ..entry.clone() };
                             let outcome = Outcome::Restored;
                             progress.undone.push((usize::MAX, Undone { entry, outcome }));
                         }

@@ -220,6 +220,42 @@ fn without_a_journal_nothing_is_changed() {
     assert_eq!(fixture.value("a"), "1");
 }
 
+/// Somebody takes the journal away, or makes its disk read-only, while it is at work.
+#[test]
+fn what_no_journal_tells_of_any_more_is_taken_back_too() {
+    let takes: [fn(&std::path::Path); 4] = [
+        |run| fs::remove_dir_all(run).unwrap(),
+        |run| fs::remove_file(run.join("tardy/changes.jsonl")).unwrap(),
+        |run| fs::write(run.join("tardy/changes.jsonl"), "+\n").unwrap(),
+        |run| {
+            let path = run.join("tardy/changes.jsonl");
+            fs::remove_file(&path).unwrap();
+            fs::create_dir(path).unwrap();
+        },
+    ];
+    for take in takes {
+        let fixture = Fixture::new();
+        let changed = fixture.journal.change(&[set("a", "2"), set("b", "2")], "x").unwrap();
+        fixture.put("b", "3");
+        take(&fixture.folder.path().join("run"));
+        let left = Outcome::Left { now: Some("3".to_owned()) };
+        assert_eq!(outcomes(&changed.undo()), [&left, &Outcome::Restored]);
+        assert_eq!(fixture.value("a"), "1");
+        drop(fixture.journal.change(&[set("a", "2")], "y"));
+        assert_eq!(fixture.value("a"), "1");
+    }
+    // And what cannot be put back is told.
+    let fixture = Fixture::new();
+    let changed = fixture.journal.change(&[set("a", "2"), set("b", "2")], "x").unwrap();
+    fs::remove_dir_all(fixture.folder.path().join("run")).unwrap();
+    fs::remove_file(fixture.folder.path().join("a")).unwrap();
+    fs::create_dir(fixture.folder.path().join("a")).unwrap();
+    let undone = changed.undo();
+    let [b, a] = &undone[..] else { panic!("{undone:?}") };
+    assert_eq!(b.outcome, Outcome::Restored);
+    assert!(matches!(a.outcome, Outcome::Failed { .. }), "{a:?}");
+}
+
 /// As the bandwidth of real-time tasks, which must not be longer than its period on the way either.
 #[test]
 fn a_place_that_is_changed_twice_ends_as_the_last_says_and_is_taken_back() {

@@ -87,6 +87,21 @@ impl Place {
         }
     }
 
+    /// Whether setting one changes what the other holds: the policy of a thread and its slack are set by one call.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let has_slack = |place: &Self| matches!(place, Self::Slack(_) | Self::Policy(_));
+        self == other || (has_slack(self) && has_slack(other) && self.thread() == other.thread())
+    }
+
+    /// All places that overlap this one, itself first.
+    pub(crate) fn overlapping(&self) -> Vec<Self> {
+        match self {
+            Self::Slack(thread) => vec![self.clone(), Self::Policy(thread.clone())],
+            Self::Policy(thread) => vec![self.clone(), Self::Slack(thread.clone())],
+            _ => vec![self.clone()],
+        }
+    }
+
     /// The path of a file.
     pub(crate) fn path(&self) -> Option<&str> {
         match self {
@@ -180,6 +195,50 @@ impl Place {
             Self::Text { .. } => now == value,
             _ => now.trim() == value.trim(),
         }
+    }
+
+    /// Whether it holds what it held before it was set to this. What only tardy's own setting adds is not that.
+    pub(crate) fn is_back(&self, now: Option<&str>, old: Option<&str>, new: Option<&str>) -> bool {
+        let resets = |value: Option<&str>| value.is_some_and(policy::resets_on_fork);
+        let is_added =
+            matches!(self, Self::Policy(_)) && resets(new) && resets(now) && !resets(old);
+        self.holds(now, old) && !is_added
+    }
+
+    /// Whether it holds what its thread made of what it was set to, and could not have got by itself.
+    pub(crate) fn is_made_of(
+        &self,
+        now: Option<&str>,
+        old: Option<&str>,
+        new: Option<&str>,
+    ) -> bool {
+        match (self, now.zip(old).zip(new)) {
+            (Self::Policy(thread), Some(((now, old), new))) => {
+                policy::is_made_of(thread, now, old, new)
+            }
+            _ => false,
+        }
+    }
+
+    /// What it is set to where that is only tried.
+    pub(crate) fn only_tried(&self, value: &str) -> String {
+        match self {
+            Self::Policy(_) => policy::only_tried(value),
+            _ => value.to_owned(),
+        }
+    }
+
+    /// The timer slack that threads are to have which were made while it was set to a policy that nobody inherits: the
+    /// kernel lets them begin with that of a real-time thread, which is none. `None` where it is no such policy.
+    pub(crate) fn slack_of_children(&self, old: Option<&str>, new: Option<&str>) -> Option<String> {
+        let is_policy = matches!(self, Self::Policy(_));
+        let old = old.filter(|_| is_policy && self.is_kept_from_children(new))?;
+        policy::slack_in(old).filter(|slack| *slack != "0").map(str::to_owned)
+    }
+
+    /// Whether no child inherits what it is set to.
+    pub(crate) fn is_kept_from_children(&self, new: Option<&str>) -> bool {
+        matches!(self, Self::Policy(_)) && new.is_some_and(policy::resets_on_fork)
     }
 
     /// Takes away what was left half written by whom was ended meanwhile.

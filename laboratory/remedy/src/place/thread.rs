@@ -3,6 +3,7 @@
 use procfs::process::Process;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::io;
 use tardy_changes::CpuList;
@@ -37,6 +38,18 @@ impl Thread {
     /// Whether it still is.
     pub fn is_there(&self) -> bool {
         Self::of(self.tid).is_some_and(|now| now.start == self.start)
+    }
+
+    /// Whether it began after a time of `CLOCK_MONOTONIC`, as far as ticks tell. Who began before the system was last
+    /// suspended and after a time before that counts as one that did not.
+    pub fn began_after(&self, monotonic_ns: u64) -> bool {
+        let ns = |clock| {
+            let now = clock_gettime(clock);
+            now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+        };
+        let suspended_ns = ns(ClockId::Boottime).saturating_sub(ns(ClockId::Monotonic));
+        let tick_ns = 1_000_000_000 / procfs::ticks_per_second().max(1);
+        self.start > monotonic_ns.saturating_add(suspended_ns) / tick_ns
     }
 
     /// `audio (29014)`.
@@ -78,4 +91,25 @@ pub(crate) fn threads_of(process: u32, threads_max: usize) -> Vec<Thread> {
 pub(crate) fn process_of(tid: u32) -> Option<u32> {
     let status = Process::new(tid.cast_signed()).ok()?.status().ok()?;
     Some(status.tgid.cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_began_later_is_told_from_who_was_there() {
+        let now = clock_gettime(ClockId::Monotonic);
+        let now_ns = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
+        let own = Thread::of(std::process::id()).unwrap();
+        assert!(!own.began_after(now_ns) && !own.began_after(u64::MAX));
+        assert!(own.began_after(0));
+        // The shortest that ticks tell apart.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let later = Thread::of(child.id()).unwrap();
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(later.began_after(now_ns));
+    }
 }

@@ -304,6 +304,67 @@ fn orphans_inherit() {
     assert_eq!(after, SLACK);
 }
 
+/// A session is no family: who was made in it by another, and whose maker has ended, has what it has by itself.
+#[test]
+fn strangers_of_the_same_session_are_no_heirs() {
+    if !can() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let script =
+        "sleep 1000 & echo $! > victim; read line; (sleep 1000 & echo $! > stranger); wait";
+    let mut command = Command::new("sh");
+    let mut process =
+        Process::start(command.args(["-c", script]).current_dir(fixture.folder.path()));
+    let told = |name: &str| -> u32 { fixture.value_or_none(name).trim().parse().unwrap_or(0) };
+    eventually("there is no victim", || name(told("victim")) == "sleep");
+    let victim = told("victim");
+    has_slack(victim);
+    let changed = fixture.journal.change(&[of(victim)], "x").unwrap();
+    process.tell();
+    eventually("there is no stranger", || told("stranger") != 0);
+    let stranger = told("stranger");
+    let parent = || procfs::process::Process::new(stranger.cast_signed())?.stat().map(|it| it.ppid);
+    let is_lost = || parent().is_ok_and(|it| name(it.cast_unsigned()) != "sh");
+    eventually("its parent does not end", || name(stranger) == "sleep" && is_lost());
+    fs::write(format!("/proc/{stranger}/timerslack_ns"), GIVEN).unwrap();
+    let undone = changed.undo();
+    assert_eq!(undone.len(), 1, "{undone:?}");
+    assert_eq!((slack(victim), slack(stranger)), (SLACK.to_owned(), GIVEN.to_owned()));
+}
+
+/// Nobody inherits a real-time policy that is tried: whoever has the same has it by itself. Timer slack is what the
+/// kernel takes away from children of real-time threads.
+#[test]
+fn a_real_time_policy_that_is_tried_has_no_heirs() {
+    if !can() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let mut process = Process::shell("read line; sleep 1000 & sleep 1000 & wait");
+    has_slack(process.id());
+    let place = Place::Policy(Thread::of(process.id()).unwrap());
+    let setting = Setting { place, to: "fifo:7".to_owned() };
+    let Ok(changed) = fixture.journal.change(&[setting], "x") else {
+        println!("skipped: no real-time policy is to be had here");
+        return;
+    };
+    process.tell();
+    let made = || children(process.id());
+    eventually("it makes nobody", || {
+        made().len() == 2 && made().iter().all(|it| name(*it) == "sleep")
+    });
+    let made = made();
+    let policy = |tid: u32| tardy_thread_policy::attributes(tid).unwrap().policy;
+    let ordinary = tardy_thread_policy::Policy::Other { nice: 0 };
+    let own = tardy_thread_policy::Policy::Fifo { prio: 7 };
+    assert_eq!([policy(made[0]), policy(made[1])], [ordinary; 2]);
+    tardy_thread_policy::set(made[0], own).unwrap();
+    changed.undo();
+    assert_eq!([policy(process.id()), policy(made[0]), policy(made[1])], [ordinary, own, ordinary]);
+    assert_eq!([slack(process.id()), slack(made[1])], [SLACK; 2]);
+}
+
 /// Whoever inherited what stays and was changed too: that goes first, then what it had inherited.
 #[test]
 fn heirs_that_were_changed_themselves_get_back_what_they_would_have_inherited() {
@@ -356,6 +417,49 @@ fn heirs_of_what_another_holds_are_busy() {
     fixture.journal.undo_left_over();
     assert_eq!([slack(process.id()), slack(made)], [SLACK; 2]);
     drop(changed);
+}
+
+/// What one of them held may be what the other set: the kernel forgets slack with the policy.
+#[test]
+fn the_policy_and_the_slack_of_a_thread_are_one() {
+    if !can() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let mut process = Process::shell("read line; sleep 1000 & wait");
+    has_slack(process.id());
+    let policy = |tid| {
+        let place = Place::Policy(Thread::of(tid).unwrap());
+        Setting { place, to: "batch:1".to_owned() }
+    };
+    let is_busy = |second: Setting| {
+        let error = fixture.journal.change(&[second], "y").unwrap_err();
+        assert!(matches!(error, RemedyError::Busy { .. }), "{error}");
+    };
+    let first = fixture.journal.change(&[policy(process.id())], "x").unwrap();
+    is_busy(of(process.id()));
+    drop(first);
+    let first = fixture.journal.change(&[of(process.id())], "x").unwrap();
+    is_busy(policy(process.id()));
+    process.tell();
+    eventually("it makes nobody", || !children(process.id()).is_empty());
+    let made = children(process.id())[0];
+    eventually("it executes nothing", || name(made) == "sleep");
+    is_busy(policy(made));
+    drop(first);
+    // What stays is not taken back from under whom is at work on the other.
+    fixture.journal.change(&[of(process.id())], "x").unwrap().keep().unwrap();
+    let second = fixture.journal.change(&[policy(process.id())], "y").unwrap();
+    let mut book = fixture.journal.open(true).unwrap();
+    let parent = Thread::of(std::os::unix::process::parent_id()).unwrap();
+    let entry = book.lines[1].entry.clone();
+    book.mark(1, Mark::Done).unwrap();
+    book.add(&[Entry { by: parent, ..entry }]).unwrap();
+    drop(book);
+    let undone = fixture.journal.undo_all();
+    assert!(undone.iter().all(|it| matches!(it.outcome, Outcome::InUse { .. })), "{undone:?}");
+    drop(second);
+    assert_eq!(slack(process.id()), GIVEN);
 }
 
 /// A line of another PID namespace says nothing of the processes here: of whoever has those numbers.

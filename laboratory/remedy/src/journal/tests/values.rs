@@ -2,6 +2,7 @@
 
 use super::*;
 use rustix::process::{getpriority_process, setpriority_process};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 use tardy_thread_policy::{Attributes, Policy, attributes, set_attributes};
 
@@ -66,6 +67,94 @@ fn a_policy_comes_back_with_all_that_the_kernel_forgets() {
             assert_eq!(has(), before, "{to}");
         }
     }
+}
+
+/// It sleeps as somebody who may not choose a real-time policy.
+fn unprivileged() -> Sleeper {
+    let mut command = Command::new("sleep");
+    Sleeper(command.arg("1000").uid(65_534).gid(65_534).current_dir("/").spawn().unwrap())
+}
+
+fn policy_of(sleeper: &Sleeper, to: &str) -> Setting {
+    Setting { place: Place::Policy(Thread::of(sleeper.0.id()).unwrap()), to: to.to_owned() }
+}
+
+/// Whoever was given a policy may choose a lower one, and would keep what it could never have got by itself.
+#[test]
+fn what_a_thread_made_of_its_policy_is_taken_back_where_it_could_not_have_got_it() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root changes threads of others");
+        return;
+    }
+    let fixture = Fixture::new();
+    let cases = [
+        ("fifo:50", "fifo:49", 0, true),
+        ("fifo:50", "rr:50", 0, true),
+        ("fifo:50", "fifo:51", 0, false),
+        ("fifo:50", "fifo:49", 49, false),
+        ("fifo:50", "other:3", 0, false),
+        ("other:-5", "other:-3", 0, true),
+        ("other:-5", "batch:-5", 0, true),
+        ("other:-5", "other:-6", 0, false),
+        ("other:-5", "idle", 0, false),
+    ];
+    for (given, made, limit, is_taken_back) in cases {
+        let mut sleeper = unprivileged();
+        let id = sleeper.0.id();
+        let pid = rustix::process::Pid::from_raw(id.cast_signed());
+        let limits = rustix::process::Rlimit { current: Some(0), maximum: Some(limit) };
+        let limited = || rustix::process::prlimit(pid, rustix::process::Resource::Rtprio, limits);
+        if limit > 0 && limited().is_err() {
+            println!("skipped: limits of others cannot be raised here");
+            continue;
+        }
+        let before = attributes(id).unwrap();
+        let Ok(changed) = fixture.journal.change(&[policy_of(&sleeper, given)], "x") else {
+            println!("skipped: {given} is not to be had here");
+            continue;
+        };
+        let wanted = Attributes::of(made.parse().unwrap());
+        set_attributes(id, &Attributes { resets_on_fork: given.starts_with("fifo"), ..wanted })
+            .unwrap();
+        let undone = changed.undo();
+        let is_back = attributes(id).unwrap() == before;
+        assert_eq!(is_back, is_taken_back, "{given} {made} {limit}: {undone:?}");
+        assert_eq!(matches!(undone[0].outcome, Outcome::Left { .. }), !is_taken_back, "{made}");
+        let _ = sleeper.0.kill();
+    }
+    // What root's own threads choose is theirs.
+    let sleeper = Sleeper(Command::new("sleep").arg("1000").spawn().unwrap());
+    let Ok(changed) = fixture.journal.change(&[policy_of(&sleeper, "fifo:50")], "x") else {
+        return;
+    };
+    set_attributes(sleeper.0.id(), &Attributes::of(Policy::Fifo { prio: 49 })).unwrap();
+    assert!(matches!(changed.undo()[0].outcome, Outcome::Left { .. }));
+}
+
+/// A thread that is an ordinary one again by itself keeps nothing of what was tried either.
+#[test]
+fn who_was_ordinary_again_has_children_as_before() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root changes threads of others");
+        return;
+    }
+    let fixture = Fixture::new();
+    let sleeper = unprivileged();
+    let before = attributes(sleeper.0.id()).unwrap();
+    let Ok(changed) = fixture.journal.change(&[policy_of(&sleeper, "fifo:50")], "x") else {
+        println!("skipped: no real-time policy is to be had here");
+        return;
+    };
+    assert!(attributes(sleeper.0.id()).unwrap().resets_on_fork);
+    let again = Attributes { resets_on_fork: true, ..before };
+    set_attributes(sleeper.0.id(), &again).unwrap();
+    assert_eq!(outcomes(&changed.undo()), [&Outcome::Restored]);
+    assert_eq!(attributes(sleeper.0.id()).unwrap(), before);
+    // Where it stays, children are to have it.
+    fixture.journal.change_and_keep(&[policy_of(&sleeper, "fifo:50")], "x").unwrap();
+    assert!(!attributes(sleeper.0.id()).unwrap().resets_on_fork);
+    fixture.journal.undo_all();
+    assert_eq!(attributes(sleeper.0.id()).unwrap(), before);
 }
 
 /// A file that the kernel changes with another.
