@@ -34,7 +34,7 @@ pub(super) fn read(thread: &Thread) -> io::Result<String> {
         let _ = write!(text, " slice={}", told.slice_ns);
     }
     if told.resets_on_fork {
-        text.push_str(&format!(" {RESET_ON_FORK}"));
+        text.extend([" ", RESET_ON_FORK]);
     }
     Ok(text)
 }
