@@ -73,17 +73,18 @@ fn others(predictions: &Predictions<'_>, shown: usize) -> Option<String> {
     let more = helping.count().saturating_sub(shown);
     let useless =
         predictions.tried.iter().filter(|tried| tried.gain().is_none_or(|gain| gain <= 0.0));
-    let mut names: Vec<String> =
+    let names: Vec<String> =
         useless.map(|tried| crate::clean::clean(&tried.name())).take(NAMED_MAX + 1).collect();
-    if names.len() > NAMED_MAX {
-        names[NAMED_MAX] = "\u{2026}".to_owned();
-    }
+    let names = match names.get(..NAMED_MAX) {
+        Some(first) if names.len() > NAMED_MAX => format!("{}, \u{2026}", first.join(", ")),
+        _ => names.join(", "),
+    };
     let none = if shown == 0 { "No change that was tried is predicted to help. " } else { "" };
     match (rest, more) {
         (0, _) => None,
         (rest, 0) => Some(format!(
             "{none}Not predicted to help, or not known: {} ({} in all; --full shows each).",
-            names.join(", "),
+            names,
             count(rest as u64)
         )),
         (rest, more) => Some(format!(
