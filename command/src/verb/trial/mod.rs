@@ -201,7 +201,7 @@ impl Trial<'_> {
         let start_ns = monotonic_ns();
         let is_over = is_over && wait(self.flags.block, interrupt);
         let end_ns = monotonic_ns();
-        put_back(held.map_or_else(Vec::new, Changed::undo), is_over)?;
+        put_back(&held.map_or_else(Vec::new, Changed::undo), is_over)?;
         if matches!(self.arms[arm], Arm::Command(_)) {
             running.end()?;
         }
@@ -282,7 +282,7 @@ fn wait(long: Duration, interrupt: &Interrupt) -> bool {
 }
 
 /// What is said of a block whose change was taken back: nothing where it is over and all of it was.
-fn put_back(undone: Vec<Undone>, is_over: bool) -> Result<(), Failure> {
+fn put_back(undone: &[Undone], is_over: bool) -> Result<(), Failure> {
     let is_back = |it: &&Undone| matches!(it.outcome, Outcome::Restored | Outcome::Nothing);
     let left: Vec<String> = undone.iter().filter(|it| !is_back(it)).map(Undone::words).collect();
     match (is_over, left.is_empty()) {
@@ -338,8 +338,10 @@ mod tests {
         let told = |others: &[&str], is_over| {
             let settings = [setting("a"), setting("b")];
             let changed = journal.change(&settings, "a test").unwrap();
-            others.iter().for_each(|name| fs::write(folder.path().join(name), "3").unwrap());
-            put_back(changed.undo(), is_over).map_err(|failure| failure.to_string())
+            for name in others {
+                fs::write(folder.path().join(name), "3").unwrap();
+            }
+            put_back(&changed.undo(), is_over).map_err(|failure| failure.to_string())
         };
         assert_eq!(told(&[], true), Ok(()));
         let all_back = "interrupted: what was changed has been put back";
