@@ -70,8 +70,7 @@ impl<'a> Predictions<'a> {
     /// Those that are shown by themselves, the best first.
     fn shown(&self) -> Vec<&'a Tried> {
         let Shown::Helping(count) = self.shown else { return self.tried.iter().collect() };
-        let helps = |tried: &&Tried| tried.gain().is_some_and(|gain| gain > 0.0);
-        self.tried.iter().filter(helps).take(count).collect()
+        self.tried.iter().filter(|tried| helps(tried)).take(count).collect()
     }
 
     /// A sentence on what is left out of all figures of [`Self::best`], if anything is.
@@ -88,6 +87,11 @@ impl<'a> Predictions<'a> {
     pub(crate) fn shown_baseline(&self) -> &'a Baseline {
         self.apart.unwrap_or(self.baseline)
     }
+}
+
+/// Whether a change is predicted to help at all.
+fn helps(tried: &Tried) -> bool {
+    tried.gain().is_some_and(|gain| gain > 0.0)
 }
 
 /// What a range is worth.

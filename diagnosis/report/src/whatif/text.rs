@@ -1,7 +1,7 @@
 //! Predictions in a terminal.
 
 use super::cells::{HEADS, InShort, cells, in_short, percent};
-use super::{Predictions, Shown};
+use super::{Predictions, Shown, helps};
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use crate::units::{count, duration_mean};
 use std::fmt::Write as _;
@@ -68,13 +68,14 @@ fn answer(tried: &Tried, prediction: &Prediction) -> String {
 /// A sentence on the changes that are not shown by themselves.
 fn others(predictions: &Predictions<'_>, shown: usize) -> Option<String> {
     let rest = predictions.tried.len() - shown;
-    let helping =
-        predictions.tried.iter().filter(|tried| tried.gain().is_some_and(|gain| gain > 0.0));
-    let more = helping.count().saturating_sub(shown);
-    let useless =
-        predictions.tried.iter().filter(|tried| tried.gain().is_none_or(|gain| gain <= 0.0));
-    let names: Vec<String> =
-        useless.map(|tried| crate::clean::clean(&tried.name())).take(NAMED_MAX + 1).collect();
+    let (helping, useless): (Vec<&Tried>, Vec<&Tried>) =
+        predictions.tried.iter().partition(|tried| helps(tried));
+    let more = helping.len().saturating_sub(shown);
+    let names: Vec<String> = useless
+        .iter()
+        .map(|tried| crate::clean::clean(&tried.name()))
+        .take(NAMED_MAX + 1)
+        .collect();
     let names = match names.get(..NAMED_MAX) {
         Some(first) if names.len() > NAMED_MAX => format!("{}, \u{2026}", first.join(", ")),
         _ => names.join(", "),
