@@ -13,6 +13,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+use tardy_explain::Watch;
 use tardy_report::{LateSort, Terminal, TimerColumn, TimerGrouping, TimerSort};
 use watcher::{Looks, Watcher};
 
@@ -43,6 +44,18 @@ pub(crate) struct Top {
     /// thread's timers of a kind
     #[arg(long, alias = "processes")]
     programs: bool,
+
+    /// Show this thread alone, or the threads of this process (repeatable)
+    #[arg(short, long, value_name = "PID", value_parser = arguments::pid)]
+    pid: Vec<u32>,
+
+    /// Show threads with this name alone (repeatable)
+    #[arg(long, value_name = "NAME")]
+    comm: Vec<String>,
+
+    /// With --batch: print this many lines of each table at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rows: Option<u32>,
 
     /// The kernel's buffer per CPU, in KiB [default: 4096; with tracefs 8192]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(32..=131_072))]
@@ -85,6 +98,8 @@ struct View {
     late: LateSort,
     timers: TimerSort,
     grouping: TimerGrouping,
+    /// Lines of a table that is printed, at most.
+    rows: usize,
     colour: bool,
 }
 
@@ -100,6 +115,7 @@ impl View {
             late: late.unwrap_or(LateSort::Late),
             timers: timers.unwrap_or(TimerSort::Cost),
             grouping: if flags.programs { TimerGrouping::Programs } else { TimerGrouping::Threads },
+            rows: flags.rows.map_or(usize::MAX, |rows| rows as usize),
             colour: Terminal::of_stdout().colour,
         }
     }
@@ -183,6 +199,11 @@ impl Pace {
 }
 
 impl Top {
+    fn watch(&self) -> Watch {
+        let all = self.pid.is_empty() && self.comm.is_empty();
+        Watch { all, pids: self.pid.clone(), comms: self.comm.clone(), command: None }
+    }
+
     pub(crate) fn execute(self) -> Result<Outcome, Failure> {
         let plain = self.batch || self.output.json;
         let is_terminal = crate::output::raw().is_terminal() && std::io::stdin().is_terminal();
@@ -192,7 +213,7 @@ impl Top {
             ));
         }
         let interrupt = Interrupt::catch()?;
-        let watcher = Watcher::new();
+        let watcher = Watcher::new(self.watch());
         let request = StreamRequest {
             buffer_bytes_per_cpu: self.buffer.map(|kib| kib << 10),
             only: self.source.clone(),

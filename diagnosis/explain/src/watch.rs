@@ -39,7 +39,7 @@ impl Watch {
     }
 
     /// Whether a thread is to be explained, from what is known of it.
-    pub(crate) fn includes(&self, task: TaskId, name: Comm, info: TaskInfo) -> bool {
+    pub fn includes(&self, task: TaskId, name: Comm, info: TaskInfo) -> bool {
         if task == TaskId::IDLE || info.has(TaskInfo::OWN) {
             return false;
         }

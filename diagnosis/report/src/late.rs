@@ -33,6 +33,8 @@ pub enum LateColumn {
     Id,
     /// Wakeups a second.
     Rate,
+    /// How late all of them were together, for each second.
+    Sum,
     /// How late half of them are at most.
     Median,
     /// How late 99 % of them are at most.
@@ -76,10 +78,11 @@ const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'
 
 impl LateColumn {
     /// All, in their order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Name,
         Self::Id,
         Self::Rate,
+        Self::Sum,
         Self::Median,
         Self::P99,
         Self::Max,
@@ -96,6 +99,7 @@ impl LateColumn {
             Self::Name => "thread",
             Self::Id => "id",
             Self::Rate => "wake/s",
+            Self::Sum => "late/s",
             Self::Median => "p50",
             Self::P99 => "p99",
             Self::Max => "max",
@@ -117,9 +121,10 @@ impl LateColumn {
         match self {
             Self::Count => Some(0),
             Self::Cause => Some(1),
-            Self::Trend => Some(2),
-            Self::Rate => Some(3),
-            Self::Median => Some(4),
+            Self::Sum => Some(2),
+            Self::Trend => Some(3),
+            Self::Rate => Some(4),
+            Self::Median => Some(5),
             _ => None,
         }
     }
@@ -131,6 +136,7 @@ impl LateColumn {
             Self::Name => name(row),
             Self::Id => row.task.to_string(),
             Self::Rate => rate(row.now.count, line.now_ns),
+            Self::Sum => sum(row.now.sum_ns, line.now_ns),
             Self::Median => short(row.p50_ns),
             Self::P99 => short(row.p99_ns),
             Self::Max => short(row.max_ns),
@@ -173,6 +179,17 @@ fn rate(times: u64, ns: u64) -> String {
         0.0 => NONE.to_owned(),
         0.0..9.95 => format!("{rate:.1}"),
         _ => count(rate.round() as u64),
+    }
+}
+
+/// What they were late by in a second: what lines are sorted by.
+fn sum(sum_ns: u64, ns: u64) -> String {
+    match ns {
+        0 => NONE.to_owned(),
+        _ if sum_ns == 0 => NONE.to_owned(),
+        _ => {
+            short((u128::from(sum_ns) * 1_000_000_000 / u128::from(ns)).min(u64::MAX.into()) as u64)
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::document::Document;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::session::Stream;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::time::Duration;
 use tardy_report::json::{LateDocument, TimerUseDocument, TopDocument};
 use tardy_report::units::{count, duration};
@@ -72,22 +72,29 @@ fn document<'a>(look: &Look, stream: &'a Stream, view: View, iteration: u64) -> 
 }
 
 fn table(look: &Look, stream: &Stream, view: View, out: &mut dyn Write) -> io::Result<()> {
-    let terminal = if crate::output::raw().is_terminal() {
-        Terminal::of_stdout()
-    } else {
-        Terminal { width: WIDTH, ..Terminal::default() }
-    };
+    let terminal = Terminal::of_stdout_or(WIDTH);
     let terminal = Terminal { colour: terminal.colour && view.colour, ..terminal };
     let (before, lost, after) = summary(look, stream.source);
     writeln!(out, "tardy top - {before}{lost}{after}")?;
     if view.which == Which::Late {
         let mut late = look.late.clone();
         view.late.sort(&mut late);
-        return late_table(&late, terminal, out);
+        let left_out = late.len().saturating_sub(view.rows);
+        late.truncate(view.rows);
+        late_table(&late, terminal, out)?;
+        return more(left_out, out);
     }
     let lines =
         timer_lines(&look.uses, look.interval_ns, look.total_ns, view.grouping, view.timers);
-    timer_table(&lines, &TIMER_COLUMNS, usize::MAX, terminal, out)
+    timer_table(&lines, &TIMER_COLUMNS, view.rows, terminal, out)?;
+    more(lines.len().saturating_sub(view.rows), out)
+}
+
+fn more(left_out: usize, out: &mut dyn Write) -> io::Result<()> {
+    if left_out > 0 {
+        writeln!(out, "  {} more", count(left_out as u64))?;
+    }
+    Ok(())
 }
 
 /// Where the events come from and how many; what was lost of them; and for how long.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tardy_explain::lateness::{LateRow, LatenessTable};
-use tardy_explain::timers::{Counts, TimerKind, TimerRow, TimerTable};
+use tardy_explain::timers::{Counts, TimerKind, TimerRow, TimerTable, TimerThread};
 use tardy_explain::{Explainer, Explanation, Named, Options, Seen, Sink, Watch, WorstWakeup};
 use tardy_model::{Batch, TaskId, TimerDef, Wakeup};
 use tardy_report::{LATE_TREND, LateLine, TimerUse};
@@ -36,6 +36,7 @@ pub(super) struct Watcher {
 }
 
 struct Watched {
+    watch: Watch,
     explainer: Explainer<Tables>,
     /// What the source has defined and told since it began.
     timers: usize,
@@ -74,9 +75,8 @@ impl Sink for Tables {
     }
 }
 
-/// Every thread's wakeups; of each thread one is kept whole.
-fn explainer(tables: Tables) -> Explainer<Tables> {
-    let watch = Watch { all: true, ..Watch::default() };
+/// Wakeups of whom is watched; of each thread one is kept whole.
+fn explainer(watch: Watch, tables: Tables) -> Explainer<Tables> {
     Explainer::new(Options { watch, worst: 0 }, tables)
 }
 
@@ -88,19 +88,23 @@ impl Watched {
     }
 
     fn begin_anew(&mut self) {
-        let explained = std::mem::replace(&mut self.explainer, explainer(Tables::default()));
+        let explained = std::mem::replace(
+            &mut self.explainer,
+            explainer(self.watch.clone(), Tables::default()),
+        );
         let (_, mut tables) = explained.finish();
         tables.timers.begin_anew();
         tables.late.begin_anew();
-        self.explainer = explainer(tables);
+        self.explainer = explainer(self.watch.clone(), tables);
         (self.timers, self.events) = (0, 0);
     }
 }
 
 impl Watcher {
-    pub(super) fn new() -> Self {
-        let explainer = explainer(Tables::default());
-        let watched = Arc::new(Mutex::new(Watched { explainer, timers: 0, events: 0 }));
+    /// Of whom `watch` chooses, threads and timers.
+    pub(super) fn new(watch: Watch) -> Self {
+        let explainer = explainer(watch.clone(), Tables::default());
+        let watched = Arc::new(Mutex::new(Watched { watch, explainer, timers: 0, events: 0 }));
         Self { watched, is_wanted: Arc::default() }
     }
 
@@ -205,6 +209,7 @@ impl Looks {
         let (span_ns, events, lost) = (table.span_ns(), table.events(), table.lost());
         table.forget_ended();
         let after = table.rows();
+        let watch = now.watch.clone();
         drop(now);
 
         let interval_ns = span_ns.saturating_sub(self.span_ns);
@@ -215,7 +220,12 @@ impl Looks {
             TimerUse { row, now }
         });
         // What was armed before the start, and expired once, is soon of no interest.
-        let is_of_interest = |one: &TimerUse| one.row.counts.armed > 0 || !one.now.is_empty();
+        let is_watched =
+            |thread: TimerThread| watch.includes(thread.task, thread.name, thread.info);
+        let is_of_interest = |one: &TimerUse| {
+            let is_chosen = watch.all || one.row.thread.is_some_and(is_watched);
+            is_chosen && (one.row.counts.armed > 0 || !one.now.is_empty())
+        };
         let look = Look {
             late,
             uses: uses.filter(is_of_interest).collect(),
@@ -257,6 +267,10 @@ mod tests {
 
     const TIMER: TimerId = TimerId(1);
 
+    fn everybody() -> Watch {
+        Watch { all: true, ..Watch::default() }
+    }
+
     fn at(time_ns: u64, task: u32, kind: impl Into<Kind>) -> Event {
         Event::new(time_ns, CpuId(0), TaskId(task), kind.into())
     }
@@ -289,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_look_tells_what_came_since_the_last_and_who_ended_is_seen_once_more() {
-        let (mut watcher, mut looks) = (Watcher::new(), Looks::default());
+        let (mut watcher, mut looks) = (Watcher::new(everybody()), Looks::default());
         let [name, info] = named(0, 7, "short");
         watcher.batch(&batch(vec![name, info, armed(10, 7), armed(20, 7)]));
         let look = looks.look(&watcher);
@@ -307,8 +321,17 @@ mod tests {
     }
 
     #[test]
+    fn timers_of_whom_was_not_chosen_are_not_shown() {
+        let watch = Watch { comms: vec!["long".to_owned()], ..Watch::default() };
+        let (mut watcher, mut looks) = (Watcher::new(watch), Looks::default());
+        let ([short, its], [long, of_it]) = (named(0, 7, "short"), named(0, 8, "long"));
+        watcher.batch(&batch(vec![short, its, long, of_it, armed(10, 7), armed(20, 8)]));
+        assert_eq!(seen(&looks.look(&watcher)), [("long".to_owned(), 1, 1)]);
+    }
+
+    #[test]
     fn a_source_begins_anew_when_it_has_defined_enough_and_counts_go_on() {
-        let (mut watcher, mut looks) = (Watcher::new(), Looks::default());
+        let (mut watcher, mut looks) = (Watcher::new(everybody()), Looks::default());
         assert!(!watcher.has_enough());
         let [name, info] = named(0, 7, "waiter");
         watcher.batch(&batch(vec![name, info, armed(10, 7)]));

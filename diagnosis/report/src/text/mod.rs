@@ -33,13 +33,21 @@ impl Default for Terminal {
 
 impl Terminal {
     /// The process's standard output: its width, and colours only where it is a terminal and
-    /// neither `NO_COLOR` nor `TERM=dumb` forbids them.
-    #[expect(clippy::disallowed_methods, reason = "it asks, and prints nothing")]
+    /// neither `NO_COLOR` nor `TERM=dumb` forbids them. Where it is none, `COLUMNS` tells the width.
     pub fn of_stdout() -> Self {
+        Self::of_stdout_or(WIDTH_DEFAULT)
+    }
+
+    /// [`Self::of_stdout`], with a width for where nothing tells it.
+    #[expect(clippy::disallowed_methods, reason = "it asks, and prints nothing")]
+    pub fn of_stdout_or(width: usize) -> Self {
         let stdout = io::stdout();
         let colour = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
-        let width = terminal_size::terminal_size_of(&stdout)
-            .map_or(WIDTH_DEFAULT, |(width, _)| usize::from(width.0));
+        let columns = || std::env::var("COLUMNS").ok()?.parse::<u16>().ok().filter(|it| *it > 0);
+        let width = match terminal_size::terminal_size_of(&stdout) {
+            Some((width, _)) => usize::from(width.0),
+            None => columns().map_or(width, usize::from),
+        };
         Self { width, colour }
     }
 

@@ -85,6 +85,7 @@ fn screen() -> Screen {
         late: LateSort::Late,
         timers: TimerSort::Cost,
         grouping: TimerGrouping::Threads,
+        rows: usize::MAX,
         colour: true,
     };
     let mut screen = Screen::new(view, "live-ebpf", String::new());
