@@ -191,7 +191,12 @@ fn check(observed: &Observed) -> Result<(), Refusal> {
     }
     if observed.wakeups.len() < WAKEUPS_MIN {
         let count = observed.wakeups.len();
-        return Err(Refusal::TooFew { count, needed: WAKEUPS_MIN });
+        return Err(Refusal::TooFew {
+            count,
+            needed: WAKEUPS_MIN,
+            all: count + observed.uncounted,
+            span_ns: observed.span_ns(),
+        });
     }
     if observed.expiries == 0 {
         return Err(Refusal::Unrecorded("timers that expire"));

@@ -5,13 +5,20 @@
 pub enum Refusal {
     /// Too few wakeups.
     #[error(
-        "{needed} wakeups of the late threads are needed, and it has {count}: record for longer"
+        "{needed} wakeups of the late threads by a timer, a thread or an interrupt are needed, and it has {count}{}: \
+         record for {} s or longer",
+        beside(*all - *count),
+        (*span_ns as f64 / 1e9 * *needed as f64 / (*count).max(1) as f64).ceil()
     )]
     TooFew {
         /// So many there are.
         count: usize,
         /// So many are needed.
         needed: usize,
+        /// So many there are of any kind.
+        all: usize,
+        /// How long the recording is.
+        span_ns: u64,
     },
     /// Events are missing.
     #[error("{lost} events were lost of {of}: record with larger buffers (--buffer)")]
@@ -49,4 +56,33 @@ pub enum Refusal {
     /// It is one that can be done and not predicted.
     #[error("{0} is possible, but tardy cannot simulate it")]
     Unpredicted(&'static str),
+}
+
+/// What is not counted, in words.
+fn beside(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " (another one is a preemption or the like, or events are missing in it)".to_owned(),
+        _ => format!(
+            " (another {others} are preemptions and the like, or events are missing in them)"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_says_which_are_counted_and_how_long_it_takes() {
+        let few = |count, all| {
+            Refusal::TooFew { count, needed: 200, all, span_ns: 10_100_000_000 }.to_string()
+        };
+        assert_eq!(
+            few(144, 258),
+            "200 wakeups of the late threads by a timer, a thread or an interrupt are needed, and it has 144 (another \
+             114 are preemptions and the like, or events are missing in them): record for 15 s or longer"
+        );
+        assert!(few(0, 0).ends_with("and it has 0: record for 2020 s or longer"), "{}", few(0, 0));
+    }
 }

@@ -4,6 +4,7 @@ use super::WatchFlags;
 use crate::confine::Kept;
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
+use crate::listing;
 use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
 use crate::prediction;
@@ -133,8 +134,6 @@ fn list(output: &Output) -> Result<Outcome, Failure> {
         output::write_json(&document, None)?;
         return Ok(Outcome::Fine);
     }
-    for about in KNOWN {
-        output::out!("  {:<24} {}", about.example, about.what)?;
-    }
+    listing::print(KNOWN.iter().map(|about| (about.example, vec![about.what.to_owned()])))?;
     Ok(Outcome::Fine)
 }

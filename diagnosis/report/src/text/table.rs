@@ -67,9 +67,7 @@ impl Table {
         width: usize,
         paint: impl Fn(usize, usize, &str) -> String,
     ) -> io::Result<()> {
-        let mut widths: Vec<usize> = (0..self.columns.len())
-            .map(|column| self.rows.iter().map(|row| row[column].width()).max().unwrap_or(0))
-            .collect();
+        let mut widths = self.widths();
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         let mut dispensable = self.dispensable.iter();
         while self.least_width(&shown, &widths) > width
@@ -106,6 +104,19 @@ impl Table {
             writeln!(out, "{line}")?;
         }
         Ok(())
+    }
+
+    /// Whether nothing need be left out or cut within `width` columns.
+    pub(crate) fn fits(&self, width: usize) -> bool {
+        let widths = self.widths();
+        let gaps = GAP.len() * widths.len().saturating_sub(1);
+        self.indent.len() + widths.iter().sum::<usize>() + gaps <= width
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        (0..self.columns.len())
+            .map(|column| self.rows.iter().map(|row| row[column].width()).max().unwrap_or(0))
+            .collect()
     }
 
     /// The width of all columns but for words in the last, which can be cut.

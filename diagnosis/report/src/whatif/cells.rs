@@ -2,6 +2,7 @@
 
 use crate::clean::clean_cut;
 use crate::units::duration_mean;
+use std::fmt;
 use tardy_whatif::{Figures, Moved, Prediction, Tried};
 
 /// Columns of a change's name.
@@ -33,20 +34,49 @@ fn figures<'a>(tried: &Tried, prediction: &'a Prediction) -> &'a [Moved; 6] {
     if tried.is_of_theft() { &prediction.figures } else { prediction.own() }
 }
 
+/// A cell: a figure, and its range where it has one. Clean.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) figure: String,
+    pub(crate) range: String,
+}
+
+impl Cell {
+    fn of(moved: &Moved) -> Self {
+        Self { figure: duration_mean(moved.predicted_ns), range: range(moved) }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(figure: String) -> Self {
+        Self { figure, range: String::new() }
+    }
+}
+
+/// `18.0 µs (12.0–30.0 µs)`.
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.figure.as_str(), self.range.as_str()) {
+            (figure, "") => write!(f, "{figure}"),
+            (figure, range) => write!(f, "{figure} ({range})"),
+        }
+    }
+}
+
 /// The change, what becomes of the victims' lateness, and of that of all others. Clean.
-pub(crate) fn cells(tried: &Tried, prediction: &Prediction) -> [String; 7] {
+pub(crate) fn cells(tried: &Tried, prediction: &Prediction) -> [Cell; 7] {
     let figures = figures(tried, prediction);
     let (before_ns, after_ns) = prediction.others_ns;
     let others = if before_ns > 0.0 { after_ns / before_ns - 1.0 } else { 0.0 };
     [
-        clean_cut(&tried.name(), NAME_COLUMNS),
-        signed(figures[WORST].change()),
-        with_range(&figures[MEAN]),
-        with_range(&figures[P99]),
-        if prediction.tells_p999() { with_range(&figures[P999]) } else { NOT_TOLD.to_owned() },
+        clean_cut(&tried.name(), NAME_COLUMNS).into(),
+        signed(figures[WORST].change()).into(),
+        Cell::of(&figures[MEAN]),
+        Cell::of(&figures[P99]),
+        if prediction.tells_p999() { Cell::of(&figures[P999]) } else { NOT_TOLD.to_owned().into() },
         // Of one largest value no range can be relied on.
-        duration_mean(figures[MAX].predicted_ns),
-        signed(others),
+        duration_mean(figures[MAX].predicted_ns).into(),
+        signed(others).into(),
     ]
 }
 
@@ -66,7 +96,7 @@ pub(crate) fn in_short(tried: &Tried, prediction: &Prediction) -> InShort {
     let worst = &figures[WORST];
     InShort {
         change: clean_cut(&tried.in_words(), NAME_COLUMNS),
-        worst: format!("worst 1 % {} → {}", duration_mean(worst.recorded_ns), with_range(worst)),
+        worst: format!("worst 1 % {} → {}", duration_mean(worst.recorded_ns), Cell::of(worst)),
         mean: format!("mean {}", signed(figures[MEAN].change())),
         is_sure: worst.high_ns < worst.recorded_ns,
     }
@@ -78,10 +108,9 @@ pub(super) fn is_earlier(tried: &Tried, prediction: &Prediction) -> bool {
     [MEAN, WORST].iter().all(|at| figures[*at].predicted_ns <= figures[*at].recorded_ns)
 }
 
-/// "18 µs (12–30 µs)".
-fn with_range(moved: &Moved) -> String {
-    let range = crate::confidence::range(moved.low_ns as u64, moved.high_ns as u64);
-    format!("{} ({range})", duration_mean(moved.predicted_ns))
+/// `12.0–30.0 µs`.
+fn range(moved: &Moved) -> String {
+    crate::confidence::range(moved.low_ns as u64, moved.high_ns as u64)
 }
 
 pub(crate) fn percent(share: f64) -> String {

@@ -1,7 +1,8 @@
 //! Predictions in a terminal.
 
-use super::cells::{HEADS, InShort, cells, in_short, percent};
+use super::cells::{Cell, HEADS, InShort, cells, in_short, percent};
 use super::{Predictions, Shown, helps};
+use crate::clean::cut;
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
 use crate::units::{count, duration_mean};
 use std::fmt::Write as _;
@@ -53,7 +54,8 @@ pub fn whatif_text(
 }
 
 fn paragraph(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    for line in textwrap::wrap(text, width - 2) {
+    // A number and its per cent stay together.
+    for line in textwrap::wrap(&text.replace(" %", "\u{a0}%"), width - 2) {
         writeln!(out, "  {}", line.replace('\u{a0}', " "))?;
     }
     Ok(())
@@ -62,7 +64,7 @@ fn paragraph(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
 /// What one change would do, in words.
 fn answer(tried: &Tried, prediction: &Prediction) -> String {
     let InShort { change, worst, mean, .. } = in_short(tried, prediction);
-    format!("With {change}: {worst}, {mean}.").replace(" %", "\u{a0}%")
+    format!("With {change}: {worst}, {mean}.")
 }
 
 /// A sentence on the changes that are not shown by themselves.
@@ -147,7 +149,14 @@ fn baseline(
     paragraph(&text, width, out)
 }
 
-/// Writes a line for each.
+/// Columns of the ranking that a narrow terminal can do without, the least needed first: the others' mean, the victims'
+/// mean, p99.9.
+const DISPENSABLE: [usize; 3] = [6, 2, 4];
+
+/// Columns of the figures that are left then.
+const FIGURES_COLUMNS: usize = 40;
+
+/// Writes a line for each; where lines would be too long, its ranges in a second one.
 pub(crate) fn ranking<'a>(
     predicted: impl Iterator<Item = (&'a Tried, &'a Prediction)>,
     width: usize,
@@ -160,18 +169,31 @@ pub(crate) fn ranking<'a>(
     }
     let mut columns = [Align::Right; 7];
     columns[0] = Align::Left;
-    let mut table = Table::new(&columns).can_do_without(&[6, 2, 5]);
-    table.row(HEADS.map(str::to_owned).to_vec());
-    for row in rows {
-        table.row(row.to_vec());
+    let with_heads = || {
+        let mut table = Table::new(&columns).can_do_without(&DISPENSABLE);
+        table.row(HEADS.map(str::to_owned).to_vec());
+        table
+    };
+    let mut table = with_heads();
+    for row in &rows {
+        table.row(row.iter().map(Cell::to_string).collect());
     }
-    table.write(
-        out,
-        width,
-        |row, _, text| {
-            if row == 0 { terminal.dim(text) } else { text.to_owned() }
-        },
-    )
+    let has_room = table.fits(width);
+    if !has_room {
+        table = with_heads();
+        for row in rows {
+            let (mut figures, ranges): (Vec<String>, Vec<String>) =
+                row.into_iter().map(|cell| (cell.figure, cell.range)).unzip();
+            figures[0] = cut(&figures[0], width.saturating_sub(FIGURES_COLUMNS));
+            table.row(figures);
+            table.row(ranges);
+        }
+    }
+    table.write(out, width, |row, _, text| {
+        // After the heads, rows are figures and ranges in turn.
+        let is_beside = row == 0 || (!has_room && row.is_multiple_of(2));
+        if is_beside { terminal.dim(text) } else { text.to_owned() }
+    })
 }
 
 /// What is to be said of one in words.

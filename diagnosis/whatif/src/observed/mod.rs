@@ -103,6 +103,8 @@ pub struct Observed {
     /// How the paces of CPUs changed.
     pub(crate) paces: Vec<Pace>,
     pub(crate) wakeups: Vec<Recorded>,
+    /// Wakeups that are not among them: of other kinds, or touched by a loss.
+    pub(crate) uncounted: usize,
     /// Something was not kept: what.
     pub(crate) bounds: Vec<&'static str>,
     pub(crate) switches: u64,

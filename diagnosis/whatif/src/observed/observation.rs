@@ -408,6 +408,7 @@ impl Sink for Observation {
             _ => false,
         };
         if !counts || wakeup.touched_by_loss {
+            self.observed.uncounted += 1;
             return;
         }
         if self.observed.wakeups.len() >= WAKEUPS_MAX {
