@@ -1,6 +1,8 @@
 //! Judges gates.
 
-use tardy_report::{Bound, Figure, Gate, GateOutcome, JudgedGate, SideSample, Subject};
+use tardy_report::{
+    Bound, Figure, Gate, GateOutcome, JudgedGate, SideSample, Subject, why_unbounded,
+};
 use tardy_stats::ab::{Comparison, Question, Verdict, compare};
 use tardy_stats::{Counted, Interval, Sample};
 
@@ -50,7 +52,7 @@ fn difference(
     };
     let plain = &subject.comparisons[side - 1];
     let interval = figure(scaled_comparison.as_ref().unwrap_or(plain), gate.figure)
-        .map_err(|why| (why, true))?;
+        .map_err(|why| (why.unwrap_or_else(|| unbounded([a, b], gate.figure)), true))?;
     // How far up each side's figure may be, and whether that is in its bins, does not depend on the share.
     let highest = highest(plain, gate.figure);
     let may_be_cut = [(a, 0), (b, 1)].map(|(side, at)| {
@@ -92,9 +94,10 @@ fn bounded_by_what_is_known(
     }
 }
 
-fn figure(comparison: &Comparison, figure: Figure) -> Result<Interval, String> {
+/// The difference; or why there is none, where that is known.
+fn figure(comparison: &Comparison, figure: Figure) -> Result<Interval, Option<String>> {
     if let Verdict::TooFew { why } = &comparison.verdict {
-        return Err(why.clone());
+        return Err(Some(why.clone()));
     }
     match figure {
         Figure::Mean => Ok(comparison.mean.b_minus_a),
@@ -103,14 +106,14 @@ fn figure(comparison: &Comparison, figure: Figure) -> Result<Interval, String> {
             .iter()
             .find(|quantile| (quantile.q - q).abs() < 1e-9)
             .map(|quantile| quantile.difference.b_minus_a)
-            .ok_or_else(|| {
-                format!(
-                    "{} and {} values are too few to bound {}: measure longer",
-                    comparison.a.count,
-                    comparison.b.count,
-                    figure.name()
-                )
-            }),
+            .ok_or(None),
+    }
+}
+
+fn unbounded(sides: [&SideSample; 2], figure: Figure) -> String {
+    match figure {
+        Figure::Quantile(q) => why_unbounded(sides, q),
+        Figure::Mean => "there is no mean".to_owned(),
     }
 }
 

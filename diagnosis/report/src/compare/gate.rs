@@ -164,7 +164,7 @@ fn needed_to_decide(difference: Interval, bound_ns: f64, count: u64) -> Option<u
 
 /// The values it takes for a quantile to have a 95 % interval at all: with fewer, all of them lie below it more
 /// often than once in forty.
-fn needed_to_bound(q: f64) -> u64 {
+pub(super) fn values_needed(q: f64) -> u64 {
     (0.025_f64.ln() / q.ln()).ceil() as u64
 }
 
@@ -183,7 +183,7 @@ impl JudgedGate {
             }
             GateOutcome::NotJudged { more_would: true, .. } => {
                 let needed = match gate.figure {
-                    Figure::Quantile(q) => needed_to_bound(q).max(VALUES_MIN),
+                    Figure::Quantile(q) => values_needed(q).max(VALUES_MIN),
                     Figure::Mean => VALUES_MIN,
                 };
                 Some(needed).filter(|needed| *needed > count)

@@ -4,6 +4,7 @@
 //! page, [`CompareDocument`] as JSON. The first side is what all others are compared with. Readers see the sides'
 //! names; documents also have letters, A for the first.
 
+mod bounded;
 mod change;
 mod changed_document;
 mod document;
@@ -15,6 +16,7 @@ mod table;
 mod text;
 pub(crate) mod words;
 
+pub use bounded::why_unbounded;
 pub use change::Changed;
 pub use document::CompareDocument;
 pub(crate) use document::ComparisonDocument;

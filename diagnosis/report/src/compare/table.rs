@@ -1,8 +1,9 @@
 //! The figures of all sides beside each other, and their differences from A.
 
+use super::bounded::unbounded;
 use super::words::{name, plain, probability, quantile_name, tells, tells_mean, with_interval};
 use super::{Subject, words};
-use crate::clean::cut_middle;
+use crate::clean::{clean, cut_middle};
 use crate::units::count;
 use tardy_stats::ab::{Comparison, Difference};
 
@@ -46,7 +47,7 @@ pub(super) fn lines(subject: &Subject) -> Vec<Line> {
                 })
                 .collect(),
             differences: differences(subject, |place, comparison| {
-                tells_mean(subject, place).then_some(comparison.mean)
+                tells_mean(subject, place).then_some(comparison.mean).ok_or_else(unknown)
             }),
         },
     ];
@@ -67,8 +68,11 @@ pub(super) fn lines(subject: &Subject) -> Vec<Line> {
                 .collect(),
             differences: differences(subject, |place, comparison| {
                 let mut found = comparison.quantiles.iter();
-                let found = found.find(|quantile| words::is_same(quantile.q, q))?;
-                tells(subject, place, q).then_some(found.difference)
+                match found.find(|quantile| words::is_same(quantile.q, q)) {
+                    _ if !tells(subject, place, q) => Err(unknown()),
+                    Some(found) => Ok(found.difference),
+                    None => Err(too_few(subject, place, q)),
+                }
             }),
         }
     }));
@@ -87,15 +91,32 @@ pub(super) fn quantiles(subject: &Subject) -> Vec<f64> {
 
 fn differences(
     subject: &Subject,
-    of: impl Fn(usize, &Comparison) -> Option<Difference>,
+    of: impl Fn(usize, &Comparison) -> Result<Difference, String>,
 ) -> Vec<Option<(String, String)>> {
     let cells = |(at, comparison)| match of(at + 1, comparison) {
-        Some(difference) => {
+        Ok(difference) => {
             Some((with_interval(difference.b_minus_a), probability(difference.p_adjusted)))
         }
-        None => Some((UNKNOWN.to_owned(), String::new())),
+        Err(why) => Some((why, String::new())),
     };
     subject.comparisons.iter().enumerate().map(cells).collect()
+}
+
+fn unknown() -> String {
+    UNKNOWN.to_owned()
+}
+
+/// Before the names of sides whose values do not bound a quantile.
+const TOO_FEW: &str = "too few in ";
+
+/// `too few in after`, in a cell.
+fn too_few(subject: &Subject, place: usize, q: f64) -> String {
+    let [Some(a), Some(b)] = [0, place].map(|at| subject.sides.get(at)) else { return unknown() };
+    match unbounded([a, b], q)[..] {
+        [] => unknown(),
+        [one] => format!("{TOO_FEW}{}", cut_middle(&clean(&one.sample.name), HEAD_NAME_WIDTH)),
+        _ => format!("{TOO_FEW}both"),
+    }
 }
 
 /// Columns of a name in the head of a difference.
@@ -123,11 +144,16 @@ pub(super) fn legend(subject: &Subject) -> String {
                 is not known.",
         );
     }
-    let is_missing = lines(subject)
-        .iter()
-        .any(|line| line.differences.iter().flatten().any(|(value, _)| value == UNKNOWN));
-    if is_missing {
-        text.push_str(" “-”: not known, because of too few values or values above the bins.");
+    let lines = lines(subject);
+    let cells = || lines.iter().flat_map(|line| line.differences.iter().flatten());
+    if cells().any(|(cell, _)| cell.starts_with(TOO_FEW)) {
+        text.push_str(
+            " “too few in …”: that side has too few values to bound the quantile, or the latest of them come too close \
+             together in time.",
+        );
+    }
+    if cells().any(|(cell, _)| cell == UNKNOWN) {
+        text.push_str(" “-”: not known, because of values above the bins.");
     }
     text
 }
