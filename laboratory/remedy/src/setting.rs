@@ -78,11 +78,9 @@ pub fn commands_for(settings: &[Setting], stand_in: Option<(u32, &str)>) -> Vec<
         let of_threads = rest[..alike].iter().filter(|one| one.place.thread().is_some());
         let tids: Vec<String> = of_threads.map(|one| one.number(stand_in)).collect();
         if alike > 1 && tids.len() == alike {
-            lines.push(format!(
-                "for id in {}; do {}; done",
-                tids.join(" "),
-                first.command_for("$id")
-            ));
+            let (which, remark) = loop_over(&rest[..alike], &tids);
+            let command = first.command_for("$id");
+            lines.push(format!("for id in {which}; do {command}; done{remark}"));
         } else {
             lines.extend(rest[..alike].iter().map(|one| one.command_for(&one.number(stand_in))));
         }
@@ -96,10 +94,27 @@ pub fn commands_for(settings: &[Setting], stand_in: Option<(u32, &str)>) -> Vec<
     lines
 }
 
+/// What a shell's loop goes over, and a remark behind it: the numbers; of many threads of one name, all that are called
+/// so, as nobody reads a line of hundreds of numbers.
+fn loop_over(settings: &[Setting], tids: &[String]) -> (String, String) {
+    let mut names = settings.iter().filter_map(|one| Some(one.place.thread()?.name.as_str()));
+    let name = names.next().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_one = !name.is_empty() && name.chars().all(is_plain) && names.all(|it| it == name);
+    if tids.len() <= NUMBERS_MAX || !is_one || name.starts_with('-') {
+        return (tids.join(" "), String::new());
+    }
+    let remark = format!("  # {} threads; this is for all that are called so", tids.len());
+    (format!("$(pgrep -w -x {name})"), remark)
+}
+
 fn are_alike(a: &Setting, b: &Setting) -> bool {
     let kinds = std::mem::discriminant(&a.place) == std::mem::discriminant(&b.place);
     kinds && a.place.thread().is_some() && a.to == b.to
 }
+
+/// Threads that a command names by number.
+const NUMBERS_MAX: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -108,6 +123,25 @@ mod tests {
 
     fn thread(tid: u32) -> Thread {
         Thread { tid, start: 1, name: "audio".to_owned() }
+    }
+
+    #[test]
+    fn many_threads_of_one_name_are_named_by_it() {
+        let of = |tid, name: &str| {
+            let thread = Thread { tid, start: 1, name: name.to_owned() };
+            Setting { place: Place::Policy(thread), to: "idle".to_owned() }
+        };
+        let mut all: Vec<Setting> = (1..=40).map(|tid| of(tid, "hackbench")).collect();
+        assert_eq!(
+            commands(&all),
+            [
+                "for id in $(pgrep -w -x hackbench); do chrt -i -p 0 $id; done  # 40 threads; this is for all that \
+                 are called so"
+            ]
+        );
+        all[7] = of(8, "other");
+        assert!(commands(&all)[0].starts_with("for id in 1 2 3 4 "), "{:?}", commands(&all));
+        assert!(commands(&all[..7])[0].starts_with("for id in 1 2 3 4 5 6 7;"));
     }
 
     #[test]

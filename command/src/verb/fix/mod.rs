@@ -305,9 +305,7 @@ impl Fix {
             )?;
         }
         for (at, candidate) in candidates.iter().enumerate() {
-            let gain = &candidate.gain;
             out!("")?;
-            let range = gain.range.map(range_in_words);
             out!(
                 "{}. {} ({})",
                 at + 1,
@@ -316,13 +314,7 @@ impl Fix {
             )?;
             paragraph(
                 "   ",
-                &format!(
-                    "against {}, {:.0} % of the worst wakeups' lateness, {}{}",
-                    candidate.against(),
-                    gain.worst * 100.0,
-                    gain.how,
-                    range.unwrap_or_default()
-                ),
+                &format!("against {}: {}", candidate.against(), candidate.gain.in_words()),
             )?;
             paragraph("   ", &format!("price: {}", candidate.remedy.price_of(&candidate.change)))?;
             paragraph("   ", &format!("needs: {}", candidate.remedy.needs()))?;
@@ -456,15 +448,6 @@ fn written(text: &Setting) -> String {
         ""
     };
     format!("written to {path}{how}")
-}
-
-/// Where a gain is, of the worst wakeups' lateness.
-fn range_in_words((low, high): (f64, f64)) -> String {
-    let [low, high] = [low, high].map(|share| share * 100.0);
-    if low < 0.0 {
-        return format!(" (up to {high:.0} %; that it helps is not certain)");
-    }
-    format!(" ({low:.0} to {high:.0} % in 90 of 100)")
 }
 
 /// What only the program itself, or a person, can do.

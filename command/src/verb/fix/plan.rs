@@ -20,6 +20,37 @@ pub(super) struct Gain {
     pub(super) range: Option<(f64, f64)>,
 }
 
+impl Gain {
+    /// What it gains, in a clause.
+    pub(super) fn in_words(&self) -> String {
+        let percent = self.worst * 100.0;
+        let Some((low, high)) = self.range else {
+            return match self.worst {
+                0.0 => "nothing is predicted of it".to_owned(),
+                _ => format!(
+                    "it takes away {percent:.0} % of the worst wakeups' lateness {}",
+                    self.how
+                ),
+            };
+        };
+        let [low, high] = [low, high].map(|share| share * 100.0);
+        let range = if low < 0.0 {
+            format!("the range of 90 in 100 predictions begins at {:.0} % more", -low)
+        } else {
+            format!("{low:.0} to {high:.0} % less in 90 of 100 predictions")
+        };
+        let falls = if percent < 0.0 { "more" } else { "less" };
+        let percent = percent.abs();
+        format!("the worst wakeups are {} to be {percent:.0} % {falls} late ({range})", self.how)
+    }
+
+    /// Whether it is predicted to make the worst wakeups later, or nothing earlier.
+    fn is_harm(&self) -> bool {
+        let harms = self.worst < 0.0 || (self.worst <= 0.0 && self.all <= 0.0);
+        self.range.is_some() && harms
+    }
+}
+
 /// Who tells what a change gains.
 pub(super) trait Forecast {
     /// What a change gains that was advised against a cause.
@@ -172,10 +203,7 @@ pub(super) fn candidates(
         candidate.causes.sort_by(|a, b| worst_share(b).total_cmp(&worst_share(a)));
     }
     // What is predicted to harm is for whoever names it.
-    let harms = |candidate: &Candidate| {
-        candidate.gain.range.is_some() && candidate.gain.worst <= 0.0 && candidate.gain.all <= 0.0
-    };
-    found.retain(|candidate| !only.is_empty() || !harms(candidate));
+    found.retain(|candidate| !only.is_empty() || !candidate.gain.is_harm());
     // What was predicted to help comes before what may, at best.
     let is_told =
         |candidate: &Candidate| candidate.gain.range.is_some() && candidate.gain.worst > 0.0;
@@ -197,4 +225,42 @@ fn as_asked(text: &str) -> Option<Change> {
 /// Whether a change is meant by a name, or by itself.
 fn is_named(change: &Change, name: &str) -> bool {
     change.name() == name || change.to_string() == name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gain(worst: f64, range: Option<(f64, f64)>) -> Gain {
+        Gain { worst, all: 0.1, how: if range.is_some() { "predicted" } else { "at best" }, range }
+    }
+
+    #[test]
+    fn a_gain_says_how_it_is_known_and_how_sure() {
+        assert_eq!(
+            [
+                gain(0.92, Some((0.8, 0.97))),
+                gain(0.92, Some((-0.12, 0.97))),
+                gain(-0.3, Some((-0.5, 0.1))),
+                gain(0.4, None),
+                gain(0.0, None),
+            ]
+            .map(|gain| gain.in_words()),
+            [
+                "the worst wakeups are predicted to be 92 % less late (80 to 97 % less in 90 of 100 predictions)",
+                "the worst wakeups are predicted to be 92 % less late (the range of 90 in 100 predictions begins at \
+                 12 % more)",
+                "the worst wakeups are predicted to be 30 % more late (the range of 90 in 100 predictions begins at \
+                 50 % more)",
+                "it takes away 40 % of the worst wakeups' lateness at best",
+                "nothing is predicted of it",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_makes_the_worst_later_is_no_plan() {
+        assert!(gain(-0.01, Some((-0.1, 0.1))).is_harm());
+        assert!(!gain(0.01, Some((-0.1, 0.1))).is_harm() && !gain(-0.01, None).is_harm());
+    }
 }
