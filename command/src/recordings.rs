@@ -9,6 +9,7 @@ pub(crate) use watched::{
 };
 
 use crate::failure::Failure;
+use crate::manners;
 use crate::memory;
 use crate::output;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,13 @@ impl Kept {
     /// Of all its files.
     pub(crate) fn bytes(&self) -> u64 {
         size(&self.folder) + size(&self.folder.join("events"))
+    }
+
+    /// Whether it is known that nothing happened in it.
+    fn is_empty(&self) -> bool {
+        let totals = self.manifest.as_ref().ok().and_then(|manifest| manifest.totals);
+        totals.is_some_and(|totals| totals.events == 0)
+            || self.summary().is_some_and(|summary| summary.wakeups == 0)
     }
 
     /// What the last explanation left.
@@ -184,7 +192,8 @@ fn there_are(homes: &[PathBuf]) -> String {
     }
 }
 
-/// The N latest recordings that are kept, the oldest of them first.
+/// The N latest recordings that are kept, the oldest of them first. One in which nobody was seen to wake up is none of
+/// them, as long as there are others.
 pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
     // Those here; those in the temporary folder only where there are too few.
     let mut all: Vec<Kept> = Vec::new();
@@ -194,9 +203,16 @@ pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
             all.extend(found.filter(|kept| kept.manifest.is_ok() && is_ours(&kept.folder)));
         }
     }
-    all.sort_by_key(|kept| std::cmp::Reverse(kept.created_unix_s()));
-    all.truncate(N);
-    let found: Vec<PathBuf> = all.into_iter().rev().map(|kept| kept.folder).collect();
+    // The others, the newest first, then the empty ones.
+    all.sort_by_key(|kept| (kept.is_empty(), std::cmp::Reverse(kept.created_unix_s())));
+    let empty = all.split_off(all.len().min(N));
+    let later = |kept: &&Kept| all.iter().all(|it| it.created_unix_s() < kept.created_unix_s());
+    if let Some(passed) = empty.iter().find(later).filter(|_| !manners::is_quiet()) {
+        let name = output::one_line(&passed.folder.display().to_string());
+        output::say!("{name} is later, but no wakeup was seen in it");
+    }
+    all.sort_by_key(Kept::created_unix_s);
+    let found: Vec<PathBuf> = all.into_iter().map(|kept| kept.folder).collect();
     found.try_into().map_err(|found: Vec<PathBuf>| {
         let there = match found.len() {
             0 => "there is none".to_owned(),

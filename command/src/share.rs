@@ -9,20 +9,25 @@ use crate::output;
 use crate::session;
 use rustix::process::getpriority_process;
 use std::sync::Once;
+use std::time::{Duration, Instant};
 
 /// Threads that are ready to run, for each CPU: with fewer nothing is changed, as the share is large enough.
 const RIVALS_MIN: usize = 8;
 
-/// That it is taken is said once.
+/// That it was taken is said once, and only where it was for so long that others may have missed it.
 static SAID: Once = Once::new();
+const WORTH_SAYING: Duration = Duration::from_secs(2);
 
 /// More than the usual share of the CPUs, until this is dropped: for the thread that asked for it, and for those that it
 /// starts meanwhile.
 #[must_use = "it ends when it is dropped"]
-pub(crate) struct Share(());
+pub(crate) struct Share {
+    since: Instant,
+    ready_threads: usize,
+}
 
 impl Share {
-    /// Takes it where the machine is busy, and says so, once. Who was made nice, or less so, on purpose stays as nice.
+    /// Takes it where the machine is busy. Who was made nice, or less so, on purpose stays as nice.
     pub(crate) fn claim() -> Option<Self> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let ready = ready_threads(&std::fs::read_to_string("/proc/loadavg").ok()?)?;
@@ -33,22 +38,26 @@ impl Share {
         if getpriority_process(None) != Ok(session::NICE) {
             return None;
         }
-        SAID.call_once(|| {
-            if !manners::is_quiet() {
-                output::say!(
-                    "{ready} threads are ready to run on {cpus} CPUs; tardy does its own work at nice {}, so that it \
-                     does not wait for all of them (nice -n 1 tardy … prevents that)",
-                    session::NICE
-                );
-            }
-        });
-        Some(Self(()))
+        Some(Self { since: Instant::now(), ready_threads: ready })
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
         session::be_nice(0);
+        let took = self.since.elapsed();
+        if took < WORTH_SAYING || manners::is_quiet() {
+            return;
+        }
+        SAID.call_once(|| {
+            output::say!(
+                "{} threads were ready to run, so tardy did its own work at nice {} for {:.0} s (nice -n 1 tardy … \
+                 prevents that)",
+                self.ready_threads,
+                session::NICE,
+                took.as_secs_f64()
+            );
+        });
     }
 }
 

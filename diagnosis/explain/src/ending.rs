@@ -336,27 +336,29 @@ impl Endings {
         explanation.skew = recent.skew;
         let reasons = Reason::ALL.into_iter().zip(recent.discarded);
         explanation.discarded = reasons.filter(|(_, count)| *count > 0).collect();
-        let mut bound = |count: u64, limit: usize, what: &'static str| {
+        let mut bound = |of: &'static str, count: u64, limit: usize, what: &'static str| {
             if count > 0 {
-                explanation.bounds.push(Bound { what, limit: limit as u64, count });
+                explanation.bounds.push(Bound { of, what, limit: limit as u64, count });
             }
         };
         bound(
+            Bound::WAKEUP,
             self.cut,
             SPANS_MAX,
-            "wakeups reach back further than the history of a CPU, or have more phases than \
-             tardy keeps: that part of them is unexplained",
+            "tardy remembers no more changes of a CPU and no more phases of a wakeup, so what came before them is \
+             unexplained",
         );
         bound(
+            "event",
             recent.threads_left_out,
             THREADS_MAX,
-            "events belong to threads beyond the number that tardy follows: the owner of a lock \
-             that they wait for is known only from its wakeup",
+            "tardy follows no more threads, so who owns a lock that another one waits for is known only from its wakeup",
         );
         bound(
+            "",
             u64::from(recent.tables_full),
             Tables::ENTRIES_MAX as usize,
-            "timers or names reach the limit of a stream: tardy does not distinguish the rest",
+            "tardy does not distinguish more timers and names of one stream",
         );
         explanation
     }

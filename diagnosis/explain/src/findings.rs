@@ -82,12 +82,19 @@ pub struct ClockFinding {
 /// A limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// What happened at it, for after a number.
+    /// What it was reached in, as one of them is called; empty where it is the whole stream.
+    pub of: &'static str,
+    /// What that means for the explanation, a clause.
     pub what: &'static str,
     /// The limit.
     pub limit: u64,
     /// How often it was reached.
     pub count: u64,
+}
+
+impl Bound {
+    /// What [`Self::of`] is of limits that leave a part of a wakeup unexplained.
+    pub const WAKEUP: &'static str = "wakeup";
 }
 
 /// Stretches in which a CPU recorded nothing although it worked: the event after one has another

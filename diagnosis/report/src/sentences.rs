@@ -6,7 +6,7 @@ use crate::names::{full_name, group_name};
 use crate::section::{GroupNames, merged, sums};
 use crate::units::{count, counted, duration, duration_mean, whole_percent};
 use std::collections::BTreeSet;
-use tardy_explain::{Explanation, GroupFinding};
+use tardy_explain::{Bound, Explanation, GroupFinding};
 use tardy_model::Cause;
 
 /// With more, it is no verdict any more.
@@ -152,7 +152,9 @@ fn main_culprit(explanation: &Explanation, is_short: bool) -> Option<String> {
     let tail = tail(explanation, cause);
     if blamed.group.name.is_empty() {
         let share = whole_percent(share(blamed_ns(blamed)));
-        let nobody = format!("{share} of that is {}{}{tail}.", cause.0, explained(cause));
+        let limit =
+            if cause == Cause::UNEXPLAINED { own_limit(explanation) } else { String::new() };
+        let nobody = format!("{share} of that is {}{}{limit}{tail}.", cause.0, explained(cause));
         return Some(match own {
             Some(own) => format!("{own}; {nobody}"),
             None => nobody,
@@ -232,7 +234,8 @@ fn doubt(explanation: &Explanation) -> Option<String> {
     if let Some(cause) = unexplained.filter(|cause| cause.share >= UNEXPLAINED_MIN)
         && explanation.causes.first().is_some_and(|first| first.cause != cause.cause)
     {
-        return Some(format!("{} of all lateness is unexplained.", whole_percent(cause.share)));
+        let share = whole_percent(cause.share);
+        return Some(format!("{share} of all lateness is unexplained{}.", own_limit(explanation)));
     }
     let near = explanation.near_loss;
     let is_weighty = near.saturating_mul(TOUCHED_PER) >= explanation.latencies.count()
@@ -241,6 +244,18 @@ fn doubt(explanation: &Explanation) -> Option<String> {
         let wakeups = counted(near, "wakeup");
         let were = if explanation.lost == 1 { "event was" } else { "events were" };
         format!("{} {were} lost; {wakeups} may lack a culprit.", count(explanation.lost))
+    })
+}
+
+/// That a limit of tardy's own is why something is unexplained, where it is.
+fn own_limit(explanation: &Explanation) -> String {
+    let reached = explanation.bounds.iter().find(|bound| bound.of == Bound::WAKEUP);
+    reached.map_or_else(String::new, |bound| {
+        format!(
+            ", in {} because tardy remembers only the last {} changes of a CPU",
+            counted(bound.count, "wakeup"),
+            count(bound.limit)
+        )
     })
 }
 
@@ -290,6 +305,27 @@ mod tests {
                 "The hypervisor took 100 % of that, because it ran something else (stolen time)"
             ),
             "{all}"
+        );
+    }
+
+    #[test]
+    fn a_limit_of_ours_is_said_where_it_leaves_much_unexplained() {
+        let (context, mut explanation) = (Context::default(), fixture::explanation());
+        let other = explanation.causes[0].clone();
+        explanation.causes.retain(|cause| cause.cause != Cause::UNEXPLAINED);
+        explanation.causes.push(CauseFinding { cause: Cause::UNEXPLAINED, share: 0.2, ..other });
+        let sentences = |explanation: &Explanation| {
+            let data = Data { explanation: Some(explanation), ..Data::new(&context) };
+            top_sentences(&data).join(" ")
+        };
+        assert!(sentences(&explanation).contains("20 % of all lateness is unexplained."));
+        explanation.bounds = vec![Bound { of: Bound::WAKEUP, what: "", limit: 32_768, count: 1 }];
+        let said = sentences(&explanation);
+        assert!(
+            said.contains(
+                "is unexplained, in 1 wakeup because tardy remembers only the last 32,768"
+            ),
+            "{said}"
         );
     }
 

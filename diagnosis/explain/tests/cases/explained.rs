@@ -127,7 +127,9 @@ impl Explained {
         self.notes = explanation
             .bounds
             .iter()
-            .map(|bound| format!("at most {}: {} {}", bound.limit, bound.count, bound.what))
+            .map(|bound| {
+                format!("at most {} ({} {}): {}", bound.limit, bound.count, bound.of, bound.what)
+            })
             .chain(explanation.clocks_set.iter().map(|_| "CLOCK_REALTIME was set".to_owned()))
             .collect();
     }

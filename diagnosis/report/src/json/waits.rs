@@ -70,6 +70,7 @@ struct StolenDocument {
 
 #[derive(Debug, Serialize)]
 struct LimitDocument {
+    of: &'static str,
     what: &'static str,
     limit: u64,
     count: u64,
@@ -105,6 +106,7 @@ impl<'a> From<&'a Explanation> for SupplementDocument<'a> {
             until_ns: set.until_ns,
         });
         let limits = explanation.bounds.iter().map(|bound| LimitDocument {
+            of: bound.of,
             what: bound.what,
             limit: bound.limit,
             count: bound.count,

@@ -90,12 +90,11 @@ fn limits(explanation: &Explanation, notes: &mut Vec<String>) {
         ));
     }
     for bound in &explanation.bounds {
-        notes.push(format!(
-            "A limit of {} was reached: {} {}.",
-            count(bound.limit),
-            count(bound.count),
-            bound.what,
-        ));
+        let of = match bound.of {
+            "" => String::new(),
+            noun => format!(" in {}", counted(bound.count, noun)),
+        };
+        notes.push(format!("A limit of {} was reached{of}: {}.", count(bound.limit), bound.what));
     }
 }
 

@@ -28,8 +28,8 @@ pub(super) struct Worst;
 /// A space at which no line is broken; it is written as a common one.
 const UNBROKEN: char = '\u{a0}';
 
-/// Parts told one by one in the terminal; of more, the longest.
-const PARTS_SHOWN: usize = 40;
+/// Parts of a wakeup in the terminal at most.
+const PARTS_SHOWN: usize = 12;
 
 /// The same in a page's table.
 const PARTS_LISTED: usize = 400;
@@ -53,7 +53,7 @@ impl Section for Worst {
             let share = entry.wakeup.lateness_ns as f64 / scale_ns as f64;
             let columns = ((room as f64 * share).ceil() as usize).max(segments.len()).min(room);
             writeln!(out, "      {}", segment_bar(&segments, columns, terminal))?;
-            for line in textwrap::wrap(&story::parts(&segments, &names), room) {
+            for line in textwrap::wrap(&story::parts(&entry.victim, &segments, &names), room) {
                 writeln!(out, "      {}", terminal.dim(&line.replace(UNBROKEN, " ")))?;
             }
             for (name, text) in details::lines(entry) {
