@@ -84,6 +84,17 @@ fn a_recorder_that_fails_ends_the_command() {
 }
 
 #[test]
+fn a_command_that_fails_is_recorded_and_said() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("recording");
+    let mut command = tardy(["record", "-q", "-o"]);
+    let said = Said::by(command.arg(&recording).args(["--", "sh", "-c", "exit 3"])).expect(1);
+    assert!(said.err.contains("the command ended with exit status: 3"), "{}", said.err);
+    assert_eq!(manifest(&recording)["sealed"], true);
+}
+
+#[test]
 fn a_command_runs_as_the_user_that_is_named() {
     let Some(_machine) = Machine::that_records() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -98,4 +109,22 @@ fn a_command_runs_as_the_user_that_is_named() {
     assert!(said.starts_with("nobody\n1\n/") && !said.contains("/root"), "{said}");
     let said = Said::by(&mut tardy(["record", "--user", "no-such-user", "--", "true"])).expect(2);
     assert!(said.err.contains("no user no-such-user"), "{}", said.err);
+}
+
+#[test]
+fn what_root_has_open_is_not_open_for_the_user_that_is_named() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "secret").unwrap();
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let wrote = folder.path().join("wrote");
+    let script = format!("{{ cat <&7 || echo closed; }} > {} 2>/dev/null", wrote.display());
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec 7< \"$1\"; shift; exec \"$0\" \"$@\"", PATH]).arg(&secret);
+    command.args(["record", "-q", "--user", "nobody", "-o"]).arg(folder.path().join("rec"));
+    Said::by(command.args(["--", "sh", "-c", &script])).expect(0);
+    assert_eq!(read_to_string(&wrote).unwrap(), "closed\n");
 }

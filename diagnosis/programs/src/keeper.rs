@@ -54,7 +54,10 @@ fn become_another(mut words: impl Iterator<Item = OsString>) -> io::Error {
     let changed = match User::from_word(&user) {
         // In a session of its own: who has root's terminal for his can push keys into it (TIOCSTI), which root's shell
         // then takes for root's.
-        Some(user) => setsid().map_err(io::Error::from).and_then(|_| user.become_him()),
+        Some(user) => setsid()
+            .map_err(io::Error::from)
+            .and_then(|_| close_all_but_standard())
+            .and_then(|()| user.become_him()),
         None => Ok(()),
     };
     // After the user, which takes it back. A parent that was gone before this was asked sends no signal.
@@ -67,6 +70,23 @@ fn become_another(mut words: impl Iterator<Item = OsString>) -> io::Error {
     }
     let error = Command::new(&program).args(words).exec();
     io::Error::new(error.kind(), format!("cannot start {}: {error}", program.display()))
+}
+
+/// Closes what this process was started with: what root has open is not for another user.
+fn close_all_but_standard() -> io::Result<()> {
+    let number = |entry: io::Result<fs::DirEntry>| -> io::Result<Option<i32>> {
+        Ok(entry?.file_name().to_str().and_then(|name| name.parse().ok()))
+    };
+    // An entry holds the folder open: numbers alone are kept.
+    let numbers: Vec<_> = fs::read_dir("/proc/self/fd")?.map(number).collect::<io::Result<_>>()?;
+    for number in numbers.into_iter().flatten().filter(|number| *number > 2) {
+        match nix::unistd::close(number) {
+            // It was the folder's own.
+            Ok(()) | Err(nix::errno::Errno::EBADF) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// A command for a program that ends with the thread that starts it, as another user where one is given.
