@@ -146,9 +146,14 @@ impl Record {
             child.map_or(Ok(None), |mut child| program::end(&mut child, interrupt.signal()));
         let sealed = sealed?;
         attended?;
-        ended?;
+        let failed = ended?.filter(|status| !status.success());
         self.tell(&sealed)?;
-        Ok(Outcome::Fine)
+        match failed {
+            None => Ok(Outcome::Fine),
+            Some(status) => Err(Failure::new(format!(
+                "the command ended with {status}: the recording is of what it did until then"
+            ))),
+        }
     }
 
     /// What is kept of how it was made.
