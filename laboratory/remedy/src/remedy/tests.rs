@@ -135,6 +135,37 @@ fn bandwidth_is_not_said_to_be_off_while_a_server_takes_cpus() {
     assert_eq!(of(&[release, (server, "50000000\n")]), expected);
 }
 
+/// What real-time threads may not take is the server's, in the same period; in between neither exceeds its own.
+#[test]
+fn bandwidth_is_that_of_the_server_too() {
+    let server = "sys/kernel/debug/sched/fair_server/cpu0";
+    let [runtime, period] = ["runtime", "period"].map(|name| format!("{server}/{name}"));
+    let (_folder, system) = system_of(&[
+        ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
+        ("proc/sys/kernel/sched_rt_period_us", "1000000\n"),
+        ("proc/sys/kernel/osrelease", "6.12.1-rt\n"),
+        (&runtime, "50000000\n"),
+        (&period, "1000000000\n"),
+    ]);
+    let sysctl = |name: &str, to: u32| format!("echo {to} > /proc/sys/kernel/sched_rt_{name}_us");
+    let of_server = |name: &str, to: u32| format!("echo {to} > /{server}/{name}");
+    assert_eq!(
+        told("rt-runtime=900ms/1s", &system),
+        [sysctl("runtime", 900_000), of_server("runtime", 100_000_000)]
+    );
+    assert_eq!(
+        told("rt-runtime=450ms/500ms", &system),
+        [
+            "echo -1 > /proc/sys/kernel/sched_rt_runtime_us".to_owned(),
+            sysctl("period", 500_000),
+            sysctl("runtime", 450_000),
+            of_server("runtime", 0),
+            of_server("period", 500_000_000),
+            of_server("runtime", 50_000_000),
+        ]
+    );
+}
+
 #[test]
 fn a_partition_is_made_before_anybody_moves_into_it() {
     let (folder, _) = system_of(&[
