@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tardy_explain::{Advice, Explanation, Options};
 use tardy_lab::load::Spec;
-use tardy_recording::Recording;
+use tardy_recording::{Manifest, Recording};
 use tardy_remedy::{Journal, Setting, System, lasting};
 use tardy_report::Gate;
 use tardy_report::units::{counted, duration};
@@ -385,6 +385,11 @@ impl Fix {
             recordings::or_latest(self.recording.clone(), &self.output)?
         };
         let read = || -> Result<Input, Failure> { Ok(Input::of(Recording::open(&folder)?)) };
+        if !self.victim.is_chosen() {
+            let manifest =
+                Manifest::read(&folder).map_err(|error| Failure::new(error.to_string()))?;
+            victim::see_where_from(&folder, &manifest, self.dry_run)?;
+        }
         let mut input = read()?;
         let manifest = input.manifest();
         let watch = if self.victim.is_chosen() {

@@ -1,5 +1,6 @@
 //! Whose lateness is to be fixed: threads that run, a command, or threads that measure.
 
+use crate::confine::Kept;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
@@ -92,6 +93,28 @@ pub(super) fn record(
     Ok(sealed.dir)
 }
 
+/// Before a recording is read that is not of this user and system: of it only a plan can be shown, and who reads it gives
+/// up all that this does not take.
+pub(super) fn see_where_from(
+    folder: &Path,
+    manifest: &Manifest,
+    only_plan: bool,
+) -> Result<(), Failure> {
+    if recordings::is_of_here(folder, manifest) {
+        return Ok(());
+    }
+    if !only_plan {
+        return Err(Failure::usage(format!(
+            "{} was not recorded by this user on this system since it booted, so its processes are not those that run \
+             now: name what to try remedies on, a process (tardy fix -p PID) or a command (tardy fix -- CMD); \
+             --dry-run shows the plan alone",
+            folder.display()
+        )));
+    }
+    Kept::for_results(None).reading(folder).alone();
+    Ok(())
+}
+
 /// On whom a remedy can be tried: who was chosen; else the late threads of the recording, where they still run; else,
 /// where they did nothing but measure, such threads again.
 pub(super) fn found(
@@ -115,14 +138,6 @@ pub(super) fn found(
     }
     // Numbers of processes in it are those of others, and what it says may be anybody's.
     let is_foreign = !recordings::is_of_here(folder, manifest);
-    if is_foreign && !only_plan {
-        return Err(Failure::usage(format!(
-            "{} was not recorded by this user on this system since it booted, so its processes are not those that run \
-             now: name what to try remedies on, a process (tardy fix -p PID) or a command (tardy fix -- CMD); \
-             --dry-run shows the plan alone",
-            folder.display()
-        )));
-    }
     if !is_foreign && !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
         let victim = Victim::command(measuring(manifest)?);
         let threads = Vec::new();
