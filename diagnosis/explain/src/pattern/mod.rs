@@ -419,7 +419,8 @@ impl Sum {
         self.wakeups += 1;
         self.ns = self.ns.saturating_add(evidence.ns);
         self.count_max = self.count_max.max(evidence.count);
-        self.counts += evidence.count;
+        // Counts of periods between times that may be centuries apart in a stream that is not sane.
+        self.counts = self.counts.saturating_add(evidence.count);
         for (culprit, ns) in &evidence.culprits {
             let at = culprit.0 as usize;
             if let Some(Some(sum)) = self.culprits.get_mut(at) {

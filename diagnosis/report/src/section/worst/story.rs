@@ -6,10 +6,13 @@ use crate::clean::{clean, cut};
 use crate::json::MergedSegment;
 use crate::names::full_name;
 use crate::palette::look;
-use crate::units::{counted, duration};
+use crate::units::{count, duration};
 use tardy_explain::{Explanation, Label, WorstWakeup};
 use tardy_model::Cause;
 use unicode_width::UnicodeWidthStr as _;
+
+/// Sums of one wakeup at most.
+const TOTALS_SHOWN: usize = 6;
 
 /// Groups named of one part.
 const NAMED: usize = 3;
@@ -86,14 +89,17 @@ pub(super) fn parts(
     parts.join(" · ")
 }
 
-/// `R 12.1 ms rustc 31 times · Q 40.2 µs irqs of eth0 25 times · 3 more, 1.2 µs together`
+/// `R 12.1 ms rustc, 31 times · Q 40.2 µs irqs of eth0, 25 times · 3 more, 1.2 µs together`
 fn totals(victim: &Label, segments: &[MergedSegment<Label>], names: &GroupNames<'_>) -> String {
     let all = sums(victim, segments, names);
-    let (shown, others) = all.split_at(all.len().min(PARTS_SHOWN));
+    let (shown, others) = all.split_at(all.len().min(TOTALS_SHOWN));
     let total = |part: &Part| {
         let letter = look(part.cause).letter;
-        let times = counted(part.times, "time");
-        unbroken(&format!("{letter} {} {} {times}", duration(part.ns), part.who))
+        let times = match part.times {
+            1 => String::new(),
+            times => format!(", {} times", count(times)),
+        };
+        unbroken(&format!("{letter} {} {}{times}", duration(part.ns), part.who))
     };
     let mut words: Vec<String> = shown.iter().map(total).collect();
     if !others.is_empty() {
@@ -158,4 +164,46 @@ fn same(a: &MergedSegment<Label>, b: &MergedSegment<Label>, names: &GroupNames<'
 /// The letter, the length and the beginning of the name stay on one line.
 fn unbroken(part: &str) -> String {
     part.replacen(' ', &UNBROKEN.to_string(), 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn segments(parts: &[(usize, u64)]) -> Vec<MergedSegment<Label>> {
+        let causes = ["cpu_contention", "interrupts", "lock", "slack", "callback"];
+        let one = |(start_ns, (who, ns)): (usize, &(usize, u64))| {
+            let label = Label { kind: "task", name: format!("task-{who}"), pid: None };
+            MergedSegment {
+                cause: Cause(causes[who % causes.len()]),
+                start_ns: start_ns as u64,
+                ns: *ns,
+                culprits: vec![(label, *ns)],
+                stretch: 0,
+            }
+        };
+        parts.iter().enumerate().map(one).collect()
+    }
+
+    fn told(parts_of: &[(usize, u64)]) -> String {
+        parts(&Label::default(), &segments(parts_of), &GroupNames::default()).replace(UNBROKEN, " ")
+    }
+
+    #[test]
+    fn of_many_parts_sums_are_told() {
+        let many: Vec<(usize, u64)> = (0..60).map(|at| (at % 9, 1_000 + at as u64)).collect();
+        let told = told(&many);
+        assert_eq!(told.matches(" · ").count(), TOTALS_SHOWN, "{told}");
+        assert!(told.contains(" task-5, 7 times · ") && told.contains("3 more, "), "{told}");
+    }
+
+    proptest! {
+        #[test]
+        fn few_lines_whatever_it_is(
+            parts in prop::collection::vec((0..9_usize, 1..9_000_000_u64), 0..300),
+        ) {
+            prop_assert!(told(&parts).matches(" · ").count() < PARTS_SHOWN + TOTALS_SHOWN);
+        }
+    }
 }
