@@ -2,6 +2,7 @@
 
 use crate::confine;
 use crate::failure::{Failure, Outcome};
+use crate::memory;
 use crate::output::{self, Output};
 use crate::recordings::{self, Kept};
 use clap::Args;
@@ -9,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tardy_recording::Trigger;
 use tardy_report::Terminal;
 use tardy_report::clean::{clean, clean_cut};
@@ -36,6 +37,16 @@ impl List {
                 std::fs::read_dir(folder).map_err(|error| {
                     Failure::new(format!("cannot look into {}: {error}", folder.display()))
                 })?;
+                let caught = match recordings::is_watched(folder) && !self.output.json {
+                    true => {
+                        memory::watch_list(folder);
+                        recordings::caught(folder)
+                    }
+                    false => Vec::new(),
+                };
+                if !caught.is_empty() {
+                    return print(&caught_rows(caught), CAUGHT_FIGURES);
+                }
                 recordings::kept(folder)
             }
             None => recordings::homes().iter().flat_map(|home| recordings::kept(home)).collect(),
@@ -50,16 +61,19 @@ impl List {
             self.output.remark("no recordings here: make one with tardy run or tardy record");
             return Ok(Outcome::Fine);
         }
-        let terminal = Terminal::of_stdout();
-        let mut out = output::writer(None);
-        let rows = match &self.folder {
-            Some(folder) if recordings::is_watched(folder) => caught_rows(folder),
-            _ => rows(&kept),
-        };
-        out.write_all(table(&rows, terminal.width).as_bytes())?;
-        out.finish()?;
-        Ok(Outcome::Fine)
+        print(&rows(&kept), FIGURES)
     }
+}
+
+/// Columns of figures among those of recordings, and of what a watch kept: they stand to the right.
+const FIGURES: &[usize] = &[2, 3];
+const CAUGHT_FIGURES: &[usize] = &[2];
+
+fn print(rows: &[[String; 6]], figures: &[usize]) -> Result<Outcome, Failure> {
+    let mut out = output::writer(None);
+    out.write_all(table(rows, figures, Terminal::of_stdout().width).as_bytes())?;
+    out.finish()?;
+    Ok(Outcome::Fine)
 }
 
 /// The one wakeup that a watch kept a recording for, and who made it late.
@@ -100,7 +114,7 @@ fn span_ns(kept: &Kept) -> Option<u64> {
 }
 
 /// What a watch kept, the worst first: for whom, and who made it late.
-fn caught_rows(folder: &Path) -> Vec<[String; 6]> {
+fn caught_rows(caught: Vec<(PathBuf, Trigger)>) -> Vec<[String; 6]> {
     let heads = ["recording", "ran", "late", "thread", "cause", "by"].map(str::to_owned);
     let row = |(path, trigger): (PathBuf, Trigger)| {
         [
@@ -115,7 +129,7 @@ fn caught_rows(folder: &Path) -> Vec<[String; 6]> {
             clean(&trigger.culprit),
         ]
     };
-    [heads].into_iter().chain(recordings::caught(folder).into_iter().map(row)).collect()
+    [heads].into_iter().chain(caught.into_iter().map(row)).collect()
 }
 
 fn rows(kept: &[Kept]) -> Vec<[String; 6]> {
@@ -149,7 +163,7 @@ fn rows(kept: &[Kept]) -> Vec<[String; 6]> {
 }
 
 /// Rows of cells, the first of which are heads.
-fn table(rows: &[[String; 6]], width: usize) -> String {
+fn table(rows: &[[String; 6]], figures: &[usize], width: usize) -> String {
     let mut widths = [0; 6];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -159,12 +173,9 @@ fn table(rows: &[[String; 6]], width: usize) -> String {
     let (mut text, no_pad) = (String::new(), String::new());
     for row in rows {
         let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
+        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
             let pad = " ".repeat(width - cell.chars().count());
-            // Figures stand to the right.
-            let is_figure = cell.starts_with(|c: char| c.is_ascii_digit())
-                && cell.contains(' ')
-                && !cell.contains(['-', ',']);
+            let is_figure = figures.contains(&at);
             let (before, after) = if is_figure { (&pad, "") } else { (&no_pad, &*pad) };
             let _ = write!(line, "{before}{cell}{after}  ");
         }

@@ -9,6 +9,7 @@
 //! | any other switch, idle | empty: nothing switches in a hard interrupt |
 //! | a loss | empty, and nothing is known of the past since then |
 
+mod context;
 mod delivery;
 mod expiry;
 mod hang;
@@ -25,9 +26,10 @@ pub use hang::PutOff;
 pub use history::{SPANS_MAX, Walk};
 pub use stolen::StolenTime;
 
-use crate::activity::{Activity, RunBy};
+use crate::activity::Activity;
 use crate::prios::Prios;
 use crate::timers::Place;
+use context::{Context, Raise};
 use delivery::Deliveries;
 use hang::Hangs;
 use history::History;
@@ -91,68 +93,6 @@ pub struct Cpu {
     stolen: StolenTime,
     deliveries: Deliveries,
     hangs: Hangs,
-}
-
-/// A context above the task.
-#[derive(Clone, Copy, Debug)]
-struct Context {
-    activity: Activity,
-    begin_ns: u64,
-    /// For a callback: how it came to run.
-    expiry: Option<Expiry>,
-    /// For a softirq: its raise.
-    raise: Option<Raise>,
-    /// The last event in it.
-    last_ns: u64,
-    /// For an interrupt or softirq: a callback has ended in it, so what follows up to the next
-    /// callback is the expiry loop's work for that one.
-    after_callback: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Raise {
-    time_ns: u64,
-    /// The expiry of the timer whose callback raised it: of the timer wheel's softirq, the tick's.
-    tick_ns: Option<u64>,
-    /// The entry of the interrupt in which it was raised.
-    interrupt_ns: Option<u64>,
-}
-
-impl Context {
-    /// Whether it is kept for its thread where that is left.
-    const fn stays(&self) -> bool {
-        self.is_softirq() || self.is_of_timer_thread()
-    }
-
-    const fn is_softirq(&self) -> bool {
-        matches!(self.activity, Activity::Softirq(_) | Activity::ThreadedSoftirq(..))
-    }
-
-    const fn is_of_timer_thread(&self) -> bool {
-        matches!(self.activity, Activity::ThreadedExpiry(RunBy::TimerThread, ..))
-    }
-
-    /// Whether it is a hard interrupt's.
-    const fn is_interrupt(&self) -> bool {
-        matches!(self.activity, Activity::Irq(_) | Activity::Ipi(..))
-    }
-
-    /// A softirq, or a callback in it, turns out to run in a thread; or that has another priority now.
-    fn runs_in(&mut self, thread: TaskId, is: Prio) {
-        match self.activity {
-            Activity::Softirq(vector) => {
-                self.activity = Activity::ThreadedSoftirq(vector as u8, thread, is);
-            }
-            Activity::Expiry(timer, _, callback) | Activity::SoftExpiry(timer, _, callback) => {
-                let of_wheel = self.expiry.is_some_and(|expiry| expiry.of_wheel);
-                let run_by = if of_wheel { RunBy::TimerSoftirq } else { RunBy::HrtimerSoftirq };
-                self.activity = Activity::ThreadedExpiry(run_by, timer, callback, thread, is);
-            }
-            Activity::ThreadedSoftirq(.., ref mut prio)
-            | Activity::ThreadedExpiry(.., ref mut prio) => *prio = is,
-            _ => {}
-        }
-    }
 }
 
 impl Cpu {

@@ -1,6 +1,7 @@
 //! Each test is a few events of one CPU, and what it did by them.
 
 use super::*;
+use crate::activity::RunBy;
 use tardy_model::event::{ExpireBegin, TimerMode, TimerPending, softirq};
 use tardy_model::{NameId, TimerClass, TimerId};
 
