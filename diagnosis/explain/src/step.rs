@@ -4,6 +4,7 @@ use crate::piece::Phase;
 use crate::story::{Fired, Stage, Story};
 use crate::threads::{Change, RunState, Threads};
 use crate::wait::Wait;
+use rustc_hash::FxHashMap;
 use tardy_followers::{Activity, Cpu, Deferral, Expiry, Purpose};
 use tardy_model::event::{Irq, TaskState, softirq};
 use tardy_model::{
@@ -498,8 +499,11 @@ impl StepMaker<'_> {
                 continue;
             }
             let mut parts: Vec<(Culprit, u64)> = Vec::new();
+            // Thousands may have had their turns.
+            let mut places: FxHashMap<Culprit, usize> = FxHashMap::default();
             for segment in run {
-                match parts.iter_mut().find(|(culprit, _)| *culprit == segment.culprit) {
+                let at = *places.entry(segment.culprit).or_insert(parts.len());
+                match parts.get_mut(at) {
                     Some((_, sum)) => *sum += segment.ns,
                     None => parts.push((segment.culprit, segment.ns)),
                 }
