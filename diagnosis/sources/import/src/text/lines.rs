@@ -12,6 +12,9 @@ const FIRST_BYTES: usize = 16 << 10;
 /// The longest line that is looked at. Longer ones are left out and counted.
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 20;
 
+/// Of a longer line the end is not looked for: a file with holes has terabytes of it on no disk.
+const LOOKED_FOR_BYTES_MAX: u64 = 256 << 20;
+
 /// A line, with a look at the one after it: an event may go on there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
@@ -123,6 +126,7 @@ impl<R: Read> Lines<R> {
 
     /// Reads on until the end of a line, of which nothing is kept.
     fn skip_line(&mut self, from: usize) -> io::Result<()> {
+        let mut skipped = 0;
         loop {
             self.filled = self.at + from;
             if self.ended {
@@ -130,6 +134,13 @@ impl<R: Read> Lines<R> {
             }
             self.fill()?;
             let read = &self.buffer[self.at + from..self.filled];
+            skipped += read.len() as u64;
+            if skipped > LOOKED_FOR_BYTES_MAX {
+                let mib = LOOKED_FOR_BYTES_MAX >> 20;
+                let why =
+                    format!("line {} is longer than {mib} MiB, so this is no text", self.found);
+                return Err(io::Error::new(ErrorKind::InvalidData, why));
+            }
             if let Some(end) = memchr(b'\n', read) {
                 self.drop_held(from, from + end + 1);
                 return Ok(());
@@ -241,6 +252,19 @@ mod tests {
         assert_eq!(read, expected.map(|(number, text)| (number, text.to_vec())));
         assert_eq!(lines.too_long(), 1);
         assert!(lines.buffer.len() <= 2 * LINE_BYTES_MAX + 2 * BLOCK_BYTES);
+    }
+
+    #[test]
+    fn the_end_of_what_is_no_text_is_not_looked_for() {
+        let text = b"before\n".chain(io::repeat(0));
+        let mut lines = Lines::new(text);
+        let error = loop {
+            match lines.next() {
+                Ok(line) => assert!(line.is_some_and(|line| line.number == 1)),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.to_string(), "line 2 is longer than 256 MiB, so this is no text");
     }
 
     proptest! {
