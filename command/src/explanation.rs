@@ -8,6 +8,7 @@ use crate::output::Stream;
 use crate::prediction;
 use crate::recordings;
 use crate::session::settings;
+use crate::shell;
 use crate::verb::WatchFlags;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -18,6 +19,7 @@ use tardy_export::WakeupRows;
 use tardy_model::{Batch, TaskId, TimerDef};
 use tardy_recording::tables::{TableError, TableWriter};
 use tardy_recording::{Manifest, Trigger};
+use tardy_remedy::shell_word;
 use tardy_report::json::{ExplainJson, ExplainTotals};
 use tardy_report::{Caught, Context};
 use tardy_whatif::{Observation, Observed};
@@ -250,7 +252,7 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
     let place = if host.name.is_empty() { "a machine that is not named" } else { &host.name };
     Context {
         title: format!("Why threads were late on {place}"),
-        command_line: manifest.command_line.join(" "),
+        command_line: shell::line(manifest.command_line.iter().map(String::as_str)),
         kernel: format!("{} {}", host.kernel_release, host.arch).trim().to_owned(),
         host: host.name.clone(),
         // Nothing takes time from a guest whose time is counted; a note says what it is.
@@ -314,15 +316,6 @@ pub(crate) fn whom(path: &Path, watch: &WatchFlags) -> String {
         words.push(shell_word(&path.to_string_lossy()));
     }
     words.join(" ")
-}
-
-/// In quotes where it would mean something else.
-fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._+-:@%,=".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[derive(Default)]

@@ -27,6 +27,7 @@ mod progress;
 mod recordings;
 mod session;
 mod share;
+mod shell;
 mod verb;
 mod zone;
 

@@ -4,6 +4,7 @@ use super::Kept;
 use crate::failure::Failure;
 use crate::memory;
 use crate::output::{self, Output};
+use crate::shell;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -272,7 +273,7 @@ pub(crate) fn watched(folder: &Path) -> Watched {
         page: String::new(),
     };
     Watched {
-        command_line: index.command_line.join(" "),
+        command_line: shell::line(index.command_line.iter().map(String::as_str)),
         sentences: index.sentences(),
         kept: caught(folder).into_iter().map(row).collect(),
     }

@@ -5,6 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::memory;
 use crate::output::{self, Output};
 use crate::recordings::{self, Kept};
+use crate::shell;
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -200,5 +201,5 @@ fn how(kept: &Kept) -> String {
             told.push(word.as_str());
         }
     }
-    clean(&told.join(" "))
+    clean(&shell::line(told))
 }

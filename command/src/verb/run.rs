@@ -15,6 +15,7 @@ use crate::recordings;
 use crate::session::settings::Looks;
 use crate::session::{self, Session, settings};
 use crate::share::Share;
+use crate::shell;
 use crate::verb::explain::{self, WatchFlags};
 use crate::verb::load;
 use crate::verb::measure::{self, CyclicFlags};
@@ -263,7 +264,7 @@ fn bare_context(host: &Host) -> Context {
     let facts = host.facts();
     Context {
         title: format!("How late threads were on {}", facts.hostname),
-        command_line: std::env::args().collect::<Vec<_>>().join(" "),
+        command_line: shell::line(std::env::args().collect::<Vec<_>>().iter().map(String::as_str)),
         kernel: format!("{} {}", facts.release, facts.arch),
         host: facts.hostname.clone(),
         hypervisor: facts.hypervisor.clone(),

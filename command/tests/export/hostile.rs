@@ -132,6 +132,33 @@ fn a_recording_chooses_no_program_to_be_run() {
     }
 }
 
+/// Nor does what is printed to be pasted hold more than one word of its.
+#[test]
+fn a_recordings_load_does_not_leave_the_quotes_of_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    for (load, offered) in [
+        ("storm' ; touch mark ; echo '", "because it is none that tardy has."),
+        ("cmd:touch mark", "--load 'cmd:touch mark' starts it"),
+    ] {
+        let recording = folder.path().join(load.len().to_string());
+        let settings = [("run.load".to_owned(), load.to_owned())].into();
+        let command_line = ["tardy", "record", "--", "./x", "';touch mark;'", "$(id)"];
+        let command_line = command_line.map(str::to_owned).into();
+        let manifest = Manifest { settings, command_line, ..Manifest::default() };
+        let mut writer = Writer::create(&recording, manifest).unwrap();
+        for batch in synthetic::stream(20) {
+            writer.append_waiting(batch).unwrap();
+        }
+        writer.seal(ManifestEnd::default()).unwrap();
+        let said = Said::by(tardy(["fix", "--dry-run"]).arg(&recording));
+        assert!(said.err.contains(offered), "{}", said.err);
+        let mut explain = tardy(["explain", "--all", "--full", "--no-write"]);
+        let said = Said::by(explain.arg(&recording)).expect(0);
+        let told = said.out.replace('\n', " ");
+        assert!(told.contains(r"./x ''\'';touch mark;'\''' '$(id)'"), "{told}");
+    }
+}
+
 fn is_root(why: &str) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {

@@ -24,7 +24,7 @@ pub use journal::{
     tell_while_changing,
 };
 pub use lasting::{Lasting, lasting, next_boot};
-pub use place::{Form, Place, Thread};
+pub use place::{Form, Place, Thread, shell_word};
 pub use remedy::{Lacking, Remedy};
 pub use setting::{Setting, commands, commands_for};
 pub use system::System;

@@ -23,7 +23,7 @@ use std::time::Duration;
 use tardy_explain::{Advice, Explanation, Options};
 use tardy_lab::load::Spec;
 use tardy_recording::{Manifest, Recording};
-use tardy_remedy::{Journal, Setting, System, lasting};
+use tardy_remedy::{Journal, Setting, System, lasting, shell_word};
 use tardy_report::Gate;
 use tardy_report::units::{counted, duration};
 use tardy_stats::ab::Question;
@@ -427,11 +427,18 @@ impl Fix {
     /// Whether a load that a recording tells of may be started because it does: whoever made the recording would
     /// otherwise choose programs to be run, and folders to be written to.
     fn is_harmless(&self, load: &str) -> bool {
-        let is_harmless = load.parse::<Spec>().is_ok_and(|spec| !spec.is_of_its_authors_choice());
+        let spec = load.parse::<Spec>();
+        let is_harmless = spec.as_ref().is_ok_and(|spec| !spec.is_of_its_authors_choice());
         if !is_harmless && self.trial.load.is_none() {
+            let why = match spec {
+                Ok(_) => format!(
+                    "a recording may not choose programs or folders: --load {} starts it, if you trust it",
+                    shell_word(load)
+                ),
+                Err(_) => "it is none that tardy has".to_owned(),
+            };
             self.output.remark(&format!(
-                "The load of the recording, {load}, is not started, because a recording may not choose programs or \
-                 folders: --load '{load}' starts it, if you trust it.",
+                "The load of the recording, {load}, is not started, because {why}."
             ));
         }
         is_harmless

@@ -23,31 +23,39 @@ pub(super) struct Gain {
 impl Gain {
     /// What it gains, in a clause.
     pub(super) fn in_words(&self) -> String {
-        let percent = self.worst * 100.0;
         let Some((low, high)) = self.range else {
             return match self.worst {
                 0.0 => "nothing is predicted of it".to_owned(),
-                _ => format!(
-                    "it takes away {percent:.0} % of the worst wakeups' lateness {}",
-                    self.how
-                ),
+                _ => {
+                    let share = less(self.worst).replace(" less", "");
+                    format!("it takes away {share} of the worst wakeups' lateness {}", self.how)
+                }
             };
         };
-        let [low, high] = [low, high].map(|share| share * 100.0);
-        let range = if low < 0.0 {
-            format!("the range of 90 in 100 predictions begins at {:.0} % more", -low)
-        } else {
-            format!("{low:.0} to {high:.0} % less in 90 of 100 predictions")
-        };
-        let falls = if percent < 0.0 { "more" } else { "less" };
-        let percent = percent.abs();
-        format!("the worst wakeups are {} to be {percent:.0} % {falls} late ({range})", self.how)
+        let (falls, may) = (less(self.worst), if low < 0.0 { ", or may not help" } else { "" });
+        format!(
+            "the worst wakeups are {} to be {falls} late{may} (90 of 100 predictions: {} to {})",
+            self.how,
+            less(low),
+            less(high)
+        )
     }
 
     /// Whether it is predicted to make the worst wakeups later, or nothing earlier.
     fn is_harm(&self) -> bool {
         let harms = self.worst < 0.0 || (self.worst <= 0.0 && self.all <= 0.0);
         self.range.is_some() && harms
+    }
+}
+
+/// A share that lateness falls by: `87 % less`; where it rises, `16 % more`, or `2.2 times as`.
+fn less(share: f64) -> String {
+    let percent = share * 100.0;
+    match share {
+        ..-1.0 => format!("{:.1} times as", 1.0 - share),
+        ..0.0 => format!("{:.0} % more", -percent),
+        0.995.. => "over 99 % less".to_owned(),
+        _ => format!("{percent:.0} % less"),
     }
 }
 
@@ -239,19 +247,19 @@ mod tests {
     fn a_gain_says_how_it_is_known_and_how_sure() {
         assert_eq!(
             [
-                gain(0.92, Some((0.8, 0.97))),
-                gain(0.92, Some((-0.12, 0.97))),
+                gain(0.92, Some((0.8, 0.999))),
+                gain(0.92, Some((-1.2, 0.97))),
                 gain(-0.3, Some((-0.5, 0.1))),
                 gain(0.4, None),
                 gain(0.0, None),
             ]
             .map(|gain| gain.in_words()),
             [
-                "the worst wakeups are predicted to be 92 % less late (80 to 97 % less in 90 of 100 predictions)",
-                "the worst wakeups are predicted to be 92 % less late (the range of 90 in 100 predictions begins at \
-                 12 % more)",
-                "the worst wakeups are predicted to be 30 % more late (the range of 90 in 100 predictions begins at \
-                 50 % more)",
+                "the worst wakeups are predicted to be 92 % less late (90 of 100 predictions: 80 % less to over 99 % less)",
+                "the worst wakeups are predicted to be 92 % less late, or may not help (90 of 100 predictions: 2.2 times \
+                 as to 97 % less)",
+                "the worst wakeups are predicted to be 30 % more late, or may not help (90 of 100 predictions: 50 % more \
+                 to 10 % less)",
                 "it takes away 40 % of the worst wakeups' lateness at best",
                 "nothing is predicted of it",
             ]

@@ -367,7 +367,7 @@ fn not_understood(value: &str) -> io::Error {
 }
 
 /// In quotes where a shell would take it for something else.
-pub(crate) fn shell_word(text: &str) -> String {
+pub fn shell_word(text: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._+-:@%,=".contains(it);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();

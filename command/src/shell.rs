@@ -1,0 +1,32 @@
+//! Text that a person may paste into a shell.
+
+use tardy_remedy::shell_word;
+
+/// A command line, as a shell takes it.
+pub(crate) fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().map(shell_word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pasted_is_the_same_words_again() {
+        let words = [
+            "tardy",
+            "record",
+            "--",
+            "./x",
+            "a';touch /tmp/x;'",
+            "$(id)",
+            "",
+            "two words",
+            "~",
+            "a\nb",
+        ];
+        let line = line(words);
+        assert!(line.starts_with("tardy record -- ./x "), "{line}");
+        assert_eq!(shlex::split(&line).unwrap(), words);
+    }
+}
