@@ -43,7 +43,7 @@ mod why;
 pub use compare::{
     Bound, Changed, Compared, DifferingSetting, Figure, Gate, GateOutcome, GateVerdict, JudgedGate,
     SettingsCompared, SideFacts, SideKind, SideSample, Subject, compare_page, compare_screen,
-    compare_text, letter, quantile_name, why_unbounded, verdict_sentence,
+    compare_text, letter, quantile_name, verdict_sentence, why_unbounded,
 };
 pub use cyclictest::{Resolution, cyclictest_lines};
 pub use data::{Caught, Context, Data, Limits};

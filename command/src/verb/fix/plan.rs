@@ -24,20 +24,21 @@ impl Gain {
     /// What it gains, in a clause.
     pub(super) fn in_words(&self) -> String {
         let Some((low, high)) = self.range else {
-            return match self.worst {
-                0.0 => "nothing is predicted of it".to_owned(),
-                _ => {
-                    let share = less(self.worst).replace(" less", "");
-                    format!("it takes away {share} of the worst wakeups' lateness {}", self.how)
-                }
-            };
+            if self.worst == 0.0 {
+                return "nothing is predicted of it".to_owned();
+            }
+            let percent = self.worst * 100.0;
+            return format!(
+                "it takes away {percent:.0} % of the worst wakeups' lateness {}",
+                self.how
+            );
         };
         let (falls, may) = (less(self.worst), if low < 0.0 { ", or may not help" } else { "" });
         format!(
             "the worst wakeups are {} to be {falls} late{may} (90 of 100 predictions: {} to {})",
             self.how,
-            less(low),
-            less(high)
+            end(low),
+            end(high)
         )
     }
 
@@ -57,6 +58,12 @@ fn less(share: f64) -> String {
         0.995.. => "over 99 % less".to_owned(),
         _ => format!("{percent:.0} % less"),
     }
+}
+
+/// The same as an end of a range.
+fn end(share: f64) -> String {
+    let text = less(share);
+    if text.ends_with(" as") { text + " late" } else { text }
 }
 
 /// Who tells what a change gains.
@@ -257,7 +264,7 @@ mod tests {
             [
                 "the worst wakeups are predicted to be 92 % less late (90 of 100 predictions: 80 % less to over 99 % less)",
                 "the worst wakeups are predicted to be 92 % less late, or may not help (90 of 100 predictions: 2.2 times \
-                 as to 97 % less)",
+                 as late to 97 % less)",
                 "the worst wakeups are predicted to be 30 % more late, or may not help (90 of 100 predictions: 50 % more \
                  to 10 % less)",
                 "it takes away 40 % of the worst wakeups' lateness at best",

@@ -6,7 +6,7 @@ use crate::units::counted;
 use tardy_stats::ab::quantile;
 
 /// Those sides whose values do not bound a quantile: it has no 95 % interval there.
-pub(super) fn unbounded<'a>(sides: [&'a SideSample; 2], q: f64) -> Vec<&'a SideSample> {
+pub(super) fn unbounded(sides: [&SideSample; 2], q: f64) -> Vec<&SideSample> {
     let is_unbounded = |side: &&SideSample| {
         quantile(&side.sample, q).is_none_or(|quantile| quantile.high_ns.is_none())
     };
