@@ -28,13 +28,19 @@ impl Kind for Program {
     }
 }
 
+/// What the kernel calls a process that was started from `/proc/self/exe`, as container runtimes start themselves and
+/// tardy its loads, until it takes its own name.
+const UNTIL_NAMED: &str = "exe";
+
 /// What the program of a thread is called, and what it is called where only threads of that very name are
 /// meant. `own` is the thread's name, at the time.
 pub(super) fn program(task: TaskId, own: &str, labels: &Labels) -> (String, String) {
     if let Some(kind) = kernel_threads::kind_of(task, labels) {
         return (kind, own.to_owned());
     }
-    if own.is_empty() || labels.comm(task).is_empty() {
+    let now = labels.comm(task).to_string();
+    let own = if own == UNTIL_NAMED { now.as_str() } else { own };
+    if own.is_empty() || now.is_empty() {
         let name = NAMELESS.to_owned();
         return (name.clone(), name);
     }

@@ -92,6 +92,14 @@ fn processes_of_one_name_are_one_program() {
 }
 
 #[test]
+fn who_had_no_name_yet_is_called_by_the_one_it_took() {
+    let labels = labels();
+    let both = |name: &str| (name.to_owned(), name.to_owned());
+    assert_eq!(program::program(TaskId(20), "exe", &labels), both("hackbench"));
+    assert_eq!(program::program(TaskId(20), "sh", &labels), both("sh"), "that it was another");
+}
+
+#[test]
 fn threads_are_their_programs() {
     assert_one(&tasks(&[30, 31]), "pipewire (2 threads)");
     assert_one(&tasks(&[31]), "pipewire's data-loop.0 (31)");
