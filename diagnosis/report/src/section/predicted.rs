@@ -76,7 +76,12 @@ fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
         let prices = prediction.prices.join("; ");
         sentences.push(clean(&format!("{} costs: {prices}.", tried.name())));
     }
-    if sentences.is_empty() {
+    if !predictions.is_ground() {
+        sentences.push(
+            "No change is predicted from it, because the simulation misses the recorded p99 by too much."
+                .to_owned(),
+        );
+    } else if sentences.is_empty() {
         sentences.push(format!(
             "None of the {} changes that were tried is predicted to help by more than the \
              simulation's error.",
@@ -118,6 +123,20 @@ mod tests {
                 insta::assert_snapshot!(text);
                 assert!(page.contains("idle-latency=0us"), "{page}");
                 assert!(!page.contains("<b>") && !page.contains('\u{1b}'), "{page}");
+            });
+        });
+    }
+
+    #[test]
+    fn a_simulation_that_is_far_off_advises_nothing() {
+        fixture::with_data(|data| {
+            with_predictions(|predictions| {
+                let mut baseline = predictions.baseline.clone();
+                baseline.error[P99] = 0.65;
+                let predictions = Predictions { baseline: &baseline, apart: None, ..predictions };
+                let (text, _) = both(&Data { predictions: Some(Ok(predictions)), ..*data });
+                assert!(text.contains("No change is predicted from it"), "{text}");
+                assert!(!text.contains("None of the") && text.contains("off by 65 %"), "{text}");
             });
         });
     }

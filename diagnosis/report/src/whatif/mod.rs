@@ -54,8 +54,7 @@ impl<'a> Predictions<'a> {
     /// host, which nobody can make in this system.
     pub(crate) fn best(&self) -> impl Iterator<Item = (&'a Tried, &'a Prediction)> {
         let helps = |tried: &&Tried| tried.gain().is_some_and(|gain| gain >= GAIN_MIN);
-        // A simulation that misses by so much is no ground for advice.
-        let is_ground = self.shown_baseline().error[2] <= ERROR_MAX;
+        let is_ground = self.is_ground();
         let told = self
             .tried
             .iter()
@@ -76,6 +75,11 @@ impl<'a> Predictions<'a> {
     /// A sentence on what is left out of all figures of [`Self::best`], if anything is.
     pub(crate) fn left_out(&self) -> Option<&'static str> {
         self.apart.map(|_| "These figures leave out what the hypervisor took.")
+    }
+
+    /// Whether the simulation is near enough to what was recorded to advise anything.
+    pub(crate) fn is_ground(&self) -> bool {
+        self.shown_baseline().error[2] <= ERROR_MAX
     }
 
     /// Whether the simulation misses what was recorded by so much that figures say little.
