@@ -41,7 +41,10 @@ use verb::Verb;
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 #[command(
-    after_help = "Durations are written 1h30m, 10s, 1ms, 237us, 50ns. A bare number is seconds where it says \
+    after_help = "Where to begin: tardy run -p PID (why is this program late?), tardy top (who is late now?), \
+    tardy watch --over 1ms --comm NAME (what makes it late once a night?), tardy fix -p PID (what would help? It asks \
+    before it changes anything).\n\n\
+    Durations are written 1h30m, 10s, 1ms, 237us, 50ns. A bare number is seconds where it says \
     how long something runs, and µs where it is a latency, an interval or a bound. \
     Exit status: 0 fine, 1 failed, 2 wrong usage, 3 a bound was exceeded, 4 undecided."
 )]

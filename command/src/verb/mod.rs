@@ -38,7 +38,7 @@ use clap::{CommandFactory, Subcommand};
 pub(crate) enum Verb {
     /// Check this system: what tardy can do here, what makes threads late, what to change
     Doctor(doctor::Doctor),
-    /// Measure or run a program, record, explain and report, in one go
+    /// Record, explain and report in one go: your program, or without one tardy's own threads beside a load
     Run(run::Run),
     /// Measure latencies, as cyclictest does, and more
     Measure(measure::Measure),
@@ -66,7 +66,7 @@ pub(crate) enum Verb {
     Whatif(Box<whatif::WhatIfVerb>),
     /// Try changes on this machine, and keep those that are shown to help
     Fix(fix::Fix),
-    /// Test whether a change helps, by measuring with and without it
+    /// Measure a change that you name, with and without it, and undo it
     Verify(verify::Verify),
     /// Undo what tardy has changed on this system
     Undo(undo::Undo),

@@ -231,6 +231,9 @@ impl JudgedGate {
             (f64::NEG_INFINITY, high) if high.is_finite() => {
                 format!("{what} is {} or less", signed(high))
             }
+            (low, high) if !low.is_finite() && !high.is_finite() => {
+                format!("{what} = {}, with no bound on either side", signed(difference.value))
+            }
             _ => format!("{what} = {}", with_interval(*difference)),
         };
         let tail = match &self.outcome {

@@ -33,7 +33,8 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         && known.found.share >= STORY_SHARE_MIN
     {
         let share = whole_percent(known.found.share);
-        let line = format!("{}, {share} of all lateness", known.title);
+        let wakeups = counted(known.found.wakeups, "wakeup");
+        let line = format!("{} in {wakeups}, {share} of all lateness", known.title);
         writeln!(out, "{} {}", terminal.bold("Known problem:"), cut(&line, terminal.width - 15))?;
     }
     if let Some(page) = &context.page {
