@@ -185,6 +185,11 @@ impl Pace {
         Self { interval, left: looks, next: Instant::now() + interval }
     }
 
+    /// The time to the first table begins now.
+    fn begins(&mut self) {
+        self.next = Instant::now() + self.interval;
+    }
+
     fn until_next(&self) -> Duration {
         self.next.saturating_duration_since(Instant::now())
     }

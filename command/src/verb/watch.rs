@@ -268,7 +268,10 @@ impl Watching<'_> {
         let looked = stretch::judge(&held, &self.sought(exceeded));
         self.judged_until_ns = held.until_ns;
         match looked {
-            Judged::Missed => self.folder.count(Found::Missed),
+            Judged::Missed => {
+                self.folder.count(Found::Missed);
+                progress.beside(|| self.flags.output.remark(&missed(exceeded)));
+            }
             Judged::False(mistaken) => {
                 self.folder.count(Found::False);
                 progress.beside(|| self.flags.output.remark(&format!("{mistaken}: not kept")));
@@ -406,6 +409,19 @@ impl Lost {
 }
 
 /// `2026-11-22 03:12:45.123 tick (1234) ran 512 µs late on CPU 1: mostly higher_priority by hog-90`.
+/// Who was late when what the buffers held did not reach back to it any more.
+fn missed(exceeded: Exceeded) -> String {
+    let ran_unix_ns = exceeded.ran_ns.saturating_add_signed(ClockOffsets::read().realtime_ahead_ns);
+    format!(
+        "{} thread {} ran {} late on CPU {}: not kept, as the kernel's buffers did not reach back to it any more \
+         (a larger --buffer helps)",
+        recordings::when(ran_unix_ns),
+        exceeded.task,
+        in_words(exceeded.late_ns()),
+        exceeded.cpu
+    )
+}
+
 fn told(trigger: &Trigger) -> String {
     let by = match trigger.culprit.as_str() {
         "" => String::new(),

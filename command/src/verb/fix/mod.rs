@@ -117,6 +117,7 @@ impl Fix {
         if self.list {
             return undo::list(&self.output);
         }
+        self.only.iter().try_for_each(|name| plan::must_be_known(name))?;
         let interrupt = Interrupt::catch()?;
         let found = self.find(&interrupt)?;
         let culprits = found.culprits();
@@ -281,7 +282,12 @@ impl Fix {
             settings.extend(lasting.texts);
         }
         Journal::system().change_and_keep(&settings, &candidate.change.to_string())?;
-        let until = if self.keep { "and stays" } else { "and stays until the next boot" };
+        let is_of_threads = settings.iter().all(|setting| setting.place.thread().is_some());
+        let until = match (self.keep, is_of_threads) {
+            (true, _) => "and stays",
+            (false, true) => "and stays as long as these threads run",
+            (false, false) => "and stays until the next boot",
+        };
         notes.insert(0, format!("{until} (tardy undo takes it back)"));
         Ok(Kept::Yes(notes.join("; ")))
     }

@@ -1,7 +1,9 @@
 //! From what makes a thread late to remedies that fit, in the order in which they are tried.
 
+use crate::failure::Failure;
+use crate::output;
 use std::collections::BTreeSet;
-use tardy_changes::{Change, Whom, about};
+use tardy_changes::{Change, KNOWN, Whom, about};
 use tardy_explain::Explanation;
 use tardy_model::Cause;
 use tardy_remedy::{Remedy, Setting, System, commands_for, next_boot, remedy};
@@ -228,6 +230,22 @@ pub(super) fn candidates(
         told.then(worst).then(b.gain.all.total_cmp(&a.gain.all))
     });
     found
+}
+
+/// Whether there is a remedy of this name, or one that does this change.
+pub(super) fn must_be_known(text: &str) -> Result<(), Failure> {
+    let name = about(text).map(|about| about.name);
+    let written = || text.parse::<Change>().ok().map(|change| change.name());
+    if name.or_else(written).is_some_and(|name| remedy::of(name).is_some()) {
+        return Ok(());
+    }
+    let all: Vec<&str> =
+        KNOWN.iter().map(|about| about.name).filter(|name| remedy::of(name).is_some()).collect();
+    let text = output::one_line(text);
+    Err(Failure::usage(format!(
+        "--only {text}: there is no such remedy; there are {}",
+        all.join(", ")
+    )))
 }
 
 /// A change that was asked for by itself, or by a name that stands for one change of the system or the victim.

@@ -7,13 +7,16 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::session::Stream;
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tardy_report::json::{LateDocument, TimerUseDocument, TopDocument};
 use tardy_report::units::{count, duration};
 use tardy_report::{Terminal, late_table, timer_lines, timer_table};
 
 /// Columns where there is no terminal: enough for every one.
 const WIDTH: usize = 160;
+
+/// A wakeup counts a second after its end.
+const SETTLES: Duration = Duration::from_millis(1_200);
 
 /// How often Ctrl-C is looked for.
 const ATTENTION: Duration = Duration::from_millis(50);
@@ -27,9 +30,20 @@ pub(super) fn show(
     mut look: impl FnMut() -> Look,
 ) -> Result<(), Failure> {
     let mut out = crate::output::raw().lock();
+    let is_over = || interrupt.is_asked() || stream.has_ended();
+    // The first table is of as long a time as the others, and of wakeups that count already.
+    let begun = Instant::now();
+    while begun.elapsed() < SETTLES {
+        if is_over() {
+            return Ok(());
+        }
+        std::thread::sleep(ATTENTION);
+    }
+    look();
+    pace.begins();
     for iteration in 1.. {
         while !pace.until_next().is_zero() {
-            if interrupt.is_asked() || stream.has_ended() {
+            if is_over() {
                 return Ok(());
             }
             std::thread::sleep(pace.until_next().min(ATTENTION));

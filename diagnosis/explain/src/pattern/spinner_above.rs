@@ -1,4 +1,4 @@
-//! One task above that does not let go.
+//! One task above that does not let go for long.
 
 use super::{Evidence, Found, Pattern, Scene, percent, prio_words};
 use tardy_model::{Culprit, TaskId, duration};
@@ -22,7 +22,7 @@ impl Pattern for SpinnerAbove {
     }
 
     fn title(&self) -> &'static str {
-        "a task of higher priority hardly ever gives up the CPU"
+        "a task of higher priority kept the CPU for long"
     }
 
     fn reference(&self) -> &'static str {

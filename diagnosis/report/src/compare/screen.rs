@@ -1,6 +1,7 @@
 //! What of a comparison comes first: a screen of it.
 //!
-//! It fits into [`SCREEN_LINES_MAX`](crate::SCREEN_LINES_MAX) lines of 100 columns, whatever is compared.
+//! It fits into [`SCREEN_LINES_MAX`](crate::SCREEN_LINES_MAX) lines of 100 columns, whatever is compared; only gates take
+//! as many lines as they need, because a script's log must show what failed.
 //! [`compare_text`](super::compare_text) is all that there is.
 
 use super::text::{
@@ -18,6 +19,7 @@ use tardy_explain::change::Change;
 const VERDICT_LINES: usize = 6;
 const SIDE_LINES: usize = 7;
 const SETTING_LINES: usize = 6;
+/// Lines that gates take from the rest at most.
 const GATE_LINES: usize = 4;
 
 /// Threads whose figures are shown; of one all, of several the few that matter most.
@@ -42,6 +44,9 @@ const _: () = assert!(
         <= LINES_MAX
 );
 
+/// Which part the gates are.
+const GATES: usize = 4;
+
 /// Writes the first screen.
 ///
 /// # Errors
@@ -59,13 +64,14 @@ pub fn compare_screen(
             write_settings(compared, terminal, SETTING_LINES, out)
         })?,
         lines(LINES_MAX, terminal, |out| figures(compared, terminal, out))?,
-        lines(GATE_LINES, terminal, |out| write_gates(compared, terminal, out))?,
+        lines(usize::MAX, terminal, |out| write_gates(compared, terminal, out))?,
         lines(1, terminal, |out| foot(compared, terminal, out))?,
     ];
     // An empty line between each two parts.
     let taken: usize =
         parts.iter().filter(|part| !part.is_empty()).map(|part| part.len() + 1).sum();
-    let room = LINES_MAX.saturating_sub(taken);
+    let beyond = parts[GATES].len().saturating_sub(GATE_LINES);
+    let room = LINES_MAX.saturating_sub(taken - beyond);
     parts.insert(3, lines(room, terminal, |out| changed(compared, room, terminal, out))?);
     parts.retain(|part| !part.is_empty());
     let parts: Vec<String> = parts.iter().map(|part| part.join("\n") + "\n").collect();
@@ -216,8 +222,14 @@ mod tests {
                 compared.gates = [&compared.gates[..], &compared.gates].concat();
                 for asked in [60, 100, 140] {
                     let text = text(&compared, asked);
+                    let mut gates = Vec::new();
+                    let terminal = Terminal { width: asked, colour: false };
+                    write_gates(&compared, terminal, &mut gates).unwrap();
+                    let gates = String::from_utf8(gates).unwrap();
+                    assert!(text.contains(&gates), "no gate is cut: {text}");
+                    let beyond = gates.lines().count().saturating_sub(GATE_LINES);
                     assert!(
-                        text.lines().count() <= LINES_MAX,
+                        text.lines().count() <= LINES_MAX + beyond,
                         "{} lines: {text}",
                         text.lines().count()
                     );

@@ -87,7 +87,8 @@ pub(super) fn write_settings(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let settings = &compared.settings;
-    if settings.silent.len() == compared.sides.len() {
+    let is_empty = settings.differing.is_empty() && settings.equal == 0;
+    if is_empty || settings.silent.len() == compared.sides.len() {
         return Ok(());
     }
     let heading = settings.heading();
