@@ -6,9 +6,9 @@ pub enum Refusal {
     /// Too few wakeups.
     #[error(
         "{needed} wakeups of the late threads by a timer, a thread or an interrupt are needed, and it has {count}{}: \
-         record for {} s or longer",
+         record for {}",
         beside(*all - *count),
-        (*span_ns as f64 / 1e9 * *needed as f64 / (*count).max(1) as f64).ceil()
+        how_long(*count, *needed, *span_ns)
     )]
     TooFew {
         /// So many there are.
@@ -58,6 +58,16 @@ pub enum Refusal {
     Unpredicted(&'static str),
 }
 
+/// Of fewer wakeups it is chance how often they come.
+const RATE_MIN: usize = 20;
+
+fn how_long(count: usize, needed: usize, span_ns: u64) -> String {
+    if count < RATE_MIN {
+        return "longer".to_owned();
+    }
+    format!("{:.0} s or longer", (span_ns as f64 / 1e9 * needed as f64 / count as f64).ceil())
+}
+
 /// What is not counted, in words.
 fn beside(others: usize) -> String {
     match others {
@@ -83,6 +93,6 @@ mod tests {
             "200 wakeups of the late threads by a timer, a thread or an interrupt are needed, and it has 144 (another \
              114 are preemptions and the like, or events are missing in them): record for 15 s or longer"
         );
-        assert!(few(0, 0).ends_with("and it has 0: record for 2020 s or longer"), "{}", few(0, 0));
+        assert!(few(2, 2).ends_with("and it has 2: record for longer"), "{}", few(2, 2));
     }
 }
