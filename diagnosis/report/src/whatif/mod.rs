@@ -93,9 +93,10 @@ impl<'a> Predictions<'a> {
     }
 }
 
-/// Whether a change is predicted to help at all.
+/// Whether a change is predicted to help at all, by more than the simulation is off.
 fn helps(tried: &Tried) -> bool {
-    tried.gain().is_some_and(|gain| gain > 0.0)
+    let is_sure = tried.prediction.as_ref().is_ok_and(|prediction| !prediction.is_unsure);
+    is_sure && tried.gain().is_some_and(|gain| gain > 0.0)
 }
 
 /// What a range is worth.

@@ -86,7 +86,8 @@ fn others(predictions: &Predictions<'_>, shown: usize) -> Option<String> {
     match (rest, more) {
         (0, _) => None,
         (rest, 0) => Some(format!(
-            "{none}Not predicted to help, or not known: {} ({} in all; --full shows each).",
+            "{none}Not predicted to help by more than the simulation's error, or not known: {} ({} in all; --full \
+             shows each).",
             names,
             count(rest as u64)
         )),
@@ -266,7 +267,7 @@ mod tests {
                 "{text}"
             );
             assert!(
-                text.contains("4 more changes were tried, of which 3 would help less"),
+                text.contains("4 more changes were tried, of which 2 would help less"),
                 "{text}"
             );
             let useless = Predictions { tried: &all.tried[5..], ..best };
