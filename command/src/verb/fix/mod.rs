@@ -130,7 +130,17 @@ impl Fix {
             Ok(whatif) => whatif,
             Err(_) => &AtBest,
         };
-        let candidates = plan::candidates(&found.explanation, &whose, forecast, &self.only);
+        let mut candidates = plan::candidates(&found.explanation, &whose, forecast, &self.only);
+        if let Some(kept_for) = &found.kept_for {
+            plan::put_first(&mut candidates, &kept_for.cause);
+            self.output.remark(&format!(
+                "This recording was kept for {}, which ran {} late by {}: what is against that comes first. Gains are \
+                 of all wakeups in it.",
+                kept_for.name,
+                duration(kept_for.lateness_ns),
+                kept_for.cause
+            ));
+        }
         if let Err(why) = &found.whatif {
             self.output.remark(&format!(
                 "Gains are upper bounds only: this recording does not allow predictions, because \

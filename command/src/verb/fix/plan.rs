@@ -232,6 +232,11 @@ pub(super) fn candidates(
     found
 }
 
+/// What is against this cause comes before all else, in the order that it has.
+pub(super) fn put_first(candidates: &mut [Candidate], cause: &str) {
+    candidates.sort_by_key(|candidate| !candidate.causes.iter().any(|it| it.0 == cause));
+}
+
 /// Whether there is a remedy of this name, or one that does this change.
 pub(super) fn must_be_known(text: &str) -> Result<(), Failure> {
     let name = about(text).map(|about| about.name);
@@ -289,6 +294,30 @@ mod tests {
                 "nothing is predicted of it",
             ]
         );
+    }
+
+    #[test]
+    fn what_is_against_a_cause_comes_first_and_the_rest_stays() {
+        let candidate = |change: &str, causes: &[&'static str]| {
+            let change: Change = change.parse().unwrap();
+            Candidate {
+                remedy: remedy::of(change.name()).unwrap(),
+                change,
+                causes: causes.iter().map(|cause| Cause(cause)).collect(),
+                gain: gain(0.1, None),
+                settings: Ok(Vec::new()),
+                is_asked: false,
+                stand_in: None,
+            }
+        };
+        let mut all = [
+            candidate("preempt=full", &["not_preemptible"]),
+            candidate("slack(victim)=1ns", &["slack"]),
+            candidate("prio(victim)=fifo:50", &["cpu_contention", "higher_priority"]),
+        ];
+        put_first(&mut all, "higher_priority");
+        let names = all.each_ref().map(|candidate| candidate.change.name());
+        assert_eq!(names, ["prio", "preempt", "slack"]);
     }
 
     #[test]

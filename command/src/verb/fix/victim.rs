@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tardy_explain::Explanation;
-use tardy_recording::Manifest;
+use tardy_recording::{Manifest, Trigger};
 use tardy_remedy::Thread;
 use tardy_whatif::WhatIf;
 
@@ -29,6 +29,8 @@ pub(super) struct Found {
     pub(super) has_ended: bool,
     /// What ran beside.
     pub(super) load: String,
+    /// The wakeup that it was kept for, of a recording that was.
+    pub(super) kept_for: Option<Trigger>,
 }
 
 impl Found {
@@ -134,14 +136,14 @@ pub(super) fn found(
         let all: Vec<u32> =
             victim.numbers().iter().flat_map(|process| threads_of(*process)).collect();
         let threads = all.into_iter().filter(|tid| late.contains(tid)).collect();
-        return Ok(Found { explanation, whatif, victim, threads, has_ended, load });
+        return Ok(Found { explanation, whatif, victim, threads, has_ended, load, kept_for: None });
     }
     // Numbers of processes in it are those of others, and what it says may be anybody's.
     let is_foreign = !recordings::is_of_here(folder, manifest);
     if !is_foreign && !victims.is_empty() && victims.iter().all(|victim| victim.measures) {
         let victim = Victim::command(measuring(manifest)?);
         let threads = Vec::new();
-        return Ok(Found { explanation, whatif, victim, threads, has_ended, load });
+        return Ok(Found { explanation, whatif, victim, threads, has_ended, load, kept_for: None });
     }
     let living =
         victims.iter().filter(|victim| !victim.has_exited && !victim.measures && !is_foreign);
@@ -175,6 +177,7 @@ pub(super) fn found(
         threads,
         has_ended,
         load,
+        kept_for: manifest.trigger.clone(),
     })
 }
 
