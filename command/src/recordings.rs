@@ -203,16 +203,27 @@ pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
             all.extend(found.filter(|kept| kept.manifest.is_ok() && is_ours(&kept.folder)));
         }
     }
-    // The others, the newest first, then the empty ones.
-    all.sort_by_key(|kept| (kept.is_empty(), std::cmp::Reverse(kept.created_unix_s())));
-    let empty = all.split_off(all.len().min(N));
-    let later = |kept: &&Kept| all.iter().all(|it| it.created_unix_s() < kept.created_unix_s());
-    if let Some(passed) = empty.iter().find(later).filter(|_| !manners::is_quiet()) {
+    all.sort_by_key(|kept| std::cmp::Reverse(kept.created_unix_s()));
+    // No more summaries are read than it takes.
+    let (mut chosen, mut empty) = (Vec::new(), Vec::new());
+    for kept in all {
+        if chosen.len() == N {
+            break;
+        }
+        if kept.is_empty() { empty.push(kept) } else { chosen.push(kept) }
+    }
+    let mut empty = empty.into_iter();
+    chosen.extend(empty.by_ref().take(N - chosen.len()));
+    let is_later =
+        |kept: &Kept| chosen.iter().all(|it| it.created_unix_s() < kept.created_unix_s());
+    if let Some(passed) = empty.next().filter(|kept| is_later(kept) && !manners::is_quiet()) {
         let name = output::one_line(&passed.folder.display().to_string());
         output::say!("{name} is later, but no wakeup was seen in it");
     }
-    all.sort_by_key(Kept::created_unix_s);
-    let found: Vec<PathBuf> = all.into_iter().map(|kept| kept.folder).collect();
+    // Of two made in one second the one that stands later is the older.
+    chosen.reverse();
+    chosen.sort_by_key(Kept::created_unix_s);
+    let found: Vec<PathBuf> = chosen.into_iter().map(|kept| kept.folder).collect();
     found.try_into().map_err(|found: Vec<PathBuf>| {
         let there = match found.len() {
             0 => "there is none".to_owned(),
