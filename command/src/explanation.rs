@@ -252,7 +252,7 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
     let place = if host.name.is_empty() { "a machine that is not named" } else { &host.name };
     Context {
         title: format!("Why threads were late on {place}"),
-        command_line: shell::line(manifest.command_line.iter().map(String::as_str)),
+        command_line: shell::line(&manifest.command_line),
         kernel: format!("{} {}", host.kernel_release, host.arch).trim().to_owned(),
         host: host.name.clone(),
         // Nothing takes time from a guest whose time is counted; a note says what it is.

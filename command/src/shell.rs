@@ -3,8 +3,8 @@
 use tardy_remedy::shell_word;
 
 /// A command line, as a shell takes it.
-pub(crate) fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    words.into_iter().map(shell_word).collect::<Vec<_>>().join(" ")
+pub(crate) fn line<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+    words.into_iter().map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

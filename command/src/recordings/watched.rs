@@ -273,7 +273,7 @@ pub(crate) fn watched(folder: &Path) -> Watched {
         page: String::new(),
     };
     Watched {
-        command_line: shell::line(index.command_line.iter().map(String::as_str)),
+        command_line: shell::line(&index.command_line),
         sentences: index.sentences(),
         kept: caught(folder).into_iter().map(row).collect(),
     }

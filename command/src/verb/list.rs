@@ -38,15 +38,12 @@ impl List {
                 std::fs::read_dir(folder).map_err(|error| {
                     Failure::new(format!("cannot look into {}: {error}", folder.display()))
                 })?;
-                let is_caught = recordings::is_watched(folder) && !self.output.json;
-                let caught = if is_caught {
+                if recordings::is_watched(folder) && !self.output.json {
                     memory::watch_list(folder);
-                    recordings::caught(folder)
-                } else {
-                    Vec::new()
-                };
-                if !caught.is_empty() {
-                    return print(&caught_rows(caught), CAUGHT_FIGURES);
+                    let caught = recordings::caught(folder);
+                    if !caught.is_empty() {
+                        return print(&caught_rows(caught), CAUGHT_FIGURES);
+                    }
                 }
                 recordings::kept(folder)
             }

@@ -408,7 +408,6 @@ impl Lost {
     }
 }
 
-/// `2026-11-22 03:12:45.123 tick (1234) ran 512 µs late on CPU 1: mostly higher_priority by hog-90`.
 /// Who was late when what the buffers held did not reach back to it any more.
 fn missed(exceeded: Exceeded) -> String {
     let ran_unix_ns = exceeded.ran_ns.saturating_add_signed(ClockOffsets::read().realtime_ahead_ns);
@@ -422,6 +421,7 @@ fn missed(exceeded: Exceeded) -> String {
     )
 }
 
+/// `2026-11-22 03:12:45.123 tick (1234) ran 512 µs late on CPU 1: mostly higher_priority by hog-90`.
 fn told(trigger: &Trigger) -> String {
     let by = match trigger.culprit.as_str() {
         "" => String::new(),

@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use std::fs::{read_dir, read_to_string};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
+use tempfile::TempDir;
 
 /// Processes that sleep for this time, which nobody else does.
 fn sleeping(time: &str) -> Vec<u32> {
@@ -94,12 +95,17 @@ fn a_command_that_fails_is_recorded_and_said() {
     assert_eq!(manifest(&recording)["sealed"], true);
 }
 
+/// A folder in which any user may write.
+fn open_to_all() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    folder
+}
+
 #[test]
 fn a_command_runs_as_the_user_that_is_named() {
     let Some(_machine) = Machine::that_records() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(folder.path(), open).unwrap();
+    let folder = open_to_all();
     let wrote = folder.path().join("wrote");
     let script =
         format!("id -u -n > {0}; id -G | wc -w >> {0}; echo $HOME >> {0}", wrote.display());
@@ -114,9 +120,7 @@ fn a_command_runs_as_the_user_that_is_named() {
 #[test]
 fn what_root_has_open_is_not_open_for_the_user_that_is_named() {
     let Some(_machine) = Machine::that_records() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(folder.path(), open).unwrap();
+    let folder = open_to_all();
     let secret = folder.path().join("secret");
     std::fs::write(&secret, "secret").unwrap();
     std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();

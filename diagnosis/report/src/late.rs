@@ -184,13 +184,11 @@ fn rate(times: u64, ns: u64) -> String {
 
 /// What they were late by in a second: what lines are sorted by.
 fn sum(sum_ns: u64, ns: u64) -> String {
-    match ns {
-        0 => NONE.to_owned(),
-        _ if sum_ns == 0 => NONE.to_owned(),
-        _ => {
-            short((u128::from(sum_ns) * 1_000_000_000 / u128::from(ns)).min(u64::MAX.into()) as u64)
-        }
+    if sum_ns == 0 || ns == 0 {
+        return NONE.to_owned();
     }
+    let in_a_second = u128::from(sum_ns) * 1_000_000_000 / u128::from(ns);
+    short(u64::try_from(in_a_second).unwrap_or(u64::MAX))
 }
 
 /// A mark for each look, by doublings from the least of them to the most: latenesses differ by orders of magnitude.

@@ -6,6 +6,9 @@ use tardy_changes::Scheduling;
 /// The most commands that one text holds.
 const COMMANDS_MAX: usize = 12;
 
+/// Threads that a command names by number.
+const NUMBERS_MAX: usize = 16;
+
 /// What one place is set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
@@ -112,9 +115,6 @@ fn are_alike(a: &Setting, b: &Setting) -> bool {
     let kinds = std::mem::discriminant(&a.place) == std::mem::discriminant(&b.place);
     kinds && a.place.thread().is_some() && a.to == b.to
 }
-
-/// Threads that a command names by number.
-const NUMBERS_MAX: usize = 16;
 
 #[cfg(test)]
 mod tests {

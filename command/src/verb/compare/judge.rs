@@ -51,8 +51,8 @@ fn difference(
         }
     };
     let plain = &subject.comparisons[side - 1];
-    let interval = figure(scaled_comparison.as_ref().unwrap_or(plain), gate.figure)
-        .map_err(|why| (why.unwrap_or_else(|| unbounded([a, b], gate.figure)), true))?;
+    let interval = figure(scaled_comparison.as_ref().unwrap_or(plain), [a, b], gate.figure)
+        .map_err(|why| (why, true))?;
     // How far up each side's figure may be, and whether that is in its bins, does not depend on the share.
     let highest = highest(plain, gate.figure);
     let may_be_cut = [(a, 0), (b, 1)].map(|(side, at)| {
@@ -94,10 +94,13 @@ fn bounded_by_what_is_known(
     }
 }
 
-/// The difference; or why there is none, where that is known.
-fn figure(comparison: &Comparison, figure: Figure) -> Result<Interval, Option<String>> {
+fn figure(
+    comparison: &Comparison,
+    sides: [&SideSample; 2],
+    figure: Figure,
+) -> Result<Interval, String> {
     if let Verdict::TooFew { why } = &comparison.verdict {
-        return Err(Some(why.clone()));
+        return Err(why.clone());
     }
     match figure {
         Figure::Mean => Ok(comparison.mean.b_minus_a),
@@ -106,14 +109,7 @@ fn figure(comparison: &Comparison, figure: Figure) -> Result<Interval, Option<St
             .iter()
             .find(|quantile| (quantile.q - q).abs() < 1e-9)
             .map(|quantile| quantile.difference.b_minus_a)
-            .ok_or(None),
-    }
-}
-
-fn unbounded(sides: [&SideSample; 2], figure: Figure) -> String {
-    match figure {
-        Figure::Quantile(q) => why_unbounded(sides, q),
-        Figure::Mean => "there is no mean".to_owned(),
+            .ok_or_else(|| why_unbounded(sides, q)),
     }
 }
 

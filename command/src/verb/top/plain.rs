@@ -30,23 +30,29 @@ pub(super) fn show(
     mut look: impl FnMut() -> Look,
 ) -> Result<(), Failure> {
     let mut out = crate::output::raw().lock();
-    let is_over = || interrupt.is_asked() || stream.has_ended();
-    // The first table is of as long a time as the others, and of wakeups that count already.
-    let begun = Instant::now();
-    while begun.elapsed() < SETTLES {
-        if is_over() {
-            return Ok(());
+    // Whether the time came before the end did.
+    let waits_for = |time: Duration| {
+        let due = Instant::now() + time;
+        loop {
+            let left = due.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            if interrupt.is_asked() || stream.has_ended() {
+                return false;
+            }
+            std::thread::sleep(left.min(ATTENTION));
         }
-        std::thread::sleep(ATTENTION);
+    };
+    // The first table is of as long a time as the others, and of wakeups that count already.
+    if !waits_for(SETTLES) {
+        return Ok(());
     }
     look();
     pace.begins();
     for iteration in 1.. {
-        while !pace.until_next().is_zero() {
-            if is_over() {
-                return Ok(());
-            }
-            std::thread::sleep(pace.until_next().min(ATTENTION));
+        if !waits_for(pace.until_next()) {
+            return Ok(());
         }
         let look = look();
         if json {

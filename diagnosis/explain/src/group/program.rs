@@ -38,12 +38,17 @@ pub(super) fn program(task: TaskId, own: &str, labels: &Labels) -> (String, Stri
     if let Some(kind) = kernel_threads::kind_of(task, labels) {
         return (kind, own.to_owned());
     }
-    let now = labels.comm(task).to_string();
-    let own = if own == UNTIL_NAMED { now.as_str() } else { own };
-    if own.is_empty() || now.is_empty() {
+    if own.is_empty() || labels.comm(task).is_empty() {
         let name = NAMELESS.to_owned();
         return (name.clone(), name);
     }
+    let taken;
+    let own = if own == UNTIL_NAMED {
+        taken = labels.comm(task).to_string();
+        &taken
+    } else {
+        own
+    };
     let by_name = || (family(own), own.to_owned());
     let Some(process) = labels.process(task).filter(|process| *process != task) else {
         return by_name();

@@ -1,4 +1,4 @@
-//! One task above that does not let go for long.
+//! One task above that keeps the CPU for long.
 
 use super::{Evidence, Found, Pattern, Scene, percent, prio_words};
 use tardy_model::{Culprit, TaskId, duration};

@@ -109,13 +109,14 @@ fn subject_section(subject: &Subject, names: &[String]) -> Markup {
         .filter(|line| !line.band.is_empty())
         .collect();
     let is_cut = subject.sides.iter().any(|side| side.over_bins > 0);
+    let rows = table::lines(subject);
     html! {
         section.subject {
             h2 {
                 @if subject.name.is_empty() { "Figures" } @else { bdi { (clean(&subject.name)) } }
             }
-            div.scroll { (figures(subject)) }
-            p.note { (table::legend(subject)) }
+            div.scroll { (figures(subject, &rows)) }
+            p.note { (table::legend(subject, &rows)) }
             @for place in 1..subject.sides.len() {
                 @if let Some(sentence) = basis_sentence(subject, place) { p.note { (sentence) } }
             }
@@ -155,7 +156,7 @@ fn subject_section(subject: &Subject, names: &[String]) -> Markup {
     }
 }
 
-fn figures(subject: &Subject) -> Markup {
+fn figures(subject: &Subject, lines: &[table::Line]) -> Markup {
     let sides = subject.sides.len();
     html! {
         table {
@@ -170,7 +171,7 @@ fn figures(subject: &Subject) -> Markup {
                 }
             }
             tbody {
-                @for line in table::lines(subject) {
+                @for line in lines {
                     tr {
                         th { (line.name) }
                         @for cell in &line.sides { td.number { (unbroken(cell)) } }

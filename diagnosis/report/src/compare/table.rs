@@ -132,7 +132,7 @@ pub(super) fn difference_head(subject: &Subject, place: usize) -> String {
 }
 
 /// What the table's marks mean.
-pub(super) fn legend(subject: &Subject) -> String {
+pub(super) fn legend(subject: &Subject, lines: &[Line]) -> String {
     let mut text = String::from(
         "p is corrected for all figures compared (Holm). A maximum grows with n, so maxima are not \
          compared.",
@@ -144,7 +144,6 @@ pub(super) fn legend(subject: &Subject) -> String {
                 is not known.",
         );
     }
-    let lines = lines(subject);
     let cells = || lines.iter().flat_map(|line| line.differences.iter().flatten());
     if cells().any(|(cell, _)| cell.starts_with(TOO_FEW)) {
         text.push_str(

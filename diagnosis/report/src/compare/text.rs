@@ -273,7 +273,7 @@ fn write_subject(subject: &Subject, terminal: Terminal, out: &mut dyn Write) -> 
     }
     let basis = (1..sides).filter_map(|place| basis_sentence(subject, place));
     let tails = subject.sides.iter().filter_map(|side| side.tail.clone());
-    for sentence in std::iter::once(table::legend(subject)).chain(basis).chain(tails) {
+    for sentence in std::iter::once(table::legend(subject, &lines)).chain(basis).chain(tails) {
         for line in textwrap::wrap(&clean(&sentence), terminal.width - 2) {
             writeln!(out, "  {}", terminal.dim(&line))?;
         }

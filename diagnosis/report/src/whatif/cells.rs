@@ -43,7 +43,8 @@ pub(crate) struct Cell {
 
 impl Cell {
     fn of(moved: &Moved) -> Self {
-        Self { figure: duration_mean(moved.predicted_ns), range: range(moved) }
+        let range = crate::confidence::range(moved.low_ns as u64, moved.high_ns as u64);
+        Self { figure: duration_mean(moved.predicted_ns), range }
     }
 }
 
@@ -106,11 +107,6 @@ pub(crate) fn in_short(tried: &Tried, prediction: &Prediction) -> InShort {
 pub(super) fn is_earlier(tried: &Tried, prediction: &Prediction) -> bool {
     let figures = figures(tried, prediction);
     [MEAN, WORST].iter().all(|at| figures[*at].predicted_ns <= figures[*at].recorded_ns)
-}
-
-/// `12.0–30.0 µs`.
-fn range(moved: &Moved) -> String {
-    crate::confidence::range(moved.low_ns as u64, moved.high_ns as u64)
 }
 
 pub(crate) fn percent(share: f64) -> String {
