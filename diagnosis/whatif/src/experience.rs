@@ -23,8 +23,12 @@ const CHECKED: &str = include_str!("experience.csv");
 static LINES: LazyLock<Vec<Line>> =
     LazyLock::new(|| CHECKED.lines().skip(1).filter_map(Line::read).collect());
 
-/// How figures are named there, in the order of [`Figures::all`].
-const FIGURES: [&str; 6] = ["mean", "p50", "p99", "p999", "worst_percent", "max"];
+/// How figures are named there, in the order of [`Figures::all`]; then the mean of all others.
+const FIGURES: [&str; 7] = ["mean", "p50", "p99", "p999", "worst_percent", "max", "others"];
+
+/// Where in [`FIGURES`] the mean is, and that of others.
+const MEAN: usize = 0;
+const OTHERS: usize = 6;
 
 /// What kind of machine was recorded: errors of predictions are of one kind within each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,16 +74,23 @@ pub(crate) struct Widening {
 
 /// What ranges of such changes on such a machine are widened by, in the order of [`Figures::all`].
 pub(crate) fn widening(changes: &[Change], class: Class) -> [Widening; Figures::NAMES.len()] {
+    std::array::from_fn(|figure| of_figure(changes, class, figure))
+}
+
+/// The same for the mean of all others, or as for the victims' mean on machines on which that of others was never checked.
+pub(crate) fn of_others(changes: &[Change], class: Class) -> Widening {
+    let is_checked = LINES.iter().any(|line| (line.class, line.figure) == (class, OTHERS));
+    of_figure(changes, class, if is_checked { OTHERS } else { MEAN })
+}
+
+fn of_figure(changes: &[Change], class: Class, figure: usize) -> Widening {
     let names: Vec<&str> = changes.iter().map(Change::name).collect();
-    std::array::from_fn(|figure| {
-        let of_figure = LINES.iter().filter(|line| (line.class, line.figure) == (class, figure));
-        let of_kind: Vec<&Line> =
-            of_figure.clone().filter(|line| names.contains(&line.kind)).collect();
-        let lines = if of_kind.len() >= KIND_MIN { of_kind } else { of_figure.collect() };
-        let below = lines.iter().map(|line| line.below).collect();
-        let above = lines.iter().map(|line| line.above).collect();
-        Widening { below: quantile(below).exp(), above: quantile(above).exp() }
-    })
+    let of_figure = LINES.iter().filter(|line| (line.class, line.figure) == (class, figure));
+    let of_kind: Vec<&Line> = of_figure.clone().filter(|line| names.contains(&line.kind)).collect();
+    let lines = if of_kind.len() >= KIND_MIN { of_kind } else { of_figure.collect() };
+    let below = lines.iter().map(|line| line.below).collect();
+    let above = lines.iter().map(|line| line.above).collect();
+    Widening { below: quantile(below).exp(), above: quantile(above).exp() }
 }
 
 /// A figure of a prediction that was checked.

@@ -60,6 +60,41 @@ pub(crate) struct Blocks {
     span_ns: u64,
 }
 
+/// Means by block of time, of those of whom nothing else is asked: how many, and how late in all, ns.
+#[derive(Clone, Debug)]
+pub(crate) struct Means {
+    blocks: [(u64, u64); BLOCKS],
+    span_ns: u64,
+}
+
+impl Means {
+    pub(crate) fn new(span_ns: u64) -> Self {
+        Self { blocks: [(0, 0); BLOCKS], span_ns: span_ns.max(1) }
+    }
+
+    /// As [`Blocks::add`].
+    pub(crate) fn add(&mut self, at_ns: u64, lateness_ns: u64) {
+        let (n, sum_ns) = &mut self.blocks[block_of(at_ns, self.span_ns)];
+        *n += 1;
+        *sum_ns = sum_ns.saturating_add(lateness_ns);
+    }
+
+    /// The mean of these blocks, each as often as it is named, ns; 0 where nobody was late in any.
+    pub(crate) fn mean_ns(&self, blocks: impl Iterator<Item = usize>) -> f64 {
+        let (n, sum_ns) = blocks.fold((0, 0.0), |(n, sum_ns), at| {
+            let (more, more_ns) = self.blocks[at];
+            (n + more, sum_ns + more_ns as f64)
+        });
+        sum_ns / n.max(1) as f64
+    }
+}
+
+/// The block in which something lies that was so long after the beginning.
+fn block_of(at_ns: u64, span_ns: u64) -> usize {
+    let block = (u128::from(at_ns) * BLOCKS as u128 / u128::from(span_ns)) as usize;
+    block.min(BLOCKS - 1)
+}
+
 /// Latenesses of some blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
@@ -105,8 +140,7 @@ impl Blocks {
 
     /// A lateness of a wakeup that was due so long after the beginning.
     pub(crate) fn add(&mut self, at_ns: u64, lateness_ns: u64) {
-        let block = (u128::from(at_ns) * BLOCKS as u128 / u128::from(self.span_ns)) as usize;
-        let block = &mut self.blocks[block.min(BLOCKS - 1)];
+        let block = &mut self.blocks[block_of(at_ns, self.span_ns)];
         block.counts[bin(lateness_ns)] += 1;
         block.n += 1;
         block.sum_ns = block.sum_ns.saturating_add(lateness_ns);

@@ -8,7 +8,6 @@ use crate::figures::{Blocks, Figures};
 use crate::model::{KernelSeen, Model};
 use crate::observed::Observed;
 use crate::refusal::Refusal;
-use crate::simulate::Simulated;
 use crate::suspects::Suspects;
 pub use crate::world::Baseline;
 use crate::world::World;
@@ -60,6 +59,29 @@ impl Moved {
     }
 }
 
+/// How late all other threads are: their mean, which is simulated before and after, as nobody explained them. Above 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Others {
+    /// Without the change, ns.
+    pub before_ns: f64,
+    /// With it, ns.
+    pub after_ns: f64,
+    /// An interval of the share by which it changes (−0.5 for half), that is to hold it in [`COVERAGE`] of all
+    /// predictions.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// Both ends before they were widened for what checked predictions were off.
+    pub narrow: (f64, f64),
+}
+
+impl Others {
+    /// By what share it changes: −0.5 for half.
+    pub fn change(&self) -> f64 {
+        self.after_ns / self.before_ns - 1.0
+    }
+}
+
 /// What changes would do together.
 #[derive(Clone, Debug)]
 pub struct Prediction {
@@ -72,8 +94,8 @@ pub struct Prediction {
     pub wakeups: u64,
     /// With the change, as simulated: for who wants to know what was moved by what.
     pub simulated: Figures,
-    /// The mean lateness of all other threads: simulated without and with the change, ns.
-    pub others_ns: (f64, f64),
+    /// What becomes of all other threads; `None` where no other wakes up, or none is left.
+    pub others: Option<Others>,
     /// What it costs, in words.
     pub prices: Vec<&'static str>,
     /// The effect is smaller than what the simulated system is off.
@@ -164,15 +186,12 @@ impl WhatIf {
         };
         let mut effects = moved.iter().zip(world.baseline.error);
         let is_unsure = effects.all(|(moved, error)| moved.change().abs() <= error);
-        let mean = |simulated: &Simulated| {
-            simulated.others_ns as f64 / f64::max(simulated.others as f64, 1.0)
-        };
         Ok(Prediction {
             figures,
             apart,
             wakeups: self.whole.baseline.recorded.n,
             simulated: with.simulated.victims.figures(),
-            others_ns: (mean(&self.whole.base), mean(&with.simulated)),
+            others: self.whole.others(&with, experience::of_others(changes, self.class)),
             prices: with.prices,
             is_unsure,
         })

@@ -1,6 +1,6 @@
 //! A model simulated: how late its victims are, and everybody else.
 
-use crate::figures::Blocks;
+use crate::figures::{Blocks, Means};
 use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::unmodelled::ByClass;
@@ -13,9 +13,8 @@ use tardy_sim::{Observer, START_NS, Simulation, System, ThreadAt, Waker};
 #[derive(Clone, Debug)]
 pub(crate) struct Simulated {
     pub(crate) victims: Blocks,
-    /// The other threads' wakeups: how many, and how late in all, ns.
-    pub(crate) others: u64,
-    pub(crate) others_ns: u64,
+    /// The other threads' wakeups.
+    pub(crate) others: Means,
     /// Lateness of victims by cause, ns, where that was asked for.
     pub(crate) causes: BTreeMap<&'static str, u64>,
     /// How long their wakeups spent in causes of each class, where that was asked for.
@@ -47,10 +46,10 @@ impl Onlooker {
             (true, false) => Is::Victim,
             (false, _) => Is::Other,
         });
+        let span_ns = model.span_ns - model.shift_ns;
         let simulated = Simulated {
-            victims: Blocks::new(model.span_ns - model.shift_ns),
-            others: 0,
-            others_ns: 0,
+            victims: Blocks::new(span_ns),
+            others: Means::new(span_ns),
             causes: BTreeMap::new(),
             by_class: ByClass::default(),
         };
@@ -88,14 +87,10 @@ impl Observer for Onlooker {
         let since_ns = self.since_ns.get_mut(thread as usize).and_then(Option::take);
         let Some(since_ns) = since_ns else { return };
         let lateness_ns = now_ns.saturating_sub(since_ns);
+        let at_ns = since_ns.saturating_sub(self.begin_ns);
         match self.is(thread) {
-            Is::Victim => {
-                self.simulated.victims.add(since_ns.saturating_sub(self.begin_ns), lateness_ns);
-            }
-            Is::Other => {
-                self.simulated.others += 1;
-                self.simulated.others_ns = self.simulated.others_ns.saturating_add(lateness_ns);
-            }
+            Is::Victim => self.simulated.victims.add(at_ns, lateness_ns),
+            Is::Other => self.simulated.others.add(at_ns, lateness_ns),
             Is::Marking => {}
         }
     }

@@ -3,10 +3,10 @@
 use crate::change;
 use crate::correction::Correction;
 use crate::experience::{self, Widening};
-use crate::figures::{BLOCKS, Blocks, Figures, Sample};
+use crate::figures::{BLOCKS, Blocks, Figures, Means, Sample};
 use crate::model::Model;
 use crate::observed::Observed;
-use crate::predict::{COVERAGE, Moved, WAKEUPS_MIN, recorded};
+use crate::predict::{COVERAGE, Moved, Others, WAKEUPS_MIN, recorded};
 use crate::refusal::Refusal;
 use crate::simulate::{Simulated, simulate, simulate_with_causes};
 use crate::unmodelled::Unmodelled;
@@ -129,6 +129,42 @@ impl World {
         Ok(With { simulated, unmodelled, prices })
     }
 
+    /// Blocks drawn anew, so often; the same each time.
+    fn draws(&self) -> impl Iterator<Item = [usize; BLOCKS]> {
+        let mut stream = Stream::new(self.model.system.seed, Entity::Maker, 3);
+        (0..DRAWS).map(move |_| std::array::from_fn(|_| stream.below(BLOCKS as u64) as usize))
+    }
+
+    /// What becomes of the mean of all others, of whom there are only simulated figures.
+    pub(crate) fn others(&self, with: &With, widening: Widening) -> Option<Others> {
+        let means_ns = |blocks: &[usize]| {
+            let mean_ns = |of: &Means| of.mean_ns(blocks.iter().copied());
+            (mean_ns(&self.base.others), mean_ns(&with.simulated.others))
+        };
+        let (before_ns, after_ns) = means_ns(&std::array::from_fn::<_, BLOCKS, _>(|at| at));
+        if before_ns <= 0.0 || after_ns <= 0.0 {
+            return None;
+        }
+        let whole = after_ns / before_ns;
+        let drawn = self.draws().map(|blocks| match means_ns(&blocks) {
+            (before_ns, after_ns) if before_ns > 0.0 => after_ns / before_ns,
+            _ => whole,
+        });
+        let (low, high) = covered(drawn);
+        // What the victims' mean is off is all that is known of how wrong means are.
+        let model = self.baseline.error[MEAN].min(1.0) * (whole - 1.0).abs();
+        let low = (low.min(whole) - model).max(whole * LOW_MIN);
+        let high = high.max(whole) + model;
+        let nearest = experience::NEAREST[MEAN];
+        Some(Others {
+            before_ns,
+            after_ns,
+            low: (low / widening.below).min(whole / nearest) - 1.0,
+            high: (high * widening.above).max(whole * nearest) - 1.0,
+            narrow: (low - 1.0, high - 1.0),
+        })
+    }
+
     /// The recorded figures moved as the simulated ones are, each with its interval.
     pub(crate) fn moved(&self, with: &With, widening: &[Widening; 6]) -> [Moved; 6] {
         let all_unmodelled = self.unmodelled.left(|_| false);
@@ -156,21 +192,11 @@ impl World {
             }
             changed
         };
-        let mut blocks: [usize; BLOCKS] = std::array::from_fn(|at| at);
-        let whole = figures(&blocks);
-        let mut stream = Stream::new(self.model.system.seed, Entity::Maker, 3);
-        let mut drawn: Vec<[f64; 6]> = Vec::with_capacity(DRAWS);
-        for _ in 0..DRAWS {
-            blocks.fill_with(|| stream.below(BLOCKS as u64) as usize);
-            drawn.push(figures(&blocks));
-        }
+        let whole = figures(&std::array::from_fn::<_, BLOCKS, _>(|at| at));
+        let drawn: Vec<[f64; 6]> = self.draws().map(|blocks| figures(&blocks)).collect();
         let recorded = self.baseline.recorded.all();
         std::array::from_fn(|at| {
-            let mut sample: Vec<f64> = drawn.iter().map(|figures| figures[at]).collect();
-            sample.sort_by(f64::total_cmp);
-            let tail = (1.0 - COVERAGE) / 2.0;
-            let low_ns = sample[(DRAWS as f64 * tail) as usize];
-            let high_ns = sample[((DRAWS as f64 * (1.0 - tail)) as usize).min(DRAWS - 1)];
+            let (low_ns, high_ns) = covered(drawn.iter().map(|figures| figures[at]));
             let predicted_ns = whole[at];
             // What the simulated system is off is taken to be off in the effect too.
             let model_ns = self.baseline.error[at].min(1.0) * (predicted_ns - recorded[at]).abs();
@@ -187,6 +213,15 @@ impl World {
             }
         })
     }
+}
+
+/// The ends of what covers so many of the draws as an interval is to.
+fn covered(drawn: impl Iterator<Item = f64>) -> (f64, f64) {
+    let mut sample: Vec<f64> = drawn.collect();
+    sample.sort_by(f64::total_cmp);
+    let tail = (1.0 - COVERAGE) / 2.0;
+    let low = sample[(DRAWS as f64 * tail) as usize];
+    (low, sample[((DRAWS as f64 * (1.0 - tail)) as usize).min(DRAWS - 1)])
 }
 
 /// A changed system, simulated.

@@ -3,12 +3,12 @@
 use crate::clean::clean_cut;
 use crate::units::duration_mean;
 use std::fmt;
-use tardy_whatif::{Figures, Moved, Prediction, Tried};
+use tardy_whatif::{Figures, Moved, Others, Prediction, Tried};
 
 /// Columns of a change's name.
 const NAME_COLUMNS: usize = 40;
 
-/// In place of a figure for which there are too few wakeups.
+/// In place of a figure for which there are too few wakeups, or none.
 const NOT_TOLD: &str = "\u{2013}";
 
 /// Where figures are among [`Figures::all`].
@@ -67,8 +67,6 @@ impl fmt::Display for Cell {
 /// The change, what becomes of the victims' lateness, and of that of all others. Clean.
 pub(crate) fn cells(tried: &Tried, prediction: &Prediction) -> [Cell; 7] {
     let figures = figures(tried, prediction);
-    let (before_ns, after_ns) = prediction.others_ns;
-    let others = if before_ns > 0.0 { after_ns / before_ns - 1.0 } else { 0.0 };
     [
         clean_cut(&tried.name(), NAME_COLUMNS).into(),
         signed(figures[WORST].change()).into(),
@@ -77,7 +75,7 @@ pub(crate) fn cells(tried: &Tried, prediction: &Prediction) -> [Cell; 7] {
         if prediction.tells_p999() { Cell::of(&figures[P999]) } else { NOT_TOLD.to_owned().into() },
         // Of one largest value no range can be relied on.
         duration_mean(figures[MAX].predicted_ns).into(),
-        signed(others).into(),
+        prediction.others.as_ref().map_or_else(|| NOT_TOLD.to_owned().into(), others),
     ]
 }
 
@@ -111,6 +109,13 @@ pub(super) fn is_earlier(tried: &Tried, prediction: &Prediction) -> bool {
 
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
+}
+
+/// What becomes of the others' mean: `+2 % (−1 to +6 %)`.
+fn others(others: &Others) -> Cell {
+    let (low, high) = (signed(others.low), signed(others.high));
+    let low = low.trim_end_matches(" %");
+    Cell { figure: signed(others.change()), range: format!("{low} to {high}") }
 }
 
 fn signed(share: f64) -> String {

@@ -2,7 +2,7 @@
 //! nothing, and one that cannot be told.
 
 use super::{Predictions, Shown};
-use tardy_whatif::{Baseline, Figures, Moved, Prediction, Refusal, Tried};
+use tardy_whatif::{Baseline, Figures, Moved, Others, Prediction, Refusal, Tried};
 
 /// A name with what a shell or a page could take for its own.
 const NAME: &str = "<b>$x&y";
@@ -45,7 +45,13 @@ pub(super) fn tried(change: &str, becomes: f64, spread: f64, price: &'static str
         apart: None,
         wakeups: figures(RECORDED).n,
         simulated: figures(RECORDED.map(|ns| ns * becomes)),
-        others_ns: (50_000.0, 51_000.0),
+        others: Some(Others {
+            before_ns: 50_000.0,
+            after_ns: 51_000.0,
+            low: -0.01,
+            high: 0.06,
+            narrow: (0.01, 0.03),
+        }),
         prices: vec![price],
         is_unsure: (becomes - 1.0).abs() < 0.02,
     };

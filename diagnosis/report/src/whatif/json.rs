@@ -2,7 +2,7 @@
 
 use super::Predictions;
 use serde::Serialize;
-use tardy_whatif::{Baseline, Figures, Moved, Prediction, Tried};
+use tardy_whatif::{Baseline, Figures, Moved, Others, Prediction, Tried};
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -74,6 +74,23 @@ struct MovedJson {
     narrow_high_ns: f64,
 }
 
+/// By what share the mean of all others changes, and its range.
+#[derive(Debug, Serialize)]
+struct SharesJson {
+    share: f64,
+    low: f64,
+    high: f64,
+    narrow_low: f64,
+    narrow_high: f64,
+}
+
+impl SharesJson {
+    fn of(others: &Others) -> Self {
+        let Others { low, high, narrow: (narrow_low, narrow_high), .. } = *others;
+        Self { share: others.change(), low, high, narrow_low, narrow_high }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct TriedJson {
     change: String,
@@ -87,6 +104,8 @@ struct TriedJson {
     figures_without_theft: Vec<MovedJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     simulated: Option<FiguresJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    others_mean_change: Option<SharesJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     others_mean_before_ns: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,14 +155,16 @@ impl TriedJson {
     fn new(tried: &Tried) -> Self {
         let prediction = tried.prediction.as_ref().ok();
         let apart = prediction.and_then(|prediction| prediction.apart.as_ref());
+        let others = prediction.and_then(|prediction| prediction.others.as_ref());
         Self {
             change: tried.name(),
             refused: tried.prediction.as_ref().err().map(ToString::to_string),
             figures: moved(prediction, prediction.map(|prediction| &prediction.figures)),
             figures_without_theft: moved(prediction, apart),
             simulated: prediction.map(|prediction| prediction.simulated.into()),
-            others_mean_before_ns: prediction.map(|prediction| prediction.others_ns.0),
-            others_mean_after_ns: prediction.map(|prediction| prediction.others_ns.1),
+            others_mean_change: others.map(SharesJson::of),
+            others_mean_before_ns: others.map(|others| others.before_ns),
+            others_mean_after_ns: others.map(|others| others.after_ns),
             costs: prediction.map_or_else(Vec::new, |prediction| prediction.prices.clone()),
             within_error: prediction.map(|prediction| prediction.is_unsure),
             at_best: tried.bound.map(|bound| bound.best.into()),
