@@ -166,7 +166,8 @@ columns! {
     frames: optional_text, "a stack: the kernel's functions, the innermost first, with <- between them";
     targets: optional_u64, "the CPUs to which an interrupt is sent, a bit each";
     first_target: optional_u32, "the CPU of the lowest bit";
-    duration_ns: optional_u64, "how long an NMI took; the exit latency of an idle state; what a hypervisor stole; how late it was where a stack was taken";
+    duration_ns: optional_u64, "how long an NMI took; the exit latency of an idle state; what a hypervisor stole; how late it was where a stack was taken; the CPU time that a control group may use";
+    period_ns: optional_u64, "the period in which a control group may use so much CPU time";
     by_ns: optional_i64, "by how much a clock was set forward";
     kinds: optional_u64, "the kinds of events that are recorded, a bit for each tag";
 }
@@ -350,6 +351,11 @@ impl EventRows {
                 row.since_ns = Some(set.since_ns);
             }
             Kind::TaskGroup(group) => row.name = self.name(group.path),
+            Kind::GroupBandwidth(group) => {
+                row.name = self.name(group.path);
+                row.duration_ns = Some(group.quota_ns);
+                row.period_ns = Some(group.period_ns.into());
+            }
             Kind::Recorded(recorded) => row.kinds = Some(recorded.kinds),
             Kind::Current(current) => row.prio = Some(current.prio.0.into()),
             Kind::Stolen(stolen) => row.duration_ns = Some(stolen.ns),
@@ -490,6 +496,7 @@ fn kind_name(kind: &Kind) -> &'static str {
         Kind::ClockSet(_) => "clock_set",
         Kind::IdleState(_) => "idle_state",
         Kind::TaskGroup(_) => "task_group",
+        Kind::GroupBandwidth(_) => "group_bandwidth",
         Kind::Recorded(_) => "recorded",
         Kind::Stolen(_) => "stolen",
         Kind::Current(_) => "current",

@@ -32,6 +32,8 @@ pub const CLOCK_SET: &str = "tardy_clock_set";
 pub const IDLE_STATE: &str = "tardy_idle_state";
 /// The control group in which the task is counted: [`FUNCTION`] (its path).
 pub const GROUP: &str = "tardy_group";
+/// How much CPU time a control group may use: [`FUNCTION`] (its path), [`DURATION`] in each [`PERIOD`].
+pub const GROUP_BANDWIDTH: &str = "tardy_group_bandwidth";
 /// The kinds of events that were recorded: [`KINDS`].
 pub const RECORDED: &str = "tardy_recorded";
 /// A hypervisor took time from the CPU.
@@ -85,6 +87,8 @@ pub const THROTTLED: &str = "throttled";
 pub const STATE: &str = "state";
 /// In nanoseconds.
 pub const DURATION: &str = "duration_ns";
+/// In nanoseconds.
+pub const PERIOD: &str = "period_ns";
 /// CPUs, a bit each.
 pub const TARGETS: &str = "targets";
 /// The CPU of the lowest bit.

@@ -19,6 +19,7 @@ mod change;
 mod correction;
 mod experience;
 mod figures;
+mod groups;
 mod model;
 mod observed;
 mod predict;

@@ -1,7 +1,8 @@
 //! A recording as a system that can be simulated: the machine's costs, the kernel, and every thread's script.
 
 use crate::experience::Class;
-use crate::observed::{BySeen, Costs, Observed, ThreadSeen, WAKING};
+use crate::groups::groups;
+use crate::observed::{BySeen, Costs, Observed, Programming, ThreadSeen, WAKING};
 use crate::refusal::Refusal;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
@@ -100,6 +101,8 @@ pub(crate) struct Model {
     pub(crate) stalls: Option<Arc<[Taken]>>,
     /// How long leaving each idle state takes by the driver's table, by its number; `None` of one that was not entered.
     pub(crate) idle_states: Vec<Option<u64>>,
+    /// What programming the clock-event device takes, where that shows.
+    pub(crate) programming: Option<Programming>,
     /// Real-time threads were throttled, and nobody says by what bound.
     pub(crate) is_throttled_somehow: bool,
     pub(crate) span_ns: u64,
@@ -175,10 +178,15 @@ impl Model {
         ];
         let mut roles = Vec::new();
         let mut threads = Vec::new();
-        for thread in &observed.threads {
+        let (groups, of_threads) = groups(observed);
+        for (thread, group) in observed.threads.iter().zip(of_threads) {
             roles.push(role(thread));
             let again_ns = NonZeroU64::new(observed.span_ns()).filter(|_| thread.draft.goes_on());
-            threads.push(Thread { again_ns, ..scripted(thread, is_rt, own, shift_ns, &sections) });
+            threads.push(Thread {
+                again_ns,
+                group,
+                ..scripted(thread, is_rt, own, shift_ns, &sections)
+            });
         }
         tell_programs(&mut roles);
         call(&mut roles);
@@ -191,7 +199,7 @@ impl Model {
         });
         let outside = outside(observed, is_rt, &threads, shift_ns);
         let devices = devices.collect();
-        let workload = Workload { threads, devices, outside, ..Workload::default() };
+        let workload = Workload { threads, devices, outside, groups, ..Workload::default() };
         let mut stalls = observed.stalls.clone();
         shifted(&mut stalls, shift_ns);
         Ok(Self {
@@ -200,6 +208,7 @@ impl Model {
             stalls: (!observed.thefts.is_empty()).then(|| stalls.into()),
             lines: observed.sources.iter().map(|(_, line)| *line).collect(),
             idle_states: costs.idle_states(),
+            programming: costs.programming(),
             is_throttled_somehow: seen.realtime == RealTimeShare::Unknown
                 && observed.blames(Culprit::Setting(Setting::RtBandwidth)),
             span_ns: observed.span_ns() + shift_ns,

@@ -17,9 +17,10 @@ pub const ARMED_MAX: usize = 1 << 16;
 const CANCELLED_FIRST: &[&str] =
     &["timerfd_tmrproc", "posix_timer_fn", "it_real_fn", "hrtimer_wakeup"];
 
-/// What of devices no other follower keeps: the timers that each CPU has armed, in order.
+/// What of devices no other follower keeps: the timers that each CPU has armed, in order. For who looks on while others
+/// follow the stream ([`Sink`](crate::Sink)).
 #[derive(Debug, Default)]
-pub(crate) struct DeviceFollower {
+pub struct DeviceFollower {
     armed: FxHashMap<TimerId, Timer>,
     cpus: Vec<Cpu>,
     pub(super) losses: u64,
@@ -38,7 +39,7 @@ pub(super) struct Held {
 impl DeviceFollower {
     /// Takes an event. `told` gets each programming, in order.
     #[inline]
-    pub(crate) fn event(&mut self, seen: &Seen<'_>, told: &mut impl FnMut(&Programming)) {
+    pub fn event(&mut self, seen: &Seen<'_>, told: &mut impl FnMut(&Programming)) {
         let Seen { event, followers, tables, .. } = *seen;
         let place = place_of(event.cpu);
         if place >= self.cpus.len() {
@@ -94,7 +95,7 @@ impl DeviceFollower {
 
     /// Whether what a CPU programs is known: from the end of its first timer interrupt on, and after a
     /// loss again from the next.
-    pub(crate) fn is_followed(&self, cpu: CpuId) -> bool {
+    pub fn is_followed(&self, cpu: CpuId) -> bool {
         self.cpus.get(place_of(cpu)).is_some_and(Cpu::is_known)
     }
 

@@ -32,8 +32,7 @@
 mod first;
 mod follower;
 
-pub use follower::ARMED_MAX;
-pub(crate) use follower::DeviceFollower;
+pub use follower::{ARMED_MAX, DeviceFollower};
 
 use crate::seen::Seen;
 use tardy_followers::Followers;

@@ -80,6 +80,9 @@ fn told_event(event: &Event, tables: &Tables, places: &mut HashMap<u64, usize>) 
             format!("state {} {} {}", it.state, it.exit_latency_ns, tables.name(it.name))
         }
         Kind::TaskGroup(group) => format!("group {}", tables.name(group.path)),
+        Kind::GroupBandwidth(it) => {
+            format!("{} of {} in {}", tables.name(it.path), it.quota_ns, it.period_ns)
+        }
         Kind::Stack(it) => {
             format!("stack {:?} {} {} {}", it.taken, it.of, it.late_ns, tables.name(it.frames))
         }

@@ -181,6 +181,7 @@ macro_rules! kinds {
                         | TaskInfo::TAG
                         | TaskExit::TAG
                         | TaskGroup::TAG
+                        | GroupBandwidth::TAG
                         | Mark::TAG
                         | Loss::TAG
                         | IdleState::TAG
@@ -223,7 +224,7 @@ kinds! {
     idle { 17 IdleEnter, 18 IdleExit, 34 IdleState }
     mark { 19 Mark }
     loss { 20 Loss }
-    task { 21 TaskName, 22 TaskInfo, 23 TaskExit, 35 TaskGroup }
+    task { 21 TaskName, 22 TaskInfo, 23 TaskExit, 35 TaskGroup, 41 GroupBandwidth }
     fault { 24 PageFault }
     signal { 25 Signal }
     work { 26 WorkBegin, 27 WorkEnd }
@@ -244,7 +245,7 @@ mod tests {
         /// Whatever 32 bytes come, reading and folding again settles after one round: a kind may
         /// drop bits that it gives no meaning, but never changes what it keeps.
         #[test]
-        fn any_record_reads_and_folds(bytes in prop::array::uniform32(any::<u8>()), tag in 0u8..42) {
+        fn any_record_reads_and_folds(bytes in prop::array::uniform32(any::<u8>()), tag in 0u8..43) {
             let mut bytes = bytes;
             bytes[14] = tag;
             let event = Event::from_bytes(&bytes);

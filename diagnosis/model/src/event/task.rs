@@ -102,6 +102,29 @@ impl Pack for TaskGroup {
     }
 }
 
+/// How much CPU time a control group, with all below it, may use (`cpu.max`), from now on. `a` how much, `b` in which
+/// period, `c` its path. Of no task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupBandwidth {
+    /// The path, from the hierarchy's root.
+    pub path: NameId,
+    /// CPU time of all CPUs together, ns.
+    pub quota_ns: u64,
+    /// In each of these, ns.
+    pub period_ns: u32,
+}
+
+impl Pack for GroupBandwidth {
+    fn pack(&self) -> Payload {
+        Payload { a: self.quota_ns, b: self.period_ns, c: self.path.0, ..Payload::default() }
+    }
+
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self { path: NameId(p.c), quota_ns: p.a, period_ns: p.b }
+    }
+}
+
 impl Pack for TaskName {
     fn pack(&self) -> Payload {
         let bytes = u128::from_le_bytes(self.comm.0);

@@ -263,7 +263,9 @@ impl FlightRecorder for Flight {
         let there_ns = cpus.iter().filter_map(|cpu| cpu.events.first()).map(|event| event.time_ns);
         let from_ns =
             if whole_ns <= needed_ns { whole_ns } else { there_ns.min().unwrap_or(whole_ns) };
-        let there = who_is_there(from_ns, tasks, &cpus);
+        let mut there = who_is_there(from_ns, tasks, &cpus);
+        self.translator.groups(from_ns, &mut definitions);
+        there.append(&mut definitions.events);
         let stacks = self.stacks(from_ns, &mut definitions);
         let events = in_order(stacks, cpus, whole_ns, self.start_ns, needed_ns);
 

@@ -66,6 +66,8 @@ pub struct Live {
     links: Vec<libbpf_rs::Link>,
     translator: Translator,
     merge: Merge,
+    /// Names of what was told in the beginning, which have not been given out.
+    first: Batch,
     marks: Vec<MarkReader>,
     missing: Vec<String>,
     stopped: bool,
@@ -97,7 +99,11 @@ impl Live {
         }
         let there = idle_states(start_ns).into_iter().chain(tasks_now(start_ns, &roles));
         there.for_each(|event| merge.push(event));
+        let mut first = Batch::default();
+        translator.groups(start_ns, &mut first);
+        first.events.drain(..).for_each(|event| merge.push(event));
         Ok(Self {
+            first,
             rings: attached.rings,
             stacks: attached.stacks,
             programs: Programs::default(),
@@ -230,6 +236,7 @@ impl Source for Live {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, SourceError> {
         let stopped = self.stopped;
         let now_ns = monotonic_ns();
+        batch.names.append(&mut self.first.names);
         let mut complete = true;
         for marks in &mut self.marks {
             complete &= !self.merge.push_marks(marks);

@@ -52,12 +52,15 @@ pub(crate) enum Measured {
     RemoteWakeup,
     /// A switch, from the idle task or of a thread that is preempted, by how many of the two threads are fair.
     Switch(u8),
+    /// From where a thread that goes to sleep armed its timer to where it left the CPU, with the device programmed for it
+    /// or without.
+    Arm(bool),
     /// Waking up from an idle state, by its number.
     IdleExit(u32),
 }
 
 /// Kinds whose samples are kept by [`Measured::place`].
-const KINDS: usize = 19;
+const KINDS: usize = 21;
 
 impl Measured {
     /// Where its samples are; `None` of those of idle states.
@@ -78,9 +81,21 @@ impl Measured {
             Self::Switch(fair) => 14 + usize::from(fair.min(2)),
             Self::SoftirqWakeup => 17,
             Self::RemoteWakeup => 18,
+            Self::Arm(programs) => 19 + usize::from(programs),
             Self::IdleExit(_) | Self::Preempt(_) => return None,
         })
     }
+}
+
+/// What programming the clock-event device takes. It is part of what calls and interrupts take.
+#[derive(Clone, Debug)]
+pub(crate) struct Programming {
+    /// What going to sleep takes longer where the timer that is armed for it is the first.
+    pub(crate) ns: u64,
+    /// The share of sleeps for which it is done.
+    pub(crate) share: f64,
+    /// What the end of an interrupt takes beside it.
+    pub(crate) irq_exit: Cost,
 }
 
 /// Distributions of each.
@@ -237,9 +252,7 @@ impl Costs {
 
     /// The interrupt's end, and what is left of the last callbacks without the waking.
     fn irq_exit(&self) -> Cost {
-        let (wakeup_ns, _) = self.usual_ns();
-        let last = self.by_class(Measured::LastWakeup).into_iter().zip([wakeup_ns, wakeup_ns]);
-        Samples::together(last.chain([(self.of(Measured::IrqExit), 0)]))
+        self.irq_exit_without(0)
     }
 
     /// What a fair thread adds to a wakeup, and to a switch, as far as both kinds were seen.
@@ -342,6 +355,26 @@ impl Costs {
             }
         }
         best_ns
+    }
+
+    /// What programming the clock-event device takes; `None` where too few sleeps of either kind were seen, or they take
+    /// as long.
+    pub(crate) fn programming(&self) -> Option<Programming> {
+        let [without, with] = self.by_class(Measured::Arm);
+        let (n, n_with) = (without.count(), with.count());
+        let median =
+            |samples: &Samples| samples.median().filter(|_| samples.count() >= SAMPLES_MIN);
+        let ns = median(with)?.checked_sub(median(without)?).filter(|ns| *ns > 0)?;
+        let (share, irq_exit) = (n_with as f64 / (n + n_with) as f64, self.irq_exit_without(ns));
+        Some(Programming { ns, share, irq_exit })
+    }
+
+    /// The interrupt's end without the device, which is programmed in it.
+    fn irq_exit_without(&self, programming_ns: u64) -> Cost {
+        let (wakeup_ns, _) = self.usual_ns();
+        let less_ns = wakeup_ns + programming_ns;
+        let last = self.by_class(Measured::LastWakeup).into_iter().zip([less_ns, less_ns]);
+        Samples::together(last.chain([(self.of(Measured::IrqExit), programming_ns)]))
     }
 
     /// A machine on which things take that.

@@ -36,6 +36,9 @@ pub(super) struct CpuSeen {
     /// What it is not yet known of whether it was stolen, and up to when that is.
     pub(super) recent: Recent,
     pub(super) stolen_until_ns: u64,
+    /// When a thread armed the timer on which it goes to sleep, and whether the device was programmed for it; nothing has
+    /// come since.
+    pub(super) armed: Option<(u64, bool)>,
 }
 
 /// A device's interrupt that raised a softirq.
@@ -115,6 +118,7 @@ impl Default for CpuSeen {
             threaded: None,
             recent: Recent::default(),
             stolen_until_ns: 0,
+            armed: None,
         }
     }
 }

@@ -17,14 +17,15 @@ mod pace;
 mod recent;
 mod samples;
 
-pub(crate) use costs::Costs;
 use costs::Measured;
+pub(crate) use costs::{Costs, Programming};
 pub(crate) use draft::Draft;
 pub(crate) use lates::BySeen;
 pub use observation::Observation;
 use pace::Paces;
 use recent::{As, Stretch};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use tardy_model::event::{Comm, TaskInfo};
 use tardy_model::{Culprit, Segment, TaskId};
 use tardy_sim::{Arrival, COST_NS_MAX, NO_THREAD, Pace, Taken};
@@ -37,6 +38,9 @@ pub(crate) const STEPS_MAX: usize = 1 << 24;
 
 /// Wakeups of victims that are kept, at most, each with its segments.
 pub(crate) const WAKEUPS_MAX: usize = 1 << 20;
+
+/// Control groups of which it is kept what they may use. Of the others it is not known.
+pub(crate) const GROUPS_MAX: usize = 1 << 12;
 
 /// Segments of one wakeup that are kept; the rest counts as nobody's.
 pub(crate) const SEGMENTS_MAX: usize = 64;
@@ -62,6 +66,8 @@ pub(crate) struct ThreadSeen {
     pub(crate) task: TaskId,
     pub(crate) comm: Comm,
     pub(crate) info: TaskInfo,
+    /// The path of its control group, where it was told.
+    pub(crate) group: Option<Arc<str>>,
     pub(crate) draft: Draft,
     pub(crate) is_victim: bool,
     /// It runs the softirq of high-resolution timers, which the simulator does itself.
@@ -116,6 +122,8 @@ pub struct Observed {
     pub(crate) ticks: u64,
     /// When the last one was due.
     pub(crate) tick_ns: u64,
+    /// Control groups that may not use all CPU time, by path: how much, in which period, ns.
+    pub(crate) bandwidths: BTreeMap<Arc<str>, (u64, u64)>,
 }
 
 impl Observed {
@@ -159,6 +167,7 @@ impl Observed {
             task,
             comm: Comm::default(),
             info: TaskInfo::default(),
+            group: None,
             draft: Draft::default(),
             is_victim: false,
             runs_timers: false,
@@ -167,7 +176,7 @@ impl Observed {
         at
     }
 
-    fn thread(&mut self, task: TaskId) -> Option<&mut ThreadSeen> {
+    pub(crate) fn thread(&mut self, task: TaskId) -> Option<&mut ThreadSeen> {
         let at = self.place(task);
         self.threads.get_mut(at as usize)
     }

@@ -5,7 +5,8 @@ use super::costs::Measured;
 use super::cpu::{CpuSeen, Woke};
 use super::pace::Paces;
 use super::recent::{As, Stretch};
-use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX, WAKING};
+use super::{Costs, GROUPS_MAX, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX, WAKING};
+use tardy_explain::device::{DeviceFollower, Why};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
 use tardy_model::event::{Switch, TaskInfo, TaskState, Waking, softirq};
@@ -17,6 +18,7 @@ use tardy_sim::{Arrival, COST_NS_MAX, CPUS_MAX, NO_THREAD, Taken};
 pub struct Observation {
     pub(super) observed: Observed,
     pub(super) cpus: Vec<CpuSeen>,
+    devices: DeviceFollower,
 }
 
 /// An arrival that does nothing yet.
@@ -444,6 +446,24 @@ impl Sink for Observation {
                 }
                 return;
             }
+            Kind::TaskGroup(group) => {
+                let path = seen.tables.name(group.path);
+                // One that ended before anybody could look has none.
+                if let Some(thread) = observed.thread(event.task)
+                    && !path.is_empty()
+                {
+                    thread.group = Some(path.into());
+                }
+                return;
+            }
+            Kind::GroupBandwidth(group) => {
+                let path = seen.tables.name(group.path).into();
+                let bandwidth = (group.quota_ns, group.period_ns.into());
+                if observed.bandwidths.len() < GROUPS_MAX {
+                    observed.bandwidths.insert(path, bandwidth);
+                }
+                return;
+            }
             Kind::IdleState(state) => {
                 let name = seen.tables.name(state.name);
                 return observed.costs.knows_state(state.state, name, state.exit_latency_ns);
@@ -482,12 +502,20 @@ impl Observation {
     fn takes(&mut self, seen: &Seen<'_>, at: usize, before: Activity, since_ns: u64) {
         let (event, now_ns) = (seen.event, seen.event.time_ns);
         let left = self.cpus[at].left_at_ns;
+        let armed = self.cpus[at].armed;
+        let mut programs = false;
+        self.devices.event(seen, &mut |programming| {
+            programs |= matches!(programming.why, Why::Armed | Why::Moved);
+        });
         let is_beside = matches!(
             seen.kind,
             Kind::Switch(_) | Kind::SectionBegin(_) | Kind::SectionEnd(_) | Kind::Stolen(_)
         );
         if !is_beside {
             self.cpus[at].left_at_ns = None;
+        }
+        if !is_beside || matches!(seen.kind, Kind::Switch(_)) {
+            self.cpus[at].armed = None;
         }
         match *seen.kind {
             Kind::TimerArm(arm) => {
@@ -498,6 +526,9 @@ impl Observation {
                     && let Some(thread) = self.observed.thread(event.task)
                 {
                     thread.draft.arms(now_ns, &arm, first_ns);
+                    if self.devices.is_followed(event.cpu) {
+                        self.cpus[at].armed = Some((now_ns, programs));
+                    }
                 }
             }
             Kind::TimerCancel(_) if seen.followed.in_task => {
@@ -530,6 +561,11 @@ impl Observation {
                 self.knows(at);
                 self.idle_ends(at);
                 self.cpus[at].left_at_ns = left;
+                if let Some((armed_ns, programmed)) = armed
+                    && switch.prev_state != TaskState::Running
+                {
+                    self.measured(at, Measured::Arm(programmed), armed_ns, now_ns);
+                }
                 self.switch(seen, at, switch);
             }
             Kind::IdleEnter(enter) => {

@@ -73,6 +73,16 @@ fn hog(cpu: u32, policy: &str) -> String {
 fn cases() -> Vec<(&'static str, String, &'static str, String)> {
     let fifo = |prio: u8| format!("policy = \"fifo:{prio}\"\n{GRID}");
     let slack = |ns: u32| format!("slack = \"{ns}ns\"\n{GRID}");
+    let with_device = |others: &str, takes: &str| {
+        let takes = format!("cpus = 2\nprogram = \"{takes}\"");
+        system(&fifo(50), others).replacen("cpus = 2", &takes, 1)
+    };
+    // Who uses up a group's bandwidth is another one in it.
+    let in_group = "group = \"/app\"\n";
+    let grouped = |quota: &str| {
+        let group = format!("[[group]]\nname = \"/app\"\nquota = \"{quota}\"\nperiod = \"50ms\"\n");
+        system(&format!("{}\n{in_group}", slack(1)), &(hog(1, in_group) + &group))
+    };
     vec![
         ("slack", system(GRID, ""), "slack(victim)=1ns", system(&slack(1), "")),
         ("more", system(&fifo(50), &storm(10)), "more(storm)=30", system(&fifo(50), &storm(40))),
@@ -108,6 +118,31 @@ fn cases() -> Vec<(&'static str, String, &'static str, String)> {
             system(&fifo(50), &hog(0, "policy = \"fifo:40\"")),
         ),
         ("fewer", system(&fifo(50), &storm(40)), "remove(storm)", system(&fifo(50), "")),
+        (
+            "a faster device",
+            with_device(&storm(20), "3us"),
+            "device=250ns",
+            with_device(&storm(20), "250ns"),
+        ),
+        (
+            "a slower device",
+            with_device(&storm(20), "500ns"),
+            "device=5us",
+            with_device(&storm(20), "5us"),
+        ),
+        (
+            "a group's bandwidth lifted",
+            grouped("12ms"),
+            "cpu-max(victim)=off",
+            grouped("1ms").replace(in_group, ""),
+        ),
+        ("a group's bandwidth raised", grouped("12ms"), "cpu-max(/app)=15ms/50ms", grouped("15ms")),
+        (
+            "without who uses up a group's bandwidth",
+            grouped("12ms"),
+            "remove(hog)",
+            system(&slack(1), ""),
+        ),
         (
             "deferred",
             system(&fifo(50), &storm(40)),

@@ -323,6 +323,10 @@ fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
             let fields = [(own::THROTTLED, group.throttled.into())];
             named(event, own::GROUP, name(group.path), &fields)
         }
+        Kind::GroupBandwidth(group) => {
+            let fields = [(own::DURATION, group.quota_ns), (own::PERIOD, group.period_ns.into())];
+            named(event, own::GROUP_BANDWIDTH, name(group.path), &fields)
+        }
         Kind::Recorded(recorded) => generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)]),
         Kind::Stolen(stolen) => generic(event, own::STOLEN, &[(own::DURATION, stolen.ns)]),
         Kind::Current(current) => {

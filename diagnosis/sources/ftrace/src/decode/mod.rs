@@ -34,7 +34,7 @@ pub use value::Value;
 use crate::format::{Endian, EventFormat, Field};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
-use tardy_kernel::{Abi, ClockOffsets, Definitions, IdleStates, Symbols};
+use tardy_kernel::{Abi, ClockOffsets, Definitions, IdleStates, LimitedGroups, Symbols};
 use tardy_model::event::IdleState;
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId};
 use value::Values;
@@ -466,6 +466,11 @@ impl Decoder {
             let state = IdleState { state: number, exit_latency_ns, name };
             batch.events.push(Event::new(time_ns, CpuId(0), TaskId::IDLE, state.into()));
         }
+    }
+
+    /// Tells what control groups may use of the CPU.
+    pub fn tell_groups(&mut self, time_ns: u64, groups: &LimitedGroups, batch: &mut Batch) {
+        groups.tell(time_ns, &mut self.state.definitions, batch);
     }
 
     /// Which bounds were reached, and what is not known for it: a sentence each.

@@ -3,7 +3,8 @@
 use super::fields::number;
 use memchr::memmem;
 use tardy_model::event::{
-    ClockSet, Current, IdleState, Mark, Recorded, Stack, Stolen, Taken, TaskGroup, TaskInfo,
+    ClockSet, Current, GroupBandwidth, IdleState, Mark, Recorded, Stack, Stolen, Taken, TaskGroup,
+    TaskInfo,
 };
 use tardy_model::{Kind, NameId, Prio, TaskId};
 
@@ -62,6 +63,15 @@ pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
             let throttled = value(before, b"throttled=") == Some(1);
             Some((TaskGroup { path: NameId::NONE, throttled }.into(), &path[b" path=".len()..]))
         }
+        b"group_bandwidth" => {
+            let (before, path) = rest.split_at(memmem::find(rest, b" path=")?);
+            let group = GroupBandwidth {
+                path: NameId::NONE,
+                quota_ns: value(before, b"quota_ns=")?,
+                period_ns: u32::try_from(value(before, b"period_ns=")?).ok()?,
+            };
+            Some((group.into(), &path[b" path=".len()..]))
+        }
         b"recorded" => nameless(Recorded { kinds: number(b"kinds=")? }.into()),
         b"current" => {
             let prio = Prio(number(b"prio=")? as u16 as i16);
@@ -95,6 +105,7 @@ pub(crate) fn named(kind: Kind, name: NameId) -> Kind {
     match kind {
         Kind::IdleState(state) => IdleState { name, ..state }.into(),
         Kind::TaskGroup(group) => TaskGroup { path: name, ..group }.into(),
+        Kind::GroupBandwidth(group) => GroupBandwidth { path: name, ..group }.into(),
         Kind::Stack(stack) => Stack { frames: name, ..stack }.into(),
         kind => kind,
     }
@@ -119,6 +130,8 @@ mod tests {
         let set = ClockSet { by_ns: -3000, since_ns: 7 };
         let state = IdleState { state: 1, exit_latency_ns: 2000, name: NameId::NONE };
         let group = TaskGroup { path: NameId::NONE, throttled: false };
+        let bandwidth =
+            GroupBandwidth { path: NameId::NONE, quota_ns: 50_000_000, period_ns: 100_000_000 };
         let stack = Stack { taken: Taken::Left, of: TaskId(7), late_ns: 500, frames: NameId::NONE };
         for (text, expected) in [
             (
@@ -136,6 +149,11 @@ mod tests {
                 "tardy: task_group throttled=1 path=/x throttled=0",
                 Some((TaskGroup { throttled: true, ..group }.into(), "/x throttled=0")),
             ),
+            (
+                "tardy: group_bandwidth quota_ns=50000000 period_ns=100000000 path=/a b/c.slice",
+                Some((bandwidth.into(), "/a b/c.slice")),
+            ),
+            ("tardy: group_bandwidth quota_ns=5 period_ns=4294967296 path=/x", None),
             ("tardy: recorded kinds=0x1ff", Some((Recorded { kinds: 0x1ff }.into(), ""))),
             ("tardy: current prio=49", Some((Current { prio: Prio(49) }.into(), ""))),
             ("tardy: stolen ns=120000", Some((Stolen { ns: 120_000 }.into(), ""))),

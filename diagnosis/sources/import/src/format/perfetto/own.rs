@@ -3,8 +3,8 @@
 use super::plan::{Plans, VALUES_MAX, places};
 use tardy_ftrace::decode::{EventId, Value};
 use tardy_model::event::{
-    ClockSet, Current, IdleState, IpiSend, Loss, Mark, Nmi, Priority, Recorded, Section,
-    SectionBegin, SectionEnd, Stack, Stolen, Taken, TaskGroup, TaskInfo,
+    ClockSet, Current, GroupBandwidth, IdleState, IpiSend, Loss, Mark, Nmi, Priority, Recorded,
+    Section, SectionBegin, SectionEnd, Stack, Stolen, Taken, TaskGroup, TaskInfo,
 };
 use tardy_model::{CpuId, Kind, NameId, Prio, TaskId};
 use tardy_perfetto::own;
@@ -172,6 +172,14 @@ fn own_event<'a>(name: &[u8], named: &Named<'a>) -> Option<Said<'a>> {
             let throttled = named.number(own::THROTTLED) == Some(1);
             return Some(named.with_name(TaskGroup { path: NameId::NONE, throttled }.into()));
         }
+        own::GROUP_BANDWIDTH => {
+            let group = GroupBandwidth {
+                path: NameId::NONE,
+                quota_ns: named.number(own::DURATION)?,
+                period_ns: u32::try_from(named.number(own::PERIOD)?).ok()?,
+            };
+            return Some(named.with_name(group.into()));
+        }
         own::STACK => {
             let taken = usize::try_from(named.number(own::TAKEN)?).ok();
             let stack = Stack {
@@ -202,6 +210,7 @@ pub(super) fn with_name(kind: Kind, name: NameId) -> Kind {
         Kind::SectionEnd(end) => SectionEnd { caller: name, ..end }.into(),
         Kind::IdleState(state) => IdleState { name, ..state }.into(),
         Kind::TaskGroup(group) => TaskGroup { path: name, ..group }.into(),
+        Kind::GroupBandwidth(group) => GroupBandwidth { path: name, ..group }.into(),
         Kind::Stack(stack) => Stack { frames: name, ..stack }.into(),
         kind => kind,
     }
