@@ -4,8 +4,7 @@ use crate::engine::{FIRST_DEVICE_NAME, START_NS, Simulation, groups_named_from, 
 use crate::observer::Observer;
 use crate::{System, SystemError};
 use tardy_model::event::{
-    Comm, GroupBandwidth, IdleState, Recorded, SectionBegin, SectionEnd, Stack, TaskGroup,
-    TaskInfo, TaskName,
+    Comm, GroupBandwidth, IdleState, Recorded, SectionBegin, SectionEnd, Stack, TaskInfo, TaskName,
 };
 use tardy_model::{
     Batch, CpuId, Event, NameId, Source, SourceError, TaskId, TimerClass, TimerDef, TimerId,
@@ -130,10 +129,6 @@ fn definitions(system: &System) -> Batch {
         let kernel = if is_kernel { TaskInfo::KERNEL } else { TaskInfo::SYSCALLS };
         let flags = kernel | if watched { TaskInfo::WATCHED } else { 0 };
         event(task, TaskInfo { process: task, flags }.into());
-        if let Some(group) = own.get(at).and_then(|thread| thread.group) {
-            let path = NameId(groups_named_from(system) + group);
-            event(task, TaskGroup { path, throttled: false }.into());
-        }
     }
     for (at, group) in (groups_named_from(system)..).zip(&system.workload.groups) {
         let (path, quota_ns) = (NameId(at), group.quota_ns);

@@ -1,8 +1,10 @@
 //! Bandwidths: of all real-time threads of a CPU (`kernel/sched/rt.c` before 6.12), and of control groups of fair
 //! ones (`kernel/sched/fair.c`). They are looked at in the tick, and given back by timers of their own.
 //!
-//! Left out: a group's share is one pool, not handed to CPUs in slices; groups do not nest, and weigh nothing;
-//! CPUs do not lend each other real-time bandwidth.
+//! A group's share is handed to CPUs in slices, and one of them may have some left where another has used up its.
+//!
+//! Left out: what a CPU gives back is given to others with the next period, and not after some milliseconds by a timer of
+//! its own; groups do not nest, and weigh nothing; CPUs do not lend each other real-time bandwidth.
 
 use super::thread::{Purpose, Standing};
 use super::{Need, Simulation, THREADS_NONE};
@@ -13,15 +15,75 @@ use tardy_model::{CpuId, Event, NameId};
 use tardy_timers::Expiry;
 use tardy_timers::policy::Arm;
 
+/// What a CPU takes of a group's share at a time (`kernel.sched_cfs_bandwidth_slice_us`).
+const SLICE_NS: i64 = 5_000_000;
+
+/// What a CPU keeps of it where nobody of the group is left there (`min_cfs_rq_runtime`).
+const KEPT_NS: i64 = 1_000_000;
+
 /// A control group while it is simulated.
 #[derive(Debug)]
 pub(super) struct Group {
-    pub(super) quota_ns: u64,
-    pub(super) period_ns: u64,
-    pub(super) used_ns: u64,
-    pub(super) throttled: bool,
-    /// Its threads that could run.
-    pub(super) parked: Vec<ThreadAt>,
+    quota_ns: u64,
+    period_ns: u64,
+    /// What of this period's share no CPU has taken.
+    pool_ns: i64,
+    shares: Vec<Share>,
+}
+
+/// What a CPU has of a group's share.
+#[derive(Clone, Debug, Default)]
+struct Share {
+    /// Below 0 where it has run longer than it had.
+    left_ns: i64,
+    throttled: bool,
+    /// Threads of the group that could run here.
+    parked: Vec<ThreadAt>,
+}
+
+impl Group {
+    pub(super) fn new(quota_ns: u64, period_ns: u64, cpus: usize) -> Self {
+        let pool_ns = quota_ns.cast_signed();
+        Self { quota_ns, period_ns, pool_ns, shares: vec![Share::default(); cpus] }
+    }
+
+    pub(super) fn is_throttled(&self, at: usize) -> bool {
+        self.shares[at].throttled
+    }
+
+    /// Takes more for a CPU that has nothing left; where there is nothing either, the group is throttled there.
+    fn takes(&mut self, at: usize) {
+        let share = &mut self.shares[at];
+        if !share.throttled && share.left_ns <= 0 {
+            let ns = self.pool_ns.min(SLICE_NS - share.left_ns);
+            self.pool_ns -= ns;
+            share.left_ns += ns;
+            share.throttled = share.left_ns <= 0;
+        }
+    }
+
+    /// Nobody of the group is left on a CPU.
+    fn leaves(&mut self, at: usize) {
+        let back_ns = (self.shares[at].left_ns - KEPT_NS).max(0);
+        self.shares[at].left_ns -= back_ns;
+        self.pool_ns = (self.pool_ns + back_ns).min(self.quota_ns.cast_signed());
+    }
+
+    /// A period begins: who was throttled gets what it has run too long, and may go on.
+    fn begins_period(&mut self) -> Vec<ThreadAt> {
+        self.pool_ns = self.quota_ns.cast_signed();
+        let mut released = Vec::new();
+        for share in self.shares.iter_mut().filter(|share| share.throttled) {
+            let ns = self.pool_ns.min(1 - share.left_ns);
+            self.pool_ns -= ns;
+            share.left_ns += ns;
+            share.throttled = share.left_ns <= 0;
+            if !share.throttled {
+                released.append(&mut share.parked);
+            }
+        }
+        released
+    }
 }
 
 impl<O: Observer> Simulation<O> {
@@ -30,7 +92,9 @@ impl<O: Observer> Simulation<O> {
         let thread = &self.threads[thread as usize];
         match (thread.class, thread.group) {
             (Class::RealTime(_), _) => self.cpus[at].rt_used_ns += ns,
-            (Class::Fair, Some(group)) => self.groups[group as usize].used_ns += ns,
+            (Class::Fair, Some(group)) => {
+                self.groups[group as usize].shares[at].left_ns -= ns.cast_signed();
+            }
             _ => {}
         }
     }
@@ -50,8 +114,8 @@ impl<O: Observer> Simulation<O> {
             }
             (Class::Fair, Some(group), _) => {
                 let group = &mut self.groups[group as usize];
-                group.throttled |= group.used_ns >= group.quota_ns;
-                if group.throttled {
+                group.takes(at);
+                if group.is_throttled(at) {
                     self.needs(at, at, Need::Now);
                 }
             }
@@ -71,11 +135,24 @@ impl<O: Observer> Simulation<O> {
         let Some(group) = parked.group.filter(|_| parked.class == Class::Fair) else {
             return false;
         };
+        let at = usize::from(parked.cpu);
         let group = &mut self.groups[group as usize];
-        if group.throttled {
-            group.parked.push(thread);
+        group.takes(at);
+        let throttled = group.is_throttled(at);
+        if throttled {
+            group.shares[at].parked.push(thread);
         }
-        group.throttled
+        throttled
+    }
+
+    /// A thread has gone to sleep: what a CPU has left of its group's share is for others, where nobody else needs it there.
+    pub(super) fn gives_back(&mut self, at: usize, thread: ThreadAt) {
+        let threads = &self.threads;
+        let Some(group) = threads[thread as usize].group else { return };
+        let is_of_it = |other: ThreadAt| threads[other as usize].group == Some(group);
+        if self.cpus[at].queue.find(is_of_it).is_none() {
+            self.groups[group as usize].leaves(at);
+        }
     }
 
     /// A thread that has come to a queue, or aside.
@@ -83,7 +160,9 @@ impl<O: Observer> Simulation<O> {
         let waits = &self.threads[thread as usize];
         let by = match (waits.class, waits.group) {
             (Class::RealTime(_), _) if self.cpus[at].queue.realtime_off => Throttle::RealTime,
-            (Class::Fair, Some(group)) if self.groups[group as usize].throttled => Throttle::Group,
+            (Class::Fair, Some(group)) if self.groups[group as usize].is_throttled(at) => {
+                Throttle::Group
+            }
             _ => return,
         };
         self.observer.throttled(self.now_ns, thread, Some(by));
@@ -117,14 +196,7 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             Purpose::GroupPeriod(number) => {
-                let group = &mut self.groups[number as usize];
-                group.used_ns = group.used_ns.saturating_sub(group.quota_ns);
-                if !group.throttled || group.used_ns >= group.quota_ns {
-                    return;
-                }
-                group.throttled = false;
-                let parked = std::mem::take(&mut group.parked);
-                for thread in parked {
+                for thread in self.groups[number as usize].begins_period() {
                     let to = usize::from(self.threads[thread as usize].cpu);
                     self.observer.throttled(self.now_ns, thread, None);
                     self.charge(to);
@@ -164,7 +236,8 @@ impl<O: Observer> Simulation<O> {
         let waits = &self.threads[thread as usize];
         debug_assert_eq!(waits.standing, Standing::Ready);
         if let Some(group) = waits.group {
-            self.groups[group as usize].parked.retain(|other| *other != thread);
+            let share = &mut self.groups[group as usize].shares[usize::from(waits.cpu)];
+            share.parked.retain(|other| *other != thread);
         }
         self.cpus[usize::from(waits.cpu)].queue.remove(thread, waits.class);
     }

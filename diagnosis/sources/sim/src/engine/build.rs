@@ -147,13 +147,9 @@ impl<O: Observer> Simulation<O> {
             threads.push(thread);
         }
         let Timers { all: timers, ticks_at, periods_at, stopped_ticks_at } = all_timers(system);
-        let groups = system.workload.groups.iter().map(|group| Group {
-            quota_ns: group.quota_ns,
-            period_ns: group.period_ns,
-            used_ns: 0,
-            throttled: false,
-            parked: Vec::new(),
-        });
+        let groups = system.workload.groups.iter();
+        let groups = groups.map(|group| Group::new(group.quota_ns, group.period_ns, cpus.len()));
+        let groups = groups.collect();
         let devices = system.workload.devices.iter().enumerate().map(|(at, device)| {
             let stream = |purpose| Stream::new(system.seed, Entity::Source(at as u32), purpose);
             let mut every = stream(0);
@@ -175,7 +171,7 @@ impl<O: Observer> Simulation<O> {
             stopped_ticks_at,
             locks: (0..system.workload.locks).map(|_| Lock::new()).collect(),
             pi_locks: (0..system.workload.locks).map(|_| PiLock::new()).collect(),
-            groups: groups.collect(),
+            groups,
             groups_named_from: groups_named_from(system),
             soft_timers: system.kernel.timers.starts_with("softirq-expires-next"),
             soft_sleepers: system.kernel.preemption == Preemption::Rt,

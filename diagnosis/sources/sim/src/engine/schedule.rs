@@ -173,8 +173,8 @@ impl<O: Observer> Simulation<O> {
     /// A thread has come to a queue: does it preempt who runs there?
     pub(super) fn resched(&mut self, at: usize, to: usize, thread: ThreadAt) {
         let woken = &self.threads[thread as usize];
-        let waits_aside = woken.group.is_some_and(|group| self.groups[group as usize].throttled)
-            && woken.class == Class::Fair;
+        let waits_aside = woken.class == Class::Fair
+            && woken.group.is_some_and(|group| self.groups[group as usize].is_throttled(to));
         let rt_off = self.cpus[to].queue.realtime_off && matches!(woken.class, Class::RealTime(_));
         if waits_aside || rt_off {
             return;
@@ -257,6 +257,7 @@ impl<O: Observer> Simulation<O> {
                 thread.standing = Standing::Asleep;
                 if thread.class == Class::Fair {
                     cpu.queue.leaves(&mut thread.fair);
+                    self.gives_back(at, prev);
                 }
             } else {
                 let first = !std::mem::take(&mut thread.yields);
