@@ -121,6 +121,7 @@ pub(crate) fn kernel(manifest: &Manifest) -> KernelSeen {
         hz: host.hz,
         cpus: host.cpus_online,
         realtime: realtime_share(manifest),
+        throttles_tasks: is_since(manifest, TASKS_THROTTLED_SINCE),
         class: class(manifest),
     }
 }
@@ -141,11 +142,21 @@ fn class(manifest: &Manifest) -> Class {
 /// and real-time threads are throttled no more.
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 
-fn realtime_share(manifest: &Manifest) -> RealTimeShare {
+/// The kernel from which on a control group without CPU time is held thread by thread, where each returns to user space
+/// (`throttle_cfs_rq_work` in `kernel/sched/fair.c`).
+const TASKS_THROTTLED_SINCE: (u32, u32) = (6, 18);
+
+/// Whether the recorded kernel is of this release or a later one; not where nobody says.
+fn is_since(manifest: &Manifest, since: (u32, u32)) -> bool {
     let mut release = manifest.host.kernel_release.split(['.', '-']).map(str::parse::<u32>);
-    if let (Some(Ok(major)), Some(Ok(minor))) = (release.next(), release.next())
-        && (major, minor) >= FAIR_SERVER_SINCE
-    {
+    match (release.next(), release.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= since,
+        _ => false,
+    }
+}
+
+fn realtime_share(manifest: &Manifest) -> RealTimeShare {
+    if is_since(manifest, FAIR_SERVER_SINCE) {
         return RealTimeShare::All;
     }
     let number = |name: &str| manifest.settings.get(name).and_then(|text| text.parse::<i64>().ok());

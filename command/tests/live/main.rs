@@ -15,6 +15,7 @@ mod deferred;
 mod experiment;
 mod explained;
 mod fix;
+mod group;
 mod injected;
 mod killed;
 mod left_behind;

@@ -45,6 +45,8 @@ pub struct KernelSeen {
     pub cpus: u32,
     /// How much of a CPU real-time threads may use.
     pub realtime: RealTimeShare,
+    /// Control groups without CPU time are held where their threads return to user space (Linux 6.18).
+    pub throttles_tasks: bool,
     /// What kind of machine it runs on.
     pub class: Class,
 }
@@ -140,6 +142,7 @@ impl Model {
             },
             timers: if is_soft { "softirq-expires-next-after" } else { "hardirq" }.to_owned(),
             tells_sections: false,
+            throttles_tasks: seen.throttles_tasks,
             ..Kernel::default()
         };
         let serving = observed.threads.iter().filter(|thread| {

@@ -19,6 +19,9 @@ pub struct Kernel {
     pub softirq_lock: bool,
     /// The bandwidth of real-time threads; `None` for none, as `sched_rt_runtime_us` of -1.
     pub rt_bandwidth: Option<Bandwidth>,
+    /// Who is in a control group without CPU time is held where it would return to user space, as since Linux 6.18, so
+    /// that it runs in the kernel when it is woken. Before, it does not leave the queue.
+    pub throttles_tasks: bool,
     /// The timer policy, by its name in `tardy_timers::policy::KNOWN`.
     pub timers: String,
     /// What can be set about it: `jiffy_ns` is the tick.
@@ -39,6 +42,7 @@ impl Default for Kernel {
             rtmutex: Rtmutex::New,
             softirq_lock: false,
             rt_bandwidth: None,
+            throttles_tasks: false,
             timers: "hardirq".to_owned(),
             settings: Settings { rounds: ROUNDS, ..Settings::default() },
             nohz: false,

@@ -49,6 +49,7 @@ pub(super) fn kernel(system: &System) -> KernelSeen {
         hz: Some((1_000_000_000 / system.kernel.settings.jiffy_ns.get()) as u32),
         cpus: system.machine.cpus.into(),
         realtime: RealTimeShare::All,
+        throttles_tasks: system.kernel.throttles_tasks,
         class: Class::Simulated,
     }
 }

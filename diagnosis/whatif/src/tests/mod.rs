@@ -138,6 +138,12 @@ fn cases() -> Vec<(&'static str, String, &'static str, String)> {
         ),
         ("a group's bandwidth raised", grouped("12ms"), "cpu-max(/app)=15ms/50ms", grouped("15ms")),
         (
+            "a group's bandwidth lifted, where threads are throttled by themselves",
+            grouped("12ms").replace("[kernel]", "[kernel]\nthrottles-tasks = true"),
+            "cpu-max(victim)=off",
+            grouped("1ms").replace(in_group, ""),
+        ),
+        (
             "without who uses up a group's bandwidth",
             grouped("12ms"),
             "remove(hog)",

@@ -51,6 +51,11 @@ impl Group {
         self.shares[at].throttled
     }
 
+    /// Whether a thread waits aside on a CPU.
+    fn holds(&self, at: usize, thread: ThreadAt) -> bool {
+        self.shares[at].parked.contains(&thread)
+    }
+
     /// Takes more for a CPU that has nothing left; where there is nothing either, the group is throttled there.
     fn takes(&mut self, at: usize) {
         let share = &mut self.shares[at];
@@ -123,6 +128,17 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
+    /// The current thread is about to be in user space, where the kernel holds who has no CPU time.
+    pub(super) fn returns_to_user(&mut self, at: usize, thread: ThreadAt) {
+        let back = &self.threads[thread as usize];
+        let Some(group) = back.group.filter(|_| back.class == Class::Fair) else { return };
+        let group = &mut self.groups[group as usize];
+        group.takes(at);
+        if self.kernel.throttles_tasks && group.is_throttled(at) {
+            self.needs(at, at, Need::Now);
+        }
+    }
+
     fn tells_realtime(&mut self, at: usize, by: Option<Throttle>) {
         for thread in self.cpus[at].queue.realtime_threads() {
             self.observer.throttled(self.now_ns, thread, by);
@@ -160,7 +176,7 @@ impl<O: Observer> Simulation<O> {
         let waits = &self.threads[thread as usize];
         let by = match (waits.class, waits.group) {
             (Class::RealTime(_), _) if self.cpus[at].queue.realtime_off => Throttle::RealTime,
-            (Class::Fair, Some(group)) if self.groups[group as usize].is_throttled(at) => {
+            (Class::Fair, Some(group)) if self.groups[group as usize].holds(at, thread) => {
                 Throttle::Group
             }
             _ => return,

@@ -53,6 +53,9 @@ impl<O: Observer> Simulation<O> {
                 thread.run_ns = cost.draw(stream);
                 thread.run_step = if in_user { Step::User } else { Step::Kernel };
                 self.runs_on(at);
+                if in_user {
+                    self.returns_to_user(at, me);
+                }
             }
             Operation::IrqsOff(cost) => {
                 let ns = cost.draw(stream);

@@ -98,7 +98,7 @@ impl<O: Observer> Simulation<O> {
         let woken = &mut self.threads[thread as usize];
         woken.standing = Standing::Ready;
         woken.cpu = to as u16;
-        if self.parks(thread) {
+        if !self.kernel.throttles_tasks && self.parks(thread) {
             return self.tells_throttle(to, thread);
         }
         let woken = &mut self.threads[thread as usize];
@@ -174,6 +174,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn resched(&mut self, at: usize, to: usize, thread: ThreadAt) {
         let woken = &self.threads[thread as usize];
         let waits_aside = woken.class == Class::Fair
+            && !self.kernel.throttles_tasks
             && woken.group.is_some_and(|group| self.groups[group as usize].is_throttled(to));
         let rt_off = self.cpus[to].queue.realtime_off && matches!(woken.class, Class::RealTime(_));
         if waits_aside || rt_off {
@@ -350,6 +351,9 @@ impl<O: Observer> Simulation<O> {
         frame.end_ns += now_ns;
         cpu.top = frame;
         self.observer.ran(now_ns, next, at as u16);
+        if frame.step == Step::User {
+            self.returns_to_user(at, next);
+        }
         if self.kernel.nohz {
             self.arms_tick(at);
         }

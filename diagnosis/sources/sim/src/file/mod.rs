@@ -142,6 +142,8 @@ struct RawKernel {
     rtmutex: Option<RawRtmutex>,
     #[serde(default)]
     softirq_lock: bool,
+    #[serde(default)]
+    throttles_tasks: bool,
     rt_runtime: Option<Spanned<Ns>>,
     rt_period: Option<Ns>,
     hz: Option<Spanned<u64>>,
@@ -262,6 +264,7 @@ impl RawKernel {
                 RawRtmutex::New => Rtmutex::New,
             };
         }
+        kernel.throttles_tasks = self.throttles_tasks;
         if let Some(runtime) = self.rt_runtime {
             let period_ns = self.rt_period.map_or(RT_PERIOD_NS, |period| period.0);
             let runtime_ns = runtime.get_ref().0;
