@@ -91,7 +91,7 @@ fn main() -> ExitCode {
     // clap itself ends with 2 on wrong usage.
     let tardy = Tardy::try_parse().unwrap_or_else(|mut error| {
         if error.kind() == ErrorKind::InvalidSubcommand {
-            let hint = letters::hint_of_verb(std::env::args(), &Tardy::command());
+            let hint = letters::hint_of_verb(crate::shell::arguments(), &Tardy::command());
             if hint.is_some() {
                 // Its tip is the verb that is spelt most like it, whatever that does.
                 error.remove(ContextKind::SuggestedSubcommand);
@@ -105,8 +105,9 @@ fn main() -> ExitCode {
                 Some(ContextValue::String(unexpected)) => unexpected.clone(),
                 _ => String::new(),
             };
-            let hint = letters::hint(std::env::args()).map(str::to_owned);
-            let hint = hint.or_else(|| letters::hint_of_command(std::env::args(), &unexpected));
+            let hint = letters::hint(crate::shell::arguments()).map(str::to_owned);
+            let hint =
+                hint.or_else(|| letters::hint_of_command(crate::shell::arguments(), &unexpected));
             if hint.is_some() {
                 error.remove(ContextKind::SuggestedArg);
             }

@@ -7,6 +7,11 @@ pub(crate) fn line<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String 
     words.into_iter().map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
+/// What this program was called with. What is in no encoding is replaced, so that it can be kept and shown.
+pub(crate) fn arguments() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -283,7 +283,7 @@ pub(crate) fn manifest(facts: &Facts, recorder: &Recorder<'_>, notes: &[String])
     Manifest {
         tardy_version: env!("CARGO_PKG_VERSION").to_owned(),
         created_unix_s: created.map_or(0, |since| since.as_secs()),
-        command_line: std::env::args().collect(),
+        command_line: crate::shell::arguments().collect(),
         source: recorder.name.to_owned(),
         host: tardy_recording::Host {
             name: facts.hostname.clone(),

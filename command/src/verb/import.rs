@@ -64,7 +64,7 @@ impl ImportVerb {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let manifest = Manifest {
             created_unix_s: now.as_secs(),
-            command_line: std::env::args().collect(),
+            command_line: crate::shell::arguments().collect(),
             ..input.manifest()
         };
         let options = Options { compress: self.compress, ..Options::default() };

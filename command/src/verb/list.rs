@@ -89,7 +89,7 @@ fn entry(kept: &Kept) -> Value {
     let summary = kept.summary();
     let summary = summary.as_ref();
     json!({
-        "recording": kept.folder,
+        "recording": kept.folder.to_string_lossy(),
         "unreadable": manifest.err(),
         "created_unix_s": manifest.map(|it| it.created_unix_s).ok(),
         "command_line": manifest.map(|it| &it.command_line).ok(),

@@ -18,4 +18,4 @@ pub use cpus::CpuList;
 pub use known::{About, Form, KNOWN, Target, about};
 pub use scheduling::{PRIORITY_ADVISED, Scheduling};
 pub use time::{shown_ns, written_ns};
-pub use whom::{Whom, stem};
+pub use whom::{Whom, is_unit, stem};

@@ -37,6 +37,16 @@ impl Whom {
         is_name.then(|| Self::Name(text.to_owned()))
     }
 
+    /// Threads of a name that stands in a trace. `None` where that name, written down, would mean anything else: the
+    /// victim, a number, an interrupt, a systemd unit, a control group, or all that begin so. Any program can call itself
+    /// so, and what is done to it would be done to others.
+    #[must_use]
+    pub fn of_trace(name: &str) -> Option<Self> {
+        let is_theirs = name.contains('*') || name.starts_with('/') || is_unit(name);
+        let whom = Self::parse(name).filter(|_| !is_theirs)?;
+        (whom == Self::Name(name.to_owned())).then_some(whom)
+    }
+
     /// Whether a thread is meant, where a name is: the thread's own, with its number or without (`storm` of `storm-12`),
     /// or that of its program, which is the name of the process's first thread. Whoever is late is meant by their
     /// own name alone: of threads that have a victim in their process, no program is told.
@@ -49,6 +59,13 @@ impl Whom {
         };
         is_it(thread) || program.is_some_and(is_it)
     }
+}
+
+/// Whether a name is one of systemd's for a group of processes.
+#[must_use]
+pub fn is_unit(name: &str) -> bool {
+    let is_kind = |kind: &str| name.len() > kind.len() && name.ends_with(kind);
+    !name.starts_with('/') && [".service", ".scope", ".slice"].iter().any(|kind| is_kind(kind))
 }
 
 /// A thread's name without its number: `storm` of `storm-12`. Those that do the same are called by that.
@@ -120,5 +137,30 @@ mod tests {
             ["storm-12", "ktimers/0", "7", "b52", "cpu-"].map(stem),
             ["storm", "ktimers", "7", "b", "cpu-"]
         );
+    }
+
+    #[test]
+    fn a_name_from_a_trace_means_threads_of_that_name_or_nobody() {
+        for name in ["hackbench", "kworker/0:1H", "my program", "a-1"] {
+            assert_eq!(Whom::of_trace(name), Some(Whom::Name(name.to_owned())), "{name}");
+        }
+        let others = [
+            "victim",
+            " victim",
+            "irq 1",
+            "1234",
+            "sshd.service",
+            "init.scope",
+            "system.slice",
+            "/a",
+            "*",
+            "stor*",
+            "a)b",
+            "a\nb",
+            "",
+        ];
+        for name in others {
+            assert_eq!(Whom::of_trace(name), None, "{name:?}");
+        }
     }
 }

@@ -4,6 +4,8 @@ use rustix::fs::{Gid, Uid, fchown};
 use rustix::process::geteuid;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 /// Who called sudo, by user and group; `None` where this does not run as root by sudo.
 pub fn invoking() -> Option<(u32, u32)> {
@@ -15,6 +17,28 @@ pub fn invoking() -> Option<(u32, u32)> {
 /// Whether a file of this user's is ours to change: our own, or of who called sudo.
 pub fn is_ours(user: u32) -> bool {
     user == geteuid().as_raw() || invoking().is_some_and(|(invoking, _)| invoking == user)
+}
+
+/// Whether nobody else can put something into a folder, or put another in the place of it or of one above: what is read
+/// there, and what is written, is what we have put there.
+pub fn is_ours_alone(folder: &Path) -> bool {
+    const GROUP_WRITES: u32 = 0o020;
+    const OTHERS_WRITE: u32 = 0o002;
+    const STICKY: u32 = 0o1000;
+    folder.ancestors().all(|above| {
+        let Ok(about) = std::fs::metadata(above) else { return true };
+        // A user's own group is trusted by the user, and not by root.
+        let group = if geteuid().is_root() && about.gid() != 0 { GROUP_WRITES } else { 0 };
+        let is_open = about.mode() & (OTHERS_WRITE | group) != 0 && about.mode() & STICKY == 0;
+        may_lead(about.uid()) && !is_open
+    })
+}
+
+/// The folder for what is needed for a while: the environment's, or the system's where somebody else could change what is
+/// in that.
+pub fn temporary_folder() -> PathBuf {
+    let chosen = std::env::temp_dir();
+    if is_ours_alone(&chosen) { chosen } else { PathBuf::from("/tmp") }
 }
 
 /// Whether a link of this user's may lead us: ours, or root's.

@@ -12,7 +12,7 @@ use tardy_model::event::TaskInfo;
 use tardy_model::{Culprit, Prio, Setting, TaskId};
 use tardy_sim::{
     Bandwidth, CPUS_MAX, Cost, Device, Kernel, NO_THREAD, Outside, Pace, Policy, Preemption,
-    Scripted, Softirqs, System, Taken, Thread, Workload,
+    Scripted, Softirqs, System, Taken, Thread, Throttles, Workload,
 };
 
 /// A thread that ran so often, and on one CPU only, is bound to it.
@@ -142,7 +142,7 @@ impl Model {
             },
             timers: if is_soft { "softirq-expires-next-after" } else { "hardirq" }.to_owned(),
             tells_sections: false,
-            throttles_tasks: seen.throttles_tasks,
+            throttles: if seen.throttles_tasks { Throttles::Tasks } else { Throttles::Queues },
             ..Kernel::default()
         };
         let serving = observed.threads.iter().filter(|thread| {

@@ -5,7 +5,7 @@ use crate::remedy::Lacking;
 use crate::setting::Setting;
 use procfs::process::{Process, StatFlags, all_processes};
 use std::collections::BTreeSet;
-use tardy_changes::{CpuList, Whom};
+use tardy_changes::{CpuList, Whom, is_unit};
 use tardy_host::Root;
 
 /// The most threads that one change is for.
@@ -71,7 +71,12 @@ impl System {
                 _ => Thread::of(*id).into_iter().collect(),
             },
             Some(Whom::Name(unit)) if is_unit(unit) => {
-                let is_of_it = |process: &u32| unit_has(unit, *process);
+                let own = std::process::id();
+                let is_of_it = |process: &u32| {
+                    ![own, INIT].contains(process)
+                        && unit_has(unit, *process)
+                        && self.is_meant(*process)
+                };
                 let of_it = processes().filter(is_of_it).flat_map(threads_of);
                 of_it.take(THREADS_MAX).collect()
             }
@@ -246,12 +251,6 @@ fn threads_of(process: u32) -> Vec<Thread> {
 fn processes() -> impl Iterator<Item = u32> {
     let processes = all_processes().into_iter().flatten().filter_map(Result::ok);
     processes.map(|process| process.pid.cast_unsigned())
-}
-
-/// Whether a name is one of systemd's for a group of processes.
-fn is_unit(name: &str) -> bool {
-    let is_kind = |kind: &str| name.len() > kind.len() && name.ends_with(kind);
-    !name.starts_with('/') && [".service", ".scope", ".slice"].iter().any(|kind| is_kind(kind))
 }
 
 /// Whether a process is in the control group of a unit, or in one below.

@@ -1,9 +1,11 @@
 //! The folder that kernels and programs for guests are kept in.
 
 use crate::VmError;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -63,6 +65,10 @@ impl Cache {
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, VmError> {
         let path = self.path.join(name);
         fs::create_dir_all(&path).map_err(VmError::file("make", &path))?;
+        let others = || io::Error::other("somebody else may change what is in it");
+        if !tardy_files::owner::is_ours_alone(&path) {
+            return Err(VmError::file("use", &path)(others()));
+        }
         Ok(path)
     }
 
@@ -78,7 +84,10 @@ impl Cache {
         tell: &mut dyn FnMut(&str),
     ) -> Result<Claim<'_>, VmError> {
         let path = self.folder("")?.join("lock");
-        let lock = File::create(&path).map_err(VmError::file("make", &path))?;
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false);
+        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        let lock = options.open(&path).map_err(VmError::file("make", &path))?;
         let begun = Instant::now();
         let mut told = false;
         loop {
@@ -144,6 +153,26 @@ mod tests {
         fs::create_dir_all(folder.path().join("tmp/half")).unwrap();
         let _claim = cache.claim(&mut |_| {}).unwrap();
         assert!(!folder.path().join("tmp/half").exists());
+    }
+
+    #[test]
+    fn a_cache_that_others_can_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("theirs/vm"));
+        let theirs = folder.path().join("theirs");
+        for (mode, is_refused) in [(0o755, false), (0o777, true), (0o1777, false)] {
+            fs::create_dir_all(&theirs).unwrap();
+            fs::set_permissions(&theirs, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(cache.folder("apt").is_err(), is_refused, "{mode:o}");
+        }
+        fs::remove_dir_all(&theirs).unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "it").unwrap();
+        fs::create_dir_all(cache.path()).unwrap();
+        std::os::unix::fs::symlink(&precious, cache.path().join("lock")).unwrap();
+        assert!(cache.claim(&mut |_| {}).is_err());
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "it");
     }
 
     #[test]

@@ -118,7 +118,9 @@ impl Guest {
         tell: &mut dyn FnMut(Said<'_>) -> bool,
     ) -> Result<Ran, VmError> {
         let program = qemu::program(self.machine.arch)?;
-        let temporary = tempfile::tempdir().map_err(VmError::file("make", std::env::temp_dir()))?;
+        let below = tardy_files::owner::temporary_folder();
+        let temporary =
+            tempfile::tempdir_in(&below).map_err(VmError::file("make a folder in", below))?;
         let at = |name: &str| temporary.path().join(name);
         let (initramfs, port, errors) = (at("initramfs"), at("port"), at("errors"));
         self.initramfs(&at("program"))?.write(&initramfs)?;

@@ -25,7 +25,8 @@ struct Observed {
 
 impl Observer for Recorder<'_> {
     fn begin(&self) -> Result<Box<dyn Observation + '_>, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let folder = tempfile::tempdir_in(tardy_files::owner::temporary_folder())
+            .map_err(|error| error.to_string())?;
         let request = Request {
             folder: folder.path().join("block"),
             // Its system calls: of lock calls boosts are counted.

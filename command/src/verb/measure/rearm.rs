@@ -124,7 +124,7 @@ impl Rearm {
 
     /// Moves once more, and looks at what the kernel's timers did meanwhile.
     fn record(&self, duration: Duration, interrupt: &Interrupt) -> Result<DeviceSeen, Failure> {
-        let temporary = tempfile::tempdir()?;
+        let temporary = tempfile::tempdir_in(tardy_files::owner::temporary_folder())?;
         let folder = self.record.clone().unwrap_or_else(|| temporary.path().join("rearm"));
         let session = Session::begin(&Host::probe(), self.recorder.request(folder))?;
         let measured = self.measure(duration, interrupt);

@@ -202,7 +202,7 @@ fn record(file: &File, out: &Path) -> Result<PathBuf, Failure> {
     let manifest = Manifest {
         tardy_version: env!("CARGO_PKG_VERSION").to_owned(),
         created_unix_s: now.as_secs(),
-        command_line: std::env::args().collect(),
+        command_line: crate::shell::arguments().collect(),
         source: prediction::SIMULATED.to_owned(),
         host: Host {
             name: "simulated".to_owned(),

@@ -34,7 +34,7 @@ pub(super) fn table(results: &[PolicyRuns<'_>], name: &str) -> Truth {
     let mut truth = Truth {
         head: vec![
             told("experiment", name.to_owned()),
-            told("command", std::env::args().collect::<Vec<_>>().join(" ")),
+            told("command", crate::shell::arguments().collect::<Vec<_>>().join(" ")),
             told("tardy", env!("CARGO_PKG_VERSION").to_owned()),
             told("kernel", "simulated".to_owned()),
             told("clock", "simulated".to_owned()),

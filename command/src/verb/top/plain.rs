@@ -6,8 +6,10 @@ use crate::document::Document;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::session::Stream;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
+use tardy_explain::lateness::ROWS_MAX;
 use tardy_report::json::{LateDocument, TimerUseDocument, TopDocument};
 use tardy_report::units::{count, duration};
 use tardy_report::{Terminal, late_table, timer_lines, timer_table};
@@ -125,5 +127,10 @@ pub(super) fn summary(look: &Look, source: &str) -> (String, String, String) {
         all => format!("{} lost, {} in all", count(look.lost), count(all)),
     };
     let before = format!("{source}, {} events/s, ", count(rate as u64));
-    (before, lost, format!(", for {}", duration(look.total_ns)))
+    let mut after = format!(", for {}", duration(look.total_ns));
+    if look.left_out > 0 {
+        let (left_out, most) = (count(look.left_out), count(ROWS_MAX as u64));
+        let _ = write!(after, "; {left_out} wakeups left out, of more than {most} threads");
+    }
+    (before, lost, after)
 }

@@ -178,6 +178,8 @@ pub(super) struct Look {
     pub(super) events: u64,
     pub(super) lost: u64,
     pub(super) lost_total: u64,
+    /// Wakeups of threads for which there was no room.
+    pub(super) left_out: u64,
 }
 
 /// Which row: the thread, by its id and which of that id, what for, and which function.
@@ -204,7 +206,7 @@ impl Looks {
     pub(super) fn look(&mut self, watcher: &Watcher) -> Look {
         let mut now = watcher.lock_soon();
         let Tables { timers: table, late } = now.explainer.sink_mut();
-        let late = late.look();
+        let (left_out, late) = (late.left_out(), late.look());
         let rows = table.rows();
         let (span_ns, events, lost) = (table.span_ns(), table.events(), table.lost());
         table.forget_ended();
@@ -234,6 +236,7 @@ impl Looks {
             events: events - self.events,
             lost: lost - self.lost,
             lost_total: lost,
+            left_out,
         };
         // All others now hold the rows just forgotten: the next interval counts from there.
         self.before = after.into_iter().map(|row| (key_of(&row), row.counts)).collect();

@@ -93,7 +93,7 @@ impl WatchFolder {
                 0 => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs()),
                 began => began,
             },
-            command_line: std::env::args().collect(),
+            command_line: crate::shell::arguments().collect(),
             over_ns,
             keep,
             runs: before.runs + 1,

@@ -4,6 +4,7 @@ use super::{WORST_SHARE_MIN, command, kernel_threads};
 use crate::findings::{CauseFinding, CulpritFinding, Explanation, StackFinding, WorstWakeup};
 use crate::group::{Group, GroupFinding};
 use std::collections::BTreeSet;
+use tardy_changes::Whom;
 use tardy_model::event::futex;
 use tardy_model::{Cause, Culprit, Prio, TaskId};
 
@@ -191,7 +192,9 @@ impl<'a> Weight<'a> {
         let whom: Vec<String> = match processes.len() {
             0 => return Vec::new(),
             1 => processes.iter().map(u32::to_string).collect(),
-            _ if first.group.kind == "task" => vec![first.group.name.clone()],
+            _ if first.group.kind == "task" => {
+                Whom::of_trace(&first.group.name).iter().map(Whom::to_string).collect()
+            }
             // Timers have no name that a thread has: those of the process that has most.
             _ => self
                 .members()

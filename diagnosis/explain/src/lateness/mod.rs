@@ -10,7 +10,7 @@ use crate::finished::{Named, Sink};
 use crate::label::Label;
 use crate::seen::Seen;
 use classes::Classes;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use tardy_model::event::Comm;
 use tardy_model::{Cause, Kind, TaskId, Wakeup};
 
@@ -25,6 +25,9 @@ const GROUPS_MAX: usize = 1 << 12;
 
 /// Culprits whose groups are remembered. Of one more it is asked again each time.
 const NAMES_MAX: usize = 1 << 16;
+
+/// A thread's last wakeups are final so long after its end: a second, in which a loss of events may be told of.
+const FINAL_NS: u64 = 1_100_000_000;
 
 /// A group without a name.
 const NOBODY: u32 = 0;
@@ -94,7 +97,9 @@ pub struct LatenessTable {
     group_of: FxHashMap<u32, u32>,
     groups: Vec<Called>,
     by_group: FxHashMap<String, u32>,
-    ended: FxHashSet<TaskId>,
+    /// Threads that have ended, and when.
+    ended: FxHashMap<TaskId, u64>,
+    now_ns: u64,
     left_out: u64,
     start_ns: Option<u64>,
 }
@@ -106,7 +111,8 @@ impl Default for LatenessTable {
             group_of: FxHashMap::default(),
             groups: vec![Called::default()],
             by_group: FxHashMap::default(),
-            ended: FxHashSet::default(),
+            ended: FxHashMap::default(),
+            now_ns: 0,
             left_out: 0,
             start_ns: None,
         }
@@ -116,12 +122,13 @@ impl Default for LatenessTable {
 impl Sink for LatenessTable {
     fn event(&mut self, seen: &Seen<'_>) {
         self.start_ns.get_or_insert(seen.event.time_ns);
+        self.now_ns = seen.event.time_ns;
         match seen.kind {
             Kind::TaskExit(_) => {
-                self.ended.insert(seen.event.task);
+                self.ended.insert(seen.event.task, self.now_ns);
             }
             // Its number may be one that another had.
-            Kind::WokenNew(new) if self.ended.remove(&new.target) => {
+            Kind::WokenNew(new) if self.ended.remove(&new.target).is_some() => {
                 self.rows.remove(&new.target);
             }
             _ => {}
@@ -146,8 +153,13 @@ impl Sink for LatenessTable {
     fn wakeup(&mut self, named: &Named<'_>) {
         let wakeup = named.wakeup();
         if self.rows.len() >= ROWS_MAX && !self.rows.contains_key(&wakeup.task) {
-            self.left_out += 1;
-            return;
+            // Who has ended makes room for who lives.
+            let gone = self.rows.keys().copied().find(|task| self.ended.contains_key(task));
+            let Some(gone) = gone.filter(|_| !self.ended.contains_key(&wakeup.task)) else {
+                self.left_out += 1;
+                return;
+            };
+            self.rows.remove(&gone);
         }
         let row = self.rows.entry(wakeup.task).or_default();
         if row.label != *named.victim() {
@@ -253,7 +265,7 @@ impl LatenessTable {
         self.group_of.clear();
     }
 
-    /// All rows, those of threads that have ended for the last time; the next interval begins.
+    /// All rows; the next interval begins. Those of threads that have ended go once all their wakeups are final.
     pub fn look(&mut self) -> Vec<LateRow> {
         let groups = &self.groups;
         let look = |(task, row): (&TaskId, &mut Row)| {
@@ -274,9 +286,14 @@ impl LatenessTable {
         };
         let mut rows: Vec<LateRow> = self.rows.iter_mut().map(look).collect();
         rows.retain(|row| row.count > 0);
-        for task in self.ended.drain() {
-            self.rows.remove(&task);
-        }
+        let (now_ns, of_ended) = (self.now_ns, &mut self.rows);
+        self.ended.retain(|task, ended_ns| {
+            let is_final = now_ns.saturating_sub(*ended_ns) > FINAL_NS;
+            if is_final {
+                of_ended.remove(task);
+            }
+            !is_final
+        });
         rows
     }
 

@@ -118,3 +118,34 @@ fn who_has_ended_is_seen_once_more() {
     assert_eq!(row(&table.look()).count, 1);
     assert!(table.look().iter().all(|row| row.task != VICTIM));
 }
+
+#[test]
+fn threads_that_have_ended_make_room_for_others() {
+    let mut explainer = explainer();
+    let wakes = |task: u32, at_ns: u64| {
+        let task = TaskId(task);
+        let waking = Waking { target: task, target_cpu: CpuId(0), prio: Prio(120) };
+        vec![
+            name(task, "short"),
+            at(at_ns, HOG, waking),
+            at(at_ns + 500, HOG, switch(TaskState::Running, 10, task, 120)),
+            at(at_ns + 600, task, switch(TaskState::Interruptible, 120, HOG, 10)),
+        ]
+    };
+    let mut events = vec![name(HOG, "hog")];
+    let first = 100;
+    let all = ROWS_MAX as u32 + 500;
+    for number in 0..all {
+        let at_ns = 1_000_000 + u64::from(number) * 1_000;
+        events.extend(wakes(first + number, at_ns));
+        events.push(at(at_ns + 700, TaskId(first + number), TaskExit));
+    }
+    events.extend(wakes(7, 2_000_000_000));
+    events.extend(wakes(7, 4_000_000_000));
+    explainer.batch(&Batch { events, ..Batch::default() });
+    let table = explainer.sink_mut();
+    assert_eq!(row(&table.look()).count, 1, "who lives has a row");
+    assert!(table.left_out() >= 500, "of those that had ended by then");
+    let stays = |row: &LateRow| [VICTIM, HOG].contains(&row.task);
+    assert!(table.look().iter().all(stays), "all others are gone");
+}

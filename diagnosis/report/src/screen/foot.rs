@@ -13,7 +13,7 @@ const STORY_SHARE_MIN: f64 = 0.1;
 
 /// Notes where nothing is explained, and lines of each.
 const NOTES: usize = 3;
-const LINES_EACH: usize = 3;
+const LINES_EACH: usize = 6;
 
 pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let context = data.context;
@@ -22,8 +22,14 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         // There is room: nothing else is on the screen.
         for note in notes.iter().take(NOTES) {
             let options = textwrap::Options::new(terminal.width).subsequent_indent("  ");
-            for line in textwrap::wrap(note, options).iter().take(LINES_EACH) {
-                writeln!(out, "{line}")?;
+            let lines = textwrap::wrap(note, options);
+            let is_cut = lines.len() > LINES_EACH;
+            for (number, line) in lines.iter().take(LINES_EACH).enumerate() {
+                if is_cut && number + 1 == LINES_EACH {
+                    writeln!(out, "{}", cut(&format!("{line} …"), terminal.width))?;
+                } else {
+                    writeln!(out, "{line}")?;
+                }
             }
         }
     }

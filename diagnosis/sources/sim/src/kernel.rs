@@ -19,9 +19,8 @@ pub struct Kernel {
     pub softirq_lock: bool,
     /// The bandwidth of real-time threads; `None` for none, as `sched_rt_runtime_us` of -1.
     pub rt_bandwidth: Option<Bandwidth>,
-    /// Who is in a control group without CPU time is held where it would return to user space, as since Linux 6.18, so
-    /// that it runs in the kernel when it is woken. Before, it does not leave the queue.
-    pub throttles_tasks: bool,
+    /// How a control group without CPU time is kept from running.
+    pub throttles: Throttles,
     /// The timer policy, by its name in `tardy_timers::policy::KNOWN`.
     pub timers: String,
     /// What can be set about it: `jiffy_ns` is the tick.
@@ -42,7 +41,7 @@ impl Default for Kernel {
             rtmutex: Rtmutex::New,
             softirq_lock: false,
             rt_bandwidth: None,
-            throttles_tasks: false,
+            throttles: Throttles::Queues,
             timers: "hardirq".to_owned(),
             settings: Settings { rounds: ROUNDS, ..Settings::default() },
             nohz: false,
@@ -68,6 +67,17 @@ pub enum Preemption {
     Full,
     /// The same; and softirqs' threads are preempted in the middle of their work.
     Rt,
+}
+
+/// How a control group without CPU time is kept from running (`kernel/sched/fair.c`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Throttles {
+    /// Its queue is taken from the CPU's: who is woken waits in it.
+    #[default]
+    Queues,
+    /// Each task is held where it would return to user space, so that it runs in the kernel when it is woken: since Linux
+    /// 6.18.
+    Tasks,
 }
 
 /// CPU time in each period.

@@ -28,7 +28,7 @@ mod workload;
 
 pub use cost::{COST_NS_MAX, Cost, CostError, PARTS_MAX, Part};
 pub use engine::{START_NS, Simulation};
-pub use kernel::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs};
+pub use kernel::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs, Throttles};
 pub use machine::{CPUS_MAX, IdleState, Machine, Theft};
 pub use observer::{
     Doing, Fired, Interrupt, Observer, PutOff, State, ThreadAt, Throttle, TimerAt, Waker,

@@ -24,6 +24,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use ratatui::{DefaultTerminal, Frame};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 use tardy_model::TaskId;
 
@@ -48,18 +49,29 @@ pub(super) fn show(
     shown.and(restored).map_err(failed)
 }
 
-/// Waits for something to read, and says whether the terminal is still there. Of one that is gone `event::poll` reads for
-/// ever.
-fn wait(at_most: Duration) -> std::io::Result<bool> {
+/// What comes from the terminal, read on a thread of its own: of a key that has come in part `event::read` waits for the
+/// rest, and of a terminal that is gone it reads for ever. The thread ends with the process.
+fn read_input() -> Receiver<Event> {
+    let (sender, input) = mpsc::channel();
+    std::thread::spawn(move || {
+        while let Ok(event) = event::read() {
+            if sender.send(event).is_err() {
+                return;
+            }
+        }
+    });
+    input
+}
+
+/// Whether the terminal is still there.
+fn is_there() -> std::io::Result<bool> {
     let stdin = rustix::stdio::stdin();
     if !rustix::termios::isatty(stdin) {
         // Keys come from /dev/tty.
-        return event::poll(at_most).map(|_| true);
+        return Ok(true);
     }
     let mut files = [PollFd::new(&stdin, PollFlags::IN)];
-    let at_most = Timespec::try_from(at_most).map_err(std::io::Error::other)?;
-    match rustix::event::poll(&mut files, Some(&at_most)) {
-        // A signal: the terminal has another size, or the user asks for the end.
+    match rustix::event::poll(&mut files, Some(&Timespec::default())) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
@@ -136,22 +148,23 @@ impl Screen {
         story: impl Fn(TaskId) -> Option<Story>,
     ) -> std::io::Result<()> {
         terminal.draw(|frame| self.draw(frame))?;
+        let input = read_input();
         while !has_ended() {
             let mut changed = false;
             let until_next = pace.until_next().min(ATTENTION);
-            if !wait(until_next)? {
-                return Ok(());
+            match input.recv_timeout(until_next) {
+                Ok(Event::Key(key)) => match wish_of(key, self.is_typing, self.view.which) {
+                    Wish::Leave => return Ok(()),
+                    Wish::Quit if self.overlay.is_none() => return Ok(()),
+                    wish => changed = self.grant(wish, &story),
+                },
+                Ok(Event::Resize(..)) => changed = true,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                // It cannot be read any more; whether it is gone is seen below.
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(until_next),
             }
-            if event::poll(Duration::ZERO)? {
-                match event::read()? {
-                    Event::Key(key) => match wish_of(key, self.is_typing, self.view.which) {
-                        Wish::Leave => return Ok(()),
-                        Wish::Quit if self.overlay.is_none() => return Ok(()),
-                        wish => changed = self.grant(wish, &story),
-                    },
-                    Event::Resize(..) => changed = true,
-                    _ => {}
-                }
+            if !is_there()? {
+                return Ok(());
             }
             let mut more = true;
             if pace.until_next().is_zero() {

@@ -62,6 +62,7 @@ fn look() -> Look {
         ..TimerRow::default()
     };
     Look {
+        left_out: 0,
         late,
         uses: vec![TimerUse { row, now: armed }],
         interval_ns: 1_000_000_000,

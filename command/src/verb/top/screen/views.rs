@@ -42,6 +42,8 @@ impl Screen {
     pub(super) fn late_grid(&mut self, room: usize, ink: Ink) -> Grid {
         let lines = self.late_lines();
         let chosen = self.place_of_chosen(&lines);
+        // In a terminal of a few rows there is room for none.
+        let room = room.max(1);
         self.first_line = self.first_line.clamp((chosen + 1).saturating_sub(room), chosen);
         self.first_line = self.first_line.min(lines.len().saturating_sub(room));
         let columns = LateColumn::ALL.map(|column| Column {

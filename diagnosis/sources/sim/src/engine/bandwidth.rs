@@ -8,6 +8,7 @@
 
 use super::thread::{Purpose, Standing};
 use super::{Need, Simulation, THREADS_NONE};
+use crate::Throttles;
 use crate::observer::{Observer, ThreadAt, Throttle, TimerAt};
 use crate::sched::Class;
 use tardy_model::event::{Call, TaskGroup};
@@ -134,7 +135,7 @@ impl<O: Observer> Simulation<O> {
         let Some(group) = back.group.filter(|_| back.class == Class::Fair) else { return };
         let group = &mut self.groups[group as usize];
         group.takes(at);
-        if self.kernel.throttles_tasks && group.is_throttled(at) {
+        if self.kernel.throttles == Throttles::Tasks && group.is_throttled(at) {
             self.needs(at, at, Need::Now);
         }
     }

@@ -5,7 +5,7 @@ use super::{NOBODY, Need, Simulation, Step};
 use crate::engine::cpu::{Frame, NEVER};
 use crate::observer::{Observer, ThreadAt, Waker};
 use crate::sched::{Class, RR_SLICE_NS};
-use crate::{Policy, Preemption};
+use crate::{Policy, Preemption, Throttles};
 use tardy_model::event::{IpiSend, Migrate, Priority, Switch, TaskState, Waking, Woken, WokenNew};
 use tardy_model::{CpuId, NameId, Prio};
 
@@ -98,7 +98,7 @@ impl<O: Observer> Simulation<O> {
         let woken = &mut self.threads[thread as usize];
         woken.standing = Standing::Ready;
         woken.cpu = to as u16;
-        if !self.kernel.throttles_tasks && self.parks(thread) {
+        if self.kernel.throttles == Throttles::Queues && self.parks(thread) {
             return self.tells_throttle(to, thread);
         }
         let woken = &mut self.threads[thread as usize];
@@ -174,7 +174,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn resched(&mut self, at: usize, to: usize, thread: ThreadAt) {
         let woken = &self.threads[thread as usize];
         let waits_aside = woken.class == Class::Fair
-            && !self.kernel.throttles_tasks
+            && self.kernel.throttles == Throttles::Queues
             && woken.group.is_some_and(|group| self.groups[group as usize].is_throttled(to));
         let rt_off = self.cpus[to].queue.realtime_off && matches!(woken.class, Class::RealTime(_));
         if waits_aside || rt_off {

@@ -36,7 +36,7 @@ pub use known::{Known, MACHINES, SYSTEMS, machine as known_machine, system as kn
 pub use template::{CONDITIONS_MAX, Condition, Free, Template, Values};
 
 use crate::system::is_bandwidth;
-use crate::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs, System};
+use crate::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs, System, Throttles};
 use machine::RawMachine;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -264,7 +264,9 @@ impl RawKernel {
                 RawRtmutex::New => Rtmutex::New,
             };
         }
-        kernel.throttles_tasks = self.throttles_tasks;
+        if self.throttles_tasks {
+            kernel.throttles = Throttles::Tasks;
+        }
         if let Some(runtime) = self.rt_runtime {
             let period_ns = self.rt_period.map_or(RT_PERIOD_NS, |period| period.0);
             let runtime_ns = runtime.get_ref().0;
