@@ -63,13 +63,13 @@ fn read_input() -> Receiver<Event> {
     input
 }
 
-/// Whether the terminal is still there.
-fn is_there() -> std::io::Result<bool> {
-    let stdin = rustix::stdio::stdin();
-    if !rustix::termios::isatty(stdin) {
-        // Keys come from /dev/tty.
+/// Whether the terminal is still there, where it is standard input: one that is gone does not say that it was one. Else
+/// keys come from `/dev/tty`.
+fn is_there(is_stdin: bool) -> std::io::Result<bool> {
+    if !is_stdin {
         return Ok(true);
     }
+    let stdin = rustix::stdio::stdin();
     let mut files = [PollFd::new(&stdin, PollFlags::IN)];
     match rustix::event::poll(&mut files, Some(&Timespec::default())) {
         Ok(_) | Err(Errno::INTR) => {}
@@ -148,6 +148,7 @@ impl Screen {
         story: impl Fn(TaskId) -> Option<Story>,
     ) -> std::io::Result<()> {
         terminal.draw(|frame| self.draw(frame))?;
+        let is_stdin = rustix::termios::isatty(rustix::stdio::stdin());
         let input = read_input();
         while !has_ended() {
             let mut changed = false;
@@ -163,8 +164,8 @@ impl Screen {
                 // It cannot be read any more; whether it is gone is seen below.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(until_next),
             }
-            if !is_there()? {
-                return Ok(());
+            if !is_there(is_stdin)? {
+                break;
             }
             let mut more = true;
             if pace.until_next().is_zero() {
@@ -181,6 +182,10 @@ impl Screen {
             if !more {
                 return Ok(());
             }
+        }
+        if !is_there(is_stdin)? {
+            // At its end it shows the cursor, and where that fails writes why to the same terminal, which is a panic.
+            std::mem::forget(terminal);
         }
         Ok(())
     }
