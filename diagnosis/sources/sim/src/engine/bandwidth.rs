@@ -25,7 +25,7 @@ const KEPT_NS: i64 = 1_000_000;
 /// A control group while it is simulated.
 #[derive(Debug)]
 pub(super) struct Group {
-    quota_ns: u64,
+    quota_ns: i64,
     period_ns: u64,
     /// What of this period's share no CPU has taken.
     pool_ns: i64,
@@ -44,8 +44,9 @@ struct Share {
 
 impl Group {
     pub(super) fn new(quota_ns: u64, period_ns: u64, cpus: usize) -> Self {
-        let pool_ns = quota_ns.cast_signed();
-        Self { quota_ns, period_ns, pool_ns, shares: vec![Share::default(); cpus] }
+        // More than a century is no limit.
+        let quota_ns = i64::try_from(quota_ns).unwrap_or(i64::MAX).min(i64::MAX / 2);
+        Self { quota_ns, period_ns, pool_ns: quota_ns, shares: vec![Share::default(); cpus] }
     }
 
     pub(super) fn is_throttled(&self, at: usize) -> bool {
@@ -72,12 +73,12 @@ impl Group {
     fn leaves(&mut self, at: usize) {
         let back_ns = (self.shares[at].left_ns - KEPT_NS).max(0);
         self.shares[at].left_ns -= back_ns;
-        self.pool_ns = (self.pool_ns + back_ns).min(self.quota_ns.cast_signed());
+        self.pool_ns = (self.pool_ns + back_ns).min(self.quota_ns);
     }
 
     /// A period begins: who was throttled gets what it has run too long, and may go on.
     fn begins_period(&mut self) -> Vec<ThreadAt> {
-        self.pool_ns = self.quota_ns.cast_signed();
+        self.pool_ns = self.quota_ns;
         let mut released = Vec::new();
         for share in self.shares.iter_mut().filter(|share| share.throttled) {
             let ns = self.pool_ns.min(1 - share.left_ns);
