@@ -110,6 +110,7 @@ fn what_cannot_be_is_refused_with_its_line() {
             "cannot be 0",
         ),
         ("[[device]]\nname = 'e'\ncpu = 7\nevery = '1ms'\nhandler = '1us'", 1, "there is no CPU 7"),
+        ("[[device]]\nname = 'e'\ncpu = 0\nevery = '0ns'\nhandler = '0ns'", 1, "every 0 ns"),
         ("span = [", 1, "span"),
     ] {
         let error = read(text).expect_err(text);

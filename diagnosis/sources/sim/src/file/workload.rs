@@ -199,6 +199,11 @@ pub(super) fn workload(
                 format!("device {}: there is no CPU {}", raw.get_ref().name, raw.get_ref().cpu);
             return Err(FileError::at(text, raw.span(), why));
         }
+        if raw.get_ref().every.0 == Cost::ZERO {
+            let name = &raw.get_ref().name;
+            let why = format!("device {name}: interrupts every 0 ns leave no time between them");
+            return Err(FileError::at(text, raw.span(), why));
+        }
         let raw = raw.into_inner();
         devices.push(Device {
             name: raw.name,
