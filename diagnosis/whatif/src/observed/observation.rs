@@ -469,6 +469,8 @@ impl Sink for Observation {
                 return observed.costs.knows_state(state.state, name, state.exit_latency_ns);
             }
             Kind::Loss(loss) => {
+                // From here on it is not known which timers are armed.
+                self.devices.event(seen, &mut |_| {});
                 observed.losses += loss.at_least();
                 if let Some(cpu) = self.cpus.get_mut(usize::from(event.cpu.0)) {
                     cpu.loses(loss.since_ns, now_ns);
