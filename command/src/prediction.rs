@@ -12,6 +12,7 @@ use tardy_explain::{Explainer, Options, Watch};
 use tardy_model::Batch;
 use tardy_recording::Manifest;
 use tardy_report::{Predictions, Shown};
+use tardy_sim::Throttles;
 use tardy_whatif::{
     Baseline, Class, KernelSeen, Observation, Observed, RealTimeShare, Refusal, Tried, WhatIf, rank,
 };
@@ -121,7 +122,7 @@ pub(crate) fn kernel(manifest: &Manifest) -> KernelSeen {
         hz: host.hz,
         cpus: host.cpus_online,
         realtime: realtime_share(manifest),
-        throttles_tasks: is_since(manifest, TASKS_THROTTLED_SINCE),
+        throttles: throttles(manifest),
         class: class(manifest),
     }
 }
@@ -145,6 +146,10 @@ const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 /// The kernel from which on a control group without CPU time is held thread by thread, where each returns to user space
 /// (`throttle_cfs_rq_work` in `kernel/sched/fair.c`).
 const TASKS_THROTTLED_SINCE: (u32, u32) = (6, 18);
+
+fn throttles(manifest: &Manifest) -> Throttles {
+    if is_since(manifest, TASKS_THROTTLED_SINCE) { Throttles::Tasks } else { Throttles::Queues }
+}
 
 /// Whether the recorded kernel is of this release or a later one; not where nobody says.
 fn is_since(manifest: &Manifest, since: (u32, u32)) -> bool {

@@ -264,7 +264,7 @@ fn bare_context(host: &Host) -> Context {
     let facts = host.facts();
     Context {
         title: format!("How late threads were on {}", facts.hostname),
-        command_line: shell::line(crate::shell::arguments()),
+        command_line: shell::line(shell::arguments()),
         kernel: format!("{} {}", facts.release, facts.arch),
         host: facts.hostname.clone(),
         hypervisor: facts.hypervisor.clone(),

@@ -19,19 +19,39 @@ pub fn is_ours(user: u32) -> bool {
     user == geteuid().as_raw() || invoking().is_some_and(|(invoking, _)| invoking == user)
 }
 
-/// Whether nobody else can put something into a folder, or put another in the place of it or of one above: what is read
-/// there, and what is written, is what we have put there.
-pub fn is_ours_alone(folder: &Path) -> bool {
-    const GROUP_WRITES: u32 = 0o020;
-    const OTHERS_WRITE: u32 = 0o002;
-    const STICKY: u32 = 0o1000;
-    folder.ancestors().all(|above| {
-        let Ok(about) = std::fs::metadata(above) else { return true };
-        // A user's own group is trusted by the user, and not by root.
-        let group = if geteuid().is_root() && about.gid() != 0 { GROUP_WRITES } else { 0 };
-        let is_open = about.mode() & (OTHERS_WRITE | group) != 0 && about.mode() & STICKY == 0;
-        may_lead(about.uid()) && !is_open
+/// The permission bits by which a file's group, and everybody else, may write.
+pub const GROUP_WRITES: u32 = 0o020;
+/// See [`GROUP_WRITES`].
+pub const OTHERS_WRITE: u32 = 0o002;
+
+/// The bit by which, in a folder that all may write to, only its owner removes a file.
+pub const STICKY: u32 = 0o1000;
+
+/// Whether nobody but root and users of whom `is_trusted` holds can change a file or folder, which is no link. `writers`
+/// are the bits by which others may write to what has this group, and `pardoned` one with which they may.
+pub fn is_closed(
+    path: &Path,
+    is_trusted: impl Fn(u32) -> bool,
+    writers: impl Fn(u32) -> u32,
+    pardoned: u32,
+) -> bool {
+    path.symlink_metadata().is_ok_and(|found| {
+        let mode = found.mode();
+        let is_open = mode & writers(found.gid()) != 0 && mode & pardoned == 0;
+        (found.uid() == 0 || is_trusted(found.uid())) && !is_open && !found.is_symlink()
     })
+}
+
+/// Whether nobody else can put something into a folder, or put another in the place of it or of one above: what is read
+/// there, and what is written, is what we have put there. Of one that is not there nobody has.
+pub fn is_ours_alone(folder: &Path) -> bool {
+    // A user's own group is trusted by the user, and not by root.
+    let writers = |group: u32| {
+        OTHERS_WRITE | if geteuid().is_root() && group != 0 { GROUP_WRITES } else { 0 }
+    };
+    // Where it leads to, so that no link on the way leads elsewhere afterwards.
+    let Ok(folder) = folder.canonicalize() else { return true };
+    folder.ancestors().all(|above| is_closed(above, is_ours, writers, STICKY))
 }
 
 /// The folder for what is needed for a while: the environment's, or the system's where somebody else could change what is

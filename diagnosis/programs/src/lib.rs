@@ -20,18 +20,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tardy_files::owner::{GROUP_WRITES, OTHERS_WRITE, STICKY, is_closed};
 
 /// What a program is given of tardy's environment, beside a `PATH` of trusted folders alone.
 pub const PASSED_ON: &[&str] = &["HOME", "TMPDIR", "TERM", "http_proxy", "https_proxy", "no_proxy"];
 
 /// Where programs are looked for without a `PATH`.
 const FOLDERS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// Permission bits by which others than the owner may write.
-const OTHERS_WRITE: u32 = 0o022;
-
-/// The one by which, in such a folder, only its owner removes a file.
-const STICKY: u32 = 0o1000;
 
 /// Those of the system itself: of `PATH`, what it lacks is looked for here, so that no `PATH` hides a shell.
 const SYSTEM: &str = "/usr/bin:/bin:/usr/sbin:/sbin";
@@ -99,10 +94,7 @@ fn is_trusted_all_the_way(path: &Path) -> bool {
 /// Whether nobody but root and who runs this can change it; `pardoned` is a bit of its mode with which all may.
 fn is_trusted(path: &Path, pardoned: u32) -> bool {
     let own = getuid().as_raw();
-    path.symlink_metadata().is_ok_and(|found| {
-        let is_closed = found.mode() & OTHERS_WRITE == 0 || found.mode() & pardoned != 0;
-        (found.uid() == 0 || found.uid() == own) && is_closed && !found.is_symlink()
-    })
+    is_closed(path, |user| user == own, |_| GROUP_WRITES | OTHERS_WRITE, pardoned)
 }
 
 fn is_program(path: &Path) -> bool {

@@ -45,8 +45,8 @@ pub struct KernelSeen {
     pub cpus: u32,
     /// How much of a CPU real-time threads may use.
     pub realtime: RealTimeShare,
-    /// Control groups without CPU time are held where their threads return to user space (Linux 6.18).
-    pub throttles_tasks: bool,
+    /// How it keeps control groups without CPU time from running.
+    pub throttles: Throttles,
     /// What kind of machine it runs on.
     pub class: Class,
 }
@@ -142,7 +142,7 @@ impl Model {
             },
             timers: if is_soft { "softirq-expires-next-after" } else { "hardirq" }.to_owned(),
             tells_sections: false,
-            throttles: if seen.throttles_tasks { Throttles::Tasks } else { Throttles::Queues },
+            throttles: seen.throttles,
             ..Kernel::default()
         };
         let serving = observed.threads.iter().filter(|thread| {

@@ -3,6 +3,7 @@
 use crate::model::{Model, Role};
 use crate::observed::Observed;
 use std::collections::HashMap;
+use tardy_changes::Whom;
 use tardy_model::event::Irq;
 use tardy_model::{Culprit, TaskId};
 
@@ -69,6 +70,11 @@ impl Suspects {
     /// Whether a thread is one of them.
     pub(crate) fn names(&self, role: &Role) -> bool {
         self.threads.contains(&role.called)
+    }
+
+    /// The names of those that a change can be for: any thread can call itself as it likes.
+    pub(crate) fn changeable(&self) -> impl Iterator<Item = &String> {
+        self.threads.iter().filter(|name| Whom::of_trace(name).is_some())
     }
 
     /// The share of a cause in all lateness.

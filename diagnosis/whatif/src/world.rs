@@ -141,7 +141,7 @@ impl World {
             let mean_ns = |of: &Means| of.mean_ns(blocks.iter().copied());
             (mean_ns(&self.base.others), mean_ns(&with.simulated.others))
         };
-        let (before_ns, after_ns) = means_ns(&std::array::from_fn::<_, BLOCKS, _>(|at| at));
+        let (before_ns, after_ns) = means_ns(&all_blocks());
         if before_ns <= 0.0 || after_ns <= 0.0 {
             return None;
         }
@@ -150,19 +150,31 @@ impl World {
             (before_ns, after_ns) if before_ns > 0.0 => after_ns / before_ns,
             _ => whole,
         });
-        let (low, high) = covered(drawn);
         // What the victims' mean is off is all that is known of how wrong means are.
-        let model = self.baseline.error[MEAN].min(1.0) * (whole - 1.0).abs();
-        let low = (low.min(whole) - model).max(whole * LOW_MIN);
-        let high = high.max(whole) + model;
-        let nearest = experience::NEAREST[MEAN];
-        Some(Others {
-            before_ns,
-            after_ns,
-            low: (low / widening.below).min(whole / nearest) - 1.0,
-            high: (high * widening.above).max(whole * nearest) - 1.0,
-            narrow: (low - 1.0, high - 1.0),
-        })
+        let Range { narrow, wide } = self.range(MEAN, (1.0, whole), drawn, widening);
+        let (low, high) = (wide.0 - 1.0, wide.1 - 1.0);
+        Some(Others { before_ns, after_ns, low, high, narrow: (narrow.0 - 1.0, narrow.1 - 1.0) })
+    }
+
+    /// The range of what a figure becomes, by what it becomes in blocks drawn anew.
+    fn range(
+        &self,
+        figure: usize,
+        (was, becomes): (f64, f64),
+        drawn: impl Iterator<Item = f64>,
+        widening: Widening,
+    ) -> Range {
+        let (low, high) = covered(drawn);
+        // What the simulated system is off is taken to be off in the effect too.
+        let model = self.baseline.error[figure].min(1.0) * (becomes - was).abs();
+        let low = (low.min(becomes) - model).max(becomes * LOW_MIN);
+        let high = high.max(becomes) + model;
+        let nearest = experience::NEAREST[figure];
+        let wide = (
+            (low / widening.below).min(becomes / nearest),
+            (high * widening.above).max(becomes * nearest),
+        );
+        Range { narrow: (low, high), wide }
     }
 
     /// The recorded figures moved as the simulated ones are, each with its interval.
@@ -192,27 +204,29 @@ impl World {
             }
             changed
         };
-        let whole = figures(&std::array::from_fn::<_, BLOCKS, _>(|at| at));
+        let whole = figures(&all_blocks());
         let drawn: Vec<[f64; 6]> = self.draws().map(|blocks| figures(&blocks)).collect();
         let recorded = self.baseline.recorded.all();
         std::array::from_fn(|at| {
-            let (low_ns, high_ns) = covered(drawn.iter().map(|figures| figures[at]));
-            let predicted_ns = whole[at];
-            // What the simulated system is off is taken to be off in the effect too.
-            let model_ns = self.baseline.error[at].min(1.0) * (predicted_ns - recorded[at]).abs();
-            let low_ns = predicted_ns - (predicted_ns - low_ns).max(0.0) - model_ns;
-            let low_ns = low_ns.max(predicted_ns * LOW_MIN);
-            let high_ns = predicted_ns + (high_ns - predicted_ns).max(0.0) + model_ns;
-            let nearest = experience::NEAREST[at];
-            Moved {
-                recorded_ns: recorded[at],
-                predicted_ns,
-                low_ns: (low_ns / widening[at].below).min(predicted_ns / nearest),
-                high_ns: (high_ns * widening[at].above).max(predicted_ns * nearest),
-                narrow_ns: (low_ns, high_ns),
-            }
+            let (recorded_ns, predicted_ns) = (recorded[at], whole[at]);
+            let drawn = drawn.iter().map(|figures| figures[at]);
+            let Range { narrow, wide: (low_ns, high_ns) } =
+                self.range(at, (recorded_ns, predicted_ns), drawn, widening[at]);
+            Moved { recorded_ns, predicted_ns, low_ns, high_ns, narrow_ns: narrow }
         })
     }
+}
+
+/// A range before and after it is widened for what checked predictions were off.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    narrow: (f64, f64),
+    wide: (f64, f64),
+}
+
+/// Each block once.
+fn all_blocks() -> [usize; BLOCKS] {
+    std::array::from_fn(|at| at)
 }
 
 /// The ends of what covers so many of the draws as an interval is to.

@@ -71,19 +71,12 @@ impl System {
                 _ => Thread::of(*id).into_iter().collect(),
             },
             Some(Whom::Name(unit)) if is_unit(unit) => {
-                let own = std::process::id();
-                let is_of_it = |process: &u32| {
-                    ![own, INIT].contains(process)
-                        && unit_has(unit, *process)
-                        && self.is_meant(*process)
-                };
-                let of_it = processes().filter(is_of_it).flat_map(threads_of);
-                of_it.take(THREADS_MAX).collect()
+                let of_it = others().filter(|process| unit_has(unit, *process));
+                let meant = of_it.filter(|process| self.is_meant(*process));
+                meant.flat_map(threads_of).take(THREADS_MAX).collect()
             }
             Some(whom @ Whom::Name(_)) => {
-                let own = std::process::id();
-                let all = processes().filter(|process| *process != own && *process != INIT);
-                let of_name = all.map(|process| (process, self.named(whom, process)));
+                let of_name = others().map(|process| (process, self.named(whom, process)));
                 let of_name = of_name.filter(|(_, threads)| !threads.is_empty());
                 let meant = of_name.filter(|(process, _)| self.is_meant(*process));
                 meant.flat_map(|(_, threads)| threads).take(THREADS_MAX).collect()
@@ -251,6 +244,12 @@ fn threads_of(process: u32) -> Vec<Thread> {
 fn processes() -> impl Iterator<Item = u32> {
     let processes = all_processes().into_iter().flatten().filter_map(Result::ok);
     processes.map(|process| process.pid.cast_unsigned())
+}
+
+/// Every process that may be meant by a name: not this one, and not the first of all.
+fn others() -> impl Iterator<Item = u32> {
+    let own = std::process::id();
+    processes().filter(move |process| *process != own && *process != INIT)
 }
 
 /// Whether a process is in the control group of a unit, or in one below.

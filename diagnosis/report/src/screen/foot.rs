@@ -1,5 +1,6 @@
 //! Where there is more.
 
+use super::first_lines;
 use crate::clean::{clean, cut};
 use crate::data::Data;
 use crate::section::notes;
@@ -22,14 +23,8 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         // There is room: nothing else is on the screen.
         for note in notes.iter().take(NOTES) {
             let options = textwrap::Options::new(terminal.width).subsequent_indent("  ");
-            let lines = textwrap::wrap(note, options);
-            let is_cut = lines.len() > LINES_EACH;
-            for (number, line) in lines.iter().take(LINES_EACH).enumerate() {
-                if is_cut && number + 1 == LINES_EACH {
-                    writeln!(out, "{}", cut(&format!("{line} …"), terminal.width))?;
-                } else {
-                    writeln!(out, "{line}")?;
-                }
+            for line in first_lines(&textwrap::wrap(note, options), LINES_EACH, terminal.width) {
+                writeln!(out, "{line}")?;
             }
         }
     }

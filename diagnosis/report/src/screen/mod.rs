@@ -15,9 +15,11 @@ mod worst;
 
 pub(crate) use worst::STORIES;
 
+use crate::clean::cut;
 use crate::data::Data;
 use crate::section::timers;
 use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Lines of the whole screen at most: those of a terminal that is neither new nor small.
@@ -49,6 +51,17 @@ const _: () = {
     }
     assert!(lines <= LINES_MAX);
 };
+
+/// So many lines, the last of which says that there are more.
+fn first_lines(lines: &[Cow<'_, str>], most: usize, width: usize) -> Vec<String> {
+    let mut shown: Vec<String> = lines.iter().take(most).map(ToString::to_string).collect();
+    if lines.len() > most
+        && let Some(last) = shown.last_mut()
+    {
+        *last = cut(&format!("{last} …"), width);
+    }
+    shown
+}
 
 /// Writes the first screen.
 ///

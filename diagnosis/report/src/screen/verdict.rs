@@ -1,5 +1,6 @@
 //! What ran, how late it was, who it was, and what would help.
 
+use super::first_lines;
 use super::predicted;
 use crate::clean::{clean, cut};
 use crate::data::Data;
@@ -30,13 +31,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         text_shown = text(short_sentences(data));
     }
     let lines = textwrap::wrap(&text_shown, terminal.width);
-    let is_cut = lines.len() > lines_max;
-    for (number, line) in lines.iter().take(lines_max).enumerate() {
-        let line = if is_cut && number + 1 == lines_max {
-            cut(&format!("{line} …"), terminal.width)
-        } else {
-            line.to_string()
-        };
+    for line in first_lines(&lines, lines_max, terminal.width) {
         let line = line.replace('\u{a0}', " ");
         writeln!(out, "{}", terminal.bold(&line))?;
     }

@@ -130,7 +130,8 @@ fn definitions(system: &System) -> Batch {
         let flags = kernel | if watched { TaskInfo::WATCHED } else { 0 };
         event(task, TaskInfo { process: task, flags }.into());
     }
-    for (at, group) in (groups_named_from(system)..).zip(&system.workload.groups) {
+    let groups = || (groups_named_from(system)..).zip(&system.workload.groups);
+    for (at, group) in groups() {
         let (path, quota_ns) = (NameId(at), group.quota_ns);
         let period_ns = u32::try_from(group.period_ns).unwrap_or(u32::MAX);
         event(TaskId::IDLE, GroupBandwidth { path, quota_ns, period_ns }.into());
@@ -138,9 +139,7 @@ fn definitions(system: &System) -> Batch {
     let states = system.machine.idle_states.iter().enumerate();
     let states = states.map(|(at, state)| (NameId(states_from + at as u32), state.name.clone()));
     batch.names.extend(states);
-    let groups = system.workload.groups.iter().enumerate();
-    let from = groups_named_from(system);
-    batch.names.extend(groups.map(|(at, group)| (NameId(from + at as u32), group.name.clone())));
+    batch.names.extend(groups().map(|(at, group)| (NameId(at), group.name.clone())));
     let tasks = names(system);
     for (at, _) in own.iter().enumerate() {
         for (function, owner) in [(WAKEUP, tasks[at].0), (TIMEOUT, TaskId::IDLE)] {

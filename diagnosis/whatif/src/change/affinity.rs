@@ -54,10 +54,8 @@ impl Predicted for Affinity {
         let movable = |name: &&String| {
             model.roles.iter().any(|role| role.called == **name && !role.is_bound_kernel)
         };
-        let threads = suspects.threads.iter().filter(movable);
-        let threads = threads
-            .filter_map(|name| Whom::of_trace(name))
-            .map(|name| format!("affinity({name})={others}"));
+        let threads = suspects.changeable().filter(movable);
+        let threads = threads.map(|name| format!("affinity({name})={others}"));
         let irqs = suspects.irqs.iter().map(|line| format!("affinity(irq {line})={others}"));
         threads.chain(irqs).collect()
     }

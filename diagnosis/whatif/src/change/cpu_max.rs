@@ -15,13 +15,11 @@ impl Predicted for CpuMax {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let workload = &model.system.workload;
         let named = match change.whom() {
-            Some(Whom::Name(path)) => {
-                (0..).zip(&workload.groups).find(|(_, group)| group.name == *path)
-            }
+            Some(Whom::Name(path)) => workload.groups.iter().position(|group| group.name == *path),
             _ => None,
         };
-        let (groups, places) = if let Some((group, _)) = named {
-            (vec![group], Vec::new())
+        let (groups, places) = if let Some(at) = named {
+            (vec![at as u32], Vec::new())
         } else {
             let places = super::places(change, model)?;
             let groups = places.iter().filter_map(|at| workload.threads[*at].group);

@@ -4,7 +4,7 @@ use super::Predicted;
 use crate::model::{KSOFTIRQD, KTIMERS, Model};
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
-use tardy_changes::{Change, PRIORITY_ADVISED, Scheduling, Whom};
+use tardy_changes::{Change, PRIORITY_ADVISED, Scheduling};
 use tardy_sim::{Kernel, Policy, Softirqs};
 
 /// The timer slack of an ordinary thread that nobody changed (`INIT_TASK` in `init/init_task.c`).
@@ -81,12 +81,8 @@ impl Predicted for Prio {
             let mut of_name = threads.filter(|(role, _)| role.called == **name);
             of_name.any(|(_, thread)| !matches!(thread.policy, Policy::Other { nice: 0.. }))
         };
-        let suspects = suspects.threads.iter().filter(has_more);
-        found.extend(
-            suspects
-                .filter_map(|name| Whom::of_trace(name))
-                .map(|name| format!("prio({name})=other")),
-        );
+        let suspects = suspects.changeable().filter(has_more);
+        found.extend(suspects.map(|name| format!("prio({name})=other")));
         found
     }
 }

@@ -91,9 +91,8 @@ impl Predicted for Remove {
         let is_program = |name: &&String| {
             model.roles.iter().any(|role| !role.is_kernel && role.called == **name)
         };
-        let threads = suspects.threads.iter().filter(is_program);
-        let threads =
-            threads.filter_map(|name| Whom::of_trace(name)).map(|name| format!("remove({name})"));
+        let threads = suspects.changeable().filter(is_program);
+        let threads = threads.map(|name| format!("remove({name})"));
         let irqs = suspects.irqs.iter().map(|line| format!("remove(irq {line})"));
         threads.chain(irqs).collect()
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tardy_explain::{Explainer, Options};
 use tardy_model::{Batch, Event, Prio, Source};
 use tardy_sim::file::Template;
-use tardy_sim::{Observer, START_NS, Simulated, Simulation, System, Throttles, Waker};
+use tardy_sim::{Observer, START_NS, Simulated, Simulation, System, Waker};
 
 /// A system as it is written, simulated for so long, and what a recording of it tells.
 pub(super) struct Known {
@@ -49,7 +49,7 @@ pub(super) fn kernel(system: &System) -> KernelSeen {
         hz: Some((1_000_000_000 / system.kernel.settings.jiffy_ns.get()) as u32),
         cpus: system.machine.cpus.into(),
         realtime: RealTimeShare::All,
-        throttles_tasks: system.kernel.throttles == Throttles::Tasks,
+        throttles: system.kernel.throttles,
         class: Class::Simulated,
     }
 }
