@@ -458,7 +458,10 @@ impl<O: Observer> Simulation<O> {
 
     /// A thread begins to be.
     pub(super) fn starts(&mut self, thread: ThreadAt) {
-        let started = &self.threads[thread as usize];
+        let started = &mut self.threads[thread as usize];
+        if started.begins_asleep() {
+            return;
+        }
         let (target, prio, cpu) = (started.task, started.prio, started.cpu);
         let at = usize::from(cpu);
         self.event(at, WokenNew { target, target_cpu: CpuId(cpu), prio });

@@ -154,6 +154,19 @@ impl Thread {
         }
     }
 
+    /// Where its script begins with a wait, it has begun that, and sleeps: most threads of a recording are born later,
+    /// or wait for whoever wakes them first, and would all stand in a queue otherwise. Whether it is so.
+    pub(crate) fn begins_asleep(&mut self) -> bool {
+        let Some(script) = &self.script else { return false };
+        if !matches!(script.first(), None | Some(Scripted::Wait)) {
+            return false;
+        }
+        self.script_at = script.len().min(1);
+        self.at = self.program.len();
+        (self.waits, self.prepared) = (true, true);
+        true
+    }
+
     /// Begins its script again; whether it has one that is done more than once.
     pub(crate) fn begins_script_again(&mut self) -> bool {
         let has_steps = self.script_at > self.repeat_from;
