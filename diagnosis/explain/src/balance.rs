@@ -5,7 +5,7 @@ use crate::piece::{Case, Doing, Phase, Piece, Refusal};
 use crate::refusal::{EXIT_NS_MAX, Firings, Refusals, Waiting, refusals};
 use crate::stacks::Stacks;
 use crate::story::{Stage, Story};
-use crate::threads::Threads;
+use crate::threads::{RunState, Threads};
 use crate::wait::Wait;
 use tardy_followers::{Activity, Cpu, Followers, Visible, Walk};
 use tardy_model::event::Section;
@@ -150,6 +150,9 @@ impl<'a> Balance<'a> {
         if until_ns <= stage.start_ns {
             return;
         }
+        if stage.phase == Phase::Unarmed {
+            return self.unarmed(stage, until_ns);
+        }
         self.begin(stage);
         let cpu = if self.room.judge.is_whole(stage.phase) { None } else { self.cpu(stage.cpu) };
         let Some(cpu) = cpu else {
@@ -171,6 +174,38 @@ impl<'a> Balance<'a> {
                 self.piece(start_ns, stop_ns, activity);
             }),
         }
+    }
+
+    /// Who was to arm the timer ran, or slept: then nobody is known. While it could have run it waited as it would in a
+    /// wakeup of its own.
+    fn unarmed(&mut self, stage: &Stage, until_ns: u64) {
+        let Case { task, armed_by, .. } = self.story.case;
+        let by = if armed_by == TaskId::IDLE { task } else { armed_by };
+        let own = Culprit::Task(by);
+        self.begin(stage);
+        self.piece.held_by = own;
+        if by != task {
+            return self.piece(stage.start_ns, until_ns, &Activity::Unknown);
+        }
+        let threads = self.past.threads;
+        threads.between(task, stage.start_ns, until_ns, |from_ns, to_ns, change| {
+            let Some((change, cpu)) = change.and_then(|it| Some((it, self.cpu(it.cpu)?))) else {
+                let is_forgotten = threads.has_forgotten(task, from_ns);
+                self.piece.held_by = if is_forgotten { Culprit::Nobody } else { own };
+                return self.piece(from_ns, to_ns, &Activity::Unknown);
+            };
+            let mut walk = cpu.walk(from_ns);
+            let stage = Stage { start_ns: from_ns, cpu: change.cpu, ..*stage };
+            if change.doing == RunState::Waits {
+                let waker_cpu = CpuId::UNKNOWN;
+                let stage = Stage { phase: Phase::Runnable, waker_cpu, ..stage };
+                self.begin(&stage);
+                return self.runnable(cpu, &mut walk, &stage, to_ns);
+            }
+            self.begin(&stage);
+            self.piece.held_by = if change.doing == RunState::Runs { own } else { Culprit::Nobody };
+            walk.to(to_ns, |start_ns, stop_ns, activity| self.piece(start_ns, stop_ns, activity));
+        });
     }
 
     fn runnable(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, stage: &Stage, until_ns: u64) {

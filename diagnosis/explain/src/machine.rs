@@ -35,6 +35,8 @@ pub(crate) enum State {
 pub(crate) enum Input {
     /// A timer's callback wakes it.
     TimerWakes,
+    /// The timer of its own sleep fires on the CPU on which it still runs: it will not sleep.
+    TimerComes,
     /// Anything else wakes it.
     OtherWakes,
     /// A CPU begins to run it.
@@ -146,6 +148,8 @@ pub(crate) enum Begin {
     Wait,
     /// A waking after the fact, by the clocks of two CPUs: a wakeup without any lateness.
     Skewed,
+    /// A wakeup that ends where it begins: the thread goes on at once.
+    AtOnce,
     /// A mark whose wakeup is missing.
     MarkAlone,
 }
@@ -154,7 +158,8 @@ pub(crate) enum Begin {
 #[expect(clippy::match_same_arms, reason = "a row for each thing that happens, in its order")]
 pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begin) {
     use Input::{
-        Ends, LosesCpu, Marks, MarksAnother, OtherWakes, Sleeps, SwitchIn, TimerWakes, Yields,
+        Ends, LosesCpu, Marks, MarksAnother, OtherWakes, Sleeps, SwitchIn, TimerComes, TimerWakes,
+        Yields,
     };
     use Reason::{SwitchInMissing, TaskEnded, TimerCame, WakingMissing};
     use State::{
@@ -166,9 +171,11 @@ pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begi
     match (state, input) {
         // Woken: a story begins, unless the thread runs or is already on its way.
         (Unknown | Asleep, TimerWakes | OtherWakes) => keep(Woken, Begin::Story),
-        // It had not gone to sleep yet. Its own mark will tell when it is back; of others nobody knows,
-        // and it did not wait.
-        (Running, TimerWakes) if marks => keep(Returning, Begin::Story),
+        // It had not gone to sleep yet. Its own mark will tell when it is back; of others it is known where the timer
+        // is that of their sleep, and fires in their way: the time that they asked for had passed, or was near.
+        (Running, TimerWakes | TimerComes) if marks => keep(Returning, Begin::Story),
+        (Running, TimerComes) => keep(Running, Begin::AtOnce),
+        (state, TimerComes) => next(state, TimerWakes, marks),
         (Running, TimerWakes | OtherWakes) => keep(Running, Begin::Nothing),
         (RanUnwoken, TimerWakes | OtherWakes) => keep(Running, Begin::Skewed),
         // A task that can run is not woken before it has slept: its run is missing.
@@ -260,8 +267,9 @@ mod tests {
         State::ReturningRunnable,
         State::ReturningAsleep,
     ];
-    const INPUTS: [Input; 9] = [
+    const INPUTS: [Input; 10] = [
         Input::TimerWakes,
+        Input::TimerComes,
         Input::OtherWakes,
         Input::SwitchIn,
         Input::LosesCpu,

@@ -228,7 +228,8 @@ pub struct Piece<'a> {
     pub in_delivery: bool,
     /// The kernel put the timer's interrupt off, as the last one had taken too long: by whom.
     pub put_off: Option<Culprit>,
-    /// Where it waits again: who had to do something for it, or kept that one from doing it.
+    /// Where it waits again: who had to do something for it, or kept that one from doing it. Where its timer is not
+    /// armed yet: who kept it from that.
     pub held_by: Culprit,
 }
 

@@ -364,6 +364,14 @@ impl Threads {
         self.get(task)?.recent.last()
     }
 
+    /// Whether what a thread did at a time is forgotten for want of room.
+    pub(crate) fn has_forgotten(&self, task: TaskId, ns: u64) -> bool {
+        let recent = self.get(task).map(|thread| &thread.recent);
+        recent.is_some_and(|recent| {
+            recent.count > CHANGES_MAX && recent.iter().all(|change| change.since_ns > ns)
+        })
+    }
+
     /// Calls `piece` for each thing that a thread did from `from_ns` to `to_ns`, in order, without a
     /// gap; `None` where it is not known.
     pub(crate) fn between(

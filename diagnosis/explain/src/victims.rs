@@ -192,7 +192,8 @@ impl Victims {
         let victim = &mut self.victims[at];
         let task = victim.task;
         let of_timer = victim.state.has_story() && victim.story.case.kind == WakeupKind::Timer;
-        let marks = victim.info.has(TaskInfo::MARKS) && (of_timer || input == Input::TimerWakes);
+        let is_timer = matches!(input, Input::TimerWakes | Input::TimerComes);
+        let marks = victim.info.has(TaskInfo::MARKS) && (of_timer || is_timer);
         let (state, end, begin) = next(victim.state, input, marks);
         victim.state = state;
         let mut ended = |end_ns, to_user| {
@@ -263,17 +264,22 @@ impl Victims {
             self.waited = Some(Waited::of(task, &sleep, kind, time_ns, waker.culprit));
         }
         victim.fired = None;
+        let (ran_ns, ran_cpu) = victim.ran;
+        let comes = of_timer && ran_cpu == by.cpu && victim.sleeps_on(waker.expiry);
         if of_timer {
             victim.timer = TimerId::UNKNOWN;
         }
-        let (ran_ns, ran_cpu) = victim.ran;
         let no_skew = time_ns.saturating_sub(ran_ns) > SKEW_NS_MAX || ran_cpu == by.cpu;
         if victim.state == State::RanUnwoken && no_skew {
             // It ran long before, or by the same clock: this waking is not the one that is missing.
             victim.state = State::Running;
             self.discarded[Reason::WakingMissing as usize] += 1;
         }
-        let input = if of_timer { Input::TimerWakes } else { Input::OtherWakes };
+        let input = match of_timer {
+            true if comes => Input::TimerComes,
+            true => Input::TimerWakes,
+            false => Input::OtherWakes,
+        };
         let was_running = victim.state == State::Running;
         let (begin, ended) = self.input_at(at, input, time_ns);
         let victim = &mut self.victims[at];
@@ -284,7 +290,7 @@ impl Victims {
                 let expiry = expiry.map(|(expiry, life)| victim.restarted(expiry, life.copied()));
                 victim.early = Some(Early { time_ns, target, by, expiry });
             }
-            Begin::Story | Begin::Skewed => match &waker.expiry {
+            Begin::Story | Begin::Skewed | Begin::AtOnce => match &waker.expiry {
                 Some((expiry, life)) if victim.is_restarted(expiry, *life) => {
                     let (expiry, life) = victim.restarted(*expiry, life.copied());
                     victim.story.begin_timer(time_ns, target, by, &expiry, life.as_ref());
@@ -300,14 +306,15 @@ impl Victims {
             }
             _ => {}
         }
-        if begin != Begin::Skewed {
+        if !matches!(begin, Begin::Skewed | Begin::AtOnce) {
             return ended;
         }
-        // It ran before it was woken: the clocks of two CPUs. It was not late by anything that is known.
-        let (ran_ns, cpu) = victim.ran;
-        victim.story.switch_in(time_ns, cpu);
+        victim.story.switch_in(time_ns, ran_cpu);
         std::mem::swap(&mut victim.story, &mut victim.ended);
-        self.skewed = Some((by.cpu, cpu, time_ns.saturating_sub(ran_ns)));
+        if begin == Begin::Skewed {
+            // It ran before it was woken: the clocks of two CPUs. It was not late by anything that is known.
+            self.skewed = Some((by.cpu, ran_cpu, time_ns.saturating_sub(ran_ns)));
+        }
         Some(Ended { task, end_ns: time_ns, to_user: false, is_call: false })
     }
 
@@ -570,6 +577,13 @@ impl Victim {
     fn is_restarted(&self, expiry: &Expiry, life: Option<&Life>) -> bool {
         let own = life.filter(|life| life.by == self.task);
         own.is_some_and(|life| (expiry.soft_ns..life.armed_ns).contains(&self.continued_ns))
+    }
+
+    /// Whether an expiry is that of a sleep which it asked for itself, and is in or about to be.
+    fn sleeps_on(&self, expiry: Option<(Expiry, Option<&Life>)>) -> bool {
+        let Some((expiry, Some(life))) = expiry else { return false };
+        let is_asked = expiry.timer == self.timer && life.by == self.task;
+        is_asked && expiry.owner == self.task && life.soft_ns == expiry.soft_ns
     }
 
     /// The callback of the timer on which it sleeps, and where that ran, if nothing was seen to wake it since.

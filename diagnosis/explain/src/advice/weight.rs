@@ -128,6 +128,11 @@ impl<'a> Weight<'a> {
         self.explanation.victims.iter().filter_map(|victim| victim.prio).max()
     }
 
+    /// Whether the first group is somebody that is known.
+    pub fn is_by_somebody(&self) -> bool {
+        self.members().any(|member| member.who != Culprit::Nobody)
+    }
+
     /// "the thread", or "the threads".
     pub fn victims(&self) -> &'static str {
         if self.explanation.victims.len() == 1 { "the thread" } else { "the threads" }

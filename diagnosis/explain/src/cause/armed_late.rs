@@ -1,12 +1,16 @@
 //! The thread asked for a time that had passed already.
+//!
+//! A thread with a period that is held up once asks for several times that have passed, one after the other, and does
+//! not sleep in between. So why it asked late is told by what it did until then: it worked; or it slept, and the wakeup
+//! before was late. Where it could have run, this is none of this cause: it waited for a CPU as it does in any wakeup.
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Phase, Piece};
-use tardy_model::{Cause, Culprit, TaskId};
+use crate::piece::{Doing, Phase, Piece};
+use tardy_model::{Cause, Culprit};
 
-/// Soft expiry → arm. Who armed it, mostly the victim itself, came too late to ask: it was still late from the time before,
-/// or its work took longer than its period.
+/// Soft expiry → arm, while who armed it ran, mostly the victim itself: its work took longer than its period. Nobody is
+/// known while it slept.
 pub(super) struct ArmedLate;
 
 impl Rule for ArmedLate {
@@ -22,21 +26,24 @@ impl Rule for ArmedLate {
         &[Phase::Unarmed]
     }
 
-    fn has_phases(&self) -> bool {
-        true
-    }
-
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
-        let by = piece.case.armed_by;
-        Some(Culprit::Task(if by == TaskId::IDLE { piece.case.task } else { by }))
+        let is_unknown = piece.doing == Doing::Unknown && piece.held_by == Culprit::Nobody;
+        (piece.doing != Doing::Stolen && !is_unknown).then_some(piece.held_by)
     }
 
     fn advice(&self, weight: &Weight<'_>) -> Option<Remedy> {
-        let who = weight.first()?.group.words();
-        Some(Remedy::text(format!(
-            "{who} arms the timer after its expiry time has passed. If the timer is its own, its \
-             work does not fit into its period: do less work per period, or lengthen the period."
-        )))
+        let (who, victims) = (weight.first()?.group.words(), weight.victims());
+        Some(Remedy::text(if weight.is_by_somebody() {
+            format!(
+                "{who} worked until after the time for which it asked next. Its work does not fit into its period: do \
+                 less work per period, or lengthen the period."
+            )
+        } else {
+            format!(
+                "A wakeup was so late that {victims} asked for times that had passed. What helps against that one helps \
+                 here too."
+            )
+        }))
     }
 }

@@ -19,6 +19,7 @@ impl Rule for Hypervisor {
 
     fn phases(&self) -> &'static [Phase] {
         &[
+            Phase::Unarmed,
             Phase::Pending,
             Phase::Interrupt,
             Phase::DeferredWait,

@@ -145,7 +145,10 @@ pub trait Observer {
     /// A thread that could run may not, or may again.
     fn throttled(&mut self, _now_ns: u64, _thread: ThreadAt, _by: Option<Throttle>) {}
 
-    /// A thread comes to run.
+    /// A thread leaves the CPU and sleeps.
+    fn sleeps(&mut self, _now_ns: u64, _thread: ThreadAt, _cpu: u16) {}
+
+    /// A thread comes to run; or it goes on, where its timer fired before it slept.
     fn ran(&mut self, _now_ns: u64, _thread: ThreadAt, _cpu: u16) {}
 
     /// A thread is back in user space from a sleep, so much later than it asked for; or, where that is measured
@@ -197,6 +200,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn throttled(&mut self, now_ns: u64, thread: ThreadAt, by: Option<Throttle>) {
         self.0.throttled(now_ns, thread, by);
         self.1.throttled(now_ns, thread, by);
+    }
+
+    fn sleeps(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16) {
+        self.0.sleeps(now_ns, thread, cpu);
+        self.1.sleeps(now_ns, thread, cpu);
     }
 
     fn ran(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16) {

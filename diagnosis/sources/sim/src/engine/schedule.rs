@@ -26,10 +26,14 @@ impl<O: Observer> Simulation<O> {
         }
         self.tell_irqs(at, true);
         self.event(at, Waking { target, target_cpu: CpuId(cpu), prio });
-        // Who was on the way to sleep and has lost the CPU there waits for it all the same.
-        let waits = was == Standing::Ready && matches!(by, Waker::Timer(_));
-        if was == Standing::Asleep || waits {
+        // Who was on the way to sleep and has lost the CPU there waits for it all the same. Who has not goes on at once.
+        let of_timer = matches!(by, Waker::Timer(_));
+        let goes_on = was == Standing::Current && usize::from(cpu) == at;
+        if was == Standing::Asleep || of_timer && (was == Standing::Ready || goes_on) {
             self.observer.woken(now_ns, thread, cpu, prio, by);
+        }
+        if of_timer && goes_on {
+            self.observer.ran(now_ns, thread, cpu);
         }
         if was != Standing::Asleep {
             // It has not gone to sleep yet, and will not.
@@ -256,6 +260,7 @@ impl<O: Observer> Simulation<O> {
             if std::mem::take(&mut thread.leaves) {
                 state = thread.sleep_state;
                 thread.standing = Standing::Asleep;
+                self.observer.sleeps(now_ns, prev, at as u16);
                 if thread.class == Class::Fair {
                     cpu.queue.leaves(&mut thread.fair);
                     self.gives_back(at, prev);

@@ -8,8 +8,10 @@ use tardy_model::{CpuId, Culprit, NameId, Prio, Setting, TaskId};
 /// What a thread waits for. The order is that in which a timed wakeup goes through them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The timer should have been armed by now.
+    /// The timer should have been armed by now, and the thread did something else.
     Unarmed,
+    /// The same, and the thread still slept.
+    Overslept,
     /// It may fire and need not.
     Slack,
     /// It must, and the kernel takes no interrupt, because the last one took too long: most of it for that timer.
@@ -88,17 +90,18 @@ impl Names {
     ) -> (&'static str, Culprit) {
         let State { doing, irqs_off, stolen } = state;
         let culprit = self.culprit(doing);
-        if stolen && !matches!(phase, Phase::Unarmed | Phase::Slack) {
+        if stolen && phase != Phase::Slack {
             return ("hypervisor", Culprit::Nobody);
         }
         if Phase::is_own(by, doing)
-            && !matches!(phase, Phase::Unarmed | Phase::Slack)
+            && !matches!(phase, Phase::Unarmed | Phase::Overslept | Phase::Slack)
             && let Some(Waker::Timer(fired)) = by
         {
             return ("callback", Culprit::Timer(timer_id(fired.timer), TaskId::IDLE));
         }
         match phase {
             Phase::Unarmed => ("armed_late", Culprit::Task(self.task(thread))),
+            Phase::Overslept => ("armed_late", Culprit::Nobody),
             Phase::Slack => {
                 let Some(Waker::Timer(fired)) = by else { return ("unexplained", Culprit::Nobody) };
                 let slack_ns = u32::try_from(fired.hard_ns - fired.soft_ns).unwrap_or(u32::MAX);

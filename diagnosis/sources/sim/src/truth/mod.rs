@@ -16,6 +16,9 @@ use tardy_model::{CpuId, Culprit, Prio, TaskId};
 /// Changes of state that are kept of each CPU. A wakeup that reaches further back is marked as cut.
 const HISTORY_MAX: usize = 1 << 16;
 
+/// What a thread did that are kept, to tell what kept it from arming its timer.
+const STANDINGS_MAX: usize = 64;
+
 /// What woke a thread, or what else its lateness counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -85,11 +88,22 @@ struct Place {
     throttled: Option<Throttle>,
 }
 
+/// What a thread does.
+#[derive(Clone, Copy, Debug)]
+enum Standing {
+    Runs,
+    /// It could run, at that priority, and may not where it is throttled.
+    Waits(Prio, Option<Throttle>),
+    Sleeps,
+}
+
 /// Keeps the account.
 #[derive(Debug)]
 pub struct Account {
     names: Names,
     history: Vec<VecDeque<(u64, State)>>,
+    /// What each thread does from when on, and on which CPU.
+    standings: Vec<VecDeque<(u64, Standing, u16)>>,
     dropped_ns: u64,
     /// Whose account it is.
     is_wanted: Vec<bool>,
@@ -112,6 +126,7 @@ impl Account {
         let own = system.workload.threads.len() as u32;
         Self {
             history: vec![VecDeque::new(); usize::from(system.machine.cpus)],
+            standings: vec![VecDeque::new(); tasks.len()],
             dropped_ns: 0,
             is_wanted: (0..tasks.len()).map(|thread| is_wanted(thread as ThreadAt)).collect(),
             is_to_user_space: vec![false; tasks.len()],
@@ -152,16 +167,27 @@ impl Account {
         let phases = phases(journey);
         let Some(expiry_ns) = phases.first().map(|(start_ns, ..)| *start_ns) else { return };
         let mut segments: Vec<Segment> = Vec::new();
+        let mut adds = |(from_ns, to_ns): (u64, u64), (cause, culprit): (&'static str, Culprit)| {
+            let ns = to_ns - from_ns;
+            match segments.last_mut() {
+                Some(last) if (last.cause, last.culprit) == (cause, culprit) => last.ns += ns,
+                _ => segments.push(Segment { start_ns: from_ns, ns, cause, culprit }),
+            }
+        };
         for (at, (start_ns, phase, cpu)) in phases.iter().enumerate() {
             let end_ns = phases.get(at + 1).map_or(now_ns, |next| next.0);
-            self.between(usize::from(*cpu), *start_ns, end_ns, |from_ns, to_ns, state| {
-                let (cause, culprit) = self.names.judge(thread, journey.by, *phase, state);
-                let ns = to_ns - from_ns;
-                match segments.last_mut() {
-                    Some(last) if (last.cause, last.culprit) == (cause, culprit) => last.ns += ns,
-                    _ => segments.push(Segment { start_ns: from_ns, ns, cause, culprit }),
-                }
-            });
+            let mut judges = |by: Option<Waker>, phase: Phase, cpu: u16, (from_ns, to_ns)| {
+                self.between(usize::from(cpu), from_ns, to_ns, |from_ns, to_ns, state| {
+                    adds((from_ns, to_ns), self.names.judge(thread, by, phase, state));
+                });
+            };
+            if *phase == Phase::Unarmed {
+                // What happened then was for the wakeup before.
+                let judges = |phase, cpu, part_ns| judges(None, phase, cpu, part_ns);
+                self.stood(thread, *start_ns, end_ns, judges);
+            } else {
+                judges(journey.by, *phase, *cpu, (*start_ns, end_ns));
+            }
         }
         self.told.push(Truth {
             task: self.names.tasks[thread as usize],
@@ -172,6 +198,54 @@ impl Account {
             segments,
             is_cut: expiry_ns < self.dropped_ns,
         });
+    }
+
+    /// What a thread did between two times, as a phase of the wakeup that it was to ask for, and on which CPU; in order.
+    fn stood(
+        &self,
+        thread: ThreadAt,
+        from_ns: u64,
+        to_ns: u64,
+        mut part: impl FnMut(Phase, u16, (u64, u64)),
+    ) {
+        let all = &self.standings[thread as usize];
+        for (at, (since_ns, standing, cpu)) in all.iter().enumerate() {
+            let until_ns = all.get(at + 1).map_or(to_ns, |next| next.0.min(to_ns));
+            let since_ns = (*since_ns).max(from_ns);
+            if since_ns < until_ns {
+                let phase = match *standing {
+                    Standing::Runs => Phase::Unarmed,
+                    Standing::Sleeps => Phase::Overslept,
+                    Standing::Waits(_, Some(by)) => Phase::Throttled(by),
+                    Standing::Waits(prio, None) => Phase::Runnable(prio),
+                };
+                part(phase, *cpu, (since_ns, until_ns));
+            }
+        }
+    }
+
+    /// A thread that waits does so in another way from now on.
+    fn waits(
+        &mut self,
+        now_ns: u64,
+        thread: ThreadAt,
+        change: impl FnOnce(&mut Prio, &mut Option<Throttle>, &mut u16),
+    ) {
+        let last = self.standings[thread as usize].back().copied();
+        if let Some((_, Standing::Waits(mut prio, mut throttled), mut cpu)) = last {
+            change(&mut prio, &mut throttled, &mut cpu);
+            self.stands(now_ns, thread, Standing::Waits(prio, throttled), cpu);
+        }
+    }
+
+    fn stands(&mut self, now_ns: u64, thread: ThreadAt, standing: Standing, cpu: u16) {
+        if self.is_wanted[thread as usize] {
+            let all = &mut self.standings[thread as usize];
+            if all.len() == STANDINGS_MAX {
+                all.pop_front();
+            }
+            all.push_back((now_ns, standing, cpu));
+        }
     }
 
     /// What a CPU did between two times, in order.
@@ -270,6 +344,7 @@ impl Observer for Account {
     }
 
     fn woken(&mut self, now_ns: u64, thread: ThreadAt, on: u16, prio: Prio, by: Waker) {
+        self.stands(now_ns, thread, Standing::Waits(prio, None), on);
         let kind = if matches!(by, Waker::Timer(_)) { Kind::Timer } else { Kind::Other };
         let place = Place { since_ns: now_ns, cpu: on, prio, is_placing: false, throttled: None };
         self.begin(thread, || Journey {
@@ -281,6 +356,7 @@ impl Observer for Account {
     }
 
     fn moved(&mut self, now_ns: u64, thread: ThreadAt, to: u16, by_waker: bool) {
+        self.waits(now_ns, thread, |_, _, cpu| *cpu = to);
         if let Some(journey) = &mut self.journeys[thread as usize]
             && let Some(last) = journey.places.last_mut()
         {
@@ -291,6 +367,7 @@ impl Observer for Account {
     }
 
     fn priority(&mut self, now_ns: u64, thread: ThreadAt, prio: Prio) {
+        self.waits(now_ns, thread, |of, _, _| *of = prio);
         if let Some(journey) = &mut self.journeys[thread as usize]
             && let Some(last) = journey.places.last().copied()
         {
@@ -300,6 +377,7 @@ impl Observer for Account {
 
     fn preempted(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16, prio: Prio) {
         let place = Place { since_ns: now_ns, cpu, prio, is_placing: false, throttled: None };
+        self.stands(now_ns, thread, Standing::Waits(prio, None), cpu);
         // It was on its way to user space.
         if let Some(journey) = &mut self.journeys[thread as usize] {
             journey.places.push(place);
@@ -310,6 +388,7 @@ impl Observer for Account {
     }
 
     fn throttled(&mut self, now_ns: u64, thread: ThreadAt, by: Option<Throttle>) {
+        self.waits(now_ns, thread, |_, throttled, _| *throttled = by);
         if let Some(journey) = &mut self.journeys[thread as usize]
             && let Some(last) = journey.places.last().copied()
         {
@@ -317,7 +396,12 @@ impl Observer for Account {
         }
     }
 
-    fn ran(&mut self, now_ns: u64, thread: ThreadAt, _cpu: u16) {
+    fn sleeps(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16) {
+        self.stands(now_ns, thread, Standing::Sleeps, cpu);
+    }
+
+    fn ran(&mut self, now_ns: u64, thread: ThreadAt, cpu: u16) {
+        self.stands(now_ns, thread, Standing::Runs, cpu);
         if !self.is_to_user_space[thread as usize] {
             self.end(now_ns, thread);
         }
