@@ -240,6 +240,24 @@ impl Input {
     }
 }
 
+/// Programs that set something and then become the command that they are given (`exec`).
+const LAUNCHERS: &[&str] = &[
+    "chroot",
+    "chrt",
+    "choom",
+    "env",
+    "ionice",
+    "nice",
+    "nohup",
+    "numactl",
+    "prlimit",
+    "setarch",
+    "setpriv",
+    "stdbuf",
+    "taskset",
+    "uclampset",
+];
+
 /// The command that a recording was made to watch, and what its process was called before it was that.
 fn command(manifest: &Manifest) -> Option<Command> {
     let pid = manifest.command_pid?;
@@ -248,7 +266,15 @@ fn command(manifest: &Manifest) -> Option<Command> {
     let mut names_before: Vec<Comm> = recorder.into_iter().collect();
     names_before.push(Comm::new(tardy_programs::KEEPER_NAME));
     let command = manifest.settings.get(settings::COMMAND)?;
-    let own = command.split(' ').next().and_then(name);
+    let mut words = command.split(' ').filter_map(name);
+    let own = words.next();
+    let launches = |word: &Comm| LAUNCHERS.iter().any(|launcher| Comm::new(launcher) == *word);
+    if own.as_ref().is_some_and(launches) {
+        // It launches what comes behind it, perhaps through another one.
+        names_before.extend(own);
+        names_before.extend(words.filter(launches));
+        return Some(Command { pid, names_before });
+    }
     // One that is called the same cannot be told from what it was before.
     names_before.retain(|before| Some(before) != own.as_ref());
     Some(Command { pid, names_before })

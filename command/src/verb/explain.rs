@@ -14,7 +14,8 @@ use clap::Args;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use tardy_explain::{Explanation, Options, Watch};
-use tardy_report::{Context, Data, Terminal};
+use tardy_report::{Context, Data, Terminal, units};
+use tardy_stats::Latencies;
 
 /// Whose wakeups.
 #[derive(Clone, Debug, Default, Args)]
@@ -223,10 +224,21 @@ impl Explain {
         Ok(match self.fail_over {
             // Nothing that was looked at is no proof.
             Some(_) if count == 0 => Outcome::Undecided,
-            Some(bound) if explanation.latencies.max_ns() > bound => Outcome::BoundExceeded,
+            Some(bound) if explanation.latencies.max_ns() > bound => {
+                output::beside(&exceeded(&explanation.latencies, bound));
+                Outcome::BoundExceeded
+            }
             _ => Outcome::Fine,
         })
     }
+}
+
+/// What a log has to say of a bound that does not hold.
+fn exceeded(latencies: &Latencies, bound_ns: u64) -> String {
+    let over = units::count(latencies.over(bound_ns).max(1));
+    let (all, latest) = (units::counted(latencies.count(), "wakeup"), latencies.max_ns());
+    let (bound, latest) = (units::duration(bound_ns), units::duration(latest));
+    format!("FAILED: {over} of {all} were later than {bound}, the latest by {latest}")
 }
 
 /// Why there may be nothing to explain.

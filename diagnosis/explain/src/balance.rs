@@ -197,8 +197,9 @@ impl<'a> Balance<'a> {
             let mut walk = cpu.walk(from_ns);
             let stage = Stage { start_ns: from_ns, cpu: change.cpu, ..*stage };
             if change.doing == RunState::Waits {
-                let waker_cpu = CpuId::UNKNOWN;
-                let stage = Stage { phase: Phase::Runnable, waker_cpu, ..stage };
+                // What was refused is told by the whole wait, of which this is the end.
+                let (start_ns, waker_cpu) = (change.since_ns, CpuId::UNKNOWN);
+                let stage = Stage { start_ns, phase: Phase::Runnable, waker_cpu, ..stage };
                 self.begin(&stage);
                 return self.runnable(cpu, &mut walk, &stage, to_ns);
             }

@@ -1,5 +1,5 @@
 //! Kernel stacks beside the segments that they are evidence for: in which function it was. They decide no cause and
-//! move no nanosecond.
+//! move no nanosecond; but a task is not named where a stack shows that it was not it (`ending.rs`).
 
 use crate::cause;
 use crate::threads::Threads;

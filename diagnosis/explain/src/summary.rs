@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use tardy_model::event::Loss;
 use tardy_model::{Event, NameId, Segment, Wakeup};
+use tardy_stats::Latencies;
 
 /// Stacks of culprits that are told apart; beyond it new ones go without.
 const PLACES_MAX: usize = 1 << 16;
@@ -136,12 +137,6 @@ fn class_of(ns: u64) -> usize {
     (high as usize) * 8 + ((ns >> (high - 3)) & 7) as usize
 }
 
-/// The least lateness of a class.
-fn class_from_ns(class: usize) -> u64 {
-    let (high, low) = (class / 8, (class % 8) as u64);
-    if high < 3 { 0 } else { (8 + low) << (high - 3) }
-}
-
 /// A culprit's stack is known.
 fn was_in(places: &mut FxHashMap<(Blame, NameId), u64>, blame: Blame, segment: &Segment) {
     let has_room = places.len() < PLACES_MAX;
@@ -254,7 +249,7 @@ impl Summary {
     ) -> Explanation {
         let victims_left_out = self.distributions.others_count();
         let (all, victims) = std::mem::take(&mut self.distributions).finish();
-        let (worst_group, worst_by_cause) = self.worst_group(all.count());
+        let (worst_group, worst_by_cause) = self.worst_group(&all);
         let total_ns = all.sum_ns().max(1) as f64;
         let mut causes: Vec<CauseFinding> = (0..CAUSES)
             .filter(|at| self.causes[*at].ns > 0)
@@ -340,39 +335,55 @@ impl Summary {
         labels.zip(&self.culprits).filter(|(_, sum)| sum.wakeups > 0)
     }
 
-    /// The latest wakeups, whole classes from the top until they are enough.
-    fn worst_group(&self, wakeups: u64) -> (WorstGroup, [u64; CAUSES]) {
-        let enough = (wakeups as f64 * WORST_SHARE).ceil() as u64;
-        let mut group = WorstGroup::default();
-        let mut by_cause = [0; CAUSES];
-        for (at, class) in self.classes.0.iter().enumerate().rev() {
-            if group.wakeups >= enough {
+    /// The latest wakeups. How many they are, and how late, is told from the distribution; their causes from the classes,
+    /// of which the lowest is in it in part: each of its causes with the same part.
+    fn worst_group(&self, all: &Latencies) -> (WorstGroup, [u64; CAUSES]) {
+        let wakeups = (all.count() as f64 * WORST_SHARE).ceil() as u64;
+        let (ns, from_ns) = all.highest(wakeups);
+        let ns = u64::try_from(ns).unwrap_or(u64::MAX);
+        let mut by_cause = [0_u64; CAUSES];
+        let (mut left, mut left_ns) = (wakeups, ns);
+        for class in self.classes.0.iter().rev().filter(|class| class.wakeups > 0) {
+            if left == 0 {
                 break;
             }
-            if class.wakeups == 0 {
-                continue;
-            }
-            group.wakeups += class.wakeups;
-            group.ns = group.ns.saturating_add(class.ns);
-            group.from_ns = class_from_ns(at);
+            let part_ns = if class.wakeups <= left { class.ns } else { left_ns.min(class.ns) };
             for (sum, ns) in by_cause.iter_mut().zip(class.by_cause) {
-                *sum = u64::saturating_add(*sum, ns);
+                let part = u128::from(ns) * u128::from(part_ns) / u128::from(class.ns.max(1));
+                *sum = sum.saturating_add(part as u64);
             }
+            (left, left_ns) = (left.saturating_sub(class.wakeups), left_ns.saturating_sub(part_ns));
         }
-        (group, by_cause)
+        (WorstGroup { wakeups, ns, from_ns }, by_cause)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tardy_model::{Cause, CpuId, Culprit, TaskId, WakeupKind};
 
     #[test]
-    fn a_class_begins_where_it_says() {
-        for ns in [0, 7, 8, 9, 15, 16, 1000, 54_321, 1 << 40, u64::MAX] {
-            let class = class_of(ns);
-            assert!(class_from_ns(class) <= ns.max(8), "{ns}");
-            assert!(class + 1 == CLASSES || class_from_ns(class + 1) > ns, "{ns}");
+    fn the_worst_are_a_hundredth_and_their_causes_take_all_of_it() {
+        let mut summary = Summary::default();
+        let mut wakeup = Wakeup::default();
+        wakeup.clear(TaskId(7), CpuId(0));
+        wakeup.kind = WakeupKind::Timer;
+        // All of one class, so that it is cut.
+        for number in 0..1_000_u64 {
+            wakeup.lateness_ns = 40_000 + number;
+            let (cause, culprit) = (Cause("slack"), Culprit::Nobody);
+            let (ns, stretch, stack) = (wakeup.lateness_ns, 0, NameId::NONE);
+            wakeup.segments = vec![Segment { cause, culprit, start_ns: 0, ns, stretch, stack }];
+            let blame = Blame { cause: 1, culprit: LabelId(0) };
+            summary.wakeup(&wakeup, LabelId(0), (&[blame], 1 << 1));
         }
+        let all = std::mem::take(&mut summary.distributions).finish().0;
+        let (group, by_cause) = summary.worst_group(&all);
+        assert_eq!(group.wakeups, 10);
+        let sum_ns: u64 = (990..1_000).map(|number| 40_000 + number).sum();
+        assert!(group.ns.abs_diff(sum_ns) <= sum_ns / 1000, "{group:?}");
+        assert!(group.from_ns.abs_diff(40_990) <= 41, "{group:?}");
+        assert!(by_cause[1].abs_diff(group.ns) <= 1, "{by_cause:?}");
     }
 }

@@ -23,8 +23,10 @@ pub struct Visible {
     settled: u64,
     /// Begins of interrupts, softirqs and callbacks, up to [`WITHOUT_END`].
     begins: [u8; 3],
-    /// The source itself said what it records.
+    /// The source itself said what it records, and these kinds are it: of others some may come all the same, and not
+    /// all that there are.
     told: bool,
+    promised: u64,
     /// An interrupt of a device's line, and a call of another CPU's, have been seen: x86 has events of their
     /// own for the two, and one kind says nothing of the other.
     lines: bool,
@@ -65,6 +67,7 @@ impl Visible {
 
     pub(crate) fn told(&mut self, recorded: Recorded) {
         self.seen |= recorded.kinds;
+        self.promised |= recorded.kinds;
         self.told = true;
     }
 
@@ -114,7 +117,7 @@ impl Visible {
 
     /// Whether no interrupt can run unseen.
     pub fn hard_interrupts(self) -> bool {
-        if self.told { self.has(IrqBegin::TAG) } else { self.lines && self.calls }
+        if self.told { self.promised >> IrqBegin::TAG & 1 == 1 } else { self.lines && self.calls }
     }
 
     /// Whether no interrupt and no softirq can run unseen inside what looks like a task.

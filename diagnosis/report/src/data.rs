@@ -1,6 +1,6 @@
 //! What a report is made from.
 
-use crate::screen::STORIES;
+use crate::screen::{ROWS, STORIES};
 use crate::whatif::Predictions;
 use std::path::PathBuf;
 use tardy_explain::timers::TimerFindings;
@@ -85,6 +85,8 @@ pub struct Limits {
     pub worst: usize,
     /// The worst wakeups on the first screen.
     pub stories: usize,
+    /// Causes, and culprits, on the first screen; fewer where the advice needs the room.
+    pub rows: usize,
     /// Culprits named on the terminal.
     pub culprits_terminal: usize,
     /// Culprits named on the page.
@@ -95,7 +97,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { worst: 10, stories: STORIES, culprits_terminal: 10, culprits_page: 30, advice: 3 }
+        Self {
+            worst: 10,
+            stories: STORIES,
+            rows: ROWS,
+            culprits_terminal: 10,
+            culprits_page: 30,
+            advice: 3,
+        }
     }
 }
 

@@ -97,6 +97,8 @@ fn model_header() -> String {
     define("SWITCH_PREEMPTED", Switch::PREEMPTED.into());
     define("PRIORITY_RELEASED", Priority::RELEASED.into());
     define("INFO_KERNEL", TaskInfo::KERNEL.into());
+    define("INFO_BATCH", TaskInfo::BATCH.into());
+    define("INFO_IDLE", TaskInfo::IDLE.into());
     define("GROUP_THROTTLED", TaskGroup::THROTTLED.into());
     define("INFO_WATCHED", TaskInfo::WATCHED.into());
     define("INFO_SYSCALLS", TaskInfo::SYSCALLS.into());

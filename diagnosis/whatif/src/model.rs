@@ -15,9 +15,6 @@ use tardy_sim::{
     Scripted, Softirqs, System, Taken, Thread, Throttles, Workload,
 };
 
-/// A thread that ran so often, and on one CPU only, is bound to it.
-const BOUND_FROM: u32 = 10;
-
 /// A thread that waits for others this many times more rarely than for its timers lives by its timers: at its
 /// beginning every one waits for somebody.
 const WAITS_SHARE: usize = 20;
@@ -323,12 +320,17 @@ fn role(thread: &ThreadSeen) -> Role {
     }
 }
 
-/// The policy of a priority as the kernel has it.
-fn policy(prio: Prio) -> Policy {
+/// The policy of a priority as the kernel has it. Which of those without a real-time priority it is was told when the
+/// recording began, or the thread did.
+fn policy(prio: Prio, info: TaskInfo) -> Policy {
     match prio.0 {
         ..0 => Policy::Deadline { deadline_ns: 1_000_000 },
         rt @ 0..=98 => Policy::Fifo(99 - rt as u8),
-        other => Policy::Other { nice: (other - 120).clamp(-20, 19) as i8 },
+        _ if info.has(TaskInfo::IDLE) => Policy::Idle,
+        other => {
+            let nice = (other - 120).clamp(-20, 19) as i8;
+            if info.has(TaskInfo::BATCH) { Policy::Batch { nice } } else { Policy::Other { nice } }
+        }
     }
 }
 
@@ -377,8 +379,8 @@ fn scripted(
     sections: &[BySeen; 2],
 ) -> Thread {
     let draft = &thread.draft;
-    let is_bound = draft.cpus.is_power_of_two()
-        && (draft.placed >= BOUND_FROM || thread.info.has(TaskInfo::KERNEL));
+    let always_on_one = draft.cpus.is_power_of_two() && thread.info.has(TaskInfo::KERNEL);
+    let bound = if always_on_one { Some(draft.cpus) } else { draft.stays_on().map(|cpu| 1 << cpu) };
     let mut script = draft.steps.clone();
     if is_rt && thread.info.has(TaskInfo::KERNEL) && thread.serves_softirqs() {
         // The simulator has threads of its own for that.
@@ -414,8 +416,8 @@ fn scripted(
         name,
         irqs_off,
         preempt_off,
-        policy: policy(draft.prio.prio().unwrap_or(Prio(120))),
-        cpus: if is_bound { draft.cpus } else { u64::MAX },
+        policy: policy(draft.prio.prio().unwrap_or(Prio(120)), thread.info),
+        cpus: bound.unwrap_or(u64::MAX),
         first_cpu: draft.first_cpu,
         slack_ns: draft.slack_ns.unwrap_or(0),
         script: Some(script.into()),

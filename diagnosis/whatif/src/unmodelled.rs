@@ -3,8 +3,8 @@
 //! they come whatever is changed, unless the change takes away who did it. So they are taken out of the recording
 //! before the simulation is held against it, and added to what it predicts, as independent of all else.
 //!
-//! Waiting for other threads is never one of them. The simulator does that itself, and where it errs there, its error
-//! goes with the waiting ([`crate::correction`]).
+//! Waiting for other threads is never one of them, nor is asking too late, which comes of that. The simulator does that
+//! itself, and where it errs there, its error goes with the waiting ([`crate::correction`]).
 
 use crate::figures::{BLOCKS, Blocks};
 use crate::observed::{Observed, Recorded};
@@ -15,7 +15,6 @@ const CLASSES: [&[&str]; 5] = [
     &[
         "irq_delay",
         "irqs_off",
-        "armed_late",
         "hrtimer_hang",
         "stacked_timers",
         "callback",

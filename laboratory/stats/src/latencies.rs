@@ -90,6 +90,30 @@ impl Latencies {
         Counted::from(self).quantile(q).unwrap_or(none)
     }
 
+    /// The sum of so many of the highest, and the least of them, each within 0.1 %.
+    pub fn highest(&self, count: u64) -> (u128, u64) {
+        if count >= self.count {
+            return (self.sum_ns, self.min_ns());
+        }
+        let classes: Vec<(u64, u64)> = self.classes().collect();
+        let (mut left, mut sum_ns, mut from_ns) = (count, 0, self.max_ns);
+        for (ns, of_class) in classes.into_iter().rev() {
+            if left == 0 {
+                break;
+            }
+            let taken = of_class.min(left);
+            from_ns = ns.clamp(self.min_ns, self.max_ns);
+            sum_ns += u128::from(from_ns) * u128::from(taken);
+            left -= taken;
+        }
+        (sum_ns, from_ns)
+    }
+
+    /// How many are higher than a value, which is told apart within 0.1 %.
+    pub fn over(&self, ns: u64) -> u64 {
+        self.classes().filter(|(highest_ns, _)| *highest_ns > ns).map(|(_, count)| count).sum()
+    }
+
     /// How wide the class of the most is: values that far out are told apart by this, in ns. At least
     /// 1.
     pub fn resolution_ns(&self) -> u64 {

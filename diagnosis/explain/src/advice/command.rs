@@ -53,7 +53,9 @@ pub(super) fn move_away(processes: &BTreeSet<u32>, cpus: &BTreeSet<u16>) -> Opti
 /// more than one command is for.
 fn living(victims: &[VictimFinding]) -> Option<Vec<u32>> {
     let living = victims.iter().filter(|victim| !victim.measures && !victim.has_exited);
-    let ids: Vec<u32> = living.clone().filter_map(|victim| victim.label.pid).collect();
+    // One that was called something else before is there twice.
+    let ids: BTreeSet<u32> = living.clone().filter_map(|victim| victim.label.pid).collect();
+    let ids: Vec<u32> = ids.into_iter().collect();
     // The whole system hangs on the first process.
     let of_init = living
         .into_iter()
@@ -94,6 +96,8 @@ mod tests {
             real_time(&two, 50).unwrap(),
             "for id in 29014 29015; do chrt -f -p 50 $id; done"
         );
+        let renamed = [victim("bash", 29_014, false, false), victim("audio", 29_014, false, false)];
+        assert_eq!(real_time(&renamed, 50).unwrap(), "chrt -f -p 50 29014");
         let many: Vec<_> = (0..9).map(|pid| victim("audio", pid, false, false)).collect();
         assert_eq!(real_time(&many, 50), None, "that is not for all alike");
     }

@@ -31,6 +31,11 @@ impl Rule for IrqDelay {
         &[Taken::Interrupted]
     }
 
+    fn is_refuted_by(&self, frames: &str) -> bool {
+        // No task keeps interrupts off there.
+        frames.starts_with(IN_USER_SPACE)
+    }
+
     #[inline]
     fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
         match *piece.activity {
@@ -92,12 +97,6 @@ fn unseen(who: &str) -> String {
 /// What is told of who ran while the interrupt was due.
 fn with_place(who: &str, weight: &Weight<'_>) -> String {
     match weight.place() {
-        // Interrupts are on there.
-        Some((stack, _)) if stack.function() == IN_USER_SPACE => format!(
-            "{who} ran in user space, where no task can disable interrupts, when the timer \
-             interrupt came late: the clock-event device was later than usual, or a hypervisor \
-             did not run the CPU."
-        ),
         Some((_, place)) => format!(
             "{who} ran while the timer interrupt was due{place}: look for code that disables \
              interrupts there; in a guest, give the virtual CPUs dedicated cores."

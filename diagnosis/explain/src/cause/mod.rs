@@ -61,6 +61,11 @@ pub trait Rule: Sync {
         &[]
     }
 
+    /// Whether a stack, by its frames, shows that the task in which it was taken was not it.
+    fn is_refuted_by(&self, _frames: &str) -> bool {
+        false
+    }
+
     /// What an engineer would do about it, where there is an obvious remedy.
     fn advice(&self, _weight: &Weight<'_>) -> Option<Remedy> {
         None
@@ -158,6 +163,11 @@ pub fn is_own(cause: Cause) -> bool {
 /// The stacks that a cause has use for.
 pub(crate) fn stacks_at(at: usize) -> &'static [Taken] {
     REGISTRY.get(at).map_or(&[], |rule| rule.stacks())
+}
+
+/// See [`Rule::is_refuted_by`].
+pub(crate) fn is_refuted_at(at: usize, frames: &str) -> bool {
+    REGISTRY.get(at).is_some_and(|rule| rule.is_refuted_by(frames))
 }
 
 pub(crate) fn meaning_at(at: usize) -> &'static str {

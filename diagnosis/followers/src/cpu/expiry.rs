@@ -170,7 +170,8 @@ impl Cpu {
                 self.hangs.runs(time_ns, activity, around.begin_ns);
                 self.silences.was_due(around.begin_ns, expiry.tick_ns.unwrap_or(hard_ns));
                 // The device is programmed for the first that must fire; an interrupt before that is another's.
-                let is_awake = matches!(self.base, Activity::Task(..) | Activity::Polling(_));
+                // One that polls is asked by nobody, and a hypervisor may bring it interrupts sooner.
+                let is_awake = matches!(self.base, Activity::Task(..));
                 let is_first = self.contexts.len() == 1 && !around.after_callback;
                 if is_awake
                     && is_first
@@ -180,6 +181,14 @@ impl Cpu {
                     self.deliveries.saw(late_ns);
                 }
             }
+        } else if expiry.deferred.is_none()
+            && class == TimerClass::Hrtimer
+            && matches!(self.base, Activity::Task(..))
+            && !expiry.in_tick
+            && let Some(late_ns) = time_ns.checked_sub(hard_ns)
+        {
+            // In an interrupt that is not recorded: it is in what that takes to come.
+            self.deliveries.saw(late_ns);
         }
         if let (Some(deferral), Some((thread, prio))) = (&mut expiry.deferred, thread)
             && deferral.thread == TaskId::IDLE

@@ -64,6 +64,11 @@ impl TaskInfo {
     /// This thread's system calls are recorded, so that its return to user space is known.
     pub const SYSCALLS: u8 = 16;
 
+    /// Its policy is `SCHED_BATCH`, as far as that was looked at.
+    pub const BATCH: u8 = 32;
+    /// Its policy is `SCHED_IDLE`, the same.
+    pub const IDLE: u8 = 64;
+
     /// Whether a flag is set.
     pub const fn has(self, flag: u8) -> bool {
         self.flags & flag != 0

@@ -1,4 +1,4 @@
-//! Why: the five causes that took most, of all wakeups or of the worst.
+//! Why: the causes that took most, of all wakeups or of the worst.
 
 use crate::data::Data;
 use crate::palette::look;
@@ -7,17 +7,15 @@ use crate::text::{SHARE_BAR_COLUMNS, Table, Terminal, share_bar};
 use crate::units::{duration, percent};
 use std::io::{self, Write};
 
-const CAUSES: usize = 5;
-
 /// What a cause means is worth more than the time or a bar, up to so many columns.
 const WORDS: usize = 50;
 
 /// The places of those that weigh most, in all lateness or in that of the worst wakeups.
-fn shown(all: &[u32], worst: Option<&[u32]>) -> Vec<usize> {
+fn shown(all: &[u32], worst: Option<&[u32]>, rows: usize) -> Vec<usize> {
     let weight = |at: &usize| all[*at].max(worst.map_or(0, |worst| worst[*at]));
     let mut shown: Vec<usize> = (0..all.len()).collect();
     shown.sort_by_key(|at| std::cmp::Reverse(weight(at)));
-    shown.truncate(CAUSES);
+    shown.truncate(rows);
     shown.sort_unstable();
     shown
 }
@@ -28,7 +26,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     let causes = &explanation.causes;
     let (all, worst) = (shares(causes, |cause| cause.ns), worst_shares(explanation));
     let mut table = Table::new(&CAUSE_COLUMNS).flush().can_do_without(&[2, 4]).with_words(WORDS);
-    let more = match causes.len().saturating_sub(CAUSES) {
+    let more = match causes.len().saturating_sub(data.limits.rows) {
         0 => String::new(),
         more => format!("{more} more with --full"),
     };
@@ -42,7 +40,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         worst_head.to_owned(),
         more,
     ]);
-    let shown = shown(&all, worst.as_deref());
+    let shown = shown(&all, worst.as_deref(), data.limits.rows);
     for &at in &shown {
         let cause = &causes[at];
         table.row(vec![

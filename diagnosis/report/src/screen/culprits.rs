@@ -1,4 +1,4 @@
-//! Who: the five that took most.
+//! Who: those that took most.
 
 use crate::clean::{clean, cut};
 use crate::data::Data;
@@ -9,7 +9,6 @@ use crate::units::{count, duration, percent};
 use std::io::{self, Write};
 use tardy_explain::GroupFinding;
 
-const CULPRITS: usize = 5;
 /// The columns of a name, in hundredths of all.
 const NAME_SHARE: usize = 46;
 
@@ -26,7 +25,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     let Some(explanation) = data.explanation.filter(|e| !e.groups.is_empty()) else {
         return Ok(());
     };
-    let ranking = Ranking::new(explanation, CULPRITS);
+    let ranking = Ranking::new(explanation, data.limits.rows);
     let columns = [Align::Left, Align::Right, Align::Right, Align::Left, Align::Left];
     let mut table = Table::new(&columns).flush().can_do_without(&[3]);
     let more = match ranking.others {

@@ -35,8 +35,11 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     {
         let share = whole_percent(known.found.share);
         let wakeups = counted(known.found.wakeups, "wakeup");
+        let room = terminal.width - 15;
         let line = format!("{} in {wakeups}, {share} of all lateness", known.title);
-        writeln!(out, "{} {}", terminal.bold("Known problem:"), cut(&line, terminal.width - 15))?;
+        let short = format!("{}, {share} of all lateness", known.title);
+        let line = if line.width() <= room { line } else { short };
+        writeln!(out, "{} {}", terminal.bold("Known problem:"), cut(&line, room))?;
     }
     if let Some(page) = &context.page {
         // A path is there to be copied: it is never cut.

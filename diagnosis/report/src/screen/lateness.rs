@@ -3,10 +3,11 @@
 use super::measured;
 use crate::clean::cut;
 use crate::data::Data;
-use crate::section::figures;
+use crate::section::{Figure, figures};
 use crate::text::Terminal;
 use crate::units::count as in_thousands;
 use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr as _;
 
 pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     if data.explanation.is_none() {
@@ -24,10 +25,18 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         "p99.9" => count >= 1000,
         _ => true,
     });
-    let words: Vec<String> =
-        figures.iter().map(|figure| format!("{} {}", figure.name, figure.value)).collect();
-    let line = format!("Lateness  {} · n {}", words.join(" · "), in_thousands(count));
-    let line = cut(&line, terminal.width);
+    let line = |figures: &[Figure]| {
+        let words: Vec<String> =
+            figures.iter().map(|figure| format!("{} {}", figure.name, figure.value)).collect();
+        format!("Lateness  {} · n {}", words.join(" · "), in_thousands(count))
+    };
+    // No figure is cut, nor is how many they are of.
+    for dispensable in ["p50", "p99.9"] {
+        if line(&figures).width() > terminal.width {
+            figures.retain(|figure| figure.name != dispensable);
+        }
+    }
+    let line = cut(&line(&figures), terminal.width);
     let rest = line.strip_prefix("Lateness").unwrap_or_default();
     writeln!(out, "{}{rest}", terminal.bold("Lateness"))
 }

@@ -16,7 +16,7 @@ mod worst;
 pub(crate) use worst::STORIES;
 
 use crate::clean::cut;
-use crate::data::Data;
+use crate::data::{Data, Limits};
 use crate::section::timers;
 use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
 use std::borrow::Cow;
@@ -28,19 +28,26 @@ pub const LINES_MAX: usize = 40;
 /// Lines of a part at most, and what writes it.
 type Part = (usize, fn(&Data<'_>, Terminal, &mut dyn Write) -> io::Result<()>);
 
+/// Causes and culprits that are shown, each a line, where there is room; and where what to do needs it.
+pub(crate) const ROWS: usize = 5;
+const ROWS_MIN: usize = 3;
+
 /// All but what to do, in the order in which they are shown. That comes after the first, and has the lines that
-/// are left.
+/// are left. Lines of tables are those of their fewest rows.
 const PARTS: [Part; 6] = [
-    (8, verdict::write),
+    (10, verdict::write),
     (1, lateness::write),
-    (6, causes::write),
-    (6, culprits::write),
+    (1 + ROWS_MIN, causes::write),
+    (1 + ROWS_MIN, culprits::write),
     (7, worst::write),
     (3, foot::write),
 ];
 
 /// What to do has so many lines in any case.
-const REMEDY_LINES_MIN: usize = 3;
+const REMEDY_LINES_MIN: usize = 5;
+
+/// Advice for which tables give lines up.
+const ADVICE_WHOLE: usize = 2;
 
 const _: () = {
     // An empty line between each two.
@@ -69,19 +76,22 @@ fn first_lines(lines: &[Cow<'_, str>], most: usize, width: usize) -> Vec<String>
 /// Where `out` cannot be written.
 pub fn screen(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
-    let mut texts = Vec::with_capacity(PARTS.len() + 1);
-    for (lines_max, part) in PARTS {
-        let mut text = Vec::new();
-        part(data, terminal, &mut text)?;
-        let grows = data.explanation.is_none() || data.limits.stories > STORIES;
-        debug_assert!(grows || lines_of(&text) <= lines_max, "{}", lines_of(&text));
-        texts.push(text);
-    }
-    let taken: usize =
-        texts.iter().filter(|text| !text.is_empty()).map(|text| lines_of(text) + 1).sum();
+    let wanted = remedy::lines(data, terminal, ADVICE_WHOLE);
+    let least = wanted.min(REMEDY_LINES_MIN);
+    let mut rows = data.limits.rows;
+    let (mut texts, room) = loop {
+        let data = Data { limits: Limits { rows, ..data.limits }, ..*data };
+        let texts = parts(&data, terminal)?;
+        let shown = texts.iter().filter(|text| !text.is_empty());
+        let taken: usize = shown.map(|text| lines_of(text) + 1).sum();
+        let room = LINES_MAX.saturating_sub(taken);
+        if room >= wanted || rows <= ROWS_MIN {
+            break (texts, room);
+        }
+        rows -= 1;
+    };
     let mut remedy = Vec::new();
-    let room = LINES_MAX.saturating_sub(taken).max(REMEDY_LINES_MIN);
-    remedy::write(data, terminal, room, &mut remedy)?;
+    remedy::write(data, terminal, room.max(least), &mut remedy)?;
     texts.insert(1, remedy);
     texts.retain(|text| !text.is_empty());
     out.write_all(&texts.join(&b'\n'))?;
@@ -91,6 +101,20 @@ pub fn screen(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::R
         timers(data, terminal, out)?;
     }
     Ok(())
+}
+
+/// All but what to do.
+fn parts(data: &Data<'_>, terminal: Terminal) -> io::Result<Vec<Vec<u8>>> {
+    let grows = data.explanation.is_none() || data.limits.stories > STORIES;
+    let is_least = data.limits.rows <= ROWS_MIN;
+    let parts = PARTS.iter().map(|(lines_max, part)| {
+        let mut text = Vec::new();
+        part(data, terminal, &mut text)?;
+        let fits = lines_of(&text) <= *lines_max;
+        debug_assert!(grows || !is_least || fits, "{}", lines_of(&text));
+        Ok(text)
+    });
+    parts.collect()
 }
 
 fn lines_of(text: &[u8]) -> usize {

@@ -14,7 +14,7 @@ const MAY: &str = "May help";
 /// Writes the best changes, right under the verdict; nothing where none is predicted to help.
 pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let Some(Ok(predictions)) = data.predictions else { return Ok(()) };
-    let mut table = Table::new(&[Align::Left; 4]).flush().can_do_without(&[3]);
+    let mut table = Table::new(&[Align::Left; 4]).flush().can_do_without(&[3]).gives(1);
     let mut before = "";
     for (tried, prediction) in predictions.best() {
         let short = in_short(tried, prediction);

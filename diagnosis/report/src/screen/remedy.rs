@@ -1,10 +1,24 @@
 //! What to do.
 
+use super::first_lines;
 use crate::clean::cut;
 use crate::data::Data;
-use crate::section::{advice, advice_heading, advice_lines};
+use crate::section::{Lines, advice, advice_heading, advice_lines};
 use crate::text::Terminal;
+use std::borrow::Cow;
 use std::io::{self, Write};
+
+/// The lines of the first advice, so many of them whole, with the heading; 0 where there is none.
+pub(super) fn lines(data: &Data<'_>, terminal: Terminal, whole: usize) -> usize {
+    let all = advice(data).into_iter().take(whole).map(|finding| {
+        let advice = advice_lines(data, finding, terminal);
+        advice.sentence.len() + advice.commands.len()
+    });
+    match all.sum() {
+        0 => 0,
+        lines => 1 + lines,
+    }
+}
 
 /// Writes what fits into `room` lines, the heading included.
 pub(super) fn write(
@@ -18,24 +32,18 @@ pub(super) fn write(
     let mut shown: Vec<String> = Vec::new();
     let mut count = 0;
     for finding in &all {
-        let advice = advice_lines(data, finding, terminal);
-        let sentence = advice.sentence.len();
-        let mut lines = [advice.sentence, advice.commands].concat();
-        // The first is there in any case, with its command, which is the last line.
-        if count == 0 && lines.len() > room {
-            let command = finding.command.as_ref().and_then(|_| lines.pop());
-            lines.truncate(room - usize::from(command.is_some()));
-            if lines.len() < sentence
-                && let Some(last) = lines.last_mut()
-            {
-                *last = cut(&format!("{last} …"), terminal.width);
-            }
-            lines.extend(command);
+        let Lines { mut sentence, mut commands } = advice_lines(data, finding, terminal);
+        // The first is there in any case, with what tries it: that is its first command.
+        if count == 0 && sentence.len() + commands.len() > room {
+            commands.truncate(room.saturating_sub(1).max(1));
+            let lines: Vec<Cow<'_, str>> = sentence.into_iter().map(Cow::from).collect();
+            sentence = first_lines(&lines, room.saturating_sub(commands.len()), terminal.width);
         }
-        if shown.len() + lines.len() > room {
+        if shown.len() + sentence.len() + commands.len() > room {
             break;
         }
-        shown.extend(lines);
+        shown.extend(sentence);
+        shown.extend(commands);
         count += 1;
     }
     if shown.is_empty() {

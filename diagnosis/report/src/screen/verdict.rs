@@ -15,6 +15,10 @@ const LINES: usize = 5;
 /// The same where predictions follow.
 const LINES_BEFORE_PREDICTIONS: usize = 4;
 
+/// On terminals that are narrower than this a sentence takes more lines.
+const NARROW: usize = 90;
+const LINES_IF_NARROW: usize = 1;
+
 pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let facts = facts(data);
     if !facts.is_empty() {
@@ -24,6 +28,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         0 => LINES,
         _ => LINES_BEFORE_PREDICTIONS,
     };
+    let lines_max = lines_max + if terminal.width < NARROW { LINES_IF_NARROW } else { 0 };
     // A number and its per cent stay together.
     let text = |sentences: Vec<String>| sentences.join(" ").replace(" %", "\u{a0}%");
     let mut text_shown = text(top_sentences(data));

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use tardy_explain::{ADVICE_SHARE_MIN, Advice as Finding, WorstWakeup};
 use tardy_model::Cause;
 use tardy_whatif::Tried;
+use unicode_width::UnicodeWidthStr as _;
 
 pub(super) struct Advice;
 
@@ -138,6 +139,9 @@ fn command(data: &Data<'_>, finding: &Finding) -> Option<String> {
     }
 }
 
+/// Before a command.
+const COMMAND_INDENT: &str = "      ";
+
 /// Behind a command of tardy's own: a shell takes it for a remark, so both can be copied.
 const TRIES: &str = "  # tries it, and undoes it if it does not help";
 
@@ -165,15 +169,18 @@ pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> L
     let sentence = textwrap::wrap(&text, options).into_iter().map(String::from).collect();
     let mut commands = Vec::new();
     if is_refused(data, finding) {
-        commands.push(format!("      {ALLOW_FIRST}"));
+        commands.push(format!("{COMMAND_INDENT}{ALLOW_FIRST}"));
         return Lines { sentence, commands };
     }
     if let Some(fix) = fix(data, finding) {
-        commands.push(format!("      {}{TRIES}", terminal.bold(&fix)));
+        // Wrapped by a terminal it would be no line to copy.
+        let fits = COMMAND_INDENT.len() + fix.width() + TRIES.len() <= terminal.width;
+        let tries = if fits { TRIES } else { "" };
+        commands.push(format!("{COMMAND_INDENT}{}{tries}", terminal.bold(&fix)));
     }
     if let Some(command) = command(data, finding) {
         // Never broken: it is there to be copied.
-        commands.push(format!("      {}", terminal.bold(&command)));
+        commands.push(format!("{COMMAND_INDENT}{}", terminal.bold(&command)));
     }
     Lines { sentence, commands }
 }

@@ -38,10 +38,10 @@ macro_rules! registry {
     };
 }
 
-pub(crate) use advice::{advice, heading as advice_heading, lines as advice_lines};
+pub(crate) use advice::{Lines, advice, heading as advice_heading, lines as advice_lines};
 pub(crate) use causes::{CAUSE_COLUMNS, shares, worst_shares};
 pub(crate) use culprits::Ranking;
-pub(crate) use lateness::figures;
+pub(crate) use lateness::{Figure, figures};
 pub(crate) use notes::notes;
 pub(crate) use victims::numbers as latency_numbers;
 pub(crate) use worst::{GroupNames, headline, merged, summary, sums};

@@ -12,11 +12,12 @@ pub(crate) enum Align {
 }
 
 /// Rows of clean cells. Where they are too wide, columns that can be done without go first; then the
-/// last column is cut, if it holds words.
+/// last column is cut, if it holds words, or the one that gives way for it.
 pub(crate) struct Table {
     columns: Vec<Align>,
     dispensable: Vec<usize>,
     words_min: usize,
+    gives: Option<usize>,
     indent: &'static str,
     rows: Vec<Vec<String>>,
 }
@@ -32,6 +33,7 @@ impl Table {
             columns: columns.to_vec(),
             dispensable: Vec::new(),
             words_min: WORDS_MIN,
+            gives: None,
             indent: INDENT,
             rows: Vec::new(),
         }
@@ -51,6 +53,11 @@ impl Table {
     /// Words in the last column are worth a column that can be done without, as long as they have fewer columns than this.
     pub(crate) fn with_words(self, words_min: usize) -> Self {
         Self { words_min, ..self }
+    }
+
+    /// A column of names which is cut so that the last one is not, down to [`WORDS_MIN`].
+    pub(crate) fn gives(self, column: usize) -> Self {
+        Self { gives: Some(column), ..self }
     }
 
     /// A row; cells must be clean, as many as there are columns.
@@ -74,6 +81,12 @@ impl Table {
             && let Some(column) = dispensable.next()
         {
             shown.retain(|other| other != column);
+        }
+        if let Some(gives) = self.gives {
+            let gaps = GAP.len() * shown.len().saturating_sub(1);
+            let all: usize = shown.iter().map(|&at| widths[at]).sum();
+            let excess = (self.indent.len() + all + gaps).saturating_sub(width);
+            widths[gives] = widths[gives].saturating_sub(excess).max(widths[gives].min(WORDS_MIN));
         }
         if let Some((&last, others)) = shown.split_last() {
             let taken: usize =

@@ -40,7 +40,7 @@ pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
     for (pid, tid, stat) in threads() {
         let kernel =
             if stat.flags & StatFlags::PF_KTHREAD.bits() == 0 { 0 } else { TaskInfo::KERNEL };
-        let flags = kernel | roles.of(pid, tid);
+        let flags = kernel | policy_of(&stat) | roles.of(pid, tid);
         for kind in [
             Kind::TaskName(TaskName { comm: Comm::new(kernel_name(&stat.comm)) }),
             Kind::TaskInfo(TaskInfo { process: TaskId(pid), flags }),
@@ -49,6 +49,15 @@ pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
         }
     }
     events
+}
+
+/// What events of its priority do not tell of a thread's policy (`include/uapi/linux/sched.h`).
+fn policy_of(stat: &Stat) -> u8 {
+    match stat.policy {
+        Some(3) => TaskInfo::BATCH,
+        Some(5) => TaskInfo::IDLE,
+        _ => 0,
+    }
 }
 
 /// The processes that have a thread of one of these names now.

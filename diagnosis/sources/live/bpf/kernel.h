@@ -37,6 +37,7 @@ struct task_struct {
 	int tgid;
 	int prio;
 	int normal_prio;
+	unsigned int policy;
 	int on_cpu;
 	char comm[16];
 	struct task_struct *real_parent;
@@ -179,6 +180,10 @@ enum bpf_func_id___calls {
 #pragma clang attribute pop
 
 #define PF_KTHREAD 0x00200000
+
+/* include/uapi/linux/sched.h */
+#define SCHED_BATCH 3
+#define SCHED_IDLE 5
 
 /* The least that a kernel's stack has, on x86-64 and arm64. */
 #define STACK_BYTES 16384

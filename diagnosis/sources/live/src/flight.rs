@@ -12,7 +12,7 @@ use std::time::Duration;
 use tardy_kernel::{
     Exceeded, FlightRecorder, Held, Programs, Roles, monotonic_ns, present_end, tasks_now,
 };
-use tardy_model::event::{Current, Loss, Switch, TaskInfo, TaskName};
+use tardy_model::event::{Current, Loss, Recorded, Switch, TaskInfo, TaskName};
 use tardy_model::{Batch, CpuId, Event, Kind, Prio, SourceError, TaskId};
 
 /// How long a program may take from its claim to its record's end: they run for microseconds.
@@ -264,6 +264,9 @@ impl FlightRecorder for Flight {
         let from_ns =
             if whole_ns <= needed_ns { whole_ns } else { there_ns.min().unwrap_or(whole_ns) };
         let mut there = who_is_there(from_ns, tasks, &cpus);
+        // Not when interrupts of the timer begin and end, nor when callbacks end: nothing is promised.
+        let recorded = Kind::Recorded(Recorded { kinds: 0 });
+        there.insert(0, Event::new(from_ns, CpuId(0), TaskId::IDLE, recorded));
         self.translator.groups(from_ns, &mut definitions);
         there.append(&mut definitions.events);
         let stacks = self.stacks(from_ns, &mut definitions);

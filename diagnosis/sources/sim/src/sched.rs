@@ -6,8 +6,10 @@
 //! eligible (`RUN_TO_PARITY`). Who goes to sleep having had more than its share stays in the reckoning until it has
 //! paid that back, or nobody is left (`DELAY_DEQUEUE`, since 6.12).
 //!
-//! Left out: groups, balancing between CPUs beside the choice at a waking, the latency hints of newer
-//! kernels, `SCHED_BATCH` and `SCHED_IDLE`.
+//! Who is woken as `SCHED_BATCH` or `SCHED_IDLE` preempts nobody, and whoever is neither preempts one that is
+//! `SCHED_IDLE` (`check_preempt_wakeup_fair`).
+//!
+//! Left out: groups, balancing between CPUs beside the choice at a waking, the latency hints of newer kernels.
 
 use crate::Policy;
 use crate::observer::ThreadAt;
@@ -54,7 +56,7 @@ pub(crate) enum Class {
 impl Class {
     pub(crate) fn of(policy: Policy) -> Self {
         match policy {
-            Policy::Other { .. } => Self::Fair,
+            Policy::Other { .. } | Policy::Batch { .. } | Policy::Idle => Self::Fair,
             Policy::Fifo(prio) | Policy::RoundRobin(prio) => Self::RealTime(99 - prio),
             Policy::Deadline { .. } => Self::Deadline,
         }
@@ -73,15 +75,28 @@ pub(crate) const fn class_of(prio: Prio) -> Class {
 /// The priority as the kernel counts.
 pub(crate) fn prio_of(policy: Policy) -> Prio {
     match policy {
-        Policy::Other { nice } => Prio(120 + i16::from(nice)),
+        Policy::Other { nice } | Policy::Batch { nice } => Prio(120 + i16::from(nice)),
+        Policy::Idle => Prio(120),
         Policy::Fifo(prio) | Policy::RoundRobin(prio) => Prio(99 - i16::from(prio)),
         Policy::Deadline { .. } => Prio(-1),
     }
 }
 
+/// The weight of `SCHED_IDLE` (`WEIGHT_IDLEPRIO`).
+const IDLE_WEIGHT: u64 = 3;
+
+/// How a fair thread gives way to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Normal,
+    Batch,
+    Idle,
+}
+
 /// Virtual time of a fair thread, ns at nice 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fair {
+    kind: Kind,
     pub(crate) weight: u64,
     pub(crate) virtual_ns: i64,
     pub(crate) deadline_ns: i64,
@@ -95,9 +110,17 @@ pub(crate) struct Fair {
 
 impl Fair {
     pub(crate) fn new(policy: Policy) -> Self {
-        let nice = if let Policy::Other { nice } = policy { nice } else { 0 };
-        let weight = u64::from(WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize]);
-        Self { weight, virtual_ns: 0, deadline_ns: 0, protected_ns: 0, lag_ns: 0, emptied: 0 }
+        let (kind, nice) = match policy {
+            Policy::Other { nice } => (Kind::Normal, nice),
+            Policy::Batch { nice } => (Kind::Batch, nice),
+            Policy::Idle => (Kind::Idle, 0),
+            _ => (Kind::Normal, 0),
+        };
+        let weight = match kind {
+            Kind::Idle => IDLE_WEIGHT,
+            _ => u64::from(WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize]),
+        };
+        Self { kind, weight, virtual_ns: 0, deadline_ns: 0, protected_ns: 0, lag_ns: 0, emptied: 0 }
     }
 
     fn virtual_of(&self, ns: u64) -> i64 {
@@ -303,6 +326,12 @@ impl Queue {
 
     /// Whether a fair thread in the queue is to run before the one that does.
     pub(crate) fn prefers(&self, thread: ThreadAt, running: &Fair) -> bool {
+        let woken = self.fair.iter().find(|queued| queued.thread == thread);
+        match (woken.map(|queued| queued.fair.kind), running.kind) {
+            (Some(Kind::Normal | Kind::Batch), Kind::Idle) => return true,
+            (Some(Kind::Batch | Kind::Idle), _) => return false,
+            _ => {}
+        }
         let mean_ns = self.mean_ns(Some(running));
         let Some(best) = self.best(mean_ns).map(|at| &self.fair[at]) else { return false };
         let is_eligible = running.virtual_ns <= mean_ns;

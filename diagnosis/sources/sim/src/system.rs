@@ -111,7 +111,7 @@ impl System {
                 return Err(refuse("the machine has none of its CPUs"));
             }
             match thread.policy {
-                Policy::Other { nice } if !(-20..=19).contains(&nice) => {
+                Policy::Other { nice } | Policy::Batch { nice } if !(-20..=19).contains(&nice) => {
                     return Err(refuse("nice is from -20 to 19"));
                 }
                 Policy::Fifo(prio) | Policy::RoundRobin(prio) if !(1..=99).contains(&prio) => {

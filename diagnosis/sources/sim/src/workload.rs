@@ -110,6 +110,13 @@ pub enum Policy {
         /// Lower has the larger share.
         nice: i8,
     },
+    /// `SCHED_BATCH`, −20 to 19: it preempts nobody when it is woken.
+    Batch {
+        /// Lower has the larger share.
+        nice: i8,
+    },
+    /// `SCHED_IDLE`: the same, every other thread preempts it, and its share is the least.
+    Idle,
     /// `SCHED_FIFO`, 1 to 99.
     Fifo(u8),
     /// `SCHED_RR`, 1 to 99, with the kernel's slice of 100 ms.

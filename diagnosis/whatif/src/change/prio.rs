@@ -15,8 +15,9 @@ pub(super) struct Prio;
 impl Predicted for Prio {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let policy = match change.scheduling() {
-            Some(Scheduling::Other(nice) | Scheduling::Batch(nice)) => Policy::Other { nice },
-            Some(Scheduling::Idle) => Policy::Other { nice: 19 },
+            Some(Scheduling::Other(nice)) => Policy::Other { nice },
+            Some(Scheduling::Batch(nice)) => Policy::Batch { nice },
+            Some(Scheduling::Idle) => Policy::Idle,
             Some(Scheduling::Fifo(prio)) => Policy::Fifo(prio),
             Some(Scheduling::RoundRobin(prio)) => Policy::RoundRobin(prio),
             None => return Err(Refusal::Meaningless("that is no policy".to_owned())),
@@ -79,7 +80,13 @@ impl Predicted for Prio {
         let has_more = |name: &&String| {
             let threads = model.roles.iter().zip(&model.system.workload.threads);
             let mut of_name = threads.filter(|(role, _)| role.called == **name);
-            of_name.any(|(_, thread)| !matches!(thread.policy, Policy::Other { nice: 0.. }))
+            of_name.any(|(_, thread)| {
+                realtime(thread.policy) > 0
+                    || matches!(
+                        thread.policy,
+                        Policy::Other { nice: ..0 } | Policy::Batch { nice: ..0 }
+                    )
+            })
         };
         let suspects = suspects.changeable().filter(has_more);
         found.extend(suspects.map(|name| format!("prio({name})=other")));
@@ -102,19 +109,20 @@ fn serve_at(policy: Policy, name: &str, kernel: &mut Kernel) -> Result<bool, Ref
     let served_by = if name.starts_with(KTIMERS) { Softirqs::Ktimers } else { Softirqs::Ksoftirqd };
     let why = match policy {
         _ if kernel.softirqs != served_by => "no softirq of its own is seen in those threads",
-        Policy::Other { nice } if nice != 0 => "those threads are simulated at nice 0 only",
-        _ => {
+        Policy::Other { nice: 0 } | Policy::Fifo(_) | Policy::RoundRobin(_) => {
             let common = realtime(policy);
             return Ok(std::mem::replace(&mut kernel.settings.common, common) != common);
         }
+        _ => "those threads are simulated at nice 0 or as real-time ones only",
     };
     Err(Refusal::Meaningless(why.to_owned()))
 }
 
-fn realtime(policy: Policy) -> u8 {
+/// The real-time priority of a policy; 0 where it has none, above all of them where it has a deadline.
+pub(super) fn realtime(policy: Policy) -> u8 {
     match policy {
         Policy::Fifo(prio) | Policy::RoundRobin(prio) => prio,
         Policy::Deadline { .. } => 100,
-        Policy::Other { .. } => 0,
+        Policy::Other { .. } | Policy::Batch { .. } | Policy::Idle => 0,
     }
 }

@@ -6,7 +6,6 @@ use crate::refusal::Refusal;
 use crate::suspects::Suspects;
 use tardy_changes::Change;
 use tardy_model::{Culprit, Setting};
-use tardy_sim::Policy;
 
 pub(super) struct Slack;
 
@@ -17,7 +16,7 @@ impl Predicted for Slack {
         let mut changed = false;
         for at in places {
             let thread = &mut model.system.workload.threads[at];
-            if matches!(thread.policy, Policy::Other { .. }) {
+            if super::prio::realtime(thread.policy) == 0 {
                 changed |= thread.slack_ns != ns;
                 thread.slack_ns = ns;
             }

@@ -13,6 +13,12 @@ const PASSED_SHARE: usize = 100;
 /// A thread's times are a grid where so many of the distances between them are multiples of their median.
 const GRID_SHARE: f64 = 0.9;
 
+/// Of fewer runs on one CPU one after the other nobody can tell that a thread is bound to it.
+const BOUND_FROM: u32 = 10;
+
+/// A thread that ran elsewhere in one of so many runs, before the others, is bound to where it stayed.
+const BOUND_SHARE: u32 = 10;
+
 /// Times of a grid are off by no more than this, or by a thousandth of its period.
 const GRID_NS: u64 = 1_000;
 
@@ -86,8 +92,10 @@ pub(crate) struct Draft {
     is_seen: bool,
     /// CPUs on which it was, a bit each.
     pub(crate) cpus: u64,
-    /// CPUs in which its wakings found it: of one that is bound, more than a few on one alone.
-    pub(crate) placed: u32,
+    /// How often it came to run.
+    placed: u32,
+    /// Where it ran last, and how often one after the other.
+    stays: (u16, u32),
     /// Where it ran first.
     pub(crate) first_cpu: Option<u16>,
     pub(crate) prio: Usual,
@@ -101,6 +109,8 @@ pub(crate) struct Draft {
     pub(crate) sleeps: usize,
     /// How often it asked for a time that had passed.
     passed: usize,
+    /// How often it left out times of its grid.
+    left_out: usize,
     /// Which steps are sleeps until an absolute time, and how far that was from where it was asked for.
     absolute: Vec<(usize, Option<u64>)>,
     /// What it does again and again begins here: before that it was born.
@@ -173,6 +183,8 @@ impl Draft {
         self.is_asleep = false;
         self.cpus |= 1 << u32::from(cpu).min(63);
         self.placed += 1;
+        let (last, times) = self.stays;
+        self.stays = (cpu, if last == cpu { times + 1 } else { 1 });
         self.first_cpu.get_or_insert(cpu);
         if prio.is_known() {
             self.prio.counts(prio);
@@ -269,9 +281,17 @@ impl Draft {
         runs.fold(0, u64::saturating_add)
     }
 
-    /// Whether it leaves out what has passed, rather than to catch up with it one after the other.
+    /// Whether it leaves out what has passed, rather than to catch up with it one after the other. Who reckons its next
+    /// time before its work may be held up in that, and then asks for a time that has passed, once.
     pub(crate) fn skips_passed(&self) -> bool {
-        self.passed * PASSED_SHARE <= self.sleeps
+        self.passed * PASSED_SHARE <= self.sleeps || self.left_out * 2 >= self.passed
+    }
+
+    /// The CPU to which it is bound, as far as that shows: it ran there alone, or has done so for most of the time. A
+    /// program that binds itself has begun elsewhere.
+    pub(crate) fn stays_on(&self) -> Option<u16> {
+        let (cpu, times) = self.stays;
+        (times >= BOUND_FROM && times >= self.placed - self.placed / BOUND_SHARE).then_some(cpu)
     }
 
     /// Whether it goes on in the same way when its script is over: who gets on faster in a changed system does more
@@ -294,6 +314,9 @@ impl Draft {
             }
         }
         let grid = self.grid();
+        if let Grid::Of(period_ns) = grid {
+            self.left_out = self.gaps(period_ns);
+        }
         if let (Grid::Of(period_ns), true) = (grid, self.skips_passed()) {
             self.fills_grid(period_ns);
         }
@@ -324,6 +347,17 @@ impl Draft {
         } else {
             Grid::None
         }
+    }
+
+    /// How often it left out times of its grid, because they had passed.
+    fn gaps(&self, period_ns: u64) -> usize {
+        let asked: Vec<(usize, u64, Option<u64>)> = self.asked_for().collect();
+        let leaves_out = |pair: &&[(usize, u64, Option<u64>)]| {
+            let periods = multiple(pair[1].1.saturating_sub(pair[0].1), period_ns);
+            let was_near = pair[1].2.is_some_and(|after_ns| after_ns < period_ns);
+            periods.is_some_and(|periods| (2..LEFT_OUT_MAX).contains(&periods)) && was_near
+        };
+        asked.windows(2).filter(leaves_out).count()
     }
 
     /// The absolute times that it asked for: which step it is, the time, and how far that was.

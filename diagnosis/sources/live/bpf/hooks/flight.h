@@ -125,7 +125,6 @@ int fly_sched_process_exit(__u64 *ctx)
 
 	unwatch_lateness(pid);
 	emit_name(pid, task->comm);
-	emit_of(pid, TAG_TASK_INFO, watch_flags(task) | (task->flags & PF_KTHREAD ? INFO_KERNEL : 0), 0,
-		task->tgid);
+	emit_of(pid, TAG_TASK_INFO, info_flags(task), 0, task->tgid);
 	return emit_of(pid, TAG_TASK_EXIT, 0, 0, 0);
 }

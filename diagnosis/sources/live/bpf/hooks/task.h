@@ -43,11 +43,25 @@ static __always_inline __u8 watch_flags(struct task_struct *task)
 	return 0;
 }
 
+/* What is told of a task. */
+static __always_inline __u8 info_flags(struct task_struct *task)
+{
+	__u8 flags = watch_flags(task);
+
+	if (task->flags & PF_KTHREAD)
+		flags |= INFO_KERNEL;
+	if (task->policy == SCHED_BATCH)
+		flags |= INFO_BATCH;
+	if (task->policy == SCHED_IDLE)
+		flags |= INFO_IDLE;
+	return flags;
+}
+
 SEC("tp_btf/sched_wakeup_new")
 int on_sched_wakeup_new(__u64 *ctx)
 {
 	struct task_struct *task = (void *)ARGUMENT(0);
-	__u8 flags = watch_flags(task) | (task->flags & PF_KTHREAD ? INFO_KERNEL : 0);
+	__u8 flags = info_flags(task);
 
 	if (flags & INFO_WATCHED)
 		watch_lateness(task->pid);
@@ -61,6 +75,8 @@ int on_sched_process_exec(__u64 *ctx)
 {
 	struct task_struct *task = (void *)ARGUMENT(0);
 
+	/* Whoever launched it may have set its policy. */
+	emit_of(task->pid, TAG_TASK_INFO, info_flags(task), 0, task->tgid);
 	return emit_name(task->pid, task->comm);
 }
 

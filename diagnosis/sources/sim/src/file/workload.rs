@@ -104,7 +104,8 @@ impl<'de> Deserialize<'de> for RawPolicy {
         let text = String::deserialize(deserializer)?;
         let (name, value) = text.split_once(':').unwrap_or((&text, ""));
         let wrong = || {
-            let how = "write other, other:5 (nice), fifo:98, rr:50 or deadline:1ms";
+            let how =
+                "write other, other:5 (nice), batch, batch:5, idle, fifo:98, rr:50 or deadline:1ms";
             D::Error::custom(format!("\"{text}\" is no scheduling policy: {how}"))
         };
         let priority = || {
@@ -115,12 +116,17 @@ impl<'de> Deserialize<'de> for RawPolicy {
                 Err(D::Error::custom(format!("{text}: a real-time priority is from 1 to 99")))
             }
         };
-        let policy = match name {
-            "other" if value.is_empty() => Policy::Other { nice: 0 },
-            "other" => match value.parse() {
-                Ok(nice) if (-20..=19).contains(&nice) => Policy::Other { nice },
-                _ => return Err(D::Error::custom(format!("{text}: nice is from -20 to 19"))),
+        let nice = || match value {
+            "" => Ok(0),
+            value => match value.parse() {
+                Ok(nice) if (-20..=19).contains(&nice) => Ok(nice),
+                _ => Err(D::Error::custom(format!("{text}: nice is from -20 to 19"))),
             },
+        };
+        let policy = match name {
+            "other" => Policy::Other { nice: nice()? },
+            "batch" => Policy::Batch { nice: nice()? },
+            "idle" if value.is_empty() => Policy::Idle,
             "fifo" => Policy::Fifo(priority()?),
             "rr" => Policy::RoundRobin(priority()?),
             "deadline" => {
