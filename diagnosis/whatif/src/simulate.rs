@@ -7,7 +7,11 @@ use crate::unmodelled::ByClass;
 use std::collections::BTreeMap;
 use tardy_model::Prio;
 use tardy_sim::truth::Account;
-use tardy_sim::{Observer, START_NS, Simulation, System, ThreadAt, Waker};
+use tardy_sim::{Observer, START_NS, Simulation, System, ThreadAt, Throttle, Waker};
+
+/// Who loses the CPU for it is late, though nothing wakes it: since Linux 6.18 threads are held where they return to user
+/// space.
+pub(crate) const THROTTLED: &str = "throttled";
 
 /// How late whom.
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ struct Onlooker {
     is: Vec<Is>,
     /// From when the lateness of a wakeup on its way counts.
     since_ns: Vec<Option<u64>>,
+    /// When it lost the CPU, which counts where it is throttled then.
+    lost_ns: Vec<Option<u64>>,
     now_ns: u64,
     /// Where the recording begins.
     begin_ns: u64,
@@ -57,6 +63,7 @@ impl Onlooker {
             simulated,
             begin_ns: START_NS + model.shift_ns,
             since_ns: vec![None; model.system.workload.threads.len()],
+            lost_ns: vec![None; model.system.workload.threads.len()],
             is: is.collect(),
             now_ns: 0,
         }
@@ -82,8 +89,24 @@ impl Observer for Onlooker {
         }
     }
 
+    fn preempted(&mut self, now_ns: u64, thread: ThreadAt, _cpu: u16, _prio: Prio) {
+        if let Some(slot) = self.lost_ns.get_mut(thread as usize) {
+            *slot = Some(now_ns);
+        }
+    }
+
+    fn throttled(&mut self, _: u64, thread: ThreadAt, by: Option<Throttle>) {
+        let lost_ns = self.lost_ns.get_mut(thread as usize).and_then(Option::take);
+        if let (Some(lost_ns), Some(_)) = (lost_ns, by) {
+            self.since_ns[thread as usize].get_or_insert(lost_ns);
+        }
+    }
+
     fn ran(&mut self, now_ns: u64, thread: ThreadAt, _cpu: u16) {
         self.now_ns = now_ns;
+        if let Some(slot) = self.lost_ns.get_mut(thread as usize) {
+            *slot = None;
+        }
         let since_ns = self.since_ns.get_mut(thread as usize).and_then(Option::take);
         let Some(since_ns) = since_ns else { return };
         let lateness_ns = now_ns.saturating_sub(since_ns);
@@ -140,7 +163,8 @@ pub(crate) fn simulate_with_causes(model: &Model, seed: u64) -> Result<Simulated
         let end_ns = u128::from(model.span_ns) * u128::from(slice) / u128::from(SLICES);
         simulation.run_until(START_NS + end_ns as u64);
         for truth in simulation.observer_mut().1.take() {
-            if truth.kind != tardy_sim::truth::Kind::Preempted {
+            let is_throttled = truth.segments.iter().any(|segment| segment.cause == THROTTLED);
+            if truth.kind != tardy_sim::truth::Kind::Preempted || is_throttled {
                 by_class.add(truth.segments.iter().map(|segment| (segment.cause, segment.ns)));
                 for segment in truth.segments {
                     *causes.entry(segment.cause).or_default() += segment.ns;

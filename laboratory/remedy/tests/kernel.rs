@@ -210,7 +210,12 @@ fn a_group_without_time_for_real_time_threads_is_named() {
         return;
     };
     let system = System::new(vec![sleeper.0.id()]);
-    let settings = of("prio").unwrap().settings(&change("prio(victim)=fifo:1"), &system).unwrap();
+    let lacking =
+        of("prio").unwrap().settings(&change("prio(victim)=fifo:1"), &system).unwrap_err();
+    assert!(lacking.to_string().contains("no time for real-time threads"), "{lacking}");
+    // It may have lost that since it was planned.
+    let place = Place::Policy(Thread::of(sleeper.0.id()).unwrap());
+    let settings = [Setting { place, to: "fifo:1".to_owned() }];
     let folder = tempfile::tempdir().unwrap();
     for real in ["sys", "proc"] {
         std::os::unix::fs::symlink(format!("/{real}"), folder.path().join(real)).unwrap();

@@ -41,10 +41,9 @@ impl Rule for Throttled {
         Some(if let Some(group) = name.strip_prefix("CFS bandwidth of ") {
             let command = group.starts_with('/').then(|| shell_path(group)).flatten();
             Remedy::text(format!(
-                "{name} is used up. Raise cpu.max of the control group (and of its parents), or \
-                 use less CPU time in it."
+                "{name} is used up. Raise the limit of the control group (and of its parents), or use less CPU time in it."
             ))
-            .with(command.map(|path| format!("echo max > /sys/fs/cgroup{path}/cpu.max")))
+            .with(command.map(lift))
             .by(["cpu-max(victim)=off"])
         } else if name.starts_with("deadline") {
             Remedy::text(format!(
@@ -65,6 +64,13 @@ impl Rule for Throttled {
             .by(["rt-runtime=off".to_owned()].into_iter().chain(weight.leave()))
         })
     }
+}
+
+/// Takes the bandwidth from a group, in either version of control groups.
+fn lift(path: &str) -> String {
+    let unified = format!("/sys/fs/cgroup{path}/cpu.max");
+    let legacy = format!("/sys/fs/cgroup/cpu{path}/cpu.cfs_quota_us");
+    format!("[ -e {unified} ] && echo max > {unified} || echo -1 > {legacy}")
 }
 
 /// A path that means nothing else to a shell. Names come from traces.

@@ -6,6 +6,7 @@ use super::cpu::{CpuSeen, Woke};
 use super::pace::Paces;
 use super::recent::{As, Stretch};
 use super::{Costs, GROUPS_MAX, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX, WAKING};
+use crate::simulate::THROTTLED;
 use tardy_explain::device::{DeviceFollower, Why};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
@@ -407,6 +408,10 @@ impl Sink for Observation {
         let counts = match wakeup.kind {
             WakeupKind::Timer => true,
             WakeupKind::Task | WakeupKind::Irq | WakeupKind::Softirq => !thread.draft.marks,
+            WakeupKind::Preempted => {
+                let is_throttled = wakeup.segments.iter().any(|it| it.cause.0 == THROTTLED);
+                is_throttled && !thread.draft.marks
+            }
             _ => false,
         };
         if !counts || wakeup.touched_by_loss {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tardy_explain::{Explainer, Options};
 use tardy_model::{Batch, Event, Prio, Source};
 use tardy_sim::file::Template;
-use tardy_sim::{Observer, START_NS, Simulated, Simulation, System, Waker};
+use tardy_sim::{Observer, START_NS, Simulated, Simulation, System, Throttle, Waker};
 
 /// A system as it is written, simulated for so long, and what a recording of it tells.
 pub(super) struct Known {
@@ -57,7 +57,7 @@ pub(super) fn kernel(system: &System) -> KernelSeen {
 /// How late the victims of a system truly are.
 pub(super) fn truth(known: &Known, seed: u64) -> Figures {
     #[derive(Debug)]
-    struct Late(Blocks, Vec<Option<u64>>, Vec<bool>);
+    struct Late(Blocks, Vec<Option<u64>>, Vec<bool>, Vec<Option<u64>>);
     impl Observer for Late {
         const EVENTS: bool = false;
         const STATES: bool = false;
@@ -68,7 +68,16 @@ pub(super) fn truth(known: &Known, seed: u64) -> Figures {
                 _ => Some(now_ns),
             };
         }
+        fn preempted(&mut self, now_ns: u64, thread: u32, _: u16, _: Prio) {
+            self.3[thread as usize] = Some(now_ns);
+        }
+        fn throttled(&mut self, _: u64, thread: u32, by: Option<Throttle>) {
+            if let (Some(lost_ns), Some(_)) = (self.3[thread as usize].take(), by) {
+                self.1[thread as usize].get_or_insert(lost_ns);
+            }
+        }
         fn ran(&mut self, now_ns: u64, thread: u32, _: u16) {
+            self.3[thread as usize] = None;
             if let Some(since_ns) = self.1[thread as usize].take()
                 && self.2.get(thread as usize) == Some(&true)
             {
@@ -78,7 +87,7 @@ pub(super) fn truth(known: &Known, seed: u64) -> Figures {
     }
     let system = System { seed, ..known.system.clone() };
     let watched = system.workload.threads.iter().map(|thread| thread.watched).collect();
-    let late = Late(Blocks::new(known.span_ns), vec![None; 4096], watched);
+    let late = Late(Blocks::new(known.span_ns), vec![None; 4096], watched, vec![None; 4096]);
     let mut simulation = Simulation::new(&system, late).unwrap();
     simulation.run_until(START_NS + known.span_ns);
     simulation.into_observer().0.figures()

@@ -5,6 +5,7 @@ mod policy;
 mod thread;
 
 pub(crate) use partition::{HIERARCHY, PARTITION};
+pub(crate) use policy::without_time;
 pub use thread::Thread;
 pub(crate) use thread::{process_of, threads_of};
 

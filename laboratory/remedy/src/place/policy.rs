@@ -137,9 +137,12 @@ pub(super) fn why_not(
     error: &io::Error,
 ) -> Option<String> {
     let is_real_time = value.starts_with("fifo:") || value.starts_with("rr:");
-    if !is_real_time || error.raw_os_error() != Some(rustix::io::Errno::PERM.raw_os_error()) {
-        return None;
-    }
+    let is_refused = error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error());
+    if is_real_time && is_refused { without_time(root, thread) } else { None }
+}
+
+/// Why a thread cannot be real-time where its control group has no time for such threads.
+pub(crate) fn without_time(root: &Root, thread: &Thread) -> Option<String> {
     let groups = std::fs::read_to_string(format!("/proc/{}/cgroup", thread.tid)).ok()?;
     groups.lines().find_map(|line| {
         let (controllers, group) = line.split_once(':')?.1.split_once(':')?;

@@ -3,7 +3,7 @@
 
 use super::{Lacking, Remedy, of_form};
 use crate::behaviour::spinning;
-use crate::place::{Place, Thread};
+use crate::place::{Place, Thread, without_time};
 use crate::setting::Setting;
 use crate::system::System;
 use tardy_changes::{Change, Scheduling, Whom};
@@ -53,6 +53,9 @@ impl Remedy for Prio {
         let threads = system.threads(change.whom())?;
         if scheduling.is_real_time() {
             must_sleep(&threads)?;
+            if let Some(why) = threads.iter().find_map(|it| without_time(system.root(), it)) {
+                return Err(Lacking::new(why));
+            }
         }
         let setting = |thread| Setting { place: Place::Policy(thread), to: to.clone() };
         Ok(threads.into_iter().map(setting).collect())
