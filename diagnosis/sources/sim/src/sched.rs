@@ -3,8 +3,9 @@
 //! Deadline threads run by the earliest deadline, real-time ones by priority and coming, ordinary ones by
 //! virtual time: of those that have had no more than their share (eligible), the one whose virtual deadline
 //! comes first (EEVDF, `kernel/sched/fair.c` since 6.6). Who has been chosen keeps the CPU for its slice while it is
-//! eligible (`RUN_TO_PARITY`). Who goes to sleep having had more than its share stays in the reckoning until it has
-//! paid that back, or nobody is left (`DELAY_DEQUEUE`, since 6.12).
+//! eligible (`RUN_TO_PARITY`). Who goes to sleep having had more than its share stays in the queue until it would be
+//! chosen, or nobody is left (`DELAY_DEQUEUE`, since 6.12). One that is woken before that is where it was, or, if it
+//! has paid back what it owed, at the mean, both as that was when who runs was charged last.
 //!
 //! Who is woken as `SCHED_BATCH` or `SCHED_IDLE` preempts nobody, and whoever is neither preempts one that is
 //! `SCHED_IDLE` (`check_preempt_wakeup_fair`).
@@ -104,8 +105,8 @@ pub(crate) struct Fair {
     protected_ns: i64,
     /// What it was owed when it left the queue.
     pub(crate) lag_ns: i64,
-    /// How often nobody had been left in that queue before.
-    emptied: u64,
+    /// It was woken before it had left the queue, and has its place.
+    stays: bool,
 }
 
 impl Fair {
@@ -120,7 +121,15 @@ impl Fair {
             Kind::Idle => IDLE_WEIGHT,
             _ => u64::from(WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize]),
         };
-        Self { kind, weight, virtual_ns: 0, deadline_ns: 0, protected_ns: 0, lag_ns: 0, emptied: 0 }
+        Self {
+            kind,
+            weight,
+            virtual_ns: 0,
+            deadline_ns: 0,
+            protected_ns: 0,
+            lag_ns: 0,
+            stays: false,
+        }
     }
 
     fn virtual_of(&self, ns: u64) -> i64 {
@@ -148,6 +157,16 @@ struct Queued {
     fair: Fair,
 }
 
+impl Queued {
+    /// It is chosen after a thread. Who runs on keeps the protection that it has (`put_prev_set_next_task`).
+    fn runs_after(mut self, after: ThreadAt) -> (ThreadAt, Option<Fair>) {
+        if self.thread != after {
+            self.fair.protected_ns = self.fair.deadline_ns;
+        }
+        (self.thread, Some(self.fair))
+    }
+}
+
 /// The threads that could run on a CPU and do not.
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -156,12 +175,12 @@ pub(crate) struct Queue {
     /// A bit per priority that has someone, 0 first.
     priorities: u128,
     fair: Vec<Queued>,
+    /// Those that sleep, and have not left.
+    delayed: Vec<Queued>,
     /// Real-time threads may not run: their bandwidth is used up.
     pub(crate) realtime_off: bool,
     /// Virtual time when there was nobody.
     floor_ns: i64,
-    /// How often the last fair thread has left.
-    emptied: u64,
     /// The slice of fair threads, and the most that one is owed or owes.
     slice_ns: u64,
     lag_ns: u64,
@@ -176,9 +195,9 @@ impl Queue {
             realtime: vec![VecDeque::new(); 100],
             priorities: 0,
             fair: Vec::with_capacity(threads),
+            delayed: Vec::new(),
             realtime_off: false,
             floor_ns: 0,
-            emptied: 0,
             slice_ns,
             lag_ns: (2 * slice_ns).max(jiffy_ns),
         }
@@ -258,12 +277,13 @@ impl Queue {
     fn mean_ns(&self, running: Option<&Fair>) -> i64 {
         // Alone, it is its own mean.
         match (self.fair.as_slice(), running) {
+            _ if !self.delayed.is_empty() => {}
             ([], None) => return self.floor_ns,
             ([], Some(alone)) => return alone.virtual_ns,
             ([alone], None) => return alone.fair.virtual_ns,
             _ => {}
         }
-        let all = || self.fair.iter().map(|queued| &queued.fair).chain(running);
+        let all = || self.queued().chain(running);
         let Some(base_ns) = all().next().map(|fair| fair.virtual_ns) else { return self.floor_ns };
         // They are within seconds of each other; should they not be, only the choice of who runs next is coarser.
         let (mut sum, mut weights) = (0_i64, 0_i64);
@@ -276,16 +296,18 @@ impl Queue {
         base_ns + sum.div_euclid(weights)
     }
 
-    /// A thread comes that has slept: it keeps what it was owed or owed.
+    /// A thread comes that has slept: it keeps what it was owed.
     pub(crate) fn place(&self, fair: &mut Fair, running: Option<&Fair>) {
-        if running.is_none() && self.fair.is_empty() {
+        if std::mem::take(&mut fair.stays) {
+            return;
+        }
+        if running.is_none() && self.fair.is_empty() && self.delayed.is_empty() {
             fair.virtual_ns = self.floor_ns;
             fair.deadline_ns = fair.virtual_ns + fair.virtual_of(self.slice_ns);
             return;
         }
         // Its own weight draws the mean to it: so much more is left of it once it is there.
-        let others: u64 =
-            self.fair.iter().map(|queued| &queued.fair).chain(running).map(|it| it.weight).sum();
+        let others: u64 = self.queued().chain(running).map(|it| it.weight).sum();
         let lag_ns = match others {
             0 => 0,
             others => {
@@ -297,24 +319,57 @@ impl Queue {
         fair.deadline_ns = fair.virtual_ns + fair.virtual_of(self.slice_ns);
     }
 
-    /// A thread that runs goes to sleep.
-    pub(crate) fn leaves(&mut self, fair: &mut Fair) {
+    /// A thread that runs goes to sleep. Whoever owes stays for a while, if anybody else is there.
+    pub(crate) fn leaves(&mut self, thread: ThreadAt, fair: &mut Fair) {
         let mean_ns = self.mean_ns(Some(fair));
         let most_ns = fair.virtual_of(self.lag_ns);
         fair.lag_ns = (mean_ns - fair.virtual_ns).clamp(-most_ns, most_ns);
         self.floor_ns = mean_ns;
-        self.emptied += u64::from(self.fair.is_empty());
-        fair.emptied = self.emptied;
+        if self.fair.is_empty() {
+            self.delayed.clear();
+        } else if fair.lag_ns < 0 {
+            self.delayed.push(Queued { thread, fair: *fair });
+        }
+        fair.lag_ns = fair.lag_ns.max(0);
     }
 
-    /// A thread is woken that went to sleep in this queue: what it owed it has paid back, as far as others have run.
-    pub(crate) fn pays_back(&self, fair: &mut Fair, running: Option<&Fair>) {
-        if fair.lag_ns >= 0 {
-            return;
+    /// A thread is woken that may not have left this queue yet (`requeue_delayed_entity`): then it keeps its place and its
+    /// CPU. Whether it does.
+    pub(crate) fn stays(
+        &mut self,
+        thread: ThreadAt,
+        fair: &mut Fair,
+        running: Option<&Fair>,
+    ) -> bool {
+        let place = self.delayed.iter().position(|delayed| delayed.thread == thread);
+        let Some(place) = place else { return false };
+        self.delayed.swap_remove(place);
+        let mean_ns = self.mean_ns(running);
+        if mean_ns > fair.virtual_ns {
+            fair.virtual_ns = mean_ns;
+            fair.deadline_ns = mean_ns + fair.virtual_of(self.slice_ns);
         }
-        let is_forgotten = self.emptied != fair.emptied;
-        let owes_ns = self.mean_ns(running) - fair.virtual_ns;
-        fair.lag_ns = if is_forgotten { 0 } else { owes_ns.clamp(fair.lag_ns, 0) };
+        fair.stays = true;
+        true
+    }
+
+    /// Takes out a thread that sleeps, if it has not left yet.
+    pub(crate) fn forgets(&mut self, thread: ThreadAt) {
+        self.delayed.retain(|delayed| delayed.thread != thread);
+    }
+
+    /// The turn of who runs is over, and nobody else could run: who sleeps and would be chosen leaves.
+    pub(crate) fn lets_go(&mut self, running: &Fair) {
+        let mean_ns = self.mean_ns(Some(running));
+        self.delayed.retain(|delayed| {
+            let is_eligible = delayed.fair.virtual_ns <= mean_ns;
+            !is_eligible || delayed.fair.deadline_ns >= running.deadline_ns
+        });
+    }
+
+    /// All that are in the queue, those that sleep too.
+    fn queued(&self) -> impl Iterator<Item = &Fair> {
+        self.fair.iter().chain(&self.delayed).map(|queued| &queued.fair)
     }
 
     /// The fair thread in the queue that is to run next: of those that are eligible the one with the earliest deadline.
@@ -334,14 +389,17 @@ impl Queue {
         }
         let mean_ns = self.mean_ns(Some(running));
         let Some(best) = self.best(mean_ns).map(|at| &self.fair[at]) else { return false };
+        if self.goes_first(mean_ns, &best.fair).is_some() {
+            return false;
+        }
         let is_eligible = running.virtual_ns <= mean_ns;
         let is_protected = is_eligible && running.virtual_ns < running.protected_ns;
         let comes_first = !is_eligible || best.fair.deadline_ns < running.deadline_ns;
         best.thread == thread && comes_first && !is_protected
     }
 
-    /// Takes out who is to run next, with its virtual time where it is a fair one's.
-    pub(crate) fn pop(&mut self) -> Option<(ThreadAt, Option<Fair>)> {
+    /// Takes out who is to run next, after a thread, with its virtual time where it is a fair one's.
+    pub(crate) fn pop(&mut self, after: ThreadAt) -> Option<(ThreadAt, Option<Fair>)> {
         if !self.deadline.is_empty() {
             let first = (0..self.deadline.len()).min_by_key(|at| (self.deadline[*at], *at))?;
             return Some((self.deadline.remove(first).1, None));
@@ -355,16 +413,32 @@ impl Queue {
             }
             return Some((thread?, None));
         }
-        // Of any numbers one is not above their mean.
-        if self.fair.len() == 1 {
-            let mut queued = self.fair.pop()?;
-            queued.fair.protected_ns = queued.fair.deadline_ns;
-            return Some((queued.thread, Some(queued.fair)));
+        if self.fair.is_empty() {
+            self.delayed.clear();
+            return None;
         }
-        let best = self.best(self.mean_ns(None))?;
-        let mut queued = self.fair.remove(best);
-        queued.fair.protected_ns = queued.fair.deadline_ns;
-        Some((queued.thread, Some(queued.fair)))
+        loop {
+            // Of any numbers one is not above their mean.
+            if self.delayed.is_empty() && self.fair.len() == 1 {
+                return self.fair.pop().map(|queued| queued.runs_after(after));
+            }
+            let mean_ns = self.mean_ns(None);
+            let best = self.best(mean_ns);
+            let last = Fair { deadline_ns: i64::MAX, ..self.fair[0].fair };
+            let before = best.map_or(&last, |at| &self.fair[at].fair);
+            let Some(delayed) = self.goes_first(mean_ns, before) else {
+                return Some(self.fair.remove(best?).runs_after(after));
+            };
+            self.delayed.swap_remove(delayed);
+        }
+    }
+
+    /// One that sleeps and would be chosen before another.
+    fn goes_first(&self, mean_ns: i64, other: &Fair) -> Option<usize> {
+        self.delayed.iter().position(|delayed| {
+            let fair = &delayed.fair;
+            fair.virtual_ns <= mean_ns && fair.deadline_ns < other.deadline_ns
+        })
     }
 
     /// Anybody in it that may run on a CPU, the first class first.

@@ -51,8 +51,10 @@ impl<O: Observer> Simulation<O> {
         let from = usize::from(woken.cpu);
         let running = self.running_fair(from);
         let woken = &mut self.threads[thread as usize];
-        self.cpus[from].queue.pays_back(&mut woken.fair, running.as_ref());
-        let to = self.chooses(thread);
+        let queue = &mut self.cpus[from].queue;
+        let stays =
+            woken.class == Class::Fair && queue.stays(thread, &mut woken.fair, running.as_ref());
+        let to = if stays { from } else { self.chooses(thread) };
         if to != from {
             self.migrates(at, thread, to, true);
         }
@@ -60,7 +62,9 @@ impl<O: Observer> Simulation<O> {
         let (target, prio) = (woken.task, woken.prio);
         self.event(at, Woken { target, target_cpu: CpuId(to as u16), prio });
         let is_over = self.charge(to);
-        if is_over && self.cpus[to].queue.fair_count() > 0 && self.running_fair(to).is_some() {
+        // One that stays is one of those who are there already (`update_curr`).
+        let has_others = stays || self.cpus[to].queue.fair_count() > 0;
+        if is_over && has_others && self.running_fair(to).is_some() {
             self.turn_ends(at, to);
         }
         self.comes(to, thread);
@@ -262,7 +266,7 @@ impl<O: Observer> Simulation<O> {
                 thread.standing = Standing::Asleep;
                 self.observer.sleeps(now_ns, prev, at as u16);
                 if thread.class == Class::Fair {
-                    cpu.queue.leaves(&mut thread.fair);
+                    cpu.queue.leaves(prev, &mut thread.fair);
                     self.gives_back(at, prev);
                 }
             } else {
@@ -280,7 +284,7 @@ impl<O: Observer> Simulation<O> {
         } else if parks {
             self.tell_group(at, prev, true);
         }
-        let next = match self.cpus[at].queue.pop() {
+        let next = match self.cpus[at].queue.pop(prev) {
             Some((next, fair)) => {
                 if let Some(fair) = fair {
                     self.threads[next as usize].fair = fair;
@@ -406,7 +410,8 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             Class::Fair if cpu.queue.fair_count() > 0 => self.turn_ends(at, at),
-            _ => {}
+            Class::Fair => cpu.queue.lets_go(&thread.fair),
+            Class::Deadline => {}
         }
     }
 
@@ -438,6 +443,8 @@ impl<O: Observer> Simulation<O> {
         } else if standing == Standing::Current {
             // Its run so far is charged to what it was.
             self.charge(on);
+        } else {
+            self.cpus[on].queue.forgets(thread);
         }
         let changed = &mut self.threads[thread as usize];
         if was != Class::Fair && class == Class::Fair && standing != Standing::Asleep {
