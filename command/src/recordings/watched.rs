@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tardy_files::{Access, Folder};
-use tardy_recording::{Manifest, Trigger};
+use tardy_recording::{Manifest, Origin, Trigger};
 use tardy_report::units::{count, counted, duration};
 use tardy_report::{Watched, WatchedRow};
 
@@ -49,7 +49,7 @@ pub(crate) struct WatchIndex {
     pub(crate) numbered: u64,
     /// Who made threads late, kept or not: who did so latest first.
     pub(crate) culprits: Vec<CulpritEntry>,
-    /// The worst first; those that mostly a hypervisor made late behind the others.
+    /// The worst first; those that mostly the watch itself or a hypervisor made late behind the others.
     pub(crate) kept: Vec<KeptEntry>,
 }
 
@@ -188,10 +188,10 @@ pub(crate) fn caught(folder: &Path) -> Vec<(PathBuf, Trigger)> {
     caught
 }
 
-/// The worst first, but what a hypervisor did behind all that this system did: that can be helped here.
+/// The worst first, but what a hypervisor did, or the watch, behind all that this system did: that can be helped here.
 pub(crate) fn worst_first(caught: &mut [(PathBuf, Trigger)]) {
     caught.sort_by_key(|(_, trigger)| {
-        (trigger.is_of_host(), Reverse(trigger.excess_ns()), trigger.ran_unix_ns)
+        (trigger.origin(), Reverse(trigger.excess_ns()), trigger.ran_unix_ns)
     });
 }
 
@@ -217,16 +217,23 @@ pub(crate) fn worst_of(path: PathBuf, output: &Output) -> Result<PathBuf, Failur
             path.display()
         )));
     };
-    let of_host = caught.iter().filter(|(_, trigger)| trigger.is_of_host()).count();
-    let others = match (caught.len(), of_host) {
-        (1, _) => "the only one kept".to_owned(),
-        (all, of_host) if of_host > 0 && of_host < all => format!(
-            "the worst of {} kept that this system caused itself; the hypervisor caused {of_host} more; tardy list \
-             {} shows all",
-            all - of_host,
+    let of = |origin: Origin| caught.iter().filter(|(_, it)| it.origin() == origin).count();
+    let (own, all) = (of(Origin::System), caught.len());
+    let beside: Vec<String> = [Origin::Recorder, Origin::Host]
+        .into_iter()
+        .filter(|origin| of(*origin) > 0)
+        .map(|origin| format!("{} caused {} more", origin.words(), of(origin)))
+        .collect();
+    let others = if all == 1 {
+        "the only one kept".to_owned()
+    } else if own > 0 && !beside.is_empty() {
+        format!(
+            "the worst of {own} kept that this system caused itself; {}; tardy list {} shows all",
+            beside.join(", "),
             path.display()
-        ),
-        (all, _) => format!("the worst of {all} kept; tardy list {} shows all", path.display()),
+        )
+    } else {
+        format!("the worst of {all} kept; tardy list {} shows all", path.display())
     };
     output.remark(&format!("{}, {others}", worst.display()));
     let index = WatchIndex::read(&path);

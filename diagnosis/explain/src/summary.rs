@@ -354,7 +354,7 @@ impl Summary {
             }
             (left, left_ns) = (left.saturating_sub(class.wakeups), left_ns.saturating_sub(part_ns));
         }
-        (WorstGroup { wakeups, ns, from_ns }, by_cause)
+        (WorstGroup { wakeups, from_ns, ns }, by_cause)
     }
 }
 

@@ -36,6 +36,6 @@ mod writer;
 pub use manifest::{Host, Manifest, ManifestEnd, ManifestError, Totals, Vm};
 pub use recording::{OpenError, ReadError, Recording};
 pub use torn::{Flaw, Torn};
-pub use trigger::Trigger;
+pub use trigger::{Origin, Trigger};
 pub use write_error::WriteError;
 pub use writer::{Options, Sealed, Writer};

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The cause of what a hypervisor took.
 const HYPERVISOR: &str = "hypervisor";
 
+/// What the explanation calls who records.
+const RECORDER: &str = "tardy's recorder";
+
 /// The wakeup for which a recording was kept: what `explain` begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -46,8 +49,36 @@ impl Trigger {
         }
     }
 
-    /// Whether mostly the hypervisor took the time: nothing on this system did.
-    pub fn is_of_host(&self) -> bool {
-        self.cause == HYPERVISOR
+    /// Who it comes from: whatever is not the system's own is no reason to change that.
+    pub fn origin(&self) -> Origin {
+        if self.cause == HYPERVISOR {
+            Origin::Host
+        } else if self.who() == RECORDER {
+            Origin::Recorder
+        } else {
+            Origin::System
+        }
+    }
+}
+
+/// Where a lateness comes from, what can be helped first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// This system.
+    System,
+    /// What recorded it: without that it would not be there.
+    Recorder,
+    /// The hypervisor.
+    Host,
+}
+
+impl Origin {
+    /// For a sentence.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::System => "this system",
+            Self::Recorder => "the watch itself",
+            Self::Host => "the hypervisor",
+        }
     }
 }

@@ -140,15 +140,19 @@ impl WatchFolder {
         std::iter::once(keeps).chain(goes_on).collect()
     }
 
-    /// How late the worst was that is kept; those of a hypervisor stand behind it, and may be later.
+    /// How late the worst was that is kept; those of a hypervisor and of the watch stand behind it, and may be later.
     fn worst(&self) -> Option<String> {
         let (_, worst) = self.kept.first()?;
-        let all = self.kept.iter().map(|(_, trigger)| trigger.lateness_ns);
+        let all = self.kept.iter().map(|(_, trigger)| trigger);
         let words = duration(worst.lateness_ns);
-        match all.max().filter(|latest_ns| *latest_ns > worst.lateness_ns) {
-            Some(latest_ns) => Some(format!("{words} ({} by the hypervisor)", duration(latest_ns))),
-            None => Some(words),
-        }
+        let latest = all.max_by_key(|trigger| trigger.lateness_ns);
+        Some(match latest.filter(|latest| latest.lateness_ns > worst.lateness_ns) {
+            Some(latest) if latest.origin() > worst.origin() => {
+                let by = latest.origin().words();
+                format!("{words} ({} by {by})", duration(latest.lateness_ns))
+            }
+            _ => words,
+        })
     }
 
     pub(super) fn count(&mut self, found: Found) {
@@ -296,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hypervisors_stand_behind_and_are_said_to_be_later() {
+    fn a_hypervisors_and_the_watchs_stand_behind_and_are_said_to_be_later() {
         let home = tempfile::tempdir().unwrap();
         let mut folder = WatchFolder::open(home.path(), 3, 100).unwrap();
         keep(&mut folder, 500);
@@ -306,6 +310,11 @@ mod tests {
         assert!(folder.counts(manifest.trigger.as_ref().unwrap()));
         folder.keep(manifest, &Held::default()).unwrap();
         assert_eq!(folder.worst().as_deref(), Some("500 ns (900 ns by the hypervisor)"));
+        let mut manifest = trigger(950);
+        manifest.trigger.as_mut().unwrap().culprit = "tardy's recorder (17)".to_owned();
+        folder.keep(manifest, &Held::default()).unwrap();
+        assert_eq!(folder.worst().as_deref(), Some("500 ns (950 ns by the watch itself)"));
+        assert_eq!(kept(home.path()), [500, 950, 900]);
     }
 
     #[test]
