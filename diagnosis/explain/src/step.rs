@@ -109,6 +109,8 @@ pub enum Happened {
         /// It had lost the CPU, rather than been woken.
         preempted: bool,
     },
+    /// It had not gone to sleep, and goes on.
+    GoesOn,
     /// It loses the CPU.
     Preempted(Culprit),
     /// It touches a page that is not there.
@@ -334,6 +336,7 @@ impl StepMaker<'_> {
             let was = before.map(|before| before.phase);
             match (phase, was) {
                 (Phase::Running, None) => step(cpu, Happened::Asks),
+                (Phase::Running, _) if story.goes_on => step(cpu, Happened::GoesOn),
                 (Phase::Running, _) => {
                     let instead_of = self.base_before(cpu, time_ns);
                     let waited_ns = time_ns - could_run_ns;

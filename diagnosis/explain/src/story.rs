@@ -58,6 +58,8 @@ pub(crate) struct Story {
     pub(crate) came: (u64, bool),
     /// It had more phases than are kept.
     pub(crate) is_cut: bool,
+    /// It had not gone to sleep when its timer came, and goes on at once.
+    pub(crate) goes_on: bool,
     /// When an event told last in which CPU's queue it is.
     pub(crate) queued: Option<(u64, CpuId)>,
     /// The victim's priority now.
@@ -116,6 +118,7 @@ impl Default for Story {
             signals: Vec::new(),
             came: (0, false),
             is_cut: false,
+            goes_on: false,
             queued: None,
             prio: Prio::UNKNOWN,
         }
@@ -145,7 +148,7 @@ impl Story {
         self.unlocks.clear();
         self.signals.clear();
         (self.lock, self.fired, self.is_cut, self.came) = (None, None, false, (0, false));
-        self.queued = None;
+        (self.goes_on, self.queued) = (false, None);
     }
 
     /// A thread enters a call for a lock; it is a story if it waits there.

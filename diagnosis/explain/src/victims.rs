@@ -310,6 +310,7 @@ impl Victims {
             return ended;
         }
         victim.story.switch_in(time_ns, ran_cpu);
+        victim.story.goes_on = begin == Begin::AtOnce;
         std::mem::swap(&mut victim.story, &mut victim.ended);
         if begin == Begin::Skewed {
             // It ran before it was woken: the clocks of two CPUs. It was not late by anything that is known.

@@ -193,6 +193,9 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             );
             ("sched_switch", text)
         }
+        Happened::GoesOn => {
+            ("sched_waking", format!("{victim} goes on at once: it had not gone to sleep."))
+        }
         Happened::Preempted(by) => {
             let by = described(worst, *by);
             (
