@@ -424,6 +424,7 @@ fn of_part(
             format!("queueing the thread on another CPU ({names}) takes {ns}."),
         ),
         "unexplained" => ("unexplained", format!("no event explains the next {ns}.")),
+        "hypervisor" => (cause.0, format!("the hypervisor runs something else for {ns}.")),
         _ => (cause.0, format!("this takes {ns}: {names}.")),
     }
 }

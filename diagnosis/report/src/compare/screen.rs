@@ -182,7 +182,10 @@ fn some_figures(
 fn foot(compared: &Compared, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let notes: usize = compared.sides.iter().map(|side| side.notes.len()).sum();
     let notes = (notes + compared.warnings.len()) as u64;
-    let mut told = format!("--full: all figures, {}", counted(notes, "note"));
+    let mut told = match notes {
+        0 => "--full: all figures".to_owned(),
+        notes => format!("--full: all figures, {}", counted(notes, "note")),
+    };
     if let Some(page) = &compared.page {
         // A path is there to be copied: it is never cut.
         told = format!("{told}; page {}", clean(&page.to_string_lossy()));

@@ -85,12 +85,15 @@ fn others(predictions: &Predictions<'_>, shown: usize) -> Option<String> {
     let none = if shown == 0 { "No change that was tried is predicted to help. " } else { "" };
     match (rest, more) {
         (0, _) => None,
-        (rest, 0) => Some(format!(
-            "{none}Not predicted to help by more than the simulation's error, or not known: {} ({} in all; --full \
-             shows each).",
-            names,
-            count(rest as u64)
-        )),
+        (rest, 0) => {
+            let all = match rest {
+                1 => "--full shows it".to_owned(),
+                rest => format!("{} in all; --full shows each", count(rest as u64)),
+            };
+            Some(format!(
+                "{none}Not predicted to help by more than the simulation's error, or not known: {names} ({all})."
+            ))
+        }
         (rest, more) => Some(format!(
             "{} more changes were tried, of which {} would help less; --full shows each.",
             count(rest as u64),
@@ -273,7 +276,7 @@ mod tests {
             let useless = Predictions { tried: &all.tried[5..], ..best };
             let text = self::text(&useless, 100);
             assert!(text.contains("No change that was tried is predicted to help."), "{text}");
-            assert!(text.contains("remove(pipewire) (1 in all"), "{text}");
+            assert!(text.contains("remove(pipewire) (--full shows it)"), "{text}");
         });
     }
 }
