@@ -193,9 +193,7 @@ fn of_victim(worst: &WorstWakeup, step: &Step) -> (&'static str, String) {
             );
             ("sched_switch", text)
         }
-        Happened::GoesOn => {
-            ("sched_waking", format!("{victim} goes on at once: it had not gone to sleep."))
-        }
+        Happened::GoesOn => ("sched_waking", format!("{victim} goes on: it had not slept yet.")),
         Happened::Preempted(by) => {
             let by = described(worst, *by);
             (

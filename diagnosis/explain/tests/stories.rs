@@ -445,21 +445,7 @@ stories! {
     " => "cyclic timer 1000+503 to user: armed_late 500 cyclic, irq_delay 1 cyclic, \
           own_kernel_work 2 cyclic";
 
-    a_sleep_that_asks_for_a_time_that_has_passed: "
-        task 7 loop watched
-        task 8 hog
-        timer 1 hrtimer_wakeup owner 7
-         500 0 0 switch S 7 120
-        1200 0 7 switch R 8 120
-        1700 0 8 switch R 7 120
-        1800 0 7 arm 1 soft 1000 slack 0
-        1801 0 7 irq+ local_timer
-        1801 0 7 expire+ 1 soft 1000 slack 0
-        1801 0 7 waking 7 on 0 prio 120
-        1801 0 7 woken 7 on 0 prio 120
-        1801 0 7 expire- 1
-        1801 0 7 irq- local_timer
-    " => "loop preempted 1200+500: cpu_contention 500 hog\n\
+    a_sleep_that_asks_for_a_time_that_has_passed: trace::HELD_UP => "loop preempted 1200+500: cpu_contention 500 hog\n\
           loop timer 1000+801: armed_late 200 loop, cpu_contention 500 hog, armed_late 100 loop, irq_delay 1 loop";
 
     a_sleep_that_another_cpu_ends_before_it_begins: "

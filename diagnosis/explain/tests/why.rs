@@ -49,26 +49,12 @@ stories! {
         +141000 1 pattern: the owner of a PI lock had to be boosted twice: 1 of 3 wakeups: the owner of a PI lock was put back to its own priority before it had finished its unlock, so high got the user's lock, ran into one inside the kernel that the owner still held, and boosted it a second time; that cost 55.0 µs of 141.0 µs in the worst lock call. The kernel causes this, not the program: use a kernel that wakes before it deboosts, or keep the owner from being preempted in its unlock (a dedicated CPU, or a real-time priority).
     ";
 
-    a_sleep_until_a_time_that_has_passed: "
-        task 7 loop watched
-        task 8 hog
-        timer 1 hrtimer_wakeup owner 7
-         500 0 0 switch S 7 120
-        1200 0 7 switch R 8 120
-        1700 0 8 switch R 7 120
-        1800 0 7 arm 1 soft 1000 slack 0
-        1801 0 7 irq+ local_timer
-        1801 0 7 expire+ 1 soft 1000 slack 0
-        1801 0 7 waking 7 on 0 prio 120
-        1801 0 7 woken 7 on 0 prio 120
-        1801 0 7 expire- 1
-        1801 0 7 irq- local_timer
-    " => "
+    a_sleep_until_a_time_that_has_passed: trace::HELD_UP => "
         +0 0 expiry: loop asked to be woken at this time.
         +200 0 sched_switch: hog runs for 500 ns: the CPU is shared.
         +800 - hrtimer_start: loop arms its timer (hrtimer_wakeup) for 0.000001000, which is 800 ns too late.
         +801 0 hrtimer_expire_entry: the callback of loop's timer (hrtimer_wakeup) begins.
-        +801 0 sched_waking: loop goes on at once: it had not gone to sleep.
+        +801 0 sched_waking: loop goes on: it had not slept yet.
         +801 0 sum: 801 ns together: 500 ns cpu_contention by hog, 300 ns armed_late by loop and 1 ns irq_delay by loop.
     ";
 

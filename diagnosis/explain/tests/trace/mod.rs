@@ -7,6 +7,23 @@ use std::fmt::Write as _;
 use tardy_explain::{Explainer, Explanation, Named, Options, Sink, Watch};
 use text::parse;
 
+/// A thread with a period that is held up beyond its next time, for which it then asks too late.
+pub(crate) const HELD_UP: &str = "
+    task 7 loop watched
+    task 8 hog
+    timer 1 hrtimer_wakeup owner 7
+     500 0 0 switch S 7 120
+    1200 0 7 switch R 8 120
+    1700 0 8 switch R 7 120
+    1800 0 7 arm 1 soft 1000 slack 0
+    1801 0 7 irq+ local_timer
+    1801 0 7 expire+ 1 soft 1000 slack 0
+    1801 0 7 waking 7 on 0 prio 120
+    1801 0 7 woken 7 on 0 prio 120
+    1801 0 7 expire- 1
+    1801 0 7 irq- local_timer
+";
+
 /// "`ARMv7` futex latency spike" (linux-rt-users), in ns from 12165.412 on: the wait within one call for a
 /// lock that its author could not tell.
 pub(crate) const DOUBLE_BOOST: &str = "
@@ -52,7 +69,7 @@ struct TextSink(String);
 /// Each test is a trace and what is told of it.
 #[allow(unused_macros, reason = "not every test binary has such tests")]
 macro_rules! stories {
-    ($($name:ident: $trace:literal => $expected:literal;)*) => {$(
+    ($($name:ident: $trace:expr => $expected:literal;)*) => {$(
         #[test]
         fn $name() {
             assert_eq!(crate::trace::told($trace), $expected);
