@@ -119,9 +119,8 @@ def make_one(system, change):
         for one in meant(system, whom):
             one["slack"] = to
     elif name == "prio":
-        policy = {"idle": "other:19", "batch": "other"}.get(to, to)
         for one in meant(system, whom):
-            set_policy(one, policy)
+            set_policy(one, to)
     elif name == "remove" and line:
         # Those behind it keep their lines.
         device(system, line)["every"] = "1000s"

@@ -28,6 +28,9 @@ const CLASSES: [&[&str]; 5] = [
     &["throttled"],
 ];
 
+/// The cause of who asked for a time that had passed.
+const ARMED_LATE: &str = "armed_late";
+
 /// What more wakeups have is common, and left to the correction.
 const RARE: f64 = 0.05;
 
@@ -102,7 +105,12 @@ impl Unmodelled {
         let there = |wakeup: &Recorded| -> Vec<Segment> {
             wakeup.segments.iter().filter(|segment| !is_gone(segment)).copied().collect()
         };
-        let causes = |segments: &[Segment]| sums(segments.iter().map(|it| (it.cause.0, it.ns)));
+        // Who asked too late has been made late before; and what did that may lie further back than is remembered.
+        let causes = |segments: &[Segment]| {
+            let is_late_to_ask = segments.iter().any(|segment| segment.cause.0 == ARMED_LATE);
+            let its_own = if is_late_to_ask { &[][..] } else { segments };
+            sums(its_own.iter().map(|segment| (segment.cause.0, segment.ns)))
+        };
         let mut recorded = ByClass::default();
         for wakeup in &observed.wakeups {
             for (blocks, ns) in recorded.0.iter_mut().zip(causes(&there(wakeup))) {
