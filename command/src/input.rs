@@ -273,10 +273,10 @@ fn command(manifest: &Manifest) -> Option<Command> {
         // It launches what comes behind it, perhaps through another one.
         names_before.extend(own);
         names_before.extend(words.filter(launches));
-        return Some(Command { pid, names_before });
+    } else {
+        // One that is called the same cannot be told from what it was before.
+        names_before.retain(|before| Some(before) != own.as_ref());
     }
-    // One that is called the same cannot be told from what it was before.
-    names_before.retain(|before| Some(before) != own.as_ref());
     Some(Command { pid, names_before })
 }
 

@@ -2,7 +2,7 @@
 //! waits for a late report of a loss, and goes into the sums and to the sink.
 
 use crate::balance::{Balancer, Past};
-use crate::cause::{self, UNEXPLAINED_AT};
+use crate::cause::UNEXPLAINED_AT;
 use crate::findings::{Bound, ClockFinding, Explanation};
 use crate::finished::{Blame, Finished, Sink};
 use crate::held::Held;
@@ -31,9 +31,6 @@ const PENDING_MAX: usize = 8192;
 
 /// Wakeups of which a late report of a loss may tell, the last ones.
 pub const REVISED_MAX: usize = PENDING_MAX + 1;
-
-/// What the clock-event device, and a hypervisor on its way, can take without anything being wrong.
-const DEVICE_NS_MAX: u64 = 50_000;
 
 /// Settings of the clock that are told one by one.
 const CLOCKS_SET_MAX: usize = 64;
@@ -69,21 +66,6 @@ pub(crate) struct Recent {
     pub(crate) discarded: [u64; Reason::ALL.len()],
     pub(crate) threads_left_out: u64,
     pub(crate) tables_full: bool,
-}
-
-/// No task is named for a segment whose stack shows that it was not it. What the clock-event device takes is mostly
-/// short; of longer ones nobody is known.
-fn refute(segments: &mut [Segment], causes: &[u8], tables: &Tables) {
-    for (segment, cause) in segments.iter_mut().zip(causes) {
-        let is_task = matches!(segment.culprit, Culprit::Task(_) | Culprit::TaskOrInterrupt(_));
-        if is_task
-            && segment.stack != NameId::NONE
-            && cause::is_refuted_at(usize::from(*cause), tables.name(segment.stack))
-        {
-            let is_usual = segment.ns <= DEVICE_NS_MAX;
-            segment.culprit = if is_usual { Culprit::ClockEventDevice } else { Culprit::Nobody };
-        }
-    }
 }
 
 /// Everything that comes after a story.
@@ -184,8 +166,7 @@ impl Endings {
         let fired_on = story.fired.map_or(wakeup.cpu, |fired| fired.cpu);
         let cpus = [wakeup.cpu, fired_on];
         let causes = &self.balancer.causes;
-        past.stacks.attach(&mut wakeup.segments, causes, cpus, past.threads);
-        refute(&mut wakeup.segments, causes, &labels.tables);
+        past.stacks.attach(&mut wakeup.segments, causes, cpus, past.threads, &labels.tables);
         self.cut += u64::from(self.balancer.is_cut);
         self.summary.mark_missing(wakeup);
         let by_mark = victim.info.has(TaskInfo::MARKS);

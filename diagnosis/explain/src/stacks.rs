@@ -1,15 +1,18 @@
 //! Kernel stacks beside the segments that they are evidence for: in which function it was. They decide no cause and
-//! move no nanosecond; but a task is not named where a stack shows that it was not it (`ending.rs`).
+//! move no nanosecond; but a task is not named where a stack shows that it was not it.
 
 use crate::cause;
 use crate::threads::Threads;
 use std::collections::VecDeque;
 use tardy_followers::place_of;
 use tardy_model::event::{Stack, Taken};
-use tardy_model::{CpuId, Culprit, Event, NameId, Segment, TaskId};
+use tardy_model::{CpuId, Culprit, Event, NameId, Segment, Tables, TaskId};
 
 /// Stacks that are remembered of each CPU; of more, the last ones. A late wakeup ends soon after its own was taken.
 const KEPT_MAX: usize = 32;
+
+/// What the clock-event device, and a hypervisor on its way, can take without anything being wrong.
+const DEVICE_NS_MAX: u64 = 50_000;
 
 /// The last stacks of each CPU.
 #[derive(Debug, Default)]
@@ -52,6 +55,7 @@ impl Stacks {
         causes: &[u8],
         cpus: [CpuId; 2],
         threads: &Threads,
+        tables: &Tables,
     ) {
         if !self.any {
             return;
@@ -72,6 +76,9 @@ impl Stacks {
                 NameId::NONE => self.of(segment, wanted, cpus).unwrap_or(NameId::NONE),
                 asleep => asleep,
             };
+            if segment.stack != NameId::NONE {
+                refute(segment, usize::from(*cause), tables);
+            }
         }
     }
 
@@ -86,6 +93,16 @@ impl Stacks {
         };
         let firsts = self.cpus.iter().filter_map(|kept| kept.iter().find(fits));
         firsts.min_by_key(|kept| kept.time_ns).map(|kept| kept.stack.frames)
+    }
+}
+
+/// No task is named for a segment whose stack shows that it was not it. What the clock-event device takes is mostly
+/// short; of longer ones nobody is known.
+fn refute(segment: &mut Segment, cause: usize, tables: &Tables) {
+    let is_task = matches!(segment.culprit, Culprit::Task(_) | Culprit::TaskOrInterrupt(_));
+    if is_task && cause::is_refuted_at(cause, tables.name(segment.stack)) {
+        let is_usual = segment.ns <= DEVICE_NS_MAX;
+        segment.culprit = if is_usual { Culprit::ClockEventDevice } else { Culprit::Nobody };
     }
 }
 

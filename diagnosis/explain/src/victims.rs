@@ -275,10 +275,12 @@ impl Victims {
             victim.state = State::Running;
             self.discarded[Reason::WakingMissing as usize] += 1;
         }
-        let input = match of_timer {
-            true if comes => Input::TimerComes,
-            true => Input::TimerWakes,
-            false => Input::OtherWakes,
+        let input = if comes {
+            Input::TimerComes
+        } else if of_timer {
+            Input::TimerWakes
+        } else {
+            Input::OtherWakes
         };
         let was_running = victim.state == State::Running;
         let (begin, ended) = self.input_at(at, input, time_ns);

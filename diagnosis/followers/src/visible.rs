@@ -23,10 +23,9 @@ pub struct Visible {
     settled: u64,
     /// Begins of interrupts, softirqs and callbacks, up to [`WITHOUT_END`].
     begins: [u8; 3],
-    /// The source itself said what it records, and these kinds are it: of others some may come all the same, and not
-    /// all that there are.
-    told: bool,
-    promised: u64,
+    /// What the source itself said that it records: of other kinds some events may come all the same, and not all that
+    /// there are.
+    told: Option<Recorded>,
     /// An interrupt of a device's line, and a call of another CPU's, have been seen: x86 has events of their
     /// own for the two, and one kind says nothing of the other.
     lines: bool,
@@ -67,8 +66,8 @@ impl Visible {
 
     pub(crate) fn told(&mut self, recorded: Recorded) {
         self.seen |= recorded.kinds;
-        self.promised |= recorded.kinds;
-        self.told = true;
+        let before = self.told.map_or(0, |told| told.kinds);
+        self.told = Some(Recorded { kinds: before | recorded.kinds });
     }
 
     fn has(self, tag: u8) -> bool {
@@ -77,7 +76,7 @@ impl Visible {
 
     /// Whether it is an imported trace of x86, which alone has events of its own for vectors.
     pub(crate) fn is_x86_trace(self) -> bool {
-        !self.told && self.vectors
+        self.told.is_none() && self.vectors
     }
 
     /// Whether the ends of what a CPU does are recorded, as far as can be told: the first few have none yet.
@@ -117,7 +116,7 @@ impl Visible {
 
     /// Whether no interrupt can run unseen.
     pub fn hard_interrupts(self) -> bool {
-        if self.told { self.promised >> IrqBegin::TAG & 1 == 1 } else { self.lines && self.calls }
+        self.told.map_or(self.lines && self.calls, |told| told.has(IrqBegin::TAG))
     }
 
     /// Whether no interrupt and no softirq can run unseen inside what looks like a task.

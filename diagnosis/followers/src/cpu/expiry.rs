@@ -156,6 +156,8 @@ impl Cpu {
             let begin_ns = thread.and_then(|(thread, _)| self.ran_since(raised_ns, thread));
             expiry.deferred = Some(to_softirq(Some(raised_ns), begin_ns.unwrap_or(time_ns)));
         }
+        // A hypervisor may bring interrupts sooner to a CPU that polls, and nobody asks how long those take.
+        let finds_task = matches!(self.base, Activity::Task(..)) && !expiry.in_tick;
         if let Some(around) = self.contexts.last() {
             let around_vector = match around.activity {
                 Activity::Softirq(vector) => Some(vector),
@@ -170,21 +172,17 @@ impl Cpu {
                 self.hangs.runs(time_ns, activity, around.begin_ns);
                 self.silences.was_due(around.begin_ns, expiry.tick_ns.unwrap_or(hard_ns));
                 // The device is programmed for the first that must fire; an interrupt before that is another's.
-                // One that polls is asked by nobody, and a hypervisor may bring it interrupts sooner.
-                let is_awake = matches!(self.base, Activity::Task(..));
                 let is_first = self.contexts.len() == 1 && !around.after_callback;
-                if is_awake
+                if finds_task
                     && is_first
-                    && !expiry.in_tick
                     && let Some(late_ns) = around.begin_ns.checked_sub(hard_ns)
                 {
                     self.deliveries.saw(late_ns);
                 }
             }
-        } else if expiry.deferred.is_none()
+        } else if finds_task
+            && expiry.deferred.is_none()
             && class == TimerClass::Hrtimer
-            && matches!(self.base, Activity::Task(..))
-            && !expiry.in_tick
             && let Some(late_ns) = time_ns.checked_sub(hard_ns)
         {
             // In an interrupt that is not recorded: it is in what that takes to come.

@@ -19,7 +19,6 @@ use crate::clean::cut;
 use crate::data::{Data, Limits};
 use crate::section::timers;
 use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Lines of the whole screen at most: those of a terminal that is neither new nor small.
@@ -60,8 +59,9 @@ const _: () = {
 };
 
 /// So many lines, the last of which says that there are more.
-fn first_lines(lines: &[Cow<'_, str>], most: usize, width: usize) -> Vec<String> {
-    let mut shown: Vec<String> = lines.iter().take(most).map(ToString::to_string).collect();
+fn first_lines(lines: &[impl AsRef<str>], most: usize, width: usize) -> Vec<String> {
+    let mut shown: Vec<String> =
+        lines.iter().take(most).map(|line| line.as_ref().to_owned()).collect();
     if lines.len() > most
         && let Some(last) = shown.last_mut()
     {

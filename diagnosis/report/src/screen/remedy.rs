@@ -5,7 +5,6 @@ use crate::clean::cut;
 use crate::data::Data;
 use crate::section::{Lines, advice, advice_heading, advice_lines};
 use crate::text::Terminal;
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// The lines of the first advice, so many of them whole, with the heading; 0 where there is none.
@@ -36,8 +35,7 @@ pub(super) fn write(
         // The first is there in any case, with what tries it: that is its first command.
         if count == 0 && sentence.len() + commands.len() > room {
             commands.truncate(room.saturating_sub(1).max(1));
-            let lines: Vec<Cow<'_, str>> = sentence.into_iter().map(Cow::from).collect();
-            sentence = first_lines(&lines, room.saturating_sub(commands.len()), terminal.width);
+            sentence = first_lines(&sentence, room.saturating_sub(commands.len()), terminal.width);
         }
         if shown.len() + sentence.len() + commands.len() > room {
             break;

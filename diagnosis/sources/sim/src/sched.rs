@@ -111,15 +111,12 @@ pub(crate) struct Fair {
 
 impl Fair {
     pub(crate) fn new(policy: Policy) -> Self {
-        let (kind, nice) = match policy {
-            Policy::Other { nice } => (Kind::Normal, nice),
-            Policy::Batch { nice } => (Kind::Batch, nice),
-            Policy::Idle => (Kind::Idle, 0),
-            _ => (Kind::Normal, 0),
-        };
-        let weight = match kind {
-            Kind::Idle => IDLE_WEIGHT,
-            _ => u64::from(WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize]),
+        let weight = |nice: i8| u64::from(WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize]);
+        let (kind, weight) = match policy {
+            Policy::Other { nice } => (Kind::Normal, weight(nice)),
+            Policy::Batch { nice } => (Kind::Batch, weight(nice)),
+            Policy::Idle => (Kind::Idle, IDLE_WEIGHT),
+            _ => (Kind::Normal, weight(0)),
         };
         Self {
             kind,
@@ -164,6 +161,11 @@ impl Queued {
             self.fair.protected_ns = self.fair.deadline_ns;
         }
         (self.thread, Some(self.fair))
+    }
+
+    /// Whether it is eligible, and comes before a deadline.
+    fn comes_before(&self, deadline_ns: i64, mean_ns: i64) -> bool {
+        self.fair.virtual_ns <= mean_ns && self.fair.deadline_ns < deadline_ns
     }
 }
 
@@ -361,10 +363,7 @@ impl Queue {
     /// The turn of who runs is over, and nobody else could run: who sleeps and would be chosen leaves.
     pub(crate) fn lets_go(&mut self, running: &Fair) {
         let mean_ns = self.mean_ns(Some(running));
-        self.delayed.retain(|delayed| {
-            let is_eligible = delayed.fair.virtual_ns <= mean_ns;
-            !is_eligible || delayed.fair.deadline_ns >= running.deadline_ns
-        });
+        self.delayed.retain(|delayed| !delayed.comes_before(running.deadline_ns, mean_ns));
     }
 
     /// All that are in the queue, those that sleep too.
@@ -389,7 +388,7 @@ impl Queue {
         }
         let mean_ns = self.mean_ns(Some(running));
         let Some(best) = self.best(mean_ns).map(|at| &self.fair[at]) else { return false };
-        if self.goes_first(mean_ns, &best.fair).is_some() {
+        if self.delayed_before(best.fair.deadline_ns, mean_ns).is_some() {
             return false;
         }
         let is_eligible = running.virtual_ns <= mean_ns;
@@ -424,21 +423,17 @@ impl Queue {
             }
             let mean_ns = self.mean_ns(None);
             let best = self.best(mean_ns);
-            let last = Fair { deadline_ns: i64::MAX, ..self.fair[0].fair };
-            let before = best.map_or(&last, |at| &self.fair[at].fair);
-            let Some(delayed) = self.goes_first(mean_ns, before) else {
+            let deadline_ns = best.map_or(i64::MAX, |at| self.fair[at].fair.deadline_ns);
+            let Some(delayed) = self.delayed_before(deadline_ns, mean_ns) else {
                 return Some(self.fair.remove(best?).runs_after(after));
             };
             self.delayed.swap_remove(delayed);
         }
     }
 
-    /// One that sleeps and would be chosen before another.
-    fn goes_first(&self, mean_ns: i64, other: &Fair) -> Option<usize> {
-        self.delayed.iter().position(|delayed| {
-            let fair = &delayed.fair;
-            fair.virtual_ns <= mean_ns && fair.deadline_ns < other.deadline_ns
-        })
+    /// One that sleeps and would be chosen before whoever has a deadline.
+    fn delayed_before(&self, deadline_ns: i64, mean_ns: i64) -> Option<usize> {
+        self.delayed.iter().position(|delayed| delayed.comes_before(deadline_ns, mean_ns))
     }
 
     /// Anybody in it that may run on a CPU, the first class first.

@@ -65,9 +65,9 @@ fn threads_do_what_they_did() {
         Arrival { at_ns: 100_000, cpu: 0, device: 0, handler_ns: 4_000, softirq_ns: 0, wakes: 1 };
     let outside = Outside { arrivals: Arc::from([arrival]), ..Outside::default() };
     let seen = seen(&system(vec![waker, woken], outside), 1_000_000);
-    // The waker begins, and the other sleeps from the beginning; the waker's timer fires at 10 us; it runs on after the waking, which takes 1 us, and sleeps
-    // at 17 us; the other runs for 3 us; the waker's timer fires at 37 us, and 1 us after it it runs; the
-    // interrupt comes at 100 us, its handler takes 4 us, and the waking 1.
+    // The waker begins, and the other sleeps from the beginning; the waker's timer fires at 10 us; it runs on after
+    // the waking, which takes 1 us, and sleeps at 17 us; the other runs for 3 us; the waker's timer fires at 37 us,
+    // and 1 us after it it runs; the interrupt comes at 100 us, its handler takes 4 us, and the waking 1.
     assert_eq!(seen.runs[1..], [(0, 11_000), (1, 17_000), (0, 38_000), (1, 105_000)]);
     assert_eq!(seen.late, [(0, 1_000)], "{:?}", seen.runs);
 }

@@ -80,13 +80,11 @@ impl Predicted for Prio {
         let has_more = |name: &&String| {
             let threads = model.roles.iter().zip(&model.system.workload.threads);
             let mut of_name = threads.filter(|(role, _)| role.called == **name);
-            of_name.any(|(_, thread)| {
-                realtime(thread.policy) > 0
-                    || matches!(
-                        thread.policy,
-                        Policy::Other { nice: ..0 } | Policy::Batch { nice: ..0 }
-                    )
-            })
+            let has_none = |policy| {
+                use Policy::{Batch, Idle, Other};
+                matches!(policy, Other { nice: 0.. } | Batch { nice: 0.. } | Idle)
+            };
+            of_name.any(|(_, thread)| !has_none(thread.policy))
         };
         let suspects = suspects.changeable().filter(has_more);
         found.extend(suspects.map(|name| format!("prio({name})=other")));

@@ -351,13 +351,11 @@ impl Draft {
 
     /// How often it left out times of its grid, because they had passed.
     fn gaps(&self, period_ns: u64) -> usize {
-        let asked: Vec<(usize, u64, Option<u64>)> = self.asked_for().collect();
-        let leaves_out = |pair: &&[(usize, u64, Option<u64>)]| {
-            let periods = multiple(pair[1].1.saturating_sub(pair[0].1), period_ns);
-            let was_near = pair[1].2.is_some_and(|after_ns| after_ns < period_ns);
-            periods.is_some_and(|periods| (2..LEFT_OUT_MAX).contains(&periods)) && was_near
+        let mut before_ns = None;
+        let leaves_out = |(_, ns, after_ns): &(usize, u64, Option<u64>)| {
+            left_out(before_ns.replace(*ns), *ns, *after_ns, period_ns).is_some()
         };
-        asked.windows(2).filter(leaves_out).count()
+        self.asked_for().filter(leaves_out).count()
     }
 
     /// The absolute times that it asked for: which step it is, the time, and how far that was.
@@ -389,12 +387,8 @@ impl Draft {
         for (at, ns, after_ns) in asked {
             filled.extend_from_slice(&self.steps[from..at]);
             from = at;
-            // Was the one before it on the grid still to come, when it asked?
-            let left_out = before_ns
-                .and_then(|before_ns| multiple(ns.saturating_sub(before_ns), period_ns))
-                .filter(|periods| (2..LEFT_OUT_MAX).contains(periods))
-                .filter(|_| after_ns.is_some_and(|after_ns| after_ns < period_ns));
-            for back in (1..left_out.unwrap_or(1)).rev() {
+            let periods = left_out(before_ns, ns, after_ns, period_ns);
+            for back in (1..periods.unwrap_or(1)).rev() {
                 moved.push((filled.len(), Some(0)));
                 filled.extend([Scripted::SleepUntil(ns - back * period_ns), Scripted::Run(run_ns)]);
                 begins_at += if at < self.begins_at { 2 } else { 0 };
@@ -405,6 +399,15 @@ impl Draft {
         filled.extend_from_slice(&self.steps[from..]);
         (self.steps, self.absolute, self.begins_at) = (filled, moved, begins_at);
     }
+}
+
+/// How many periods a time on a grid lies behind the one that was asked for before it, where those between are left out:
+/// `after_ns` is how far it was from where it was asked for. Was the one before it on the grid still to come then?
+fn left_out(before_ns: Option<u64>, ns: u64, after_ns: Option<u64>, period_ns: u64) -> Option<u64> {
+    before_ns
+        .and_then(|before_ns| multiple(ns.saturating_sub(before_ns), period_ns))
+        .filter(|periods| (2..LEFT_OUT_MAX).contains(periods))
+        .filter(|_| after_ns.is_some_and(|after_ns| after_ns < period_ns))
 }
 
 /// So many periods, where it is as many to what a grid may be off.

@@ -16,7 +16,7 @@ use tardy_model::{CpuId, Culprit, Prio, TaskId};
 /// Changes of state that are kept of each CPU. A wakeup that reaches further back is marked as cut.
 const HISTORY_MAX: usize = 1 << 16;
 
-/// What a thread did that are kept, to tell what kept it from arming its timer.
+/// Changes of what a thread does that are kept, to tell what kept it from arming its timer.
 const STANDINGS_MAX: usize = 64;
 
 /// What woke a thread, or what else its lateness counts from.
