@@ -2,7 +2,7 @@
 
 use crate::engine::{FIRST_DEVICE_NAME, START_NS, Simulation, groups_named_from, names};
 use crate::observer::Observer;
-use crate::{System, SystemError};
+use crate::{Bandwidth, System, SystemError};
 use tardy_model::event::{
     Comm, GroupBandwidth, IdleState, Recorded, SectionBegin, SectionEnd, Stack, TaskInfo, TaskName,
 };
@@ -132,8 +132,8 @@ fn definitions(system: &System) -> Batch {
     }
     let groups = || (groups_named_from(system)..).zip(&system.workload.groups);
     for (at, group) in groups() {
-        let (path, quota_ns) = (NameId(at), group.quota_ns);
-        let period_ns = u32::try_from(group.period_ns).unwrap_or(u32::MAX);
+        let Some(Bandwidth { runtime_ns: quota_ns, period_ns }) = group.bandwidth else { continue };
+        let (path, period_ns) = (NameId(at), u32::try_from(period_ns).unwrap_or(u32::MAX));
         event(TaskId::IDLE, GroupBandwidth { path, quota_ns, period_ns }.into());
     }
     let states = system.machine.idle_states.iter().enumerate();
@@ -152,7 +152,7 @@ fn definitions(system: &System) -> Batch {
     if system.kernel.rt_bandwidth.is_some() {
         (0..system.machine.cpus).for_each(|_| add_timer(&mut batch, RT_PERIOD, TaskId::IDLE));
     }
-    for _ in &system.workload.groups {
+    for _ in system.workload.groups.iter().filter(|group| group.bandwidth.is_some()) {
         add_timer(&mut batch, CFS_PERIOD, TaskId::IDLE);
     }
     batch

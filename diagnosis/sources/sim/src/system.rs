@@ -3,8 +3,8 @@
 use crate::machine::CPUS_MAX;
 use crate::workload::{OPERATIONS_MAX, THREADS_MAX};
 use crate::{
-    Arrival, COST_NS_MAX, Cost, CostError, Kernel, Machine, NO_THREAD, Operation, PERMILLE_MAX,
-    Policy, Sections, Workload,
+    Arrival, Bandwidth, COST_NS_MAX, Cost, CostError, Kernel, Machine, NO_THREAD, Operation,
+    PERMILLE_MAX, Policy, Sections, Workload,
 };
 use tardy_timers::policy::KNOWN;
 
@@ -14,6 +14,12 @@ pub const SPAN_NS_MAX: u64 = 1 << 60;
 /// A program that takes less time than this waits before it begins anew: without taking any it would go round
 /// for ever.
 pub(crate) const REPEAT_NS_MIN: u64 = 1_000;
+
+/// The most groups.
+pub(crate) const GROUPS_MAX: usize = 1 << 12;
+
+/// What a group may weigh (`cpu.shares`).
+pub(crate) const WEIGHTS: std::ops::RangeInclusive<u32> = 2..=1 << 18;
 
 /// The shortest period of a bandwidth, ns, as in the kernel (`min_cfs_quota_period`).
 const PERIOD_NS_MIN: u64 = 1_000_000;
@@ -51,6 +57,15 @@ pub enum SystemError {
     /// A bandwidth that cannot be.
     #[error("bandwidth of {0}: a runtime is above 0 and a period at least 1 ms")]
     Bandwidth(String),
+    /// Too many groups.
+    #[error("at most {GROUPS_MAX} control groups can be simulated")]
+    Groups,
+    /// A group in one that comes later.
+    #[error("group {0}: it comes before the group that it is in")]
+    Within(String),
+    /// A weight that cannot be.
+    #[error("group {0}: a weight is from 2 to 262144")]
+    Weight(String),
     /// Too many threads.
     #[error("at most {THREADS_MAX} threads can be simulated")]
     Threads,
@@ -96,12 +111,23 @@ impl System {
             return Err(SystemError::Threads);
         }
         let rt = self.kernel.rt_bandwidth.iter();
-        let rt = rt.map(|bandwidth| ("real-time", bandwidth.runtime_ns, bandwidth.period_ns));
+        let rt = rt.map(|bandwidth| ("real-time", *bandwidth));
         let groups = self.workload.groups.iter();
-        let groups = groups.map(|group| (group.name.as_str(), group.quota_ns, group.period_ns));
-        for (name, runtime_ns, period_ns) in rt.chain(groups) {
+        let groups = groups.filter_map(|group| Some((group.name.as_str(), group.bandwidth?)));
+        for (name, Bandwidth { runtime_ns, period_ns }) in rt.chain(groups) {
             if !is_bandwidth(runtime_ns, period_ns) {
                 return Err(SystemError::Bandwidth(name.to_owned()));
+            }
+        }
+        if self.workload.groups.len() > GROUPS_MAX {
+            return Err(SystemError::Groups);
+        }
+        for (at, group) in (0..).zip(&self.workload.groups) {
+            if group.within.is_some_and(|within| within >= at) {
+                return Err(SystemError::Within(group.name.clone()));
+            }
+            if group.weight.is_some_and(|weight| !WEIGHTS.contains(&weight)) {
+                return Err(SystemError::Weight(group.name.clone()));
             }
         }
         for thread in threads {

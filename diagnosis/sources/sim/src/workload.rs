@@ -1,7 +1,7 @@
 //! The workload: threads as small programs, and interrupts of devices.
 
 use crate::cost::Tables;
-use crate::{Cost, Outside, Script};
+use crate::{Bandwidth, Cost, Outside, Script};
 use std::num::NonZeroU64;
 
 /// The most threads.
@@ -17,7 +17,7 @@ pub struct Workload {
     pub threads: Vec<Thread>,
     /// Devices that interrupt.
     pub devices: Vec<Device>,
-    /// Control groups with a bandwidth; threads name them by place.
+    /// Control groups; threads name them by place. Each comes after the one that it is in.
     pub groups: Vec<Group>,
     /// How many locks there are; operations name them by number.
     pub locks: u32,
@@ -57,7 +57,7 @@ pub struct Thread {
     pub irqs_off: Option<Sections>,
     /// Sections without preemption in what it runs.
     pub preempt_off: Option<Sections>,
-    /// Its control group, where that has a bandwidth.
+    /// Its control group.
     pub group: Option<u32>,
     /// Its wakeups are what the system is measured by.
     pub watched: bool,
@@ -205,15 +205,43 @@ impl Operation {
     }
 }
 
-/// A control group with a bandwidth (`cpu.max`).
+/// A control group, or a session of which the kernel makes one (`sched_autogroup`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Its path.
     pub name: String,
-    /// CPU time, of all CPUs together, in each period.
-    pub quota_ns: u64,
-    /// The period.
-    pub period_ns: u64,
+    /// The group in which it is.
+    pub within: Option<u32>,
+    /// Its share of the CPU against others' there, as a thread of nice 0 has 1024 (`cpu.shares`, or `cpu.weight` of which
+    /// 100 are 1024). `None`: its threads share the CPU as if it were not there.
+    pub weight: Option<u32>,
+    /// CPU time of all CPUs together (`cpu.max`), where it may not use all of it.
+    pub bandwidth: Option<Bandwidth>,
+}
+
+/// What `cpu.weight` is as a weight (`sched_weight_from_cgroup`).
+pub(crate) const fn shares(cpu_weight: u32) -> u32 {
+    (cpu_weight * NICE_0_WEIGHT + 50) / 100
+}
+
+/// The weight of nice 0.
+const NICE_0_WEIGHT: u32 = 1024;
+
+impl Workload {
+    /// A group and those around it, from the innermost outwards.
+    pub fn around(&self, group: Option<u32>) -> impl Iterator<Item = (u32, &Group)> {
+        let of = |at: u32| Some((at, self.groups.get(at as usize)?));
+        std::iter::successors(group.and_then(of), move |(at, group)| {
+            group.within.filter(|within| within < at).and_then(of)
+        })
+    }
+
+    /// The group around a thread's that gives least CPU time, if any gives less than all: bandwidths do not nest here.
+    pub fn limit(&self, group: Option<u32>) -> Option<u32> {
+        let limited = self.around(group).filter_map(|(at, group)| Some((at, group.bandwidth?)));
+        let share = |limit: Bandwidth| limit.runtime_ns as f64 / limit.period_ns as f64;
+        limited.min_by(|(_, a), (_, b)| share(*a).total_cmp(&share(*b))).map(|(at, _)| at)
+    }
 }
 
 /// A device that interrupts.

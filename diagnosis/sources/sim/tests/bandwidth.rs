@@ -31,6 +31,12 @@ fn hog(policy: Policy, group: Option<u32>) -> Thread {
     Thread { policy, group, program, watched: true, ..Thread::default() }
 }
 
+/// A group of the ordinary weight that may use so much of each 50 ms.
+fn group(name: &str, within: Option<u32>, quota_ms: Option<u64>) -> Group {
+    let limit = |ms| Bandwidth { runtime_ns: ms * MS, period_ns: 50 * MS };
+    Group { name: name.to_owned(), within, weight: Some(1024), bandwidth: quota_ms.map(limit) }
+}
+
 #[derive(Default)]
 struct Throttled(BTreeMap<u64, u64>);
 
@@ -94,7 +100,7 @@ fn real_time_threads_leave_what_their_bandwidth_does_not_hold() {
 #[test]
 fn a_group_gets_its_quota_and_waits_for_more() {
     let fair = Policy::Other { nice: 0 };
-    let group = Group { name: "/small".to_owned(), quota_ns: 10 * MS, period_ns: 50 * MS };
+    let group = group("/small", None, Some(10));
     let threads = vec![hog(fair, Some(0)), hog(fair, Some(0)), hog(fair, None)];
     let (ran, truths, told) = run(&system(threads, vec![group]));
     let together = ran[&1000] + ran[&1001];

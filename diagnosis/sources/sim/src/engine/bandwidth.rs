@@ -4,13 +4,13 @@
 //! A group's share is handed to CPUs in slices, and one of them may have some left where another has used up its.
 //!
 //! Left out: what a CPU gives back is given to others with the next period, and not after some milliseconds by a timer of
-//! its own; groups do not nest, and weigh nothing; CPUs do not lend each other real-time bandwidth.
+//! its own; of groups in each other the one counts alone that gives least; CPUs do not lend each other real-time bandwidth.
 
 use super::thread::{Purpose, Standing};
 use super::{Need, Simulation, THREADS_NONE};
-use crate::Throttles;
 use crate::observer::{Observer, ThreadAt, Throttle, TimerAt};
 use crate::sched::Class;
+use crate::{Bandwidth, Throttles};
 use tardy_model::event::{Call, TaskGroup};
 use tardy_model::{CpuId, Event, NameId};
 use tardy_timers::Expiry;
@@ -43,9 +43,11 @@ struct Share {
 }
 
 impl Group {
-    pub(super) fn new(quota_ns: u64, period_ns: u64, cpus: usize) -> Self {
-        // More than a century is no limit.
-        let quota_ns = i64::try_from(quota_ns).unwrap_or(i64::MAX).min(i64::MAX / 2);
+    pub(super) fn new(bandwidth: Option<Bandwidth>, cpus: usize) -> Self {
+        // More than a century is no limit, and nobody looks at what has none.
+        let Bandwidth { runtime_ns, period_ns } =
+            bandwidth.unwrap_or(Bandwidth { runtime_ns: u64::MAX, period_ns: 0 });
+        let quota_ns = i64::try_from(runtime_ns).unwrap_or(i64::MAX).min(i64::MAX / 2);
         Self { quota_ns, period_ns, pool_ns: quota_ns, shares: vec![Share::default(); cpus] }
     }
 
@@ -257,6 +259,6 @@ impl<O: Observer> Simulation<O> {
             let share = &mut self.groups[group as usize].shares[usize::from(waits.cpu)];
             share.parked.retain(|other| *other != thread);
         }
-        self.cpus[usize::from(waits.cpu)].queue.remove(thread, waits.class);
+        self.takes_out(thread);
     }
 }

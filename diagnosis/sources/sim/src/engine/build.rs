@@ -12,10 +12,11 @@ use crate::cost::Tables;
 use crate::observer::{Observer, ThreadAt};
 use crate::random::{Entity, Stream};
 use crate::replay::Coming;
-use crate::sched::{Class, Fair, Queue, RR_SLICE_NS, prio_of};
+use crate::sched::{Class, Fair, FairQueue, Loads, Queue, RR_SLICE_NS, Tree, prio_of};
 use crate::system::SPAN_NS_MAX;
 use crate::{Cost, Measured, Operation, Outside, Policy, Preemption, Softirqs, System, workload};
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use tardy_model::TaskId;
 use tardy_model::event::TaskState;
 use tardy_timers::policy::{self, Settings};
@@ -127,7 +128,9 @@ impl<O: Observer> Simulation<O> {
             threads.push(own_thread(system, at as ThreadAt, thread));
         }
         let own = threads.len() as u32;
-        let mut cpus: Vec<Cpu> = (0..system.machine.cpus).map(|at| new_cpu(system, at)).collect();
+        let tree = Arc::new(tree(&system.workload));
+        let mut cpus: Vec<Cpu> =
+            (0..system.machine.cpus).map(|at| new_cpu(system, at, &tree)).collect();
         for (at, kernel) in kernel_threads(system).into_iter().enumerate() {
             let number = threads.len() as ThreadAt;
             let cpu = &mut cpus[usize::from(kernel.cpu)];
@@ -147,9 +150,11 @@ impl<O: Observer> Simulation<O> {
             threads.push(thread);
         }
         let Timers { all: timers, ticks_at, periods_at, stopped_ticks_at } = all_timers(system);
-        let groups = system.workload.groups.iter();
-        let groups = groups.map(|group| Group::new(group.quota_ns, group.period_ns, cpus.len()));
+        let all_groups = &system.workload.groups;
+        let groups = all_groups.iter().map(|group| Group::new(group.bandwidth, cpus.len()));
         let groups = groups.collect();
+        let weights = all_groups.iter().map(|group| group.weight.map_or(0, u64::from)).collect();
+        let loads = Loads::new(weights, system.machine.cpus);
         let devices = system.workload.devices.iter().enumerate().map(|(at, device)| {
             let stream = |purpose| Stream::new(system.seed, Entity::Source(at as u32), purpose);
             let mut every = stream(0);
@@ -172,6 +177,7 @@ impl<O: Observer> Simulation<O> {
             locks: (0..system.workload.locks).map(|_| Lock::new()).collect(),
             pi_locks: (0..system.workload.locks).map(|_| PiLock::new()).collect(),
             groups,
+            loads,
             groups_named_from: groups_named_from(system),
             soft_timers: system.kernel.timers.starts_with("softirq-expires-next"),
             soft_sleepers: system.kernel.preemption == Preemption::Rt,
@@ -264,8 +270,10 @@ fn all_timers(system: &System) -> Timers {
             timers.push(Timer { soft_ns: START_NS, ..new_timer(0, Purpose::RtPeriod) });
         }
     }
-    for group in 0..system.workload.groups.len() as u32 {
-        timers.push(Timer { soft_ns: START_NS, ..new_timer(0, Purpose::GroupPeriod(group)) });
+    for (at, group) in (0..).zip(&system.workload.groups) {
+        if group.bandwidth.is_some() {
+            timers.push(Timer { soft_ns: START_NS, ..new_timer(0, Purpose::GroupPeriod(at)) });
+        }
     }
     let stopped_ticks_at = timers.len() as u32;
     if system.kernel.nohz {
@@ -292,7 +300,7 @@ fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Threa
     made.repeat_from = thread.repeat_from;
     made.watched = thread.watched;
     made.measured = thread.measured;
-    made.group = thread.group;
+    made.group = system.workload.limit(thread.group);
     let operations = thread.program.iter().enumerate().map(|(number, operation)| {
         let stream = stream(OPERATIONS_FROM + number as u32);
         Planned { operation: operation.clone(), stream, next_ns: 0 }
@@ -380,12 +388,25 @@ fn new_timer(owner: ThreadAt, purpose: Purpose) -> Timer {
     }
 }
 
-fn new_cpu(system: &System, at: u16) -> Cpu {
+/// The groups that weigh anything, and who is in them.
+fn tree(workload: &workload::Workload) -> Tree {
+    let weighs = |group: Option<u32>| {
+        let mut around = workload.around(group).filter(|(_, group)| group.weight.is_some());
+        around.next().map(|(at, _)| at)
+    };
+    let groups: Vec<_> = workload.groups.iter().map(|group| weighs(group.within)).collect();
+    let threads: Vec<_> = workload.threads.iter().map(|thread| weighs(thread.group)).collect();
+    Tree::new(&groups, &threads)
+}
+
+fn new_cpu(system: &System, at: u16, tree: &Arc<Tree>) -> Cpu {
     let settings = settings(system);
     let room = settings.timers;
     let timers = policy::build(&system.kernel.timers, &settings, &|| Heap::with_capacity(room));
     let stream = |purpose| Stream::new(system.seed, Entity::Cpu(at), purpose);
     let mut theft = stream(9);
+    let threads = system.workload.threads.len() + CONTEXTS;
+    let jiffy_ns = system.kernel.settings.jiffy_ns.get();
     let Outside { arrivals, thefts, paces } = &system.workload.outside;
     let arrivals = Coming::of(arrivals.iter().filter(|it| it.cpu == at).copied());
     let thefts = Coming::of(thefts.iter().filter(|it| it.cpu == at).copied());
@@ -407,11 +428,7 @@ fn new_cpu(system: &System, at: u16) -> Cpu {
         charged_ns: START_NS,
         idle_state: u32::MAX,
         need: Need::No,
-        queue: Queue::new(
-            system.workload.threads.len() + CONTEXTS,
-            system.machine.cpus,
-            system.kernel.settings.jiffy_ns.get(),
-        ),
+        queue: Queue::new(threads, FairQueue::new(tree, threads, system.machine.cpus, jiffy_ns)),
         timers: timers.expect("the system was checked"),
         device_ns: NEVER,
         longest: (0, 0),

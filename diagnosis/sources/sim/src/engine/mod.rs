@@ -31,7 +31,7 @@ mod timer;
 
 use crate::observer::Observer;
 use crate::random::Stream;
-use crate::sched::Class;
+use crate::sched::{Class, Loads};
 use crate::workload::Device;
 use crate::{Kernel, Machine, System, SystemError};
 
@@ -61,6 +61,8 @@ pub struct Simulation<O> {
     locks: Vec<program::Lock>,
     pi_locks: Vec<futex::PiLock>,
     groups: Vec<bandwidth::Group>,
+    /// What weighs on which CPU in each group.
+    loads: Loads,
     /// The name of the first group among the names that events use.
     groups_named_from: u32,
     devices: Vec<Line>,

@@ -4,7 +4,7 @@ use super::thread::Standing;
 use super::{NOBODY, Need, Simulation, Step};
 use crate::engine::cpu::{Frame, NEVER};
 use crate::observer::{Observer, ThreadAt, Waker};
-use crate::sched::{Class, RR_SLICE_NS};
+use crate::sched::{Class, Here, RR_SLICE_NS};
 use crate::{Policy, Preemption, Throttles};
 use tardy_model::event::{IpiSend, Migrate, Priority, Switch, TaskState, Waking, Woken, WokenNew};
 use tardy_model::{CpuId, NameId, Prio};
@@ -48,12 +48,9 @@ impl<O: Observer> Simulation<O> {
         if !std::mem::take(&mut woken.wakes_up) {
             return;
         }
-        let from = usize::from(woken.cpu);
-        let running = self.running_fair(from);
-        let woken = &mut self.threads[thread as usize];
-        let queue = &mut self.cpus[from].queue;
-        let stays =
-            woken.class == Class::Fair && queue.stays(thread, &mut woken.fair, running.as_ref());
+        let (from, is_fair) = (usize::from(woken.cpu), woken.class == Class::Fair);
+        let mut here = Here { cpu: from, now_ns: self.now_ns, loads: &mut self.loads };
+        let stays = is_fair && self.cpus[from].queue.fair.stays(thread, &mut here);
         let to = if stays { from } else { self.chooses(thread) };
         if to != from {
             self.migrates(at, thread, to, true);
@@ -61,13 +58,15 @@ impl<O: Observer> Simulation<O> {
         let woken = &self.threads[thread as usize];
         let (target, prio) = (woken.task, woken.prio);
         self.event(at, Woken { target, target_cpu: CpuId(to as u16), prio });
-        let is_over = self.charge(to);
         // One that stays is one of those who are there already (`update_curr`).
-        let has_others = stays || self.cpus[to].queue.fair_count() > 0;
-        if is_over && has_others && self.running_fair(to).is_some() {
+        if self.charge(to) && self.cpus[to].queue.fair.turn_ends() {
             self.turn_ends(at, to);
         }
-        self.comes(to, thread);
+        if stays {
+            self.has_stayed(to, thread);
+        } else {
+            self.comes(to, thread);
+        }
         self.resched(at, to, thread);
     }
 
@@ -100,9 +99,27 @@ impl<O: Observer> Simulation<O> {
         self.needs(at, to, if lazy { Need::Lazy } else { Need::Now });
     }
 
+    /// A thread that was woken before it left the queue of a CPU is in that.
+    fn has_stayed(&mut self, to: usize, thread: ThreadAt) {
+        self.threads[thread as usize].standing = Standing::Ready;
+        if self.kernel.throttles == Throttles::Queues && self.parks(thread) {
+            self.takes_out(thread);
+        }
+        self.tells_throttle(to, thread);
+    }
+
+    /// A fair thread is in no queue any more, if it was.
+    pub(super) fn takes_out(&mut self, thread: ThreadAt) {
+        let taken = &mut self.threads[thread as usize];
+        let at = usize::from(taken.cpu);
+        let mut here = Here { cpu: at, now_ns: self.now_ns, loads: &mut self.loads };
+        if let Some(fair) = self.cpus[at].queue.remove(thread, taken.class, &mut here) {
+            taken.fair = fair;
+        }
+    }
+
     /// A thread that has slept enters the queue of a CPU.
     pub(super) fn comes(&mut self, to: usize, thread: ThreadAt) {
-        let running = self.running_fair(to);
         let woken = &mut self.threads[thread as usize];
         woken.standing = Standing::Ready;
         woken.cpu = to as u16;
@@ -122,16 +139,11 @@ impl<O: Observer> Simulation<O> {
             }
             Class::RealTime(prio) => cpu.queue.push_realtime(thread, prio, false),
             Class::Fair => {
-                cpu.queue.place(&mut woken.fair, running.as_ref());
-                cpu.queue.push_fair(thread, woken.fair);
+                let mut here = Here { cpu: to, now_ns: self.now_ns, loads: &mut self.loads };
+                cpu.queue.fair.comes(thread, woken.fair, &mut here);
             }
         }
         self.tells_throttle(to, thread);
-    }
-
-    fn running_fair(&self, at: usize) -> Option<crate::sched::Fair> {
-        let current = self.threads.get(self.cpus[at].current as usize)?;
-        (current.class == Class::Fair).then_some(current.fair)
     }
 
     /// Where a woken thread is to run: where it ran last if that has nothing to do, else where somebody has
@@ -194,9 +206,7 @@ impl<O: Observer> Simulation<O> {
                 (Class::Deadline, Class::Deadline) if woken.deadline_ns < current.deadline_ns => {
                     Need::Now
                 }
-                (Class::Fair, Class::Fair)
-                    if self.cpus[to].queue.prefers(thread, &current.fair) =>
-                {
+                (Class::Fair, Class::Fair) if self.cpus[to].queue.fair.prefers(thread) => {
                     if self.kernel.preemption == Preemption::Lazy { Need::Lazy } else { Need::Now }
                 }
                 (woken, current) if woken < current => Need::Now,
@@ -259,40 +269,34 @@ impl<O: Observer> Simulation<O> {
         cpu.pop(now_ns);
         cpu.need = Need::No;
         let prev = cpu.current;
-        let (mut state, mut parks) = (TaskState::Running, false);
+        let (mut state, mut after) = (TaskState::Running, None);
         if let Some(thread) = self.threads.get_mut(prev as usize) {
+            let class = thread.class;
+            let is_fair = class == Class::Fair;
+            after = is_fair.then_some(prev);
             if std::mem::take(&mut thread.leaves) {
                 state = thread.sleep_state;
                 thread.standing = Standing::Asleep;
                 self.observer.sleeps(now_ns, prev, at as u16);
-                if thread.class == Class::Fair {
-                    cpu.queue.leaves(prev, &mut thread.fair);
+                if is_fair {
+                    self.leaves_queue(at, prev, true);
                     self.gives_back(at, prev);
                 }
             } else {
                 let first = !std::mem::take(&mut thread.yields);
-                match thread.class {
+                match class {
                     Class::Deadline => cpu.queue.push_deadline(prev, thread.deadline_ns),
                     Class::RealTime(prio) => cpu.queue.push_realtime(prev, prio, first),
-                    Class::Fair => parks = true,
+                    Class::Fair if self.parks(prev) => {
+                        self.leaves_queue(at, prev, false);
+                        self.tell_group(at, prev, true);
+                    }
+                    Class::Fair => {}
                 }
             }
         }
-        if parks && !self.parks(prev) {
-            let fair = self.threads[prev as usize].fair;
-            self.cpus[at].queue.push_fair(prev, fair);
-        } else if parks {
-            self.tell_group(at, prev, true);
-        }
-        let next = match self.cpus[at].queue.pop(prev) {
-            Some((next, fair)) => {
-                if let Some(fair) = fair {
-                    self.threads[next as usize].fair = fair;
-                }
-                next
-            }
-            None => self.pulls(at).unwrap_or(NOBODY),
-        };
+        let next = self.cpus[at].queue.pop(after);
+        let next = next.or_else(|| self.pulls(at)).unwrap_or(NOBODY);
         if next != prev {
             self.runs(at, prev, next, state);
         } else if let Some(thread) = self.threads.get_mut(prev as usize) {
@@ -300,6 +304,21 @@ impl<O: Observer> Simulation<O> {
         } else {
             self.goes_idle(at);
         }
+    }
+
+    /// The fair thread that runs is to have its CPU time elsewhere, later, or as one of another class.
+    fn leaves_queue(&mut self, at: usize, thread: ThreadAt, sleeps: bool) {
+        let mut here = Here { cpu: at, now_ns: self.now_ns, loads: &mut self.loads };
+        if let Some(fair) = self.cpus[at].queue.fair.leaves(thread, sleeps, &mut here) {
+            self.threads[thread as usize].fair = fair;
+        }
+    }
+
+    /// A thread that runs is one of the fair ones from now on.
+    fn runs_as_fair(&mut self, at: usize, thread: ThreadAt) {
+        let mut here = Here { cpu: at, now_ns: self.now_ns, loads: &mut self.loads };
+        let fair = self.threads[thread as usize].fair;
+        self.cpus[at].queue.fair.runs_from_now(thread, fair, &mut here);
     }
 
     /// A CPU that would have nothing to do takes a thread from another one's queue.
@@ -313,9 +332,11 @@ impl<O: Observer> Simulation<O> {
             }
             let found = queue.find(|thread| threads[thread as usize].cpus >> at & 1 == 1);
             if let Some(thread) = found {
-                let class = self.threads[thread as usize].class;
-                self.cpus[from].queue.remove(thread, class);
+                self.takes_out(thread);
                 self.migrates(at, thread, at, false);
+                if self.threads[thread as usize].class == Class::Fair {
+                    self.runs_as_fair(at, thread);
+                }
                 return Some(thread);
             }
         }
@@ -373,14 +394,14 @@ impl<O: Observer> Simulation<O> {
         let cpu = &mut self.cpus[at];
         let ns = self.now_ns - cpu.charged_ns;
         cpu.charged_ns = self.now_ns;
-        let (current, slice_ns) = (cpu.current, cpu.queue.slice_ns());
+        let current = cpu.current;
         if current == NOBODY {
             return false;
         }
         self.uses(at, current, ns);
         let thread = &mut self.threads[current as usize];
         match (thread.class, thread.policy) {
-            (Class::Fair, _) => thread.fair.runs(ns, slice_ns),
+            (Class::Fair, _) => self.cpus[at].queue.fair.runs(ns),
             (_, Policy::RoundRobin(_)) => {
                 thread.slice_left_ns = thread.slice_left_ns.saturating_sub(ns);
                 thread.slice_left_ns == 0
@@ -398,6 +419,10 @@ impl<O: Observer> Simulation<O> {
             cpu.need = Need::Now;
         }
         let Some(thread) = self.threads.get_mut(cpu.current as usize) else { return };
+        if thread.class == Class::Fair {
+            let mut here = Here { cpu: at, now_ns: self.now_ns, loads: &mut self.loads };
+            cpu.queue.fair.weighs_again(&mut here);
+        }
         if !is_over {
             return;
         }
@@ -409,8 +434,8 @@ impl<O: Observer> Simulation<O> {
                     self.needs(at, at, Need::Now);
                 }
             }
-            Class::Fair if cpu.queue.fair_count() > 0 => self.turn_ends(at, at),
-            Class::Fair => cpu.queue.lets_go(&thread.fair),
+            Class::Fair if cpu.queue.fair.turn_ends() => self.turn_ends(at, at),
+            Class::Fair => cpu.queue.fair.lets_go(),
             Class::Deadline => {}
         }
     }
@@ -443,16 +468,18 @@ impl<O: Observer> Simulation<O> {
         } else if standing == Standing::Current {
             // Its run so far is charged to what it was.
             self.charge(on);
+            if was == Class::Fair && class != Class::Fair {
+                self.leaves_queue(on, thread, false);
+            }
         } else {
-            self.cpus[on].queue.forgets(thread);
+            let mut here = Here { cpu: on, now_ns: self.now_ns, loads: &mut self.loads };
+            self.cpus[on].queue.fair.forgets(thread, &mut here);
         }
         let changed = &mut self.threads[thread as usize];
-        if was != Class::Fair && class == Class::Fair && standing != Standing::Asleep {
-            // It comes back to fair time with nothing owed.
-            changed.fair.lag_ns = 0;
-            self.cpus[on].queue.place(&mut changed.fair, None);
-        }
         (changed.class, changed.prio) = (class, prio);
+        if was != Class::Fair && class == Class::Fair && standing == Standing::Current {
+            self.runs_as_fair(on, thread);
+        }
         self.event(at, Priority { target, old, new: prio, released: prio > old });
         self.observer.priority(self.now_ns, thread, prio);
         if standing == Standing::Ready {

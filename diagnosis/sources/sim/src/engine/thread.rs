@@ -134,7 +134,7 @@ pub(crate) struct Thread {
     /// When it entered the call for that, or wanted a lock.
     pub(crate) called_ns: u64,
     pub(crate) measured: Measured,
-    /// Its control group, where that has a bandwidth.
+    /// The control group around it that limits it.
     pub(crate) group: Option<u32>,
     pub(crate) watched: bool,
     pub(crate) streams: Streams,

@@ -4,7 +4,10 @@ use super::FileError;
 use super::written::{Ns, Written};
 use crate::system::is_bandwidth;
 use crate::workload::THREADS_MAX;
-use crate::{Cost, Device, Group, Measured, Operation, Policy, Sections, Thread, Workload};
+use crate::workload::shares;
+use crate::{
+    Bandwidth, Cost, Device, Group, Measured, Operation, Policy, Sections, Thread, Workload,
+};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::ops::Range;
 use toml::Spanned;
@@ -154,9 +157,17 @@ pub(super) struct RawDevice {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawGroup {
     name: String,
-    quota: Ns,
-    period: Ns,
+    within: Option<String>,
+    weight: Option<u32>,
+    quota: Option<Ns>,
+    period: Option<Ns>,
 }
+
+/// What a group weighs that says nothing of it (`cpu.weight`).
+const WEIGHT: u32 = 100;
+
+/// The period of a group that says nothing of it (`cpu.max`), ns.
+const PERIOD_NS: u64 = 100_000_000;
 
 /// The threads that come of each entry, by its name.
 type Groups = Vec<(String, Range<usize>)>;
@@ -219,25 +230,52 @@ pub(super) fn workload(
             softirq: raw.softirq.map(|cost| cost.0),
         });
     }
-    let mut limits = Vec::new();
+    let mut all_groups: Vec<Group> = Vec::new();
     for raw in raw_groups {
-        let RawGroup { name, quota, period } = raw.get_ref();
-        if !is_bandwidth(quota.0, period.0) {
-            let why = format!("group {name}: a quota is above 0 and a period at least 1 ms");
-            return Err(FileError::at(text, raw.span(), why));
-        }
-        limits.push(Group { name: name.clone(), quota_ns: quota.0, period_ns: period.0 });
+        let made = group(raw.get_ref(), &all_groups);
+        let made = made.map_err(|why| {
+            FileError::at(text, raw.span(), format!("group {}: {why}", raw.get_ref().name))
+        })?;
+        all_groups.push(made);
     }
     Ok((
         Workload {
             threads,
             devices,
-            groups: limits,
+            groups: all_groups,
             locks: locks.len() as u32,
             ..Workload::default()
         },
         groups,
     ))
+}
+
+fn group(raw: &RawGroup, before: &[Group]) -> Result<Group, String> {
+    let within = raw.within.as_ref().map(|name| {
+        let at = before.iter().position(|group| group.name == *name);
+        at.map(|at| at as u32).ok_or_else(|| format!("it is in {name}, which is not above it"))
+    });
+    let weight = raw.weight.unwrap_or(WEIGHT);
+    if !(1..=10_000).contains(&weight) {
+        return Err("a weight is from 1 to 10000".to_owned());
+    }
+    let bandwidth = match (&raw.quota, &raw.period) {
+        (None, None) => None,
+        (None, Some(_)) => return Err("it has a period and no quota".to_owned()),
+        (Some(quota), period) => {
+            let period_ns = period.as_ref().map_or(PERIOD_NS, |period| period.0);
+            if !is_bandwidth(quota.0, period_ns) {
+                return Err("a quota is above 0 and a period at least 1 ms".to_owned());
+            }
+            Some(Bandwidth { runtime_ns: quota.0, period_ns })
+        }
+    };
+    Ok(Group {
+        name: raw.name.clone(),
+        within: within.transpose()?,
+        weight: Some(shares(weight)),
+        bandwidth,
+    })
 }
 
 fn copies(raw: &RawThread, cpus: u16) -> u32 {
