@@ -168,6 +168,7 @@ columns! {
     first_target: optional_u32, "the CPU of the lowest bit";
     duration_ns: optional_u64, "how long an NMI took; the exit latency of an idle state; what a hypervisor stole; how late it was where a stack was taken; the CPU time that a control group may use";
     period_ns: optional_u64, "the period in which a control group may use so much CPU time";
+    weight: optional_u32, "a control group's share of the CPU, as a thread of nice 0 has 1024";
     by_ns: optional_i64, "by how much a clock was set forward";
     kinds: optional_u64, "the kinds of events that are recorded, a bit for each tag";
 }
@@ -356,6 +357,10 @@ impl EventRows {
                 row.duration_ns = Some(group.quota_ns);
                 row.period_ns = Some(group.period_ns.into());
             }
+            Kind::GroupWeight(group) => {
+                row.name = self.name(group.path);
+                row.weight = Some(group.weight);
+            }
             Kind::Recorded(recorded) => row.kinds = Some(recorded.kinds),
             Kind::Current(current) => row.prio = Some(current.prio.0.into()),
             Kind::Stolen(stolen) => row.duration_ns = Some(stolen.ns),
@@ -497,6 +502,7 @@ fn kind_name(kind: &Kind) -> &'static str {
         Kind::IdleState(_) => "idle_state",
         Kind::TaskGroup(_) => "task_group",
         Kind::GroupBandwidth(_) => "group_bandwidth",
+        Kind::GroupWeight(_) => "group_weight",
         Kind::Recorded(_) => "recorded",
         Kind::Stolen(_) => "stolen",
         Kind::Current(_) => "current",

@@ -17,6 +17,7 @@ mod marks;
 mod source;
 mod tables;
 mod wakeup;
+pub mod weight;
 
 pub use duration::duration;
 pub use event::{Event, Kind, RECORD_BYTES};

@@ -34,6 +34,8 @@ pub const IDLE_STATE: &str = "tardy_idle_state";
 pub const GROUP: &str = "tardy_group";
 /// How much CPU time a control group may use: [`FUNCTION`] (its path), [`DURATION`] in each [`PERIOD`].
 pub const GROUP_BANDWIDTH: &str = "tardy_group_bandwidth";
+/// What a control group, or a session, weighs: [`FUNCTION`] (its path), [`WEIGHT`].
+pub const GROUP_WEIGHT: &str = "tardy_group_weight";
 /// The kinds of events that were recorded: [`KINDS`].
 pub const RECORDED: &str = "tardy_recorded";
 /// A hypervisor took time from the CPU.
@@ -89,6 +91,8 @@ pub const STATE: &str = "state";
 pub const DURATION: &str = "duration_ns";
 /// In nanoseconds.
 pub const PERIOD: &str = "period_ns";
+/// As a thread of nice 0 has 1024.
+pub const WEIGHT: &str = "weight";
 /// CPUs, a bit each.
 pub const TARGETS: &str = "targets";
 /// The CPU of the lowest bit.

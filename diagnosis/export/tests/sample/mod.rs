@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use tardy_model::event::{
-    Call, ClockSet, Comm, Current, ExpireBegin, ExpireEnd, GroupBandwidth, IdleEnter, IdleExit,
-    IdleState, IpiSend, Irq, IrqBegin, IrqEnd, Loss, Mark, Migrate, Nmi, PageFault, Priority,
-    Recorded, Section, SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd, SoftirqRaise,
-    Stack, Stolen, Switch, SyscallEnter, SyscallExit, Taken, TaskExit, TaskGroup, TaskInfo,
-    TaskName, TaskState, TimerArm, TimerCancel, TimerMode, TimerPending, Vector, Waking, Woken,
-    WokenNew, WorkBegin, WorkEnd, futex,
+    Call, ClockSet, Comm, Current, ExpireBegin, ExpireEnd, GroupBandwidth, GroupWeight, IdleEnter,
+    IdleExit, IdleState, IpiSend, Irq, IrqBegin, IrqEnd, Loss, Mark, Migrate, Nmi, PageFault,
+    Priority, Recorded, Section, SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd,
+    SoftirqRaise, Stack, Stolen, Switch, SyscallEnter, SyscallExit, Taken, TaskExit, TaskGroup,
+    TaskInfo, TaskName, TaskState, TimerArm, TimerCancel, TimerMode, TimerPending, Vector, Waking,
+    Woken, WokenNew, WorkBegin, WorkEnd, futex,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, Prio, TaskId, TimerClass, TimerDef, TimerId};
 
@@ -185,7 +185,7 @@ impl Storm {
             next,
             next_prio: SLEEPER_PRIO,
         };
-        let told: [(TaskId, Kind); 71] = [
+        let told: [(TaskId, Kind); 72] = [
             (idle, IdleExit.into()),
             (idle, switch(TaskState::Running, false, task).into()),
             (task, TaskInfo { process: thread(cpu, 0), flags: TaskInfo::SYSCALLS }.into()),
@@ -251,6 +251,7 @@ impl Storm {
                 TaskId::IDLE,
                 GroupBandwidth { path: GROUP, quota_ns: 50_000_000, period_ns: 100_000_000 }.into(),
             ),
+            (TaskId::IDLE, GroupWeight { path: GROUP, weight: 1536 }.into()),
             (task, Recorded { kinds: 0x1f_ffff_ffff }.into()),
             (task, Stolen { ns: 345_678 }.into()),
             (task, Current { prio: Prio(49) }.into()),

@@ -83,6 +83,7 @@ fn told_event(event: &Event, tables: &Tables, places: &mut HashMap<u64, usize>) 
         Kind::GroupBandwidth(it) => {
             format!("{} of {} in {}", tables.name(it.path), it.quota_ns, it.period_ns)
         }
+        Kind::GroupWeight(it) => format!("{} weighs {}", tables.name(it.path), it.weight),
         Kind::Stack(it) => {
             format!("stack {:?} {} {} {}", it.taken, it.of, it.late_ns, tables.name(it.frames))
         }

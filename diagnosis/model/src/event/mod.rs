@@ -182,6 +182,7 @@ macro_rules! kinds {
                         | TaskExit::TAG
                         | TaskGroup::TAG
                         | GroupBandwidth::TAG
+                        | GroupWeight::TAG
                         | Mark::TAG
                         | Loss::TAG
                         | IdleState::TAG
@@ -224,7 +225,7 @@ kinds! {
     idle { 17 IdleEnter, 18 IdleExit, 34 IdleState }
     mark { 19 Mark }
     loss { 20 Loss }
-    task { 21 TaskName, 22 TaskInfo, 23 TaskExit, 35 TaskGroup, 41 GroupBandwidth }
+    task { 21 TaskName, 22 TaskInfo, 23 TaskExit, 35 TaskGroup, 41 GroupBandwidth, 42 GroupWeight }
     fault { 24 PageFault }
     signal { 25 Signal }
     work { 26 WorkBegin, 27 WorkEnd }
@@ -245,7 +246,7 @@ mod tests {
         /// Whatever 32 bytes come, reading and folding again settles after one round: a kind may
         /// drop bits that it gives no meaning, but never changes what it keeps.
         #[test]
-        fn any_record_reads_and_folds(bytes in prop::array::uniform32(any::<u8>()), tag in 0u8..43) {
+        fn any_record_reads_and_folds(bytes in prop::array::uniform32(any::<u8>()), tag in 0u8..44) {
             let mut bytes = bytes;
             bytes[14] = tag;
             let event = Event::from_bytes(&bytes);

@@ -130,6 +130,28 @@ impl Pack for GroupBandwidth {
     }
 }
 
+/// A control group's share of the CPU against others in the same group, from now on (`cpu.weight`); or that of a session
+/// that the kernel makes a group of (`sched_autogroup`), whose path is what `/proc/PID/autogroup` calls it. `b` the weight,
+/// `c` the path. Of no task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupWeight {
+    /// The path, from the hierarchy's root.
+    pub path: NameId,
+    /// As a thread of nice 0 has 1024.
+    pub weight: u32,
+}
+
+impl Pack for GroupWeight {
+    fn pack(&self) -> Payload {
+        Payload { b: self.weight, c: self.path.0, ..Payload::default() }
+    }
+
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self { path: NameId(p.c), weight: p.b }
+    }
+}
+
 impl Pack for TaskName {
     fn pack(&self) -> Payload {
         let bytes = u128::from_le_bytes(self.comm.0);

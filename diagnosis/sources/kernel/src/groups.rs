@@ -1,41 +1,63 @@
-//! The control groups in which CPU time is counted: their paths, and how much they may use.
+//! The control groups in which CPU time is counted: their paths, what they weigh, and how much they may use.
 
 use crate::Definitions;
 use std::collections::HashMap;
 use std::path::Path;
-use tardy_model::event::{GroupBandwidth, TaskGroup};
-use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId};
+use tardy_model::event::{GroupBandwidth, GroupWeight, TaskGroup};
+use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId, weight};
 
-/// Groups whose paths are remembered; those beyond are looked up each time. Of so many it is looked up what they may use.
+/// Groups whose paths are remembered; those beyond are looked up each time. Of so many it is looked up what they weigh and
+/// may use.
 const GROUPS_MAX: usize = 4096;
 
-/// Threads of groups with a bandwidth that are told, at most.
+/// Threads of such groups that are told, at most.
 const THREADS_MAX: usize = 1 << 14;
 
 /// Where the hierarchies are.
 const HIERARCHIES: &str = "/sys/fs/cgroup";
 
-/// The control groups that may not use all CPU time, and the threads in them.
+/// What tells that the kernel makes groups of sessions.
+const AUTOGROUP: &str = "/proc/sys/kernel/sched_autogroup_enabled";
+
+/// A control group, or a session.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Group {
+    path: String,
+    /// As a thread of nice 0 has 1024.
+    weight: Option<u32>,
+    /// How much CPU time it may use, ns in each ns.
+    bandwidth: Option<(u64, u32)>,
+}
+
+/// The control groups by which CPU time is shared or limited, and the threads in them: what they weigh, how much they may
+/// use. Sessions are such groups, too, where the kernel makes them so.
 #[derive(Debug, Default)]
-pub struct LimitedGroups {
+pub struct CpuGroups {
     looked_at: usize,
-    /// Paths, and how much they may use, ns in each ns.
-    groups: Vec<(String, u64, u32)>,
+    groups: Vec<Group>,
     /// With the paths of their own groups.
     threads: Vec<(u32, String)>,
 }
 
-impl LimitedGroups {
+impl CpuGroups {
     /// Those that are there. Groups and threads that come or go meanwhile may be missing.
     pub fn read() -> Self {
-        let mut limited = Self::default();
+        let mut found = Self::default();
         let unified = Path::new(HIERARCHIES);
-        if unified.join("cgroup.controllers").exists() {
-            limited.look_below(unified, "", false);
+        let root = if unified.join("cgroup.controllers").exists() {
+            unified.to_owned()
         } else {
-            limited.look_below(&unified.join("cpu"), "", false);
+            unified.join("cpu")
+        };
+        found.look_below(&root, "", false);
+        if std::fs::read_to_string(AUTOGROUP).is_ok_and(|text| text.trim() == "1") {
+            // Those of other groups are in no session's.
+            for thread in threads_of(&root) {
+                let text = std::fs::read_to_string(format!("/proc/{thread}/autogroup"));
+                found.is_in_session(thread, &text.unwrap_or_default());
+            }
         }
-        limited
+        found
     }
 
     /// Tells of them, as of `time_ns`.
@@ -44,39 +66,78 @@ impl LimitedGroups {
             let path = definitions.name(if path.is_empty() { "/" } else { path }, batch);
             batch.events.push(Event::new(time_ns, CpuId(0), TaskId(task), kind(path)));
         };
-        for (path, quota_ns, period_ns) in &self.groups {
-            let (quota_ns, period_ns) = (*quota_ns, *period_ns);
-            tell(0, path, &|path| GroupBandwidth { path, quota_ns, period_ns }.into());
+        for Group { path, weight, bandwidth } in &self.groups {
+            if let Some((quota_ns, period_ns)) = *bandwidth {
+                tell(0, path, &|path| GroupBandwidth { path, quota_ns, period_ns }.into());
+            }
+            if let Some(weight) = *weight {
+                tell(0, path, &|path| GroupWeight { path, weight }.into());
+            }
         }
         for (thread, path) in &self.threads {
             tell(*thread, path, &|path| TaskGroup { path, throttled: false }.into());
         }
     }
 
-    /// Looks at the group of a folder and those below it. `is_below`: in one that is limited.
+    /// Looks at the group of a folder and those below it. `is_below`: in one that counts.
     fn look_below(&mut self, folder: &Path, path: &str, is_below: bool) {
         self.looked_at += 1;
+        // All that there is weighs against nothing.
+        let weight = weight(folder).filter(|_| !path.is_empty());
         let bandwidth = bandwidth(folder);
-        if let Some((quota_ns, period_ns)) = bandwidth {
-            self.groups.push((path.to_owned(), quota_ns, period_ns));
+        let counts = weight.is_some() || bandwidth.is_some();
+        if counts {
+            self.groups.push(Group { path: path.to_owned(), weight, bandwidth });
         }
-        let is_limited = is_below || bandwidth.is_some();
-        if is_limited {
-            let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
-            let text = read("cgroup.threads").or_else(|| read("tasks"));
-            let threads = text.iter().flat_map(|text| text.lines());
-            let threads = threads.filter_map(|line| Some((line.parse().ok()?, path.to_owned())));
-            self.threads.extend(threads.take(THREADS_MAX - self.threads.len().min(THREADS_MAX)));
+        if is_below || counts {
+            threads_of(folder).into_iter().for_each(|thread| self.is_in(thread, path));
         }
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let is_group = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_group && self.looked_at < GROUPS_MAX {
                 let name = entry.file_name();
                 let path = format!("{path}/{}", name.to_string_lossy());
-                self.look_below(&entry.path(), &path, is_limited);
+                self.look_below(&entry.path(), &path, is_below || counts);
             }
         }
     }
+
+    fn is_in(&mut self, thread: u32, path: &str) {
+        if self.threads.len() < THREADS_MAX {
+            self.threads.push((thread, path.to_owned()));
+        }
+    }
+
+    /// What `/proc/THREAD/autogroup` says: `/autogroup-25 nice 0`, or nothing of a kernel thread.
+    fn is_in_session(&mut self, thread: u32, text: &str) {
+        let Some((path, nice)) = text.trim().split_once(" nice ") else { return };
+        let weight = nice.parse().ok().map(weight::of_nice);
+        if weight.is_some()
+            && self.groups.len() < GROUPS_MAX
+            && !self.groups.iter().any(|group| group.path == path)
+        {
+            self.groups.push(Group { path: path.to_owned(), weight, bandwidth: None });
+        }
+        self.is_in(thread, path);
+    }
+}
+
+/// The threads in the group of a folder.
+fn threads_of(folder: &Path) -> Vec<u32> {
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let text = read("cgroup.threads").or_else(|| read("tasks")).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// What the group of a folder weighs, by either version's files (`sched_weight_from_cgroup`).
+fn weight(folder: &Path) -> Option<u32> {
+    let number = |name: &str| -> Option<u32> {
+        std::fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok()
+    };
+    if number("cpu.idle") == Some(1) {
+        return Some(weight::IDLE);
+    }
+    number("cpu.weight").map(weight::of_cpu_weight).or_else(|| number("cpu.shares"))
 }
 
 /// How much CPU time the group of a folder may use, ns in each ns, by either version's files.
@@ -146,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_with_a_bandwidth_are_found_with_who_is_in_them() {
+    fn groups_that_weigh_or_are_limited_are_found_with_who_is_in_them() {
         let root = std::env::temp_dir().join(format!("tardy-groups-{}", std::process::id()));
         let write = |path: &str, text: &str| {
             let path = root.join(path);
@@ -154,29 +215,54 @@ mod tests {
             std::fs::write(path, text).unwrap();
         };
         write("cgroup.threads", "1\n");
-        write("free/cpu.max", "max 100000\n");
+        write("cpu.shares", "1024\n");
         write("free/cgroup.threads", "7\n");
+        write("heavy/cpu.max", "max 100000\n");
+        write("heavy/cpu.weight", "150\n");
+        write("heavy/cgroup.threads", "8\n");
+        write("idle/cpu.weight", "0\n");
+        write("idle/cpu.idle", "1\n");
         write("a/cpu.max", "20000 100000\n");
         write("a/cgroup.threads", "");
-        write("a/b/cpu.max", "max 100000\n");
         write("a/b/cgroup.threads", "11\n12\n");
         write("first/cpu.cfs_quota_us", "5000\n");
         write("first/cpu.cfs_period_us", "10000\n");
+        write("first/cpu.shares", "512\n");
         write("first/tasks", "13\n");
         write("second/cpu.cfs_quota_us", "-1\n");
         write("second/cpu.cfs_period_us", "10000\n");
-        let mut limited = LimitedGroups::default();
-        limited.look_below(&root, "", false);
+        let mut found = CpuGroups::default();
+        found.look_below(&root, "", false);
         std::fs::remove_dir_all(&root).unwrap();
-        limited.groups.sort();
-        limited.threads.sort();
-        let group = |path: &str, quota_ns, period_ns| (path.to_owned(), quota_ns, period_ns);
+        found.is_in_session(20, "/autogroup-7 nice 0\n");
+        found.is_in_session(21, "/autogroup-7 nice 0\n");
+        found.is_in_session(22, "/autogroup-8 nice 5\n");
+        found.is_in_session(23, "");
+        found.groups.sort();
+        found.threads.sort();
+        let group =
+            |path: &str, weight, bandwidth| Group { path: path.to_owned(), weight, bandwidth };
         assert_eq!(
-            limited.groups,
-            [group("/a", 20_000_000, 100_000_000), group("/first", 5_000_000, 10_000_000)]
+            found.groups,
+            [
+                group("/a", None, Some((20_000_000, 100_000_000))),
+                group("/autogroup-7", Some(1024), None),
+                group("/autogroup-8", Some(335), None),
+                group("/first", Some(512), Some((5_000_000, 10_000_000))),
+                group("/heavy", Some(1536), None),
+                group("/idle", Some(3), None),
+            ]
         );
-        let there = [(11, "/a/b"), (12, "/a/b"), (13, "/first")];
-        assert_eq!(limited.threads, there.map(|(thread, path)| (thread, path.to_owned())));
+        let there = [
+            (8, "/heavy"),
+            (11, "/a/b"),
+            (12, "/a/b"),
+            (13, "/first"),
+            (20, "/autogroup-7"),
+            (21, "/autogroup-7"),
+            (22, "/autogroup-8"),
+        ];
+        assert_eq!(found.threads, there.map(|(thread, path)| (thread, path.to_owned())));
     }
 
     #[test]

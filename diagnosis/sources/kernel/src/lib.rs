@@ -37,7 +37,7 @@ pub use clock::{ClockOffsets, Clocks, monotonic_ns, tick_ns};
 pub use cpus::{BUFFERS_BYTES_MAX, buffer_bytes, online_end, present_end, unrecorded_note};
 pub use definitions::Definitions;
 pub use flight_recorder::{Exceeded, FlightOptions, FlightRecorder, Held};
-pub use groups::{Groups, LimitedGroups};
+pub use groups::{CpuGroups, Groups};
 pub use idle::IdleStates;
 pub use interrupts::Interrupts;
 pub use live_source::{LiveSource, Options};

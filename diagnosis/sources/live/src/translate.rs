@@ -7,8 +7,8 @@ use crate::state;
 use crate::unhooked::Unhooked;
 use std::collections::HashMap;
 use tardy_kernel::{
-    Abi, Clocks, Definitions, Groups, IdleStates, Interrupts, LimitedGroups, Programs, Symbols,
-    futex2, tick_ns,
+    Abi, Clocks, CpuGroups, Definitions, Groups, IdleStates, Interrupts, Programs, Symbols, futex2,
+    tick_ns,
 };
 use tardy_model::event::{
     Call, ExpireBegin, ExpireEnd, IdleEnter, IrqBegin, IrqEnd, Pack, Payload, Stack, Switch,
@@ -121,7 +121,7 @@ impl Translator {
 
     /// Tells what control groups may use of the CPU.
     pub(crate) fn groups(&mut self, time_ns: u64, batch: &mut Batch) {
-        LimitedGroups::read().tell(time_ns, &mut self.definitions, batch);
+        CpuGroups::read().tell(time_ns, &mut self.definitions, batch);
     }
 
     /// What names the functions.

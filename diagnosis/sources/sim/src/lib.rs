@@ -36,5 +36,5 @@ pub use observer::{
 pub use random::{Entity, Stream};
 pub use record::{Recorder, Simulated};
 pub use replay::{Arrival, NO_THREAD, Outside, PERMILLE_MAX, Pace, Script, Scripted, Taken};
-pub use system::{SPAN_NS_MAX, System, SystemError};
+pub use system::{GROUP_WEIGHTS, SPAN_NS_MAX, System, SystemError};
 pub use workload::{Device, Group, Measured, Operation, Policy, Sections, Thread, Workload};

@@ -4,7 +4,8 @@ use crate::engine::{FIRST_DEVICE_NAME, START_NS, Simulation, groups_named_from, 
 use crate::observer::Observer;
 use crate::{Bandwidth, System, SystemError};
 use tardy_model::event::{
-    Comm, GroupBandwidth, IdleState, Recorded, SectionBegin, SectionEnd, Stack, TaskInfo, TaskName,
+    Comm, GroupBandwidth, GroupWeight, IdleState, Recorded, SectionBegin, SectionEnd, Stack,
+    TaskGroup, TaskInfo, TaskName,
 };
 use tardy_model::{
     Batch, CpuId, Event, NameId, Source, SourceError, TaskId, TimerClass, TimerDef, TimerId,
@@ -132,9 +133,20 @@ fn definitions(system: &System) -> Batch {
     }
     let groups = || (groups_named_from(system)..).zip(&system.workload.groups);
     for (at, group) in groups() {
-        let Some(Bandwidth { runtime_ns: quota_ns, period_ns }) = group.bandwidth else { continue };
-        let (path, period_ns) = (NameId(at), u32::try_from(period_ns).unwrap_or(u32::MAX));
-        event(TaskId::IDLE, GroupBandwidth { path, quota_ns, period_ns }.into());
+        let path = NameId(at);
+        if let Some(Bandwidth { runtime_ns: quota_ns, period_ns }) = group.bandwidth {
+            let period_ns = u32::try_from(period_ns).unwrap_or(u32::MAX);
+            event(TaskId::IDLE, GroupBandwidth { path, quota_ns, period_ns }.into());
+        }
+        if let Some(weight) = group.weight {
+            event(TaskId::IDLE, GroupWeight { path, weight }.into());
+        }
+    }
+    for (task, thread) in names(system).into_iter().map(|(task, ..)| task).zip(own) {
+        if let Some(group) = thread.group {
+            let path = NameId(groups_named_from(system) + group);
+            event(task, TaskGroup { path, throttled: false }.into());
+        }
     }
     let states = system.machine.idle_states.iter().enumerate();
     let states = states.map(|(at, state)| (NameId(states_from + at as u32), state.name.clone()));

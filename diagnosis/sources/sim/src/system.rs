@@ -19,7 +19,7 @@ pub(crate) const REPEAT_NS_MIN: u64 = 1_000;
 pub(crate) const GROUPS_MAX: usize = 1 << 12;
 
 /// What a group may weigh (`cpu.shares`).
-pub(crate) const WEIGHTS: std::ops::RangeInclusive<u32> = 2..=1 << 18;
+pub const GROUP_WEIGHTS: std::ops::RangeInclusive<u32> = 2..=1 << 18;
 
 /// The shortest period of a bandwidth, ns, as in the kernel (`min_cfs_quota_period`).
 const PERIOD_NS_MIN: u64 = 1_000_000;
@@ -126,7 +126,7 @@ impl System {
             if group.within.is_some_and(|within| within >= at) {
                 return Err(SystemError::Within(group.name.clone()));
             }
-            if group.weight.is_some_and(|weight| !WEIGHTS.contains(&weight)) {
+            if group.weight.is_some_and(|weight| !GROUP_WEIGHTS.contains(&weight)) {
                 return Err(SystemError::Weight(group.name.clone()));
             }
         }

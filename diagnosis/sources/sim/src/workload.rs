@@ -219,13 +219,12 @@ pub struct Group {
     pub bandwidth: Option<Bandwidth>,
 }
 
-/// What `cpu.weight` is as a weight (`sched_weight_from_cgroup`).
-pub(crate) const fn shares(cpu_weight: u32) -> u32 {
-    (cpu_weight * NICE_0_WEIGHT + 50) / 100
+impl Group {
+    /// Whether it is a session, and no control group that could be given a bandwidth.
+    pub fn is_session(&self) -> bool {
+        self.name.starts_with("/autogroup-")
+    }
 }
-
-/// The weight of nice 0.
-const NICE_0_WEIGHT: u32 = 1024;
 
 impl Workload {
     /// A group and those around it, from the innermost outwards.

@@ -11,7 +11,7 @@ use tardy_ftrace::decode::{Decoder, POLICY_GROUP, recorded, wanted};
 use tardy_ftrace::format::{Endian, EventFormat};
 use tardy_ftrace::page::PageLayout;
 use tardy_kernel::{
-    Abi, Clocks, IdleStates, LimitedGroups, LiveSource, Options, Roles, Symbols, buffer_bytes,
+    Abi, Clocks, CpuGroups, IdleStates, LiveSource, Options, Roles, Symbols, buffer_bytes,
     monotonic_ns, online_end, own_thread_is, tasks_now, tick_ns,
 };
 use tardy_model::event::{ClockSet, IdleState, Loss, Mark, Recorded, TaskInfo};
@@ -110,7 +110,7 @@ impl Tracefs {
         let recorded = Event::new(start_ns, CpuId(0), TaskId::IDLE, recorded.into());
         first.events.push(recorded);
         decoder.tell_idle_states(start_ns, &mut first);
-        decoder.tell_groups(start_ns, &LimitedGroups::read(), &mut first);
+        decoder.tell_groups(start_ns, &CpuGroups::read(), &mut first);
         instance.set_tracing(true)?;
         // Read while tracing already, so that no thread falls between; told as of the start.
         let tasks = tasks_now(start_ns, &roles(options));

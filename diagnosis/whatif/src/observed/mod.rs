@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tardy_model::event::{Comm, TaskInfo};
 use tardy_model::{Culprit, Segment, TaskId};
-use tardy_sim::{Arrival, COST_NS_MAX, NO_THREAD, Pace, Taken};
+use tardy_sim::{Arrival, Bandwidth, COST_NS_MAX, NO_THREAD, Pace, Taken};
 
 /// Threads that are replayed, at most.
 pub(crate) const THREADS_MAX: usize = 1 << 15;
@@ -39,8 +39,8 @@ pub(crate) const STEPS_MAX: usize = 1 << 24;
 /// Wakeups of victims that are kept, at most, each with its segments.
 pub(crate) const WAKEUPS_MAX: usize = 1 << 20;
 
-/// Control groups of which it is kept what they may use. Of the others it is not known.
-pub(crate) const GROUPS_MAX: usize = 1 << 12;
+/// Control groups of which it is kept what they weigh and may use. Of the others it is not known.
+const GROUPS_MAX: usize = 1 << 12;
 
 /// Segments of one wakeup that are kept; the rest counts as nobody's.
 pub(crate) const SEGMENTS_MAX: usize = 64;
@@ -68,6 +68,8 @@ pub(crate) struct ThreadSeen {
     pub(crate) info: TaskInfo,
     /// The path of its control group, where it was told.
     pub(crate) group: Option<Arc<str>>,
+    /// The place of the thread that began it, where that was seen.
+    pub(crate) begun_by: Option<u32>,
     pub(crate) draft: Draft,
     pub(crate) is_victim: bool,
     /// It runs the softirq of high-resolution timers, which the simulator does itself.
@@ -81,6 +83,15 @@ impl ThreadSeen {
     pub(crate) fn serves_softirqs(&self) -> bool {
         self.runs_timers || self.softirqs_ns * 2 > self.draft.runs_ns()
     }
+}
+
+/// A control group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GroupSeen {
+    /// As a thread of nice 0 has 1024.
+    pub(crate) weight: Option<u32>,
+    /// CPU time of all CPUs together, where it may not use all of it.
+    pub(crate) bandwidth: Option<Bandwidth>,
 }
 
 /// What a recording told.
@@ -122,8 +133,8 @@ pub struct Observed {
     pub(crate) ticks: u64,
     /// When the last one was due.
     pub(crate) tick_ns: u64,
-    /// Control groups that may not use all CPU time, by path: how much, in which period, ns.
-    pub(crate) bandwidths: BTreeMap<Arc<str>, (u64, u64)>,
+    /// Control groups, and sessions that are such, by path.
+    pub(crate) groups: BTreeMap<Arc<str>, GroupSeen>,
 }
 
 impl Observed {
@@ -168,6 +179,7 @@ impl Observed {
             comm: Comm::default(),
             info: TaskInfo::default(),
             group: None,
+            begun_by: None,
             draft: Draft::default(),
             is_victim: false,
             runs_timers: false,
@@ -179,6 +191,17 @@ impl Observed {
     pub(crate) fn thread(&mut self, task: TaskId) -> Option<&mut ThreadSeen> {
         let at = self.place(task);
         self.threads.get_mut(at as usize)
+    }
+
+    /// What is known of a control group, if not of too many.
+    fn group(&mut self, path: &str) -> Option<&mut GroupSeen> {
+        if !self.groups.contains_key(path) {
+            if self.groups.len() >= GROUPS_MAX {
+                return None;
+            }
+            self.groups.insert(path.into(), GroupSeen::default());
+        }
+        self.groups.get_mut(path)
     }
 
     /// The place of a source of interrupts.

@@ -5,14 +5,14 @@ use super::costs::Measured;
 use super::cpu::{CpuSeen, Woke};
 use super::pace::Paces;
 use super::recent::{As, Stretch};
-use super::{Costs, GROUPS_MAX, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX, WAKING};
+use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX, WAKING};
 use crate::simulate::THROTTLED;
 use tardy_explain::device::{DeviceFollower, Why};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
 use tardy_model::event::{Switch, TaskInfo, TaskState, Waking, softirq};
 use tardy_model::{CpuId, Kind, Prio, TaskId, TimerId, WakeupKind};
-use tardy_sim::{Arrival, COST_NS_MAX, CPUS_MAX, NO_THREAD, Taken};
+use tardy_sim::{Arrival, Bandwidth, COST_NS_MAX, CPUS_MAX, GROUP_WEIGHTS, NO_THREAD, Taken};
 
 /// Looks on while a recording is explained.
 #[derive(Debug, Default)]
@@ -462,10 +462,17 @@ impl Sink for Observation {
                 return;
             }
             Kind::GroupBandwidth(group) => {
-                let path = seen.tables.name(group.path).into();
-                let bandwidth = (group.quota_ns, group.period_ns.into());
-                if observed.bandwidths.len() < GROUPS_MAX {
-                    observed.bandwidths.insert(path, bandwidth);
+                if let Some(known) = observed.group(seen.tables.name(group.path)) {
+                    let (runtime_ns, period_ns) = (group.quota_ns, group.period_ns.into());
+                    let limits = runtime_ns > 0 && period_ns > 0;
+                    known.bandwidth = limits.then_some(Bandwidth { runtime_ns, period_ns });
+                }
+                return;
+            }
+            Kind::GroupWeight(group) => {
+                if let Some(known) = observed.group(seen.tables.name(group.path)) {
+                    known.weight =
+                        Some(group.weight.clamp(*GROUP_WEIGHTS.start(), *GROUP_WEIGHTS.end()));
                 }
                 return;
             }
@@ -563,7 +570,16 @@ impl Observation {
                     timer.sends = is_interrupted(seen, migrate.to);
                 }
             }
-            Kind::WokenNew(new) => self.begins(at, now_ns, new.target),
+            Kind::WokenNew(new) => {
+                let parent = self.observed.place(event.task);
+                if let Some(child) = self.observed.thread(new.target)
+                    && parent != NO_THREAD
+                {
+                    // The same id may have been another's, in another group.
+                    (child.group, child.begun_by) = (None, Some(parent));
+                }
+                self.begins(at, now_ns, new.target);
+            }
             Kind::Switch(switch) => {
                 self.knows(at);
                 self.idle_ends(at);

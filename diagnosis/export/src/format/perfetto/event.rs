@@ -327,6 +327,10 @@ fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
             let fields = [(own::DURATION, group.quota_ns), (own::PERIOD, group.period_ns.into())];
             named(event, own::GROUP_BANDWIDTH, name(group.path), &fields)
         }
+        Kind::GroupWeight(group) => {
+            let fields = [(own::WEIGHT, group.weight.into())];
+            named(event, own::GROUP_WEIGHT, name(group.path), &fields)
+        }
         Kind::Recorded(recorded) => generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)]),
         Kind::Stolen(stolen) => generic(event, own::STOLEN, &[(own::DURATION, stolen.ns)]),
         Kind::Current(current) => {

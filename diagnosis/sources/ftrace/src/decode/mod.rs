@@ -34,7 +34,7 @@ pub use value::Value;
 use crate::format::{Endian, EventFormat, Field};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
-use tardy_kernel::{Abi, ClockOffsets, Definitions, IdleStates, LimitedGroups, Symbols};
+use tardy_kernel::{Abi, ClockOffsets, CpuGroups, Definitions, IdleStates, Symbols};
 use tardy_model::event::IdleState;
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, TaskId};
 use value::Values;
@@ -469,7 +469,7 @@ impl Decoder {
     }
 
     /// Tells what control groups may use of the CPU.
-    pub fn tell_groups(&mut self, time_ns: u64, groups: &LimitedGroups, batch: &mut Batch) {
+    pub fn tell_groups(&mut self, time_ns: u64, groups: &CpuGroups, batch: &mut Batch) {
         groups.tell(time_ns, &mut self.state.definitions, batch);
     }
 

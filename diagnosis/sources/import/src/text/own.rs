@@ -3,8 +3,8 @@
 use super::fields::number;
 use memchr::memmem;
 use tardy_model::event::{
-    ClockSet, Current, GroupBandwidth, IdleState, Mark, Recorded, Stack, Stolen, Taken, TaskGroup,
-    TaskInfo,
+    ClockSet, Current, GroupBandwidth, GroupWeight, IdleState, Mark, Recorded, Stack, Stolen,
+    Taken, TaskGroup, TaskInfo,
 };
 use tardy_model::{Kind, NameId, Prio, TaskId};
 
@@ -72,6 +72,12 @@ pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
             };
             Some((group.into(), &path[b" path=".len()..]))
         }
+        b"group_weight" => {
+            let (before, path) = rest.split_at(memmem::find(rest, b" path=")?);
+            let weight = u32::try_from(value(before, b"weight=")?).ok()?;
+            let group = GroupWeight { path: NameId::NONE, weight };
+            Some((group.into(), &path[b" path=".len()..]))
+        }
         b"recorded" => nameless(Recorded { kinds: number(b"kinds=")? }.into()),
         b"current" => {
             let prio = Prio(number(b"prio=")? as u16 as i16);
@@ -106,6 +112,7 @@ pub(crate) fn named(kind: Kind, name: NameId) -> Kind {
         Kind::IdleState(state) => IdleState { name, ..state }.into(),
         Kind::TaskGroup(group) => TaskGroup { path: name, ..group }.into(),
         Kind::GroupBandwidth(group) => GroupBandwidth { path: name, ..group }.into(),
+        Kind::GroupWeight(group) => GroupWeight { path: name, ..group }.into(),
         Kind::Stack(stack) => Stack { frames: name, ..stack }.into(),
         kind => kind,
     }
@@ -154,6 +161,11 @@ mod tests {
                 Some((bandwidth.into(), "/a b/c.slice")),
             ),
             ("tardy: group_bandwidth quota_ns=5 period_ns=4294967296 path=/x", None),
+            (
+                "tardy: group_weight weight=512 path=/autogroup-7",
+                Some((GroupWeight { path: NameId::NONE, weight: 512 }.into(), "/autogroup-7")),
+            ),
+            ("tardy: group_weight weight=4294967296 path=/x", None),
             ("tardy: recorded kinds=0x1ff", Some((Recorded { kinds: 0x1ff }.into(), ""))),
             ("tardy: current prio=49", Some((Current { prio: Prio(49) }.into(), ""))),
             ("tardy: stolen ns=120000", Some((Stolen { ns: 120_000 }.into(), ""))),

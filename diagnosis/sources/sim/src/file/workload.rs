@@ -4,12 +4,12 @@ use super::FileError;
 use super::written::{Ns, Written};
 use crate::system::is_bandwidth;
 use crate::workload::THREADS_MAX;
-use crate::workload::shares;
 use crate::{
     Bandwidth, Cost, Device, Group, Measured, Operation, Policy, Sections, Thread, Workload,
 };
 use serde::{Deserialize, Deserializer, de::Error};
 use std::ops::Range;
+use tardy_model::weight::of_cpu_weight;
 use toml::Spanned;
 
 #[derive(Debug, Deserialize)]
@@ -273,7 +273,7 @@ fn group(raw: &RawGroup, before: &[Group]) -> Result<Group, String> {
     Ok(Group {
         name: raw.name.clone(),
         within: within.transpose()?,
-        weight: Some(shares(weight)),
+        weight: Some(of_cpu_weight(weight)),
         bandwidth,
     })
 }

@@ -1,25 +1,16 @@
 //! Virtual time of a fair thread, or of a group of them.
 
 use crate::Policy;
+use tardy_model::weight;
+
+/// The weight of nice 0.
+const NICE_0_WEIGHT: u64 = weight::NICE_0 as u64;
 
 /// The slice of fair threads on one CPU, ns (`normalized_sysctl_sched_base_slice` since 6.15; 0.75 ms before).
 const SLICE_NS: u64 = 700_000;
 
 /// More CPUs than these make slices no longer (`get_update_sysctl_factor`).
 const SLICE_CPUS_MAX: u16 = 8;
-
-/// The weight of nice 0, and of a group that has not been given another (`cpu.weight` of 100).
-const NICE_0_WEIGHT: u64 = 1024;
-
-/// The weight of `SCHED_IDLE` (`WEIGHT_IDLEPRIO`).
-const IDLE_WEIGHT: u64 = 3;
-
-/// Weights by nice, from −20 on (`sched_prio_to_weight` in `kernel/sched/core.c`): a step is 10 % of the CPU.
-const WEIGHTS: [u32; 40] = [
-    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
-    3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
-    70, 56, 45, 36, 29, 23, 18, 15,
-];
 
 /// The slice of fair threads on a machine, ns.
 pub(super) fn slice_ns(cpus: u16) -> u64 {
@@ -51,14 +42,22 @@ pub(crate) struct Fair {
 
 impl Fair {
     pub(crate) fn new(policy: Policy) -> Self {
-        let weight = |nice: i8| u64::from(WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize]);
         let (kind, weight) = match policy {
-            Policy::Other { nice } => (Kind::Normal, weight(nice)),
-            Policy::Batch { nice } => (Kind::Batch, weight(nice)),
-            Policy::Idle => (Kind::Idle, IDLE_WEIGHT),
-            _ => (Kind::Normal, NICE_0_WEIGHT),
+            Policy::Other { nice } => (Kind::Normal, weight::of_nice(nice)),
+            Policy::Batch { nice } => (Kind::Batch, weight::of_nice(nice)),
+            Policy::Idle => (Kind::Idle, weight::IDLE),
+            _ => (Kind::Normal, weight::NICE_0),
         };
-        Self { kind, weight, virtual_ns: 0, deadline_ns: 0, protected_ns: 0, lag_ns: 0, left_ns: None }
+        let weight = weight.into();
+        Self {
+            kind,
+            weight,
+            virtual_ns: 0,
+            deadline_ns: 0,
+            protected_ns: 0,
+            lag_ns: 0,
+            left_ns: None,
+        }
     }
 
     pub(super) fn virtual_of(&self, ns: u64) -> i64 {

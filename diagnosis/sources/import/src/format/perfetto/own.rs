@@ -3,8 +3,8 @@
 use super::plan::{Plans, VALUES_MAX, places};
 use tardy_ftrace::decode::{EventId, Value};
 use tardy_model::event::{
-    ClockSet, Current, GroupBandwidth, IdleState, IpiSend, Loss, Mark, Nmi, Priority, Recorded,
-    Section, SectionBegin, SectionEnd, Stack, Stolen, Taken, TaskGroup, TaskInfo,
+    ClockSet, Current, GroupBandwidth, GroupWeight, IdleState, IpiSend, Loss, Mark, Nmi, Priority,
+    Recorded, Section, SectionBegin, SectionEnd, Stack, Stolen, Taken, TaskGroup, TaskInfo,
 };
 use tardy_model::{CpuId, Kind, NameId, Prio, TaskId};
 use tardy_perfetto::own;
@@ -180,6 +180,10 @@ fn own_event<'a>(name: &[u8], named: &Named<'a>) -> Option<Said<'a>> {
             };
             return Some(named.with_name(group.into()));
         }
+        own::GROUP_WEIGHT => {
+            let weight = u32::try_from(named.number(own::WEIGHT)?).ok()?;
+            return Some(named.with_name(GroupWeight { path: NameId::NONE, weight }.into()));
+        }
         own::STACK => {
             let taken = usize::try_from(named.number(own::TAKEN)?).ok();
             let stack = Stack {
@@ -211,6 +215,7 @@ pub(super) fn with_name(kind: Kind, name: NameId) -> Kind {
         Kind::IdleState(state) => IdleState { name, ..state }.into(),
         Kind::TaskGroup(group) => TaskGroup { path: name, ..group }.into(),
         Kind::GroupBandwidth(group) => GroupBandwidth { path: name, ..group }.into(),
+        Kind::GroupWeight(group) => GroupWeight { path: name, ..group }.into(),
         Kind::Stack(stack) => Stack { frames: name, ..stack }.into(),
         kind => kind,
     }
