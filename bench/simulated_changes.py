@@ -180,6 +180,13 @@ def make_one(system, change):
         system.setdefault("group", []).append({"name": "changed", "quota": quota, "period": period})
         for one in meant(system, whom):
             one["group"] = "changed"
+    elif name == "cpu-weight":
+        names = [whom] if whom.startswith("/") else [one.get("group") for one in meant(system, whom)]
+        groups = [group for group in system.get("group", []) if group["name"] in names]
+        if not groups:
+            raise NotMade("it has no group")
+        for group in groups:
+            group["weight"] = int(to)
     elif name == "device":
         system["machine"]["program"] = to
     elif name == "no-theft":

@@ -190,6 +190,35 @@ def own_bandwidth(rng):
     ]
 
 
+def sessions(rng):
+    """An ordinary thread in a session of its own, beside a session with several that want all of the CPU."""
+    work = rng.randint(50, 400)
+    build = thread("build", [{"run": f"exponential {rng.randint(2, 12)}ms"}, {"sleep": us(rng, 50, 400)}],
+                   count=rng.randint(2, 4), group="/build", cpus=[0])
+    return system("sessions", {"cpus": 2}, {},
+                  [victim("other", [GRID, {"run": f"{work}us"}], slack="1ns", group="/app"), build],
+                  group=[{"name": "/app"}, {"name": "/build"}]), [
+        "prio(victim)=fifo:50", "cpu-weight(victim)=1000", "cpu-weight(/build)=10", "remove(build)",
+        "prio(build)=idle", "affinity(build)=1",
+    ]
+
+
+def services(rng):
+    """The thread's group has a thread that wants all of the CPU, too; other groups are in another one, by weight."""
+    groups = [{"name": "/system"}, {"name": "/system/db", "within": "/system", "weight": rng.choice([50, 100, 400])},
+              {"name": "/system/web", "within": "/system"}, {"name": "/app", "weight": rng.choice([100, 200])}]
+    worker = [{"run": f"exponential {rng.randint(1, 6)}ms"}, {"sleep": us(rng, 200, 3000)}]
+    return system("services", {"cpus": 2}, {},
+                  [victim("other", [grid(pick(rng, "1ms", "2ms")), {"run": us(rng, 50, 300)}], slack="1ns",
+                          group="/app", cpus=None),
+                   thread("job", worker, group="/app"),
+                   thread("db", worker, count=2, group="/system/db"),
+                   thread("web", worker, count=3, group="/system/web")], group=groups), [
+        "prio(victim)=fifo:50", "cpu-weight(/app)=1000", "cpu-weight(/system)=20", "remove(web)", "remove(db)",
+        "remove(job)", "prio(job)=other:19",
+    ]
+
+
 def throttling(rng):
     spin = thread("spinner", [{"run": f"{rng.randint(5, 20)}ms"}, {"sleep": us(rng, 200, 800)}], policy="fifo:40",
                   cpus=[0])
@@ -386,7 +415,7 @@ FAMILIES = {
     one.__name__: one
     for one in (
         nice, round_robin, deadline, lock, pi_lock, chain, ring, packets, ksoftirqd, ktimers, deep_idle, bandwidth,
-        own_bandwidth, throttling, theft, slacks, slow_device, irq_storm, several, ticks, eight_cpus, celeron,
+        own_bandwidth, sessions, services, throttling, theft, slacks, slow_device, irq_storm, several, ticks, eight_cpus, celeron,
             zynq, armv7,
         no_preemption, irqs_off, preempt_off, aligned, rate_monotonic, bursts, far_wakes, rearming, everything,
     )

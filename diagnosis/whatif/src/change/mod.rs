@@ -2,6 +2,7 @@
 
 mod affinity;
 mod cpu_max;
+mod cpu_weight;
 mod device;
 mod idle_latency;
 mod isolate;
@@ -57,6 +58,7 @@ pub(crate) trait Predicted: Sync {
 const REGISTRY: &[(&str, &dyn Predicted)] = &[
     ("affinity", &affinity::Affinity),
     ("cpu-max", &cpu_max::CpuMax),
+    ("cpu-weight", &cpu_weight::CpuWeight),
     ("device", &device::Device),
     ("idle-latency", &idle_latency::IdleLatency),
     ("isolate", &isolate::Isolate),

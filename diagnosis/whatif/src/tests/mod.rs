@@ -83,6 +83,15 @@ fn cases() -> Vec<(&'static str, String, &'static str, String)> {
         let group = format!("[[group]]\nname = \"/app\"\nquota = \"{quota}\"\nperiod = \"50ms\"\n");
         system(&format!("{}\n{in_group}", slack(1)), &(hog(1, in_group) + &group))
     };
+    // Beside a group with more threads than its own.
+    let weighed = |weight: u32| {
+        let groups = format!(
+            "[[group]]\nname = \"/app\"\nweight = {weight}\n[[group]]\nname = \"/others\"\n"
+        );
+        let others = format!("count = 3\ngroup = \"/others\"\n");
+        let works = slack(1).replace("20us", "400us");
+        system(&format!("{works}\n{in_group}"), &(hog(0, &others) + &groups))
+    };
     vec![
         ("slack", system(GRID, ""), "slack(victim)=1ns", system(&slack(1), "")),
         ("more", system(&fifo(50), &storm(10)), "more(storm)=30", system(&fifo(50), &storm(40))),
@@ -148,6 +157,13 @@ fn cases() -> Vec<(&'static str, String, &'static str, String)> {
             grouped("12ms"),
             "remove(hog)",
             system(&slack(1), ""),
+        ),
+        ("a group's weight raised", weighed(100), "cpu-weight(victim)=1000", weighed(1000)),
+        (
+            "another group removed",
+            weighed(100),
+            "remove(hog)",
+            system(&slack(1).replace("20us", "400us"), ""),
         ),
         (
             "deferred",
