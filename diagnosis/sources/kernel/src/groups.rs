@@ -90,7 +90,9 @@ impl CpuGroups {
             self.groups.push(Group { path: path.to_owned(), weight, bandwidth });
         }
         if is_below || counts {
-            threads_of(folder).into_iter().for_each(|thread| self.is_in(thread, path));
+            for thread in threads_of(folder) {
+                self.is_in(thread, path);
+            }
         }
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let is_group = entry.file_type().is_ok_and(|kind| kind.is_dir());

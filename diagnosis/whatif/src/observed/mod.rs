@@ -193,6 +193,17 @@ impl Observed {
         self.threads.get_mut(at as usize)
     }
 
+    /// A thread is begun by another.
+    fn begun_by(&mut self, child: TaskId, parent: TaskId) {
+        let parent = self.place(parent);
+        if let Some(child) = self.thread(child)
+            && parent != NO_THREAD
+        {
+            // The same id may have been another's, in another group.
+            (child.group, child.begun_by) = (None, Some(parent));
+        }
+    }
+
     /// What is known of a control group, if not of too many.
     fn group(&mut self, path: &str) -> Option<&mut GroupSeen> {
         if !self.groups.contains_key(path) {

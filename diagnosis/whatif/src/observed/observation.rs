@@ -571,13 +571,7 @@ impl Observation {
                 }
             }
             Kind::WokenNew(new) => {
-                let parent = self.observed.place(event.task);
-                if let Some(child) = self.observed.thread(new.target)
-                    && parent != NO_THREAD
-                {
-                    // The same id may have been another's, in another group.
-                    (child.group, child.begun_by) = (None, Some(parent));
-                }
+                self.observed.begun_by(new.target, event.task);
                 self.begins(at, now_ns, new.target);
             }
             Kind::Switch(switch) => {

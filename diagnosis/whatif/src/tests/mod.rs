@@ -88,9 +88,9 @@ fn cases() -> Vec<(&'static str, String, &'static str, String)> {
         let groups = format!(
             "[[group]]\nname = \"/app\"\nweight = {weight}\n[[group]]\nname = \"/others\"\n"
         );
-        let others = format!("count = 3\ngroup = \"/others\"\n");
+        let others = "count = 3\ngroup = \"/others\"\n";
         let works = slack(1).replace("20us", "400us");
-        system(&format!("{works}\n{in_group}"), &(hog(0, &others) + &groups))
+        system(&format!("{works}\n{in_group}"), &(hog(0, others) + &groups))
     };
     vec![
         ("slack", system(GRID, ""), "slack(victim)=1ns", system(&slack(1), "")),

@@ -34,7 +34,7 @@ impl Load {
         let left = left_after(now_ns.saturating_sub(self.at_ns) / STEP_NS);
         let full = self.weight << SHIFT;
         let apart = i128::from(self.mean) - i128::from(full);
-        (i128::from(full) + (apart * i128::from(left) >> 32)) as u64
+        (i128::from(full) + ((apart * i128::from(left)) >> 32)) as u64
     }
 }
 
@@ -46,9 +46,9 @@ fn left_after(steps: u64) -> u64 {
     let (mut left, mut power, mut steps_left) = (1 << 32, LEFT, steps % HALF_LIFE);
     while steps_left > 0 {
         if steps_left & 1 == 1 {
-            left = left * power >> 32;
+            left = (left * power) >> 32;
         }
-        power = power * power >> 32;
+        power = (power * power) >> 32;
         steps_left >>= 1;
     }
     left >> (steps / HALF_LIFE)
@@ -82,9 +82,9 @@ impl Loads {
         let others: u64 = others.map(|(_, load)| load.mean(now_ns)).sum();
         let own = mean.max(weight << SHIFT);
         let all = u128::from(own) + u128::from(others);
-        let all_weighs = self.weights[group];
-        let weighs = u128::from(all_weighs) * u128::from(own) / all.max(1);
-        (weighs as u64).clamp(WEIGHT_MIN, all_weighs.max(WEIGHT_MIN))
+        let whole = self.weights[group];
+        let part = u128::from(whole) * u128::from(own) / all.max(1);
+        (part as u64).clamp(WEIGHT_MIN, whole.max(WEIGHT_MIN))
     }
 }
 
