@@ -72,6 +72,12 @@ impl Activity {
         matches!(self, Self::Idle(_) | Self::Awake(_) | Self::Polling(_))
     }
 
+    /// Whether it has nothing to do, or has that for somebody's sake.
+    #[inline]
+    pub const fn may_idle(self) -> bool {
+        matches!(self, Self::Idle(_) | Self::Awake(_) | Self::Polling(_) | Self::InjectedIdle(..))
+    }
+
     /// The idle state that it sleeps in, or is on the way into or out of, whoever has it idle.
     pub const fn idle_state(self) -> Option<u32> {
         match self {

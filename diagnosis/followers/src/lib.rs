@@ -242,7 +242,7 @@ impl Followers {
         }
         let run_in = if begin.mode.is_in_thread() || is_for_timers {
             RunIn::TimerThread
-        } else if self.names.runs_softirqs(event.task, false) {
+        } else if cpu.in_task_context() && self.names.runs_softirqs(event.task, false) {
             RunIn::SoftirqThread
         } else {
             RunIn::Itself

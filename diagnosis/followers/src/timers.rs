@@ -190,6 +190,7 @@ impl Life {
         matches!(self.state, State::Armed)
     }
 
+    #[inline]
     fn purpose(&mut self, id: TimerId, tables: &Tables) -> Purpose {
         *self.purpose.get_or_insert_with(|| Purpose::of(tables.function(id)))
     }
@@ -244,18 +245,25 @@ impl Timers {
         self.lives.get(timer.0 as usize)
     }
 
+    #[inline]
     fn life(&mut self, timer: TimerId) -> Option<&mut Life> {
         if timer == TimerId::UNKNOWN || timer.0 >= Tables::ENTRIES_MAX {
             return None;
         }
         let at = timer.0 as usize;
         if at >= self.lives.len() {
-            self.lives.resize(at + 1, Life::default());
+            self.one_more(at);
         }
         Some(&mut self.lives[at])
     }
 
+    #[cold]
+    fn one_more(&mut self, at: usize) {
+        self.lives.resize(at + 1, Life::default());
+    }
+
     /// What a timer is for.
+    #[inline]
     pub fn purpose(&mut self, timer: TimerId, tables: &Tables) -> Purpose {
         self.life(timer).map_or(Purpose::Other, |life| life.purpose(timer, tables))
     }

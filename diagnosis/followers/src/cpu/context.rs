@@ -30,6 +30,12 @@ pub(super) struct Raise {
 }
 
 impl Context {
+    /// One that begins, and of which no more is known.
+    pub(super) const fn of(activity: Activity, begin_ns: u64) -> Self {
+        let (expiry, raise, after_callback, last_ns) = (None, None, false, begin_ns);
+        Self { activity, begin_ns, expiry, raise, last_ns, after_callback }
+    }
+
     /// Whether it is kept for its thread where that is left.
     pub(super) const fn stays(&self) -> bool {
         self.is_softirq() || self.is_of_timer_thread()

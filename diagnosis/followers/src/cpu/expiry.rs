@@ -199,7 +199,7 @@ impl Cpu {
                 self.history.last_was(activity);
             }
         }
-        self.enter(activity, time_ns).expiry = Some(expiry);
+        self.enters(Context { expiry: Some(expiry), ..Context::of(activity, time_ns) });
     }
 
     /// When the tick was due that has a timer fire at last, which may have at `from_ns` and must have by `hard_ns`; if it

@@ -2,7 +2,6 @@
 
 use crate::Activity;
 use std::collections::VecDeque;
-use std::collections::vec_deque::Iter;
 use tardy_model::{Prio, TaskId};
 
 /// Changes of activity remembered per CPU: 32 ms at a million a second. A lateness that reaches back
@@ -40,9 +39,9 @@ pub struct Walk<'a> {
     at_ns: u64,
     /// What it did where this walk has come.
     activity: &'a Activity,
-    /// The first span that begins later.
-    next: Option<&'a Span>,
-    later: Iter<'a, Span>,
+    /// The spans that begin later: as far as they lie one after the other in memory, and those after them.
+    later: &'a [Span],
+    latest: &'a [Span],
 }
 
 impl<'a> Walk<'a> {
@@ -54,20 +53,22 @@ impl<'a> Walk<'a> {
     /// Calls `piece` for each change of activity from where it has come up to `to_ns`, in order, without a gap.
     #[inline]
     pub fn to(&mut self, to_ns: u64, mut piece: impl FnMut(u64, u64, &'a Activity)) {
-        while self.at_ns < to_ns {
-            let end_ns = self.next.map_or(to_ns, |span| span.start_ns.min(to_ns));
-            if end_ns > self.at_ns {
-                piece(self.at_ns, end_ns, self.activity);
-                self.at_ns = end_ns;
+        // By itself while it goes: nobody has to find each step of it in memory.
+        let mut walk = self.clone();
+        while walk.at_ns < to_ns {
+            if walk.later.is_empty() {
+                walk.later = std::mem::take(&mut walk.latest);
             }
-            match self.next {
-                Some(span) if span.start_ns <= to_ns => {
-                    self.activity = &span.activity;
-                    self.next = self.later.next();
-                }
-                _ => return,
+            let next = walk.later.split_first().filter(|(span, _)| span.start_ns <= to_ns);
+            let end_ns = next.map_or(to_ns, |(span, _)| span.start_ns);
+            if end_ns > walk.at_ns {
+                piece(walk.at_ns, end_ns, walk.activity);
+                walk.at_ns = end_ns;
             }
+            let Some((span, later)) = next else { break };
+            (walk.activity, walk.later) = (&span.activity, later);
         }
+        *self = walk;
     }
 }
 
@@ -233,11 +234,16 @@ impl History {
     /// A walk that begins at a time.
     #[inline]
     pub(super) fn walk(&self, from_ns: u64) -> Walk<'_> {
-        let first = self.first_after(from_ns);
-        let before = first.checked_sub(1).map(|before| &self.spans[before].activity);
-        let mut later = self.spans.range(first..);
-        let (activity, next) = (before.unwrap_or(&Activity::Unknown), later.next());
-        Walk { at_ns: from_ns, activity, next, later }
+        let (older, newer) = self.spans.as_slices();
+        let (begun, later, latest) = if has_begun(newer, from_ns) {
+            let (begun, later) = newer.split_at(first_after(newer, from_ns));
+            (begun, later, &[][..])
+        } else {
+            let (begun, later) = older.split_at(first_after(older, from_ns));
+            (begun, later, newer)
+        };
+        let activity = begun.last().map_or(&Activity::Unknown, |before| &before.activity);
+        Walk { at_ns: from_ns, activity, later, latest }
     }
 
     /// Whether it idled at any time since `ns`; perhaps also where it only idled until then.
@@ -252,27 +258,42 @@ impl History {
         bases.find(|activity| !activity.is_interrupt()).unwrap_or(Activity::Unknown)
     }
 
-    /// The place of the first span that begins after `ns`. What is asked for is recent: going back
-    /// in steps that double finds it among the newest, where a search over all reaches far.
+    /// The place of the first span that begins after `ns`.
     fn first_after(&self, ns: u64) -> usize {
-        let len = self.spans.len();
-        let (mut step, mut low, mut high) = (4, len, len);
-        while low > 0 && self.spans[low - 1].start_ns > ns {
-            high = low - 1;
-            low = high.saturating_sub(step);
-            step *= 2;
+        let (older, newer) = self.spans.as_slices();
+        if has_begun(newer, ns) {
+            older.len() + first_after(newer, ns)
+        } else {
+            first_after(older, ns)
         }
-        // All before `low` begin by then, none from `high` on.
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.spans[middle].start_ns <= ns {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
     }
+}
+
+/// Whether the first of these spans begins at `ns` or before.
+fn has_begun(spans: &[Span], ns: u64) -> bool {
+    spans.first().is_some_and(|first| first.start_ns <= ns)
+}
+
+/// The place of the first of these spans that begins after `ns`. What is asked for is recent: going back
+/// in steps that double finds it among the newest, where a search over all reaches far.
+fn first_after(spans: &[Span], ns: u64) -> usize {
+    let len = spans.len();
+    let (mut step, mut low, mut high) = (4, len, len);
+    while low > 0 && spans[low - 1].start_ns > ns {
+        high = low - 1;
+        low = high.saturating_sub(step);
+        step *= 2;
+    }
+    // All before `low` begin by then, none from `high` on.
+    while low < high {
+        let middle = low.midpoint(high);
+        if spans[middle].start_ns <= ns {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 #[cfg(test)]

@@ -317,14 +317,18 @@ impl Cpu {
 
     #[inline]
     fn enter(&mut self, activity: Activity, begin_ns: u64) -> &mut Context {
+        self.enters(Context::of(activity, begin_ns));
+        self.contexts.last_mut().expect("one was pushed")
+    }
+
+    #[inline]
+    fn enters(&mut self, context: Context) {
         if self.contexts.len() == NESTING_MAX {
             // Begins without ends: what is below cannot be true any more.
             self.contexts.clear();
         }
-        let (expiry, raise, after_callback, last_ns) = (None, None, false, begin_ns);
-        self.contexts.push(Context { activity, begin_ns, expiry, raise, last_ns, after_callback });
-        self.note(begin_ns);
-        self.contexts.last_mut().expect("one was pushed")
+        self.history.note(context.begin_ns, &context.activity);
+        self.contexts.push(context);
     }
 
     /// Leaves the innermost context that `is_it`, and all above it, whose ends were not seen.
