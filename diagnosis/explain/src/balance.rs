@@ -1,6 +1,9 @@
 //! The balance of a story that has ended: every stretch of its lateness shown to the causes.
 
-use crate::cause::Judge;
+use crate::bits::bits;
+use crate::cause::{Judge, UNEXPLAINED_AT};
+use crate::finished::{Blame, Finished};
+use crate::label::LabelId;
 use crate::piece::{Case, Doing, Phase, Piece, Refusal};
 use crate::refusal::{EXIT_NS_MAX, Firings, Refusals, Waiting, refusals};
 use crate::stacks::Stacks;
@@ -9,9 +12,7 @@ use crate::threads::{RunState, Threads};
 use crate::wait::Wait;
 use tardy_followers::{Activity, Cpu, Followers, Visible, Walk};
 use tardy_model::event::Section;
-use tardy_model::{
-    CpuId, Culprit, NameId, Segment, Stretch, StretchKind, TaskId, Wakeup, WakeupKind,
-};
+use tardy_model::{CpuId, Culprit, NameId, Segment, Stretch, StretchKind, TaskId, WakeupKind};
 
 /// A CPU needs up to this many times its idle state's exit latency to be awake; what is longer is something
 /// else's. Drivers' tables have a typical figure, which firmware and clocks stretch.
@@ -33,6 +34,33 @@ pub(crate) struct Past<'a> {
     pub(crate) exit_latencies_ns: &'a [u64],
 }
 
+/// What each cause took of one lateness, by its place in the registry.
+#[derive(Debug, Default)]
+pub(crate) struct Shares {
+    ns: [u64; UNEXPLAINED_AT + 1],
+    /// Those that took some, a bit each.
+    pub(crate) has: u32,
+}
+
+impl Shares {
+    pub(crate) fn clear(&mut self) {
+        bits(self.has).for_each(|at| self.ns[at] = 0);
+        self.has = 0;
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, at: u8, ns: u64) {
+        self.ns[usize::from(at)] += ns;
+        self.has |= 1 << at;
+    }
+
+    /// The causes that took some, and how much.
+    #[inline]
+    pub(crate) fn each(&self) -> impl Iterator<Item = (usize, u64)> {
+        bits(self.has).map(|at| (at, self.ns[at]))
+    }
+}
+
 /// Room that is used again for every balance.
 #[derive(Debug, Default)]
 pub(crate) struct Balancer {
@@ -40,30 +68,28 @@ pub(crate) struct Balancer {
     judge: Judge,
     /// The place of the last segment's cause.
     last: u8,
-    /// Of the balance that was made last: the place of each segment's cause in the registry.
-    pub(crate) causes: Vec<u8>,
-    /// All of them, a bit each.
-    pub(crate) has: u32,
+    /// Of the balance that was made last.
+    pub(crate) shares: Shares,
     /// Part of it lies further back than CPUs remember.
     pub(crate) is_cut: bool,
 }
 
 impl Balancer {
-    /// The whole wakeup, ended at `end_ns`, with its balance, into `wakeup`.
+    /// The whole wakeup, ended at `end_ns`, with its balance, into `finished`. Its culprits have no names yet.
     pub(crate) fn close(
         &mut self,
         story: &Story,
         end_ns: u64,
         to_user: bool,
         past: &Past<'_>,
-        wakeup: &mut Wakeup,
+        Finished { wakeup, blames, .. }: &mut Finished,
     ) {
         let last = story.last();
         let end_ns = end_ns.max(last.start_ns);
-        self.causes.clear();
-        self.has = 0;
+        self.shares.clear();
         self.is_cut = story.is_cut;
         wakeup.segments.clear();
+        blames.clear();
         wakeup.stretches.clear();
         let visible = past.followers.visible;
         let mut balance = Balance {
@@ -74,6 +100,7 @@ impl Balancer {
             sees_all: visible.interrupts() && visible.idle_states(),
             piece: first_piece(&story.case, &last, visible),
             segments: &mut wakeup.segments,
+            blames,
             room: self,
         };
         let mut stretches = Stretches::new(story, end_ns, past.threads, &mut wakeup.stretches);
@@ -104,7 +131,8 @@ impl Balancer {
         wakeup.chain.clear();
         wakeup.chain.extend_from_slice(story.chain(past.threads));
         let slept = |woken_ns: u64| past.threads.sleeps_in(wakeup.task, woken_ns.saturating_sub(1));
-        wakeup.slept_in = story.woken_ns().map_or(NameId::NONE, slept);
+        let woken_ns = if past.stacks.any() { story.woken_ns() } else { None };
+        wakeup.slept_in = woken_ns.map_or(NameId::NONE, slept);
     }
 }
 
@@ -120,6 +148,7 @@ struct Balance<'a> {
     /// refusal, a section, that the exit latency is over) is taken back after them.
     piece: Piece<'a>,
     segments: &'a mut Vec<Segment>,
+    blames: &'a mut Vec<Blame>,
     room: &'a mut Balancer,
 }
 
@@ -171,7 +200,7 @@ impl<'a> Balance<'a> {
             Phase::Runnable => self.runnable(cpu, walk, stage, until_ns),
             Phase::Pending => self.pending(cpu, walk, stage, until_ns),
             _ => walk.to(until_ns, |start_ns, stop_ns, activity| {
-                self.piece(start_ns, stop_ns, activity);
+                self.judge(start_ns, stop_ns - start_ns, activity);
             }),
         }
     }
@@ -223,11 +252,18 @@ impl<'a> Balance<'a> {
         let mut room = std::mem::take(&mut self.room.refusals);
         let firings = self.past.firings;
         refusals(cpu, firings, stage.start_ns, until_ns, waiting, &mut room);
-        // It has woken the victim, or had an interrupt since: it sleeps only if it goes to sleep again.
-        let mut is_awake = stage.waker_cpu == stage.cpu;
+        // It has woken the victim, or had an interrupt right before: it sleeps only if it goes to sleep again.
+        let has_woken = stage.waker_cpu == stage.cpu;
+        let mut before: Option<&Activity> = None;
         let mut way_out_ns = WAY_TO_SWITCH_NS_MAX;
+        let is_plain = room.refused.is_empty() && !self.sees_sections;
         walk.to(until_ns, |start_ns, stop_ns, activity| {
-            let was_awake = std::mem::replace(&mut is_awake, activity.is_interrupt());
+            if is_plain && !activity.may_idle() {
+                before = Some(activity);
+                return self.judge(start_ns, stop_ns - start_ns, activity);
+            }
+            let was_awake = before.map_or(has_woken, |before| before.is_interrupt());
+            before = Some(activity);
             let from_ns = self.refused(cpu, &room.refused, (start_ns, stop_ns), activity);
             if !self.idles(activity) {
                 return self.by_section(cpu, Section::PreemptOff, (from_ns, stop_ns), activity);
@@ -392,23 +428,29 @@ impl<'a> Balance<'a> {
         known.map_or(EXIT_NS_MAX, |ns| ns.saturating_mul(EXIT_LATENCIES))
     }
 
-    #[inline]
     fn piece(&mut self, start_ns: u64, stop_ns: u64, activity: &'a Activity) {
         if start_ns < stop_ns {
             self.judge(start_ns, stop_ns - start_ns, activity);
         }
     }
 
+    /// A piece that is no stretch of nothing.
+    #[expect(
+        clippy::inline_always,
+        reason = "most pieces are of two walks, which go on without a call"
+    )]
+    #[inline(always)]
     fn judge(&mut self, start_ns: u64, ns: u64, activity: &'a Activity) {
         let piece = &mut self.piece;
         piece.activity = activity;
         piece.doing = piece.what_is_done();
         let (at, culprit) = self.room.judge.of(piece);
         let stretch = self.stretch;
+        self.room.shares.add(at, ns);
         if self.room.last == at
             && let Some(last) = self.segments.last_mut()
-            && last.culprit == culprit
             && last.stretch == stretch
+            && is_same(last.culprit, culprit)
         {
             last.ns += ns;
             return;
@@ -416,9 +458,20 @@ impl<'a> Balance<'a> {
         let cause = self.room.judge.cause(at);
         let stack = NameId::NONE;
         self.segments.push(Segment { cause, culprit, start_ns, ns, stretch, stack });
+        self.blames.push(Blame { cause: at, culprit: LabelId::default() });
         self.room.last = at;
-        self.room.has |= 1 << at;
-        self.room.causes.push(at);
+    }
+}
+
+/// Whether two culprits are one. It is asked of most pieces, which are tasks' and timers'.
+#[inline]
+fn is_same(one: Culprit, other: Culprit) -> bool {
+    match (one, other) {
+        (Culprit::Task(one), Culprit::Task(other)) => one == other,
+        (Culprit::Timer(one, by), Culprit::Timer(other, by_other)) => {
+            one == other && by == by_other
+        }
+        _ => one == other,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cause::UNEXPLAINED_AT;
 use crate::findings::{Bound, ClockFinding, Explanation};
 use crate::finished::{Blame, Finished, Sink};
 use crate::held::Held;
-use crate::label::Labels;
+use crate::label::{LabelId, Labels};
 use crate::machine::Reason;
 use crate::pattern::Recogniser;
 use crate::seen::Seen;
@@ -160,13 +160,12 @@ impl Endings {
             Some(call) if ended.is_call => call,
             _ => &victim.ended,
         };
-        let wakeup = &mut self.finished.wakeup;
-        self.balancer.close(story, ended.end_ns, ended.to_user, past, wakeup);
+        self.balancer.close(story, ended.end_ns, ended.to_user, past, &mut self.finished);
+        let Finished { wakeup, blames, .. } = &mut self.finished;
         debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
         let fired_on = story.fired.map_or(wakeup.cpu, |fired| fired.cpu);
         let cpus = [wakeup.cpu, fired_on];
-        let causes = &self.balancer.causes;
-        past.stacks.attach(&mut wakeup.segments, causes, cpus, past.threads, &labels.tables);
+        past.stacks.attach(&mut wakeup.segments, blames, cpus, past.threads, &labels.tables);
         self.cut += u64::from(self.balancer.is_cut);
         self.summary.mark_missing(wakeup);
         let by_mark = victim.info.has(TaskInfo::MARKS);
@@ -185,20 +184,21 @@ impl Endings {
     ) {
         let known = timer != TimerId::UNKNOWN;
         let lateness_ns = event.time_ns.saturating_sub(expiry_ns);
-        let wakeup = &mut self.finished.wakeup;
+        let Finished { wakeup, blames, .. } = &mut self.finished;
         wakeup.clear(event.task, event.cpu);
+        blames.clear();
         wakeup.kind = if known { WakeupKind::Timer } else { WakeupKind::MarkOnly };
         (wakeup.timer, wakeup.expiry_ns, wakeup.lateness_ns) = (timer, expiry_ns, lateness_ns);
         wakeup.to_user = true;
         self.summary.mark_missing(wakeup);
-        self.balancer.causes.clear();
-        self.balancer.has = 0;
+        self.balancer.shares.clear();
         if lateness_ns > 0 {
             let (cause, culprit) = (Cause::UNEXPLAINED, Culprit::Nobody);
             let (start_ns, ns, stretch, stack) = (expiry_ns, lateness_ns, 0, NameId::NONE);
             wakeup.segments.push(Segment { cause, culprit, start_ns, ns, stretch, stack });
-            self.balancer.causes.push(UNEXPLAINED_AT as u8);
-            self.balancer.has = 1 << UNEXPLAINED_AT;
+            let cause = UNEXPLAINED_AT as u8;
+            blames.push(Blame { cause, culprit: LabelId::default() });
+            self.balancer.shares.add(cause, lateness_ns);
         }
         self.finished(None, true, recent, labels, sink);
     }
@@ -214,15 +214,13 @@ impl Endings {
     ) {
         let Self { balancer, finished, .. } = self;
         let Finished { wakeup, victim, blames, patterns } = finished;
-        let causes = &balancer.causes[..];
         *victim = labels.id(Culprit::Task(wakeup.task));
-        blames.clear();
-        blames.extend(wakeup.segments.iter().zip(causes).map(|(segment, cause)| {
-            let culprit = labels.id(segment.culprit);
-            Blame { cause: *cause, culprit }
-        }));
-        self.summary.wakeup(wakeup, *victim, (blames, balancer.has));
-        let found = (&blames[..], balancer.has);
+        for (segment, blame) in wakeup.segments.iter().zip(&mut *blames) {
+            blame.culprit = labels.id(segment.culprit);
+            self.summary.blame(segment, *blame);
+        }
+        self.summary.wakeup(wakeup, *victim, &balancer.shares);
+        let found = (&blames[..], balancer.shares.has);
         *patterns = self.recogniser.wakeup(wakeup, found, &followers.prios, labels);
         let wants_whole = sink.wants_whole(wakeup);
         if wants_whole || self.worst.wants(wakeup) {

@@ -249,27 +249,31 @@ impl Labels {
     }
 
     /// A culprit's label, where that is found without a search.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "it is asked of every segment, most of which are of two kinds"
+    )]
+    #[inline(always)]
     fn near(&self, culprit: Culprit) -> Option<LabelId> {
         let near = match culprit {
             Culprit::Task(task) => return self.of(task)?.label,
             Culprit::Timer(timer, by) => {
                 let of = self.timers.get(timer.0 as usize)?;
                 match by {
-                    TaskId::IDLE => of.alone,
-                    by if of.armed_by == by => of.armed,
+                    TaskId::IDLE => &of.alone,
+                    by if of.armed_by == by => &of.armed,
                     _ => return None,
                 }
             }
-            other => {
-                let (known, near) = *self.recent.get(place_of(other))?;
-                if known != other {
-                    return None;
-                }
-                near
-            }
+            other => return self.near_lately(other),
         };
         (near.at == self.now()).then_some(near.label.id)
+    }
+
+    /// The same of one that is neither a thread nor a timer.
+    fn near_lately(&self, culprit: Culprit) -> Option<LabelId> {
+        let (known, near) = self.recent.get(place_of(culprit))?;
+        (*known == culprit && near.at == self.now()).then_some(near.label.id)
     }
 
     /// What is near holds while this is the same.

@@ -136,7 +136,9 @@ impl Doing {
     /// How a task stands to the victim, by their priorities.
     #[inline]
     fn of_task(prio: Prio, victim: Prio) -> Self {
-        if !prio.is_known() || !victim.is_known() {
+        if prio.is_fair() && victim.is_fair() {
+            Self::Equal
+        } else if !prio.is_known() || !victim.is_known() {
             Self::Task
         } else if prio.is_realtime() && prio < victim {
             Self::Above
@@ -235,7 +237,8 @@ pub struct Piece<'a> {
 
 impl Piece<'_> {
     /// What kind of thing the CPU did, by all else that is known of the piece: [`Self::doing`].
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is asked of every piece")]
+    #[inline(always)]
     pub(crate) fn what_is_done(&self) -> Doing {
         if matches!(self.refusal, Some(Refusal::Throttled(_) | Refusal::ForcedIdle)) {
             return Doing::Refused;

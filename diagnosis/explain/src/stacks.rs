@@ -2,6 +2,7 @@
 //! move no nanosecond; but a task is not named where a stack shows that it was not it.
 
 use crate::cause;
+use crate::finished::Blame;
 use crate::threads::Threads;
 use std::collections::VecDeque;
 use tardy_followers::place_of;
@@ -32,6 +33,11 @@ struct Kept {
 }
 
 impl Stacks {
+    /// Whether the stream has any.
+    pub(crate) fn any(&self) -> bool {
+        self.any
+    }
+
     pub(crate) fn saw(&mut self, event: &Event, stack: Stack) {
         let place = place_of(event.cpu);
         if place >= self.cpus.len() {
@@ -46,13 +52,13 @@ impl Stacks {
     }
 
     /// Gives each segment of a balance the stack that tells where its culprit was, where one was taken: the first
-    /// from its begin on, of the kind that its cause, by its place in the registry, has use for. Where the culprit
+    /// from its begin on, of the kind that its cause has use for. Where the culprit
     /// is no task, it must be of one of the CPUs that mattered.
     /// Whoever sleeps at a segment's begin was there where it went to sleep, before that.
     pub(crate) fn attach(
         &self,
         segments: &mut [Segment],
-        causes: &[u8],
+        blames: &[Blame],
         cpus: [CpuId; 2],
         threads: &Threads,
         tables: &Tables,
@@ -60,8 +66,9 @@ impl Stacks {
         if !self.any {
             return;
         }
-        for (segment, cause) in segments.iter_mut().zip(causes) {
-            let wanted = cause::stacks_at(usize::from(*cause));
+        for (segment, blame) in segments.iter_mut().zip(blames) {
+            let cause = usize::from(blame.cause);
+            let wanted = cause::stacks_at(cause);
             if wanted.is_empty() {
                 continue;
             }
@@ -77,7 +84,7 @@ impl Stacks {
                 asleep => asleep,
             };
             if segment.stack != NameId::NONE {
-                refute(segment, usize::from(*cause), tables);
+                refute(segment, cause, tables);
             }
         }
     }

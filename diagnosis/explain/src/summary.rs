@@ -1,6 +1,6 @@
 //! Sums over all wakeups.
 
-use crate::bits::bits;
+use crate::balance::Shares;
 use crate::cause::{self, UNEXPLAINED_AT};
 use crate::distributions::Distributions;
 use crate::findings::{
@@ -84,9 +84,14 @@ impl CulpritSum {
         if self.cause == cause {
             self.cause_ns = self.cause_ns.saturating_add(ns);
         } else {
-            let others = self.others.get_or_insert_with(|| Box::new([0; CAUSES]));
-            others[cause] = others[cause].saturating_add(ns);
+            self.add_to_another(cause, ns);
         }
+    }
+
+    #[inline(never)]
+    fn add_to_another(&mut self, cause: usize, ns: u64) {
+        let others = self.others.get_or_insert_with(|| Box::new([0; CAUSES]));
+        others[cause] = others[cause].saturating_add(ns);
     }
 
     /// What it took in all.
@@ -138,6 +143,7 @@ fn class_of(ns: u64) -> usize {
 }
 
 /// A culprit's stack is known.
+#[cold]
 fn was_in(places: &mut FxHashMap<(Blame, NameId), u64>, blame: Blame, segment: &Segment) {
     let has_room = places.len() < PLACES_MAX;
     match places.entry((blame, segment.stack)) {
@@ -188,13 +194,27 @@ impl Summary {
             (reaches(self.missing_until_ns), reaches(self.lost_until_ns));
     }
 
-    /// A wakeup has ended; `blames` has one for each of its segments, and `has` a bit for each cause among them.
-    pub(crate) fn wakeup(
-        &mut self,
-        wakeup: &Wakeup,
-        victim: LabelId,
-        (blames, has): (&[Blame], u32),
-    ) {
+    /// Somebody is to blame for a segment of the wakeup that ends next.
+    #[expect(clippy::inline_always, reason = "it is done with every segment, in one loop")]
+    #[inline(always)]
+    pub(crate) fn blame(&mut self, segment: &Segment, blame: Blame) {
+        let place = blame.culprit.0 as usize;
+        if place >= self.culprits.len() {
+            self.one_more_culprit(place);
+        }
+        self.culprits[place].add(usize::from(blame.cause), segment.ns, self.number + 1);
+        if segment.stack != NameId::NONE {
+            was_in(&mut self.places, blame, segment);
+        }
+    }
+
+    #[cold]
+    fn one_more_culprit(&mut self, place: usize) {
+        self.culprits.resize_with(place + 1, CulpritSum::default);
+    }
+
+    /// A wakeup has ended; `shares` is what each cause took of it. Its segments have been blamed on their culprits.
+    pub(crate) fn wakeup(&mut self, wakeup: &Wakeup, victim: LabelId, shares: &Shares) {
         let lateness_ns = wakeup.lateness_ns;
         self.touched += u64::from(wakeup.touched_by_loss);
         self.near_loss += u64::from(wakeup.near_loss);
@@ -203,21 +223,11 @@ impl Summary {
         let class = &mut self.classes.0[class_of(lateness_ns)];
         class.wakeups += 1;
         class.ns = class.ns.saturating_add(lateness_ns);
-        for (segment, blame) in wakeup.segments.iter().zip(blames) {
-            let (cause, place) = (usize::from(blame.cause), blame.culprit.0 as usize);
-            let (of_cause, of_class) = (&mut self.causes[cause].ns, &mut class.by_cause[cause]);
-            *of_cause = of_cause.saturating_add(segment.ns);
-            *of_class = of_class.saturating_add(segment.ns);
-            if place >= self.culprits.len() {
-                self.culprits.resize_with(place + 1, CulpritSum::default);
-            }
-            self.culprits[place].add(cause, segment.ns, self.number);
-            if segment.stack != NameId::NONE {
-                was_in(&mut self.places, *blame, segment);
-            }
-        }
-        for cause in bits(has) {
-            self.causes[cause].wakeups += 1;
+        for (cause, ns) in shares.each() {
+            let (of_cause, of_class) = (&mut self.causes[cause], &mut class.by_cause[cause]);
+            of_cause.ns = of_cause.ns.saturating_add(ns);
+            of_cause.wakeups += 1;
+            *of_class = of_class.saturating_add(ns);
         }
     }
 
@@ -376,7 +386,10 @@ mod tests {
             let (ns, stretch, stack) = (wakeup.lateness_ns, 0, NameId::NONE);
             wakeup.segments = vec![Segment { cause, culprit, start_ns: 0, ns, stretch, stack }];
             let blame = Blame { cause: 1, culprit: LabelId(0) };
-            summary.wakeup(&wakeup, LabelId(0), (&[blame], 1 << 1));
+            let mut shares = Shares::default();
+            shares.add(blame.cause, ns);
+            summary.blame(&wakeup.segments[0], blame);
+            summary.wakeup(&wakeup, LabelId(0), &shares);
         }
         let all = std::mem::take(&mut summary.distributions).finish().0;
         let (group, by_cause) = summary.worst_group(&all);

@@ -69,6 +69,11 @@ impl Prio {
         self.is_known() && self.0 < Self::FAIR_FIRST.0
     }
 
+    /// Whether this is a priority of the fair class.
+    pub const fn is_fair(self) -> bool {
+        self.0 >= Self::FAIR_FIRST.0
+    }
+
     /// Whether a task at this priority may run before one at `other`: a higher priority, the same
     /// one (first come, first served), or any two of the fair class, which take turns.
     pub const fn may_run_before(self, other: Self) -> bool {

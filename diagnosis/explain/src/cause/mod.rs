@@ -178,13 +178,14 @@ pub(crate) fn meaning_at(at: usize) -> &'static str {
 #[derive(Debug)]
 pub(crate) struct Judge {
     asked: &'static AskedOf,
+    sole: &'static SoleOf,
     whole: &'static [bool; Phase::ALL.len()],
     causes: &'static [Cause; UNEXPLAINED_AT + 1],
 }
 
 impl Default for Judge {
     fn default() -> Self {
-        Self { asked: &ASKED, whole: &WHOLE, causes: &CAUSES }
+        Self { asked: &ASKED, sole: &SOLE, whole: &WHOLE, causes: &CAUSES }
     }
 }
 
@@ -192,10 +193,17 @@ impl Judge {
     /// Which cause has a piece, by its place in the registry, and who it was.
     #[inline]
     pub(crate) fn of(&self, piece: &Piece<'_>) -> (u8, Culprit) {
-        let asked = &self.asked[piece.phase as usize][piece.doing as usize];
-        if asked.first_has_all {
-            return (asked.places[0] as u8, piece.activity.culprit());
+        let (phase, doing) = (piece.phase as usize, piece.doing as usize);
+        let sole = self.sole[phase][doing];
+        if sole != NO_SOLE {
+            return (sole, piece.activity.culprit());
         }
+        self.ask(piece)
+    }
+
+    #[inline(never)]
+    fn ask(&self, piece: &Piece<'_>) -> (u8, Culprit) {
+        let asked = &self.asked[piece.phase as usize][piece.doing as usize];
         for &at in &asked.places[..usize::from(asked.count)] {
             if let Some(culprit) = at.claim(piece) {
                 return (at as u8, culprit);
@@ -222,12 +230,26 @@ impl Judge {
 struct Asked {
     places: [Place; REGISTRY.len()],
     count: u8,
-    /// See [`Rule::has_all`].
-    first_has_all: bool,
 }
 
 /// By phase, and by what the CPU did.
 type AskedOf = [[Asked; Doing::ALL.len()]; Phase::ALL.len()];
+
+/// By phase, and by what the CPU did: the place of the cause that is asked first, where that has all it is shown (see
+/// [`Rule::has_all`]), else [`NO_SOLE`]. Apart from the others, as most pieces need no more than this.
+type SoleOf = [[u8; Doing::ALL.len()]; Phase::ALL.len()];
+
+/// There is none.
+const NO_SOLE: u8 = u8::MAX;
+
+static SOLE: LazyLock<SoleOf> = LazyLock::new(|| {
+    let sole = |phase: usize, doing: usize| {
+        let is_asked = |rule: &&dyn Rule| rule.is_asked(Phase::ALL[phase], Doing::ALL[doing]);
+        let first = REGISTRY.iter().position(is_asked);
+        first.filter(|at| REGISTRY[*at].has_all()).map_or(NO_SOLE, |at| at as u8)
+    };
+    std::array::from_fn(|phase| std::array::from_fn(|doing| sole(phase, doing)))
+});
 
 /// By phase: whether the cause that is asked first has all of it.
 static WHOLE: LazyLock<[bool; Phase::ALL.len()]> = LazyLock::new(|| {
@@ -238,13 +260,12 @@ static WHOLE: LazyLock<[bool; Phase::ALL.len()]> = LazyLock::new(|| {
 });
 
 static ASKED: LazyLock<AskedOf> = LazyLock::new(|| {
-    let nobody = Asked { places: [Place::ALL[0]; _], count: 0, first_has_all: false };
+    let nobody = Asked { places: [Place::ALL[0]; _], count: 0 };
     let mut asked = [[nobody; _]; _];
     for (at, rule) in Place::ALL.iter().zip(REGISTRY) {
         for phase in Phase::ALL {
             for doing in Doing::ALL.iter().filter(|doing| rule.is_asked(*phase, **doing)) {
                 let of: &mut Asked = &mut asked[*phase as usize][*doing as usize];
-                of.first_has_all |= of.count == 0 && rule.has_all();
                 of.places[usize::from(of.count)] = *at;
                 of.count += 1;
             }
