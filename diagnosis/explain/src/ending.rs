@@ -18,9 +18,11 @@ use crate::threads::{THREADS_MAX, Threads};
 use crate::victims::{Ended, Victim};
 use crate::worst::{self, Worst};
 use std::collections::VecDeque;
-use tardy_followers::{Followers, SPANS_MAX, Skew, StolenTime};
+use tardy_followers::{Followed, Followers, SPANS_MAX, Skew, StolenTime};
 use tardy_model::event::{ClockSet, Loss, Stack, TaskInfo};
-use tardy_model::{Cause, Culprit, Event, NameId, Segment, Tables, TaskId, TimerId, WakeupKind};
+use tardy_model::{
+    Cause, Culprit, Event, Kind, NameId, Segment, Tables, TaskId, TimerId, WakeupKind,
+};
 
 /// A loss is told of by the first event that its CPU writes again. Finished wakeups wait this long
 /// for such a report before they are final.
@@ -120,15 +122,35 @@ impl Endings {
 
     /// An event comes.
     #[inline]
-    pub(crate) fn sees(&mut self, seen: &Seen<'_>) {
-        self.passes(seen.event.time_ns);
-        self.recogniser.event(seen);
+    pub(crate) fn sees(
+        &mut self,
+        event: &Event,
+        kind: Kind,
+        followed: Followed,
+        after: (&Followers, &Tables),
+    ) {
+        self.passes(event.time_ns);
+        if self.recogniser.looks_at(event.tag()) {
+            self.shows(event, kind, followed, after);
+        }
     }
 
-    /// An event passes that tells nothing of what happens.
+    #[inline(never)]
+    fn shows(
+        &mut self,
+        event: &Event,
+        kind: Kind,
+        followed: Followed,
+        (followers, tables): (&Followers, &Tables),
+    ) {
+        self.recogniser.event(&Seen { event, kind: &kind, followed: &followed, followers, tables });
+    }
+
+    /// An event passes.
     #[inline]
     pub(crate) fn passes(&mut self, time_ns: u64) {
         self.now_ns = time_ns;
+        self.summary.passes(time_ns);
     }
 
     pub(crate) fn waited(&mut self, waited: &Waited, labels: &Labels) {

@@ -87,8 +87,13 @@ impl<S: Sink> Explainer<S> {
         }
         self.followers.timers.define(&batch.timers);
         self.sink.define(&batch.timers);
-        self.endings.count(&batch.events);
-        for event in &batch.events {
+        self.events(&batch.events);
+    }
+
+    #[inline(never)]
+    fn events(&mut self, events: &[Event]) {
+        self.endings.count(events);
+        for event in events {
             self.next(event);
         }
     }
@@ -111,13 +116,12 @@ impl<S: Sink> Explainer<S> {
 
     /// Takes one event.
     pub fn event(&mut self, event: &Event) {
-        self.endings.count(std::slice::from_ref(event));
-        self.next(event);
+        self.events(std::slice::from_ref(event));
     }
 
     /// An event goes its way. The way is written once, and compiled for each kind of event that is frequent: what others
     /// do on it is left out there, and no kind is told apart twice.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, event: &Event) {
         macro_rules! by_kind {
             ($($kind:ident),* $(,)?) => {
@@ -162,9 +166,10 @@ impl<S: Sink> Explainer<S> {
         }
         let followed = self.followers.event(event, &kind, &self.labels.tables);
         let (followers, tables) = (&self.followers, &self.labels.tables);
-        let seen = Seen { event, kind: &kind, followed: &followed, followers, tables };
-        self.endings.sees(&seen);
-        self.sink.event(&seen);
+        self.endings.sees(event, kind, followed, (followers, tables));
+        // Copies are shown, so that what nobody looks at lies in registers.
+        let (kind_shown, told) = (kind, followed);
+        self.sink.event(&Seen { event, kind: &kind_shown, followed: &told, followers, tables });
         if followed.after_gap {
             let (since_ns, task) = self.followers.gap();
             let naming = (&mut self.labels, &mut self.sink);
@@ -258,6 +263,7 @@ impl<S: Sink> Explainer<S> {
         self.endings.settle(&self.labels, &mut self.sink);
     }
 
+    #[inline]
     fn wakes(&mut self, cpu: CpuId, task: TaskId) {
         let at = place_of(cpu);
         if at >= self.just_woken.len() {
@@ -363,7 +369,7 @@ impl<S: Sink> Explainer<S> {
             {
                 let by = WokenBy { kind: WakeupKind::Timer, cpu, task: TaskId::IDLE };
                 let culprit = Culprit::Timer(expiry.timer, expiry.owner);
-                self.woken_by(expiry.begin_ns, waking, by, culprit, Some(expiry));
+                self.woken_by(expiry.begin_ns, waking, by, culprit, Some(&expiry));
                 return;
             }
             self.expires_unseen(event, task);
@@ -380,14 +386,14 @@ impl<S: Sink> Explainer<S> {
         };
         let unseen = kind == WakeupKind::Irq && activity.is_idle();
         let by_task = if kind == WakeupKind::Task { event.task } else { TaskId::IDLE };
-        let culprit = match (kind, expiry) {
+        let culprit = match (kind, &expiry) {
             (WakeupKind::Task, _) => Culprit::Task(by_task),
             (_, Some(expiry)) => Culprit::Timer(expiry.timer, expiry.owner),
             _ if unseen => Culprit::Nobody,
             _ => activity.culprit(),
         };
         let by = WokenBy { kind, cpu: event.cpu, task: by_task };
-        self.woken_by(event.time_ns, waking, by, culprit, expiry);
+        self.woken_by(event.time_ns, waking, by, culprit, expiry.as_ref());
     }
 
     fn woken_by(
@@ -396,7 +402,7 @@ impl<S: Sink> Explainer<S> {
         Waking { target: task, target_cpu, prio }: Waking,
         by: WokenBy,
         culprit: Culprit,
-        expiry: Option<Expiry>,
+        expiry: Option<&Expiry>,
     ) {
         let link = Link { time_ns, by: culprit, started: false, work: NameId::NONE };
         self.threads.woken(task, target_cpu, link, by.task);
@@ -561,8 +567,15 @@ impl<S: Sink> Explainer<S> {
         }
     }
 
+    #[inline]
     fn ends(&mut self, ended: Option<Ended>) {
-        let Some(ended) = ended else { return };
+        if let Some(ended) = ended {
+            self.has_ended(ended);
+        }
+    }
+
+    #[inline(never)]
+    fn has_ended(&mut self, ended: Ended) {
         if let Some(victim) = self.victims.get(ended.task) {
             let past = Past {
                 followers: &self.followers,

@@ -154,9 +154,41 @@ pub(crate) enum Begin {
     MarkAlone,
 }
 
-/// The table. `marks` is whether the thread tells when it is back.
+/// What comes next: the thread's state, what becomes of the story that is open, and what begins.
+type Next = (State, End, Begin);
+
+/// The table, by state and input. `marks` is whether the thread tells when it is back.
+#[inline]
+pub(crate) fn next(state: State, input: Input, marks: bool) -> Next {
+    TABLE[state as usize][input as usize][usize::from(marks)]
+}
+
+/// It is looked at several times for every wakeup.
+static TABLE: [[[Next; 2]; Input::ALL.len()]; State::ALL.len()] = {
+    let mut table = [[[keep(State::Unknown, Begin::Nothing); 2]; _]; _];
+    let mut state = 0;
+    while state < State::ALL.len() {
+        let mut input = 0;
+        while input < Input::ALL.len() {
+            let (of, comes) = (State::ALL[state], Input::ALL[input]);
+            table[of as usize][comes as usize] = [row(of, comes, false), row(of, comes, true)];
+            input += 1;
+        }
+        state += 1;
+    }
+    table
+};
+
+const fn keep(state: State, begin: Begin) -> Next {
+    (state, End::Keep, begin)
+}
+
+const fn discard(state: State, reason: Reason, begin: Begin) -> Next {
+    (state, End::Discard(reason), begin)
+}
+
 #[expect(clippy::match_same_arms, reason = "a row for each thing that happens, in its order")]
-pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begin) {
+const fn row(state: State, input: Input, marks: bool) -> Next {
     use Input::{
         Ends, LosesCpu, Marks, MarksAnother, OtherWakes, Sleeps, SwitchIn, TimerComes, TimerWakes,
         Yields,
@@ -166,8 +198,6 @@ pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begi
         Asleep, Preempted, RanUnwoken, Returning, ReturningAsleep, ReturningRunnable, Running,
         Unknown, Woken, Yielded,
     };
-    let keep = |state, begin| (state, End::Keep, begin);
-    let discard = |state, reason, begin| (state, End::Discard(reason), begin);
     match (state, input) {
         // Woken: a story begins, unless the thread runs or is already on its way.
         (Unknown | Asleep, TimerWakes | OtherWakes) => keep(Woken, Begin::Story),
@@ -175,7 +205,7 @@ pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begi
         // is that of their sleep, and fires in their way: the time that they asked for had passed, or was near.
         (Running, TimerWakes | TimerComes) if marks => keep(Returning, Begin::Story),
         (Running, TimerComes) => keep(Running, Begin::AtOnce),
-        (state, TimerComes) => next(state, TimerWakes, marks),
+        (state, TimerComes) => row(state, TimerWakes, marks),
         (Running, TimerWakes | OtherWakes) => keep(Running, Begin::Nothing),
         (RanUnwoken, TimerWakes | OtherWakes) => keep(Running, Begin::Skewed),
         // A task that can run is not woken before it has slept: its run is missing.
@@ -238,6 +268,20 @@ pub(crate) fn next(state: State, input: Input, marks: bool) -> (State, End, Begi
 }
 
 impl State {
+    /// All of them.
+    const ALL: [Self; 10] = [
+        Self::Unknown,
+        Self::Running,
+        Self::RanUnwoken,
+        Self::Asleep,
+        Self::Woken,
+        Self::Preempted,
+        Self::Yielded,
+        Self::Returning,
+        Self::ReturningRunnable,
+        Self::ReturningAsleep,
+    ];
+
     /// Whether a story is open.
     pub(crate) fn has_story(self) -> bool {
         matches!(
@@ -251,41 +295,32 @@ impl State {
     }
 }
 
+impl Input {
+    /// All of them.
+    const ALL: [Self; 10] = [
+        Self::TimerWakes,
+        Self::TimerComes,
+        Self::OtherWakes,
+        Self::SwitchIn,
+        Self::LosesCpu,
+        Self::Yields,
+        Self::Sleeps,
+        Self::Marks,
+        Self::MarksAnother,
+        Self::Ends,
+    ];
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const STATES: [State; 10] = [
-        State::Unknown,
-        State::Running,
-        State::RanUnwoken,
-        State::Asleep,
-        State::Woken,
-        State::Preempted,
-        State::Yielded,
-        State::Returning,
-        State::ReturningRunnable,
-        State::ReturningAsleep,
-    ];
-    const INPUTS: [Input; 10] = [
-        Input::TimerWakes,
-        Input::TimerComes,
-        Input::OtherWakes,
-        Input::SwitchIn,
-        Input::LosesCpu,
-        Input::Yields,
-        Input::Sleeps,
-        Input::Marks,
-        Input::MarksAnother,
-        Input::Ends,
-    ];
 
     /// A story is open exactly where the state says so, whatever comes: none is forgotten, none is made
     /// of nothing.
     #[test]
     fn stories_begin_and_end_with_their_states() {
-        for state in STATES {
-            for input in INPUTS {
+        for state in State::ALL {
+            for input in Input::ALL {
                 for marks in [false, true] {
                     let (after, end, begin) = next(state, input, marks);
                     let ends = !matches!(end, End::Keep) && state.has_story();

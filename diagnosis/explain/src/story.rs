@@ -255,17 +255,20 @@ impl Story {
     /// Begins a phase. A begin before the one of the phase before (clocks of two CPUs, estimates)
     /// is moved there; a phase of no length is written over.
     fn stage(&mut self, start_ns: u64, phase: Phase, cpu: CpuId, by: WokenBy) {
-        let start_ns =
-            start_ns.max(self.stages.last().map_or(self.expiry_ns, |last| last.start_ns));
-        if self.stages.last().is_some_and(|last| last.start_ns == start_ns) {
-            self.stages.pop();
+        let (prio, waker_cpu) = (self.prio, by.cpu);
+        let mut stage = Stage { start_ns, phase, cpu, waker_cpu, prio, prio_after: prio };
+        let Some(last) = self.stages.last_mut() else {
+            stage.start_ns = start_ns.max(self.expiry_ns);
+            return self.stages.push(stage);
+        };
+        if start_ns <= last.start_ns {
+            stage.start_ns = last.start_ns;
+            *last = stage;
         } else if self.stages.len() == STAGES_MAX {
             self.is_cut = true;
-            return;
+        } else {
+            self.stages.push(stage);
         }
-        let prio = self.prio;
-        let waker_cpu = by.cpu;
-        self.stages.push(Stage { start_ns, phase, cpu, waker_cpu, prio, prio_after: prio });
     }
 
     fn step(&mut self, time_ns: u64, phase: Phase, cpu: CpuId) {

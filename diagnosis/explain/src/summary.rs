@@ -163,8 +163,12 @@ impl Summary {
         let Some(first) = events.first() else { return };
         self.events += events.len() as u64;
         self.first_ns.get_or_insert(first.time_ns);
-        self.last_ns =
-            events.iter().fold(self.last_ns, |last_ns, event| last_ns.max(event.time_ns));
+    }
+
+    /// An event comes, of those that have been counted.
+    #[inline]
+    pub(crate) fn passes(&mut self, time_ns: u64) {
+        self.last_ns = self.last_ns.max(time_ns);
     }
 
     pub(crate) fn loss(&mut self, loss: &Loss) {

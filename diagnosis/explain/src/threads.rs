@@ -161,19 +161,23 @@ impl Threads {
         self.places.get(task).map(|at| &mut self.threads[at])
     }
 
+    #[inline]
     fn of(&mut self, task: TaskId) -> Option<&mut Thread> {
         let place = self.place(task)?;
         Some(&mut self.threads[place])
     }
 
     /// Where a thread is kept; a new one gets a place, if there is any.
+    #[inline]
     fn place(&mut self, task: TaskId) -> Option<usize> {
         if task == TaskId::IDLE {
             return None;
         }
-        if let Some(place) = self.places.get(task) {
-            return Some(place);
-        }
+        self.places.get(task).or_else(|| self.new_place(task))
+    }
+
+    #[cold]
+    fn new_place(&mut self, task: TaskId) -> Option<usize> {
         let stack = NameId::NONE;
         let nowhere = Change { since_ns: 0, doing: RunState::Waits, cpu: CpuId(0), stack };
         let fresh = Thread {

@@ -91,7 +91,7 @@ pub(crate) struct Waker<'a> {
     /// It is a thread of the kernel's.
     pub(crate) is_kernel: bool,
     /// The callback that ran, and what is known of its timer.
-    pub(crate) expiry: Option<(Expiry, Option<&'a Life>)>,
+    pub(crate) expiry: Option<(&'a Expiry, Option<&'a Life>)>,
 }
 
 /// All watched threads.
@@ -289,16 +289,16 @@ impl Victims {
         match begin {
             Begin::Nothing if was_running => {
                 let expiry = waker.expiry;
-                let expiry = expiry.map(|(expiry, life)| victim.restarted(expiry, life.copied()));
+                let expiry = expiry.map(|(expiry, life)| victim.restarted(*expiry, life.copied()));
                 victim.early = Some(Early { time_ns, target, by, expiry });
             }
-            Begin::Story | Begin::Skewed | Begin::AtOnce => match &waker.expiry {
-                Some((expiry, life)) if victim.is_restarted(expiry, *life) => {
+            Begin::Story | Begin::Skewed | Begin::AtOnce => match waker.expiry {
+                Some((expiry, life)) if victim.is_restarted(expiry, life) => {
                     let (expiry, life) = victim.restarted(*expiry, life.copied());
                     victim.story.begin_timer(time_ns, target, by, &expiry, life.as_ref());
                 }
                 Some((expiry, life)) => {
-                    victim.story.begin_timer(time_ns, target, by, expiry, *life);
+                    victim.story.begin_timer(time_ns, target, by, expiry, life);
                 }
                 None => victim.story.begin_other(time_ns, target, by),
             },
@@ -583,7 +583,7 @@ impl Victim {
     }
 
     /// Whether an expiry is that of a sleep which it asked for itself, and is in or about to be.
-    fn sleeps_on(&self, expiry: Option<(Expiry, Option<&Life>)>) -> bool {
+    fn sleeps_on(&self, expiry: Option<(&Expiry, Option<&Life>)>) -> bool {
         let Some((expiry, Some(life))) = expiry else { return false };
         let is_asked = expiry.timer == self.timer && life.by == self.task;
         is_asked && expiry.owner == self.task && life.soft_ns == expiry.soft_ns

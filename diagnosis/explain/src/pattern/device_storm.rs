@@ -5,7 +5,7 @@ use crate::device::{DeviceFollower, Programming, Why};
 use crate::seen::Seen;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tardy_followers::Purpose;
-use tardy_model::event::{ExpireBegin, TimerArm};
+use tardy_model::event::TimerArm;
 use tardy_model::{CpuId, Culprit, Kind, Tables, TaskId, TimerClass, TimerId};
 
 /// A timeout that is put off all the time and hardly ever fires, each time by the high-resolution
@@ -105,8 +105,8 @@ struct Storm {
 
 impl Watcher for Moves {
     fn kinds(&self) -> u64 {
-        let moves = 1 << TimerArm::TAG | 1 << ExpireBegin::TAG;
-        if self.devices.is_some() { u64::MAX } else { moves }
+        // Before there is a storm only moves are counted.
+        if self.devices.is_some() { u64::MAX } else { 1 << TimerArm::TAG }
     }
 
     fn event(&mut self, seen: &Seen<'_>) {
@@ -198,9 +198,7 @@ impl Moves {
     }
 
     fn expired(&mut self, timer: TimerId) {
-        if !self.storms.is_empty()
-            && let Some(storm) = self.storms.get_mut(&timer)
-        {
+        if let Some(storm) = self.storms.get_mut(&timer) {
             storm.expiries += 1;
         }
     }

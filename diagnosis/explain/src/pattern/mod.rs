@@ -328,22 +328,25 @@ impl Default for Recogniser {
 }
 
 impl Recogniser {
+    /// Whether any pattern has to see events of a kind.
     #[inline]
-    pub(crate) fn event(&mut self, seen: &Seen<'_>) {
-        let kind = 1u64.checked_shl(seen.event.tag().into()).unwrap_or(0);
-        if self.watched & kind != 0 {
-            self.watch(kind, seen);
-        }
+    pub(crate) fn looks_at(&self, tag: u8) -> bool {
+        self.watched & kind_of(tag) != 0
     }
 
-    fn watch(&mut self, kind: u64, seen: &Seen<'_>) {
+    pub(crate) fn event(&mut self, seen: &Seen<'_>) {
+        let kind = kind_of(seen.event.tag());
+        let mut changes = false;
         for Watching { watcher, kinds, .. } in &mut self.watchers {
             if *kinds & kind != 0 {
                 watcher.event(seen);
-                *kinds = watcher.kinds();
+                let before = std::mem::replace(kinds, watcher.kinds());
+                changes |= *kinds != before;
             }
         }
-        self.watched = watched(&self.watchers);
+        if changes {
+            self.watched = watched(&self.watchers);
+        }
     }
 
     /// Shows a wakeup to every pattern that has to do with one of its causes: `blames` has one for each of its
@@ -401,6 +404,12 @@ impl Recogniser {
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.found.ns));
         findings
     }
+}
+
+/// A kind of events as a bit.
+#[inline]
+fn kind_of(tag: u8) -> u64 {
+    1u64.checked_shl(tag.into()).unwrap_or(0)
 }
 
 fn watched(watchers: &[Watching]) -> u64 {
