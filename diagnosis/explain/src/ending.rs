@@ -130,7 +130,7 @@ impl Endings {
         after: (&Followers, &Tables),
     ) {
         self.passes(event.time_ns);
-        if self.recogniser.looks_at(event.tag()) {
+        if self.recogniser.looks_at(event.tag(), followed.ended) {
             self.shows(event, kind, followed, after);
         }
     }

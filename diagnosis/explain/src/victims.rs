@@ -191,9 +191,9 @@ impl Victims {
     fn input_at(&mut self, at: usize, input: Input, time_ns: u64) -> (Begin, Option<Ended>) {
         let victim = &mut self.victims[at];
         let task = victim.task;
-        let of_timer = victim.state.has_story() && victim.story.case.kind == WakeupKind::Timer;
         let is_timer = matches!(input, Input::TimerWakes | Input::TimerComes);
-        let marks = victim.info.has(TaskInfo::MARKS) && (of_timer || is_timer);
+        let of_timer = || victim.state.has_story() && victim.story.case.kind == WakeupKind::Timer;
+        let marks = victim.info.has(TaskInfo::MARKS) && (is_timer || of_timer());
         let (state, end, begin) = next(victim.state, input, marks);
         victim.state = state;
         let mut ended = |end_ns, to_user| {
@@ -246,11 +246,11 @@ impl Victims {
         }
         let victim = &mut self.victims[at];
         let sleep = victim.sleep.take();
-        let unlock = threads.futex_call(by.task);
+        let unlock = || threads.futex_call(by.task);
         if let Some(call) = &mut victim.call
             && call.phase().is_blocked()
         {
-            call.woken_again(time_ns, target.cpu, by, unlock, threads.chain(task));
+            call.woken_again(time_ns, target.cpu, by, unlock(), threads.chain(task));
         }
         if let Some(sleep) = sleep {
             if sleep.state == TaskState::Stopped {
@@ -304,7 +304,7 @@ impl Victims {
             },
             Begin::Phase => {
                 let chain = threads.chain(task);
-                victim.story.woken_again(time_ns, target.cpu, by, unlock, chain);
+                victim.story.woken_again(time_ns, target.cpu, by, unlock(), chain);
             }
             _ => {}
         }
@@ -381,10 +381,10 @@ impl Victims {
         Target { task, prio, cpu }: Target,
         (before, left_by_itself): (TaskId, bool),
     ) -> Option<Ended> {
-        if self.get(task)?.state == State::Asleep {
+        let at = self.slots.get(task)?;
+        if self.victims[at].state == State::Asleep {
             self.takes_early(task, EARLY_NS_MAX);
         }
-        let at = self.slots.get(task)?;
         let victim = &mut self.victims[at];
         if victim.state.has_story() {
             victim.story.ran_elsewhere(cpu);
@@ -479,11 +479,11 @@ impl Victims {
         threads: &Threads,
     ) -> Option<Ended> {
         let Target { task, prio, cpu } = target;
-        self.get(task)?;
-        let (begin, ended) = self.input(task, Input::Sleeps, time_ns);
+        let at = self.slots.get(task)?;
+        let (begin, ended) = self.input_at(at, Input::Sleeps, time_ns);
         let holders = threads.boosted(task);
         let in_call = threads.call(task);
-        let victim = self.get_mut(task)?;
+        let victim = &mut self.victims[at];
         let call_ns = in_call.map(|(since_ns, _)| since_ns);
         let again = call_ns.is_some() && victim.slept_in_ns == call_ns;
         victim.slept_in_ns = call_ns;

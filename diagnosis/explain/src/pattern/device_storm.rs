@@ -109,6 +109,10 @@ impl Watcher for Moves {
         if self.devices.is_some() { u64::MAX } else { 1 << TimerArm::TAG }
     }
 
+    fn sees_moves_alone(&self) -> bool {
+        self.devices.is_none()
+    }
+
     fn event(&mut self, seen: &Seen<'_>) {
         match *seen.kind {
             Kind::TimerArm(arm) if seen.followed.ended.is_move() => self.moved(arm.timer, seen),

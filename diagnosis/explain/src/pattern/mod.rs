@@ -17,8 +17,8 @@ use crate::group::{Gather, Group, Who};
 use crate::label::{Label, LabelId, Labels};
 use crate::seen::Seen;
 use std::ops::Deref;
-use tardy_followers::Prios;
-use tardy_model::event::{Comm, TaskInfo};
+use tardy_followers::{Ended, Prios};
+use tardy_model::event::{Comm, TaskInfo, TimerArm};
 use tardy_model::{Culprit, Prio, Segment, Tables, TaskId, Wakeup};
 
 /// A story that is known.
@@ -67,6 +67,11 @@ const CULPRITS_MAX: usize = 1 << 16;
 pub trait Watcher: std::fmt::Debug + Send {
     /// Which kinds of events it has to see from here on: the bits of their tags.
     fn kinds(&self) -> u64;
+
+    /// Whether it has to see none that arm a timer but those that move it. Sleeps are armed all the time.
+    fn sees_moves_alone(&self) -> bool {
+        false
+    }
 
     /// The next event of these kinds.
     fn event(&mut self, seen: &Seen<'_>);
@@ -274,8 +279,9 @@ pub(crate) struct Recogniser {
     asked_by: [u32; UNEXPLAINED_AT + 1],
     sums: Vec<Sum>,
     watchers: Vec<Watching>,
-    /// The kinds of events that any of them has to see.
+    /// The kinds of events that any of them has to see, and whether each sees none that arm a timer but moves.
     watched: u64,
+    moves_alone: bool,
     evidence: Evidence,
     wakeups: u64,
     ns: u64,
@@ -316,6 +322,7 @@ impl Default for Recogniser {
         };
         Self {
             watched: watched(&watchers),
+            moves_alone: sees_moves_alone(&watchers),
             asked_by: std::array::from_fn(asks),
             causes,
             sums: REGISTRY.iter().map(|_| Sum::default()).collect(),
@@ -328,10 +335,11 @@ impl Default for Recogniser {
 }
 
 impl Recogniser {
-    /// Whether any pattern has to see events of a kind.
+    /// Whether any pattern has to see an event of a kind, which told what became of an arming before.
     #[inline]
-    pub(crate) fn looks_at(&self, tag: u8) -> bool {
-        self.watched & kind_of(tag) != 0
+    pub(crate) fn looks_at(&self, tag: u8, ended: Ended) -> bool {
+        let is_asked_for = tag != TimerArm::TAG || !self.moves_alone || ended.is_move();
+        self.watched & kind_of(tag) != 0 && is_asked_for
     }
 
     pub(crate) fn event(&mut self, seen: &Seen<'_>) {
@@ -346,6 +354,7 @@ impl Recogniser {
         }
         if changes {
             self.watched = watched(&self.watchers);
+            self.moves_alone = sees_moves_alone(&self.watchers);
         }
     }
 
@@ -404,6 +413,10 @@ impl Recogniser {
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.found.ns));
         findings
     }
+}
+
+fn sees_moves_alone(watchers: &[Watching]) -> bool {
+    watchers.iter().all(|own| own.watcher.sees_moves_alone())
 }
 
 /// A kind of events as a bit.
