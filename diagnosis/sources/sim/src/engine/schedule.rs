@@ -295,7 +295,8 @@ impl<O: Observer> Simulation<O> {
                 }
             }
         }
-        let next = self.cpus[at].queue.pop(after);
+        let mut here = Here { cpu: at, now_ns, loads: &mut self.loads };
+        let next = self.cpus[at].queue.pop(after, &mut here);
         let next = next.or_else(|| self.pulls(at)).unwrap_or(NOBODY);
         if next != prev {
             self.runs(at, prev, next, state);
@@ -435,7 +436,10 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             Class::Fair if cpu.queue.fair.turn_ends() => self.turn_ends(at, at),
-            Class::Fair => cpu.queue.fair.lets_go(),
+            Class::Fair => {
+                let mut here = Here { cpu: at, now_ns: self.now_ns, loads: &mut self.loads };
+                self.cpus[at].queue.fair.lets_go(&mut here);
+            }
             Class::Deadline => {}
         }
     }

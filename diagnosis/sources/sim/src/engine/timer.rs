@@ -69,7 +69,9 @@ impl<O: Observer> Simulation<O> {
         let cpu = &mut self.cpus[at];
         if let Program::At { at_ns } = cpu.timers.program() {
             let late_ns = self.machine.device_late.draw(&mut cpu.streams.late);
-            cpu.device_ns = at_ns.max(self.now_ns) + late_ns;
+            // A device that is given a time which has passed interrupts at once, before whoever gave it goes on.
+            let has_passed = at_ns < self.now_ns;
+            cpu.device_ns = if has_passed { self.now_ns } else { at_ns + late_ns };
         }
     }
 

@@ -7,13 +7,13 @@
 const WEIGHT_MIN: u64 = 2;
 
 /// Means are kept up in steps of this length, ns.
-const STEP_NS: u64 = 1 << 15;
+const STEP_NS: u64 = 1 << 10;
 
 /// A mean forgets half in so many steps: 32 periods of 1.05 ms.
-const HALF_LIFE: u64 = 1 << 10;
+const HALF_LIFE: u64 = 1 << 15;
 
-/// What is left of a mean after one step, of 2^32: 2^(−1/1024).
-const LEFT: u64 = 4_292_061_010;
+/// What is left of a mean after one step, of 2^32: 2^(−1/32768).
+const LEFT: u64 = 4_294_876_445;
 
 /// Means are kept in such parts of a weight.
 const SHIFT: u32 = 16;
@@ -24,17 +24,28 @@ struct Load {
     at_ns: u64,
     weight: u64,
     mean: u64,
-    /// Something has been there.
-    is_known: bool,
 }
 
 impl Load {
     /// The mean, at a time.
     fn mean(&self, now_ns: u64) -> u64 {
-        let left = left_after(now_ns.saturating_sub(self.at_ns) / STEP_NS);
+        let left = left_after(self.steps_to(now_ns));
         let full = self.weight << SHIFT;
         let apart = i128::from(self.mean) - i128::from(full);
         (i128::from(full) + ((apart * i128::from(left)) >> 32)) as u64
+    }
+
+    /// The whole steps from its last time to another.
+    fn steps_to(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.at_ns) / STEP_NS
+    }
+
+    /// So much weighs from now on.
+    fn weighs(&mut self, now_ns: u64, weight: u64) {
+        self.mean = self.mean(now_ns);
+        // What is left of a step belongs to the next one.
+        self.at_ns += self.steps_to(now_ns) * STEP_NS;
+        self.weight = weight;
     }
 }
 
@@ -74,13 +85,10 @@ impl Loads {
     pub(super) fn weighs(&mut self, now_ns: u64, group: u32, cpu: usize, weight: u64) -> u64 {
         let group = group as usize;
         let of_group = &mut self.loads[group * self.cpus..][..self.cpus];
-        let own = &mut of_group[cpu];
-        // What comes first has its whole load at once (`init_entity_runnable_average`).
-        let mean = if own.is_known { own.mean(now_ns) } else { weight << SHIFT };
-        *own = Load { at_ns: now_ns, weight, mean, is_known: true };
+        of_group[cpu].weighs(now_ns, weight);
+        let own = of_group[cpu].mean.max(weight << SHIFT);
         let others = of_group.iter().enumerate().filter(|(at, _)| *at != cpu);
         let others: u64 = others.map(|(_, load)| load.mean(now_ns)).sum();
-        let own = mean.max(weight << SHIFT);
         let all = u128::from(own) + u128::from(others);
         let whole = self.weights[group];
         let part = u128::from(whole) * u128::from(own) / all.max(1);
@@ -99,19 +107,35 @@ mod tests {
         let half = left_after(HALF_LIFE);
         assert_eq!(half, 1 << 31);
         let just_before = left_after(HALF_LIFE - 1);
-        assert!((half..half + (1 << 23)).contains(&just_before), "{just_before}");
+        assert!((half..half + (1 << 18)).contains(&just_before), "{just_before}");
         assert_eq!(left_after(64 * HALF_LIFE), 0);
+    }
+
+    #[test]
+    fn a_mean_is_kept_however_often_it_is_looked_at() {
+        // A fifth of each 100 µs, and a fifth of each 300 ns.
+        for period_ns in [100_000, 300] {
+            let (mut load, mut now_ns) = (Load::default(), 0);
+            while now_ns < 400 * MS {
+                load.weighs(now_ns, 1000);
+                load.weighs(now_ns + period_ns / 5, 0);
+                now_ns += period_ns;
+            }
+            let mean = load.mean(now_ns) >> SHIFT;
+            assert!((190..=210).contains(&mean), "{mean}");
+        }
     }
 
     #[test]
     fn a_group_weighs_where_its_threads_are() {
         let mut loads = Loads::new(vec![1024], 2);
         assert_eq!(loads.weighs(0, 0, 0, 1024), 1024, "alone on one CPU");
-        assert_eq!(loads.weighs(0, 0, 1, 1024), 512, "as much on two");
-        assert_eq!(loads.weighs(0, 0, 1, 3072), 768, "three of four on this one");
+        assert_eq!(loads.weighs(1_000 * MS, 0, 1, 1024), 512, "as much on two");
+        assert_eq!(loads.weighs(1_000 * MS, 0, 1, 3072), 768, "three of four on this one");
         // The other CPU's threads sleep for a second.
-        assert_eq!(loads.weighs(0, 0, 0, 0), 512, "what was there counts at first");
-        assert_eq!(loads.weighs(1_000 * MS, 0, 1, 3072), 1024);
-        assert_eq!(loads.weighs(1_000 * MS, 0, 0, 0), WEIGHT_MIN);
+        loads.weighs(1_000 * MS, 0, 0, 0);
+        assert_eq!(loads.weighs(1_000 * MS, 0, 1, 3072), 768, "what was there counts at first");
+        assert_eq!(loads.weighs(2_000 * MS, 0, 1, 3072), 1024);
+        assert_eq!(loads.weighs(2_000 * MS, 0, 0, 0), WEIGHT_MIN);
     }
 }

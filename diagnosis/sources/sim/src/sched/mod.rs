@@ -156,7 +156,7 @@ impl Queue {
     }
 
     /// Takes out who is to run next, after a fair thread if that is who ran.
-    pub(crate) fn pop(&mut self, after: Option<ThreadAt>) -> Option<ThreadAt> {
+    pub(crate) fn pop(&mut self, after: Option<ThreadAt>, here: &mut Here<'_>) -> Option<ThreadAt> {
         if !self.deadline.is_empty() {
             let first = (0..self.deadline.len()).min_by_key(|at| (self.deadline[*at], *at))?;
             self.fair.puts_back();
@@ -172,7 +172,7 @@ impl Queue {
             self.fair.puts_back();
             return thread;
         }
-        self.fair.choose(after)
+        self.fair.choose(after, here)
     }
 
     /// Anybody in it that may run on a CPU, the first class first.

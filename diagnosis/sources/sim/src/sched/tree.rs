@@ -200,9 +200,12 @@ impl FairQueue {
             }
             at = around;
         }
+        // Nobody else could run: who sleeps would be chosen.
         let outermost = &self.levels[0];
-        if self.waiting == 0 && outermost.current.is_none() && !outermost.delayed.is_empty() {
-            self.levels.iter_mut().for_each(|level| level.delayed.clear());
+        if self.waiting == 0 && outermost.current.is_none() {
+            while let Some(gone) = self.levels[0].delayed.pop() {
+                self.left(0, gone.who, here);
+            }
         }
     }
 
@@ -236,12 +239,12 @@ impl FairQueue {
     }
 
     /// The turn of who runs is over, and nobody else could: who sleeps and would be chosen leaves.
-    pub(crate) fn lets_go(&mut self) {
+    pub(crate) fn lets_go(&mut self, here: &mut Here<'_>) {
         let mut at = Some(0);
         while let Some(level) = at {
             if self.levels[level].is_over && self.levels[level].queued.is_empty() {
                 while let Some(who) = self.levels[level].lets_go() {
-                    self.left(who);
+                    self.left(level, who, here);
                 }
             }
             at = self.inside(level);
@@ -261,10 +264,14 @@ impl FairQueue {
     }
 
     /// One that slept has left a queue: where it is a group, all in it have.
-    fn left(&mut self, who: Who) {
+    fn left(&mut self, at: usize, who: Who, here: &mut Here<'_>) {
+        if let Some(around) = at.checked_sub(1) {
+            self.group_weighs(around, here);
+        }
         let Who::Group(group) = who else { return };
-        for gone in std::mem::take(&mut self.levels[group as usize + 1].delayed) {
-            self.left(gone.who);
+        let inside = group as usize + 1;
+        while let Some(gone) = self.levels[inside].delayed.pop() {
+            self.left(inside, gone.who, here);
         }
     }
 
@@ -281,7 +288,11 @@ impl FairQueue {
     }
 
     /// Chooses who runs next, after a thread that was put back or went to sleep.
-    pub(crate) fn choose(&mut self, after: Option<ThreadAt>) -> Option<ThreadAt> {
+    pub(crate) fn choose(
+        &mut self,
+        after: Option<ThreadAt>,
+        here: &mut Here<'_>,
+    ) -> Option<ThreadAt> {
         self.puts_back();
         let before = |tree: &Tree, level: usize| {
             tree.path(after?).find(|(at, _)| *at == level).map(|(_, who)| who)
@@ -294,7 +305,7 @@ impl FairQueue {
                     return Some(thread);
                 }
                 Choice::Runs(Who::Group(group)) => level = group as usize + 1,
-                Choice::Left(who) => self.left(who),
+                Choice::Left(who) => self.left(level, who, here),
                 Choice::Nobody => break,
             }
         }
