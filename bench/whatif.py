@@ -263,6 +263,8 @@ def main():
     if rows:
         held = sum(in_range(one, row[-1]) for row, one in rows)
         print(f"\nOf {len(rows)} ranges {held} ({held / len(rows):.0%}) hold what was measured; 90 % are to.")
+        held = sum(one["low_95_ns"] <= row[-1] <= one["high_95_ns"] for row, one in rows)
+        print(f"Of the ranges of 95 % {held} ({held / len(rows):.0%}) do.")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@
 //! those of the others too wide.
 
 use crate::figures::Figures;
-use crate::predict::COVERAGE;
+use crate::predict::{COVERAGE, COVERAGE_SURER};
 use std::sync::LazyLock;
 use tardy_changes::Change;
 
@@ -70,6 +70,8 @@ pub(crate) struct Widening {
     pub(crate) below: f64,
     /// The upper end is so many times higher.
     pub(crate) above: f64,
+    /// Both for the range that is to hold [`COVERAGE_SURER`].
+    pub(crate) surer: (f64, f64),
 }
 
 /// What ranges of such changes on such a machine are widened by, in the order of [`Figures::all`].
@@ -88,9 +90,14 @@ fn of_figure(changes: &[Change], class: Class, figure: usize) -> Widening {
     let of_figure = LINES.iter().filter(|line| (line.class, line.figure) == (class, figure));
     let of_kind: Vec<&Line> = of_figure.clone().filter(|line| names.contains(&line.kind)).collect();
     let lines = if of_kind.len() >= KIND_MIN { of_kind } else { of_figure.collect() };
-    let below = lines.iter().map(|line| line.below).collect();
-    let above = lines.iter().map(|line| line.above).collect();
-    Widening { below: quantile(below).exp(), above: quantile(above).exp() }
+    let below: Vec<f64> = lines.iter().map(|line| line.below).collect();
+    let above: Vec<f64> = lines.iter().map(|line| line.above).collect();
+    let times = |scores: &[f64], coverage| quantile(scores.to_vec(), coverage).exp();
+    Widening {
+        below: times(&below, COVERAGE),
+        above: times(&above, COVERAGE),
+        surer: (times(&below, COVERAGE_SURER), times(&above, COVERAGE_SURER)),
+    }
 }
 
 /// A figure of a prediction that was checked.
@@ -123,9 +130,9 @@ impl Line {
 
 /// The quantile that leaves so few out that both ends together cover what they are to, with the correction for a
 /// finite sample; 0 of nothing, and never less: no range becomes narrower.
-fn quantile(mut scores: Vec<f64>) -> f64 {
+fn quantile(mut scores: Vec<f64>, coverage: f64) -> f64 {
     scores.sort_by(f64::total_cmp);
-    let share = f64::midpoint(1.0, COVERAGE);
+    let share = f64::midpoint(1.0, coverage);
     let rank = ((scores.len() + 1) as f64 * share).ceil() as usize;
     match scores.len() {
         0 => 0.0,
@@ -173,9 +180,10 @@ mod tests {
     #[test]
     fn the_quantile_covers() {
         let scores: Vec<f64> = (1..=99).map(f64::from).collect();
-        assert!((quantile(scores) - 95.0).abs() < 1e-9);
-        assert!((quantile(vec![3.0]) - 3.0).abs() < 1e-9);
-        assert!(quantile(Vec::new()).abs() < 1e-9);
-        assert!(quantile(vec![-2.0]).abs() < 1e-9, "no range becomes narrower");
+        assert!((quantile(scores.clone(), 0.9) - 95.0).abs() < 1e-9);
+        assert!((quantile(scores, 0.96) - 98.0).abs() < 1e-9);
+        assert!((quantile(vec![3.0], 0.9) - 3.0).abs() < 1e-9);
+        assert!(quantile(Vec::new(), 0.9).abs() < 1e-9);
+        assert!(quantile(vec![-2.0], 0.9).abs() < 1e-9, "no range becomes narrower");
     }
 }

@@ -35,7 +35,8 @@ pub use figures::Figures;
 pub use model::{KernelSeen, RealTimeShare};
 pub use observed::{Observation, Observed, Recorded};
 pub use predict::{
-    Baseline, Bound, COVERAGE, Moved, Others, P999_WAKEUPS_MIN, Prediction, WAKEUPS_MIN, WhatIf,
+    Baseline, Bound, COVERAGE, COVERAGE_SURER, Moved, Others, P999_WAKEUPS_MIN, Prediction,
+    WAKEUPS_MIN, WhatIf,
 };
 pub use rank::{Tried, rank};
 pub use refusal::Refusal;

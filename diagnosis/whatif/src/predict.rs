@@ -30,6 +30,9 @@ const INTERRUPTS: &str = "the timers' interrupts (irq_vectors:local_timer_entry 
 /// Intervals are to hold so much of the truths.
 pub const COVERAGE: f64 = 0.9;
 
+/// The wider ones are to hold so much.
+pub const COVERAGE_SURER: f64 = 0.95;
+
 /// The cause that is told apart.
 const THEFT: &str = "hypervisor";
 
@@ -47,6 +50,8 @@ pub struct Moved {
     pub low_ns: f64,
     /// Its upper end.
     pub high_ns: f64,
+    /// Both ends of the interval that is to hold it in [`COVERAGE_SURER`] of all predictions.
+    pub surer_ns: (f64, f64),
     /// Both ends as the recording and the baseline alone make them, before they were widened for what checked
     /// predictions were off.
     pub narrow_ns: (f64, f64),

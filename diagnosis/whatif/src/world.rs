@@ -157,7 +157,7 @@ impl World {
             _ => whole,
         });
         // What the victims' mean is off is all that is known of how wrong means are.
-        let Range { narrow, wide } = self.range(MEAN, (1.0, whole), drawn, widening);
+        let Range { narrow, wide, .. } = self.range(MEAN, (1.0, whole), drawn, widening);
         let (low, high) = (wide.0 - 1.0, wide.1 - 1.0);
         Some(Others { before_ns, after_ns, low, high, narrow: (narrow.0 - 1.0, narrow.1 - 1.0) })
     }
@@ -176,11 +176,11 @@ impl World {
         let low = (low.min(becomes) - model).max(becomes * LOW_MIN);
         let high = high.max(becomes) + model;
         let nearest = experience::NEAREST[figure];
-        let wide = (
-            (low / widening.below).min(becomes / nearest),
-            (high * widening.above).max(becomes * nearest),
-        );
-        Range { narrow: (low, high), wide }
+        let widened = |below: f64, above: f64| {
+            ((low / below).min(becomes / nearest), (high * above).max(becomes * nearest))
+        };
+        let Widening { below, above, surer } = widening;
+        Range { narrow: (low, high), wide: widened(below, above), wider: widened(surer.0, surer.1) }
     }
 
     /// The recorded figures moved as the simulated ones are, each with its interval.
@@ -216,9 +216,9 @@ impl World {
         std::array::from_fn(|at| {
             let (recorded_ns, predicted_ns) = (recorded[at], whole[at]);
             let drawn = drawn.iter().map(|figures| figures[at]);
-            let Range { narrow, wide: (low_ns, high_ns) } =
+            let Range { narrow, wide: (low_ns, high_ns), wider } =
                 self.range(at, (recorded_ns, predicted_ns), drawn, widening[at]);
-            Moved { recorded_ns, predicted_ns, low_ns, high_ns, narrow_ns: narrow }
+            Moved { recorded_ns, predicted_ns, low_ns, high_ns, surer_ns: wider, narrow_ns: narrow }
         })
     }
 }
@@ -228,6 +228,8 @@ impl World {
 struct Range {
     narrow: (f64, f64),
     wide: (f64, f64),
+    /// For the larger share that it is to hold.
+    wider: (f64, f64),
 }
 
 /// Each block once.

@@ -38,6 +38,7 @@ pub(super) fn tried(change: &str, becomes: f64, spread: f64, price: &'static str
         predicted_ns: ns * becomes,
         low_ns: ns * becomes / spread,
         high_ns: ns * becomes * spread,
+        surer_ns: (ns * becomes / spread / spread, ns * becomes * spread * spread),
         narrow_ns: (ns * becomes, ns * becomes),
     });
     let prediction = Prediction {

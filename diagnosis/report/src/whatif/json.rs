@@ -69,6 +69,9 @@ struct MovedJson {
     /// Of one largest value there is no range.
     low_ns: Option<f64>,
     high_ns: Option<f64>,
+    /// The range that is to hold it in 95 of 100 predictions.
+    low_95_ns: Option<f64>,
+    high_95_ns: Option<f64>,
     /// The same before they were widened for what checked predictions were off.
     narrow_low_ns: f64,
     narrow_high_ns: f64,
@@ -178,7 +181,7 @@ fn moved(prediction: Option<&Prediction>, figures: Option<&[Moved; 6]>) -> Vec<M
     let figures = figures.filter(|(figure, _)| *figure != "p999" || tells_p999);
     let figures = figures.map(|(figure, moved)| {
         let has_range = figure != "max";
-        let Moved { recorded_ns, predicted_ns, low_ns, high_ns, narrow_ns } = *moved;
+        let Moved { recorded_ns, predicted_ns, low_ns, high_ns, surer_ns, narrow_ns } = *moved;
         let (narrow_low_ns, narrow_high_ns) = narrow_ns;
         MovedJson {
             figure,
@@ -186,6 +189,8 @@ fn moved(prediction: Option<&Prediction>, figures: Option<&[Moved; 6]>) -> Vec<M
             predicted_ns,
             low_ns: has_range.then_some(low_ns),
             high_ns: has_range.then_some(high_ns),
+            low_95_ns: has_range.then_some(surer_ns.0),
+            high_95_ns: has_range.then_some(surer_ns.1),
             narrow_low_ns,
             narrow_high_ns,
         }
