@@ -2,7 +2,7 @@
 
 use crate::engine::{FIRST_DEVICE_NAME, START_NS, Simulation, groups_named_from, names};
 use crate::observer::Observer;
-use crate::{Bandwidth, System, SystemError};
+use crate::{Bandwidth, Group, System, SystemError};
 use tardy_model::event::{
     Comm, GroupBandwidth, GroupWeight, IdleState, Recorded, SectionBegin, SectionEnd, Stack,
     TaskGroup, TaskInfo, TaskName,
@@ -151,7 +151,8 @@ fn definitions(system: &System) -> Batch {
     let states = system.machine.idle_states.iter().enumerate();
     let states = states.map(|(at, state)| (NameId(states_from + at as u32), state.name.clone()));
     batch.names.extend(states);
-    batch.names.extend(groups().map(|(at, group)| (NameId(at), group.name.clone())));
+    let paths = (0..system.workload.groups.len() as u32).map(|at| path(system, at));
+    batch.names.extend((groups_named_from(system)..).map(NameId).zip(paths));
     let tasks = names(system);
     for (at, _) in own.iter().enumerate() {
         for (function, owner) in [(WAKEUP, tasks[at].0), (TIMEOUT, TaskId::IDLE)] {
@@ -168,6 +169,20 @@ fn definitions(system: &System) -> Batch {
         add_timer(&mut batch, CFS_PERIOD, TaskId::IDLE);
     }
     batch
+}
+
+/// A group's path, in which those around it are: readers tell by it which group is in which.
+fn path(system: &System, group: u32) -> String {
+    let around: Vec<&Group> =
+        system.workload.around(Some(group)).map(|(_, around)| around).collect();
+    around.iter().rev().fold(String::new(), |path, group| {
+        let is_below = group.name.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/'));
+        if path.is_empty() || is_below {
+            group.name.clone()
+        } else {
+            format!("{path}/{}", group.name)
+        }
+    })
 }
 
 fn add_timer(batch: &mut Batch, function: NameId, owner: TaskId) {

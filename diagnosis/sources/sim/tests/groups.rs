@@ -2,9 +2,12 @@
 #![allow(missing_docs)]
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use tardy_model::{Batch, Kind, Source};
 use tardy_sim::truth::Account;
-use tardy_sim::{Cost, Group, Machine, Operation, Policy, Simulated, System, Thread, Workload};
+use tardy_sim::{
+    Cost, Group, Machine, Operation, Policy, Preemption, Simulated, System, Thread, Workload,
+};
 
 const MS: u64 = 1_000_000;
 const SPAN_NS: u64 = 4_000 * MS;
@@ -101,4 +104,41 @@ fn one_that_sleeps_has_its_group_at_once_where_that_has_had_less() {
     let (own, shared) = (shares(&beside(0))[0], shares(&beside(1))[0]);
     assert!((17..=20).contains(&own), "{own} % in a session of its own");
     assert!(shared + 3 <= own, "{shared} % in the others', {own} % in its own");
+}
+
+/// How late a thread is on average that works 300 µs of each 2 ms beside one that always runs, by where in a tick it is
+/// woken, ns.
+fn late_beside_a_hog(phase_us: u64, groups: [Option<u32>; 2]) -> u64 {
+    let all = vec![group("/a", None, Some(1024)), group("/b", None, Some(1024))];
+    let sleep =
+        Operation::SleepGrid { period_ns: 2 * MS, phase: Cost::ZERO, from_ns: phase_us * 1_000 };
+    let program = vec![sleep, Operation::Run(Cost::Constant(300_000))];
+    let victim = Thread { program, slack_ns: 1, watched: true, ..hog(groups[0], 0) };
+    let mut system = system(2, vec![victim, hog(groups[1], 0)], all);
+    let cost = Cost::Constant(1_000);
+    (system.machine.switch, system.machine.wakeup) = (cost.clone(), cost.clone());
+    (system.machine.callback, system.machine.tick) = (cost, Cost::Constant(2_000));
+    system.kernel.preemption = Preemption::Full;
+    system.kernel.settings.jiffy_ns = NonZeroU64::new(4 * MS).expect("above 0");
+    let mut source = Simulated::new(&system, SPAN_NS, Account::new(&system)).expect("it can be");
+    let mut batch = Batch::default();
+    while source.next_batch(&mut batch).expect("it goes on") {
+        batch.clear();
+    }
+    let truths = source.observer_mut().take();
+    truths.iter().map(|truth| truth.lateness_ns).sum::<u64>() / truths.len() as u64
+}
+
+#[test]
+fn one_thread_in_each_of_two_equal_groups_is_as_late_as_two_threads() {
+    for phase_us in [1, 501, 1001, 1501] {
+        let (plain, grouped) = (
+            late_beside_a_hog(phase_us, [None, None]),
+            late_beside_a_hog(phase_us, [Some(0), Some(1)]),
+        );
+        assert!(
+            grouped.abs_diff(plain) <= plain / 20 + 1_000,
+            "{phase_us} µs: {plain} ns without groups, {grouped} ns in them"
+        );
+    }
 }

@@ -58,13 +58,17 @@ impl<O: Observer> Simulation<O> {
         let woken = &self.threads[thread as usize];
         let (target, prio) = (woken.task, woken.prio);
         self.event(at, Woken { target, target_cpu: CpuId(to as u16), prio });
+        let wakes_group = is_fair && !stays && self.cpus[to].queue.fair.wakes_group(thread);
+        if wakes_group {
+            self.comes(to, thread);
+        }
         // One that stays is one of those who are there already (`update_curr`).
         if self.charge(to) && self.cpus[to].queue.fair.turn_ends() {
             self.turn_ends(at, to);
         }
         if stays {
             self.has_stayed(to, thread);
-        } else {
+        } else if !wakes_group {
             self.comes(to, thread);
         }
         self.resched(at, to, thread);

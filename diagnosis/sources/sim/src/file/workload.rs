@@ -255,6 +255,12 @@ fn group(raw: &RawGroup, before: &[Group]) -> Result<Group, String> {
         let at = before.iter().position(|group| group.name == *name);
         at.map(|at| at as u32).ok_or_else(|| format!("it is in {name}, which is not above it"))
     });
+    if raw.name.is_empty() {
+        return Err("it has no name".to_owned());
+    }
+    if before.iter().any(|group| group.name == raw.name) {
+        return Err("there is one of this name above it".to_owned());
+    }
     let weight = raw.weight.unwrap_or(WEIGHT);
     if !(1..=10_000).contains(&weight) {
         return Err("a weight is from 1 to 10000".to_owned());

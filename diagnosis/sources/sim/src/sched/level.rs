@@ -234,7 +234,8 @@ impl Level {
         }
         let is_eligible = running.virtual_ns <= mean_ns;
         let is_protected = is_eligible && running.virtual_ns < running.protected_ns;
-        let comes_first = !is_eligible || best.fair.deadline_ns < running.deadline_ns;
+        // Of two with the same deadline it is not who runs (`pick_eevdf`).
+        let comes_first = !is_eligible || best.fair.deadline_ns <= running.deadline_ns;
         best.who == woken && comes_first && !is_protected
     }
 

@@ -104,6 +104,18 @@ impl FairQueue {
         true
     }
 
+    /// Whether a thread comes to a group that has not left yet: that is told before who runs is charged, as of a thread
+    /// that stays (`enqueue_task_fair` requeues it without `update_curr`).
+    pub(crate) fn wakes_group(&self, thread: ThreadAt) -> bool {
+        let mut groups = self.tree.path(thread).skip(1);
+        let found = groups.find_map(|(at, who)| {
+            let (level, is_it) = (&self.levels[at], |queued: &Queued| queued.who == who);
+            let is_there = level.current.iter().chain(&level.queued).any(is_it);
+            if level.delayed.iter().any(is_it) { Some(true) } else { is_there.then_some(false) }
+        });
+        found.unwrap_or(false)
+    }
+
     /// Whether anything is in a group's queue, so that the group is in the one around it.
     fn is_there(&self, at: usize) -> bool {
         self.levels[at].is_runnable() || !self.levels[at].delayed.is_empty()
