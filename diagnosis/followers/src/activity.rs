@@ -68,6 +68,7 @@ pub enum Activity {
 
 impl Activity {
     /// Whether the CPU has nothing to do.
+    #[inline]
     pub const fn is_idle(self) -> bool {
         matches!(self, Self::Idle(_) | Self::Awake(_) | Self::Polling(_))
     }
@@ -75,7 +76,7 @@ impl Activity {
     /// Whether it has nothing to do, or has that for somebody's sake.
     #[inline]
     pub const fn may_idle(self) -> bool {
-        matches!(self, Self::Idle(_) | Self::Awake(_) | Self::Polling(_) | Self::InjectedIdle(..))
+        self.is_idle() || matches!(self, Self::InjectedIdle(..))
     }
 
     /// The idle state that it sleeps in, or is on the way into or out of, whoever has it idle.

@@ -6,6 +6,9 @@ pub const NICE_0: u32 = 1024;
 /// The weight of `SCHED_IDLE`, and of a group whose `cpu.idle` is set (`WEIGHT_IDLEPRIO`).
 pub const IDLE: u32 = 3;
 
+/// What `cpu.weight` can be (`CGROUP_WEIGHT_MIN` and `_MAX`).
+pub const CPU_WEIGHTS: std::ops::RangeInclusive<u32> = 1..=10_000;
+
 /// Weights by nice, from −20 on (`sched_prio_to_weight` in `kernel/sched/core.c`): a step is 10 % of the CPU.
 const WEIGHTS: [u32; 40] = [
     88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,

@@ -5,13 +5,10 @@ use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::suspects::Suspects;
 use tardy_changes::{Change, Whom};
-use tardy_model::weight::of_cpu_weight;
+use tardy_model::weight::{CPU_WEIGHTS, of_cpu_weight};
 
 /// The weight worth a try: ten times an ordinary group's.
 const WORTH_A_TRY: u32 = 1000;
-
-/// What `cpu.weight` can be.
-const LEAST_AND_MOST: (f64, f64) = (1.0, 10_000.0);
 
 pub(super) struct CpuWeight;
 
@@ -39,8 +36,8 @@ impl CpuWeight {
 impl Predicted for CpuWeight {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let groups = Self::groups(change, model)?;
-        let (least, most) = LEAST_AND_MOST;
-        let weight = change.number().unwrap_or(0.0).clamp(least, most).round() as u32;
+        let weight = change.number().unwrap_or(0.0).round() as u32;
+        let weight = weight.clamp(*CPU_WEIGHTS.start(), *CPU_WEIGHTS.end());
         let all = &mut model.system.workload.groups;
         if groups.is_empty() {
             return Err(Refusal::Unrecorded(

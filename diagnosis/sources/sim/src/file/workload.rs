@@ -9,7 +9,7 @@ use crate::{
 };
 use serde::{Deserialize, Deserializer, de::Error};
 use std::ops::Range;
-use tardy_model::weight::of_cpu_weight;
+use tardy_model::weight::{CPU_WEIGHTS, of_cpu_weight};
 use toml::Spanned;
 
 #[derive(Debug, Deserialize)]
@@ -262,7 +262,7 @@ fn group(raw: &RawGroup, before: &[Group]) -> Result<Group, String> {
         return Err("there is one of this name above it".to_owned());
     }
     let weight = raw.weight.unwrap_or(WEIGHT);
-    if !(1..=10_000).contains(&weight) {
+    if !CPU_WEIGHTS.contains(&weight) {
         return Err("a weight is from 1 to 10000".to_owned());
     }
     let bandwidth = match (&raw.quota, &raw.period) {

@@ -72,6 +72,11 @@ impl Level {
         self.current.is_some() || !self.queued.is_empty()
     }
 
+    /// Whether anything is in it, so that its group is in the one around it.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_runnable() && self.delayed.is_empty()
+    }
+
     /// All that are in it.
     fn all(&self) -> impl Iterator<Item = &Fair> {
         let waiting = self.queued.iter().chain(&self.delayed);

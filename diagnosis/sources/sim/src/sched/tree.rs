@@ -84,8 +84,8 @@ impl FairQueue {
     /// A thread comes that may run.
     pub(crate) fn comes(&mut self, thread: ThreadAt, fair: Fair, here: &mut Here<'_>) {
         let at = self.tree.queue_of(thread);
-        let keeps_place = self.is_there(at);
         let level = &mut self.levels[at];
+        let keeps_place = !level.is_empty();
         let fair = level.place(fair);
         level.queued.push(Queued { who: Who::Thread(thread), fair });
         self.waiting += 1;
@@ -116,11 +116,6 @@ impl FairQueue {
         found.unwrap_or(false)
     }
 
-    /// Whether anything is in a group's queue, so that the group is in the one around it.
-    fn is_there(&self, at: usize) -> bool {
-        self.levels[at].is_runnable() || !self.levels[at].delayed.is_empty()
-    }
-
     /// Something has come to a group's queue: the groups around it are in theirs, and weigh as much as is in them.
     /// `keeps_place`: there was something in it before.
     fn raises(&mut self, mut at: usize, mut keeps_place: bool, here: &mut Here<'_>) {
@@ -128,8 +123,8 @@ impl FairQueue {
             let weight = self.group_weighs(group, here);
             let (who, around) = (Who::Group(group as u32), self.tree.around[group]);
             let is_it = |queued: &Queued| queued.who == who;
-            let was_there = self.is_there(around);
             let level = &mut self.levels[around];
+            let was_there = !level.is_empty();
             if let Some(delayed) = level.delayed.iter().position(is_it) {
                 if keeps_place {
                     let group = level.delayed.swap_remove(delayed);
@@ -197,7 +192,8 @@ impl FairQueue {
         while let Some(group) = at.checked_sub(1) {
             let weight = self.group_weighs(group, here);
             let (who, around) = (Who::Group(group as u32), self.tree.around[group]);
-            let (could_run, is_there) = (self.levels[at].is_runnable(), self.is_there(at));
+            let (could_run, is_there) =
+                (self.levels[at].is_runnable(), !self.levels[at].is_empty());
             let level = &mut self.levels[around];
             if could_run {
                 level.weighs(who, weight);
