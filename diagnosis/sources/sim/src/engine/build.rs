@@ -9,10 +9,11 @@ use super::program::Lock;
 use super::thread::{Planned, Purpose, Standing, Streams, Strewn, Thread, Timer};
 use super::{Line, START_NS, Simulation, Step};
 use crate::cost::Tables;
+use crate::machine::CPUS_MAX;
 use crate::observer::{Observer, ThreadAt};
 use crate::random::{Entity, Stream};
 use crate::replay::Coming;
-use crate::sched::{Class, Fair, FairQueue, Loads, Queue, RR_SLICE_NS, Tree, prio_of};
+use crate::sched::{Balance, Class, Fair, FairQueue, Loads, Queue, RR_SLICE_NS, Tree, prio_of};
 use crate::system::SPAN_NS_MAX;
 use crate::{Cost, Measured, Operation, Outside, Policy, Preemption, Softirqs, System, workload};
 use std::num::NonZeroU64;
@@ -154,6 +155,11 @@ impl<O: Observer> Simulation<O> {
         let groups = all_groups.iter().map(|group| Group::new(group.bandwidth, cpus.len()));
         let groups = groups.collect();
         let weights = all_groups.iter().map(|group| group.weight.map_or(0, u64::from)).collect();
+        let weights: Vec<_> = weights;
+        let balance = balances(&threads, system.machine.cpus).then(|| {
+            let jiffy_ns = system.kernel.settings.jiffy_ns.get();
+            Balance::new(&tree, &weights, threads.len(), system.machine.cpus, jiffy_ns, START_NS)
+        });
         let loads = Loads::new(weights, system.machine.cpus);
         let devices = system.workload.devices.iter().enumerate().map(|(at, device)| {
             let stream = |purpose| Stream::new(system.seed, Entity::Source(at as u32), purpose);
@@ -178,6 +184,7 @@ impl<O: Observer> Simulation<O> {
             pi_locks: (0..system.workload.locks).map(|_| PiLock::new()).collect(),
             groups,
             loads,
+            balance,
             groups_named_from: groups_named_from(system),
             soft_timers: system.kernel.timers.starts_with("softirq-expires-next"),
             soft_sleepers: system.kernel.preemption == Preemption::Rt,
@@ -386,6 +393,13 @@ fn new_timer(owner: ThreadAt, purpose: Purpose) -> Timer {
         begin_ns: 0,
         is_running: false,
     }
+}
+
+/// Whether any fair thread may be on more than one of so many CPUs.
+fn balances(threads: &[Thread], cpus: u16) -> bool {
+    let all = u64::MAX >> (CPUS_MAX - cpus);
+    let may = |thread: &Thread| thread.class == Class::Fair && (thread.cpus & all).count_ones() > 1;
+    threads.iter().any(may)
 }
 
 /// The groups that weigh anything, and who is in them.

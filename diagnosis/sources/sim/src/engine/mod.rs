@@ -10,12 +10,14 @@
 //! | `timer.rs` | timers armed and fired, the device programmed |
 //! | `softirq.rs` | softirqs at the end of interrupts and in threads |
 //! | `schedule.rs` | wakings, preemption, switches |
+//! | `balance.rs` | threads that busy CPUs take from each other |
 //! | `bandwidth.rs` | real-time and group bandwidths |
 //! | `idle.rs` | a CPU with nothing to do |
 //! | `program.rs` | threads' programs |
 //! | `futex.rs` | locks with priority inheritance |
 //! | `tell.rs` | what observers are told |
 
+mod balance;
 mod bandwidth;
 mod build;
 mod cpu;
@@ -31,7 +33,7 @@ mod timer;
 
 use crate::observer::Observer;
 use crate::random::Stream;
-use crate::sched::{Class, Loads};
+use crate::sched::{Balance, Class, Loads};
 use crate::workload::Device;
 use crate::{Kernel, Machine, System, SystemError};
 
@@ -63,6 +65,8 @@ pub struct Simulation<O> {
     groups: Vec<bandwidth::Group>,
     /// What weighs on which CPU in each group.
     loads: Loads,
+    /// How busy CPUs are, where a thread may be on more than one.
+    balance: Option<Balance>,
     /// The name of the first group among the names that events use.
     groups_named_from: u32,
     devices: Vec<Line>,

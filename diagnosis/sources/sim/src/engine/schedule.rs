@@ -51,7 +51,7 @@ impl<O: Observer> Simulation<O> {
         let (from, is_fair) = (usize::from(woken.cpu), woken.class == Class::Fair);
         let mut here = Here { cpu: from, now_ns: self.now_ns, loads: &mut self.loads };
         let stays = is_fair && self.cpus[from].queue.fair.stays(thread, &mut here);
-        let to = if stays { from } else { self.chooses(thread) };
+        let to = if stays { from } else { self.chooses(at, thread) };
         if to != from {
             self.migrates(at, thread, to, true);
         }
@@ -106,8 +106,12 @@ impl<O: Observer> Simulation<O> {
     /// A thread that was woken before it left the queue of a CPU is in that.
     fn has_stayed(&mut self, to: usize, thread: ThreadAt) {
         self.threads[thread as usize].standing = Standing::Ready;
+        if let Some(balance) = &mut self.balance {
+            balance.stays(thread, self.now_ns);
+        }
         if self.kernel.throttles == Throttles::Queues && self.parks(thread) {
             self.takes_out(thread);
+            self.wants_no_cpu(thread);
         }
         self.tells_throttle(to, thread);
     }
@@ -145,14 +149,16 @@ impl<O: Observer> Simulation<O> {
             Class::Fair => {
                 let mut here = Here { cpu: to, now_ns: self.now_ns, loads: &mut self.loads };
                 cpu.queue.fair.comes(thread, woken.fair, &mut here);
+                self.wants_cpu(to, thread);
             }
         }
         self.tells_throttle(to, thread);
     }
 
     /// Where a woken thread is to run: where it ran last if that has nothing to do, else where somebody has
-    /// nothing to do, else, of a real-time thread, where it may run at once; else where it ran last.
-    fn chooses(&self, thread: ThreadAt) -> usize {
+    /// nothing to do, else, of a real-time thread, where it may run at once; else where it ran last, or, of a fair one, on
+    /// the CPU of its waker `at` if that has less to do.
+    fn chooses(&self, at: usize, thread: ThreadAt) -> usize {
         let woken = &self.threads[thread as usize];
         let last = usize::from(woken.cpu);
         let allowed = |at: usize| woken.cpus >> at & 1 == 1;
@@ -182,11 +188,17 @@ impl<O: Observer> Simulation<O> {
         {
             return at;
         }
-        if allowed(last) { last } else { all().next().unwrap_or(last) }
+        if self.is_drawn(thread, at, last) {
+            at
+        } else if allowed(last) {
+            last
+        } else {
+            all().next().unwrap_or(last)
+        }
     }
 
     /// A thread that is in no queue is moved to another CPU.
-    fn migrates(&mut self, at: usize, thread: ThreadAt, to: usize, by_waker: bool) {
+    pub(super) fn migrates(&mut self, at: usize, thread: ThreadAt, to: usize, by_waker: bool) {
         let moved = &mut self.threads[thread as usize];
         let (target, from) = (moved.task, CpuId(moved.cpu));
         moved.cpu = to as u16;
@@ -283,6 +295,7 @@ impl<O: Observer> Simulation<O> {
                 thread.standing = Standing::Asleep;
                 self.observer.sleeps(now_ns, prev, at as u16);
                 if is_fair {
+                    self.wants_no_cpu(prev);
                     self.leaves_queue(at, prev, true);
                     self.gives_back(at, prev);
                 }
@@ -292,6 +305,7 @@ impl<O: Observer> Simulation<O> {
                     Class::Deadline => cpu.queue.push_deadline(prev, thread.deadline_ns),
                     Class::RealTime(prio) => cpu.queue.push_realtime(prev, prio, first),
                     Class::Fair if self.parks(prev) => {
+                        self.wants_no_cpu(prev);
                         self.leaves_queue(at, prev, false);
                         self.tell_group(at, prev, true);
                     }
@@ -321,6 +335,7 @@ impl<O: Observer> Simulation<O> {
 
     /// A thread that runs is one of the fair ones from now on.
     fn runs_as_fair(&mut self, at: usize, thread: ThreadAt) {
+        self.wants_cpu(at, thread);
         let mut here = Here { cpu: at, now_ns: self.now_ns, loads: &mut self.loads };
         let fair = self.threads[thread as usize].fair;
         self.cpus[at].queue.fair.runs_from_now(thread, fair, &mut here);
@@ -373,6 +388,13 @@ impl<O: Observer> Simulation<O> {
                 self.tells_throttle(at, prev);
             }
         }
+        if let Some(balance) = &mut self.balance {
+            for (thread, runs) in [(prev, false), (next, true)] {
+                if thread != NOBODY {
+                    balance.turns(thread, runs, now_ns);
+                }
+            }
+        }
         let cpu = &mut self.cpus[at];
         cpu.current = next;
         cpu.charged_ns = now_ns;
@@ -405,6 +427,9 @@ impl<O: Observer> Simulation<O> {
         }
         self.uses(at, current, ns);
         let thread = &mut self.threads[current as usize];
+        if let Some(balance) = &mut self.balance {
+            balance.runs(current, thread.class == Class::Fair, at, ns);
+        }
         match (thread.class, thread.policy) {
             (Class::Fair, _) => self.cpus[at].queue.fair.runs(ns),
             (_, Policy::RoundRobin(_)) => {
@@ -482,6 +507,9 @@ impl<O: Observer> Simulation<O> {
         } else {
             let mut here = Here { cpu: on, now_ns: self.now_ns, loads: &mut self.loads };
             self.cpus[on].queue.fair.forgets(thread, &mut here);
+        }
+        if was == Class::Fair && class != Class::Fair {
+            self.wants_no_cpu(thread);
         }
         let changed = &mut self.threads[thread as usize];
         (changed.class, changed.prio) = (class, prio);

@@ -230,6 +230,7 @@ impl<O: Observer> Simulation<O> {
 
     pub(super) fn ticked(&mut self, at: usize) {
         self.tick(at);
+        self.balances(at);
         self.cpus[at].has_ticked = true;
         let tick = self.cpus[at].top().timer;
         self.expired(at, tick);

@@ -7,7 +7,7 @@
 const WEIGHT_MIN: u64 = 2;
 
 /// Means are kept up in steps of this length, ns.
-const STEP_NS: u64 = 1 << 10;
+pub(super) const STEP_NS: u64 = 1 << 10;
 
 /// A mean forgets half in so many steps: 32 periods of 1.05 ms.
 const HALF_LIFE: u64 = 1 << 15;
@@ -50,7 +50,7 @@ impl Load {
 }
 
 /// What is left of a mean after so many steps, of 2^32.
-fn left_after(steps: u64) -> u64 {
+pub(super) fn left_after(steps: u64) -> u64 {
     if steps / HALF_LIFE >= 32 {
         return 0;
     }

@@ -12,8 +12,11 @@
 //! Who is woken as `SCHED_BATCH` or `SCHED_IDLE` preempts nobody, and whoever is neither preempts one that is
 //! `SCHED_IDLE` (`check_preempt_wakeup_fair`).
 //!
-//! Left out: balancing between CPUs beside the choice at a waking, the latency hints of newer kernels.
+//! Busy CPUs take fair threads from each other at their ticks.
+//!
+//! Left out: domains of CPUs that share caches, and the latency hints of newer kernels.
 
+mod balance;
 mod fair;
 mod level;
 mod load;
@@ -21,6 +24,7 @@ mod tree;
 
 use crate::Policy;
 use crate::observer::ThreadAt;
+pub(crate) use balance::{Balance, Imbalance, THREADS_PER_BALANCING};
 pub(crate) use fair::Fair;
 pub(crate) use load::Loads;
 use std::collections::VecDeque;
@@ -189,6 +193,6 @@ impl Queue {
             }
             left &= left - 1;
         }
-        self.fair.find(allowed)
+        self.fair.waiting().find(|thread| allowed(*thread))
     }
 }

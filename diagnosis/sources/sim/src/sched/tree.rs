@@ -33,6 +33,25 @@ impl Tree {
         self.of_threads.get(thread as usize).copied().unwrap_or(0)
     }
 
+    /// Each group that has any of so many threads, with all in it or in one within it, the innermost first.
+    pub(super) fn innermost_first(&self, threads: usize) -> Vec<(usize, Vec<ThreadAt>)> {
+        let mut members = vec![Vec::new(); self.around.len()];
+        for thread in 0..threads as ThreadAt {
+            for (_, who) in self.path(thread) {
+                if let Who::Group(group) = who {
+                    members[group as usize].push(thread);
+                }
+            }
+        }
+        let depth = |group: usize| {
+            std::iter::successors(Some(group), |group| self.around[*group].checked_sub(1)).count()
+        };
+        let mut groups: Vec<_> =
+            members.into_iter().enumerate().filter(|(_, members)| !members.is_empty()).collect();
+        groups.sort_by_key(|(group, _)| std::cmp::Reverse(depth(*group)));
+        groups
+    }
+
     /// A thread with its queue, then each group around it with the one that it is in.
     fn path(&self, thread: ThreadAt) -> impl Iterator<Item = (usize, Who)> + '_ {
         let first = (self.queue_of(thread), Who::Thread(thread));
@@ -349,13 +368,17 @@ impl FairQueue {
         own == Some(Kind::Normal) && level.prefers(woken)
     }
 
-    /// Any that waits for which something is so.
-    pub(crate) fn find(&self, allowed: impl Fn(ThreadAt) -> bool) -> Option<ThreadAt> {
+    /// Those that wait.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = ThreadAt> {
         let all = self.levels.iter().flat_map(|level| &level.queued);
-        let threads = all.filter_map(|queued| match queued.who {
+        all.filter_map(|queued| match queued.who {
             Who::Thread(thread) => Some(thread),
             Who::Group(_) => None,
-        });
-        threads.into_iter().find(|thread| allowed(*thread))
+        })
+    }
+
+    /// How many could run, the one that does among them.
+    pub(crate) fn runnable(&self) -> usize {
+        self.waiting + usize::from(self.levels[0].current.is_some())
     }
 }
