@@ -220,7 +220,7 @@ fn record(
 
     let look_every = look_every(source.bytes_per_cpu());
     let stolen_before_ns = tardy_kernel::stolen_ns();
-    let mut batch = Batch::default();
+    let (mut batch, mut last_ns) = (Batch::default(), 0);
     loop {
         let stopping = stop.load(Ordering::Relaxed);
         if stopping {
@@ -228,6 +228,7 @@ fn record(
         }
         let more = source.next_batch(&mut batch)?;
         events.fetch_add(batch.events.len() as u64, Ordering::Relaxed);
+        last_ns = batch.events.last().map_or(last_ns, |event| event.time_ns);
         let idle = batch.is_empty();
         // At the end nothing is lost by waiting for the disk.
         batch = if stopping { writer.append_waiting(batch)? } else { writer.append(batch)? };
@@ -238,6 +239,9 @@ fn record(
             std::thread::sleep(look_every);
         }
     }
+    // As of the last event, so that the recording lasts no longer for it.
+    batch.events.extend(tardy_kernel::affinities_now(last_ns));
+    writer.append_waiting(batch)?;
     let mut end = std::mem::take(&mut *learnt.lock().unwrap_or_else(PoisonError::into_inner));
     end.notes.extend(source.closing_notes());
     let stolen_ns = tardy_kernel::stolen_ns().zip(stolen_before_ns);

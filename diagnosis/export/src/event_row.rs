@@ -164,7 +164,7 @@ columns! {
     signal: optional_u32, "the signal's number";
     name: optional_text, "the name of an idle state, the path of a control group, irq or preempt of a section, which stack: interrupted, left or slept";
     frames: optional_text, "a stack: the kernel's functions, the innermost first, with <- between them";
-    targets: optional_u64, "the CPUs to which an interrupt is sent, a bit each";
+    targets: optional_u64, "the CPUs to which an interrupt is sent, or on which a task may run, a bit each";
     first_target: optional_u32, "the CPU of the lowest bit";
     duration_ns: optional_u64, "how long an NMI took; the exit latency of an idle state; what a hypervisor stole; how late it was where a stack was taken; the CPU time that a control group may use";
     period_ns: optional_u64, "the period in which a control group may use so much CPU time";
@@ -361,6 +361,7 @@ impl EventRows {
                 row.name = self.name(group.path);
                 row.weight = Some(group.weight);
             }
+            Kind::TaskCpus(task) => row.targets = Some(task.cpus),
             Kind::Recorded(recorded) => row.kinds = Some(recorded.kinds),
             Kind::Current(current) => row.prio = Some(current.prio.0.into()),
             Kind::Stolen(stolen) => row.duration_ns = Some(stolen.ns),
@@ -503,6 +504,7 @@ fn kind_name(kind: &Kind) -> &'static str {
         Kind::TaskGroup(_) => "task_group",
         Kind::GroupBandwidth(_) => "group_bandwidth",
         Kind::GroupWeight(_) => "group_weight",
+        Kind::TaskCpus(_) => "task_cpus",
         Kind::Recorded(_) => "recorded",
         Kind::Stolen(_) => "stolen",
         Kind::Current(_) => "current",

@@ -36,6 +36,8 @@ pub const GROUP: &str = "tardy_group";
 pub const GROUP_BANDWIDTH: &str = "tardy_group_bandwidth";
 /// What a control group, or a session, weighs: [`FUNCTION`] (its path), [`WEIGHT`].
 pub const GROUP_WEIGHT: &str = "tardy_group_weight";
+/// The CPUs on which the task may run: [`TARGETS`], a bit each.
+pub const TASK_CPUS: &str = "tardy_task_cpus";
 /// The kinds of events that were recorded: [`KINDS`].
 pub const RECORDED: &str = "tardy_recorded";
 /// A hypervisor took time from the CPU.

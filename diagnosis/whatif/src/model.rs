@@ -304,6 +304,8 @@ impl OwnCosts {
 
 fn role(thread: &ThreadSeen) -> Role {
     let is_kernel = thread.info.has(TaskInfo::KERNEL);
+    let is_unknown = thread.allowed.is_none() && thread.draft.cpus == 0;
+    let is_bound = is_unknown || thread.bound_to().is_some_and(u64::is_power_of_two);
     Role {
         task: thread.task,
         process: thread.info.process,
@@ -314,7 +316,7 @@ fn role(thread: &ThreadSeen) -> Role {
         marks: thread.draft.marks,
         is_kernel,
         // Of one that never ran nobody knows.
-        is_bound_kernel: is_kernel && thread.draft.cpus.count_ones() <= 1,
+        is_bound_kernel: is_kernel && is_bound,
         waits: thread.draft.waits * WAITS_SHARE > thread.draft.sleeps + WAITS_SHARE,
         woke: thread.draft.woke.as_slice().into(),
     }
@@ -379,8 +381,6 @@ fn scripted(
     sections: &[BySeen; 2],
 ) -> Thread {
     let draft = &thread.draft;
-    let always_on_one = draft.cpus.is_power_of_two() && thread.info.has(TaskInfo::KERNEL);
-    let bound = if always_on_one { Some(draft.cpus) } else { draft.stays_on().map(|cpu| 1 << cpu) };
     let mut script = draft.steps.clone();
     if is_rt && thread.info.has(TaskInfo::KERNEL) && thread.serves_softirqs() {
         // The simulator has threads of its own for that.
@@ -417,7 +417,7 @@ fn scripted(
         irqs_off,
         preempt_off,
         policy: policy(draft.prio.prio().unwrap_or(Prio(120)), thread.info),
-        cpus: bound.unwrap_or(u64::MAX),
+        cpus: thread.bound_to().unwrap_or(u64::MAX),
         first_cpu: draft.first_cpu,
         slack_ns: draft.slack_ns.unwrap_or(0),
         script: Some(script.into()),

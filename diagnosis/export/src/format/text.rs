@@ -8,7 +8,7 @@
 //! | `# tardy: task pid=… process=… flags=…` | what is known of a thread (`TaskInfo`) |
 //! | `tracing_mark_write: tardy: mark expiry_ns=… sequence=…` | a thread's own reading (`Mark`) |
 //! | `tracing_mark_write: tardy: armed hrtimer=… …` | as `hrtimer_start`, of the line's task: what is to be known of a timer that is about to expire, where its arming does not tell it |
-//! | `tracing_mark_write: tardy: clock_set …`, `idle_state …`, `task_group …`, `group_bandwidth …`, `group_weight …`, `recorded …`, `stolen …`, `current …` | `ClockSet`, `IdleState`, `TaskGroup`, `GroupBandwidth`, `GroupWeight`, `Recorded`, `Stolen`, `Current` |
+//! | `tracing_mark_write: tardy: clock_set …`, `idle_state …`, `task_group …`, `group_bandwidth …`, `group_weight …`, `task_cpus …`, `recorded …`, `stolen …`, `current …` | `ClockSet`, `IdleState`, `TaskGroup`, `GroupBandwidth`, `GroupWeight`, `TaskCpus`, `Recorded`, `Stolen`, `Current` |
 //! | `CPU:0 [LOST 7 EVENTS]` | a loss, before the CPU's next event, as the kernel writes it |
 //! | `task_rename: pid=… oldcomm=… newcomm=…` | a thread's name, at the beginning too |
 //!
@@ -314,6 +314,7 @@ impl Lines {
                 let path = one_line(self.tables.name(group.path));
                 write!(out, "{OWN} group_weight weight={} path={path}", group.weight)
             }
+            Kind::TaskCpus(task) => write!(out, "{OWN} task_cpus cpus={:#x}", task.cpus),
             Kind::Recorded(recorded) => {
                 write!(out, "{OWN} recorded kinds={:#x}", recorded.kinds)
             }

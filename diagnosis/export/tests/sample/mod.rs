@@ -5,9 +5,9 @@ use tardy_model::event::{
     Call, ClockSet, Comm, Current, ExpireBegin, ExpireEnd, GroupBandwidth, GroupWeight, IdleEnter,
     IdleExit, IdleState, IpiSend, Irq, IrqBegin, IrqEnd, Loss, Mark, Migrate, Nmi, PageFault,
     Priority, Recorded, Section, SectionBegin, SectionEnd, Signal, SoftirqBegin, SoftirqEnd,
-    SoftirqRaise, Stack, Stolen, Switch, SyscallEnter, SyscallExit, Taken, TaskExit, TaskGroup,
-    TaskInfo, TaskName, TaskState, TimerArm, TimerCancel, TimerMode, TimerPending, Vector, Waking,
-    Woken, WokenNew, WorkBegin, WorkEnd, futex,
+    SoftirqRaise, Stack, Stolen, Switch, SyscallEnter, SyscallExit, Taken, TaskCpus, TaskExit,
+    TaskGroup, TaskInfo, TaskName, TaskState, TimerArm, TimerCancel, TimerMode, TimerPending,
+    Vector, Waking, Woken, WokenNew, WorkBegin, WorkEnd, futex,
 };
 use tardy_model::{Batch, CpuId, Event, Kind, NameId, Prio, TaskId, TimerClass, TimerDef, TimerId};
 
@@ -185,7 +185,7 @@ impl Storm {
             next,
             next_prio: SLEEPER_PRIO,
         };
-        let told: [(TaskId, Kind); 72] = [
+        let told: [(TaskId, Kind); 73] = [
             (idle, IdleExit.into()),
             (idle, switch(TaskState::Running, false, task).into()),
             (task, TaskInfo { process: thread(cpu, 0), flags: TaskInfo::SYSCALLS }.into()),
@@ -252,6 +252,7 @@ impl Storm {
                 GroupBandwidth { path: GROUP, quota_ns: 50_000_000, period_ns: 100_000_000 }.into(),
             ),
             (TaskId::IDLE, GroupWeight { path: GROUP, weight: 1536 }.into()),
+            (task, TaskCpus { cpus: 0x8000_0000_0000_0005 }.into()),
             (task, Recorded { kinds: 0x1f_ffff_ffff }.into()),
             (task, Stolen { ns: 345_678 }.into()),
             (task, Current { prio: Prio(49) }.into()),

@@ -183,6 +183,7 @@ macro_rules! kinds {
                         | TaskGroup::TAG
                         | GroupBandwidth::TAG
                         | GroupWeight::TAG
+                        | TaskCpus::TAG
                         | Mark::TAG
                         | Loss::TAG
                         | IdleState::TAG
@@ -225,7 +226,7 @@ kinds! {
     idle { 17 IdleEnter, 18 IdleExit, 34 IdleState }
     mark { 19 Mark }
     loss { 20 Loss }
-    task { 21 TaskName, 22 TaskInfo, 23 TaskExit, 35 TaskGroup, 41 GroupBandwidth, 42 GroupWeight }
+    task { 21 TaskName, 22 TaskInfo, 23 TaskExit, 35 TaskGroup, 41 GroupBandwidth, 42 GroupWeight, 43 TaskCpus }
     fault { 24 PageFault }
     signal { 25 Signal }
     work { 26 WorkBegin, 27 WorkEnd }

@@ -107,6 +107,29 @@ impl Pack for TaskGroup {
     }
 }
 
+/// The CPUs on which a task may run (its affinity), from now on. `a` a bit for each of the first 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskCpus {
+    /// A bit each; all of them for any CPU, none for CPUs beyond the first 64 alone.
+    pub cpus: u64,
+}
+
+impl TaskCpus {
+    /// It may run on any CPU.
+    pub const ANY: u64 = u64::MAX;
+}
+
+impl Pack for TaskCpus {
+    fn pack(&self) -> Payload {
+        Payload { a: self.cpus, ..Payload::default() }
+    }
+
+    #[inline]
+    fn unpack(p: Payload) -> Self {
+        Self { cpus: p.a }
+    }
+}
+
 /// How much CPU time a control group, with all below it, may use (`cpu.max`), from now on. `a` how much, `b` in which
 /// period, `c` its path. Of no task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

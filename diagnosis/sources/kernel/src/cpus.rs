@@ -20,6 +20,12 @@ pub fn online_end() -> u16 {
     end_of(Path::new("/sys/devices/system/cpu/online")).unwrap_or_else(available)
 }
 
+/// How many CPUs are online.
+pub(crate) fn online_count() -> u32 {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
+    list.and_then(|list| count(&list)).unwrap_or_else(|| available().into())
+}
+
 /// Where sysfs does not say.
 fn available() -> u16 {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -53,9 +59,29 @@ fn end(list: &str) -> Option<u16> {
     Some(highest.min(CPUS_MAX - 1) + 1)
 }
 
+/// Of `0-3,8` that is 5.
+fn count(list: &str) -> Option<u32> {
+    let ranges = list.trim().split(',').map(|cpus| {
+        let (from, until) = cpus.split_once('-').unwrap_or((cpus, cpus));
+        let [from, until] = [from, until].map(str::parse::<u16>);
+        Some(u32::from(until.ok()?.checked_sub(from.ok()?)?) + 1)
+    });
+    ranges.sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpus_of_a_list_are_counted() {
+        assert_eq!(count("0-3,8\n"), Some(5));
+        assert_eq!(count("0"), Some(1));
+        assert_eq!(count("0-65535,0-65535"), Some(131_072));
+        for none in ["", "3-1", "0-", "a"] {
+            assert_eq!(count(none), None, "{none}");
+        }
+    }
 
     #[test]
     fn a_list_ends_after_its_highest_cpu() {

@@ -47,4 +47,6 @@ pub use programs::{Bytes, Functions, Programs};
 pub use stack::{FRAMES_MAX, folded, with_program};
 pub use stolen::stolen_ns;
 pub use symbols::Symbols;
-pub use tasks::{Roles, own_thread_is, processes_with, realtime_threads, tasks_now, threads_with};
+pub use tasks::{
+    Roles, affinities_now, own_thread_is, processes_with, realtime_threads, tasks_now, threads_with,
+};

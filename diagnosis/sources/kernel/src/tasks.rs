@@ -1,8 +1,11 @@
 //! The tasks that are there when a recording begins, so that nobody in it is a bare number.
 
+use crate::cpus::online_count;
 use procfs::process::{Stat, StatFlags};
+use rustix::process::Pid;
+use rustix::thread::sched_getaffinity;
 use std::collections::HashMap;
-use tardy_model::event::{Comm, TaskInfo, TaskName};
+use tardy_model::event::{Comm, TaskCpus, TaskInfo, TaskName};
 use tardy_model::{CpuId, Event, Kind, TaskId};
 
 /// Flags of [`TaskInfo`] that the recorder knows of threads: its own, those it watches.
@@ -33,7 +36,7 @@ fn threads() -> impl Iterator<Item = (u32, u32, Stat)> {
     })
 }
 
-/// Two events for every thread of the system, stamped `time_ns`: its name, its process and flags.
+/// Three events for every thread of the system, stamped `time_ns`: its name, its process and flags, its affinity.
 /// Threads that come or go meanwhile may be missing; their own events tell of them.
 pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
     let mut events = Vec::new();
@@ -47,8 +50,26 @@ pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
         ] {
             events.push(Event::new(time_ns, CpuId(0), TaskId(tid), kind));
         }
+        events.extend(affinity_of(time_ns, tid));
     }
     events
+}
+
+/// An event for every thread of the system, stamped `time_ns`: its affinity. Told once more when a recording ends, it
+/// tells of threads that began meanwhile, and of those that were bound.
+pub fn affinities_now(time_ns: u64) -> Vec<Event> {
+    threads().filter_map(|(_, tid, _)| affinity_of(time_ns, tid)).collect()
+}
+
+/// On which CPUs a thread may run; of one that is gone nothing is known.
+fn affinity_of(time_ns: u64, thread: u32) -> Option<Event> {
+    let pid = Pid::from_raw(thread.try_into().ok()?)?;
+    let allowed = sched_getaffinity(Some(pid)).ok()?;
+    // The kernel tells of CPUs that are online alone.
+    let is_bound = allowed.count() < online_count();
+    let bits = (0..u64::BITS as usize).filter(|cpu| allowed.is_set(*cpu));
+    let cpus = if is_bound { bits.fold(0, |mask, cpu| mask | 1 << cpu) } else { TaskCpus::ANY };
+    Some(Event::new(time_ns, CpuId(0), TaskId(thread), TaskCpus { cpus }.into()))
 }
 
 /// What events of its priority do not tell of a thread's policy (`include/uapi/linux/sched.h`).
@@ -167,6 +188,26 @@ mod tests {
         assert_eq!(info_of(me, &events), expected(TaskInfo::OWN | TaskInfo::WATCHED));
         assert_eq!(info_of(other_id, &events), expected(TaskInfo::WATCHED));
         assert!(events.iter().all(|event| event.time_ns == 5));
+    }
+
+    #[test]
+    fn a_bound_thread_is_told_with_its_cpus() {
+        let mut all = sched_getaffinity(None).unwrap();
+        let first = (0..64).find(|cpu| all.is_set(*cpu)).unwrap();
+        let is_bound = all.count() < online_count();
+        let of_me = |events: Vec<Event>| {
+            events.into_iter().find_map(|event| match event.kind() {
+                Kind::TaskCpus(told) if event.task == TaskId(gettid()) => Some(told.cpus),
+                _ => None,
+            })
+        };
+        assert_eq!(of_me(affinities_now(5)) == Some(TaskCpus::ANY), !is_bound);
+        all.clear();
+        all.set(first);
+        rustix::thread::sched_setaffinity(None, &all).unwrap();
+        let expected = if online_count() > 1 { 1 << first } else { TaskCpus::ANY };
+        assert_eq!(of_me(affinities_now(5)), Some(expected));
+        assert_eq!(of_me(tasks_now(5, &Roles::default())), Some(expected));
     }
 
     #[test]

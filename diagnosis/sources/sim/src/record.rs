@@ -1,11 +1,12 @@
 //! A simulated system as a source of events, like any other.
 
 use crate::engine::{FIRST_DEVICE_NAME, START_NS, Simulation, groups_named_from, names};
+use crate::machine::CPUS_MAX;
 use crate::observer::Observer;
 use crate::{Bandwidth, Group, System, SystemError};
 use tardy_model::event::{
     Comm, GroupBandwidth, GroupWeight, IdleState, Recorded, SectionBegin, SectionEnd, Stack,
-    TaskGroup, TaskInfo, TaskName,
+    TaskCpus, TaskGroup, TaskInfo, TaskName,
 };
 use tardy_model::{
     Batch, CpuId, Event, NameId, Source, SourceError, TaskId, TimerClass, TimerDef, TimerId,
@@ -143,6 +144,8 @@ fn definitions(system: &System) -> Batch {
         }
     }
     for (task, thread) in names(system).into_iter().map(|(task, ..)| task).zip(own) {
+        let cpus = bound_to(thread.cpus, system.machine.cpus);
+        event(task, TaskCpus { cpus }.into());
         if let Some(group) = thread.group {
             let path = NameId(groups_named_from(system) + group);
             event(task, TaskGroup { path, throttled: false }.into());
@@ -169,6 +172,12 @@ fn definitions(system: &System) -> Batch {
         add_timer(&mut batch, CFS_PERIOD, TaskId::IDLE);
     }
     batch
+}
+
+/// The CPUs to which a thread is bound by its mask, if it is to any, on a machine of so many.
+fn bound_to(mask: u64, cpus: u16) -> u64 {
+    let all = u64::MAX >> (CPUS_MAX - cpus);
+    if mask & all == all { TaskCpus::ANY } else { mask }
 }
 
 /// A group's path, in which those around it are: readers tell by it which group is in which.

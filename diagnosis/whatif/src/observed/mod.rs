@@ -26,7 +26,7 @@ use pace::Paces;
 use recent::{As, Stretch};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use tardy_model::event::{Comm, TaskInfo};
+use tardy_model::event::{Comm, TaskCpus, TaskInfo};
 use tardy_model::{Culprit, Segment, TaskId};
 use tardy_sim::{Arrival, Bandwidth, COST_NS_MAX, NO_THREAD, Pace, Taken};
 
@@ -68,6 +68,8 @@ pub(crate) struct ThreadSeen {
     pub(crate) info: TaskInfo,
     /// The path of its control group, where it was told.
     pub(crate) group: Option<Arc<str>>,
+    /// The CPUs on which it may run, where that was told.
+    pub(crate) allowed: Option<u64>,
     /// The place of the thread that began it, where that was seen.
     pub(crate) begun_by: Option<u32>,
     pub(crate) draft: Draft,
@@ -82,6 +84,19 @@ impl ThreadSeen {
     /// It runs softirqs, and hardly anything else.
     pub(crate) fn serves_softirqs(&self) -> bool {
         self.runs_timers || self.softirqs_ns * 2 > self.draft.runs_ns()
+    }
+
+    /// The CPUs to which it is bound, if it is: as was told, or, where it was not, or has run elsewhere, as far as it shows
+    /// by where it ran.
+    pub(crate) fn bound_to(&self) -> Option<u64> {
+        match self.allowed {
+            Some(TaskCpus::ANY) => None,
+            Some(allowed) if allowed != 0 && self.draft.cpus & !allowed == 0 => Some(allowed),
+            _ if self.info.has(TaskInfo::KERNEL) && self.draft.cpus.is_power_of_two() => {
+                Some(self.draft.cpus)
+            }
+            _ => self.draft.stays_on().map(|cpu| 1 << cpu),
+        }
     }
 }
 
@@ -179,6 +194,7 @@ impl Observed {
             comm: Comm::default(),
             info: TaskInfo::default(),
             group: None,
+            allowed: None,
             begun_by: None,
             draft: Draft::default(),
             is_victim: false,
@@ -273,5 +289,25 @@ impl Observed {
             }
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_model::Prio;
+
+    #[test]
+    fn a_thread_is_bound_as_was_told_and_else_as_it_shows() {
+        let mut observed = Observed::default();
+        let thread = observed.thread(TaskId(7)).unwrap();
+        (0..50).for_each(|_| thread.draft.comes_to_run(1, Prio(120)));
+        assert_eq!(thread.bound_to(), Some(0b10), "nobody told, and it stayed there");
+        thread.allowed = Some(TaskCpus::ANY);
+        assert_eq!(thread.bound_to(), None, "it could have gone elsewhere");
+        thread.allowed = Some(0b110);
+        assert_eq!(thread.bound_to(), Some(0b110));
+        thread.allowed = Some(0b100);
+        assert_eq!(thread.bound_to(), Some(0b10), "it was told before it was bound elsewhere");
     }
 }

@@ -461,6 +461,12 @@ impl Sink for Observation {
                 }
                 return;
             }
+            Kind::TaskCpus(task) => {
+                if let Some(thread) = observed.thread(event.task) {
+                    thread.allowed = Some(task.cpus);
+                }
+                return;
+            }
             Kind::GroupBandwidth(group) => {
                 if let Some(known) = observed.group(seen.tables.name(group.path)) {
                     let (runtime_ns, period_ns) = (group.quota_ns, group.period_ns.into());

@@ -331,6 +331,7 @@ fn of_own(event: &Event, kind: Kind, tables: &Tables) -> Option<FtraceEvent> {
             let fields = [(own::WEIGHT, group.weight.into())];
             named(event, own::GROUP_WEIGHT, name(group.path), &fields)
         }
+        Kind::TaskCpus(task) => generic(event, own::TASK_CPUS, &[(own::TARGETS, task.cpus)]),
         Kind::Recorded(recorded) => generic(event, own::RECORDED, &[(own::KINDS, recorded.kinds)]),
         Kind::Stolen(stolen) => generic(event, own::STOLEN, &[(own::DURATION, stolen.ns)]),
         Kind::Current(current) => {

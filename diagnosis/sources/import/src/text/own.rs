@@ -4,7 +4,7 @@ use super::fields::number;
 use memchr::memmem;
 use tardy_model::event::{
     ClockSet, Current, GroupBandwidth, GroupWeight, IdleState, Mark, Recorded, Stack, Stolen,
-    Taken, TaskGroup, TaskInfo,
+    Taken, TaskCpus, TaskGroup, TaskInfo,
 };
 use tardy_model::{Kind, NameId, Prio, TaskId};
 
@@ -78,6 +78,7 @@ pub(crate) fn event(body: &[u8]) -> Option<(Kind, &[u8])> {
             let group = GroupWeight { path: NameId::NONE, weight };
             Some((group.into(), &path[b" path=".len()..]))
         }
+        b"task_cpus" => nameless(TaskCpus { cpus: number(b"cpus=")? }.into()),
         b"recorded" => nameless(Recorded { kinds: number(b"kinds=")? }.into()),
         b"current" => {
             let prio = Prio(number(b"prio=")? as u16 as i16);
@@ -166,6 +167,8 @@ mod tests {
                 Some((GroupWeight { path: NameId::NONE, weight: 512 }.into(), "/autogroup-7")),
             ),
             ("tardy: group_weight weight=4294967296 path=/x", None),
+            ("tardy: task_cpus cpus=0x5", Some((TaskCpus { cpus: 5 }.into(), ""))),
+            ("tardy: task_cpus cpus=all", None),
             ("tardy: recorded kinds=0x1ff", Some((Recorded { kinds: 0x1ff }.into(), ""))),
             ("tardy: current prio=49", Some((Current { prio: Prio(49) }.into(), ""))),
             ("tardy: stolen ns=120000", Some((Stolen { ns: 120_000 }.into(), ""))),

@@ -4,7 +4,8 @@ use super::plan::{Plans, VALUES_MAX, places};
 use tardy_ftrace::decode::{EventId, Value};
 use tardy_model::event::{
     ClockSet, Current, GroupBandwidth, GroupWeight, IdleState, IpiSend, Loss, Mark, Nmi, Priority,
-    Recorded, Section, SectionBegin, SectionEnd, Stack, Stolen, Taken, TaskGroup, TaskInfo,
+    Recorded, Section, SectionBegin, SectionEnd, Stack, Stolen, Taken, TaskCpus, TaskGroup,
+    TaskInfo,
 };
 use tardy_model::{CpuId, Kind, NameId, Prio, TaskId};
 use tardy_perfetto::own;
@@ -138,6 +139,7 @@ fn own_event<'a>(name: &[u8], named: &Named<'a>) -> Option<Said<'a>> {
         }
         own::CURRENT => Current { prio: Prio(named.number(own::NEW_PRIO)? as u16 as i16) }.into(),
         own::STOLEN => Stolen { ns: named.number(own::DURATION)? }.into(),
+        own::TASK_CPUS => TaskCpus { cpus: named.number(own::TARGETS)? }.into(),
         own::RECORDED => Recorded { kinds: named.number(own::KINDS)? }.into(),
         own::NMI => {
             let nmi = Nmi { ns: named.number(own::DURATION)?, handler: NameId::NONE };
