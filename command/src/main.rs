@@ -19,6 +19,7 @@ mod letters;
 mod listing;
 mod manners;
 mod memory;
+mod nobody;
 mod output;
 mod pager;
 mod prediction;

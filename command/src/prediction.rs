@@ -8,7 +8,7 @@ use crate::progress;
 use clap::Args;
 use std::num::NonZeroUsize;
 use tardy_changes::Change;
-use tardy_explain::{Explainer, Options, Watch};
+use tardy_explain::{Explainer, Explanation, Options, Watch};
 use tardy_model::Batch;
 use tardy_recording::Manifest;
 use tardy_report::{Predictions, Shown};
@@ -48,7 +48,7 @@ impl Predicted {
 }
 
 /// Reads all of `input`. Costs are taken from the first half of the time.
-pub(crate) fn observe(input: &mut Input, watch: Watch) -> Result<Observed, Failure> {
+pub(crate) fn observe(input: &mut Input, watch: Watch) -> Result<(Explanation, Observed), Failure> {
     let options = Options { watch: input.watch(watch), worst: 0 };
     let mut explainer = Explainer::new(options, observation(&input.manifest()));
     let mut batch = Batch::default();
@@ -56,8 +56,8 @@ pub(crate) fn observe(input: &mut Input, watch: Watch) -> Result<Observed, Failu
         explainer.batch(&batch);
         batch.clear();
     }
-    let (_, observation) = explainer.finish();
-    Ok(observation.finish())
+    let (explanation, observation) = explainer.finish();
+    Ok((explanation, observation.finish()))
 }
 
 /// What looks on while a recording is explained.

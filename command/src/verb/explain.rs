@@ -9,11 +9,11 @@ use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
 use crate::prediction::{self, PredictFlags};
 use crate::share::Share;
-use crate::{arguments, recordings, session};
+use crate::{arguments, nobody, recordings, session};
 use clap::Args;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use tardy_explain::{Explanation, Options, Watch};
+use tardy_explain::{Options, Watch};
 use tardy_report::{Context, Data, Terminal, units};
 use tardy_stats::Latencies;
 
@@ -181,6 +181,15 @@ impl Explain {
         let wanted = Wanted { tables, json, timers: self.timers, observed };
         let options = Options { watch: self.watch.watch(), worst };
         let mut explained = explanation::explain(&mut input, options, wanted)?;
+        let found = &explained.explanation;
+        match nobody::must_have_wakeups(found, &self.watch, &recording, &self.import) {
+            // Nothing that was looked at is no proof.
+            Err(why) if self.fail_over.is_some() => {
+                output::beside(&why.to_string());
+                return Ok(Outcome::Undecided);
+            }
+            looked => looked?,
+        }
         let predicted = prediction::for_report(&mut explained, &input.manifest(), &self.output);
         let (explanation, timers) = (explained.explanation, explained.timers);
         let count = explanation.latencies.count();
@@ -192,9 +201,6 @@ impl Explain {
             page: write.then(|| page.clone()),
             ..explanation::context(&input, explained.notes)
         };
-        if let Some(note) = nobody(&explanation, &self.watch) {
-            self.output.remark(&note);
-        }
         let mut data = Data::new(&context);
         data.explanation = Some(&explanation);
         data.timers = timers.as_ref();
@@ -222,7 +228,6 @@ impl Explain {
         }
         explained.tables?;
         Ok(match self.fail_over {
-            // Nothing that was looked at is no proof.
             Some(_) if count == 0 => Outcome::Undecided,
             Some(bound) if explanation.latencies.max_ns() > bound => {
                 output::beside(&exceeded(&explanation.latencies, bound));
@@ -239,16 +244,6 @@ fn exceeded(latencies: &Latencies, bound_ns: u64) -> String {
     let (all, latest) = (units::counted(latencies.count(), "wakeup"), latencies.max_ns());
     let (bound, latest) = (units::duration(bound_ns), units::duration(latest));
     format!("FAILED: {over} of {all} were later than {bound}, the latest by {latest}")
-}
-
-/// Why there may be nothing to explain.
-fn nobody(explanation: &Explanation, watch: &WatchFlags) -> Option<String> {
-    let text = if watch.is_chosen() {
-        "this recording has no wakeup of the chosen threads"
-    } else {
-        "this recording does not say which threads matter: choose with --pid, --comm or --all"
-    };
-    (explanation.latencies.count() == 0).then(|| text.to_owned())
 }
 
 /// Writes the first screen, or all.

@@ -3,6 +3,7 @@
 use crate::confine::Kept;
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
+use crate::nobody;
 use crate::output::{self, Output};
 use crate::recordings;
 use crate::share::Share;
@@ -121,7 +122,12 @@ impl Export {
             batch.clear();
         }
         let (explanation, sink) = explainer.finish();
-        sink.check()?.finish(&explanation)?;
+        let export = sink.check()?;
+        // Events are there without a wakeup of anybody.
+        if self.watch.is_chosen() {
+            nobody::must_have_wakeups(&explanation, &self.watch, path, &self.import)?;
+        }
+        export.finish(&explanation)?;
         let mut notes = input.manifest().notes;
         notes.extend(input.closing().notes);
         let wakeups = explanation.latencies.count();

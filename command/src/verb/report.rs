@@ -4,6 +4,7 @@ use crate::confine::Kept;
 use crate::explanation::{self, Wanted};
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
+use crate::nobody;
 use crate::output::{self, Output};
 use crate::prediction::{self, PredictFlags};
 use crate::recordings;
@@ -119,6 +120,8 @@ impl Report {
         let observed = !self.watch.all && !self.predict.no_whatif;
         let wanted = Wanted { observed, ..Wanted::default() };
         let mut explained = explanation::explain(&mut input, options, wanted)?;
+        let found = &explained.explanation;
+        nobody::must_have_wakeups(found, &self.watch, recording, &self.import)?;
         let quiet = Output::default();
         let predicted = prediction::for_report(&mut explained, &input.manifest(), &quiet);
         let context = explanation::context(&input, explained.notes);

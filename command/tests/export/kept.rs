@@ -3,6 +3,7 @@
 use super::synthetic;
 use crate::program::{Said, tardy};
 use serde_json::json;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +22,7 @@ fn keep(folder: &Path, name: &str, created_unix_s: u64, wakeups: u64) {
 }
 
 /// A call from this folder, which is also the temporary one.
-fn at<const N: usize>(folder: &Path, arguments: [&str; N]) -> Command {
+fn at(folder: &Path, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Command {
     let mut command = tardy(arguments);
     command.current_dir(folder).env("TMPDIR", folder).env("TZ", "UTC");
     command
@@ -123,13 +124,58 @@ fn a_gate_over_nobody_is_undecided_and_events_that_are_gone_are_missed() {
     keep(here, "run-1", 1_000_000_000, 10);
     let gate = ["explain", "-q", "--fail-over", "1s", "--comm"];
     let mut command = at(here, gate);
-    Said::by(command.arg("nobody")).expect(4);
+    let said = Said::by(command.arg("nobody")).expect(4);
+    assert!(said.err.contains("no wakeup of a thread called nobody"), "{}", said.err);
     let page = here.join("recordings/run-1/report-nobody.html");
     assert!(!page.exists(), "a page of nobody");
     Said::by(at(here, gate).arg(synthetic::WATCHED_NAME)).expect(0);
     fs::remove_dir_all(here.join("recordings/run-1/events")).unwrap();
     let said = Said::by(&mut at(here, ["explain", "recordings/run-1"])).expect(1);
     assert!(said.err.contains("none of them can be read"), "{}", said.err);
+}
+
+#[test]
+fn who_is_not_in_a_recording_is_named_beside_who_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    keep(here, "run-1", 1_000_000_000, 10);
+    let asked: [(&[&str], &str); 3] = [
+        (&["--comm", "nosuch"], "no wakeup of a thread called nosuch; it has wakeups of"),
+        (&["--pid", "99"], "no wakeup of a thread or process 99; it has wakeups of"),
+        (
+            &["--pid", "99", "--comm", "nosuch"],
+            "a thread or process 99, or of a thread called nosuch;",
+        ),
+    ];
+    let verbs: [&[&str]; 6] = [
+        &["explain"],
+        &["explain", "--json"],
+        &["explain", "--why", "1"],
+        &["whatif"],
+        &["report", "-o", "page.html"],
+        &["export", "-o", "out.folded"],
+    ];
+    for verb in verbs {
+        for (whom, what) in &asked {
+            let said = Said::by(at(here, verb).args(*whom).arg("recordings/run-1")).expect(2);
+            let is_there =
+                format!("{} (4101: 10 wakeups, the latest by 11.5 µs)", synthetic::WATCHED_NAME);
+            for part in [what, is_there.as_str(), "choose with --comm NAME, --pid PID or --all"] {
+                assert!(said.err.contains(part), "{verb:?} {whom:?}: no {part}: {}", said.err);
+            }
+            assert_eq!(said.out, "", "{verb:?} {whom:?}");
+        }
+    }
+    assert!(!here.join("page.html").exists() && !here.join("out.folded").exists());
+    // One of two is there.
+    let both = ["explain", "--comm", synthetic::WATCHED_NAME, "--comm", "nosuch"];
+    let said = Said::by(&mut at(here, both)).expect(0);
+    assert!(
+        said.err.contains("recordings/run-1 has no wakeup of a thread called nosuch"),
+        "{}",
+        said.err
+    );
+    assert!(said.out.contains("10 wakeups"), "{}", said.out);
 }
 
 #[test]

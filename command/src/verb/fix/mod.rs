@@ -414,7 +414,7 @@ impl Fix {
             tardy_explain::Watch::default()
         };
         self.output.remark("simulating what was recorded");
-        let observed = prediction::observe(&mut read()?, watch.clone())?;
+        let (_, observed) = prediction::observe(&mut read()?, watch.clone())?;
         let whatif = WhatIf::new(&observed, &prediction::kernel(&manifest));
         let options = Options { watch, ..Options::default() };
         let explained = explanation::explain(&mut input, options, Wanted::default())?;

@@ -5,6 +5,7 @@ use crate::confine::Kept;
 use crate::failure::{Failure, Outcome};
 use crate::input::{ImportFlags, Input};
 use crate::listing;
+use crate::nobody;
 use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
 use crate::prediction;
@@ -76,7 +77,8 @@ impl WhatIfVerb {
         let kept = Kept::for_results(None).reading(&recording);
         kept.with_pager(!self.output.json && !self.text.no_pager).alone();
         let mut input = Input::open(&recording, &self.import)?;
-        let observed = prediction::observe(&mut input, self.watch.watch())?;
+        let (found, observed) = prediction::observe(&mut input, self.watch.watch())?;
+        nobody::must_have_wakeups(&found, &self.watch, &recording, &self.import)?;
         let refuse = |why: tardy_whatif::Refusal| {
             let name = recording.display();
             Failure::new(format!("nothing can be predicted from {name}, because {why}"))
