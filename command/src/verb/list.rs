@@ -16,6 +16,7 @@ use tardy_recording::Trigger;
 use tardy_report::Terminal;
 use tardy_report::clean::{clean, clean_cut};
 use tardy_report::units::duration;
+use textwrap::core::display_width;
 
 /// Flags of `tardy list`.
 #[derive(Debug, Args)]
@@ -42,7 +43,7 @@ impl List {
                     memory::watch_list(folder);
                     let caught = recordings::caught(folder);
                     if !caught.is_empty() {
-                        return print(&caught_rows(caught), CAUGHT_FIGURES);
+                        return print(&caught_rows(caught), &CAUGHT);
                     }
                 }
                 recordings::kept(folder)
@@ -59,28 +60,41 @@ impl List {
             self.output.remark("no recordings here: make one with tardy run or tardy record");
             return Ok(Outcome::Fine);
         }
-        print(&rows(&kept), FIGURES)
+        print(&rows(&kept), &RECORDINGS)
     }
 }
 
-/// Columns of figures among those of recordings, and of what a watch kept: they stand to the right.
-const FIGURES: &[usize] = &[2, 3];
-const CAUGHT_FIGURES: &[usize] = &[2];
+/// What a table has in its columns.
+struct Columns {
+    /// Figures: they stand to the right.
+    figures: &'static [usize],
+    /// What a narrow terminal can do without, the least needed first.
+    dispensable: &'static [usize],
+}
 
-fn print(rows: &[[String; 6]], figures: &[usize]) -> Result<Outcome, Failure> {
+const RECORDINGS: Columns = Columns { figures: &[2, 3], dispensable: &[3, 2, 1] };
+/// Of what a watch kept.
+const CAUGHT: Columns = Columns { figures: &[2], dispensable: &[1] };
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// What is left of the last column at least, which is cut where lines are too long, before another one is left out.
+const LAST_COLUMNS_MIN: usize = 16;
+
+fn print(rows: &[[String; 6]], columns: &Columns) -> Result<Outcome, Failure> {
     let mut out = output::writer(None);
-    out.write_all(table(rows, figures, Terminal::of_stdout().width).as_bytes())?;
+    out.write_all(table(rows, columns, Terminal::of_stdout().width).as_bytes())?;
     out.finish()?;
     Ok(Outcome::Fine)
 }
 
-/// The one wakeup that a watch kept a recording for, and who made it late.
+/// Who was late in the one wakeup that a watch kept a recording for, and who made it late.
 fn kept_for(trigger: &Trigger) -> String {
-    let (late, name) = (duration(trigger.lateness_ns), clean(&trigger.name));
-    let cause = clean(&trigger.cause);
+    let (name, cause) = (clean(&trigger.name), clean(&trigger.cause));
     match clean(&trigger.culprit) {
-        who if who.is_empty() => format!("kept for {late}, {name}: {cause}"),
-        who => format!("kept for {late}, {name}: {cause} by {who}"),
+        who if who.is_empty() => format!("{name}: {cause}"),
+        who => format!("{name}: {cause} by {who}"),
     }
 }
 
@@ -145,37 +159,51 @@ fn rows(kept: &[Kept]) -> Vec<[String; 6]> {
             None => String::new(),
         };
         let trigger = one.manifest.as_ref().ok().and_then(|it| it.trigger.as_ref());
-        let late = match one.summary() {
-            _ if trigger.is_some() => trigger.map_or_else(String::new, kept_for),
-            Some(summary) if summary.wakeups > 0 => {
+        let late = match (trigger, one.summary()) {
+            (Some(trigger), _) => format!("kept for {}", duration(trigger.lateness_ns)),
+            (None, Some(summary)) if summary.wakeups > 0 => {
                 format!("{}, {}", duration(summary.p99_ns), duration(summary.max_ns))
             }
-            Some(_) => "no wakeups".to_owned(),
-            None => "not explained yet".to_owned(),
+            (None, Some(_)) => "no wakeups".to_owned(),
+            (None, None) => "not explained yet".to_owned(),
         };
         let size = format!("{:.1} MB", one.bytes() as f64 / 1e6);
         let folder = clean(&one.folder.to_string_lossy());
-        rows.push([folder, made, length, size, late, how(one)]);
+        let how =
+            trigger.map(kept_for).into_iter().chain([how(one)]).collect::<Vec<_>>().join("; ");
+        rows.push([folder, made, length, size, late, how]);
     }
     rows
 }
 
-/// Rows of cells, the first of which are heads.
-fn table(rows: &[[String; 6]], figures: &[usize], width: usize) -> String {
+/// Rows of cells, the first of which are heads. No line is longer than `width`: what can be done without is left out, then
+/// lines are cut.
+fn table(rows: &[[String; 6]], columns: &Columns, width: usize) -> String {
     let mut widths = [0; 6];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+            *width = (*width).max(display_width(cell));
+        }
+    }
+    let mut shown: Vec<usize> = (0..widths.len()).collect();
+    for least in columns.dispensable {
+        let needed = |at: &usize| match *at {
+            5 => widths[5].min(LAST_COLUMNS_MIN),
+            at => widths[at] + GAP,
+        };
+        if shown.iter().map(needed).sum::<usize>() > width {
+            shown.retain(|at| at != least);
         }
     }
     let (mut text, no_pad) = (String::new(), String::new());
     for row in rows {
         let mut line = String::new();
-        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
-            let pad = " ".repeat(width - cell.chars().count());
-            let is_figure = figures.contains(&at);
+        for at in shown.iter().copied() {
+            let cell = &row[at];
+            let pad = " ".repeat(widths[at] - display_width(cell));
+            let is_figure = columns.figures.contains(&at);
             let (before, after) = if is_figure { (&pad, "") } else { (&no_pad, &*pad) };
-            let _ = write!(line, "{before}{cell}{after}  ");
+            let _ = write!(line, "{before}{cell}{after}{:GAP$}", "");
         }
         text += &clean_cut(line.trim_end(), width);
         text.push('\n');
@@ -199,4 +227,50 @@ fn how(kept: &Kept) -> String {
         }
     }
     clean(&shell::line(told))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(folder: &str, how: &str) -> [[String; 6]; 2] {
+        [
+            ["recording", "made", "length", "size", "late: p99, max", "how"].map(str::to_owned),
+            [folder, "2026-11-28 07:44", "10.4 s", "171.5 MB", "90.6 µs, 3.34 ms", how]
+                .map(str::to_owned),
+        ]
+    }
+
+    #[test]
+    fn a_narrow_terminal_does_without_what_is_needed_least_and_no_line_wraps() {
+        let how = "record --stacks -- ./my-program --periods 1000 --verbose";
+        let all = |folder: &str, width| {
+            let text = table(&rows(folder, how), &RECORDINGS, width);
+            assert!(text.lines().all(|line| display_width(line) <= width), "{width}:\n{text}");
+            text
+        };
+        let wide = all("recordings/run-1", 140);
+        assert!(wide.contains("171.5 MB") && wide.contains("--verbose"), "{wide}");
+        let narrow = all("recordings/run-1", 80);
+        assert!(!narrow.contains("171.5 MB") && !narrow.contains("size"), "{narrow}");
+        for part in ["recordings/run-1", "10.4 s", "90.6 µs, 3.34 ms", "record --stacks"] {
+            assert!(narrow.contains(part), "no {part}:\n{narrow}");
+        }
+        let long = all("/tmp/tardy-recordings-65534/a-name-of-some-length", 80);
+        assert!(!long.contains("2026") && long.contains("90.6 µs, 3.34 ms"), "{long}");
+    }
+
+    #[test]
+    fn what_a_watch_kept_takes_no_wider_column_than_others() {
+        let trigger = Trigger {
+            name: "audio".to_owned(),
+            lateness_ns: 628_900,
+            cause: "higher_priority".to_owned(),
+            culprit: "irq/24-eth0 (1 thread)".to_owned(),
+            ..Trigger::default()
+        };
+        assert_eq!(kept_for(&trigger), "audio: higher_priority by irq/24-eth0 (1 thread)");
+        let nobody = Trigger { culprit: String::new(), ..trigger };
+        assert_eq!(kept_for(&nobody), "audio: higher_priority");
+    }
 }
