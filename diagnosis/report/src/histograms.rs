@@ -4,7 +4,7 @@ use crate::clean::clean_cut;
 use crate::confidence::{
     Distribution, QUANTILES, QuantileInterval, range, sentence as tail_sentence,
 };
-use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::{Align, Table, Terminal};
 use crate::units::{count, duration, duration_mean};
 use std::io::{self, Write};
 use tardy_import::histogram::{Histograms, Row};
@@ -28,7 +28,7 @@ pub fn histograms_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     let version = clean_cut(&histograms.version, 16);
     let title = format!("Measured by {} {version}", histograms.tool);
     writeln!(out, "{}", terminal.bold(title.trim_end()))?;
@@ -146,6 +146,7 @@ fn cells(row: &Row, bin_ns: u64) -> Vec<String> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::text::{WIDTH_MAX, WIDTH_MIN};
     use unicode_width::UnicodeWidthStr as _;
 
     /// One row with all in its bins, one with some above, one with nothing.

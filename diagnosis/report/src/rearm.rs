@@ -1,6 +1,6 @@
 //! A comparison of ways to move a timeout, as text.
 
-use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::{Align, Table, Terminal};
 use crate::units::{count, counted, duration};
 use std::io::{self, Write};
 use tardy_lab::rearm::{Pace, RearmMeasurement, RearmMethod};
@@ -56,7 +56,7 @@ pub fn rearm_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     let m = measurement;
     let head =
         format!("A timeout of {}, moved every {}", duration(m.timeout_ns), duration(m.every_ns));

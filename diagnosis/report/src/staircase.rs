@@ -1,7 +1,7 @@
 //! Deviations of cyclic threads from their timelines, as text.
 
 use crate::clean::{clean, clean_cut};
-use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::{Align, Table, Terminal};
 use crate::units::{count, duration};
 use crate::{Resolution, units};
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ pub fn staircase_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     let unit = match resolution {
         Resolution::Micros => "µs",
         Resolution::Nanos => "ns",

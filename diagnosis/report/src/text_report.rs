@@ -2,7 +2,7 @@
 
 use crate::data::Data;
 use crate::section::SECTIONS;
-use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::Terminal;
 use std::io::{self, Write};
 
 /// Writes the report as text: every section that has anything to say, an empty line between.
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 /// Where `out` cannot be written.
 pub fn terminal(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
     let mut first = true;
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     for section in SECTIONS {
         let mut text = Vec::new();
         section.terminal(data, terminal, &mut text)?;
@@ -31,6 +31,7 @@ pub fn terminal(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io:
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::text::{WIDTH_MAX, WIDTH_MIN};
 
     fn text(data: &Data<'_>, terminal_is: Terminal) -> String {
         let mut out = Vec::new();

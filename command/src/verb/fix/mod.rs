@@ -2,6 +2,7 @@
 
 mod decide;
 mod plan;
+mod shown;
 mod victim;
 
 use crate::explanation::{self, Wanted};
@@ -25,18 +26,12 @@ use tardy_lab::load::Spec;
 use tardy_recording::{Manifest, Recording};
 use tardy_remedy::{Journal, Setting, System, lasting, shell_word};
 use tardy_report::Gate;
-use tardy_report::units::{counted, duration};
+use tardy_report::units::duration;
 use tardy_stats::ab::Question;
 use tardy_whatif::WhatIf;
 
 /// How long to record the program first.
 const DURATION: Duration = Duration::from_secs(5);
-
-/// Wakeups below which a p99 is no more than the latest.
-const TAIL_MIN: u64 = 100;
-
-/// Columns of the plan's text.
-const COLUMNS: usize = 100;
 
 /// Flags of `tardy fix`.
 #[allow(clippy::struct_excessive_bools)] // they are flags
@@ -134,8 +129,8 @@ impl Fix {
         if let Some(kept_for) = &found.kept_for {
             plan::put_first(&mut candidates, &kept_for.cause);
             self.output.remark(&format!(
-                "This recording was kept for {}, which ran {} late by {}: what is against that comes first. Gains are \
-                 of all wakeups in it.",
+                "this recording was kept for {}, which ran {} late because of {}: changes against that cause come \
+                 first. Gains are of all wakeups in it.",
                 kept_for.name,
                 duration(kept_for.lateness_ns),
                 kept_for.cause
@@ -143,41 +138,46 @@ impl Fix {
         }
         if let Err(why) = &found.whatif {
             self.output.remark(&format!(
-                "Gains are upper bounds only: this recording does not allow predictions, because \
+                "each gain is an upper bound: nothing can be predicted from this recording, because \
                     {why}"
             ));
         }
         if found.has_ended {
             self.output.remark(
-                "None of the late threads of this recording is running any more: PID in the commands is for the \
-                 number that the process has when it runs again.",
+                "the late threads of this recording have ended: replace PID in the commands by the number that the \
+                 process has when it runs again (pgrep NAME)",
             );
         }
         self.show(&found.explanation, &candidates)?;
         if found.load != "none" && !candidates.is_empty() {
-            self.output.remark(&format!("Each is tried beside the load {}.", found.load));
+            self.output
+                .remark(&format!("tardy runs the load {} while it tries a change", found.load));
         }
         let able: Vec<&Candidate> = candidates.iter().filter(|it| it.settings.is_ok()).collect();
         if able.is_empty() || self.dry_run {
+            if !able.is_empty() {
+                self.output.remark(
+                    "nothing was changed: without --dry-run tardy asks before it tries each change",
+                );
+            }
             return self.tell(&Results::default(), &found.explanation, &candidates);
         }
         if !rustix::process::geteuid().is_root() {
             self.output.remark(
-                "Without root tardy changes nothing; run the commands above, or this command, as \
-                    root.",
+                "tardy changes nothing without root: run the commands above, or this command, as root",
             );
             return self.tell(&Results::default(), &found.explanation, &candidates);
         }
         if self.output.json && !self.yes {
             self.output.remark(
-                "With --json nobody is asked, so nothing is changed: this is the plan; --yes tries it.",
+                "nothing was changed: with --json tardy cannot ask, and shows the plan; --yes tries it",
             );
             return self.tell(&Results::default(), &found.explanation, &candidates);
         }
         let mut results = Results::default();
         for candidate in &able {
             if !self.yes && !asked(&format!("Try {}?", candidate.change))? {
-                results.rows.push(format!("{}: not tried", candidate.change));
+                results.rows.push(format!("{} was not tried", candidate.change));
                 continue;
             }
             let tried = self.try_one(candidate, &found, able.len(), &interrupt, &mut results);
@@ -202,7 +202,9 @@ impl Fix {
         results: &mut Results,
     ) -> Result<(), Failure> {
         let change = &candidate.change;
-        self.output.remark(&format!("trying {change}, on and off"));
+        self.output.remark(&format!(
+            "tardy tries {change}: some blocks with it and some without, in random order"
+        ));
         let culprits = found.culprits();
         let trial = Trial {
             flags: &self.trial,
@@ -221,7 +223,7 @@ impl Fix {
             Err(failure) if interrupt.is_asked() => return Err(failure),
             Err(failure) => {
                 self.output.remark(&failure.to_string());
-                results.rows.push(format!("{change}: not tried: {failure}"));
+                results.rows.push(format!("{change} was not tried: {failure}"));
                 results.documents.push(serde_json::json!({
                     "change": change.to_string(), "verdict": "not tried", "kept": false,
                     "told": failure.to_string(), "seconds": 0.0, "wakeups": [0, 0],
@@ -242,20 +244,24 @@ impl Fix {
                 let row = match self.keep_it(candidate, found) {
                     Ok(Kept::Yes(how)) => {
                         results.is_fixed = true;
-                        format!("{change}: helped, {how}: {told}")
+                        format!("{change} helped {how}: {told}")
                     }
                     Ok(Kept::No(why)) => {
-                        format!("{change}: helped, but is not kept: {why}: {told}")
+                        format!("{change} helped and is not kept, because {why}: {told}")
                     }
-                    Err(why) => format!("{change}: helped, but is not kept: {why}: {told}"),
+                    Err(why) => {
+                        format!(
+                            "{change} helped and is not kept, because that failed ({why}): {told}"
+                        )
+                    }
                 };
                 ("helped", row)
             }
             Decision::Harmed(told) => {
-                ("harmed", format!("{change}: undone, because it made it worse: {told}"))
+                ("harmed", format!("{change} made the threads later and is undone: {told}"))
             }
             Decision::NotShown(told) => {
-                ("not shown", format!("{change}: undone, because no such gain is shown: {told}"))
+                ("not shown", format!("{change} is undone, because no such gain is shown: {told}"))
             }
         };
         results.rows.push(format!("{row}; {}", took(&tried)));
@@ -273,7 +279,7 @@ impl Fix {
             && candidate.change.whom() == Some(&tardy_changes::Whom::Victim)
         {
             let why =
-                "it ended with the command that tardy started, so start the command like this";
+                "the command that tardy started for the trial has ended: start it with this change";
             return Ok(Kept::No(why.to_owned()));
         }
         let system = System::new(found.threads.clone());
@@ -307,48 +313,7 @@ impl Fix {
         if self.output.json {
             return Ok(());
         }
-        let latencies = &explanation.latencies;
-        let n = counted(latencies.count(), "wakeup");
-        let tail = match latencies.count() {
-            ..TAIL_MIN => String::new(),
-            _ => format!(", p99 {}", duration(latencies.quantile_ns(0.99))),
-        };
-        out!("{n}{tail}, latest {}", duration(latencies.max_ns()))?;
-        for advice in advice_alone(explanation) {
-            paragraph(
-                "  ",
-                &format!("{}: {} Nothing tardy can change does it.", advice.cause.0, advice.text),
-            )?;
-        }
-        for (at, candidate) in candidates.iter().enumerate() {
-            out!("")?;
-            out!(
-                "{}. {} ({})",
-                at + 1,
-                output::one_line(&candidate.change.in_words()),
-                output::one_line(&candidate.change.to_string()),
-            )?;
-            paragraph(
-                "   ",
-                &format!("against {}: {}", candidate.against(), candidate.gain.in_words()),
-            )?;
-            paragraph("   ", &format!("price: {}", candidate.remedy.price_of(&candidate.change)))?;
-            paragraph("   ", &format!("needs: {}", candidate.remedy.needs()))?;
-            if let Err(why) = &candidate.settings {
-                paragraph("   ", &format!("not here: {why}"))?;
-            }
-            for command in candidate.commands() {
-                out!("     {}", output::one_line(&command))?;
-            }
-            if let Some(parameter) = candidate.next_boot() {
-                out!("     # from the next boot on, by the kernel's command line: {parameter}")?;
-            }
-        }
-        if candidates.is_empty() {
-            out!("no remedy fits what makes it late")?;
-        }
-        out!("")?;
-        Ok(())
+        out!("{}", shown::plan(explanation, candidates, shown::width()))
     }
 
     fn tell(
@@ -387,7 +352,7 @@ impl Fix {
             return Ok(Outcome::Fine);
         }
         for row in &results.rows {
-            paragraph("", row)?;
+            out!("{}", shown::paragraph("", row, shown::width()))?;
         }
         Ok(Outcome::Fine)
     }
@@ -485,12 +450,6 @@ fn advice_alone(explanation: &Explanation) -> impl Iterator<Item = &Advice> {
 
 fn took(tried: &Tried) -> String {
     format!("{:.0} s", tried.took.as_secs_f64())
-}
-
-/// Wrapped, without what a terminal would obey.
-fn paragraph(indent: &str, text: &str) -> Result<(), Failure> {
-    let options = textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(indent);
-    out!("{}", textwrap::fill(&output::one_line(text), options))
 }
 
 /// Asks at the terminal; where nobody is there, the answer is no.

@@ -27,17 +27,14 @@ impl Gain {
     pub(super) fn in_words(&self) -> String {
         let Some((low, high)) = self.range else {
             if self.worst == 0.0 {
-                return "nothing is predicted of it".to_owned();
+                return "nothing is predicted".to_owned();
             }
             let percent = self.worst * 100.0;
-            return format!(
-                "it takes away {percent:.0} % of the worst wakeups' lateness {}",
-                self.how
-            );
+            return format!("{} {percent:.0} % of the lateness of the worst 1 %", self.how);
         };
         let (falls, may) = (less(self.worst), if low < 0.0 { ", or may not help" } else { "" });
         format!(
-            "the worst wakeups are {} to be {falls} late{may} (90 of 100 predictions: {} to {})",
+            "the mean of the worst 1 % is {} to be {falls} late{may} (90 of 100 predictions: {} to {})",
             self.how,
             end(low),
             end(high)
@@ -266,11 +263,24 @@ fn is_named(change: &Change, name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn gain(worst: f64, range: Option<(f64, f64)>) -> Gain {
         Gain { worst, all: 0.1, how: if range.is_some() { "predicted" } else { "at best" }, range }
+    }
+
+    pub(in super::super) fn candidate(change: &str, causes: &[&'static str]) -> Candidate {
+        let change: Change = change.parse().unwrap();
+        Candidate {
+            remedy: remedy::of(change.name()).unwrap(),
+            change,
+            causes: causes.iter().map(|cause| Cause(cause)).collect(),
+            gain: gain(0.1, None),
+            settings: Ok(Vec::new()),
+            is_asked: false,
+            stand_in: None,
+        }
     }
 
     #[test]
@@ -285,31 +295,19 @@ mod tests {
             ]
             .map(|gain| gain.in_words()),
             [
-                "the worst wakeups are predicted to be 92 % less late (90 of 100 predictions: 80 % less to over 99 % less)",
-                "the worst wakeups are predicted to be 92 % less late, or may not help (90 of 100 predictions: 2.2 times \
+                "the mean of the worst 1 % is predicted to be 92 % less late (90 of 100 predictions: 80 % less to over 99 % less)",
+                "the mean of the worst 1 % is predicted to be 92 % less late, or may not help (90 of 100 predictions: 2.2 times \
                  as late to 97 % less)",
-                "the worst wakeups are predicted to be 30 % more late, or may not help (90 of 100 predictions: 50 % more \
+                "the mean of the worst 1 % is predicted to be 30 % more late, or may not help (90 of 100 predictions: 50 % more \
                  to 10 % less)",
-                "it takes away 40 % of the worst wakeups' lateness at best",
-                "nothing is predicted of it",
+                "at best 40 % of the lateness of the worst 1 %",
+                "nothing is predicted",
             ]
         );
     }
 
     #[test]
     fn what_is_against_a_cause_comes_first_and_the_rest_stays() {
-        let candidate = |change: &str, causes: &[&'static str]| {
-            let change: Change = change.parse().unwrap();
-            Candidate {
-                remedy: remedy::of(change.name()).unwrap(),
-                change,
-                causes: causes.iter().map(|cause| Cause(cause)).collect(),
-                gain: gain(0.1, None),
-                settings: Ok(Vec::new()),
-                is_asked: false,
-                stand_in: None,
-            }
-        };
         let mut all = [
             candidate("preempt=full", &["not_preemptible"]),
             candidate("slack(victim)=1ns", &["slack"]),

@@ -10,7 +10,7 @@ use super::text::{
 use super::{Compared, Subject, change, table};
 use crate::clean::{clean, clean_cut, cut};
 use crate::screen::LINES_MAX;
-use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::Terminal;
 use crate::units::{count, counted};
 use std::io::{self, Write};
 use tardy_explain::change::Change;
@@ -56,7 +56,7 @@ pub fn compare_screen(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     let mut parts = vec![
         lines(VERDICT_LINES, terminal, |out| verdict(compared, terminal, out))?,
         lines(SIDE_LINES, terminal, |out| sides(compared, terminal, out))?,

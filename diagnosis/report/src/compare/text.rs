@@ -7,7 +7,7 @@ use super::table::{self, Line};
 use super::words::{basis_sentence, name, verdict_sentence};
 use super::{Compared, SettingsCompared, SideFacts, Subject};
 use crate::clean::{clean, clean_cut, cut, cut_middle};
-use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::{Align, Table, Terminal};
 use std::io::{self, Write};
 use tardy_explain::change::{Change, ChangeOf};
 use unicode_width::UnicodeWidthStr as _;
@@ -28,7 +28,7 @@ pub fn compare_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     for sentence in verdicts(compared) {
         paragraph(out, terminal, &sentence, |line| terminal.bold(line))?;
     }
@@ -344,6 +344,7 @@ fn cells(line: &Line, place: usize) -> [String; 2] {
 mod tests {
     use super::*;
     use crate::compare::fixture;
+    use crate::text::{WIDTH_MAX, WIDTH_MIN};
     use unicode_width::UnicodeWidthStr;
 
     fn text(compared: &Compared, width: usize) -> String {

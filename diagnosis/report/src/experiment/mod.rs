@@ -21,7 +21,7 @@ pub use document::ExperimentDocument;
 pub use predicted::{PredictedDocument, predicted_text};
 
 use crate::clean::clean;
-use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::Terminal;
 use maud::html;
 use measured::Shown;
 use part::PARTS;
@@ -46,7 +46,7 @@ pub fn experiment_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     let shown = Shown::new(data);
     let mut is_first = true;
     for part in PARTS {

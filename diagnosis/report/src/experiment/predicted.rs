@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, Holds};
 use super::measured::us;
-use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::Terminal;
 use crate::units::count;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub fn predicted_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     let mut grid = Grid::new("Predicted and measured, times in µs");
     grid.column("condition", Holds::Name);
     grid.column("series", Holds::Words);

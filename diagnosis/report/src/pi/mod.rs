@@ -2,7 +2,7 @@
 
 mod sentences;
 
-use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::{Align, Table, Terminal};
 use crate::units::{count, duration};
 pub use sentences::pi_sentences;
 use std::io::{self, Write};
@@ -44,7 +44,7 @@ pub fn pi_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     let m = measurement;
     let robust = if m.robust { "robust " } else { "" };
     let protocol = match m.protocol {

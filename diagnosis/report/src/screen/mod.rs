@@ -18,7 +18,7 @@ pub(crate) use worst::STORIES;
 use crate::clean::cut;
 use crate::data::{Data, Limits};
 use crate::section::timers;
-use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::Terminal;
 use std::io::{self, Write};
 
 /// Lines of the whole screen at most: those of a terminal that is neither new nor small.
@@ -75,7 +75,7 @@ fn first_lines(lines: &[impl AsRef<str>], most: usize, width: usize) -> Vec<Stri
 /// # Errors
 /// Where `out` cannot be written.
 pub fn screen(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     let wanted = remedy::lines(data, terminal, ADVICE_WHOLE);
     let least = wanted.min(REMEDY_LINES_MIN);
     let mut rows = data.limits.rows;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixture;
+use crate::text::{WIDTH_MAX, WIDTH_MIN};
 use crate::whatif::fixture::with_predictions;
 use unicode_width::UnicodeWidthStr;
 

@@ -8,7 +8,7 @@ mod verdict;
 
 pub use verdict::sleep_sentences;
 
-use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::Terminal;
 use crate::units::{count, duration};
 use std::io::{self, Write};
 use tardy_lab::sleep::{Comparison, SleepMeasurement};
@@ -25,7 +25,7 @@ pub fn sleep_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let terminal = Terminal { width: terminal.width.clamp(WIDTH_MIN, WIDTH_MAX), ..terminal };
+    let terminal = terminal.clamped();
     writeln!(out, "{}", terminal.bold(&format!("Sleeps of {}", duration(measurement.request_ns))))?;
     for line in textwrap::wrap(&conditions(measurement, comparison), terminal.width) {
         writeln!(out, "{line}")?;

@@ -51,6 +51,12 @@ impl Terminal {
         Self { width, colour }
     }
 
+    /// The same with the width that text keeps to.
+    #[must_use]
+    pub fn clamped(self) -> Self {
+        Self { width: self.width.clamp(WIDTH_MIN, WIDTH_MAX), ..self }
+    }
+
     /// Chooses colours for every later [`Terminal::of_stdout`] of this process; `None` leaves it to the terminal.
     pub fn set_colours(wanted: Option<bool>) {
         let choice = match wanted {
