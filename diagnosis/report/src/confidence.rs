@@ -165,10 +165,19 @@ pub(crate) fn sentence(beyond: &Result<Beyond, Refusal>) -> String {
 
 /// Two durations as one range, with one unit where they share it.
 pub(crate) fn range(low_ns: u64, high_ns: u64) -> String {
-    let (low, high) = (crate::units::duration(low_ns), crate::units::duration(high_ns));
-    match (low.split_once(' '), high.split_once(' ')) {
-        (Some((low, its)), Some((_, unit))) if its == unit => format!("{low}–{high}"),
-        _ => format!("{low}–{high}"),
+    joined(low_ns, "–", high_ns)
+}
+
+/// What one duration becomes, with one unit where they share it.
+pub(crate) fn becomes(from_ns: u64, to_ns: u64) -> String {
+    joined(from_ns, " → ", to_ns)
+}
+
+fn joined(first_ns: u64, between: &str, last_ns: u64) -> String {
+    let (first, last) = (crate::units::duration(first_ns), crate::units::duration(last_ns));
+    match (first.split_once(' '), last.split_once(' ')) {
+        (Some((first, its)), Some((_, unit))) if its == unit => format!("{first}{between}{last}"),
+        _ => format!("{first}{between}{last}"),
     }
 }
 

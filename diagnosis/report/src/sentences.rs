@@ -180,8 +180,8 @@ fn tail(explanation: &Explanation, main: Cause) -> String {
     let worst = explanation.causes.iter().max_by_key(|cause| cause.worst_ns);
     match worst.filter(|worst| worst.worst_ns > 0 && worst.cause != main) {
         Some(worst) if explanation.latencies.count() >= TAIL_MIN => format!(
-            "; the {} latest ({} or more each) were {} {}, {}",
-            count(group.wakeups),
+            "; the worst 1 % ({}, {} or more each) were {} {}, {}",
+            counted(group.wakeups, "wakeup"),
             duration(group.from_ns),
             if worst.worst_share > 0.5 { "mostly" } else { "above all" },
             worst.cause.0,

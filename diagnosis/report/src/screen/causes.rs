@@ -35,7 +35,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         "Why".to_owned(),
         String::new(),
         "time".to_owned(),
-        "all".to_owned(),
+        "of all".to_owned(),
         String::new(),
         worst_head.to_owned(),
         more,

@@ -36,7 +36,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         }
     };
     let columns = terminal.width * NAME_SHARE / 100;
-    table.row(vec!["Who".to_owned(), "time".to_owned(), "all".to_owned(), String::new(), more]);
+    table.row(vec!["Who".to_owned(), "time".to_owned(), "of all".to_owned(), String::new(), more]);
     for (found, &share) in ranking.named.iter().zip(&ranking.tenths) {
         table.row(vec![
             cut(&format!("  {}", group_name(&found.group)), columns),

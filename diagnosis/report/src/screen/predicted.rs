@@ -3,7 +3,6 @@
 use crate::clean::cut;
 use crate::data::Data;
 use crate::text::{Align, Table, Terminal};
-use crate::units::whole_percent;
 use crate::whatif::{Predictions, in_short};
 use std::io::{self, Write};
 
@@ -28,28 +27,23 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
         3 => terminal.dim(text),
         _ => text.to_owned(),
     })?;
-    if let Some(remark) = remark(predictions) {
+    for remark in remarks(predictions) {
         let remark = cut(&format!("  {remark}"), terminal.width);
         writeln!(out, "{}", terminal.dim(&remark))?;
     }
     Ok(())
 }
 
-/// What must be known of the figures, where there are any: that they are wrong counts for more than what they leave out.
-fn remark(predictions: Predictions<'_>) -> Option<String> {
-    predictions.best().next()?;
-    if predictions.is_far_off() {
-        let off = predictions.shown_baseline().error[2];
-        return Some(format!(
-            "The simulation misses the recorded p99 by {}: take these as a direction, not as numbers.",
-            whole_percent(off)
-        ));
-    }
-    predictions.left_out().map(str::to_owned)
+/// What must be known of the figures, or why there are none although changes were tried.
+fn remarks(predictions: Predictions<'_>) -> Vec<String> {
+    let is_any = predictions.best().next().is_some();
+    let warning = predictions.warning().filter(|_| is_any || !predictions.is_ground());
+    let left_out = predictions.left_out().filter(|_| is_any).map(str::to_owned);
+    warning.into_iter().chain(left_out).collect()
 }
 
 /// How many lines that are.
 pub(super) fn lines(data: &Data<'_>) -> usize {
     let Some(Ok(predictions)) = data.predictions else { return 0 };
-    predictions.best().count() + usize::from(remark(predictions).is_some())
+    predictions.best().count() + remarks(predictions).len()
 }

@@ -98,7 +98,7 @@ fn share(worst: &WorstWakeup, cause: Cause) -> f64 {
     ns as f64 / worst.wakeup.lateness_ns.max(1) as f64
 }
 
-/// "−52 %", or "−13 % (−31 % of the worst 1 %)".
+/// "−52 %", or "−13 % (−31 % of that of the worst 1 %)".
 fn gain(data: &Data<'_>, finding: &Finding) -> String {
     if let Some(caught) = data.caught() {
         return format!("−{}", whole_percent(share(caught, finding.cause)));
@@ -107,7 +107,7 @@ fn gain(data: &Data<'_>, finding: &Finding) -> String {
     // Where the cause is the tail's, that is what the change is for.
     if finding.worst_gain > 2.0 * finding.gain {
         let worst = whole_percent(finding.worst_gain);
-        return format!("−{all} (−{worst} of the worst 1 %)");
+        return format!("−{all} (−{worst} of that of the worst 1 %)");
     }
     format!("−{all}")
 }

@@ -26,7 +26,7 @@ impl Section for Causes {
         let mut table = Table::new(&CAUSE_COLUMNS).can_do_without(&[4]);
         let worst_head = if worst.is_some() { "worst 1 %" } else { "" };
         table.row(
-            ["", "cause", "time", "all", "", worst_head, "what it is"].map(str::to_owned).into(),
+            ["", "cause", "time", "of all", "", worst_head, "what it is"].map(str::to_owned).into(),
         );
         let worst_cell =
             |at: usize| worst.as_ref().map_or_else(String::new, |shares| percent(shares[at]));
@@ -134,7 +134,7 @@ fn worst_sentence(explanation: &Explanation) -> Option<String> {
     let group = explanation.worst_group;
     (group.wakeups > 0).then(|| {
         format!(
-            "The worst 1 %: {}, each late by {} or more, by {} on average.",
+            "The worst 1 %: {}, each late by {} or more; their mean is {}.",
             counted(group.wakeups, "wakeup"),
             duration(group.from_ns),
             duration_mean(group.ns as f64 / group.wakeups as f64)

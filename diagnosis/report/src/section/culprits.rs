@@ -73,7 +73,7 @@ impl Section for Culprits {
         let columns =
             [Align::Left, Align::Left, Align::Right, Align::Right, Align::Left, Align::Left];
         let mut table = Table::new(&columns).can_do_without(&[4, 1]);
-        table.row(["culprit", "kind", "time", "all", "", "mostly as"].map(str::to_owned).into());
+        table.row(["culprit", "kind", "time", "of all", "", "mostly as"].map(str::to_owned).into());
         let columns = terminal.width * NAME_SHARE / 100;
         // The group of each row, where it is a group's.
         let mut rows = vec![None];

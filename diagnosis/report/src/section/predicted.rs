@@ -5,14 +5,12 @@ use crate::clean::clean;
 use crate::data::Data;
 use crate::text::Terminal;
 use crate::units::duration_mean;
-use crate::whatif::{HEADS, Predictions, cells, percent, ranges, ranking};
+use crate::whatif::{GAIN_MIN, HEADING, HEADS, Predictions, cells, percent, ranges, ranking};
 use maud::{Markup, html};
 use std::io::{self, Write};
 use tardy_whatif::Refusal;
 
 pub(super) struct Predicted;
-
-const HEADING: &str = "Predicted: what would help";
 
 /// Where p99 is among the figures.
 const P99: usize = 2;
@@ -76,20 +74,18 @@ fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
         let prices = prediction.prices.join("; ");
         sentences.push(clean(&format!("{} costs: {prices}.", tried.name())));
     }
-    if !predictions.is_ground() {
-        sentences.push(
-            "No change is predicted from it, because the simulation misses the recorded p99 by too much."
-                .to_owned(),
-        );
-    } else if sentences.is_empty() {
-        sentences.push(format!(
-            "None of the {} changes that were tried is predicted to help by more than the \
-             simulation's error.",
-            predictions.tried.len()
-        ));
-    } else {
+    let is_any = !sentences.is_empty();
+    sentences.extend(predictions.warning().filter(|_| is_any || !predictions.is_ground()));
+    if is_any {
         sentences.extend(predictions.left_out().map(str::to_owned));
         sentences.push(ranges());
+    } else if predictions.is_ground() {
+        sentences.push(format!(
+            "None of the {} changes that were tried is predicted to help by {} or more, and by more than the \
+             simulation is off.",
+            predictions.tried.len(),
+            percent(GAIN_MIN),
+        ));
     }
     let baseline = predictions.shown_baseline();
     sentences.push(format!(
@@ -135,7 +131,7 @@ mod tests {
                 baseline.error[P99] = 0.65;
                 let predictions = Predictions { baseline: &baseline, apart: None, ..predictions };
                 let (text, _) = both(&Data { predictions: Some(Ok(predictions)), ..*data });
-                assert!(text.contains("No change is predicted from it"), "{text}");
+                assert!(text.contains("Nothing is predicted by itself, because the simulation misses the recorded p99 by 65 %"), "{text}");
                 assert!(!text.contains("None of the") && text.contains("off by 65 %"), "{text}");
             });
         });

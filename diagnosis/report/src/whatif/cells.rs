@@ -1,6 +1,7 @@
 //! A prediction as the cells of a table.
 
 use crate::clean::clean_cut;
+use crate::confidence::becomes;
 use crate::units::duration_mean;
 use std::fmt;
 use tardy_whatif::{Figures, Moved, Others, Prediction, Tried};
@@ -17,6 +18,16 @@ const WORST: usize = 4;
 const P99: usize = 2;
 const P999: usize = 3;
 const MAX: usize = 5;
+
+/// What the figure of the worst 1 % is, where there is room to say it: they also have a bound, and causes.
+pub(super) const MEAN_OF_WORST: &str = "mean of worst 1 %";
+
+/// The names of [`Figures::all`], in the same order.
+pub(super) fn names() -> [&'static str; 6] {
+    let mut names = Figures::NAMES;
+    names[WORST] = MEAN_OF_WORST;
+    names
+}
 
 /// What [`cells`] are.
 pub(crate) const HEADS: [&str; 7] = [
@@ -82,7 +93,7 @@ pub(crate) fn cells(tried: &Tried, prediction: &Prediction) -> [Cell; 7] {
 /// How one reads in a line. Clean.
 pub(crate) struct InShort {
     pub(crate) change: String,
-    /// The worst 1 %, recorded and predicted.
+    /// The mean of the worst 1 %, recorded and predicted.
     pub(crate) worst: String,
     /// What becomes of the mean.
     pub(crate) mean: String,
@@ -95,8 +106,12 @@ pub(crate) fn in_short(tried: &Tried, prediction: &Prediction) -> InShort {
     let worst = &figures[WORST];
     InShort {
         change: clean_cut(&tried.in_words(), NAME_COLUMNS),
-        worst: format!("worst 1 % {} → {}", duration_mean(worst.recorded_ns), Cell::of(worst)),
-        mean: format!("mean {}", signed(figures[MEAN].change())),
+        worst: format!(
+            "{MEAN_OF_WORST} {} ({})",
+            becomes(worst.recorded_ns.round() as u64, worst.predicted_ns.round() as u64),
+            Cell::of(worst).range,
+        ),
+        mean: format!("mean of all {}", signed(figures[MEAN].change())),
         is_sure: worst.high_ns < worst.recorded_ns,
     }
 }

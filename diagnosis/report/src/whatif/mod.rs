@@ -14,17 +14,23 @@ pub use text::whatif_text;
 
 use tardy_whatif::{Baseline, Prediction, Tried};
 
+/// What is over predictions, wherever they are.
+pub(crate) const HEADING: &str = "Predicted: what would help";
+
 /// The best that a report shows.
 const BEST: usize = 3;
 
 /// What gains less is no advice.
-const GAIN_MIN: f64 = 0.05;
+pub(crate) const GAIN_MIN: f64 = 0.05;
 
 /// A baseline that is further off than this in p99 is worth a warning.
 const ERROR_LARGE: f64 = 0.25;
 
 /// One that is further off than this predicts nothing that a report shows by itself.
 const ERROR_MAX: f64 = 0.5;
+
+/// Where p99 is among the figures.
+const P99: usize = 2;
 
 /// What was asked of a recording, and what came out.
 #[derive(Clone, Copy, Debug)]
@@ -49,27 +55,35 @@ pub enum Shown {
 }
 
 impl<'a> Predictions<'a> {
-    /// The changes that are predicted to help most, the best first. One whose effect is smaller than what the
-    /// simulation is off is none of them, nor one that makes the mean or the worst 1 % later, nor a change of the
-    /// host, which nobody can make in this system.
+    /// The changes that are predicted to help most, the best first; none where the simulation is no ground for it. A
+    /// change of the host, which nobody can make in this system, is none of them.
     pub(crate) fn best(&self) -> impl Iterator<Item = (&'a Tried, &'a Prediction)> {
-        let helps = |tried: &&Tried| tried.gain().is_some_and(|gain| gain >= GAIN_MIN);
-        let is_ground = self.is_ground();
-        let told = self
-            .tried
-            .iter()
-            .filter(move |_| is_ground)
-            .filter(|tried| !tried.is_of_theft())
-            .filter(helps);
-        let told = told.filter_map(|tried| Some((tried, tried.prediction.as_ref().ok()?)));
-        told.filter(|(tried, prediction)| !prediction.is_unsure && is_earlier(tried, prediction))
-            .take(BEST)
+        let all = if self.is_ground() { self.tried } else { &[] };
+        let told = all.iter().filter(|tried| !tried.is_of_theft() && helps(tried));
+        told.filter_map(|tried| Some((tried, tried.prediction.as_ref().ok()?))).take(BEST)
     }
 
-    /// Those that are shown by themselves, the best first.
+    /// Those that are shown by themselves, the best first: by the same rule, but also what the host can change, which is
+    /// no advice.
     fn shown(&self) -> Vec<&'a Tried> {
-        let Shown::Helping(count) = self.shown else { return self.tried.iter().collect() };
-        self.tried.iter().filter(|tried| helps(tried)).take(count).collect()
+        match self.shown {
+            Shown::All => self.tried.iter().collect(),
+            Shown::Helping(_) if !self.is_ground() => Vec::new(),
+            Shown::Helping(count) => self.tried.iter().filter(|it| helps(it)).take(count).collect(),
+        }
+    }
+
+    /// What must be known before any figure is believed: by how much the simulation is off, where that is much.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let error = self.shown_baseline().error[P99];
+        let off = format!("the simulation misses the recorded p99 by {}", percent(error));
+        match error {
+            ..=ERROR_LARGE => None,
+            ..=ERROR_MAX => {
+                Some(format!("Take these figures as a direction, not as numbers: {off}."))
+            }
+            _ => Some(format!("Nothing is predicted by itself, because {off}.")),
+        }
     }
 
     /// A sentence on what is left out of all figures of [`Self::best`], if anything is.
@@ -79,12 +93,7 @@ impl<'a> Predictions<'a> {
 
     /// Whether the simulation is near enough to what was recorded to advise anything.
     pub(crate) fn is_ground(&self) -> bool {
-        self.shown_baseline().error[2] <= ERROR_MAX
-    }
-
-    /// Whether the simulation misses what was recorded by so much that figures say little.
-    pub(crate) fn is_far_off(&self) -> bool {
-        self.shown_baseline().error[2] > ERROR_LARGE
+        self.shown_baseline().error[P99] <= ERROR_MAX
     }
 
     /// How well the recorded system is simulated, in what is shown.
@@ -93,16 +102,18 @@ impl<'a> Predictions<'a> {
     }
 }
 
-/// Whether a change is predicted to help at all, by more than the simulation is off.
+/// Whether a change is predicted to help by so much that it is shown by itself: not one whose effect is smaller than what
+/// the simulation is off, nor one that makes the mean or the worst 1 % later.
 fn helps(tried: &Tried) -> bool {
-    let is_sure = tried.prediction.as_ref().is_ok_and(|prediction| !prediction.is_unsure);
-    is_sure && tried.gain().is_some_and(|gain| gain > 0.0)
+    let is_told = |prediction: &Prediction| !prediction.is_unsure && is_earlier(tried, prediction);
+    tried.prediction.as_ref().is_ok_and(is_told)
+        && tried.gain().is_some_and(|gain| gain >= GAIN_MIN)
 }
 
-/// What a range is worth.
+/// What the figures are, and what a range is worth.
 pub(crate) fn ranges() -> String {
     format!(
-        "The ranges are made to contain the true figure in {:.0} of 100 predictions. A maximum has no reliable \
+        "Worst 1 %: by how much the mean of the latest 1 % of wakeups changes. The ranges are made to contain the true figure in {:.0} of 100 predictions. A maximum has no reliable \
          range.",
         tardy_whatif::COVERAGE * 100.0
     )
@@ -137,6 +148,27 @@ mod tests {
         };
         let names: Vec<String> = predictions.best().map(|(tried, _)| tried.name()).collect();
         assert_eq!(names, ["remove(hog)"]);
-        assert!(predictions.left_out().is_some());
+        assert!(predictions.left_out().is_some() && predictions.warning().is_none());
+        // The table of its own goes by the same rule, but also has what the host can change.
+        let shown = |predictions: Predictions<'_>| {
+            let shown = Predictions { shown: Shown::Helping(9), ..predictions }.shown();
+            shown.iter().map(|tried| tried.name()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(predictions), ["no-theft", "remove(hog)"]);
+        // A simulation that is far off is told of, and no ground for either.
+        let with_error = |error: f64| {
+            let mut baseline = baseline.clone();
+            baseline.error[P99] = error;
+            baseline
+        };
+        let far = with_error(0.4);
+        let predictions = Predictions { apart: Some(&far), ..predictions };
+        assert_eq!(shown(predictions).len(), 2);
+        let warning = predictions.warning().unwrap();
+        assert!(warning.contains("as a direction") && warning.contains("p99 by 40 %"), "{warning}");
+        let no_ground = with_error(0.6);
+        let predictions = Predictions { apart: Some(&no_ground), ..predictions };
+        assert!(shown(predictions).is_empty() && predictions.best().next().is_none());
+        assert!(predictions.warning().unwrap().starts_with("Nothing is predicted by itself"));
     }
 }

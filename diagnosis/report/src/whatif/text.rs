@@ -1,13 +1,13 @@
 //! Predictions in a terminal.
 
-use super::cells::{Cell, HEADS, InShort, cells, in_short, percent};
-use super::{Predictions, Shown, helps};
+use super::cells::{Cell, HEADS, InShort, MEAN_OF_WORST, cells, in_short, names, percent};
+use super::{GAIN_MIN, HEADING, Predictions, Shown, helps};
 use crate::clean::cut;
 use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
-use crate::units::{count, duration_mean};
+use crate::units::{count, counted, duration_mean};
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use tardy_whatif::{Figures, Prediction, Tried};
+use tardy_whatif::{Prediction, Tried};
 
 /// Causes that are compared.
 const CAUSES_SHOWN: usize = 4;
@@ -26,7 +26,7 @@ pub fn whatif_text(
 ) -> io::Result<()> {
     let width = terminal.width.clamp(WIDTH_MIN, WIDTH_MAX);
     let shown = predictions.shown();
-    writeln!(out, "{}", terminal.bold("What would change it"))?;
+    writeln!(out, "{}", terminal.bold(HEADING))?;
     if let ([one], Shown::All) = (predictions.tried, predictions.shown)
         && let Ok(prediction) = &one.prediction
     {
@@ -37,12 +37,7 @@ pub fn whatif_text(
     ranking(predicted, width, terminal, out)?;
     let mut sentences: Vec<String> = Vec::new();
     let any = shown.iter().any(|tried| tried.prediction.is_ok());
-    if any && predictions.is_far_off() {
-        sentences.push(
-            "The simulated system differs much from the recorded one: treat this as a direction, not as numbers."
-                .to_owned(),
-        );
-    }
+    sentences.extend(predictions.warning().filter(|_| any || !predictions.is_ground()));
     sentences.extend(shown.iter().flat_map(|tried| remarks(tried)));
     sentences.extend(others(predictions, shown.len()));
     sentences.extend(any.then(super::ranges));
@@ -82,6 +77,10 @@ fn others(predictions: &Predictions<'_>, shown: usize) -> Option<String> {
         Some(first) if names.len() > NAMED_MAX => format!("{}, \u{2026}", first.join(", ")),
         _ => names.join(", "),
     };
+    if rest > 0 && !predictions.is_ground() {
+        let all = counted(rest as u64, "change");
+        return Some(format!("{all} simulated all the same; --full shows each."));
+    }
     let none = if shown == 0 { "No change that was tried is predicted to help. " } else { "" };
     match (rest, more) {
         (0, _) => None,
@@ -91,7 +90,9 @@ fn others(predictions: &Predictions<'_>, shown: usize) -> Option<String> {
                 rest => format!("{} in all; --full shows each", count(rest as u64)),
             };
             Some(format!(
-                "{none}Not predicted to help by more than the simulation's error, or not known: {names} ({all})."
+                "{none}Not shown, because the gain is predicted to be below {} or smaller than the simulation is off, or is \
+                 not known: {names} ({all}).",
+                percent(GAIN_MIN)
             ))
         }
         (rest, more) => Some(format!(
@@ -115,11 +116,11 @@ fn baseline(
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
     let heads = ["", "recorded", "simulated", "off in the second half"];
     table.row(heads.map(str::to_owned).to_vec());
-    let figures = Figures::NAMES.iter().zip(baseline.recorded.all());
+    let figures = names().into_iter().zip(baseline.recorded.all());
     let figures = figures.zip(baseline.simulated.all().into_iter().zip(baseline.error));
     for ((name, recorded), (simulated, error)) in figures {
         table.row(vec![
-            (*name).to_owned(),
+            name.to_owned(),
             duration_mean(recorded),
             duration_mean(simulated),
             percent(error),
@@ -145,7 +146,7 @@ fn baseline(
         let _ = write!(
             text,
             " What the hypervisor took is left out of all figures, because no change of this system alters it: with \
-             it the mean is {} and the worst 1 % {}.",
+             it the mean is {} and that of the worst 1 % {}.",
             duration_mean(whole.recorded.mean_ns),
             duration_mean(worst)
         );
@@ -205,7 +206,7 @@ fn remarks(tried: &Tried) -> Vec<String> {
     let name = crate::clean::clean(&tried.name());
     let bound = tried.bound.map(|bound| {
         format!(
-            "at best p99 {} and worst 1 % {}",
+            "at best p99 {} and {MEAN_OF_WORST} {}",
             duration_mean(bound.best.p99_ns),
             duration_mean(bound.best.worst_percent_ns)
         )
@@ -260,7 +261,7 @@ mod tests {
             let text = text(&one, 100);
             let lines: Vec<&str> = text.lines().collect();
             assert!(lines[1].starts_with("  With timer slack 1ns"), "{text}");
-            assert!(lines[1].contains("worst 1 % 230.0 µs → 46.0 µs"), "{text}");
+            assert!(lines[1].contains("mean of worst 1 % 230.0 → 46.0 µs"), "{text}");
         });
         with_predictions(|all| {
             let best = Predictions { shown: Shown::Helping(2), ..all };
@@ -273,10 +274,16 @@ mod tests {
                 text.contains("4 more changes were tried, of which 2 would help less"),
                 "{text}"
             );
+            let mut off = all.baseline.clone();
+            off.error[2] = 0.7;
+            let no_ground = self::text(&Predictions { baseline: &off, ..best }, 100);
+            for part in ["misses the recorded p99 by 70 %", "6 changes simulated all the same"] {
+                assert!(no_ground.contains(part) && !no_ground.contains("slack"), "{no_ground}");
+            }
             let useless = Predictions { tried: &all.tried[5..], ..best };
             let text = self::text(&useless, 100);
             assert!(text.contains("No change that was tried is predicted to help."), "{text}");
-            assert!(text.contains("remove(pipewire) (--full shows it)"), "{text}");
+            assert!(text.contains("not known: remove(pipewire)"), "{text}");
         });
     }
 }
