@@ -10,6 +10,7 @@ use crate::recordings;
 use crate::session::settings;
 use crate::shell;
 use crate::verb::WatchFlags;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use tardy_export::WakeupRows;
 use tardy_model::{Batch, TaskId, TimerDef};
 use tardy_recording::tables::{TableError, TableWriter};
 use tardy_recording::{Manifest, Trigger};
-use tardy_remedy::shell_word;
+use tardy_remedy::{Thread, shell_word};
 use tardy_report::json::{ExplainJson, ExplainTotals};
 use tardy_report::{Caught, Context};
 use tardy_whatif::{Observation, Observed};
@@ -266,10 +267,31 @@ pub(crate) fn context(input: &Input, notes: Vec<String>) -> Context {
         whom: String::new(),
         again: String::new(),
         caught: manifest.trigger.as_ref().map(caught),
+        ended: BTreeSet::new(),
         page: None,
         notes,
         duration_ns: if is_cut_short { 0 } else { duration_ns(&manifest) },
     }
+}
+
+/// Whose ids in commands are nobody's any more: of those in a recording of this system who do not run. Who runs on
+/// another one is not known here.
+pub(crate) fn ended(input: &Input, explanation: &Explanation) -> BTreeSet<u32> {
+    let is_of_here =
+        input.folder().is_some_and(|folder| recordings::is_of_here(folder, &input.manifest()));
+    if !is_of_here {
+        return BTreeSet::new();
+    }
+    let victims = explanation.victims.iter().flat_map(|it| [it.label.pid, it.process]).flatten();
+    let culprits = explanation.culprits.iter().filter_map(|culprit| culprit.process);
+    victims.chain(culprits).filter(|id| !is_still_there(*id, explanation)).collect()
+}
+
+/// Whether the process or thread that has this number is the one that had it when a recording was over: none that began
+/// later.
+pub(crate) fn is_still_there(number: u32, explanation: &Explanation) -> bool {
+    let end_ns = explanation.start_ns.saturating_add(explanation.span_ns);
+    Thread::of(number).is_some_and(|thread| !thread.began_after(end_ns))
 }
 
 /// The command that was recorded, where what is kept of it can be given to a shell as it is, and the user gave it:

@@ -198,6 +198,7 @@ impl Explain {
         let context = Context {
             again: explanation::again(&recording, &self.watch),
             whom: explanation::whom(&recording, &self.watch),
+            ended: explanation::ended(&input, &explanation),
             page: write.then(|| page.clone()),
             ..explanation::context(&input, explained.notes)
         };

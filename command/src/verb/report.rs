@@ -18,7 +18,7 @@ use tardy_experiment::{Folder, Truth};
 use tardy_explain::Options;
 use tardy_import::histogram;
 use tardy_report::json::HistogramsDocument;
-use tardy_report::{Data, Terminal};
+use tardy_report::{Context, Data, Terminal};
 
 /// Flags of `tardy report`.
 #[derive(Debug, Args)]
@@ -124,7 +124,10 @@ impl Report {
         nobody::must_have_wakeups(found, &self.watch, recording, &self.import)?;
         let quiet = Output::default();
         let predicted = prediction::for_report(&mut explained, &input.manifest(), &quiet);
-        let context = explanation::context(&input, explained.notes);
+        let context = Context {
+            ended: explanation::ended(&input, &explained.explanation),
+            ..explanation::context(&input, explained.notes)
+        };
         let mut data = Data::new(&context);
         data.explanation = Some(&explained.explanation);
         data.predictions = prediction::shown(predicted.as_ref());

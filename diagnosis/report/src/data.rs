@@ -2,6 +2,7 @@
 
 use crate::screen::{ROWS, STORIES};
 use crate::whatif::Predictions;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tardy_explain::timers::TimerFindings;
 use tardy_explain::{Explanation, WorstWakeup};
@@ -49,6 +50,8 @@ pub struct Context {
     pub recorded_command: String,
     /// On whom a remedy is to be tried, as arguments of `tardy fix`: the recording, or `-p PID`; empty where nobody is known.
     pub whom: String,
+    /// Threads and processes of the recording that do not run any more, by id: no command can be for them.
+    pub ended: BTreeSet<u32>,
     /// The command that explains the same, for more of it; empty where nothing does.
     pub again: String,
     /// The policy that the threads asked for and did not get, where that was so: `SCHED_FIFO 80`.

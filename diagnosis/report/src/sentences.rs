@@ -13,6 +13,8 @@ use tardy_model::Cause;
 const SENTENCES_MAX: usize = 3;
 /// Fewer, and a p99 is no more than the maximum.
 const TAIL_MIN: u64 = 100;
+/// Fewer, and one of them more or less would change what the rest says.
+pub(crate) const FEW: u64 = 30;
 /// An unexplained share above this is worth a sentence.
 const UNEXPLAINED_MIN: f64 = 0.1;
 
@@ -108,7 +110,12 @@ fn overview(data: &Data<'_>) -> Option<String> {
         }
         0 => return None,
         1 => format!("There was one {}{}, late by {max}.", data.noun(), whose(data)),
-        2..TAIL_MIN => {
+        2..FEW => {
+            format!(
+                "{all}, late by {mean} on average and {max} at most; too few for more than a hint."
+            )
+        }
+        FEW..TAIL_MIN => {
             format!("{all}, late by {mean} on average and {max} at most; too few for a tail.")
         }
         _ => format!(
@@ -381,7 +388,9 @@ mod tests {
         let data = Data { explanation: Some(&few), ..Data::new(&context) };
         assert_eq!(
             top_sentences(&data),
-            ["3 wakeups, late by 6.0 µs on average and 8.0 µs at most; too few for a tail."]
+            [
+                "3 wakeups, late by 6.0 µs on average and 8.0 µs at most; too few for more than a hint."
+            ]
         );
     }
 

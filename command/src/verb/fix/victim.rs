@@ -1,6 +1,7 @@
 //! Whose lateness is to be fixed: threads that run, a command, or threads that measure.
 
 use crate::confine::Kept;
+use crate::explanation::is_still_there;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
@@ -14,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tardy_explain::Explanation;
 use tardy_recording::{Manifest, Trigger};
-use tardy_remedy::Thread;
 use tardy_whatif::WhatIf;
 
 /// What was found of the lateness, and on whom a remedy can be tried.
@@ -41,19 +41,8 @@ impl Found {
             return BTreeSet::new();
         }
         let all = self.explanation.culprits.iter().filter_map(|culprit| culprit.process);
-        let end_ns = end_ns(&self.explanation);
-        all.filter(|process| was_there(*process, end_ns)).collect()
+        all.filter(|process| is_still_there(*process, &self.explanation)).collect()
     }
-}
-
-/// When a recording was over.
-fn end_ns(explanation: &Explanation) -> u64 {
-    explanation.start_ns.saturating_add(explanation.span_ns)
-}
-
-/// Whether the process or thread that has this number is the one that had it then: none that began later.
-fn was_there(number: u32, end_ns: u64) -> bool {
-    Thread::of(number).is_some_and(|thread| !thread.began_after(end_ns))
 }
 
 /// Records those that are chosen for a while.
@@ -147,13 +136,12 @@ pub(super) fn found(
     }
     let living =
         victims.iter().filter(|victim| !victim.has_exited && !victim.measures && !is_foreign);
-    let end_ns = end_ns(&explanation);
     let living: Vec<(u32, u32)> = living
         .filter_map(|victim| {
             let (process, tid) = (victim.process?, victim.label.pid?);
             let name = std::fs::read_to_string(format!("/proc/{process}/task/{tid}/comm")).ok()?;
             let is_it = name.trim_end() == victim.label.name
-                && [process, tid].into_iter().all(|number| was_there(number, end_ns));
+                && [process, tid].into_iter().all(|number| is_still_there(number, &explanation));
             is_it.then_some((process, tid))
         })
         .collect();

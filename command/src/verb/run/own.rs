@@ -178,6 +178,7 @@ impl Run {
         let mut context = explanation::context(&recording, explained.notes);
         let page = session::page_path(folder);
         context.notes.extend(notes);
+        context.ended = explanation::ended(&recording, &explained.explanation);
         context.page = Some(page.clone());
         context.again = explanation::again(folder, &watch);
         let chosen =

@@ -58,6 +58,7 @@ fn names_are_never_markup() {
             policy_refused: Some(attack.to_owned()),
             is_cut_short: true,
             whom: attack.to_owned(),
+            ended: std::collections::BTreeSet::new(),
             again: attack.to_owned(),
             notes: vec![attack.to_owned()],
             duration_ns: 1,

@@ -49,7 +49,7 @@ pub(super) fn write(
     }
     let heading = advice_heading(data);
     let heading = match all.len() - count {
-        0 => heading.to_owned(),
+        0 => heading,
         more => format!("{heading}; {more} more with --full"),
     };
     writeln!(out, "{}", terminal.bold(&cut(&heading, terminal.width)))?;

@@ -3,8 +3,9 @@
 use super::Section;
 use crate::clean::clean;
 use crate::data::Data;
+use crate::sentences::FEW;
 use crate::text::Terminal;
-use crate::units::{unbroken, whole_percent};
+use crate::units::{counted, unbroken, whole_percent};
 use maud::{Markup, html};
 use std::io::{self, Write};
 use tardy_explain::{ADVICE_SHARE_MIN, Advice as Finding, WorstWakeup};
@@ -20,7 +21,7 @@ impl Section for Advice {
         if advice.is_empty() {
             return Ok(());
         }
-        writeln!(out, "{}", terminal.bold(heading(data)))?;
+        writeln!(out, "{}", terminal.bold(&heading(data)))?;
         let all = advice.iter().map(|finding| lines(data, finding, terminal));
         for line in all.flat_map(|Lines { sentence, commands }| [sentence, commands].concat()) {
             writeln!(out, "{line}")?;
@@ -33,7 +34,7 @@ impl Section for Advice {
         html! {
             @if !advice.is_empty() {
                 section #advice {
-                    h2 { "What to do" }
+                    h2 { "What to do" @if let Some(hint) = hint(data) { ": " (hint) } }
                     dl {
                         @for finding in &advice {
                             dt { (finding.cause.0) ": at best " (gain(data, finding)) }
@@ -59,11 +60,18 @@ impl Section for Advice {
 }
 
 /// What is over it.
-pub(crate) fn heading(data: &Data<'_>) -> &'static str {
-    match data.caught() {
-        None => "What to do (gain: share of all lateness, at best)",
-        Some(_) => "What to do (gain: share of the wakeup that this was kept for, at best)",
+pub(crate) fn heading(data: &Data<'_>) -> String {
+    if data.caught().is_some() {
+        return "What to do (gain: share of the wakeup that this was kept for, at best)".to_owned();
     }
+    let hint = hint(data).map_or_else(String::new, |hint| format!(": {hint}"));
+    format!("What to do{hint} (gain: share of all lateness, at best)")
+}
+
+/// That it is from few wakeups, where it is.
+fn hint(data: &Data<'_>) -> Option<String> {
+    let count = data.latencies().count();
+    (count < FEW).then(|| format!("no more than a hint from {}", counted(count, "wakeup")))
 }
 
 const BOUND: &str = "The gain of a change is an upper bound from the balance: all the lateness \
@@ -126,7 +134,7 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
         whom => format!("{whom} "),
     };
     let fix = |change: &str| format!("tardy fix {whom}--only {change}{behind}");
-    finding.changes.first().map(|change| fix(change.name()))
+    finding.changes.first().map(|change| without_ended(&fix(change.name()), data))
 }
 
 /// The command, clean. One that starts the program anew starts the one that was recorded.
@@ -135,7 +143,33 @@ fn command(data: &Data<'_>, finding: &Finding) -> Option<String> {
     let recorded = clean(&data.context.recorded_command);
     match command.strip_suffix(" CMD") {
         Some(before) if !recorded.is_empty() => Some(format!("{before} {recorded}")),
-        _ => Some(command),
+        _ => Some(without_ended(&command, data)),
+    }
+}
+
+/// In place of the id of who has ended.
+const WHOEVER_RUNS: &str = "PID";
+
+/// A command in which nobody is named who has ended. What it says of that a shell takes for a remark.
+fn without_ended(command: &str, data: &Data<'_>) -> String {
+    let is_between = |c: char| !(c.is_alphanumeric() || "-_.,".contains(c));
+    let (mut text, mut ended) = (String::with_capacity(command.len()), Vec::new());
+    for piece in command.split_inclusive(is_between) {
+        let word = piece.trim_end_matches(is_between);
+        if word.parse().is_ok_and(|id| data.context.ended.contains(&id)) {
+            text += WHOEVER_RUNS;
+            ended.push(word);
+        } else {
+            text += word;
+        }
+        text += &piece[word.len()..];
+    }
+    match ended.as_slice() {
+        [] => text,
+        [one] => format!("{text}  # {one} has ended: pgrep NAME tells the PID that runs now"),
+        many => {
+            format!("{text}  # {} have ended: pgrep NAME tells those that run now", many.join(", "))
+        }
     }
 }
 
@@ -183,4 +217,45 @@ pub(crate) fn lines(data: &Data<'_>, finding: &Finding, terminal: Terminal) -> L
         commands.push(format!("{COMMAND_INDENT}{}", terminal.bold(&command)));
     }
     Lines { sentence, commands }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Context;
+    use crate::fixture;
+
+    #[test]
+    fn no_command_is_for_an_id_that_has_ended() {
+        let context = Context { ended: [29014, 29015].into(), ..Context::default() };
+        let told = |command: &str| without_ended(command, &Data::new(&context));
+        assert_eq!(told("chrt -f -p 50 7"), "chrt -f -p 50 7");
+        assert_eq!(
+            told("chrt -f -p 50 29014"),
+            "chrt -f -p 50 PID  # 29014 has ended: pgrep NAME tells the PID that runs now"
+        );
+        assert_eq!(
+            told("echo 1 > /proc/29015/timerslack_ns"),
+            "echo 1 > /proc/PID/timerslack_ns  # 29015 has ended: pgrep NAME tells the PID that runs now"
+        );
+        assert_eq!(
+            told("for id in 29014 29015; do taskset -acp 2,29014 $id; done"),
+            "for id in PID PID; do taskset -acp 2,29014 $id; done  # 29014, 29015 have ended: pgrep NAME tells \
+             those that run now"
+        );
+    }
+
+    #[test]
+    fn advice_from_few_wakeups_is_a_hint() {
+        fixture::with_data(|data| {
+            assert!(!heading(data).contains("hint"), "{}", heading(data));
+            let mut explanation = data.explanation.unwrap().clone();
+            explanation.latencies = tardy_stats::Latencies::default();
+            (0..7).for_each(|at| explanation.latencies.record(1_000 * at));
+            let few = Data { explanation: Some(&explanation), measurement: None, ..*data };
+            assert!(heading(&few).starts_with("What to do: no more than a hint from 7 wakeups ("));
+            let page = Advice.html(&few).into_string();
+            assert!(page.contains("no more than a hint from 7 wakeups"), "{page}");
+        });
+    }
 }
