@@ -68,6 +68,9 @@ pub enum LateSort {
     Name,
 }
 
+/// What a label's kind is of a kernel thread.
+const KERNEL_THREAD: &str = "kernel_task";
+
 /// Nothing to tell.
 const NONE: &str = "–";
 
@@ -155,7 +158,10 @@ impl LateColumn {
 /// `sshd`, or `firefox/Compositor` where a thread is called otherwise than its program.
 fn name(row: &LateRow) -> String {
     let (thread, process) = (clean(&row.label.name), clean(&row.process.to_string()));
-    if process.is_empty() || thread.starts_with(&process) {
+    if row.label.kind == KERNEL_THREAD {
+        // As ps has them.
+        format!("[{thread}]")
+    } else if process.is_empty() || thread.starts_with(&process) {
         thread
     } else {
         format!("{process}/{thread}")
@@ -314,6 +320,15 @@ mod tests {
         let mut out = Vec::new();
         late_table(&lines, Terminal { width: 120, colour: false }, &mut out).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn a_kernel_thread_stands_in_brackets() {
+        let mut line = line(15, "rcu_preempt", "", 9);
+        assert_eq!(LateColumn::Name.cell(&line), "rcu_preempt");
+        line.row.label.kind = KERNEL_THREAD;
+        assert_eq!(LateColumn::Name.cell(&line), "[rcu_preempt]");
+        assert!(line.matches("rcu_"));
     }
 
     #[test]

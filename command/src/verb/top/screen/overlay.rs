@@ -6,6 +6,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::Paragraph;
+use tardy_explain::causes;
+use tardy_report::palette::look;
 use tardy_report::{Terminal, why_text};
 
 const HELP: &str = "\
@@ -17,7 +19,8 @@ one second after its end, when it is known whether events of it were lost.
   max      the latest of these wakeups
   trend    the latest wakeup of each recent update, on a logarithmic scale
   by       the cause of most of its lateness, a letter where there is little
-           room (tardy explain says what each is), and the main culprit
+           room (listed below), and the main culprit
+  [name]   a kernel thread
 
   Enter    show the thread's worst wakeup as a story
   Tab t    show who arms timers, and what they cost others; back again
@@ -27,7 +30,13 @@ one second after its end, when it is known whether events of it were lost.
   space    pause: the figures stay as they are, and counting goes on
   ↑ ↓ PgUp PgDn Home End  move      q  quit
 
-  In the view of timers: c a x e n sort, g shows threads, programs or both.";
+  In the view of timers
+  c        sort by cost: the lateness of others by these timers, known after 1 s
+  a x e    sort by how many are armed, cancelled, or expire per second
+  n        sort by name
+  g        show threads, programs or both
+
+The letters of causes";
 
 /// What is above.
 pub(super) struct Overlay {
@@ -37,7 +46,9 @@ pub(super) struct Overlay {
 
 impl Overlay {
     pub(super) fn help() -> Self {
-        Self { lines: HELP.lines().map(str::to_owned).collect(), first_line: 0 }
+        let letters = causes()
+            .map(|(cause, meaning)| format!("  {}  {:<18} {meaning}", look(cause).letter, cause.0));
+        Self { lines: HELP.lines().map(str::to_owned).chain(letters).collect(), first_line: 0 }
     }
 
     /// A thread's worst wakeup, wrapped to so many columns.

@@ -157,10 +157,12 @@ fn help_and_a_story_come_above_and_go_again() {
     let before = drawn(&mut screen);
     screen.grant(Wish::Help, &story);
     let help = drawn(&mut screen);
-    assert!(
-        help.contains("Threads that wake up late") && help.contains("In the view of timers:"),
-        "all of it fits: {help}"
-    );
+    assert!(help.contains("Threads that wake up late") && help.contains("q  quit"), "{help}");
+    screen.grant(Wish::Move(20), &story);
+    let help = drawn(&mut screen);
+    for part in ["c        sort by cost", "The letters of causes", "C  coarse_clock"] {
+        assert!(help.contains(part), "no {part}: {help}");
+    }
     screen.grant(Wish::Quit, &story);
     assert_eq!(drawn(&mut screen), before);
     screen.grant(Wish::Open, &story);

@@ -12,7 +12,7 @@ use tardy_report::units::counted;
 use tardy_report::{LateColumn, LateLine, TimerLine, timer_lines};
 
 const TIMERS_LEGEND: &str =
-    "cost: others' lateness by these timers, after 1 s · c a x e n:sort g:programs";
+    "sort by: c cost  a armed  x cancelled  e expired  n name   g: programs";
 
 impl Screen {
     /// Those who are late, sorted, as far as the filter lets them through.
