@@ -131,8 +131,20 @@ pub(crate) fn or_latest(
         return worst_of(path, output);
     }
     let [latest] = latest::<1>()?;
-    output.remark(&format!("{}, the latest", latest.display()));
+    let home = homes().into_iter().find(|home| latest.starts_with(home));
+    let home = home.map_or_else(String::new, |home| format!(" in {}", whole(&home)));
+    output.remark(&format!("{}, the latest{home}", latest.display()));
     Ok(latest)
+}
+
+/// A path from the root on: which folder is the current one is not seen in a log.
+fn whole(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+/// Where recordings are looked for that are not named, in words.
+pub(crate) fn homes_in_words() -> String {
+    homes().map(|home| whole(&home)).join(" and ")
 }
 
 /// Whether a recording was made by this user on this system since it booted, so that what it says of processes holds
@@ -187,7 +199,10 @@ fn there_are(homes: &[PathBuf]) -> String {
     let names: Vec<String> =
         all.iter().take(NAMED_MAX).map(|kept| kept.folder.display().to_string()).collect();
     match names.len() {
-        0 => format!("{FOLDER}/ has no recordings yet: make one with tardy run or tardy record"),
+        0 => format!(
+            "there are no recordings in {}: make one with tardy run or tardy record",
+            homes_in_words()
+        ),
         _ => format!("the latest recordings are {} (tardy list shows all)", names.join(", ")),
     }
 }
@@ -230,9 +245,10 @@ pub(crate) fn latest<const N: usize>() -> Result<[PathBuf; N], Failure> {
             n => format!("there {} {n}", if n == 1 { "is" } else { "are" }),
         };
         Failure::usage(format!(
-            "without a name, tardy takes the latest {} in {FOLDER}/, but {there}: name one, or \
-             make one with tardy run or tardy record",
+            "without a name, tardy takes the latest {}, but {there} in {}: name one, or make one with tardy run \
+             or tardy record",
             if N == 1 { "recording".to_owned() } else { format!("{N} recordings") },
+            homes_in_words(),
         ))
     })
 }

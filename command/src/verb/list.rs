@@ -57,7 +57,13 @@ impl List {
             return Ok(Outcome::Fine);
         }
         if kept.is_empty() {
-            self.output.remark("no recordings here: make one with tardy run or tardy record");
+            let place = match &self.folder {
+                Some(folder) => folder.display().to_string(),
+                None => recordings::homes_in_words(),
+            };
+            self.output.remark(&format!(
+                "no recordings in {place}: make one with tardy run or tardy record"
+            ));
             return Ok(Outcome::Fine);
         }
         print(&rows(&kept), &RECORDINGS)

@@ -32,7 +32,7 @@ fn at(folder: &Path, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Comman
 fn the_newest_is_first_and_how_late_is_known_once_it_was_explained() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    assert!(Said::by(&mut at(here, ["list"])).expect(0).err.contains("no recordings here"));
+    assert!(Said::by(&mut at(here, ["list"])).expect(0).err.contains("no recordings in /"));
     keep(here, "run-1", 1_000_000_000, 10);
     keep(here, "run-2", 1_000_000_060, 20);
     fs::create_dir(here.join("recordings/other")).unwrap();
@@ -55,14 +55,16 @@ fn without_a_name_the_latest_is_taken() {
     let here = folder.path();
     for verb in [&["explain"][..], &["report"], &["compare"], &["export", "-o", "x.csv"]] {
         let said = Said::by(tardy(verb).current_dir(here).env("TMPDIR", here)).expect(2);
-        assert!(said.err.contains("there is none"), "{verb:?}: {}", said.err);
+        let looked = format!("there is none in {}/recordings and ", here.display());
+        assert!(said.err.contains(&looked), "{verb:?}: {}", said.err);
     }
     keep(here, "run-1", 1_000_000_000, 30);
     let said = Said::by(&mut at(here, ["compare"])).expect(2);
     assert!(said.err.contains("there is 1"), "{}", said.err);
     keep(here, "run-2", 1_000_000_060, 40);
     let said = Said::by(&mut at(here, ["explain"])).expect(0);
-    assert!(said.err.contains("recordings/run-2, the latest"), "{}", said.err);
+    let latest = format!("recordings/run-2, the latest in {}/recordings", here.display());
+    assert!(said.err.contains(&latest), "{}", said.err);
     assert!(said.out.contains("40 wakeups"), "{}", said.out);
     assert_eq!(
         Said::by(&mut at(here, ["report"])).expect(0).out.trim(),
