@@ -169,9 +169,4 @@ impl<'a> Data<'a> {
             (worst.wakeup.task.0, worst.wakeup.expiry_ns) == (caught.task, caught.expiry_ns)
         })
     }
-
-    /// What one of [`Data::latencies`] is called.
-    pub(crate) fn noun(&self) -> &'static str {
-        if self.explanation.is_some() { "wakeup" } else { "sample" }
-    }
 }

@@ -98,7 +98,7 @@ fn broken_bound(data: &Data<'_>) -> Option<String> {
 
 fn overview(data: &Data<'_>) -> Option<String> {
     let latencies = data.latencies();
-    let all = counted(latencies.count(), data.noun()) + &whose(data);
+    let all = counted(latencies.count(), "wakeup") + &whose(data);
     let mean = duration_mean(latencies.mean_ns());
     let max = duration(latencies.max_ns());
     Some(match latencies.count() {
@@ -106,10 +106,10 @@ fn overview(data: &Data<'_>) -> Option<String> {
             "No wakeup of a watched thread was seen, so there is nothing to explain.".to_owned()
         }
         0 if data.measurement.is_some() => {
-            "No sample was taken, so nothing is known about lateness.".to_owned()
+            "No wakeup was measured, so nothing is known about lateness.".to_owned()
         }
         0 => return None,
-        1 => format!("There was one {}{}, late by {max}.", data.noun(), whose(data)),
+        1 => format!("There was one wakeup{}, late by {max}.", whose(data)),
         2..FEW => {
             format!(
                 "{all}, late by {mean} on average and {max} at most; too few for more than a hint."

@@ -54,7 +54,7 @@ pub(crate) struct Fix {
     #[arg(short = 'D', long, value_parser = crate::arguments::duration)]
     duration: Option<Duration>,
 
-    /// Only these remedies: a name (slack), or a change ('slack(victim)=1ns') (repeatable)
+    /// Only these changes: a name (slack), or all of one ('slack(victim)=1ns') (repeatable)
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
 

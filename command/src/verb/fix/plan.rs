@@ -245,7 +245,7 @@ pub(super) fn must_be_known(text: &str) -> Result<(), Failure> {
         KNOWN.iter().map(|about| about.name).filter(|name| remedy::of(name).is_some()).collect();
     let text = output::one_line(text);
     Err(Failure::usage(format!(
-        "--only {text}: there is no such remedy; there are {}",
+        "--only {text}: tardy makes no such change; it makes {}",
         all.join(", ")
     )))
 }

@@ -97,7 +97,7 @@ pub(super) fn see_where_from(
     if !only_plan {
         return Err(Failure::usage(format!(
             "{} was not recorded by this user on this system since it booted, so its processes are not those that run \
-             now: name what to try remedies on, a process (tardy fix -p PID) or a command (tardy fix -- CMD); \
+             now: name what to try changes on, a process (tardy fix -p PID) or a command (tardy fix -- CMD); \
              --dry-run shows the plan alone",
             folder.display()
         )));
@@ -151,7 +151,7 @@ pub(super) fn found(
             command => command,
         };
         return Err(Failure::usage(format!(
-            "none of the late threads of this recording is running any more: name what to try remedies on, a command \
+            "none of the late threads of this recording is running any more: name what to try changes on, a command \
              (tardy fix -- {command}) or a process (tardy fix -p PID); --dry-run shows the plan alone"
         )));
     }

@@ -15,7 +15,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     }
     let latencies = data.latencies();
     let count = latencies.count();
-    let mut figures = figures(&latencies, data.noun());
+    let mut figures = figures(&latencies);
     if figures.is_empty() {
         return Ok(());
     }

@@ -18,7 +18,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
     columns.resize(7, Align::Right);
     let mut table = Table::new(&columns).can_do_without(&[3, 5]);
     table
-        .row(["thread", "samples", "mean", "p50", "p99", "p99.9", "max"].map(str::to_owned).into());
+        .row(["thread", "wakeups", "mean", "p50", "p99", "p99.9", "max"].map(str::to_owned).into());
     let mut threads: Vec<_> = measurement.threads.iter().collect();
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.latencies.max_ns()));
     for thread in threads.iter().take(THREADS) {

@@ -30,7 +30,7 @@ impl Section for LatenessHistogram {
                 h2 { "How late, how often" }
                 p.note { "Both scales " @if is_long_tailed(&latencies) { "are" } @else { "differ: across linear, up" }
                     " logarithmic. A single late wakeup is still a bar." }
-                div.scroll { (chart(&latencies, data.noun())) }
+                div.scroll { (chart(&latencies)) }
             }
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn is_long_tailed(latencies: &Latencies) -> bool {
     latencies.max_ns() > 12 * latencies.quantile_ns(0.5).max(1)
 }
 
-fn chart(latencies: &Latencies, noun: &str) -> Markup {
+fn chart(latencies: &Latencies) -> Markup {
     let bars = bars(latencies);
     let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return Markup::default() };
     let markers = [
@@ -79,7 +79,7 @@ fn chart(latencies: &Latencies, noun: &str) -> Markup {
                 @let (from, to, top) = (x.at(bar.from_ns), x.at(bar.to_ns), y.at(bar.n as f64));
                 g.tip {
                     title {
-                        (counted(bar.n, noun)) " above " (duration(bar.from_ns as u64)) " up to "
+                        (counted(bar.n, "wakeup")) " above " (duration(bar.from_ns as u64)) " up to "
                         (duration(bar.to_ns as u64))
                     }
                     rect.bar x=(two(from + 0.5)) y=(two(top)) width=(two((to - from - 1.0).max(0.6)))
@@ -94,7 +94,7 @@ fn chart(latencies: &Latencies, noun: &str) -> Markup {
                     y2=(two(frame.bottom())) {}
                 text.marker x=(two(inside(*ns))) y=(two(baseline)) text-anchor="middle" { (text) }
             }
-            text.axis-name x="4" y=(two(frame.top - 8.0)) { (noun) "s (" (count(latencies.count())) ")" }
+            text.axis-name x="4" y=(two(frame.top - 8.0)) { "wakeups (" (count(latencies.count())) ")" }
         }
     }
 }

@@ -22,7 +22,7 @@ impl Section for Lateness {
     fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", terminal.bold(&headline(data)))?;
         let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
-        for Figure { name, value, detail } in figures(&data.latencies(), data.noun()) {
+        for Figure { name, value, detail } in figures(&data.latencies()) {
             table.row(vec![name.to_owned(), value, detail]);
         }
         table.write(out, terminal.width, |_, column, text| match column {
@@ -37,7 +37,7 @@ impl Section for Lateness {
             div #lateness {
                 h2.quiet { (headline(data)) }
                 div.figures {
-                    @for figure in figures(&data.latencies(), data.noun()) {
+                    @for figure in figures(&data.latencies()) {
                         div.figure {
                             div.name { (figure.name) }
                             div.value { (figure.value) }
@@ -54,12 +54,12 @@ fn headline(data: &Data<'_>) -> String {
     // Series are those that are told apart.
     let others = data.explanation.map_or(0, |explanation| explanation.victims_left_out);
     let threads = data.series().len() as u64 + others;
-    let all = counted(data.latencies().count(), data.noun());
+    let all = counted(data.latencies().count(), "wakeup");
     format!("Lateness of {all} of {}", counted(threads, "thread"))
 }
 
-pub(crate) fn figures(latencies: &Latencies, noun: &str) -> Vec<Figure> {
-    let n = counted(latencies.count(), noun);
+pub(crate) fn figures(latencies: &Latencies) -> Vec<Figure> {
+    let n = counted(latencies.count(), "wakeup");
     if latencies.count() == 0 {
         return Vec::new();
     }

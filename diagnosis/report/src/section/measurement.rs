@@ -13,7 +13,7 @@ use tardy_lab::{Measurement, ThreadMeasurement};
 pub(super) struct MeasurementTable;
 
 const HEADS: [&str; 10] =
-    ["thread", "policy", "CPU", "interval", "samples", "mean", "p50", "p99", "p99.9", "max"];
+    ["thread", "policy", "CPU", "interval", "wakeups", "mean", "p50", "p99", "p99.9", "max"];
 
 impl Section for MeasurementTable {
     fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {

@@ -20,7 +20,7 @@ const P999: usize = 3;
 const MAX: usize = 5;
 
 /// What the figure of the worst 1 % is, where there is room to say it: they also have a bound, and causes.
-pub(super) const MEAN_OF_WORST: &str = "mean of worst 1 %";
+pub(super) const MEAN_OF_WORST: &str = "worst 1 % mean";
 
 /// The names of [`Figures::all`], in the same order.
 pub(super) fn names() -> [&'static str; 6] {

@@ -261,7 +261,7 @@ mod tests {
             let text = text(&one, 100);
             let lines: Vec<&str> = text.lines().collect();
             assert!(lines[1].starts_with("  With timer slack 1ns"), "{text}");
-            assert!(lines[1].contains("mean of worst 1 % 230.0 → 46.0 µs"), "{text}");
+            assert!(lines[1].contains("worst 1 % mean 230.0 → 46.0 µs"), "{text}");
         });
         with_predictions(|all| {
             let best = Predictions { shown: Shown::Helping(2), ..all };
