@@ -236,7 +236,7 @@ fn change_table(change: &Change) -> Markup {
     };
     let rows = |lines: &[ChangeLine], whose: &str| {
         html! {
-            tr { th { (whose) } th.number { "of the mean" } th.number { "of the worst 1 %" } }
+            tr { th { (whose) } th.number { "mean of all" } th.number { "worst 1 % mean" } }
             @for line in lines {
                 tr { th.who { (line.letter()) " " bdi { (line.name) } } (numbers(&line.adds)) }
             }

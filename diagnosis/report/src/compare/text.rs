@@ -177,7 +177,7 @@ pub(super) fn write_change(
         format!("  {mean:>room$}  {worst:>room$}")
     };
     let head = padded(&format!("What changed, {} → {}", names[0], names[place]), INDENT + columns);
-    let heads = numbers("of the mean", "of the worst 1 %");
+    let heads = numbers("mean of all", "worst 1 % mean");
     writeln!(out, "{}{}", terminal.bold(&head), terminal.dim(&heads))?;
     let row = |letter: &str, name: &str, adds: ChangeOf| {
         let numbers = numbers(&change::exact(adds.mean_ns), &change::exact(adds.worst_ns));
