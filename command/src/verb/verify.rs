@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::pager::{self, TextFlags};
-use crate::verb::trial::{Arm, Trial, TrialFlags, Victim, VictimFlags};
+use crate::verb::trial::{Arm, Trial, TrialFlags, Victim, VictimFlags, WITHOUT};
 use clap::Args;
 use tardy_changes::Change;
 use tardy_report::json::CompareDocument;
@@ -57,7 +57,7 @@ impl Verify {
                 return Err(Failure::usage("name the threads: -p PID, --comm NAME, or -- CMD"));
             }
             let name: Vec<String> = self.change.iter().map(ToString::to_string).collect();
-            let names = ["as it is".to_owned(), name.join(" ")];
+            let names = [WITHOUT.to_owned(), name.join(" ")];
             (self.victim.victim()?, names, [Arm::AsItIs, Arm::Changed(self.change.clone())])
         };
         let trial = Trial {

@@ -328,6 +328,16 @@ fn after_a_kill_undo_takes_it_back() {
 }
 
 #[test]
+fn a_change_is_compared_with_the_same_without_it() {
+    let Some(_machine) = machine() else { return };
+    let (victim, journals) = (Victim::new(), Journals::new());
+    let pid = victim.pid();
+    let verify = ["verify", "-q", "--change", "slack(victim)=1ns", "-p", &pid];
+    let said = Said::by(&mut journals.tardy([&verify[..], &SHORT[2..]].concat())).expect(0).out;
+    assert!(said.contains("What changed, without it → slack(victim)=1ns"), "{said}");
+}
+
+#[test]
 fn two_at_a_time_do_not_change_the_same() {
     let Some(_machine) = machine() else { return };
     let (victim, journals) = (Victim::new(), Journals::new());

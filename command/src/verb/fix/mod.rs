@@ -13,7 +13,7 @@ use crate::output::{self, Output, out};
 use crate::prediction;
 use crate::recordings;
 use crate::verb::compare::gate;
-use crate::verb::trial::{Arm, Trial, TrialFlags, Tried, VictimFlags};
+use crate::verb::trial::{Arm, Trial, TrialFlags, Tried, VictimFlags, WITHOUT};
 use crate::verb::{undo, verify};
 use clap::Args;
 use decide::{Decision, decide};
@@ -209,7 +209,7 @@ impl Fix {
         let trial = Trial {
             flags: &self.trial,
             victim: &found.victim,
-            names: ["as it is".to_owned(), change.to_string()],
+            names: [WITHOUT.to_owned(), change.to_string()],
             arms: [Arm::AsItIs, Arm::Changed(vec![change.clone()])],
             // Of all that are tried the chance of one false alarm.
             alpha: Question::default().alpha / plans.max(1) as f64,

@@ -68,6 +68,9 @@ pub(crate) enum Arm {
     Command(Vec<String>),
 }
 
+/// What the side without a change is called: "X is 20 µs earlier than without it".
+pub(crate) const WITHOUT: &str = "without it";
+
 /// What is tried.
 pub(crate) struct Trial<'a> {
     pub(crate) flags: &'a TrialFlags,
