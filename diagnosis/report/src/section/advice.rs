@@ -131,6 +131,9 @@ fn fix(data: &Data<'_>, finding: &Finding) -> Option<String> {
     let behind = if command.is_empty() { String::new() } else { format!(" -- {}", clean(command)) };
     let whom = match clean(&data.context.whom) {
         whom if whom.is_empty() || !command.is_empty() => String::new(),
+        recording if !recording.starts_with('-') && nobody_runs(data) => {
+            format!("-p {WHOEVER_RUNS} ")
+        }
         whom => format!("{whom} "),
     };
     let fix = |change: &str| format!("tardy fix {whom}--only {change}{behind}");
@@ -145,6 +148,15 @@ fn command(data: &Data<'_>, finding: &Finding) -> Option<String> {
         Some(before) if !recorded.is_empty() => Some(format!("{before} {recorded}")),
         _ => Some(without_ended(&command, data)),
     }
+}
+
+/// Whether all late threads of the recording have ended, so that nothing can be tried on them. Those that measured are
+/// started again for that.
+fn nobody_runs(data: &Data<'_>) -> bool {
+    let victims = data.explanation.map_or(&[][..], |explanation| &explanation.victims);
+    let has_ended = |id: u32| data.context.ended.contains(&id);
+    !victims.is_empty()
+        && victims.iter().all(|victim| !victim.measures && victim.label.pid.is_some_and(has_ended))
 }
 
 /// In place of the id of who has ended.
@@ -243,6 +255,31 @@ mod tests {
             "for id in PID PID; do taskset -acp 2,29014 $id; done  # 29014, 29015 have ended: pgrep NAME tells \
              those that run now"
         );
+    }
+
+    #[test]
+    fn what_is_tried_is_tried_on_somebody_who_runs() {
+        fixture::with_data(|data| {
+            let mut explanation = data.explanation.unwrap().clone();
+            explanation.victims.iter_mut().for_each(|victim| victim.measures = false);
+            let mut finding = explanation.advice[0].clone();
+            finding.changes = vec!["slack(victim)=1ns".parse().unwrap()];
+            let ids: Vec<u32> = explanation.victims.iter().filter_map(|it| it.label.pid).collect();
+            let tries = |ended: &[u32]| {
+                let context = Context {
+                    ended: ended.iter().copied().collect(),
+                    whom: "recordings/run-1".to_owned(),
+                    recorded_command: String::new(),
+                    source: "live-ebpf".to_owned(),
+                    ..data.context.clone()
+                };
+                let data = Data { context: &context, explanation: Some(&explanation), ..*data };
+                fix(&data, &finding).unwrap()
+            };
+            assert!(ids.len() > 1, "{ids:?}");
+            assert_eq!(tries(&ids[1..]), "tardy fix recordings/run-1 --only slack");
+            assert_eq!(tries(&ids), "tardy fix -p PID --only slack");
+        });
     }
 
     #[test]
