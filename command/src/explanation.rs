@@ -356,6 +356,10 @@ impl Sink for Sinks {
         self.json.is_some() || self.timers.is_some() || self.observation.is_some()
     }
 
+    fn looks_at_segments(&self) -> bool {
+        self.tables.is_some() || self.takes_wakeups()
+    }
+
     fn ended(&mut self, named: &Named<'_>) {
         if let Some(tables) = &mut self.tables {
             self.rows.append(named, tables);

@@ -1,13 +1,14 @@
 //! The balance of a story that has ended: every stretch of its lateness shown to the causes.
 
-use crate::bits::bits;
-use crate::cause::{Judge, UNEXPLAINED_AT};
+use crate::cause::Judge;
 use crate::finished::{Blame, Finished};
-use crate::label::LabelId;
+use crate::label::Labels;
 use crate::piece::{Case, Doing, Phase, Piece, Refusal};
 use crate::refusal::{EXIT_NS_MAX, Firings, Refusals, Waiting, refusals};
+use crate::shares::Shares;
 use crate::stacks::Stacks;
 use crate::story::{Stage, Story};
+use crate::summary::Summary;
 use crate::threads::{RunState, Threads};
 use crate::wait::Wait;
 use tardy_followers::{Activity, Cpu, Followers, Visible, Walk};
@@ -34,39 +35,36 @@ pub(crate) struct Past<'a> {
     pub(crate) exit_latencies_ns: &'a [u64],
 }
 
-/// What each cause took of one lateness, by its place in the registry.
-#[derive(Debug, Default)]
-pub(crate) struct Shares {
-    ns: [u64; UNEXPLAINED_AT + 1],
-    /// Those that took some, a bit each.
-    pub(crate) has: u32,
-}
+/// Which causes' pieces become no segments where a task ran: a bit for each. Most pieces of most wakeups are such,
+/// and of most wakeups nobody looks at them one by one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassedOver(pub(crate) u32);
 
-impl Shares {
-    pub(crate) fn clear(&mut self) {
-        bits(self.has).for_each(|at| self.ns[at] = 0);
-        self.has = 0;
-    }
+impl PassedOver {
+    /// Somebody looks at every segment.
+    pub(crate) const NONE: Self = Self(0);
 
     #[inline]
-    pub(crate) fn add(&mut self, at: u8, ns: u64) {
-        self.ns[usize::from(at)] += ns;
-        self.has |= 1 << at;
-    }
-
-    /// The causes that took some, and how much.
-    #[inline]
-    pub(crate) fn each(&self) -> impl Iterator<Item = (usize, u64)> {
-        bits(self.has).map(|at| (at, self.ns[at]))
+    fn has(self, cause: u8) -> bool {
+        self.0 >> cause & 1 != 0
     }
 }
+
+/// Where pieces are blamed on somebody.
+pub(crate) struct Blaming<'a> {
+    pub(crate) labels: &'a mut Labels,
+    pub(crate) summary: &'a mut Summary,
+}
+
+/// Stands for the last segment's cause where no segment may grow by the next piece.
+const NO_SEGMENT: u8 = u8::MAX;
 
 /// Room that is used again for every balance.
 #[derive(Debug, Default)]
 pub(crate) struct Balancer {
     refusals: Refusals,
     judge: Judge,
-    /// The place of the last segment's cause.
+    /// The place of the last segment's cause, or [`NO_SEGMENT`].
     last: u8,
     /// Of the balance that was made last.
     pub(crate) shares: Shares,
@@ -75,7 +73,8 @@ pub(crate) struct Balancer {
 }
 
 impl Balancer {
-    /// The whole wakeup, ended at `end_ns`, with its balance, into `finished`. Its culprits have no names yet.
+    /// The whole wakeup, ended at `end_ns`, with its balance, into `finished`. Pieces that become no segments are
+    /// blamed on their culprits at once.
     pub(crate) fn close(
         &mut self,
         story: &Story,
@@ -83,10 +82,12 @@ impl Balancer {
         to_user: bool,
         past: &Past<'_>,
         Finished { wakeup, blames, .. }: &mut Finished,
+        (passed_over, blaming): (PassedOver, Blaming<'_>),
     ) {
         let last = story.last();
-        let end_ns = end_ns.max(last.start_ns);
+        let end_ns = story.ended(end_ns);
         self.shares.clear();
+        self.last = NO_SEGMENT;
         self.is_cut = story.is_cut;
         wakeup.segments.clear();
         blames.clear();
@@ -101,6 +102,8 @@ impl Balancer {
             piece: first_piece(&story.case, &last, visible),
             segments: &mut wakeup.segments,
             blames,
+            passed_over,
+            blaming,
             room: self,
         };
         let mut stretches = Stretches::new(story, end_ns, past.threads, &mut wakeup.stretches);
@@ -149,6 +152,8 @@ struct Balance<'a> {
     piece: Piece<'a>,
     segments: &'a mut Vec<Segment>,
     blames: &'a mut Vec<Blame>,
+    passed_over: PassedOver,
+    blaming: Blaming<'a>,
     room: &'a mut Balancer,
 }
 
@@ -444,7 +449,22 @@ impl<'a> Balance<'a> {
         let piece = &mut self.piece;
         piece.activity = activity;
         piece.doing = piece.what_is_done();
-        let (at, culprit) = self.room.judge.of(piece);
+        let sole = self.room.judge.sole(piece);
+        if let (Some(at), Activity::Task(task, _)) = (sole, activity)
+            && self.passed_over.has(at)
+        {
+            self.room.shares.add(at, ns);
+            self.room.last = NO_SEGMENT;
+            let culprit = self.blaming.labels.id(Culprit::Task(*task));
+            return self.blaming.summary.took(Blame { cause: at, culprit }, ns);
+        }
+        self.segment(start_ns, ns);
+    }
+
+    /// The piece becomes a segment, or part of the last one.
+    #[inline(never)]
+    fn segment(&mut self, start_ns: u64, ns: u64) {
+        let (at, culprit) = self.room.judge.of(&self.piece);
         let stretch = self.stretch;
         self.room.shares.add(at, ns);
         if self.room.last == at
@@ -458,7 +478,7 @@ impl<'a> Balance<'a> {
         let cause = self.room.judge.cause(at);
         let stack = NameId::NONE;
         self.segments.push(Segment { cause, culprit, start_ns, ns, stretch, stack });
-        self.blames.push(Blame { cause: at, culprit: LabelId::default() });
+        self.blames.push(Blame { cause: at, culprit: self.blaming.labels.id(culprit) });
         self.room.last = at;
     }
 }

@@ -1,12 +1,12 @@
 //! What has ended: a story becomes a balance, is shown to the patterns, is kept if it is among the worst,
 //! waits for a late report of a loss, and goes into the sums and to the sink.
 
-use crate::balance::{Balancer, Past};
+use crate::balance::{Balancer, Blaming, PassedOver, Past};
 use crate::cause::UNEXPLAINED_AT;
 use crate::findings::{Bound, ClockFinding, Explanation};
 use crate::finished::{Blame, Finished, Sink};
 use crate::held::Held;
-use crate::label::{LabelId, Labels};
+use crate::label::Labels;
 use crate::machine::Reason;
 use crate::pattern::Recogniser;
 use crate::seen::Seen;
@@ -182,12 +182,24 @@ impl Endings {
             Some(call) if ended.is_call => call,
             _ => &victim.ended,
         };
-        self.balancer.close(story, ended.end_ns, ended.to_user, past, &mut self.finished);
+        let lateness_ns = story.ended(ended.end_ns) - story.expiry_ns;
+        let is_looked_at = ended.is_call
+            || past.stacks.any()
+            || sink.looks_at_segments()
+            || self.worst.wants(lateness_ns);
+        let passed_over =
+            if is_looked_at { PassedOver::NONE } else { self.recogniser.asks_for_no_segments() };
+        // Names are given in this order, the victim's first.
+        self.finished.victim = labels.id(Culprit::Task(ended.task));
+        let blaming = Blaming { labels, summary: &mut self.summary };
+        let making = (passed_over, blaming);
+        self.balancer.close(story, ended.end_ns, ended.to_user, past, &mut self.finished, making);
         let Finished { wakeup, blames, .. } = &mut self.finished;
-        debug_assert!(wakeup.is_balanced(), "{wakeup:?}");
+        debug_assert_eq!(self.balancer.shares.sum_ns(), wakeup.lateness_ns, "{wakeup:?}");
+        debug_assert!(!is_looked_at || wakeup.is_balanced(), "{wakeup:?}");
         let fired_on = story.fired.map_or(wakeup.cpu, |fired| fired.cpu);
         let cpus = [wakeup.cpu, fired_on];
-        past.stacks.attach(&mut wakeup.segments, blames, cpus, past.threads, &labels.tables);
+        past.stacks.attach(&mut wakeup.segments, blames, cpus, past.threads, labels);
         self.cut += u64::from(self.balancer.is_cut);
         self.summary.mark_missing(wakeup);
         let by_mark = victim.info.has(TaskInfo::MARKS);
@@ -206,9 +218,10 @@ impl Endings {
     ) {
         let known = timer != TimerId::UNKNOWN;
         let lateness_ns = event.time_ns.saturating_sub(expiry_ns);
-        let Finished { wakeup, blames, .. } = &mut self.finished;
+        let Finished { wakeup, victim, blames, .. } = &mut self.finished;
         wakeup.clear(event.task, event.cpu);
         blames.clear();
+        *victim = labels.id(Culprit::Task(event.task));
         wakeup.kind = if known { WakeupKind::Timer } else { WakeupKind::MarkOnly };
         (wakeup.timer, wakeup.expiry_ns, wakeup.lateness_ns) = (timer, expiry_ns, lateness_ns);
         wakeup.to_user = true;
@@ -219,13 +232,13 @@ impl Endings {
             let (start_ns, ns, stretch, stack) = (expiry_ns, lateness_ns, 0, NameId::NONE);
             wakeup.segments.push(Segment { cause, culprit, start_ns, ns, stretch, stack });
             let cause = UNEXPLAINED_AT as u8;
-            blames.push(Blame { cause, culprit: LabelId::default() });
+            blames.push(Blame { cause, culprit: labels.id(culprit) });
             self.balancer.shares.add(cause, lateness_ns);
         }
         self.finished(None, true, recent, labels, sink);
     }
 
-    /// Names everybody as they are called now, and waits for a late report of losses.
+    /// Adds it up, and waits for a late report of losses.
     fn finished<S: Sink>(
         &mut self,
         story: Option<&Story>,
@@ -236,22 +249,20 @@ impl Endings {
     ) {
         let Self { balancer, finished, .. } = self;
         let Finished { wakeup, victim, blames, patterns } = finished;
-        *victim = labels.id(Culprit::Task(wakeup.task));
-        for (segment, blame) in wakeup.segments.iter().zip(&mut *blames) {
-            blame.culprit = labels.id(segment.culprit);
+        for (segment, blame) in wakeup.segments.iter().zip(&*blames) {
             self.summary.blame(segment, *blame);
         }
         self.summary.wakeup(wakeup, *victim, &balancer.shares);
         let found = (&blames[..], balancer.shares.has);
         *patterns = self.recogniser.wakeup(wakeup, found, &followers.prios, labels);
         let wants_whole = sink.wants_whole(wakeup);
-        if wants_whole || self.worst.wants(wakeup) {
+        if wants_whole || self.worst.wants(wakeup.lateness_ns) {
             let (tables, cpus) = (&labels.tables, &followers.cpus[..]);
             let maker = StepMaker { story, wakeup, by_mark, cpus, threads, tables };
             if wants_whole {
                 sink.whole(worst::whole(&maker, *patterns, labels));
             }
-            if self.worst.wants(wakeup) {
+            if self.worst.wants(wakeup.lateness_ns) {
                 self.worst.keep(&maker, *patterns, labels);
             }
         }

@@ -13,7 +13,7 @@ use tardy_model::{Culprit, Segment, Tables, TaskId, TimerDef, Wakeup};
 pub(crate) struct Finished {
     pub(crate) wakeup: Wakeup,
     pub(crate) victim: LabelId,
-    /// One per segment.
+    /// One per segment; where nobody looks, its pieces of [`PassedOver`](crate::balance::PassedOver) causes are none.
     pub(crate) blames: Vec<Blame>,
     pub(crate) patterns: Patterns,
 }
@@ -50,6 +50,12 @@ pub trait Sink {
         true
     }
 
+    /// Whether it looks at the segments of any wakeup. Who does not is given wakeups that may lack some of them, and
+    /// saves the making of those.
+    fn looks_at_segments(&self) -> bool {
+        true
+    }
+
     /// Whether it wants this one whole, with all that is needed to tell its story, at once and before any late
     /// report of a loss.
     fn wants_whole(&self, _: &Wakeup) -> bool {
@@ -73,6 +79,10 @@ impl Sink for () {
     fn wakeup(&mut self, _: &Named<'_>) {}
 
     fn takes_wakeups(&self) -> bool {
+        false
+    }
+
+    fn looks_at_segments(&self) -> bool {
         false
     }
 }

@@ -36,6 +36,7 @@ pub mod pattern;
 pub mod piece;
 mod refusal;
 mod seen;
+mod shares;
 mod sleep;
 mod slots;
 mod stacks;

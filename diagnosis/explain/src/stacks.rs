@@ -3,11 +3,12 @@
 
 use crate::cause;
 use crate::finished::Blame;
+use crate::label::Labels;
 use crate::threads::Threads;
 use std::collections::VecDeque;
 use tardy_followers::place_of;
 use tardy_model::event::{Stack, Taken};
-use tardy_model::{CpuId, Culprit, Event, NameId, Segment, Tables, TaskId};
+use tardy_model::{CpuId, Culprit, Event, NameId, Segment, TaskId};
 
 /// Stacks that are remembered of each CPU; of more, the last ones. A late wakeup ends soon after its own was taken.
 const KEPT_MAX: usize = 32;
@@ -58,10 +59,10 @@ impl Stacks {
     pub(crate) fn attach(
         &self,
         segments: &mut [Segment],
-        blames: &[Blame],
+        blames: &mut [Blame],
         cpus: [CpuId; 2],
         threads: &Threads,
-        tables: &Tables,
+        labels: &mut Labels,
     ) {
         if !self.any {
             return;
@@ -84,7 +85,7 @@ impl Stacks {
                 asleep => asleep,
             };
             if segment.stack != NameId::NONE {
-                refute(segment, cause, tables);
+                refute(segment, blame, labels);
             }
         }
     }
@@ -105,11 +106,12 @@ impl Stacks {
 
 /// No task is named for a segment whose stack shows that it was not it. What the clock-event device takes is mostly
 /// short; of longer ones nobody is known.
-fn refute(segment: &mut Segment, cause: usize, tables: &Tables) {
+fn refute(segment: &mut Segment, blame: &mut Blame, labels: &mut Labels) {
     let is_task = matches!(segment.culprit, Culprit::Task(_) | Culprit::TaskOrInterrupt(_));
-    if is_task && cause::is_refuted_at(cause, tables.name(segment.stack)) {
+    if is_task && cause::is_refuted_at(blame.cause.into(), labels.tables.name(segment.stack)) {
         let is_usual = segment.ns <= DEVICE_NS_MAX;
         segment.culprit = if is_usual { Culprit::ClockEventDevice } else { Culprit::Nobody };
+        blame.culprit = labels.id(segment.culprit);
     }
 }
 

@@ -252,6 +252,11 @@ impl Story {
         *self.stages.last().expect("a story begins with a stage")
     }
 
+    /// When it ended, by an event of a time: not before its last stage began.
+    pub(crate) fn ended(&self, end_ns: u64) -> u64 {
+        end_ns.max(self.last().start_ns)
+    }
+
     /// Begins a phase. A begin before the one of the phase before (clocks of two CPUs, estimates)
     /// is moved there; a phase of no length is written over.
     fn stage(&mut self, start_ns: u64, phase: Phase, cpu: CpuId, by: WokenBy) {

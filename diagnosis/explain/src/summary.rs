@@ -1,6 +1,5 @@
 //! Sums over all wakeups.
 
-use crate::balance::Shares;
 use crate::cause::{self, UNEXPLAINED_AT};
 use crate::distributions::Distributions;
 use crate::findings::{
@@ -9,6 +8,7 @@ use crate::findings::{
 };
 use crate::finished::Blame;
 use crate::label::{LabelId, Labels};
+use crate::shares::Shares;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use tardy_model::event::Loss;
@@ -202,14 +202,21 @@ impl Summary {
     #[expect(clippy::inline_always, reason = "it is done with every segment, in one loop")]
     #[inline(always)]
     pub(crate) fn blame(&mut self, segment: &Segment, blame: Blame) {
+        self.took(blame, segment.ns);
+        if segment.stack != NameId::NONE {
+            was_in(&mut self.places, blame, segment);
+        }
+    }
+
+    /// Somebody took so much of the wakeup that ends next.
+    #[expect(clippy::inline_always, reason = "it is done with every piece, in two loops")]
+    #[inline(always)]
+    pub(crate) fn took(&mut self, blame: Blame, ns: u64) {
         let place = blame.culprit.0 as usize;
         if place >= self.culprits.len() {
             self.one_more_culprit(place);
         }
-        self.culprits[place].add(usize::from(blame.cause), segment.ns, self.number + 1);
-        if segment.stack != NameId::NONE {
-            was_in(&mut self.places, blame, segment);
-        }
+        self.culprits[place].add(usize::from(blame.cause), ns, self.number + 1);
     }
 
     #[cold]

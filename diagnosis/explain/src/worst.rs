@@ -6,7 +6,7 @@ use crate::pattern::Patterns;
 use crate::step::{Step, StepMaker};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tardy_followers::Activity;
-use tardy_model::{CpuId, Culprit, TaskId, Wakeup};
+use tardy_model::{CpuId, Culprit, TaskId};
 
 /// Spans copied per CPU and wakeup at most; of more, the last ones.
 const LANE_SPANS_MAX: usize = 2000;
@@ -60,9 +60,9 @@ impl Worst {
         Self { max, told: Vec::new(), least_ns: 0 }
     }
 
-    /// Whether the wakeup is one of the worst so far.
-    pub(crate) fn wants(&self, wakeup: &Wakeup) -> bool {
-        self.told.len() < self.max || self.max > 0 && wakeup.lateness_ns > self.least_ns
+    /// Whether a wakeup is one of the worst so far.
+    pub(crate) fn wants(&self, lateness_ns: u64) -> bool {
+        self.told.len() < self.max || self.max > 0 && lateness_ns > self.least_ns
     }
 
     /// Keeps it, in the place of the least of those that are kept.

@@ -127,6 +127,13 @@ pub struct Segment {
     pub stack: NameId,
 }
 
+impl Segment {
+    /// When it ended.
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns + self.ns
+    }
+}
+
 /// A part of a wakeup in which the victim ran, or waited once. They follow each other without a gap
 /// from the expiry to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -193,12 +193,17 @@ impl Judge {
     /// Which cause has a piece, by its place in the registry, and who it was.
     #[inline]
     pub(crate) fn of(&self, piece: &Piece<'_>) -> (u8, Culprit) {
-        let (phase, doing) = (piece.phase as usize, piece.doing as usize);
-        let sole = self.sole[phase][doing];
-        if sole != NO_SOLE {
-            return (sole, piece.activity.culprit());
+        match self.sole(piece) {
+            Some(at) => (at, piece.activity.culprit()),
+            None => self.ask(piece),
         }
-        self.ask(piece)
+    }
+
+    /// The place of the cause that has a piece whoever did what the CPU did, who is the culprit.
+    #[inline]
+    pub(crate) fn sole(&self, piece: &Piece<'_>) -> Option<u8> {
+        let at = self.sole[piece.phase as usize][piece.doing as usize];
+        (at != NO_SOLE).then_some(at)
     }
 
     #[inline(never)]

@@ -80,6 +80,8 @@ impl Pattern for IrqAffinity {
 /// for it (ARM) it has a line like a device's, and can be sent nowhere else.
 fn clock_of(segments: &[Segment]) -> Option<Irq> {
     segments.windows(2).find_map(|pair| match (pair[0].culprit, pair[1].culprit) {
+        // What lies between is not shown to patterns.
+        (Culprit::Irq(_), _) if pair[0].end_ns() < pair[1].start_ns => None,
         (Culprit::Irq(irq), Culprit::Timer(..)) => Some(irq),
         _ => None,
     })

@@ -10,6 +10,7 @@ mod evidence;
 
 pub use evidence::Evidence;
 
+use crate::balance::PassedOver;
 use crate::bits::bits;
 use crate::cause::{UNEXPLAINED_AT, causes};
 use crate::finished::Blame;
@@ -118,14 +119,15 @@ impl Scene<'_> {
         self.prios.of(task).filter(|prio| prio.is_known())
     }
 
-    /// The parts of the causes that the pattern asks for.
+    /// The parts of the causes that the pattern asks for, all of them.
     pub fn own(&self) -> impl Iterator<Item = Part<'_>> {
         let is_own = |cause: u8| self.own >> cause & 1 != 0;
         let own = self.wakeup.segments.iter().zip(self.blames);
         own.filter(move |(_, blame)| is_own(blame.cause)).map(Part::of)
     }
 
-    /// All parts.
+    /// All parts; of wakeups that are no calls for a lock only those of causes that any pattern asks for, and all in
+    /// which no task ran.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         self.wakeup.segments.iter().zip(self.blames).map(Part::of)
     }
@@ -277,6 +279,7 @@ pub(crate) struct Recogniser {
     causes: Vec<u32>,
     /// By the place of a cause there: the patterns that ask for it, as bits in their own order.
     asked_by: [u32; UNEXPLAINED_AT + 1],
+    passed_over: PassedOver,
     sums: Vec<Sum>,
     watchers: Vec<Watching>,
     /// The kinds of events that any of them has to see, and whether each sees none that arm a timer but moves.
@@ -320,10 +323,12 @@ impl Default for Recogniser {
             let bits = causes.iter().enumerate().map(|(at, causes)| (causes >> cause & 1) << at);
             bits.fold(0, |all, bit| all | bit)
         };
+        let asked_for = causes.iter().fold(0, |all, of_one| all | of_one);
         Self {
             watched: watched(&watchers),
             moves_alone: sees_moves_alone(&watchers),
             asked_by: std::array::from_fn(asks),
+            passed_over: PassedOver(!asked_for),
             causes,
             sums: REGISTRY.iter().map(|_| Sum::default()).collect(),
             watchers,
@@ -340,6 +345,11 @@ impl Recogniser {
     pub(crate) fn looks_at(&self, tag: u8, ended: Ended) -> bool {
         let is_asked_for = tag != TimerArm::TAG || !self.moves_alone || ended.is_move();
         self.watched & kind_of(tag) != 0 && is_asked_for
+    }
+
+    /// The causes that no pattern asks for: where a task ran, their segments are shown to none.
+    pub(crate) fn asks_for_no_segments(&self) -> PassedOver {
+        self.passed_over
     }
 
     pub(crate) fn event(&mut self, seen: &Seen<'_>) {

@@ -41,7 +41,13 @@ impl Pattern for SpinnerAbove {
         }
         let mut longest: Option<Run> = None;
         let mut run: Option<Run> = None;
+        let mut shown_ns = wakeup.expiry_ns;
         for segment in &wakeup.segments {
+            // What lies between is another cause's.
+            if shown_ns < segment.start_ns {
+                run = None;
+            }
+            shown_ns = segment.end_ns();
             match (segment.cause.0, segment.culprit, &mut run) {
                 ("higher_priority", Culprit::Task(task), Some(run)) if run.task == task => {
                     run.ns += segment.ns;
