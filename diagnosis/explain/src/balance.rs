@@ -1,10 +1,10 @@
 //! The balance of a story that has ended: every stretch of its lateness shown to the causes.
 
-use crate::cause::Judge;
+use crate::cause::{Judge, Soles};
 use crate::finished::{Blame, Finished};
 use crate::label::Labels;
 use crate::piece::{Case, Doing, Phase, Piece, Refusal};
-use crate::refusal::{EXIT_NS_MAX, Firings, Refusals, Waiting, refusals};
+use crate::refusal::{EXIT_NS_MAX, Firings, Refusals, Refused, Waiting, refusals};
 use crate::shares::Shares;
 use crate::stacks::Stacks;
 use crate::story::{Stage, Story};
@@ -102,6 +102,7 @@ impl Balancer {
             piece: first_piece(&story.case, &last, visible),
             segments: &mut wakeup.segments,
             blames,
+            soles: self.judge.soles(last.phase),
             passed_over,
             blaming,
             room: self,
@@ -152,6 +153,8 @@ struct Balance<'a> {
     piece: Piece<'a>,
     segments: &'a mut Vec<Segment>,
     blames: &'a mut Vec<Blame>,
+    /// Of the phase of the piece.
+    soles: Soles,
     passed_over: PassedOver,
     blaming: Blaming<'a>,
     room: &'a mut Balancer,
@@ -165,6 +168,7 @@ impl<'a> Balance<'a> {
     /// Pieces are of this stage from here on.
     fn begin(&mut self, stage: &Stage) {
         self.piece.phase = stage.phase;
+        self.soles = self.room.judge.soles(stage.phase);
         (self.piece.prio, self.piece.prio_after) = (stage.prio, stage.prio_after);
         (self.piece.cpu, self.piece.waker_cpu) = (stage.cpu, stage.waker_cpu);
         self.piece.held_by = Culprit::Nobody;
@@ -257,42 +261,59 @@ impl<'a> Balance<'a> {
         let mut room = std::mem::take(&mut self.room.refusals);
         let firings = self.past.firings;
         refusals(cpu, firings, stage.start_ns, until_ns, waiting, &mut room);
-        // It has woken the victim, or had an interrupt right before: it sleeps only if it goes to sleep again.
-        let has_woken = stage.waker_cpu == stage.cpu;
-        let mut before: Option<&Activity> = None;
-        let mut way_out_ns = WAY_TO_SWITCH_NS_MAX;
+        let mut queue = Queue {
+            cpu,
+            stage,
+            refused: &room.refused,
+            before: None,
+            way_out_ns: WAY_TO_SWITCH_NS_MAX,
+        };
         let is_plain = room.refused.is_empty() && !self.sees_sections;
         walk.to(until_ns, |start_ns, stop_ns, activity| {
             if is_plain && !activity.may_idle() {
-                before = Some(activity);
+                queue.before = Some(activity);
                 return self.judge(start_ns, stop_ns - start_ns, activity);
             }
-            let was_awake = before.map_or(has_woken, |before| before.is_interrupt());
-            before = Some(activity);
-            let from_ns = self.refused(cpu, &room.refused, (start_ns, stop_ns), activity);
-            if !self.idles(activity) {
-                return self.by_section(cpu, Section::PreemptOff, (from_ns, stop_ns), activity);
-            }
-            // Nothing hides in its way out where all is recorded; and one that polls had none to go.
-            let hides = !self.sees_all || matches!(*activity, Activity::Polling(_));
-            if hides && (was_awake || !activity.is_asleep()) {
-                return self.way_to_switch((from_ns, stop_ns), activity, &mut way_out_ns);
-            }
-            if !activity.is_asleep() {
-                return self.piece(from_ns, stop_ns, activity);
-            }
-            // Until another CPU's waking has brought it out of its state, no longer than that takes.
-            let asleep = start_ns == stage.start_ns && stage.waker_cpu != stage.cpu;
-            self.out_of_idle((from_ns, stop_ns), activity, asleep);
+            self.queued(&mut queue, (start_ns, stop_ns), activity);
         });
         self.room.refusals = room;
+    }
+
+    /// A stretch in a queue whose CPU may have refused the victim, had a section, or had nothing to do but it.
+    #[inline(never)]
+    fn queued(
+        &mut self,
+        queue: &mut Queue<'_, 'a>,
+        (start_ns, stop_ns): (u64, u64),
+        activity: &'a Activity,
+    ) {
+        let Queue { cpu, stage, refused, .. } = *queue;
+        // It has woken the victim, or had an interrupt right before: it sleeps only if it goes to sleep again.
+        let has_woken = stage.waker_cpu == stage.cpu;
+        let before = queue.before.replace(activity);
+        let was_awake = before.map_or(has_woken, |before| before.is_interrupt());
+        let from_ns = self.refused(cpu, refused, (start_ns, stop_ns), activity);
+        if !self.idles(activity) {
+            return self.by_section(cpu, Section::PreemptOff, (from_ns, stop_ns), activity);
+        }
+        // Nothing hides in its way out where all is recorded; and one that polls had none to go.
+        let hides = !self.sees_all || matches!(*activity, Activity::Polling(_));
+        if hides && (was_awake || !activity.is_asleep()) {
+            return self.way_to_switch((from_ns, stop_ns), activity, &mut queue.way_out_ns);
+        }
+        if !activity.is_asleep() {
+            return self.piece(from_ns, stop_ns, activity);
+        }
+        // Until another CPU's waking has brought it out of its state, no longer than that takes.
+        let asleep = start_ns == stage.start_ns && stage.waker_cpu != stage.cpu;
+        self.out_of_idle((from_ns, stop_ns), activity, asleep);
     }
 
     /// What of a stretch lies up to the last refusal's end in it, which may be a timer's of another CPU; where that is.
     fn refused(
         &mut self,
         cpu: &Cpu,
-        refused: &[(u64, u64, Refusal)],
+        refused: &[Refused],
         (mut at_ns, stop_ns): (u64, u64),
         activity: &'a Activity,
     ) -> u64 {
@@ -446,25 +467,26 @@ impl<'a> Balance<'a> {
     )]
     #[inline(always)]
     fn judge(&mut self, start_ns: u64, ns: u64, activity: &'a Activity) {
-        let piece = &mut self.piece;
-        piece.activity = activity;
-        piece.doing = piece.what_is_done();
-        let sole = self.room.judge.sole(piece);
-        if let (Some(at), Activity::Task(task, _)) = (sole, activity)
+        if let Activity::Task(task, prio) = *activity
+            && self.piece.refusal.is_none()
+            && let Some(at) = self.soles.of(self.piece.standing(task, prio))
             && self.passed_over.has(at)
         {
             self.room.shares.add(at, ns);
             self.room.last = NO_SEGMENT;
-            let culprit = self.blaming.labels.id(Culprit::Task(*task));
+            let culprit = self.blaming.labels.id_of_task(task);
             return self.blaming.summary.took(Blame { cause: at, culprit }, ns);
         }
-        self.segment(start_ns, ns);
+        self.segment(start_ns, ns, activity);
     }
 
-    /// The piece becomes a segment, or part of the last one.
+    /// A piece becomes a segment, or part of the last one.
     #[inline(never)]
-    fn segment(&mut self, start_ns: u64, ns: u64) {
-        let (at, culprit) = self.room.judge.of(&self.piece);
+    fn segment(&mut self, start_ns: u64, ns: u64, activity: &'a Activity) {
+        let piece = &mut self.piece;
+        piece.activity = activity;
+        piece.doing = piece.what_is_done();
+        let (at, culprit) = self.room.judge.of(piece);
         let stretch = self.stretch;
         self.room.shares.add(at, ns);
         if self.room.last == at
@@ -481,6 +503,17 @@ impl<'a> Balance<'a> {
         self.blames.push(Blame { cause: at, culprit: self.blaming.labels.id(culprit) });
         self.room.last = at;
     }
+}
+
+/// The queue of a CPU in which the victim waits to run.
+struct Queue<'q, 'a> {
+    cpu: &'q Cpu,
+    stage: &'q Stage,
+    refused: &'q [Refused],
+    /// What the CPU did last.
+    before: Option<&'a Activity>,
+    /// What is left of the time in which an idle one can be on its way to the switch.
+    way_out_ns: u64,
 }
 
 /// Whether two culprits are one. It is asked of most pieces, which are tasks' and timers'.

@@ -223,6 +223,7 @@ impl Labels {
         Some(&mut self.tasks[at])
     }
 
+    #[inline]
     fn of(&self, task: TaskId) -> Option<&Task> {
         self.places.get(task).map(|at| &self.tasks[at])
     }
@@ -246,6 +247,13 @@ impl Labels {
     #[inline]
     pub(crate) fn id(&mut self, culprit: Culprit) -> LabelId {
         self.near(culprit).unwrap_or_else(|| self.look_up(culprit))
+    }
+
+    /// The same of a thread.
+    #[inline]
+    pub(crate) fn id_of_task(&mut self, task: TaskId) -> LabelId {
+        let near = self.of(task).and_then(|known| known.label);
+        near.unwrap_or_else(|| self.look_up(Culprit::Task(task)))
     }
 
     /// A culprit's label, where that is found without a search.

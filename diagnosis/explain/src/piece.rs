@@ -292,7 +292,7 @@ impl Piece<'_> {
 
     /// What a task is to the victim, which had one priority, or another.
     #[inline]
-    fn standing(&self, task: TaskId, prio: Prio) -> Doing {
+    pub(crate) fn standing(&self, task: TaskId, prio: Prio) -> Doing {
         if task == self.case.task {
             return Doing::Own;
         }

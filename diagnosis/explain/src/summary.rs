@@ -212,16 +212,19 @@ impl Summary {
     #[expect(clippy::inline_always, reason = "it is done with every piece, in two loops")]
     #[inline(always)]
     pub(crate) fn took(&mut self, blame: Blame, ns: u64) {
-        let place = blame.culprit.0 as usize;
-        if place >= self.culprits.len() {
-            self.one_more_culprit(place);
-        }
-        self.culprits[place].add(usize::from(blame.cause), ns, self.number + 1);
+        let number = self.number + 1;
+        let sum = match self.culprits.get_mut(blame.culprit.0 as usize) {
+            Some(sum) => sum,
+            None => self.one_more_culprit(blame.culprit),
+        };
+        sum.add(usize::from(blame.cause), ns, number);
     }
 
     #[cold]
-    fn one_more_culprit(&mut self, place: usize) {
+    fn one_more_culprit(&mut self, LabelId(place): LabelId) -> &mut CulpritSum {
+        let place = place as usize;
         self.culprits.resize_with(place + 1, CulpritSum::default);
+        &mut self.culprits[place]
     }
 
     /// A wakeup has ended; `shares` is what each cause took of it. Its segments have been blamed on their culprits.

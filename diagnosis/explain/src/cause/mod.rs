@@ -193,17 +193,16 @@ impl Judge {
     /// Which cause has a piece, by its place in the registry, and who it was.
     #[inline]
     pub(crate) fn of(&self, piece: &Piece<'_>) -> (u8, Culprit) {
-        match self.sole(piece) {
+        match self.soles(piece.phase).of(piece.doing) {
             Some(at) => (at, piece.activity.culprit()),
             None => self.ask(piece),
         }
     }
 
-    /// The place of the cause that has a piece whoever did what the CPU did, who is the culprit.
+    /// The causes that have whatever the CPU did of a kind in a phase.
     #[inline]
-    pub(crate) fn sole(&self, piece: &Piece<'_>) -> Option<u8> {
-        let at = self.sole[piece.phase as usize][piece.doing as usize];
-        (at != NO_SOLE).then_some(at)
+    pub(crate) fn soles(&self, phase: Phase) -> Soles {
+        Soles(&self.sole[phase as usize])
     }
 
     #[inline(never)]
@@ -227,6 +226,19 @@ impl Judge {
     #[inline]
     pub(crate) fn cause(&self, at: u8) -> Cause {
         self.causes[usize::from(at)]
+    }
+}
+
+/// By what the CPU did in a phase: the cause that has all of that, if one has. The culprit is who did it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Soles(&'static [u8; Doing::ALL.len()]);
+
+impl Soles {
+    /// By its place in the registry.
+    #[inline]
+    pub(crate) fn of(self, doing: Doing) -> Option<u8> {
+        let at = self.0[doing as usize];
+        (at != NO_SOLE).then_some(at)
     }
 }
 
