@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use tardy_explain::timers::{TimerFindings, TimerTable};
 use tardy_explain::{Advice, Explainer, Explanation, Named, Options, Seen, Sink, WorstWakeup};
 use tardy_export::WakeupRows;
-use tardy_model::{Batch, TaskId, TimerDef};
+use tardy_model::{TaskId, TimerDef};
 use tardy_recording::tables::{TableError, TableWriter};
 use tardy_recording::{Manifest, Trigger};
 use tardy_remedy::{Thread, shell_word};
@@ -114,11 +114,7 @@ pub(crate) fn explain(
     sinks.observation = is_observed.then(|| prediction::observation(&manifest));
     let options = Options { watch: input.watch(options.watch), ..options };
     let mut explainer = Explainer::new(options, sinks);
-    let mut batch = Batch::default();
-    while input.read(&mut batch)? {
-        explainer.batch(&batch);
-        batch.clear();
-    }
+    input.show_to(&mut explainer)?;
     let about = manifest.trigger.as_ref().map(|it| (TaskId(it.task), it.expiry_ns));
     let (mut explanation, sinks) = explainer.finish_about(about);
     if let Some(trigger) = &manifest.trigger {

@@ -9,7 +9,7 @@ use crate::session::settings;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tardy_explain::{Command, Watch};
+use tardy_explain::{Command, Explainer, Sink, Watch};
 use tardy_import::{Abi, Closing, Import, ImportError, Meter, Origin, histogram};
 use tardy_model::Batch;
 use tardy_model::event::Comm;
@@ -225,6 +225,16 @@ impl Input {
                 }
             }
         }
+    }
+
+    /// Shows all events to an explainer.
+    pub(crate) fn show_to<S: Sink>(&mut self, explainer: &mut Explainer<S>) -> Result<(), Failure> {
+        let mut batch = Batch::default();
+        while self.read(&mut batch)? {
+            explainer.batch(&batch);
+            batch.clear();
+        }
+        Ok(())
     }
 
     /// Whose wakeups to explain: a trace of another tool's was made to watch nobody in particular, so

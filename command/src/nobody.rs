@@ -7,7 +7,6 @@ use crate::verb::WatchFlags;
 use std::cmp::Reverse;
 use std::path::Path;
 use tardy_explain::{Explainer, Explanation, Options, VictimFinding, Watch};
-use tardy_model::Batch;
 use tardy_model::event::Comm;
 use tardy_report::units::{counted, duration};
 
@@ -24,24 +23,20 @@ pub(crate) fn must_have_wakeups(
 ) -> Result<(), Failure> {
     let name = recording.display();
     let missing = missing(explanation, watch);
+    let lacks = (!missing.is_empty())
+        .then(|| format!("{name} has no wakeup of {}", missing.join(", or of ")));
     if explanation.latencies.count() > 0 {
-        if !missing.is_empty() {
-            let note = format!("{name} has no wakeup of {}", missing.join(", or of "));
-            Output::default().remark(&note);
+        if let Some(lacks) = lacks {
+            Output::default().remark(&lacks);
         }
         return Ok(());
     }
     let others = others(recording, import)?;
-    let is_chosen = !missing.is_empty();
-    if !is_chosen && others.is_empty() {
+    if lacks.is_none() && others.is_empty() {
         // It has no wakeup at all, which is no mistake of who asks.
         return Ok(());
     }
-    let what = if is_chosen {
-        format!("{name} has no wakeup of {}", missing.join(", or of "))
-    } else {
-        format!("{name} does not say which threads matter")
-    };
+    let what = lacks.unwrap_or_else(|| format!("{name} does not say which threads matter"));
     Err(Failure::usage(format!("{what}; {}", to_do(others, &watch.comm))))
 }
 
@@ -70,11 +65,7 @@ fn others(recording: &Path, import: &ImportFlags) -> Result<Vec<VictimFinding>, 
     let mut input = Input::open(recording, import)?;
     let watch = Watch { all: true, ..Watch::default() };
     let mut explainer = Explainer::new(Options { watch: input.watch(watch), worst: 0 }, ());
-    let mut batch = Batch::default();
-    while input.read(&mut batch)? {
-        explainer.batch(&batch);
-        batch.clear();
-    }
+    input.show_to(&mut explainer)?;
     let (explanation, ()) = explainer.finish();
     Ok(explanation.victims)
 }

@@ -9,7 +9,6 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use tardy_changes::Change;
 use tardy_explain::{Explainer, Explanation, Options, Watch};
-use tardy_model::Batch;
 use tardy_recording::Manifest;
 use tardy_report::{Predictions, Shown};
 use tardy_sim::Throttles;
@@ -51,11 +50,7 @@ impl Predicted {
 pub(crate) fn observe(input: &mut Input, watch: Watch) -> Result<(Explanation, Observed), Failure> {
     let options = Options { watch: input.watch(watch), worst: 0 };
     let mut explainer = Explainer::new(options, observation(&input.manifest()));
-    let mut batch = Batch::default();
-    while input.read(&mut batch)? {
-        explainer.batch(&batch);
-        batch.clear();
-    }
+    input.show_to(&mut explainer)?;
     let (explanation, observation) = explainer.finish();
     Ok((explanation, observation.finish()))
 }

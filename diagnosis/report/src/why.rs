@@ -2,7 +2,7 @@
 
 use crate::clean::clean;
 use crate::section::headline;
-use crate::text::{Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::Terminal;
 use crate::units::duration;
 use std::io::{self, Write};
 use tardy_explain::{Explanation, Sentence, WorstWakeup, why};
@@ -19,7 +19,7 @@ pub fn why_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let width = terminal.width.clamp(WIDTH_MIN, WIDTH_MAX);
+    let width = terminal.clamped().width;
     let options = textwrap::Options::new(width).subsequent_indent("  ");
     for line in textwrap::wrap(&headline(explanation, worst), options) {
         writeln!(out, "{}", terminal.bold(&line))?;
@@ -62,6 +62,7 @@ pub(crate) fn offset(worst: &WorstWakeup, time_ns: u64) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::text::{WIDTH_MAX, WIDTH_MIN};
     use unicode_width::UnicodeWidthStr;
 
     #[test]

@@ -304,6 +304,7 @@ impl OwnCosts {
 
 fn role(thread: &ThreadSeen) -> Role {
     let is_kernel = thread.info.has(TaskInfo::KERNEL);
+    // Of one that never ran nobody knows, if nobody told.
     let is_unknown = thread.allowed.is_none() && thread.draft.cpus == 0;
     let is_bound = is_unknown || thread.bound_to().is_some_and(u64::is_power_of_two);
     Role {
@@ -315,7 +316,6 @@ fn role(thread: &ThreadSeen) -> Role {
         is_victim: thread.is_victim,
         marks: thread.draft.marks,
         is_kernel,
-        // Of one that never ran nobody knows.
         is_bound_kernel: is_kernel && is_bound,
         waits: thread.draft.waits * WAITS_SHARE > thread.draft.sleeps + WAITS_SHARE,
         woke: thread.draft.woke.as_slice().into(),

@@ -23,7 +23,6 @@ use tardy_changes::Change;
 use tardy_explain::change::Account;
 use tardy_explain::{Explainer, Named, Options, Sink};
 use tardy_kernel::monotonic_ns;
-use tardy_model::Batch;
 use tardy_remedy::{Changed, Hold, Journal, Outcome, System, Undone, remedy};
 use tardy_report::Compared;
 use tardy_stats::Counted;
@@ -219,11 +218,7 @@ impl Trial<'_> {
         let mut input = Input::own(folder)?;
         let options = Options { watch: input.watch(self.victim.watch()), worst: 0 };
         let mut explainer = Explainer::new(options, Found { blocks, ..Found::default() });
-        let mut batch = Batch::default();
-        while input.read(&mut batch)? {
-            explainer.batch(&batch);
-            batch.clear();
-        }
+        input.show_to(&mut explainer)?;
         let (explanation, found) = explainer.finish();
         let mut notes = Vec::new();
         if explanation.lost > 0 {

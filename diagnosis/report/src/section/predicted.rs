@@ -5,15 +5,12 @@ use crate::clean::clean;
 use crate::data::Data;
 use crate::text::Terminal;
 use crate::units::duration_mean;
-use crate::whatif::{GAIN_MIN, HEADING, HEADS, Predictions, cells, percent, ranges, ranking};
+use crate::whatif::{GAIN_MIN, HEADING, HEADS, P99, Predictions, cells, percent, ranges, ranking};
 use maud::{Markup, html};
 use std::io::{self, Write};
 use tardy_whatif::Refusal;
 
 pub(super) struct Predicted;
-
-/// Where p99 is among the figures.
-const P99: usize = 2;
 
 impl Section for Predicted {
     fn terminal(&self, data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {

@@ -5,7 +5,7 @@ use super::{
     SimulatedRow,
 };
 use crate::clean::clean_cut;
-use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::{Align, Table, Terminal, WIDTH_MAX};
 use std::io::{self, Write};
 
 /// Writes a line per row, what moved timers cost, and how often priorities were lent.
@@ -20,7 +20,7 @@ pub fn simulated_text(
     if !data.title.is_empty() {
         writeln!(out, "Simulated: {}", clean_cut(data.title, WIDTH_MAX))?;
     }
-    let width = terminal.width.clamp(WIDTH_MIN, WIDTH_MAX);
+    let width = terminal.clamped().width;
     let first = data.first_column();
     if !data.rows.is_empty() {
         let rows = data.rows.iter().map(SimulatedRow::cells);
@@ -61,7 +61,7 @@ fn write_table(
     for row in rows {
         table.row(row[first..].to_vec());
     }
-    let width = terminal.width.clamp(WIDTH_MIN, WIDTH_MAX);
+    let width = terminal.clamped().width;
     table.write(
         out,
         width,

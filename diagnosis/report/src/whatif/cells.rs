@@ -15,7 +15,7 @@ const NOT_TOLD: &str = "\u{2013}";
 /// Where figures are among [`Figures::all`].
 const MEAN: usize = 0;
 const WORST: usize = 4;
-const P99: usize = 2;
+pub(crate) const P99: usize = 2;
 const P999: usize = 3;
 const MAX: usize = 5;
 

@@ -7,7 +7,7 @@ mod json;
 mod text;
 
 use cells::is_earlier;
-pub(crate) use cells::{HEADS, cells, in_short, percent};
+pub(crate) use cells::{HEADS, P99, cells, in_short, percent};
 pub use json::WhatIfDocument;
 pub(crate) use text::ranking;
 pub use text::whatif_text;
@@ -28,9 +28,6 @@ const ERROR_LARGE: f64 = 0.25;
 
 /// One that is further off than this predicts nothing that a report shows by itself.
 const ERROR_MAX: f64 = 0.5;
-
-/// Where p99 is among the figures.
-const P99: usize = 2;
 
 /// What was asked of a recording, and what came out.
 #[derive(Clone, Copy, Debug)]
@@ -113,8 +110,8 @@ fn helps(tried: &Tried) -> bool {
 /// What the figures are, and what a range is worth.
 pub(crate) fn ranges() -> String {
     format!(
-        "Worst 1 %: by how much the mean of the latest 1 % of wakeups changes. The ranges are made to contain the true figure in {:.0} of 100 predictions. A maximum has no reliable \
-         range.",
+        "Worst 1 %: by how much the mean of the latest 1 % of wakeups changes. The ranges are made to contain the true \
+         figure in {:.0} of 100 predictions. A maximum has no reliable range.",
         tardy_whatif::COVERAGE * 100.0
     )
 }

@@ -3,7 +3,7 @@
 use super::cells::{Cell, HEADS, InShort, MEAN_OF_WORST, cells, in_short, names, percent};
 use super::{GAIN_MIN, HEADING, Predictions, Shown, helps};
 use crate::clean::cut;
-use crate::text::{Align, Table, Terminal, WIDTH_MAX, WIDTH_MIN};
+use crate::text::{Align, Table, Terminal};
 use crate::units::{count, counted, duration_mean};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ pub fn whatif_text(
     terminal: Terminal,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let width = terminal.width.clamp(WIDTH_MIN, WIDTH_MAX);
+    let width = terminal.clamped().width;
     let shown = predictions.shown();
     writeln!(out, "{}", terminal.bold(HEADING))?;
     if let ([one], Shown::All) = (predictions.tried, predictions.shown)
@@ -228,6 +228,7 @@ fn remarks(tried: &Tried) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{WIDTH_MAX, WIDTH_MIN};
     use crate::whatif::fixture::with_predictions;
     use unicode_width::UnicodeWidthStr;
 

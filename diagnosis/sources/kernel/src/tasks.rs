@@ -1,7 +1,7 @@
 //! The tasks that are there when a recording begins, so that nobody in it is a bare number.
 
 use crate::cpus::online_count;
-use procfs::process::{Stat, StatFlags};
+use procfs::process::{Stat, StatFlags, Task};
 use rustix::process::Pid;
 use rustix::thread::sched_getaffinity;
 use std::collections::HashMap;
@@ -25,21 +25,24 @@ impl Roles {
     }
 }
 
-/// Every thread of the system: its process, its number, and what the kernel tells of it. Threads that come or go
-/// meanwhile may be missing.
-fn threads() -> impl Iterator<Item = (u32, u32, Stat)> {
+/// Every thread of the system, with its process. Threads that come or go meanwhile may be missing.
+fn all_threads() -> impl Iterator<Item = (u32, Task)> {
     let processes = procfs::process::all_processes().into_iter().flatten().flatten();
     processes.flat_map(|process| {
         let pid = process.pid() as u32;
-        let threads = process.tasks().into_iter().flatten().flatten();
-        threads.filter_map(move |thread| Some((pid, thread.tid as u32, thread.stat().ok()?)))
+        process.tasks().into_iter().flatten().flatten().map(move |thread| (pid, thread))
     })
+}
+
+/// The same: its process, its number, and what the kernel tells of it.
+fn threads() -> impl Iterator<Item = (u32, u32, Stat)> {
+    all_threads().filter_map(|(pid, thread)| Some((pid, thread.tid as u32, thread.stat().ok()?)))
 }
 
 /// Three events for every thread of the system, stamped `time_ns`: its name, its process and flags, its affinity.
 /// Threads that come or go meanwhile may be missing; their own events tell of them.
 pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
-    let mut events = Vec::new();
+    let (mut events, online) = (Vec::new(), online_count());
     for (pid, tid, stat) in threads() {
         let kernel =
             if stat.flags & StatFlags::PF_KTHREAD.bits() == 0 { 0 } else { TaskInfo::KERNEL };
@@ -50,7 +53,7 @@ pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
         ] {
             events.push(Event::new(time_ns, CpuId(0), TaskId(tid), kind));
         }
-        events.extend(affinity_of(time_ns, tid));
+        events.extend(affinity_of(time_ns, tid, online));
     }
     events
 }
@@ -58,15 +61,16 @@ pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
 /// An event for every thread of the system, stamped `time_ns`: its affinity. Told once more when a recording ends, it
 /// tells of threads that began meanwhile, and of those that were bound.
 pub fn affinities_now(time_ns: u64) -> Vec<Event> {
-    threads().filter_map(|(_, tid, _)| affinity_of(time_ns, tid)).collect()
+    let online = online_count();
+    all_threads().filter_map(|(_, it)| affinity_of(time_ns, it.tid as u32, online)).collect()
 }
 
-/// On which CPUs a thread may run; of one that is gone nothing is known.
-fn affinity_of(time_ns: u64, thread: u32) -> Option<Event> {
+/// On which of so many CPUs that are online a thread may run; of one that is gone nothing is known.
+fn affinity_of(time_ns: u64, thread: u32, online: u32) -> Option<Event> {
     let pid = Pid::from_raw(thread.try_into().ok()?)?;
     let allowed = sched_getaffinity(Some(pid)).ok()?;
     // The kernel tells of CPUs that are online alone.
-    let is_bound = allowed.count() < online_count();
+    let is_bound = allowed.count() < online;
     let bits = (0..u64::BITS as usize).filter(|cpu| allowed.is_set(*cpu));
     let cpus = if is_bound { bits.fold(0, |mask, cpu| mask | 1 << cpu) } else { TaskCpus::ANY };
     Some(Event::new(time_ns, CpuId(0), TaskId(thread), TaskCpus { cpus }.into()))

@@ -115,6 +115,11 @@ impl Default for Machine {
 }
 
 impl Machine {
+    /// All CPUs of a machine that has at least one, a bit each.
+    pub fn all_cpus(&self) -> u64 {
+        u64::MAX >> (CPUS_MAX - self.cpus)
+    }
+
     /// Makes all costs ready to be drawn from.
     pub(crate) fn prepare(&mut self, tables: &mut Tables) {
         let Self {

@@ -1,7 +1,6 @@
 //! A simulated system as a source of events, like any other.
 
 use crate::engine::{FIRST_DEVICE_NAME, START_NS, Simulation, groups_named_from, names};
-use crate::machine::CPUS_MAX;
 use crate::observer::Observer;
 use crate::{Bandwidth, Group, System, SystemError};
 use tardy_model::event::{
@@ -144,7 +143,7 @@ fn definitions(system: &System) -> Batch {
         }
     }
     for (task, thread) in names(system).into_iter().map(|(task, ..)| task).zip(own) {
-        let cpus = bound_to(thread.cpus, system.machine.cpus);
+        let cpus = bound_to(thread.cpus, system.machine.all_cpus());
         event(task, TaskCpus { cpus }.into());
         if let Some(group) = thread.group {
             let path = NameId(groups_named_from(system) + group);
@@ -174,9 +173,8 @@ fn definitions(system: &System) -> Batch {
     batch
 }
 
-/// The CPUs to which a thread is bound by its mask, if it is to any, on a machine of so many.
-fn bound_to(mask: u64, cpus: u16) -> u64 {
-    let all = u64::MAX >> (CPUS_MAX - cpus);
+/// The CPUs to which a thread is bound by its mask, if it is to any, on a machine of all these.
+fn bound_to(mask: u64, all: u64) -> u64 {
     if mask & all == all { TaskCpus::ANY } else { mask }
 }
 

@@ -132,8 +132,7 @@ impl System {
         }
         for thread in threads {
             let refuse = |why| SystemError::Thread { name: thread.name.clone(), why };
-            let all = u64::MAX >> (CPUS_MAX - machine.cpus);
-            if thread.cpus & all == 0 {
+            if thread.cpus & machine.all_cpus() == 0 {
                 return Err(refuse("the machine has none of its CPUs"));
             }
             match thread.policy {

@@ -11,7 +11,7 @@ pub(super) struct Isolate;
 impl Predicted for Isolate {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let isolated = affinity::mask(&change.cpus().unwrap_or_default(), model)?;
-        let all = u64::MAX >> (64 - model.system.machine.cpus);
+        let all = model.system.machine.all_cpus();
         if isolated == all {
             return Err(Refusal::Meaningless("no CPU would be left for the others".to_owned()));
         }

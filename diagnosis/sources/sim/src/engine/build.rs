@@ -9,7 +9,6 @@ use super::program::Lock;
 use super::thread::{Planned, Purpose, Standing, Streams, Strewn, Thread, Timer};
 use super::{Line, START_NS, Simulation, Step};
 use crate::cost::Tables;
-use crate::machine::CPUS_MAX;
 use crate::observer::{Observer, ThreadAt};
 use crate::random::{Entity, Stream};
 use crate::replay::Coming;
@@ -154,9 +153,9 @@ impl<O: Observer> Simulation<O> {
         let all_groups = &system.workload.groups;
         let groups = all_groups.iter().map(|group| Group::new(group.bandwidth, cpus.len()));
         let groups = groups.collect();
-        let weights = all_groups.iter().map(|group| group.weight.map_or(0, u64::from)).collect();
-        let weights: Vec<_> = weights;
-        let balance = balances(&threads, system.machine.cpus).then(|| {
+        let weights = all_groups.iter().map(|group| group.weight.map_or(0, u64::from));
+        let weights: Vec<u64> = weights.collect();
+        let balance = balances(&threads, system.machine.all_cpus()).then(|| {
             let jiffy_ns = system.kernel.settings.jiffy_ns.get();
             Balance::new(&tree, &weights, threads.len(), system.machine.cpus, jiffy_ns, START_NS)
         });
@@ -292,10 +291,9 @@ fn all_timers(system: &System) -> Timers {
 }
 
 fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Thread {
-    let all = u64::MAX >> (64 - system.machine.cpus);
     let stream = |purpose| Stream::new(system.seed, Entity::Thread(at), purpose);
     let mut made = new_thread(system.seed, at, TaskId(FIRST_TASK + at), thread.policy);
-    made.cpus = thread.cpus & all;
+    made.cpus = thread.cpus & system.machine.all_cpus();
     // Spread over those that it may use.
     let allowed: Vec<u16> =
         (0..system.machine.cpus).filter(|cpu| made.cpus >> cpu & 1 == 1).collect();
@@ -395,10 +393,10 @@ fn new_timer(owner: ThreadAt, purpose: Purpose) -> Timer {
     }
 }
 
-/// Whether any fair thread may be on more than one of so many CPUs.
-fn balances(threads: &[Thread], cpus: u16) -> bool {
-    let all = u64::MAX >> (CPUS_MAX - cpus);
-    let may = |thread: &Thread| thread.class == Class::Fair && (thread.cpus & all).count_ones() > 1;
+/// Whether any fair thread may be on more than one of these CPUs.
+fn balances(threads: &[Thread], cpus: u64) -> bool {
+    let may =
+        |thread: &Thread| thread.class == Class::Fair && (thread.cpus & cpus).count_ones() > 1;
     threads.iter().any(may)
 }
 

@@ -59,7 +59,7 @@ struct Demand {
 }
 
 /// What is known of a CPU.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct OfCpu {
     load: u64,
     /// How many of its threads could run, in parts of one, as a mean.
@@ -154,18 +154,7 @@ impl Balance {
         jiffy_ns: u64,
         now_ns: u64,
     ) -> Self {
-        let cpu = OfCpu {
-            load: 0,
-            runnable: 0,
-            ran: 0,
-            count: 0,
-            of_group: 0,
-            taken_ns: 0,
-            taken: 0,
-            next_ns: now_ns,
-            intervals: 1,
-            failed: 0,
-        };
+        let cpu = OfCpu { next_ns: now_ns, intervals: 1, ..OfCpu::default() };
         let groups = tree.innermost_first(threads).into_iter();
         Self {
             groups: groups.map(|(group, members)| (weights[group], members)).collect(),
