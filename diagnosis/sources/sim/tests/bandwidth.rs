@@ -3,11 +3,13 @@
 #![allow(missing_docs)]
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use tardy_explain::{Explainer, Named, Options, Sink, Watch};
 use tardy_model::{Batch, Kind, Source};
 use tardy_sim::truth::{Account, Truth};
 use tardy_sim::{
-    Bandwidth, Cost, Group, Kernel, Machine, Operation, Policy, Simulated, System, Thread, Workload,
+    Bandwidth, Cost, Group, Kernel, Machine, Operation, Policy, Preemption, Simulated, System,
+    Thread, Throttles, Workload,
 };
 
 const MS: u64 = 1_000_000;
@@ -114,4 +116,26 @@ fn a_group_gets_its_quota_and_waits_for_more() {
     });
     // Of the group's two threads the kernel tells of the one that it takes off; the other one is seen to wait.
     assert!(alike.count() * 2 >= waits.len());
+}
+
+#[test]
+fn who_was_held_with_less_than_its_share_runs_first_when_there_is_bandwidth_again() {
+    let fair = Policy::Other { nice: 0 };
+    let program =
+        vec![Operation::Sleep(Cost::Constant(2_050_000)), Operation::Run(Cost::Constant(10_000))];
+    let sleeper = Thread { program, ..hog(fair, Some(0)) };
+    let greedy = Thread { watched: false, ..hog(fair, Some(0)) };
+    let mut system = system(vec![sleeper, greedy], vec![group("/small", None, Some(10))]);
+    system.kernel.throttles = Throttles::Tasks;
+    system.kernel.preemption = Preemption::Full;
+    system.kernel.settings.jiffy_ns = NonZeroU64::new(4 * MS).expect("above 0");
+    let (_, truths, _) = run(&system);
+    let of = |cause: &str| -> u64 {
+        let segments =
+            truths.iter().filter(|truth| truth.task.0 == 1000).flat_map(|it| &it.segments);
+        segments.filter(|segment| segment.cause == cause).map(|segment| segment.ns).sum()
+    };
+    // Twenty times; it does not wait for a tick to get its turn before the greedy one.
+    assert!(of("throttled") > 300 * MS, "{} ns", of("throttled"));
+    assert!(of("cpu_contention") < 10 * MS, "{} ns", of("cpu_contention"));
 }

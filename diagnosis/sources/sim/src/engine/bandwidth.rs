@@ -138,9 +138,18 @@ impl<O: Observer> Simulation<O> {
         let Some(group) = back.group.filter(|_| back.class == Class::Fair) else { return };
         let group = &mut self.groups[group as usize];
         group.takes(at);
-        if self.kernel.throttles == Throttles::Tasks && group.is_throttled(at) {
+        let is_held = self.kernel.throttles == Throttles::Tasks && group.is_throttled(at);
+        self.threads[thread as usize].is_held = is_held;
+        if is_held {
             self.needs(at, at, Need::Now);
         }
+    }
+
+    /// Whether a thread that the scheduler takes off a CPU waits aside for its group's bandwidth. One that is preempted is not
+    /// held yet where each is at its own return to user space: it stays in the queue, and is once it has been chosen again.
+    pub(super) fn parks_when_taken_off(&mut self, thread: ThreadAt) -> bool {
+        let is_held = std::mem::take(&mut self.threads[thread as usize].is_held);
+        (self.kernel.throttles == Throttles::Queues || is_held) && self.parks(thread)
     }
 
     fn tells_realtime(&mut self, at: usize, by: Option<Throttle>) {
@@ -216,7 +225,12 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             Purpose::GroupPeriod(number) => {
-                for thread in self.groups[number as usize].begins_period() {
+                let mut released = self.groups[number as usize].begins_period();
+                if self.kernel.throttles == Throttles::Tasks {
+                    // Who was held last comes first (`throttled_limbo_list`).
+                    released.reverse();
+                }
+                for thread in released {
                     let to = usize::from(self.threads[thread as usize].cpu);
                     self.observer.throttled(self.now_ns, thread, None);
                     self.charge(to);

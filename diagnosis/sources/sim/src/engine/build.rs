@@ -361,6 +361,7 @@ fn new_thread(seed: u64, number: ThreadAt, task: TaskId, policy: Policy) -> Thre
         prepared: false,
         wakes_up: false,
         leaves: false,
+        is_held: false,
         yields: false,
         tokens: 0,
         waits: false,

@@ -304,9 +304,14 @@ impl<O: Observer> Simulation<O> {
                 match class {
                     Class::Deadline => cpu.queue.push_deadline(prev, thread.deadline_ns),
                     Class::RealTime(prio) => cpu.queue.push_realtime(prev, prio, first),
-                    Class::Fair if self.parks(prev) => {
+                    Class::Fair if self.parks_when_taken_off(prev) => {
                         self.wants_no_cpu(prev);
                         self.leaves_queue(at, prev, false);
+                        if self.kernel.throttles == Throttles::Tasks {
+                            // As one that sleeps (`throttle_cfs_rq_work`).
+                            let thread = &mut self.threads[prev as usize];
+                            thread.fair = thread.fair.without_slice();
+                        }
                         self.tell_group(at, prev, true);
                     }
                     Class::Fair => {}
@@ -320,6 +325,9 @@ impl<O: Observer> Simulation<O> {
             self.runs(at, prev, next, state);
         } else if let Some(thread) = self.threads.get_mut(prev as usize) {
             thread.standing = Standing::Current;
+            if self.cpus[at].top().step == Step::User {
+                self.returns_to_user(at, prev);
+            }
         } else {
             self.goes_idle(at);
         }

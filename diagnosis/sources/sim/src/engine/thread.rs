@@ -112,6 +112,8 @@ pub(crate) struct Thread {
     pub(crate) wakes_up: bool,
     /// It leaves the CPU at the switch that is on its way.
     pub(crate) leaves: bool,
+    /// It is kept from returning to user space for want of its group's bandwidth.
+    pub(crate) is_held: bool,
     /// It is to be moved to the end of its priority's queue.
     pub(crate) yields: bool,
     /// Wakings that came before it waited.

@@ -84,7 +84,13 @@ impl Fair {
 
     /// The same once it has gone to sleep: what it owed is paid back by the time it has left.
     pub(super) fn asleep(mut self) -> Self {
-        (self.lag_ns, self.left_ns) = (self.lag_ns.max(0), None);
+        self.lag_ns = self.lag_ns.max(0);
+        self.without_slice()
+    }
+
+    /// The same that begins a slice when it comes back.
+    pub(crate) fn without_slice(mut self) -> Self {
+        self.left_ns = None;
         self
     }
 
