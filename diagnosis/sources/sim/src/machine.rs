@@ -53,6 +53,8 @@ pub struct Machine {
     pub futex: Cost,
     /// From where the idle task has nothing to do to where the CPU sleeps.
     pub idle_entry: Cost,
+    /// Starting the tick again on the way from a sleep for which it was stopped to the scheduler.
+    pub tick_restart: Cost,
     /// The states in which a CPU sleeps, the shallowest first. With none it just waits for interrupts and is
     /// awake at once.
     pub idle_states: Vec<IdleState>,
@@ -108,6 +110,7 @@ impl Default for Machine {
             syscall_exit: Cost::ZERO,
             futex: Cost::ZERO,
             idle_entry: Cost::ZERO,
+            tick_restart: Cost::ZERO,
             idle_states: Vec::new(),
             theft: None,
         }
@@ -143,12 +146,13 @@ impl Machine {
             syscall_exit,
             futex,
             idle_entry,
+            tick_restart,
             idle_states,
             theft,
         } = self;
         let interrupts = [device_late, program, irq_entry, irq_exit, queue_operation, callback];
         let softirqs = [tick, softirq_entry, ipi, ipi_send, ipi_handler];
-        let scheduler = [wakeup, wakeup_fair, switch, switch_fair, idle_entry];
+        let scheduler = [wakeup, wakeup_fair, switch, switch_fair, idle_entry, tick_restart];
         let calls = [syscall_entry, syscall_exit, futex];
         let own = interrupts.into_iter().chain(softirqs).chain(scheduler).chain(calls);
         let theft = theft.iter_mut().flat_map(|Theft { every, length }| [every, length]);
@@ -178,6 +182,7 @@ impl Machine {
             ("syscall_exit", &self.syscall_exit),
             ("futex", &self.futex),
             ("idle_entry", &self.idle_entry),
+            ("tick_restart", &self.tick_restart),
         ];
         let theft = self
             .theft

@@ -52,6 +52,8 @@ pub(crate) enum Measured {
     RemoteWakeup,
     /// A switch, from the idle task or of a thread that is preempted, by how many of the two threads are fair.
     Switch(u8),
+    /// The same from the idle task, which started its stopped tick again before.
+    SwitchWithTick(u8),
     /// From where a thread that goes to sleep armed its timer to where it left the CPU, with the device programmed for it
     /// or without.
     Arm(bool),
@@ -60,7 +62,7 @@ pub(crate) enum Measured {
 }
 
 /// Kinds whose samples are kept by [`Measured::place`].
-const KINDS: usize = 21;
+const KINDS: usize = 23;
 
 impl Measured {
     /// Where its samples are; `None` of those of idle states.
@@ -82,6 +84,7 @@ impl Measured {
             Self::SoftirqWakeup => 17,
             Self::RemoteWakeup => 18,
             Self::Arm(programs) => 19 + usize::from(programs),
+            Self::SwitchWithTick(fair) => 21 + usize::from(fair.min(1)),
             Self::IdleExit(_) | Self::Preempt(_) => return None,
         })
     }
@@ -169,6 +172,17 @@ impl Costs {
     fn switches(&self) -> [Samples; 3] {
         let most_ns = self.usual_switch_ns();
         [0, 1, 2].map(|fair| self.of(Measured::Switch(fair)).up_to(most_ns))
+    }
+
+    /// What a switch takes longer where the idle task starts its tick again before.
+    fn tick_restart(&self) -> Cost {
+        let (_, usual_ns) = self.usual_ns();
+        let [none, one, _] = self.switches();
+        let without = [none, one].map(|plain| {
+            plain.median().filter(|_| plain.count() >= SAMPLES_MIN).unwrap_or(usual_ns)
+        });
+        let with = [0, 1].map(|fair| self.of(Measured::SwitchWithTick(fair)));
+        Samples::together(with.into_iter().zip(without))
     }
 
     fn state(&mut self, state: u32) -> Option<&mut StateSeen> {
@@ -382,7 +396,7 @@ impl Costs {
         // An interrupt comes with some delay whoever runs: what is above it on an idle CPU is its waking up.
         let device_late = self.device_late();
         let most = device_late.iter().max_by_key(|samples| samples.count());
-        let delivery_ns = most.and_then(Samples::median).unwrap_or(0);
+        let delivery_ns = most.and_then(Samples::mean).unwrap_or(0);
         let entered = self.states.iter().enumerate().filter(|(_, state)| state.entered > 0);
         let idle_states = entered.map(|(at, state)| {
             let exit = if state.exit.count() > 0 {
@@ -419,6 +433,7 @@ impl Costs {
             ipi_send: self.ipi_send(),
             ipi_handler: self.of(Measured::IpiHandler).cost(0),
             idle_entry: self.of(Measured::IdleEntry).cost(0),
+            tick_restart: self.tick_restart(),
             idle_states: idle_states.collect(),
             ..Machine::default()
         }

@@ -23,6 +23,8 @@ pub(super) struct CpuSeen {
     pub(super) idled: Option<(u32, u64)>,
     /// The last event was one after which the scheduler may be called.
     pub(super) left_at_ns: Option<u64>,
+    /// The idle task has started its tick again since.
+    pub(super) restarts_tick: bool,
     /// The interrupt of the timer that runs.
     pub(super) timer: Option<TimerIrq>,
     /// When a callback woke a thread in the softirq that runs, and when it ended; nothing has come since.
@@ -110,6 +112,7 @@ impl Default for CpuSeen {
             entered_ns: None,
             idled: None,
             left_at_ns: None,
+            restarts_tick: false,
             timer: None,
             soft_woke: None,
             last_end_ns: 0,

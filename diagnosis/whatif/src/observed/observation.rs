@@ -227,6 +227,7 @@ impl Observation {
         cpu.timer = None;
         cpu.soft_woke = None;
         cpu.entered_ns = None;
+        let restarts_tick = std::mem::take(&mut cpu.restarts_tick);
         if let Some(left_ns) = cpu.left_at_ns.take()
             && (prev == TaskId::IDLE || switch.preempted)
         {
@@ -234,7 +235,8 @@ impl Observation {
                 u8::from(task != TaskId::IDLE && prio >= Prio::FAIR_FIRST)
             };
             let fair = fair(prev, switch.prev_prio) + fair(switch.next, switch.next_prio);
-            self.measured(at, Measured::Switch(fair), left_ns, now_ns);
+            let what = if restarts_tick { Measured::SwitchWithTick } else { Measured::Switch };
+            self.measured(at, what(fair), left_ns, now_ns);
             if prev != TaskId::IDLE {
                 let held = self.observed.place(prev);
                 self.measured(at, Measured::Preempt(held), left_ns, now_ns);
@@ -531,11 +533,20 @@ impl Observation {
             seen.kind,
             Kind::Switch(_) | Kind::SectionBegin(_) | Kind::SectionEnd(_) | Kind::Stolen(_)
         );
-        if !is_beside {
-            self.cpus[at].left_at_ns = None;
+        let is_of_tick = |timer| before.may_idle() && purpose(seen, timer) == Purpose::Tick;
+        let (ticks, restarts_tick) = match *seen.kind {
+            Kind::TimerArm(arm) => (is_of_tick(arm.timer), true),
+            Kind::TimerCancel(cancel) => (is_of_tick(cancel.timer), false),
+            _ => (false, false),
+        };
+        let cpu = &mut self.cpus[at];
+        if ticks {
+            cpu.restarts_tick |= restarts_tick && left.is_some();
+        } else if !is_beside {
+            (cpu.left_at_ns, cpu.restarts_tick) = (None, false);
         }
         if !is_beside || matches!(seen.kind, Kind::Switch(_)) {
-            self.cpus[at].armed = None;
+            cpu.armed = None;
         }
         match *seen.kind {
             Kind::TimerArm(arm) => {

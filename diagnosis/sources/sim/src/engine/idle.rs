@@ -21,7 +21,9 @@ impl<O: Observer> Simulation<O> {
         if self.cpus[at].need != Need::No {
             return self.schedules(at, false);
         }
-        if self.kernel.nohz {
+        // A kernel stops no tick for a loop.
+        let loops = self.machine.idle_states.iter().all(|state| state.polls);
+        if self.kernel.nohz && (!loops || self.machine.idle_states.is_empty()) {
             self.stops_tick(at);
         }
         let next_ns = self.cpus[at].timers.device_ns().unwrap_or(NEVER);

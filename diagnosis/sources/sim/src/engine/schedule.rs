@@ -273,6 +273,12 @@ impl<O: Observer> Simulation<O> {
         for _ in 0..fair {
             ns += self.machine.switch_fair.draw(stream);
         }
+        if cpu.current == NOBODY && self.tick_is_stopped(at) {
+            let cpu = &mut self.cpus[at];
+            ns += self.machine.tick_restart.draw(&mut cpu.streams.idle);
+            self.arms_tick(at);
+        }
+        let cpu = &mut self.cpus[at];
         let ns = cpu.paced(self.now_ns, ns);
         cpu.push(Frame::new(Step::Switch, self.now_ns + ns), self.now_ns);
     }

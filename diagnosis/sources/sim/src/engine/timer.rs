@@ -245,6 +245,11 @@ impl<O: Observer> Simulation<O> {
         self.fires_next(at);
     }
 
+    /// Whether a CPU that has nothing to do has stopped its tick for that.
+    pub(super) fn tick_is_stopped(&self, at: usize) -> bool {
+        self.kernel.nohz && self.timers[self.stopped_ticks_at as usize + at].key.is_none()
+    }
+
     /// The tick of a CPU that has something to do, where it stops else: the next multiple of a jiffy.
     pub(super) fn arms_tick(&mut self, at: usize) {
         let timer = self.stopped_ticks_at + at as u32;

@@ -36,6 +36,7 @@ pub(super) struct RawMachine {
     syscall_exit: Option<Written>,
     futex: Option<Written>,
     idle_entry: Option<Written>,
+    tick_restart: Option<Written>,
     idle_states: Option<Vec<RawIdleState>>,
     theft: Option<RawTheft>,
 }
@@ -104,6 +105,7 @@ impl RawMachine {
             (&mut machine.syscall_exit, self.syscall_exit),
             (&mut machine.futex, self.futex),
             (&mut machine.idle_entry, self.idle_entry),
+            (&mut machine.tick_restart, self.tick_restart),
         ];
         for (cost, written) in costs {
             if let Some(written) = written {

@@ -82,6 +82,7 @@ impl Maker {
             syscall_exit: self.cost(300),
             futex: self.cost(800),
             idle_entry: self.cost(500),
+            tick_restart: self.cost(700),
             idle_states,
             theft: None,
         }
