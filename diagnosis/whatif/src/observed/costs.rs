@@ -415,6 +415,17 @@ impl Costs {
         let (wakeups, less_ns) = self.wakeups();
         let (wakeup_fair_ns, switch_fair_ns) = self.of_fair_ns();
         let fair_ns = [0, switch_fair_ns, 2 * switch_fair_ns];
+        let wakeup_ns = wakeups.into_iter().zip([less_ns, less_ns + wakeup_fair_ns]);
+        let wakeup = match less_ns {
+            0 => Samples::together(wakeup_ns),
+            // By how much those differ is in the interrupts' ends, of which they are.
+            _ => {
+                let most = wakeup_ns.max_by_key(|(samples, _)| samples.count());
+                let usual =
+                    most.and_then(|(samples, ns)| Some(samples.median()?.saturating_sub(ns)));
+                Cost::Constant(usual.unwrap_or(0))
+            }
+        };
         // Of what took longer something held the thread.
         let switches = self.switches();
         Machine {
@@ -426,7 +437,7 @@ impl Costs {
             callback: self.of(Measured::Callback).cost(0),
             tick: self.of(Measured::Tick).cost(0),
             softirq_entry: self.of(Measured::SoftirqEntry).cost(0),
-            wakeup: Samples::together(wakeups.into_iter().zip([less_ns, less_ns + wakeup_fair_ns])),
+            wakeup,
             wakeup_fair: Cost::Constant(wakeup_fair_ns),
             switch: Samples::together(switches.iter().zip(fair_ns)),
             switch_fair: Cost::Constant(switch_fair_ns),
