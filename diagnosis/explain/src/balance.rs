@@ -393,8 +393,9 @@ impl<'a> Balance<'a> {
 
     /// The interrupt should come at a time, and has not come until another.
     fn due(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, due_ns: u64, until_ns: u64) {
-        let delivered_ns = due_ns.saturating_add(cpu.delivery_ns());
         walk.to(until_ns, |start_ns, stop_ns, activity| {
+            let polls = matches!(*activity, Activity::Polling(_));
+            let delivered_ns = due_ns.saturating_add(cpu.delivery_ns(polls));
             let exit_ns = match *activity {
                 _ if activity.is_asleep() => self.exit_ns(activity, true),
                 // The idle loop has interrupts off on its way out.

@@ -54,6 +54,52 @@ fn the_devices_part_is_learned_and_the_rest_stays_with_who_ran() {
     assert!(lines[99].contains(late), "a bin's least: {}", lines[99]);
 }
 
+/// The same of a thread that is alone, on a CPU that polls meanwhile.
+fn while_it_polls(wakeups: u64, late_ns: impl Fn(u64) -> u64) -> String {
+    let mut trace = String::from(
+        "task 7 cyclic watched\ntimer 1 hrtimer_wakeup owner 7\n5 0 0 switch R 7 19\n",
+    );
+    for number in 0..wakeups {
+        let armed_ns = number * 1_000_000 + 10;
+        let due_ns = (number + 1) * 1_000_000;
+        let entry_ns = due_ns + late_ns(number);
+        let _ = write!(
+            trace,
+            "{armed_ns} 0 7 arm 1 soft {due_ns} slack 0
+             {} 0 7 switch S 0 120
+             {} 0 0 poll 0
+             {entry_ns} 0 0 irq+ local_timer
+             {} 0 0 expire+ 1 soft {due_ns} slack 0
+             {} 0 0 waking 7 on 0 prio 19
+             {} 0 0 expire- 1
+             {} 0 0 irq- local_timer
+             {} 0 0 awake
+             {} 0 0 switch R 7 19
+            ",
+            armed_ns + 10,
+            armed_ns + 20,
+            entry_ns + 100,
+            entry_ns + 200,
+            entry_ns + 300,
+            entry_ns + 400,
+            entry_ns + 450,
+            entry_ns + 500,
+        );
+    }
+    trace
+}
+
+#[test]
+fn a_cpu_that_polls_keeps_no_interrupt_off() {
+    let late_ns = |number| if number == 99 { 300_000 } else { 7_000 };
+    let told = told(&while_it_polls(100, late_ns));
+    let lines: Vec<&str> = told.lines().collect();
+    let usual = "irq_delay 6912 the clock-event device, irq_delay 88,";
+    assert!(lines[98].contains(usual), "{}", lines[98]);
+    let late = "irq_delay 6912 the clock-event device, irq_delay 293088,";
+    assert!(lines[99].contains(late), "nobody's, as far as events tell: {}", lines[99]);
+}
+
 #[test]
 fn a_task_that_keeps_interrupts_off_every_other_time_does_not_pass_for_the_device() {
     let late_ns = |number| if number % 2 == 0 { 200_000 } else { 1_000 };

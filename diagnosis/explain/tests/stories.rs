@@ -36,7 +36,7 @@ stories! {
         1012 0 0 irq- local_timer
         1013 0 0 awake
         1015 0 0 switch R 7 19
-    " => "cyclic timer 1000+15: irq_delay 12 state 0 (polling), idle_exit 3 state 0 (polling)";
+    " => "cyclic timer 1000+15: irq_delay 12, idle_exit 3 state 0 (polling)";
 
     slack_that_another_timer_cut_short: "
         task 7 sleeper watched

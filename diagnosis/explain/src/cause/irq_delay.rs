@@ -41,10 +41,11 @@ impl Rule for IrqDelay {
         match *piece.activity {
             Activity::Unknown => None,
             _ if piece.in_delivery => Some(Culprit::ClockEventDevice),
-            // It should have been awake: whoever was late, the idle state was not.
-            Activity::Idle(_) | Activity::Awake(_) | Activity::InjectedIdle(..) => {
-                Some(Culprit::Nobody)
-            }
+            // It should have been awake, or takes interrupts while it polls: whoever was late, the idle state was not.
+            Activity::Idle(_)
+            | Activity::Awake(_)
+            | Activity::Polling(_)
+            | Activity::InjectedIdle(..) => Some(Culprit::Nobody),
             // No task keeps off what is on.
             Activity::Task(..) | Activity::ThreadedSoftirq(..) | Activity::ThreadedExpiry(..)
                 if piece.irqs_on =>
@@ -66,18 +67,10 @@ impl Rule for IrqDelay {
                  cores).",
             ),
             _ if !weight.is_weighty() => return None,
-            // It kept nothing off.
-            // The host puts a CPU that halts to sleep; one that polls it does not.
-            "idle_state" => Remedy::text(
-                "The CPU was idle and awake, but the timer interrupt came late: because of the \
-                 clock-event device or, in a guest, of the hypervisor (give the virtual CPUs \
-                 dedicated cores).",
-            ),
             "task_or_interrupt" => Remedy::text(unseen(&first.group.words())),
             _ => Remedy::text(with_place(&first.group.words(), weight)),
         };
         let remedy = match first.group.kind {
-            "idle_state" => remedy.by(["halt-poll=200us", "idle-latency=0us"]),
             "irq" => remedy.by(weight.keep_irq_away().into_iter().chain(weight.leave())),
             _ if weight.softirq().is_some() || weight.is_sent() => remedy.by(weight.leave()),
             _ => remedy.by(weight.keep_away()),

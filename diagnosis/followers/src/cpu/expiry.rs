@@ -156,8 +156,12 @@ impl Cpu {
             let begin_ns = thread.and_then(|(thread, _)| self.ran_since(raised_ns, thread));
             expiry.deferred = Some(to_softirq(Some(raised_ns), begin_ns.unwrap_or(time_ns)));
         }
-        // A hypervisor may bring interrupts sooner to a CPU that polls, and nobody asks how long those take.
-        let finds_task = matches!(self.base, Activity::Task(..)) && !expiry.in_tick;
+        let deliveries = match self.base {
+            _ if expiry.in_tick => None,
+            Activity::Task(..) => Some(&mut self.to_tasks),
+            Activity::Polling(_) => Some(&mut self.to_polling),
+            _ => None,
+        };
         if let Some(around) = self.contexts.last() {
             let around_vector = match around.activity {
                 Activity::Softirq(vector) => Some(vector),
@@ -173,20 +177,19 @@ impl Cpu {
                 self.silences.was_due(around.begin_ns, expiry.tick_ns.unwrap_or(hard_ns));
                 // The device is programmed for the first that must fire; an interrupt before that is another's.
                 let is_first = self.contexts.len() == 1 && !around.after_callback;
-                if finds_task
-                    && is_first
+                if let Some(deliveries) = deliveries.filter(|_| is_first)
                     && let Some(late_ns) = around.begin_ns.checked_sub(hard_ns)
                 {
-                    self.deliveries.saw(late_ns);
+                    deliveries.saw(late_ns);
                 }
             }
-        } else if finds_task
+        } else if let Some(deliveries) = deliveries
             && expiry.deferred.is_none()
             && class == TimerClass::Hrtimer
             && let Some(late_ns) = time_ns.checked_sub(hard_ns)
         {
             // In an interrupt that is not recorded: it is in what that takes to come.
-            self.deliveries.saw(late_ns);
+            deliveries.saw(late_ns);
         }
         if let (Some(deferral), Some((thread, prio))) = (&mut expiry.deferred, thread)
             && deferral.thread == TaskId::IDLE

@@ -91,7 +91,9 @@ pub struct Cpu {
     realtime_out: Sections,
     silences: Silences,
     stolen: StolenTime,
-    deliveries: Deliveries,
+    /// What interrupts took to come to tasks, and to the CPU where it polled: a hypervisor may bring those sooner.
+    to_tasks: Deliveries,
+    to_polling: Deliveries,
     hangs: Hangs,
 }
 
@@ -121,7 +123,8 @@ impl Cpu {
             realtime_out: Sections::default(),
             silences: Silences::default(),
             stolen: StolenTime::default(),
-            deliveries: Deliveries::default(),
+            to_tasks: Deliveries::default(),
+            to_polling: Deliveries::default(),
             hangs: Hangs::default(),
         }
     }
@@ -286,10 +289,10 @@ impl Cpu {
         stolen.unplaced_ns = stolen.unplaced_ns.saturating_add(unplaced_ns);
     }
 
-    /// How long the timer's interrupt takes to come to it, whoever runs, in nanoseconds; 0 while too few came to
-    /// tell.
-    pub fn delivery_ns(&self) -> u64 {
-        self.deliveries.floor_ns()
+    /// How long the timer's interrupt takes to come to it, whoever runs, or while it polls, in nanoseconds; 0 while too
+    /// few came to tell.
+    pub fn delivery_ns(&self, polls: bool) -> u64 {
+        if polls { self.to_polling.floor_ns() } else { self.to_tasks.floor_ns() }
     }
 
     /// What has been stolen from it.
