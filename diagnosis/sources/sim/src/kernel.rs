@@ -26,7 +26,7 @@ pub struct Kernel {
     /// What can be set about it: `jiffy_ns` is the tick.
     pub settings: Settings,
     /// The tick is stopped while a CPU idles (`NO_HZ_IDLE`), and is a timer in the policy's queue; else it is the
-    /// policy's own, always on.
+    /// policy's own, always on. It is always on where the policy's timers wait for it.
     pub nohz: bool,
     /// Whether irq-off and preempt-off sections are told (`preemptirq` events).
     pub tells_sections: bool,
@@ -47,6 +47,16 @@ impl Default for Kernel {
             nohz: false,
             tells_sections: true,
         }
+    }
+}
+
+/// Policies whose timers wait for the tick.
+const BY_TICK: &[&str] = &["jiffy-list", "jiffy-list-race", "split-jiffy", "rearm-wheel"];
+
+impl Kernel {
+    /// Whether CPUs that idle stop their ticks.
+    pub(crate) fn stops_ticks(&self) -> bool {
+        self.nohz && !BY_TICK.contains(&self.timers.as_str())
     }
 }
 

@@ -170,6 +170,9 @@ fn definitions(system: &System) -> Batch {
     for _ in system.workload.groups.iter().filter(|group| group.bandwidth.is_some()) {
         add_timer(&mut batch, CFS_PERIOD, TaskId::IDLE);
     }
+    if system.kernel.stops_ticks() {
+        (0..system.machine.cpus).for_each(|_| add_timer(&mut batch, TICK, TaskId::IDLE));
+    }
     batch
 }
 

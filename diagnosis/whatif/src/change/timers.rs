@@ -9,9 +9,6 @@ use tardy_timers::policy::KNOWN;
 
 pub(super) struct Timers;
 
-/// Policies whose timers wait for the tick, which is always on then.
-const BY_TICK: &[&str] = &["jiffy-list", "jiffy-list-race", "split-jiffy", "rearm-wheel"];
-
 impl Predicted for Timers {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let name = change.word();
@@ -25,7 +22,6 @@ impl Predicted for Timers {
             return Err(Refusal::Meaningless("the kernel does so already".to_owned()));
         }
         name.clone_into(&mut kernel.timers);
-        kernel.nohz &= !BY_TICK.contains(&name);
         Ok(())
     }
 

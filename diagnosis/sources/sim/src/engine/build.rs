@@ -48,7 +48,7 @@ fn settings(system: &System) -> Settings {
     let mut settings = system.kernel.settings;
     settings.start_ns = START_NS;
     settings.timers = settings.timers.max(2 * system.workload.threads.len());
-    if system.kernel.nohz {
+    if system.kernel.stops_ticks() {
         // The policy has no ticks of its own.
         settings.jiffy_ns = TICKS_NONE;
     }
@@ -149,7 +149,8 @@ impl<O: Observer> Simulation<O> {
             thread.frame = Frame::new(Step::Parked, 0);
             threads.push(thread);
         }
-        let Timers { all: timers, ticks_at, periods_at, stopped_ticks_at } = all_timers(system);
+        let Timers { all: timers, ticks_at, periods_at, periods_end, stopped_ticks_at } =
+            all_timers(system);
         let all_groups = &system.workload.groups;
         let groups = all_groups.iter().map(|group| Group::new(group.bandwidth, cpus.len()));
         let groups = groups.collect();
@@ -205,7 +206,7 @@ impl<O: Observer> Simulation<O> {
             simulation.goes_idle(at);
             simulation.cpus[at].told_irqs_off = false;
         }
-        for (number, timer) in (periods_at..stopped_ticks_at).enumerate() {
+        for (number, timer) in (periods_at..periods_end).enumerate() {
             // Those of CPUs come first.
             let cpus = simulation.cpus.len();
             let per_cpu = if system.kernel.rt_bandwidth.is_some() { cpus } else { 0 };
@@ -252,7 +253,8 @@ struct Timers {
     all: Vec<Timer>,
     ticks_at: u32,
     periods_at: u32,
-    stopped_ticks_at: u32,
+    periods_end: u32,
+    stopped_ticks_at: Option<u32>,
 }
 
 fn all_timers(system: &System) -> Timers {
@@ -281,13 +283,14 @@ fn all_timers(system: &System) -> Timers {
             timers.push(Timer { soft_ns: START_NS, ..new_timer(0, Purpose::GroupPeriod(at)) });
         }
     }
-    let stopped_ticks_at = timers.len() as u32;
-    if system.kernel.nohz {
+    let periods_end = timers.len() as u32;
+    let stopped_ticks_at = system.kernel.stops_ticks().then_some(periods_end);
+    if stopped_ticks_at.is_some() {
         for _ in 0..system.machine.cpus {
             timers.push(new_timer(0, Purpose::StoppedTick));
         }
     }
-    Timers { all: timers, ticks_at, periods_at, stopped_ticks_at }
+    Timers { all: timers, ticks_at, periods_at, periods_end, stopped_ticks_at }
 }
 
 fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Thread {

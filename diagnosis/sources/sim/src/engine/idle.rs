@@ -22,8 +22,8 @@ impl<O: Observer> Simulation<O> {
             return self.schedules(at, false);
         }
         // A kernel stops no tick for a loop.
-        let loops = self.machine.idle_states.iter().all(|state| state.polls);
-        if self.kernel.nohz && (!loops || self.machine.idle_states.is_empty()) {
+        let states = &self.machine.idle_states;
+        if states.is_empty() || states.iter().any(|state| !state.polls) {
             self.stops_tick(at);
         }
         let next_ns = self.cpus[at].timers.device_ns().unwrap_or(NEVER);

@@ -58,8 +58,8 @@ pub struct Simulation<O> {
     timers: Vec<Timer>,
     /// Where ticks begin among timers.
     ticks_at: u32,
-    /// Where the ticks begin that idle CPUs have not.
-    stopped_ticks_at: u32,
+    /// Where the ticks begin that idle CPUs stop, where they do.
+    stopped_ticks_at: Option<u32>,
     locks: Vec<program::Lock>,
     pi_locks: Vec<futex::PiLock>,
     groups: Vec<bandwidth::Group>,

@@ -425,9 +425,7 @@ impl<O: Observer> Simulation<O> {
         if frame.step == Step::User {
             self.returns_to_user(at, next);
         }
-        if self.kernel.nohz {
-            self.arms_tick(at);
-        }
+        self.arms_tick(at);
     }
 
     /// Charges the current thread with what it has run, and says whether its slice is over.

@@ -245,14 +245,19 @@ impl<O: Observer> Simulation<O> {
         self.fires_next(at);
     }
 
+    /// The tick that a CPU stops while it idles, where it does.
+    fn stopped_tick(&self, at: usize) -> Option<TimerAt> {
+        self.stopped_ticks_at.map(|first| first + at as u32)
+    }
+
     /// Whether a CPU that has nothing to do has stopped its tick for that.
     pub(super) fn tick_is_stopped(&self, at: usize) -> bool {
-        self.kernel.nohz && self.timers[self.stopped_ticks_at as usize + at].key.is_none()
+        self.stopped_tick(at).is_some_and(|timer| self.timers[timer as usize].key.is_none())
     }
 
     /// The tick of a CPU that has something to do, where it stops else: the next multiple of a jiffy.
     pub(super) fn arms_tick(&mut self, at: usize) {
-        let timer = self.stopped_ticks_at + at as u32;
+        let Some(timer) = self.stopped_tick(at) else { return };
         let jiffy_ns = self.kernel.settings.jiffy_ns;
         let next_ns = (self.now_ns / jiffy_ns + 1) * jiffy_ns.get();
         let entry = &mut self.timers[timer as usize];
@@ -268,7 +273,7 @@ impl<O: Observer> Simulation<O> {
 
     /// It stops, because the CPU goes to sleep.
     pub(super) fn stops_tick(&mut self, at: usize) {
-        let timer = self.stopped_ticks_at + at as u32;
+        let Some(timer) = self.stopped_tick(at) else { return };
         if let Some(key) = self.timers[timer as usize].key.take() {
             let _ = self.cpus[at].timers.cancel(key);
             self.event(at, TimerCancel { timer: timer_id(timer) });

@@ -144,6 +144,8 @@ struct RawKernel {
     softirq_lock: bool,
     #[serde(default)]
     throttles_tasks: bool,
+    #[serde(default)]
+    nohz: bool,
     rt_runtime: Option<Spanned<Ns>>,
     rt_period: Option<Ns>,
     hz: Option<Spanned<u64>>,
@@ -241,7 +243,8 @@ pub fn read(text: &str) -> Result<File, FileError> {
 
 impl RawKernel {
     fn kernel(self, text: &str) -> Result<Kernel, FileError> {
-        let mut kernel = Kernel { softirq_lock: self.softirq_lock, ..Kernel::default() };
+        let Self { softirq_lock, nohz, .. } = self;
+        let mut kernel = Kernel { softirq_lock, nohz, ..Kernel::default() };
         if let Some(preemption) = self.preemption {
             kernel.preemption = match preemption {
                 RawPreemption::None => Preemption::None,
