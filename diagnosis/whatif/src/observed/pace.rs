@@ -20,12 +20,13 @@ const FAR: f64 = 1.1;
 const SPREAD_MIN: f64 = 0.03;
 
 /// Kinds of work that are long enough to be measured, always the same, and done again and again.
-const KINDS: usize = 4;
+const KINDS: usize = 6;
 
 fn kind(what: Measured) -> Option<usize> {
     match what {
         Measured::Switch(fair) => Some(usize::from(fair.min(2))),
         Measured::IdleEntry => Some(3),
+        Measured::SwitchWithTick(fair) => Some(4 + usize::from(fair.min(1))),
         _ => None,
     }
 }

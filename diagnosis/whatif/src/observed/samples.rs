@@ -19,6 +19,9 @@ const FAR_FROM_NS: u64 = 1_000;
 /// As many far ones are no accident.
 const STRANGE_MAX: usize = 8;
 
+/// Of fewer, one in ten may be an accident: what half of them do not exceed counts.
+const FEW: usize = 10 * STRANGE_MAX;
+
 /// Durations, ns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
@@ -120,7 +123,8 @@ impl Samples {
 /// How many at the end of a sorted sample are far beyond all others, and too few to say how often such come: something
 /// else was in their way. Where a victim met them, they are in what is not modelled.
 fn strange(sorted: &[u64]) -> usize {
-    let Some(most) = sorted.get(sorted.len() * 9 / 10) else { return 0 };
+    let at = if sorted.len() < FEW { sorted.len() / 2 } else { sorted.len() * 9 / 10 };
+    let Some(most) = sorted.get(at) else { return 0 };
     let far_ns = (*most).max(FAR_FROM_NS) * FAR;
     let far = sorted.len() - sorted.partition_point(|ns| *ns <= far_ns);
     if far < STRANGE_MAX { far } else { 0 }
@@ -153,11 +157,13 @@ mod tests {
 
     #[test]
     fn an_accident_is_not_drawn_again() {
-        let mut samples = Samples::default();
-        (0..20).for_each(|ns| samples.add(now(), 1_000 + ns));
-        samples.add(now(), 3_000_000);
-        let cost = samples.cost(0);
-        let mut stream = Stream::new(1, Entity::Maker, 2);
-        assert!((0..1_000).all(|_| cost.draw(&mut stream) < 2_000));
+        for count in [2, 5, 20, 200] {
+            let mut samples = Samples::default();
+            (0..count).for_each(|ns| samples.add(now(), 1_000 + ns));
+            samples.add(now(), 3_000_000);
+            let cost = samples.cost(0);
+            let mut stream = Stream::new(1, Entity::Maker, 2);
+            assert!((0..1_000).all(|_| cost.draw(&mut stream) < 2_000), "{count}");
+        }
     }
 }
