@@ -47,6 +47,8 @@ const DRAWS: usize = 200;
 pub struct Baseline {
     /// As recorded.
     pub recorded: Figures,
+    /// So many wakeups more are in no figure: events are missing near them, and nobody knows what delayed them.
+    pub left_out: u64,
     /// As simulated.
     pub simulated: Figures,
     /// How far the simulated figures are off in the second half of the time, on which nothing was fitted: a share
@@ -103,7 +105,8 @@ impl World {
         }
         let (unmodelled, rest) = Unmodelled::of(observed, &base.by_class, &is_gone);
         let causes = causes(observed, &base, is_gone);
-        let baseline = Baseline { recorded: recorded.figures(), simulated, error, causes };
+        let (recorded_figures, left_out) = (recorded.figures(), observed.near_missing);
+        let baseline = Baseline { recorded: recorded_figures, left_out, simulated, error, causes };
         Ok(Self { model, recorded, unmodelled, rest, base, baseline })
     }
 

@@ -38,7 +38,7 @@ pub(super) fn write(data: &Data<'_>, terminal: Terminal, out: &mut dyn Write) ->
 fn remarks(predictions: Predictions<'_>) -> Vec<String> {
     let is_any = predictions.best().next().is_some();
     let warning = predictions.warning().filter(|_| is_any || !predictions.is_ground());
-    let left_out = predictions.left_out().filter(|_| is_any).map(str::to_owned);
+    let left_out = predictions.left_out().filter(|_| is_any);
     warning.into_iter().chain(left_out).collect()
 }
 

@@ -74,7 +74,7 @@ fn sentences(predictions: Result<Predictions<'_>, &Refusal>) -> Vec<String> {
     let is_any = !sentences.is_empty();
     sentences.extend(predictions.warning().filter(|_| is_any || !predictions.is_ground()));
     if is_any {
-        sentences.extend(predictions.left_out().map(str::to_owned));
+        sentences.extend(predictions.left_out());
         sentences.push(ranges());
     } else if predictions.is_ground() {
         sentences.push(format!(

@@ -38,6 +38,8 @@ impl From<Figures> for FiguresJson {
 #[derive(Debug, Serialize)]
 struct BaselineJson<'a> {
     recorded: FiguresJson,
+    /// Wakeups that are in no figure: events are missing near them.
+    left_out: u64,
     simulated: FiguresJson,
     /// By figure, of the second half: |simulated / recorded − 1|.
     error: ErrorJson,
@@ -147,6 +149,7 @@ impl<'a> BaselineJson<'a> {
         });
         Self {
             recorded: baseline.recorded.into(),
+            left_out: baseline.left_out,
             simulated: baseline.simulated.into(),
             error: ErrorJson { mean, p50, p99, p999, worst_percent, max },
             causes: causes.collect(),

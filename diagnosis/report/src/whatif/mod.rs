@@ -6,6 +6,7 @@ pub(crate) mod fixture;
 mod json;
 mod text;
 
+use crate::units::counted;
 use cells::is_earlier;
 pub(crate) use cells::{HEADS, P99, cells, in_short, percent};
 pub use json::WhatIfDocument;
@@ -84,8 +85,17 @@ impl<'a> Predictions<'a> {
     }
 
     /// A sentence on what is left out of all figures of [`Self::best`], if anything is.
-    pub(crate) fn left_out(&self) -> Option<&'static str> {
-        self.apart.map(|_| "These figures leave out what the hypervisor took.")
+    pub(crate) fn left_out(&self) -> Option<String> {
+        let taken = self.apart.map(|_| "what the hypervisor took".to_owned());
+        let missing = self.near_missing().map(|of| format!("{of} near which events are missing"));
+        let all: Vec<String> = taken.into_iter().chain(missing).collect();
+        (!all.is_empty()).then(|| format!("These figures leave out {}.", all.join(", and ")))
+    }
+
+    /// How many wakeups are in no figure, because nobody knows what delayed them, if any are.
+    fn near_missing(&self) -> Option<String> {
+        let left_out = self.baseline.left_out;
+        (left_out > 0).then(|| counted(left_out, "wakeup"))
     }
 
     /// Whether the simulation is near enough to what was recorded to advise anything.
@@ -146,6 +156,10 @@ mod tests {
         let names: Vec<String> = predictions.best().map(|(tried, _)| tried.name()).collect();
         assert_eq!(names, ["remove(hog)"]);
         assert!(predictions.left_out().is_some() && predictions.warning().is_none());
+        let touched = Baseline { left_out: 17, ..baseline.clone() };
+        let left_out = Predictions { baseline: &touched, ..predictions }.left_out();
+        let told = "These figures leave out what the hypervisor took, and 17 wakeups near which events are missing.";
+        assert_eq!(left_out.as_deref(), Some(told));
         // The table of its own goes by the same rule, but also has what the host can change.
         let shown = |predictions: Predictions<'_>| {
             let shown = Predictions { shown: Shown::Helping(9), ..predictions }.shown();

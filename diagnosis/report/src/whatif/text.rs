@@ -151,6 +151,13 @@ fn baseline(
             duration_mean(worst)
         );
     }
+    if let Some(wakeups) = predictions.near_missing() {
+        let _ = write!(
+            text,
+            " {wakeups} near which events are missing {} in no figure, because nobody knows what was in the way.",
+            if baseline.left_out == 1 { "is" } else { "are" }
+        );
+    }
     paragraph(&text, width, out)
 }
 

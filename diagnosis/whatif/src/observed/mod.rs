@@ -137,6 +137,8 @@ pub struct Observed {
     pub(crate) wakeups: Vec<Recorded>,
     /// Wakeups that are not among them: of other kinds, or touched by a loss.
     pub(crate) uncounted: usize,
+    /// The latter: nobody knows what delayed them.
+    pub(crate) near_missing: u64,
     /// Something was not kept: what.
     pub(crate) bounds: Vec<&'static str>,
     pub(crate) switches: u64,

@@ -418,6 +418,7 @@ impl Sink for Observation {
         };
         if !counts || wakeup.touched_by_loss {
             self.observed.uncounted += 1;
+            self.observed.near_missing += u64::from(counts);
             return;
         }
         if self.observed.wakeups.len() >= WAKEUPS_MAX {
