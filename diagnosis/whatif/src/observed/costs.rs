@@ -416,15 +416,13 @@ impl Costs {
         let (wakeup_fair_ns, switch_fair_ns) = self.of_fair_ns();
         let fair_ns = [0, switch_fair_ns, 2 * switch_fair_ns];
         let wakeup_ns = wakeups.into_iter().zip([less_ns, less_ns + wakeup_fair_ns]);
-        let wakeup = match less_ns {
-            0 => Samples::together(wakeup_ns),
+        let wakeup = if less_ns == 0 {
+            Samples::together(wakeup_ns)
+        } else {
             // By how much those differ is in the interrupts' ends, of which they are.
-            _ => {
-                let most = wakeup_ns.max_by_key(|(samples, _)| samples.count());
-                let usual =
-                    most.and_then(|(samples, ns)| Some(samples.median()?.saturating_sub(ns)));
-                Cost::Constant(usual.unwrap_or(0))
-            }
+            let most = wakeup_ns.max_by_key(|(samples, _)| samples.count());
+            let usual = most.and_then(|(samples, ns)| Some(samples.median()?.saturating_sub(ns)));
+            Cost::Constant(usual.unwrap_or(0))
         };
         // Of what took longer something held the thread.
         let switches = self.switches();

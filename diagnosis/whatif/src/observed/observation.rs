@@ -522,14 +522,9 @@ impl Sink for Observation {
 }
 
 impl Observation {
-    fn takes(&mut self, seen: &Seen<'_>, at: usize, before: Activity, since_ns: u64) {
-        let (event, now_ns) = (seen.event, seen.event.time_ns);
-        let left = self.cpus[at].left_at_ns;
-        let armed = self.cpus[at].armed;
-        let mut programs = false;
-        self.devices.event(seen, &mut |programming| {
-            programs |= matches!(programming.why, Why::Armed | Why::Moved);
-        });
+    /// Forgets what counts only until something comes, unless this comes beside it: a switch, a section, stolen time, or the
+    /// tick that the idle task starts again on its way out.
+    fn comes_beside(&mut self, seen: &Seen<'_>, at: usize, before: Activity) {
         let is_beside = matches!(
             seen.kind,
             Kind::Switch(_) | Kind::SectionBegin(_) | Kind::SectionEnd(_) | Kind::Stolen(_)
@@ -542,13 +537,24 @@ impl Observation {
         };
         let cpu = &mut self.cpus[at];
         if ticks {
-            cpu.restarts_tick |= restarts_tick && left.is_some();
+            cpu.restarts_tick |= restarts_tick && cpu.left_at_ns.is_some();
         } else if !is_beside {
             (cpu.left_at_ns, cpu.restarts_tick) = (None, false);
         }
         if !is_beside || matches!(seen.kind, Kind::Switch(_)) {
             cpu.armed = None;
         }
+    }
+
+    fn takes(&mut self, seen: &Seen<'_>, at: usize, before: Activity, since_ns: u64) {
+        let (event, now_ns) = (seen.event, seen.event.time_ns);
+        let left = self.cpus[at].left_at_ns;
+        let armed = self.cpus[at].armed;
+        let mut programs = false;
+        self.devices.event(seen, &mut |programming| {
+            programs |= matches!(programming.why, Why::Armed | Why::Moved);
+        });
+        self.comes_beside(seen, at, before);
         match *seen.kind {
             Kind::TimerArm(arm) => {
                 let sleeps = purpose(seen, arm.timer) == Purpose::Sleeper;
