@@ -162,6 +162,7 @@ impl Model {
         let ticks = u128::from(observed.span_ns() / jiffy_ns) * u128::from(cpus.max(1));
         // Where CPUs tick while they idle too, all ticks that can be are there.
         kernel.nohz = u128::from(observed.ticks) * 10 < ticks * 9;
+        kernel.nohz_from_ns = observed.costs.stops_ticks_from_ns();
         // Ticks are at multiples of a jiffy from the beginning, as they were.
         let shift_ns = match observed.tick_ns {
             0 => 0,

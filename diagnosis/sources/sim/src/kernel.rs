@@ -28,6 +28,9 @@ pub struct Kernel {
     /// The tick is stopped while a CPU idles (`NO_HZ_IDLE`), and is a timer in the policy's queue; else it is the
     /// policy's own, always on. It is always on where the policy's timers wait for it.
     pub nohz: bool,
+    /// But it is not stopped where the CPU's next timer is nearer than this: less than a jiffy for the governors `menu` and
+    /// `teo`, nothing where a CPU just halts.
+    pub nohz_from_ns: u64,
     /// Whether irq-off and preempt-off sections are told (`preemptirq` events).
     pub tells_sections: bool,
 }
@@ -45,6 +48,7 @@ impl Default for Kernel {
             timers: "hardirq".to_owned(),
             settings: Settings { rounds: ROUNDS, ..Settings::default() },
             nohz: false,
+            nohz_from_ns: 0,
             tells_sections: true,
         }
     }

@@ -123,3 +123,78 @@ fn groups_of_equal_weight_have_as_much_of_both_cpus() {
     let all: u64 = shares[..3].iter().map(|(percent, _)| percent).sum();
     assert!((90..=115).contains(&all), "{shares:?}");
 }
+
+fn on(cpus: u64, thread: Thread) -> Thread {
+    Thread { cpus, ..thread }
+}
+
+/// Runs for so long, once.
+fn briefly(ms: u64) -> Thread {
+    let run = Operation::Run(Cost::Constant(ms * MS));
+    thread(vec![run, Operation::Sleep(Cost::Constant(100_000 * MS))])
+}
+
+#[test]
+fn a_cpu_that_idles_takes_what_begins_to_wait_elsewhere() {
+    // The first leaves its CPU idle before the last comes to the other one.
+    let late = thread(vec![
+        Operation::Sleep(Cost::Constant(200 * MS)),
+        Operation::Run(Cost::Constant(100_000 * MS)),
+    ]);
+    let shares = shares(&system(vec![on(1, briefly(100)), hog(), on(2, late)], Vec::new()));
+    assert!(shares[1].0 >= 98 && shares[2].0 >= 98, "{shares:?}");
+}
+
+#[test]
+fn cpus_beside_one_with_bound_threads_share_what_they_have() {
+    let free = || on(0b110, hog());
+    let mut threads = vec![free(), free(), free(), on(0b110, briefly(50)), free()];
+    threads.push(on(0b110, briefly(50)));
+    threads.extend((0..10).map(|_| on(1, hog())));
+    let mut system = system(threads, Vec::new());
+    system.machine.cpus = 3;
+    let shares = shares(&system);
+    for at in [0, 1, 2, 4] {
+        assert!((45..=55).contains(&shares[at].0), "{shares:?}");
+    }
+}
+
+#[test]
+fn a_thread_of_sched_idle_is_nobody_to_others() {
+    let waker = on(1, thread(vec![Operation::Run(Cost::Constant(10 * MS)), Operation::Wake(2)]));
+    let idle = on(2, Thread { policy: Policy::Idle, ..hog() });
+    let woken = thread(vec![Operation::Wait, Operation::Run(Cost::Constant(MS))]);
+    let shares = shares(&system(vec![waker, idle, woken], Vec::new()));
+    // It does not take from its waker.
+    assert!(shares[0].0 >= 98 && (8..=11).contains(&shares[2].0), "{shares:?}");
+}
+
+#[test]
+fn a_real_time_thread_that_has_to_make_room_goes_elsewhere() {
+    let low = Thread { policy: Policy::Fifo(10), ..hog() };
+    let high = thread(vec![
+        Operation::Sleep(Cost::Constant(200 * MS)),
+        Operation::Run(Cost::Constant(300 * MS)),
+    ]);
+    let high = on(2, Thread { policy: Policy::Fifo(50), ..high });
+    let shares = shares(&system(vec![on(1, hog()), low, high], Vec::new()));
+    assert!(shares[1].0 >= 99, "{shares:?}");
+    assert!(shares[2].0 >= 55, "{shares:?}");
+}
+
+#[test]
+fn a_real_time_thread_that_waits_comes_before_ordinary_ones_of_another_cpu() {
+    // Both wait for the second CPU's thread of priority 50; the first CPU is free when its own sleeps.
+    let with = |priority, runs, sleeps, cpus| {
+        let program = vec![
+            Operation::Run(Cost::Constant(runs * MS)),
+            Operation::Sleep(Cost::Constant(sleeps * MS)),
+        ];
+        on(cpus, Thread { policy: Policy::Fifo(priority), ..thread(program) })
+    };
+    let low = Thread { policy: Policy::Fifo(10), ..hog() };
+    let threads = vec![with(60, 100, 100, 1), with(50, 300, 1, 2), low, on(1, hog())];
+    let shares = shares(&system(threads, Vec::new()));
+    // It has what those above it leave, and the ordinary one nothing.
+    assert!((48..=51).contains(&shares[2].0) && shares[3].0 <= 1, "{shares:?}");
+}

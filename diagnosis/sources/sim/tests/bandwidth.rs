@@ -139,3 +139,15 @@ fn who_was_held_with_less_than_its_share_runs_first_when_there_is_bandwidth_agai
     assert!(of("throttled") > 300 * MS, "{} ns", of("throttled"));
     assert!(of("cpu_contention") < 10 * MS, "{} ns", of("cpu_contention"));
 }
+
+#[test]
+fn who_only_works_in_the_kernel_is_held_at_its_return_too() {
+    let program =
+        vec![Operation::Kernel(Cost::Constant(2 * MS)), Operation::Sleep(Cost::Constant(MS))];
+    let busy = Thread { program, ..hog(Policy::Other { nice: 0 }, Some(0)) };
+    let mut system = system(vec![busy], vec![group("/small", None, Some(5))]);
+    system.kernel.throttles = Throttles::Tasks;
+    let (ran, ..) = run(&system);
+    // A tenth of the time, and what of its last call is beyond that.
+    assert!((90 * MS..160 * MS).contains(&ran[&1_000]), "{ran:?}");
+}

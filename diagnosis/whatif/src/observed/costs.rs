@@ -112,6 +112,8 @@ pub(crate) struct Costs {
     pub(crate) lates: Lates,
     pub(crate) holds: Lates,
     states: Vec<StateSeen>,
+    /// How long CPUs idled that had kept their tick, and that had stopped it.
+    idled_with_tick: [Samples; 2],
     nothing: Samples,
 }
 
@@ -129,6 +131,7 @@ impl Costs {
                 state.exit.close();
                 state.idled.close();
             }
+            self.idled_with_tick.iter_mut().for_each(Samples::close);
         }
     }
 
@@ -313,6 +316,21 @@ impl Costs {
         }
     }
 
+    /// A CPU idled for so long until a thread ran, and had stopped its tick for that or not.
+    pub(crate) fn idled_beside_tick(&mut self, when: When, stopped: bool, ns: u64) {
+        self.idled_with_tick[usize::from(stopped)].add(when, ns);
+    }
+
+    /// From how long on CPUs stop their ticks.
+    pub(crate) fn stops_ticks_from_ns(&self) -> u64 {
+        let [kept, stopped] = &self.idled_with_tick;
+        if stopped.count() == 0 {
+            // Some sources do not tell of ticks.
+            return 0;
+        }
+        parted_at_ns(kept.weighted(kept.count() as f64), stopped.weighted(stopped.count() as f64))
+    }
+
     /// How long leaving each idle state takes by the driver's table; `None` of one that was not entered.
     pub(crate) fn idle_states(&self) -> Vec<Option<u64>> {
         let latency = |state: &StateSeen| (state.entered > 0).then_some(state.latency_ns);
@@ -352,23 +370,10 @@ impl Costs {
         if shallow.iter().all(|state| state.entered == 0) {
             return 0;
         }
-        let weighted = |states: &[StateSeen], sign: f64| -> Vec<(u64, f64)> {
-            let weighted =
-                states.iter().flat_map(|state| state.idled.weighted(state.entered as f64));
-            weighted.map(|(ns, weight)| (ns, sign * weight)).collect()
+        let idled = |state: &StateSeen| {
+            state.idled.weighted(state.entered as f64).collect::<Vec<(u64, f64)>>()
         };
-        let mut idled = weighted(shallow, -1.0);
-        idled.extend(weighted(deep, 1.0));
-        idled.sort_unstable_by_key(|(ns, _)| *ns);
-        // The fewest shallow ones above it, and deep ones below.
-        let (mut wrong, mut fewest, mut best_ns) = (0.0, 0.0, 0);
-        for (ns, weight) in idled {
-            wrong += weight;
-            if wrong < fewest {
-                (fewest, best_ns) = (wrong, ns + 1);
-            }
-        }
-        best_ns
+        parted_at_ns(shallow.iter().flat_map(idled), deep.iter().flat_map(idled))
     }
 
     /// What programming the clock-event device takes; `None` where too few sleeps of either kind were seen, or they take
@@ -447,4 +452,22 @@ impl Costs {
             ..Machine::default()
         }
     }
+}
+
+/// The time that parts short stretches best from long ones, each with its weight: the fewest short ones are above it, and
+/// long ones below.
+fn parted_at_ns(
+    short: impl Iterator<Item = (u64, f64)>,
+    long: impl Iterator<Item = (u64, f64)>,
+) -> u64 {
+    let mut all: Vec<(u64, f64)> = short.map(|(ns, weight)| (ns, -weight)).chain(long).collect();
+    all.sort_unstable_by_key(|(ns, _)| *ns);
+    let (mut wrong, mut fewest, mut best_ns) = (0.0, 0.0, 0);
+    for (ns, weight) in all {
+        wrong += weight;
+        if wrong < fewest {
+            (fewest, best_ns) = (wrong, ns + 1);
+        }
+    }
+    best_ns
 }

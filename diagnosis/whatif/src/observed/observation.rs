@@ -226,8 +226,15 @@ impl Observation {
         cpu.contexts.clear();
         cpu.timer = None;
         cpu.soft_woke = None;
-        cpu.entered_ns = None;
+        let has_idled = cpu.entered_ns.take().is_some();
         let restarts_tick = std::mem::take(&mut cpu.restarts_tick);
+        let idled_ns = now_ns.saturating_sub(cpu.idles_since_ns);
+        // One that polls keeps its tick whatever comes.
+        let polls = |state| self.observed.costs.polls(state);
+        if has_idled && cpu.left_at_ns.is_some() && !cpu.idle_state.is_none_or(polls) {
+            let when = Paces::when(at as u16, now_ns.saturating_sub(self.observed.first_ns));
+            self.observed.costs.idled_beside_tick(when, restarts_tick, idled_ns);
+        }
         if let Some(left_ns) = cpu.left_at_ns.take()
             && (prev == TaskId::IDLE || switch.preempted)
         {

@@ -1,6 +1,6 @@
 //! Busy CPUs take fair threads from each other.
 
-use super::{NOBODY, Simulation};
+use super::{NOBODY, Need, Simulation};
 use crate::observer::{Observer, ThreadAt};
 use crate::sched::{Class, Imbalance, THREADS_PER_BALANCING};
 
@@ -23,28 +23,56 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn balances(&mut self, at: usize) {
         let Some(balance) = &mut self.balance else { return };
         balance.looks(self.now_ns);
-        // One without anything to do has taken what there was.
-        if self.cpus[at].current == NOBODY || !balance.is_time(at, self.now_ns) {
+        let is_time = balance.is_time(at, self.now_ns);
+        if self.cpus[at].current == NOBODY {
             return;
         }
+        self.rouses(at);
+        let Some(balance) = self.balance.as_mut().filter(|_| is_time) else { return };
         for (number, cpu) in self.cpus.iter().enumerate() {
             let runs = self.threads.get(cpu.current as usize);
             let runs_other = runs.is_some_and(|thread| thread.class != Class::Fair);
             balance.counts(number, cpu.queue.fair.runnable() + usize::from(runs_other));
         }
-        let Some(Imbalance { from, mut wanted }) = balance.finds(at, self.now_ns) else { return };
-        let waiting = balance.ordered(self.cpus[from].queue.fair.waiting());
-        let mut has_moved = false;
-        for thread in waiting.iter().take(THREADS_PER_BALANCING) {
+        let mut pinned = 0;
+        loop {
             let Some(balance) = &mut self.balance else { return };
-            let may = self.threads[*thread as usize].cpus >> at & 1 == 1;
-            if may && !wanted.is_none() && balance.moves_it(at, *thread, &mut wanted) {
-                has_moved = true;
-                self.takes_over(at, *thread);
+            let found = balance.finds(at, self.now_ns, pinned);
+            let Some(Imbalance { from, mut wanted }) = found else { return };
+            let waiting = balance.ordered(self.cpus[from].queue.fair.waiting());
+            let (mut may_any, mut has_moved) = (false, false);
+            for thread in waiting.iter().take(THREADS_PER_BALANCING) {
+                let Some(balance) = &mut self.balance else { return };
+                let may = self.threads[*thread as usize].cpus >> at & 1 == 1;
+                may_any |= may;
+                if may && !wanted.is_none() && balance.moves_it(at, *thread, &mut wanted) {
+                    has_moved = true;
+                    self.takes_over(at, *thread);
+                }
             }
+            let Some(balance) = &mut self.balance else { return };
+            if may_any {
+                return balance.tried(at, waiting, has_moved);
+            }
+            // Nobody there may run here (`LBF_ALL_PINNED`): the next busiest.
+            balance.gives_back(waiting);
+            pinned |= 1 << from;
         }
-        if let Some(balance) = &mut self.balance {
-            balance.tried(at, waiting, has_moved);
+    }
+
+    /// A CPU that has nothing to do is told of a thread that waits here and may run there (`nohz_balancer_kick`).
+    fn rouses(&mut self, at: usize) {
+        let queue = &self.cpus[at].queue;
+        if queue.fair.is_empty() {
+            return;
+        }
+        let idle = (0..self.cpus.len()).find(|to| {
+            let cpu = &self.cpus[*to];
+            let may = |thread: ThreadAt| self.threads[thread as usize].cpus >> *to & 1 == 1;
+            cpu.current == NOBODY && cpu.need == Need::No && queue.fair.waiting().any(may)
+        });
+        if let Some(to) = idle {
+            self.needs(at, to, Need::Now);
         }
     }
 

@@ -21,11 +21,7 @@ impl<O: Observer> Simulation<O> {
         if self.cpus[at].need != Need::No {
             return self.schedules(at, false);
         }
-        // A kernel stops no tick for a loop.
-        let states = &self.machine.idle_states;
-        if states.is_empty() || states.iter().any(|state| !state.polls) {
-            self.stops_tick(at);
-        }
+        let tick_ns = self.takes_tick(at);
         let next_ns = self.cpus[at].timers.device_ns().unwrap_or(NEVER);
         let far_ns = next_ns.saturating_sub(self.now_ns);
         let states = self.machine.idle_states.iter().enumerate();
@@ -35,6 +31,11 @@ impl<O: Observer> Simulation<O> {
             chosen.map_or((ONLY_STATE, false), |(number, state)| (number as u32, state.polls));
         let only = number == ONLY_STATE;
         let state = if only { 0 } else { number };
+        if let Some(tick_ns) = tick_ns {
+            // A governor keeps the tick for a loop, and some do for a short sleep.
+            let keeps = polls || far_ns < self.kernel.nohz_from_ns;
+            self.stops_tick(at, if keeps { Some(tick_ns) } else { None });
+        }
         self.cpus[at].idle_state = number;
         self.event(at, IdleEnter { state, polls, only });
         let step = if polls { Step::Polling } else { Step::Asleep };

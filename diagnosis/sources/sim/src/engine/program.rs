@@ -334,5 +334,6 @@ impl<O: Observer> Simulation<O> {
             self.observer.late(self.now_ns, me, self.now_ns.saturating_sub(since_ns));
         }
         self.go(at, Step::Fetch, 0);
+        self.returns_to_user(at, me);
     }
 }

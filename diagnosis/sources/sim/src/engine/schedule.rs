@@ -165,9 +165,14 @@ impl<O: Observer> Simulation<O> {
         if woken.cpus.is_power_of_two() {
             return woken.cpus.trailing_zeros() as usize;
         }
+        // A thread of `SCHED_IDLE` is nobody to any other (`sched_idle_cpu`).
+        let is_nobody = |current: ThreadAt| {
+            let current = self.threads.get(current as usize);
+            current.is_none_or(|it| it.policy == Policy::Idle && woken.policy != Policy::Idle)
+        };
         let idles = |at: usize| {
             let cpu = &self.cpus[at];
-            cpu.current == NOBODY && cpu.queue.is_empty() && cpu.need == Need::No
+            is_nobody(cpu.current) && cpu.queue.is_empty() && cpu.need == Need::No
         };
         let all = || (0..self.cpus.len()).filter(|at| allowed(*at));
         if allowed(last) && idles(last) {
@@ -324,11 +329,19 @@ impl<O: Observer> Simulation<O> {
                 }
             }
         }
-        let mut here = Here { cpu: at, now_ns, loads: &mut self.loads };
-        let next = self.cpus[at].queue.pop(after, &mut here);
-        let next = next.or_else(|| self.pulls(at)).unwrap_or(NOBODY);
+        let was = self.threads.get(prev as usize).map_or(Class::Fair, |thread| thread.class);
+        let pulled = if was == Class::Fair { None } else { self.pulls_realtime(at) };
+        let next = pulled.or_else(|| {
+            let mut here = Here { cpu: at, now_ns, loads: &mut self.loads };
+            let next = self.cpus[at].queue.pop(after, &mut here);
+            next.or_else(|| self.pulls(at))
+        });
+        let next = next.unwrap_or(NOBODY);
         if next != prev {
             self.runs(at, prev, next, state);
+            if was != Class::Fair && state == TaskState::Running {
+                self.pushes(at, prev);
+            }
         } else if let Some(thread) = self.threads.get_mut(prev as usize) {
             thread.standing = Standing::Current;
             if self.cpus[at].top().step == Step::User {
@@ -375,6 +388,44 @@ impl<O: Observer> Simulation<O> {
             }
         }
         None
+    }
+
+    /// A CPU on which a real-time thread no longer runs takes the first one that waits elsewhere, where its own are none
+    /// (`pull_rt_task`).
+    fn pulls_realtime(&mut self, at: usize) -> Option<ThreadAt> {
+        let is_realtime = |class: Option<Class>| class.is_some_and(|class| class < Class::Fair);
+        if is_realtime(self.cpus[at].queue.first_class()) {
+            return None;
+        }
+        let threads = &self.threads;
+        let waiting = self.cpus.iter().filter(|cpu| cpu.current != NOBODY);
+        let waiting = waiting.filter(|cpu| is_realtime(cpu.queue.first_class()));
+        let first = waiting.filter_map(|cpu| {
+            let may = |thread: ThreadAt| {
+                let thread = &threads[thread as usize];
+                thread.cpus >> at & 1 == 1 && thread.class < Class::Fair
+            };
+            cpu.queue.find(may)
+        });
+        let thread = first.min_by_key(|thread| threads[*thread as usize].class)?;
+        self.takes_out(thread);
+        self.migrates(at, thread, at, false);
+        Some(thread)
+    }
+
+    /// A real-time thread that had to make room goes to where it may run at once (`push_rt_task`).
+    fn pushes(&mut self, at: usize, thread: ThreadAt) {
+        let pushed = &self.threads[thread as usize];
+        if pushed.standing != Standing::Ready || pushed.cpus.is_power_of_two() {
+            return;
+        }
+        let to = self.chooses(at, thread);
+        if to != at {
+            self.takes_out(thread);
+            self.migrates(at, thread, to, false);
+            self.comes(to, thread);
+            self.resched(at, to, thread);
+        }
     }
 
     /// A CPU goes from one thread to another, [`NOBODY`] being the idle task.
@@ -522,6 +573,8 @@ impl<O: Observer> Simulation<O> {
         }
         if was == Class::Fair && class != Class::Fair {
             self.wants_no_cpu(thread);
+            // What was to hold it finds that it is no fair one any more.
+            self.threads[thread as usize].is_held = false;
         }
         let changed = &mut self.threads[thread as usize];
         (changed.class, changed.prio) = (class, prio);

@@ -271,14 +271,26 @@ impl<O: Observer> Simulation<O> {
         self.programs(at);
     }
 
-    /// It stops, because the CPU goes to sleep.
-    pub(super) fn stops_tick(&mut self, at: usize) {
+    /// The tick of a CPU that is about to idle leaves the queue, so that it shows what comes beside it: when it was due.
+    pub(super) fn takes_tick(&mut self, at: usize) -> Option<u64> {
+        let timer = self.stopped_tick(at)?;
+        let entry = &mut self.timers[timer as usize];
+        let key = entry.key.take()?;
+        let _ = self.cpus[at].timers.cancel(key);
+        Some(entry.soft_ns)
+    }
+
+    /// It stops, or goes on as it was: when it is due.
+    pub(super) fn stops_tick(&mut self, at: usize, goes_on_ns: Option<u64>) {
         let Some(timer) = self.stopped_tick(at) else { return };
-        if let Some(key) = self.timers[timer as usize].key.take() {
-            let _ = self.cpus[at].timers.cancel(key);
-            self.event(at, TimerCancel { timer: timer_id(timer) });
-            self.programs(at);
+        match goes_on_ns {
+            Some(ns) => {
+                let arm = Arm::kernel(Expiry::at(ns));
+                self.timers[timer as usize].key = self.cpus[at].timers.arm(arm, timer).ok();
+            }
+            None => self.event(at, TimerCancel { timer: timer_id(timer) }),
         }
+        self.programs(at);
     }
 
     pub(super) fn callback_ends(&mut self, at: usize) {

@@ -146,6 +146,8 @@ struct RawKernel {
     throttles_tasks: bool,
     #[serde(default)]
     nohz: bool,
+    #[serde(default)]
+    nohz_from: Ns,
     rt_runtime: Option<Spanned<Ns>>,
     rt_period: Option<Ns>,
     hz: Option<Spanned<u64>>,
@@ -243,8 +245,8 @@ pub fn read(text: &str) -> Result<File, FileError> {
 
 impl RawKernel {
     fn kernel(self, text: &str) -> Result<Kernel, FileError> {
-        let Self { softirq_lock, nohz, .. } = self;
-        let mut kernel = Kernel { softirq_lock, nohz, ..Kernel::default() };
+        let Self { softirq_lock, nohz, nohz_from: Ns(nohz_from_ns), .. } = self;
+        let mut kernel = Kernel { softirq_lock, nohz, nohz_from_ns, ..Kernel::default() };
         if let Some(preemption) = self.preemption {
             kernel.preemption = match preemption {
                 RawPreemption::None => Preemption::None,

@@ -284,9 +284,10 @@ impl Balance {
         self.cpus[cpu].count = threads;
     }
 
-    /// Where a busy CPU takes threads from, if another one has so much more to do.
-    pub(crate) fn finds(&mut self, at: usize, now_ns: u64) -> Option<Imbalance> {
-        let found = self.busiest(at);
+    /// Where a busy CPU takes threads from, if another one has so much more to do, beside those CPUs all of whose threads are
+    /// bound elsewhere: a bit each.
+    pub(crate) fn finds(&mut self, at: usize, now_ns: u64, pinned: u64) -> Option<Imbalance> {
+        let found = self.busiest(at, pinned);
         let own = &mut self.cpus[at];
         if found.is_none() {
             own.failed = 0;
@@ -302,9 +303,11 @@ impl Balance {
     }
 
     /// The same, without a look at the clock.
-    fn busiest(&self, at: usize) -> Option<Imbalance> {
+    fn busiest(&self, at: usize, pinned: u64) -> Option<Imbalance> {
         let is_overloaded = |cpu: usize| self.cpus[cpu].count > 1 && self.cpus[cpu].is_full();
-        let others = (0..self.cpus.len()).filter(|cpu| *cpu != at && is_overloaded(*cpu));
+        let counts = |cpu: usize| pinned >> cpu & 1 == 0;
+        let others = (0..self.cpus.len()).filter(|cpu| *cpu != at && counts(*cpu));
+        let others = others.filter(|cpu| is_overloaded(*cpu));
         let from = others.max_by_key(|cpu| self.cpus[*cpu].scaled_load())?;
         let (own, other) = (&self.cpus[at], &self.cpus[from]);
         let imbalance = |wanted| Some(Imbalance { from, wanted });
@@ -312,8 +315,9 @@ impl Balance {
             let threads = other.count.saturating_sub(own.count) / 2;
             return if threads == 0 { None } else { imbalance(Wanted::Threads(threads as u64)) };
         }
-        let all: u64 = self.cpus.iter().map(|cpu| cpu.load).sum();
-        let capacity: u64 = self.cpus.iter().map(OfCpu::capacity).sum();
+        let counted = || self.cpus.iter().enumerate().filter(|(cpu, _)| counts(*cpu));
+        let all: u64 = counted().map(|(_, cpu)| cpu.load).sum();
+        let capacity: u64 = counted().map(|(_, cpu)| cpu.capacity()).sum();
         let mean = scaled(all, WHOLE, capacity);
         let (own_load, other_load) = (own.scaled_load(), other.scaled_load());
         let is_near = is_overloaded(at)
@@ -361,9 +365,14 @@ impl Balance {
 
     /// A CPU has tried to take threads from among those.
     pub(crate) fn tried(&mut self, at: usize, waiting: Vec<ThreadAt>, has_moved: bool) {
-        self.waiting = waiting;
+        self.gives_back(waiting);
         let failed = &mut self.cpus[at].failed;
         *failed = if has_moved { 0 } else { failed.saturating_add(1) };
+    }
+
+    /// A list that is done with is filled again the next time.
+    pub(crate) fn gives_back(&mut self, waiting: Vec<ThreadAt>) {
+        self.waiting = waiting;
     }
 
     /// Whether a thread that is woken, and finds no idle CPU, goes to its waker's CPU, which has less to do than the one

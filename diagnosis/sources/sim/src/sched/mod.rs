@@ -12,7 +12,8 @@
 //! Who is woken as `SCHED_BATCH` or `SCHED_IDLE` preempts nobody, and whoever is neither preempts one that is
 //! `SCHED_IDLE` (`check_preempt_wakeup_fair`).
 //!
-//! Busy CPUs take fair threads from each other at their ticks.
+//! Busy CPUs take fair threads from each other at their ticks, and rouse one that has nothing to do. Real-time threads that have
+//! to make room go where they may run at once, and are taken by a CPU that has none of its own left.
 //!
 //! Left out: domains of CPUs that share caches, and the latency hints of newer kernels.
 
