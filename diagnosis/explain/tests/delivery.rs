@@ -7,26 +7,34 @@ use std::fmt::Write as _;
 use tardy_explain::Watch;
 use trace::{explain, told};
 
-/// So many wakeups of a thread beside a spinner, 1 ms apart, each with the timer's interrupt late by what
-/// `late_ns` says.
-fn beside_a_spinner(wakeups: u64, late_ns: impl Fn(u64) -> u64) -> String {
-    let mut trace = String::from(
-        "task 7 cyclic watched\ntask 20 spinner\ntimer 1 hrtimer_wakeup owner 7\n5 0 20 switch R 7 19\n",
+/// So many wakeups of a thread, 1 ms apart, each with the timer's interrupt late by what `late_ns` says: beside a spinner,
+/// or alone on a CPU that polls meanwhile.
+fn wakeups(count: u64, polls: bool, late_ns: impl Fn(u64) -> u64) -> String {
+    let other = if polls { 0 } else { 20 };
+    let mut trace = format!(
+        "task 7 cyclic watched\ntask 20 spinner\ntimer 1 hrtimer_wakeup owner 7\n5 0 {other} switch R 7 19\n"
     );
-    for number in 0..wakeups {
+    for number in 0..count {
         let armed_ns = number * 1_000_000 + 10;
         let due_ns = (number + 1) * 1_000_000;
         let entry_ns = due_ns + late_ns(number);
+        let (poll, awake) = if polls {
+            (format!("{} 0 0 poll 0", armed_ns + 20), format!("{} 0 0 awake", entry_ns + 450))
+        } else {
+            (String::new(), String::new())
+        };
         let _ = write!(
             trace,
             "{armed_ns} 0 7 arm 1 soft {due_ns} slack 0
-             {} 0 7 switch S 20 120
-             {entry_ns} 0 20 irq+ local_timer
-             {} 0 20 expire+ 1 soft {due_ns} slack 0
-             {} 0 20 waking 7 on 0 prio 19
-             {} 0 20 expire- 1
-             {} 0 20 irq- local_timer
-             {} 0 20 switch R 7 19
+             {} 0 7 switch S {other} 120
+             {poll}
+             {entry_ns} 0 {other} irq+ local_timer
+             {} 0 {other} expire+ 1 soft {due_ns} slack 0
+             {} 0 {other} waking 7 on 0 prio 19
+             {} 0 {other} expire- 1
+             {} 0 {other} irq- local_timer
+             {awake}
+             {} 0 {other} switch R 7 19
             ",
             armed_ns + 10,
             entry_ns + 100,
@@ -37,6 +45,10 @@ fn beside_a_spinner(wakeups: u64, late_ns: impl Fn(u64) -> u64) -> String {
         );
     }
     trace
+}
+
+fn beside_a_spinner(count: u64, late_ns: impl Fn(u64) -> u64) -> String {
+    wakeups(count, false, late_ns)
 }
 
 #[test]
@@ -54,45 +66,10 @@ fn the_devices_part_is_learned_and_the_rest_stays_with_who_ran() {
     assert!(lines[99].contains(late), "a bin's least: {}", lines[99]);
 }
 
-/// The same of a thread that is alone, on a CPU that polls meanwhile.
-fn while_it_polls(wakeups: u64, late_ns: impl Fn(u64) -> u64) -> String {
-    let mut trace = String::from(
-        "task 7 cyclic watched\ntimer 1 hrtimer_wakeup owner 7\n5 0 0 switch R 7 19\n",
-    );
-    for number in 0..wakeups {
-        let armed_ns = number * 1_000_000 + 10;
-        let due_ns = (number + 1) * 1_000_000;
-        let entry_ns = due_ns + late_ns(number);
-        let _ = write!(
-            trace,
-            "{armed_ns} 0 7 arm 1 soft {due_ns} slack 0
-             {} 0 7 switch S 0 120
-             {} 0 0 poll 0
-             {entry_ns} 0 0 irq+ local_timer
-             {} 0 0 expire+ 1 soft {due_ns} slack 0
-             {} 0 0 waking 7 on 0 prio 19
-             {} 0 0 expire- 1
-             {} 0 0 irq- local_timer
-             {} 0 0 awake
-             {} 0 0 switch R 7 19
-            ",
-            armed_ns + 10,
-            armed_ns + 20,
-            entry_ns + 100,
-            entry_ns + 200,
-            entry_ns + 300,
-            entry_ns + 400,
-            entry_ns + 450,
-            entry_ns + 500,
-        );
-    }
-    trace
-}
-
 #[test]
 fn a_cpu_that_polls_keeps_no_interrupt_off() {
     let late_ns = |number| if number == 99 { 300_000 } else { 7_000 };
-    let told = told(&while_it_polls(100, late_ns));
+    let told = told(&wakeups(100, true, late_ns));
     let lines: Vec<&str> = told.lines().collect();
     let usual = "irq_delay 6912 the clock-event device, irq_delay 88,";
     assert!(lines[98].contains(usual), "{}", lines[98]);

@@ -6,8 +6,8 @@ use std::num::NonZeroU64;
 use tardy_model::{Batch, Kind, Source};
 use tardy_sim::truth::Account;
 use tardy_sim::{
-    Cost, Group, Machine, Operation, Policy, Preemption, START_NS, Simulated, System, Thread,
-    Workload,
+    Bandwidth, Cost, Group, Machine, Operation, Policy, Preemption, START_NS, Simulated, System,
+    Thread, Workload,
 };
 
 const MS: u64 = 1_000_000;
@@ -197,4 +197,13 @@ fn a_real_time_thread_that_waits_comes_before_ordinary_ones_of_another_cpu() {
     let shares = shares(&system(threads, Vec::new()));
     // It has what those above it leave, and the ordinary one nothing.
     assert!((48..=51).contains(&shares[2].0) && shares[3].0 <= 1, "{shares:?}");
+}
+
+#[test]
+fn real_time_threads_without_bandwidth_do_not_get_it_elsewhere() {
+    let realtime = || Thread { policy: Policy::Fifo(10), ..hog() };
+    let mut system = system(vec![realtime(), realtime(), hog()], Vec::new());
+    system.kernel.rt_bandwidth = Some(Bandwidth { runtime_ns: 500 * MS, period_ns: 1_000 * MS });
+    let shares = shares(&system);
+    assert!(shares[0].0 <= 51 && shares[1].0 <= 51 && shares[2].0 >= 48, "{shares:?}");
 }

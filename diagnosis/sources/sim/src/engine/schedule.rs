@@ -377,7 +377,12 @@ impl<O: Observer> Simulation<O> {
             if self.cpus[from].current == NOBODY {
                 continue;
             }
-            let found = queue.find(|thread| threads[thread as usize].cpus >> at & 1 == 1);
+            let rt_off = self.cpus[at].queue.realtime_off;
+            let found = queue.find(|thread| {
+                let thread = &threads[thread as usize];
+                let is_off = rt_off && matches!(thread.class, Class::RealTime(_));
+                thread.cpus >> at & 1 == 1 && !is_off
+            });
             if let Some(thread) = found {
                 self.takes_out(thread);
                 self.migrates(at, thread, at, false);
@@ -394,7 +399,8 @@ impl<O: Observer> Simulation<O> {
     /// (`pull_rt_task`).
     fn pulls_realtime(&mut self, at: usize) -> Option<ThreadAt> {
         let is_realtime = |class: Option<Class>| class.is_some_and(|class| class < Class::Fair);
-        if is_realtime(self.cpus[at].queue.first_class()) {
+        let queue = &self.cpus[at].queue;
+        if queue.realtime_off || is_realtime(queue.first_class()) {
             return None;
         }
         let threads = &self.threads;
@@ -413,10 +419,13 @@ impl<O: Observer> Simulation<O> {
         Some(thread)
     }
 
-    /// A real-time thread that had to make room goes to where it may run at once (`push_rt_task`).
+    /// A real-time thread that had to make room for one before it goes to where it may run at once (`push_rt_task`).
     fn pushes(&mut self, at: usize, thread: ThreadAt) {
         let pushed = &self.threads[thread as usize];
-        if pushed.standing != Standing::Ready || pushed.cpus.is_power_of_two() {
+        let current = self.threads.get(self.cpus[at].current as usize);
+        // Bandwidth makes room for ordinary ones.
+        let has_to = current.is_some_and(|current| current.class <= pushed.class);
+        if pushed.standing != Standing::Ready || pushed.cpus.is_power_of_two() || !has_to {
             return;
         }
         let to = self.chooses(at, thread);
