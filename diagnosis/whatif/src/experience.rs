@@ -95,13 +95,11 @@ fn of_figure(changes: &[Change], class: Class, figure: usize) -> Widening {
     let times = |end: fn(&Line) -> f64| {
         let scores = |lines: &[&Line]| lines.iter().map(|line| end(line)).collect::<Vec<f64>>();
         let own = scores(&lines);
-        let surer = if rank(own.len(), COVERAGE_SURER) <= own.len() {
-            quantile(own.clone(), COVERAGE_SURER)
-        } else {
+        let mut surer = quantile(own.clone(), COVERAGE_SURER);
+        if rank(own.len(), COVERAGE_SURER) > own.len() {
             // The rarest errors are not among so few: those of other kinds have to tell how far they go.
-            let all = quantile(scores(&all), COVERAGE_SURER);
-            all.max(quantile(own.clone(), COVERAGE_SURER))
-        };
+            surer = surer.max(quantile(scores(&all), COVERAGE_SURER));
+        }
         (quantile(own, COVERAGE).exp(), surer.exp())
     };
     let (below, above) = (times(|line| line.below), times(|line| line.above));
