@@ -2,8 +2,10 @@
 //! and lends it its priority.
 #![allow(missing_docs)]
 
+mod events;
+
 use tardy_model::event::{Priority, TaskState};
-use tardy_model::{Batch, Event, Kind, Source, TaskId};
+use tardy_model::{Event, Kind, TaskId};
 use tardy_sim::{Cost, Kernel, Machine, Operation, Policy, Simulated, System, Thread, Workload};
 
 const SWITCH_NS: u64 = 1_000;
@@ -24,12 +26,7 @@ fn events(softirq_lock: bool, timer_thread: u8) -> Vec<Event> {
         seed: 1,
     };
     let mut source = Simulated::new(&system, SPAN_NS, ()).expect("it can be");
-    let (mut events, mut batch) = (Vec::new(), Batch::default());
-    while source.next_batch(&mut batch).expect("it goes on") {
-        events.append(&mut batch.events);
-        batch.clear();
-    }
-    events
+    events::events(&mut source)
 }
 
 /// How late each sleep ended, how often it waited for the lock, and priorities lent and given back.

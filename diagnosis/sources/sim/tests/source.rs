@@ -1,6 +1,8 @@
 //! A simulation as a source: in time order, the same again, and drawn independently of what else there is.
 #![allow(missing_docs)]
 
+mod events;
+
 use tardy_model::event::SyscallEnter;
 use tardy_model::{Batch, Event, Kind, Source, TaskId};
 use tardy_sim::{
@@ -52,12 +54,7 @@ fn storm(threads: u32, timers: &str) -> System {
 
 fn events(system: &System) -> Vec<Event> {
     let mut source = Simulated::new(system, SPAN_NS, ()).expect("it can be");
-    let (mut events, mut batch) = (Vec::new(), Batch::default());
-    while source.next_batch(&mut batch).expect("it goes on") {
-        events.append(&mut batch.events);
-        batch.clear();
-    }
-    events
+    events::events(&mut source)
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Ticks of CPUs that have nothing to do: stopped while they sleep, and started again before anybody runs.
 #![allow(missing_docs)]
 
-use tardy_model::{Batch, Kind, Source, TaskId};
+mod events;
+
+use events::events;
+use tardy_model::{Kind, TaskId};
 use tardy_sim::truth::{Account, Truth};
 use tardy_sim::{
     Cost, IdleState, Kernel, Machine, Operation, Policy, Simulated, System, Thread, Workload,
@@ -57,24 +60,20 @@ fn system(state: IdleState, nohz: bool) -> System {
 /// The median lateness, and how many ticks there were.
 fn run(system: &System) -> (u64, usize) {
     let mut source = Simulated::new(system, SPAN_NS, Account::new(system)).expect("it can be");
-    let mut batch = Batch::default();
     // What the idle task itself arms right before it is left.
     let (mut ticks, mut in_interrupt, mut has_armed, mut restarted) = (0, false, false, 0);
-    while source.next_batch(&mut batch).expect("it goes on") {
-        for event in &batch.events {
-            match event.kind() {
-                Kind::ExpireBegin(_) => ticks += 1,
-                Kind::IrqBegin(_) => in_interrupt = true,
-                Kind::IrqEnd(_) => in_interrupt = false,
-                Kind::Switch(_) => restarted += usize::from(has_armed),
-                _ => {}
-            }
-            if !matches!(event.kind(), Kind::SectionBegin(_) | Kind::SectionEnd(_)) {
-                let arms = matches!(event.kind(), Kind::TimerArm(_)) && !in_interrupt;
-                has_armed = arms && event.task == TaskId::IDLE;
-            }
+    for event in events(&mut source) {
+        match event.kind() {
+            Kind::ExpireBegin(_) => ticks += 1,
+            Kind::IrqBegin(_) => in_interrupt = true,
+            Kind::IrqEnd(_) => in_interrupt = false,
+            Kind::Switch(_) => restarted += usize::from(has_armed),
+            _ => {}
         }
-        batch.clear();
+        if !matches!(event.kind(), Kind::SectionBegin(_) | Kind::SectionEnd(_)) {
+            let arms = matches!(event.kind(), Kind::TimerArm(_)) && !in_interrupt;
+            has_armed = arms && event.task == TaskId::IDLE;
+        }
     }
     let mut late: Vec<u64> = source.observer_mut().take().iter().map(lateness_ns).collect();
     // Each wakeup is an expiry, too.
@@ -130,12 +129,7 @@ fn a_policy_by_ticks_has_all_of_them() {
         let mut system = system(sleeps(), nohz);
         system.kernel.timers = "jiffy-list".to_owned();
         let mut source = Simulated::new(&system, SPAN_NS, ()).expect("it can be");
-        let (mut events, mut batch) = (Vec::new(), Batch::default());
-        while source.next_batch(&mut batch).expect("it goes on") {
-            events.append(&mut batch.events);
-            batch.clear();
-        }
-        events
+        events(&mut source)
     };
     assert!(with(true) == with(false));
 }

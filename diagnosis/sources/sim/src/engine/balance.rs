@@ -23,12 +23,13 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn balances(&mut self, at: usize) {
         let Some(balance) = &mut self.balance else { return };
         balance.looks(self.now_ns);
-        let is_time = balance.is_time(at, self.now_ns);
         if self.cpus[at].current == NOBODY {
             return;
         }
         self.rouses(at);
-        let Some(balance) = self.balance.as_mut().filter(|_| is_time) else { return };
+        let now_ns = self.now_ns;
+        let balance = self.balance.as_mut().filter(|balance| balance.is_time(at, now_ns));
+        let Some(balance) = balance else { return };
         for (number, cpu) in self.cpus.iter().enumerate() {
             let runs = self.threads.get(cpu.current as usize);
             let runs_other = runs.is_some_and(|thread| thread.class != Class::Fair);
@@ -43,7 +44,7 @@ impl<O: Observer> Simulation<O> {
             let (mut may_any, mut has_moved) = (false, false);
             for thread in waiting.iter().take(THREADS_PER_BALANCING) {
                 let Some(balance) = &mut self.balance else { return };
-                let may = self.threads[*thread as usize].cpus >> at & 1 == 1;
+                let may = self.threads[*thread as usize].may_be_on(at);
                 may_any |= may;
                 if may && !wanted.is_none() && balance.moves_it(at, *thread, &mut wanted) {
                     has_moved = true;
@@ -68,7 +69,7 @@ impl<O: Observer> Simulation<O> {
         }
         let idle = (0..self.cpus.len()).find(|to| {
             let cpu = &self.cpus[*to];
-            let may = |thread: ThreadAt| self.threads[thread as usize].cpus >> *to & 1 == 1;
+            let may = |thread: ThreadAt| self.threads[thread as usize].may_be_on(*to);
             cpu.current == NOBODY && cpu.need == Need::No && queue.fair.waiting().any(may)
         });
         if let Some(to) = idle {
@@ -78,8 +79,7 @@ impl<O: Observer> Simulation<O> {
 
     /// A fair thread that waits elsewhere is to wait here.
     fn takes_over(&mut self, at: usize, thread: ThreadAt) {
-        self.takes_out(thread);
-        self.migrates(at, thread, at, false);
+        self.goes_over(at, thread, at);
         self.charge(at);
         self.comes(at, thread);
         self.resched(at, at, thread);
@@ -88,7 +88,7 @@ impl<O: Observer> Simulation<O> {
     /// Whether a woken thread goes to its waker's CPU, all being busy.
     pub(super) fn is_drawn(&self, thread: ThreadAt, waker: usize, last: usize) -> bool {
         let woken = &self.threads[thread as usize];
-        let may = waker != last && woken.class == Class::Fair && woken.cpus >> waker & 1 == 1;
+        let may = waker != last && woken.class == Class::Fair && woken.may_be_on(waker);
         may && self.balance.as_ref().is_some_and(|balance| balance.draws(thread, waker, last))
     }
 }

@@ -299,7 +299,7 @@ fn own_thread(system: &System, at: ThreadAt, thread: &workload::Thread) -> Threa
     made.cpus = thread.cpus & system.machine.all_cpus();
     // Spread over those that it may use.
     let allowed: Vec<u16> =
-        (0..system.machine.cpus).filter(|cpu| made.cpus >> cpu & 1 == 1).collect();
+        (0..system.machine.cpus).filter(|cpu| made.may_be_on(usize::from(*cpu))).collect();
     let first = thread.first_cpu.filter(|first| allowed.contains(first));
     made.cpu = first.unwrap_or(allowed[at as usize % allowed.len()]);
     made.slack_ns = thread.slack_ns;

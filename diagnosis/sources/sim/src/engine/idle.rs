@@ -21,7 +21,7 @@ impl<O: Observer> Simulation<O> {
         if self.cpus[at].need != Need::No {
             return self.schedules(at, false);
         }
-        let tick_ns = self.takes_tick(at);
+        let has_tick = self.takes_tick(at);
         let next_ns = self.cpus[at].timers.device_ns().unwrap_or(NEVER);
         let far_ns = next_ns.saturating_sub(self.now_ns);
         let states = self.machine.idle_states.iter().enumerate();
@@ -31,10 +31,9 @@ impl<O: Observer> Simulation<O> {
             chosen.map_or((ONLY_STATE, false), |(number, state)| (number as u32, state.polls));
         let only = number == ONLY_STATE;
         let state = if only { 0 } else { number };
-        if let Some(tick_ns) = tick_ns {
+        if has_tick {
             // A governor keeps the tick for a loop, and some do for a short sleep.
-            let keeps = polls || far_ns < self.kernel.nohz_from_ns;
-            self.stops_tick(at, if keeps { Some(tick_ns) } else { None });
+            self.stops_tick(at, !polls && far_ns >= self.kernel.nohz_from_ns);
         }
         self.cpus[at].idle_state = number;
         self.event(at, IdleEnter { state, polls, only });

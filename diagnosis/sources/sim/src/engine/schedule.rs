@@ -161,7 +161,7 @@ impl<O: Observer> Simulation<O> {
     fn chooses(&self, at: usize, thread: ThreadAt) -> usize {
         let woken = &self.threads[thread as usize];
         let last = usize::from(woken.cpu);
-        let allowed = |at: usize| woken.cpus >> at & 1 == 1;
+        let allowed = |at: usize| woken.may_be_on(at);
         if woken.cpus.is_power_of_two() {
             return woken.cpus.trailing_zeros() as usize;
         }
@@ -209,6 +209,12 @@ impl<O: Observer> Simulation<O> {
         moved.cpu = to as u16;
         self.event(at, Migrate { target, from, to: CpuId(to as u16) });
         self.observer.moved(self.now_ns, thread, to as u16, by_waker);
+    }
+
+    /// A thread that waits leaves its queue for another CPU; `at` is the one that has it do so.
+    pub(super) fn goes_over(&mut self, at: usize, thread: ThreadAt, to: usize) {
+        self.takes_out(thread);
+        self.migrates(at, thread, to, false);
     }
 
     /// A thread has come to a queue: does it preempt who runs there?
@@ -381,11 +387,10 @@ impl<O: Observer> Simulation<O> {
             let found = queue.find(|thread| {
                 let thread = &threads[thread as usize];
                 let is_off = rt_off && matches!(thread.class, Class::RealTime(_));
-                thread.cpus >> at & 1 == 1 && !is_off
+                thread.may_be_on(at) && !is_off
             });
             if let Some(thread) = found {
-                self.takes_out(thread);
-                self.migrates(at, thread, at, false);
+                self.goes_over(at, thread, at);
                 if self.threads[thread as usize].class == Class::Fair {
                     self.runs_as_fair(at, thread);
                 }
@@ -409,13 +414,12 @@ impl<O: Observer> Simulation<O> {
         let first = waiting.filter_map(|cpu| {
             let may = |thread: ThreadAt| {
                 let thread = &threads[thread as usize];
-                thread.cpus >> at & 1 == 1 && thread.class < Class::Fair
+                thread.may_be_on(at) && thread.class < Class::Fair
             };
             cpu.queue.find(may)
         });
         let thread = first.min_by_key(|thread| threads[*thread as usize].class)?;
-        self.takes_out(thread);
-        self.migrates(at, thread, at, false);
+        self.goes_over(at, thread, at);
         Some(thread)
     }
 
@@ -430,8 +434,7 @@ impl<O: Observer> Simulation<O> {
         }
         let to = self.chooses(at, thread);
         if to != at {
-            self.takes_out(thread);
-            self.migrates(at, thread, to, false);
+            self.goes_over(at, thread, to);
             self.comes(to, thread);
             self.resched(at, to, thread);
         }

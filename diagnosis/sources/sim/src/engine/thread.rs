@@ -143,6 +143,11 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
+    /// Whether it may run on a CPU.
+    pub(crate) fn may_be_on(&self, cpu: usize) -> bool {
+        self.cpus >> cpu & 1 == 1
+    }
+
     /// Takes the next step of its script, if it has one.
     pub(crate) fn follows_script(&mut self, now_ns: u64) {
         self.skips(now_ns);

@@ -271,24 +271,23 @@ impl<O: Observer> Simulation<O> {
         self.programs(at);
     }
 
-    /// The tick of a CPU that is about to idle leaves the queue, so that it shows what comes beside it: when it was due.
-    pub(super) fn takes_tick(&mut self, at: usize) -> Option<u64> {
-        let timer = self.stopped_tick(at)?;
-        let entry = &mut self.timers[timer as usize];
-        let key = entry.key.take()?;
+    /// The tick of a CPU that is about to idle leaves the queue, so that it shows what comes beside it: whether there was one.
+    pub(super) fn takes_tick(&mut self, at: usize) -> bool {
+        let Some(timer) = self.stopped_tick(at) else { return false };
+        let Some(key) = self.timers[timer as usize].key.take() else { return false };
         let _ = self.cpus[at].timers.cancel(key);
-        Some(entry.soft_ns)
+        true
     }
 
-    /// It stops, or goes on as it was: when it is due.
-    pub(super) fn stops_tick(&mut self, at: usize, goes_on_ns: Option<u64>) {
+    /// It stops, or goes on as it was.
+    pub(super) fn stops_tick(&mut self, at: usize, stops: bool) {
         let Some(timer) = self.stopped_tick(at) else { return };
-        match goes_on_ns {
-            Some(ns) => {
-                let arm = Arm::kernel(Expiry::at(ns));
-                self.timers[timer as usize].key = self.cpus[at].timers.arm(arm, timer).ok();
-            }
-            None => self.event(at, TimerCancel { timer: timer_id(timer) }),
+        if stops {
+            self.event(at, TimerCancel { timer: timer_id(timer) });
+        } else {
+            let entry = &mut self.timers[timer as usize];
+            let arm = Arm::kernel(Expiry::at(entry.soft_ns));
+            entry.key = self.cpus[at].timers.arm(arm, timer).ok();
         }
         self.programs(at);
     }
