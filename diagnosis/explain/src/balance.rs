@@ -68,8 +68,10 @@ pub(crate) struct Balancer {
     last: u8,
     /// Of the balance that was made last.
     pub(crate) shares: Shares,
-    /// Part of it lies further back than CPUs remember.
+    /// Part of it lies further back than what is remembered.
     pub(crate) is_cut: bool,
+    /// Of whom that is, where it is a thread.
+    pub(crate) forgotten: Option<TaskId>,
 }
 
 impl Balancer {
@@ -88,7 +90,7 @@ impl Balancer {
         let end_ns = story.ended(end_ns);
         self.shares.clear();
         self.last = NO_SEGMENT;
-        self.is_cut = story.is_cut;
+        (self.is_cut, self.forgotten) = (story.is_cut, None);
         wakeup.segments.clear();
         blames.clear();
         wakeup.stretches.clear();
@@ -179,6 +181,9 @@ impl<'a> Balance<'a> {
         self.begin(stage);
         wait.between(stage.start_ns, until_ns, threads, cpus, |start_ns, stop_ns, held| {
             (self.piece.cpu, self.piece.held_by) = (held.cpu, held.by);
+            if let (Activity::Unknown, Culprit::Task(holder)) = (held.activity, held.by) {
+                self.is_forgotten(holder, start_ns);
+            }
             self.piece(start_ns, stop_ns, held.activity);
         });
     }
@@ -228,7 +233,7 @@ impl<'a> Balance<'a> {
         let threads = self.past.threads;
         threads.between(task, stage.start_ns, until_ns, |from_ns, to_ns, change| {
             let Some((change, cpu)) = change.and_then(|it| Some((it, self.cpu(it.cpu)?))) else {
-                let is_forgotten = threads.has_forgotten(task, from_ns);
+                let is_forgotten = self.is_forgotten(task, from_ns);
                 self.piece.held_by = if is_forgotten { Culprit::Nobody } else { own };
                 return self.piece(from_ns, to_ns, &Activity::Unknown);
             };
@@ -245,6 +250,15 @@ impl<'a> Balance<'a> {
             self.piece.held_by = if change.doing == RunState::Runs { own } else { Culprit::Nobody };
             walk.to(to_ns, |start_ns, stop_ns, activity| self.piece(start_ns, stop_ns, activity));
         });
+    }
+
+    /// Whether what a thread did is not remembered any more.
+    fn is_forgotten(&mut self, task: TaskId, ns: u64) -> bool {
+        let is_forgotten = self.past.threads.has_forgotten(task, ns);
+        if is_forgotten {
+            (self.room.is_cut, self.room.forgotten) = (true, Some(task));
+        }
+        is_forgotten
     }
 
     fn runnable(&mut self, cpu: &Cpu, walk: &mut Walk<'a>, stage: &Stage, until_ns: u64) {

@@ -91,7 +91,7 @@ pub(crate) struct Endings {
     /// The first of `pending` is not final before, or need not wait as there are too many; `u64::MAX` where there is
     /// none.
     settle_from_ns: u64,
-    /// Wakeups that reach back further than CPUs remember, or had more phases than are kept.
+    /// Wakeups that reach back further than what is remembered, or had more phases than are kept.
     cut: u64,
 }
 
@@ -169,7 +169,8 @@ impl Endings {
         }
     }
 
-    /// A story has ended, which lies with its victim.
+    /// A story has ended, which lies with its victim. Yields a thread of which more should have been remembered for
+    /// its balance.
     pub(crate) fn ends<S: Sink>(
         &mut self,
         ended: &Ended,
@@ -177,7 +178,7 @@ impl Endings {
         past: &Past<'_>,
         labels: &mut Labels,
         sink: &mut S,
-    ) {
+    ) -> Option<TaskId> {
         let story = match &victim.ended_call {
             Some(call) if ended.is_call => call,
             _ => &victim.ended,
@@ -205,6 +206,7 @@ impl Endings {
         let by_mark = victim.info.has(TaskInfo::MARKS);
         let recent = (past.followers, past.threads);
         self.finished(Some(story), by_mark, recent, labels, sink);
+        self.balancer.forgotten
     }
 
     /// A thread counted a wakeup whose events are missing: it is there, and unexplained.
@@ -376,8 +378,8 @@ impl Endings {
             Bound::WAKEUP,
             self.cut,
             SPANS_MAX,
-            "tardy remembers no more changes of a CPU and no more phases of a wakeup, so what came before them is \
-             unexplained",
+            "tardy remembers no more changes of a CPU, fewer of a thread, and no more phases of a wakeup, so what came \
+             before them is unexplained",
         );
         bound(
             "event",

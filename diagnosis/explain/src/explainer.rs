@@ -584,7 +584,10 @@ impl<S: Sink> Explainer<S> {
                 stacks: &self.stacks,
                 exit_latencies_ns: &self.exit_latencies_ns,
             };
-            self.endings.ends(&ended, victim, &past, &mut self.labels, &mut self.sink);
+            let (labels, sink) = (&mut self.labels, &mut self.sink);
+            if let Some(thread) = self.endings.ends(&ended, victim, &past, labels, sink) {
+                self.threads.remember_more(thread);
+            }
         }
     }
 }

@@ -9,9 +9,15 @@ use tardy_model::{CpuId, Culprit, Link, NameId, TaskId};
 /// a lock is then told by whom it wakes alone.
 pub(crate) const THREADS_MAX: usize = 1 << 15;
 
-/// Switches and wakings kept of each thread: a wait in which its holder was switched more often is
-/// known for its last part.
+/// Switches and wakings kept of each thread. Where that was too little once, [`MORE_CHANGES_MAX`] are kept.
 const CHANGES_MAX: usize = 16;
+
+/// Switches and wakings kept of a thread of which more was asked than was kept: one that is far behind its timer's
+/// expiry, or whose lock another one waits for. What lies further back is not known.
+const MORE_CHANGES_MAX: usize = 1 << 12;
+
+/// Threads of which so much is kept, each up to 100 KB.
+const MORE_THREADS_MAX: usize = 1 << 8;
 
 /// Boosts kept that each thread gave since it last ran in user space or blocked.
 const BOOSTED_MAX: usize = 8;
@@ -51,22 +57,39 @@ pub(crate) struct Change {
     pub(crate) stack: NameId,
 }
 
-/// The last [`CHANGES_MAX`] of something, oldest first.
+/// The last [`CHANGES_MAX`] changes, and those before them where they are wanted, oldest first.
 #[derive(Debug)]
 struct Recent {
     changes: [Change; CHANGES_MAX],
     /// Ever put in.
     count: usize,
+    /// Those that `changes` had no room for any more, if they are kept.
+    older: Option<VecDeque<Change>>,
+    has_forgotten: bool,
 }
 
 impl Recent {
     fn push(&mut self, change: Change) {
-        self.changes[self.count % CHANGES_MAX] = change;
+        let place = &mut self.changes[self.count % CHANGES_MAX];
+        let oldest = std::mem::replace(place, change);
         self.count += 1;
+        if self.count > CHANGES_MAX {
+            self.push_older(oldest);
+        }
+    }
+
+    fn push_older(&mut self, oldest: Change) {
+        let Some(older) = &mut self.older else { return self.has_forgotten = true };
+        if older.len() == MORE_CHANGES_MAX - CHANGES_MAX {
+            older.pop_front();
+            self.has_forgotten = true;
+        }
+        older.push_back(oldest);
     }
 
     fn last(&self) -> Option<Change> {
-        self.iter().next_back().copied()
+        let last = self.count.checked_sub(1)?;
+        Some(self.changes[last % CHANGES_MAX])
     }
 
     /// A stack of the last sleep comes, when that is over or about to be.
@@ -92,8 +115,18 @@ impl Recent {
     }
 
     fn iter(&self) -> impl DoubleEndedIterator<Item = &Change> {
+        self.since(0)
+    }
+
+    /// What is known from a time on; of what was before perhaps more than the last change.
+    fn since(&self, ns: u64) -> impl DoubleEndedIterator<Item = &Change> {
         let from = self.count.saturating_sub(CHANGES_MAX);
-        (from..self.count).map(|at| &self.changes[at % CHANGES_MAX])
+        let lately = (from..self.count).map(|at| &self.changes[at % CHANGES_MAX]);
+        let older = self.older.iter().flat_map(move |older| {
+            let before = older.partition_point(|change| change.since_ns <= ns);
+            older.range(before.saturating_sub(1)..)
+        });
+        older.chain(lately)
     }
 }
 
@@ -148,6 +181,8 @@ pub(crate) struct Threads {
     free: Vec<usize>,
     /// Threads that have ended and are still known, oldest first.
     gone: VecDeque<TaskId>,
+    /// Threads of which more was wanted, see [`MORE_THREADS_MAX`].
+    with_more: usize,
     /// Events of threads of which nothing is kept, see [`THREADS_MAX`].
     pub(crate) left_out: u64,
 }
@@ -181,7 +216,12 @@ impl Threads {
         let stack = NameId::NONE;
         let nowhere = Change { since_ns: 0, doing: RunState::Waits, cpu: CpuId(0), stack };
         let fresh = Thread {
-            recent: Recent { changes: [nowhere; CHANGES_MAX], count: 0 },
+            recent: Recent {
+                changes: [nowhere; CHANGES_MAX],
+                count: 0,
+                older: None,
+                has_forgotten: false,
+            },
             call: None,
             boosted: Vec::new(),
             chain: Chain::EMPTY,
@@ -212,8 +252,14 @@ impl Threads {
             && let Some(oldest) = self.gone.pop_front()
             && let Some(place) = self.places.remove(oldest)
         {
-            self.free.push(place);
+            self.frees(place);
         }
+    }
+
+    /// Another thread can be where one was.
+    fn frees(&mut self, place: usize) {
+        self.with_more -= usize::from(self.threads[place].recent.older.take().is_some());
+        self.free.push(place);
     }
 
     /// A new thread begins, perhaps with the id of one that is gone.
@@ -221,7 +267,7 @@ impl Threads {
         if let Some(at) = self.gone.iter().rposition(|gone| *gone == task) {
             self.gone.remove(at);
             if let Some(place) = self.places.remove(task) {
-                self.free.push(place);
+                self.frees(place);
             }
         }
     }
@@ -372,8 +418,22 @@ impl Threads {
     pub(crate) fn has_forgotten(&self, task: TaskId, ns: u64) -> bool {
         let recent = self.get(task).map(|thread| &thread.recent);
         recent.is_some_and(|recent| {
-            recent.count > CHANGES_MAX && recent.iter().all(|change| change.since_ns > ns)
+            let oldest = recent.iter().next();
+            recent.has_forgotten && oldest.is_some_and(|oldest| oldest.since_ns > ns)
         })
+    }
+
+    /// What a thread did was asked for and forgotten: more of it is kept from here on.
+    pub(crate) fn remember_more(&mut self, task: TaskId) {
+        if self.with_more == MORE_THREADS_MAX {
+            return;
+        }
+        if let Some(Recent { older: older @ None, .. }) =
+            self.get_mut(task).map(|it| &mut it.recent)
+        {
+            *older = Some(VecDeque::new());
+            self.with_more += 1;
+        }
     }
 
     /// Calls `piece` for each thing that a thread did from `from_ns` to `to_ns`, in order, without a
@@ -388,7 +448,7 @@ impl Threads {
         let mut at_ns = from_ns;
         let mut current: Option<Change> = None;
         if let Some(thread) = self.get(task) {
-            for change in thread.recent.iter() {
+            for change in thread.recent.since(from_ns) {
                 let since_ns = change.since_ns.clamp(from_ns, to_ns);
                 if since_ns > at_ns {
                     piece(at_ns, since_ns, current);
@@ -435,6 +495,30 @@ mod tests {
             threads.switch_in(40 + at, TaskId(7), CpuId(1));
         }
         assert_eq!(told(&threads, 0, 41)[0], (0, 41, None), "forgotten");
+        assert!(threads.has_forgotten(TaskId(7), 41));
+    }
+
+    #[test]
+    fn more_is_remembered_of_a_thread_once_too_little_was() {
+        let mut threads = Threads::default();
+        let switch = |threads: &mut Threads, at: u64| threads.switch_in(at, TaskId(7), CpuId(0));
+        (0..100).for_each(|at| switch(&mut threads, at));
+        threads.remember_more(TaskId(7));
+        let known = 100 - CHANGES_MAX as u64;
+        (100..1000).for_each(|at| switch(&mut threads, at));
+        assert!(threads.has_forgotten(TaskId(7), known - 1));
+        assert!(!threads.has_forgotten(TaskId(7), known));
+        let runs = Some(RunState::Runs);
+        assert_eq!(told(&threads, known + 3, known + 5).len(), 2);
+        assert_eq!(told(&threads, known - 1, known + 1)[0], (known - 1, known, None));
+        assert_eq!(told(&threads, 998, 1001), [(998, 999, runs), (999, 1001, runs)]);
+        let kept = MORE_CHANGES_MAX as u64;
+        (1000..3 * kept).for_each(|at| switch(&mut threads, at));
+        assert!(threads.has_forgotten(TaskId(7), 2 * kept - 1), "there is a bound");
+        assert!(!threads.has_forgotten(TaskId(7), 2 * kept));
+        threads.gone(TaskId(7));
+        threads.begins(TaskId(7));
+        assert_eq!(threads.with_more, 0, "another thread can have the room");
     }
 
     #[test]

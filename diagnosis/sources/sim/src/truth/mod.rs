@@ -16,8 +16,9 @@ use tardy_model::{CpuId, Culprit, Prio, TaskId};
 /// Changes of state that are kept of each CPU. A wakeup that reaches further back is marked as cut.
 const HISTORY_MAX: usize = 1 << 16;
 
-/// Changes of what a thread does that are kept, to tell what kept it from arming its timer.
-const STANDINGS_MAX: usize = 64;
+/// Changes of what a thread does that are kept, to tell what kept it from arming its timer. A wakeup that reaches
+/// further back is marked as cut.
+const STANDINGS_MAX: usize = 1 << 12;
 
 /// What woke a thread, or what else its lateness counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +168,7 @@ impl Account {
         let phases = phases(journey);
         let Some(expiry_ns) = phases.first().map(|(start_ns, ..)| *start_ns) else { return };
         let mut segments: Vec<Segment> = Vec::new();
+        let mut is_cut = expiry_ns < self.dropped_ns;
         let mut adds = |(from_ns, to_ns): (u64, u64), (cause, culprit): (&'static str, Culprit)| {
             let ns = to_ns - from_ns;
             match segments.last_mut() {
@@ -185,6 +187,7 @@ impl Account {
                 // What happened then was for the wakeup before.
                 let judges = |phase, cpu, part_ns| judges(None, phase, cpu, part_ns);
                 self.stood(thread, *start_ns, end_ns, judges);
+                is_cut |= self.has_forgotten(thread, *start_ns);
             } else {
                 judges(journey.by, *phase, *cpu, (*start_ns, end_ns));
             }
@@ -196,7 +199,7 @@ impl Account {
             expiry_ns,
             lateness_ns: now_ns - expiry_ns,
             segments,
-            is_cut: expiry_ns < self.dropped_ns,
+            is_cut,
         });
     }
 
@@ -209,7 +212,9 @@ impl Account {
         mut part: impl FnMut(Phase, u16, (u64, u64)),
     ) {
         let all = &self.standings[thread as usize];
-        for (at, (since_ns, standing, cpu)) in all.iter().enumerate() {
+        let before = all.partition_point(|(since_ns, ..)| *since_ns <= from_ns);
+        let since = all.iter().enumerate().skip(before.saturating_sub(1));
+        for (at, (since_ns, standing, cpu)) in since.take_while(|(_, since)| since.0 < to_ns) {
             let until_ns = all.get(at + 1).map_or(to_ns, |next| next.0.min(to_ns));
             let since_ns = (*since_ns).max(from_ns);
             if since_ns < until_ns {
@@ -222,6 +227,12 @@ impl Account {
                 part(phase, *cpu, (since_ns, until_ns));
             }
         }
+    }
+
+    /// Whether what a thread did at a time is not kept any more.
+    fn has_forgotten(&self, thread: ThreadAt, ns: u64) -> bool {
+        let all = &self.standings[thread as usize];
+        all.len() == STANDINGS_MAX && all.front().is_some_and(|(since_ns, ..)| *since_ns > ns)
     }
 
     /// A thread that waits does so in another way from now on.
