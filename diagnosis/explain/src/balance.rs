@@ -242,7 +242,8 @@ impl<'a> Balance<'a> {
             if change.doing == RunState::Waits {
                 // What was refused is told by the whole wait, of which this is the end.
                 let (start_ns, waker_cpu) = (change.since_ns, CpuId::UNKNOWN);
-                let stage = Stage { start_ns, phase: Phase::Runnable, waker_cpu, ..stage };
+                let (phase, prio) = (Phase::Runnable, change.prio);
+                let stage = Stage { start_ns, phase, waker_cpu, prio, prio_after: prio, ..stage };
                 self.begin(&stage);
                 return self.runnable(cpu, &mut walk, &stage, to_ns);
             }

@@ -2,8 +2,8 @@
 
 use crate::machine::Reason;
 use crate::sleep::waits_for_lock;
-use crate::story::{Story, Target};
-use crate::threads::{RunState, Threads};
+use crate::story::Story;
+use crate::threads::{RunState, Target, Threads};
 use crate::victims::{Ended, Victims};
 use tardy_followers::Followers;
 use tardy_model::event::{Call, Priority, SyscallEnter, TaskInfo, futex};

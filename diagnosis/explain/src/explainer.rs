@@ -11,8 +11,8 @@ use crate::refusal::Firings;
 use crate::seen::Seen;
 use crate::sleep::Waited;
 use crate::stacks::Stacks;
-use crate::story::{Target, WokenBy};
-use crate::threads::Threads;
+use crate::story::WokenBy;
+use crate::threads::{Target, Threads};
 use crate::victims::{Ended, Victims, Waker};
 use crate::watch::Watch;
 use tardy_followers::{Activity, Expiry, Followed, Followers, SPANS_MAX, place_of};
@@ -405,7 +405,8 @@ impl<S: Sink> Explainer<S> {
         expiry: Option<&Expiry>,
     ) {
         let link = Link { time_ns, by: culprit, started: false, work: NameId::NONE };
-        self.threads.woken(task, target_cpu, link, by.task);
+        let target = Target { task, prio, cpu: target_cpu };
+        self.threads.woken(target, link, by.task);
         if self.victims.get(task).is_none() {
             return;
         }
@@ -415,7 +416,6 @@ impl<S: Sink> Explainer<S> {
             is_kernel: by.kind == WakeupKind::Task && self.labels.is_kernel(by.task),
             expiry: expiry.map(|expiry| (expiry, self.followers.timers.get(expiry.timer))),
         };
-        let target = Target { task, prio, cpu: target_cpu };
         let ended = self.victims.woken(time_ns, target, &waker, &self.threads);
         self.waited();
         if let Some((waker, target, ns)) = self.victims.skewed.take() {
@@ -464,6 +464,7 @@ impl<S: Sink> Explainer<S> {
             self.threads.boosts(event.task, priority.target);
         }
         let (time_ns, prio) = (event.time_ns, self.followers.prio(priority.target));
+        self.threads.reprioritised(time_ns, priority.target, prio);
         self.victims.each_story(priority.target, |story| story.reprioritised(time_ns, prio));
         self.victims.boosted(event, priority, &self.followers, &self.threads);
     }
@@ -473,7 +474,8 @@ impl<S: Sink> Explainer<S> {
         let link = Link { time_ns, by, started: true, work: NameId::NONE };
         self.labels.begins(task);
         self.threads.begins(task);
-        self.threads.woken(task, on, link, event.task);
+        let target = Target { task, prio: self.followers.prio(task), cpu: on };
+        self.threads.woken(target, link, event.task);
         // A command is launched, which is not yet what was to be recorded.
         if self.labels.is_recorder(event.task) {
             return;
@@ -484,7 +486,6 @@ impl<S: Sink> Explainer<S> {
             is_kernel: false,
             expiry: None,
         };
-        let target = Target { task, prio: self.followers.prio(task), cpu: on };
         let ended = self.victims.woken(time_ns, target, &waker, &self.threads);
         self.ends(ended);
     }
@@ -496,8 +497,8 @@ impl<S: Sink> Explainer<S> {
             self.threads.gone(prev);
             self.victims.gone(prev)
         } else {
-            self.threads.switch_out(time_ns, prev, cpu, switch.prev_state);
             let target = Target { task: prev, prio: switch.prev_prio, cpu };
+            self.threads.switch_out(time_ns, target, switch.prev_state);
             if switch.prev_state == TaskState::Running {
                 // Nobody who is preempted within the call has given anything away.
                 if !switch.preempted && self.threads.yields(time_ns, prev) {
@@ -523,8 +524,8 @@ impl<S: Sink> Explainer<S> {
         if dead && self.labels.has_exited(prev) {
             self.victims.forget(prev);
         }
-        self.threads.switch_in(time_ns, switch.next, cpu);
         let target = Target { task: switch.next, prio: switch.next_prio, cpu };
+        self.threads.switch_in(time_ns, target);
         let left_by_itself = switch.prev_state != TaskState::Running;
         let ended = self.victims.switch_in(time_ns, target, (prev, left_by_itself));
         self.waited();

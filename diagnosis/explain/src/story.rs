@@ -2,7 +2,7 @@
 
 use crate::piece::{Case, Phase};
 use crate::sleep::blocked_on;
-use crate::threads::Threads;
+use crate::threads::{Target, Threads};
 use crate::wait::Wait;
 use tardy_followers::{Expiry, Life};
 use tardy_model::event::{Call, SyscallEnter, TaskState};
@@ -72,14 +72,6 @@ pub(crate) struct Fired {
     pub(crate) expiry: Expiry,
     /// When it was armed, and by whom, where that was seen.
     pub(crate) armed: Option<(u64, TaskId)>,
-    pub(crate) cpu: CpuId,
-}
-
-/// Which thread, at which priority, is put where.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
-    pub(crate) task: TaskId,
-    pub(crate) prio: Prio,
     pub(crate) cpu: CpuId,
 }
 

@@ -3,7 +3,7 @@
 use crate::slots::Slots;
 use std::collections::VecDeque;
 use tardy_model::event::{Call, Stack, SyscallEnter, Taken, TaskState, futex};
-use tardy_model::{CpuId, Culprit, Link, NameId, TaskId};
+use tardy_model::{CpuId, Culprit, Link, NameId, Prio, TaskId};
 
 /// Threads of which this is kept, each below a kilobyte. Of those beyond nothing is known: who holds
 /// a lock is then told by whom it wakes alone.
@@ -46,6 +46,14 @@ pub(crate) enum RunState {
     Sleeps(TaskState),
 }
 
+/// Which thread, at which priority, is put where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) task: TaskId,
+    pub(crate) prio: Prio,
+    pub(crate) cpu: CpuId,
+}
+
 /// What a thread does from a time on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
@@ -53,6 +61,8 @@ pub(crate) struct Change {
     pub(crate) doing: RunState,
     /// Where it runs, or is queued, or ran last.
     pub(crate) cpu: CpuId,
+    /// At which priority, if it runs or waits and that is sure.
+    pub(crate) prio: Prio,
     /// Where in the kernel it sleeps, where a stack tells.
     pub(crate) stack: NameId,
 }
@@ -90,6 +100,17 @@ impl Recent {
     fn last(&self) -> Option<Change> {
         let last = self.count.checked_sub(1)?;
         Some(self.changes[last % CHANGES_MAX])
+    }
+
+    /// It runs at a priority, at which it did not wait: since when it has it is not known.
+    fn is_not_sure(&mut self, prio: Prio) {
+        if let Some(last) = self.count.checked_sub(1)
+            && let Change { doing: RunState::Waits, prio: before, .. } =
+                &mut self.changes[last % CHANGES_MAX]
+            && *before != prio
+        {
+            *before = Prio::UNKNOWN;
+        }
     }
 
     /// A stack of the last sleep comes, when that is over or about to be.
@@ -214,7 +235,8 @@ impl Threads {
     #[cold]
     fn new_place(&mut self, task: TaskId) -> Option<usize> {
         let stack = NameId::NONE;
-        let nowhere = Change { since_ns: 0, doing: RunState::Waits, cpu: CpuId(0), stack };
+        let (doing, cpu, prio) = (RunState::Waits, CpuId(0), Prio::UNKNOWN);
+        let nowhere = Change { since_ns: 0, doing, cpu, prio, stack };
         let fresh = Thread {
             recent: Recent {
                 changes: [nowhere; CHANGES_MAX],
@@ -272,7 +294,8 @@ impl Threads {
         }
     }
 
-    pub(crate) fn switch_out(&mut self, time_ns: u64, task: TaskId, cpu: CpuId, state: TaskState) {
+    pub(crate) fn switch_out(&mut self, time_ns: u64, target: Target, state: TaskState) {
+        let Target { task, prio, cpu } = target;
         let Some(thread) = self.of(task) else { return };
         let doing = match state {
             TaskState::Running => RunState::Waits,
@@ -281,7 +304,7 @@ impl Threads {
         let (left_ns, stack) = thread.left;
         let is_of_this = time_ns.saturating_sub(left_ns) <= STACK_BEFORE_NS_MAX;
         let stack = if is_of_this { stack } else { NameId::NONE };
-        thread.recent.push(Change { since_ns: time_ns, doing, cpu, stack });
+        thread.recent.push(Change { since_ns: time_ns, doing, cpu, prio, stack });
     }
 
     /// Where a task is in the kernel as it is about to leave the CPU, or was while it slept: then yields when that
@@ -305,10 +328,12 @@ impl Threads {
         }
     }
 
-    pub(crate) fn switch_in(&mut self, time_ns: u64, task: TaskId, cpu: CpuId) {
+    pub(crate) fn switch_in(&mut self, time_ns: u64, target: Target) {
+        let Target { task, prio, cpu } = target;
         if let Some(thread) = self.of(task) {
             let (doing, stack) = (RunState::Runs, NameId::NONE);
-            thread.recent.push(Change { since_ns: time_ns, doing, cpu, stack });
+            thread.recent.is_not_sure(prio);
+            thread.recent.push(Change { since_ns: time_ns, doing, cpu, prio, stack });
             thread.boosted.clear();
         }
     }
@@ -322,8 +347,19 @@ impl Threads {
         }
     }
 
+    /// It has another priority from now on.
+    pub(crate) fn reprioritised(&mut self, time_ns: u64, task: TaskId, prio: Prio) {
+        if let Some(thread) = self.get_mut(task)
+            && let Some(last @ Change { doing: RunState::Waits, .. }) = thread.recent.last()
+            && last.prio != prio
+        {
+            thread.recent.push(Change { since_ns: time_ns, prio, ..last });
+        }
+    }
+
     /// A task is woken. `led_by` is the waker whose own waking led to this one.
-    pub(crate) fn woken(&mut self, task: TaskId, cpu: CpuId, link: Link, led_by: TaskId) {
+    pub(crate) fn woken(&mut self, target: Target, link: Link, led_by: TaskId) {
+        let Target { task, prio, cpu } = target;
         let Some(place) = self.place(task) else { return };
         let waker = self.places.get(led_by).filter(|waker| *waker != place);
         if let Some(waker) = waker {
@@ -337,7 +373,7 @@ impl Threads {
         let thread = &mut self.threads[place];
         if thread.recent.last().is_none_or(|last| last.doing != RunState::Runs) {
             let (since_ns, doing, stack) = (link.time_ns, RunState::Waits, NameId::NONE);
-            thread.recent.push(Change { since_ns, doing, cpu, stack });
+            thread.recent.push(Change { since_ns, doing, cpu, prio, stack });
         }
     }
 
@@ -467,6 +503,10 @@ impl Threads {
 mod tests {
     use super::*;
 
+    fn target(task: u32) -> Target {
+        Target { task: TaskId(task), prio: Prio(120), cpu: CpuId(1) }
+    }
+
     fn told(threads: &Threads, from_ns: u64, to_ns: u64) -> Vec<(u64, u64, Option<RunState>)> {
         let mut told = Vec::new();
         threads.between(TaskId(7), from_ns, to_ns, |start_ns, end_ns, change| {
@@ -478,9 +518,10 @@ mod tests {
     #[test]
     fn what_a_thread_did_is_cut_to_what_is_asked() {
         let mut threads = Threads::default();
-        threads.switch_in(10, TaskId(7), CpuId(1));
-        threads.switch_out(20, TaskId(7), CpuId(1), TaskState::Running);
-        threads.switch_in(30, TaskId(7), CpuId(1));
+        let seven = target(7);
+        threads.switch_in(10, seven);
+        threads.switch_out(20, seven, TaskState::Running);
+        threads.switch_in(30, seven);
         assert_eq!(
             told(&threads, 5, 35),
             [
@@ -492,7 +533,7 @@ mod tests {
         );
         assert_eq!(told(&threads, 22, 25), [(22, 25, Some(RunState::Waits))]);
         for at in 0..100 {
-            threads.switch_in(40 + at, TaskId(7), CpuId(1));
+            threads.switch_in(40 + at, seven);
         }
         assert_eq!(told(&threads, 0, 41)[0], (0, 41, None), "forgotten");
         assert!(threads.has_forgotten(TaskId(7), 41));
@@ -501,7 +542,7 @@ mod tests {
     #[test]
     fn more_is_remembered_of_a_thread_once_too_little_was() {
         let mut threads = Threads::default();
-        let switch = |threads: &mut Threads, at: u64| threads.switch_in(at, TaskId(7), CpuId(0));
+        let switch = |threads: &mut Threads, at: u64| threads.switch_in(at, target(7));
         (0..100).for_each(|at| switch(&mut threads, at));
         threads.remember_more(TaskId(7));
         let known = 100 - CHANGES_MAX as u64;
@@ -527,7 +568,7 @@ mod tests {
         for n in 1..20u32 {
             let by = Culprit::Task(TaskId(n));
             let link = Link { time_ns: n.into(), by, started: false, work: NameId::NONE };
-            threads.woken(TaskId(n + 1), CpuId(0), link, TaskId(n));
+            threads.woken(target(n + 1), link, TaskId(n));
             let chain = threads.chain(TaskId(n + 1));
             assert_eq!(chain.len(), (n as usize).min(CHAIN_MAX));
             let times: Vec<u64> = chain.iter().map(|link| link.time_ns).collect();
