@@ -117,6 +117,9 @@ pub(crate) struct Draft {
     pub(crate) begins_at: usize,
     /// When it woke whom.
     pub(crate) woke: Vec<(u64, u32)>,
+    /// The turn in which it woke another one last, if it has not slept since, and the one in which it was woken.
+    pub(super) asks: Option<u32>,
+    pub(super) answers: Option<u32>,
 }
 
 impl Draft {
@@ -255,6 +258,45 @@ impl Draft {
         self.is_seen = true;
         self.is_asleep = false;
         slept
+    }
+
+    /// Whether it sleeps for what others do, or a timer: not for a lock in the middle of whatever it does.
+    pub(super) fn rests(&self) -> bool {
+        self.is_asleep && !self.is_at_lock
+    }
+
+    /// It also does these things, each so long after a step (ns), as far as the run behind that goes.
+    pub(super) fn also_does(&mut self, these: &[(usize, u64, Scripted)]) {
+        if these.is_empty() {
+            return;
+        }
+        let mut steps = Vec::with_capacity(self.steps.len() + 2 * these.len());
+        let mut absolute = std::mem::take(&mut self.absolute).into_iter().peekable();
+        let mut these = these.iter().peekable();
+        let mut begins_at = None;
+        let mut split: Option<(u64, Scripted)> = None;
+        for (at, step) in self.steps.drain(..).enumerate() {
+            if at == self.begins_at {
+                begins_at = Some(steps.len());
+            }
+            if let Some(moved) = absolute.next_if(|(of, _)| *of == at) {
+                self.absolute.push((steps.len(), moved.1));
+            }
+            match (split.take(), step) {
+                (Some((after_ns, also)), Scripted::Run(ns)) => {
+                    let before_ns = after_ns.min(ns);
+                    let run = |ns: u64| (ns > 0).then_some(Scripted::Run(ns));
+                    steps.extend(
+                        run(before_ns).into_iter().chain([also]).chain(run(ns - before_ns)),
+                    );
+                }
+                (Some((_, also)), step) => steps.extend([also, step]),
+                (None, step) => steps.push(step),
+            }
+            split = these.next_if(|this| this.0 == at).map(|this| (this.1, this.2));
+        }
+        self.begins_at = begins_at.unwrap_or(steps.len());
+        self.steps = steps;
     }
 
     pub(crate) fn wakes(&mut self, at_ns: u64, other: u32) {

@@ -4,7 +4,7 @@
 //! `observation.rs` looks on while the recording is explained, one reading for both, and knows which event tells
 //! what (`interrupts.rs` does of interrupts and softirqs); `draft.rs` writes the threads' scripts, `contexts.rs` knows
 //! what a CPU does above its task, `costs.rs` what the machine's own work takes, `pace.rs` how fast CPUs were,
-//! `lates.rs` when no interrupt is taken; `recent.rs` keeps what may yet have been stolen.
+//! `lates.rs` when no interrupt is taken, `turns.rs` who waits for whom; `recent.rs` keeps what may yet have been stolen.
 
 mod contexts;
 mod costs;
@@ -16,6 +16,7 @@ mod observation;
 mod pace;
 mod recent;
 mod samples;
+mod turns;
 
 use costs::Measured;
 pub(crate) use costs::{Costs, Programming};
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use tardy_model::event::{Comm, TaskCpus, TaskInfo};
 use tardy_model::{Culprit, Segment, TaskId};
 use tardy_sim::{Arrival, Bandwidth, COST_NS_MAX, NO_THREAD, Pace, Taken};
+use turns::Turn;
 
 /// Threads that are replayed, at most.
 pub(crate) const THREADS_MAX: usize = 1 << 15;
@@ -139,6 +141,8 @@ pub struct Observed {
     pub(crate) uncounted: usize,
     /// The latter: nobody knows what delayed them.
     pub(crate) near_missing: u64,
+    /// Who woke whom, as long as there is room.
+    turns: Vec<Turn>,
     /// Something was not kept: what.
     pub(crate) bounds: Vec<&'static str>,
     pub(crate) switches: u64,
@@ -231,6 +235,50 @@ impl Observed {
             self.groups.insert(path.into(), GroupSeen::default());
         }
         self.groups.get_mut(path)
+    }
+
+    /// A thread wakes another, which has slept: both know it as the last step of their scripts.
+    fn asks(&mut self, asks: u32, answers: u32) {
+        if asks == answers || self.turns.len() >= STEPS_MAX {
+            return;
+        }
+        let turn = self.turns.len() as u32;
+        let last = |draft: &Draft| draft.steps.len().checked_sub(1);
+        let [one, other] = match self.threads.get_disjoint_mut([asks as usize, answers as usize]) {
+            Ok(both) => both.map(|thread| &mut thread.draft),
+            Err(_) => return,
+        };
+        if let (Some(step), Some(wait)) = (last(one), last(other)) {
+            (one.asks, other.answers) = (Some(turn), Some(turn));
+            let (asks, answers) = ((asks, step), (answers, wait));
+            self.turns.push(Turn { asks, answers, is_over: false });
+        }
+    }
+
+    /// A thread sleeps, not for a lock.
+    fn rests(&mut self, thread: u32) {
+        let Some(draft) = self.threads.get_mut(thread as usize).map(|thread| &mut thread.draft)
+        else {
+            return;
+        };
+        draft.asks = None;
+        if let Some(answered) = draft.answers.take()
+            && let Some(turn) = self.turns.get_mut(answered as usize)
+            && let Some(asking) = self.threads.get(turn.asks.0 as usize)
+        {
+            turn.is_over = asking.draft.asks == Some(answered);
+        }
+    }
+
+    /// Threads also do what no event tells of.
+    fn completes_turns(&mut self) {
+        let turns = std::mem::take(&mut self.turns);
+        let draft_of = |at: u32| self.threads.get(at as usize).map(|thread| &thread.draft);
+        for (at, steps) in turns::unseen(&turns, draft_of) {
+            if let Some(thread) = self.threads.get_mut(at as usize) {
+                thread.draft.also_does(&steps);
+            }
+        }
     }
 
     /// The place of a source of interrupts.

@@ -56,6 +56,7 @@ impl Observation {
         }
         let mut observed = self.observed;
         let begin_ns = observed.first_ns;
+        observed.completes_turns();
         for thread in &mut observed.threads {
             thread.draft.ends(begin_ns);
         }
@@ -195,11 +196,13 @@ impl Observation {
             | Activity::ThreadedSoftirq(_, task, _) => Some(task),
             _ => None,
         };
-        if let Some(waker) = by.filter(|by| *by != TaskId::IDLE)
-            && let Some(waker) = self.observed.thread(waker)
-        {
-            waker.draft.wakes(now_ns.saturating_sub(first_ns), woken);
-            return;
+        if let Some(waker) = by.filter(|by| *by != TaskId::IDLE) {
+            let by = self.observed.place(waker);
+            if let Some(waker) = self.observed.threads.get_mut(by as usize) {
+                waker.draft.wakes(now_ns.saturating_sub(first_ns), woken);
+                self.observed.asks(by, woken);
+                return;
+            }
         }
         self.woken_by_the_clock(at, now_ns, woken);
     }
@@ -249,10 +252,14 @@ impl Observation {
                 self.measured(at, Measured::Preempt(held), left_ns, now_ns);
             }
         }
-        if let Some(thread) = self.observed.thread(prev)
-            && switch.prev_state != TaskState::Running
-        {
-            thread.draft.sleeps(switch.prev_state);
+        if switch.prev_state != TaskState::Running {
+            let place = self.observed.place(prev);
+            if let Some(thread) = self.observed.threads.get_mut(place as usize) {
+                thread.draft.sleeps(switch.prev_state);
+                if thread.draft.rests() {
+                    self.observed.rests(place);
+                }
+            }
         }
         if let Some(thread) = self.observed.thread(switch.next) {
             thread.draft.comes_to_run(at as u16, switch.next_prio);

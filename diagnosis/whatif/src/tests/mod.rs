@@ -234,6 +234,32 @@ fn a_real_time_thread_that_becomes_ordinary_has_the_default_slack() {
     assert!((50_000.0..70_000.0).contains(&median.predicted_ns), "{median:?}");
 }
 
+/// Who asks another one on its CPU is mostly preempted by that, and has its answer before it waits for it. With a higher
+/// priority it waits each time.
+#[test]
+fn an_answer_that_came_in_time_is_waited_for_where_it_comes_later() {
+    let asks = |what: &str| {
+        let program = r#"program = [{ sleep = "600us" }, { run = "10us" }, { wake = "server" }, "wait", { run = "5us" }]"#;
+        let server = r#"
+[[thread]]
+name = "server"
+cpus = [0]
+program = ["wait", { run = "60us" }, { wake = "victim" }]
+"#;
+        system(&format!("{what}\n{program}"), &format!("{server}{}", hog(0, "")))
+    };
+    let known = Known::of(&asks("slack = \"1ns\""));
+    let whatif = WhatIf::new(&known.observed(), &kernel(&known.system)).unwrap();
+    let predicted = whatif.predict(&["prio(victim)=fifo:50".parse().unwrap()]).unwrap();
+    let truth = truth(&Known::of(&asks("policy = \"fifo:50\"")), 77);
+    let recorded = whatif.baseline().recorded.n;
+    println!("{recorded} wakeups, {} predicted, truly {}", predicted.simulated.n, truth.n);
+    assert!(truth.n as f64 > 1.1 * recorded as f64, "it waits more often");
+    assert!((predicted.simulated.n as f64 / truth.n as f64 - 1.0).abs() < 0.02);
+    let mean_ns = predicted.figures[0].predicted_ns;
+    assert!((mean_ns / truth.mean_ns - 1.0).abs() < OFF_MAX[0], "{mean_ns}, not {}", truth.mean_ns);
+}
+
 #[test]
 fn what_an_interrupt_leaves_to_a_softirq_goes_with_it() {
     let without = moved(NIC, "remove(irq 24)", "p99");
