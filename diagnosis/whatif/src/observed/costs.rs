@@ -18,6 +18,8 @@ struct StateSeen {
     polls: bool,
     entered: u64,
     exit: Samples,
+    /// From where another CPU began to wake a thread for it to where it was awake.
+    called: Samples,
     /// What leaving it takes as a rule, once that was asked for.
     usual_exit_ns: Option<u64>,
     /// How long it idled there.
@@ -59,6 +61,8 @@ pub(crate) enum Measured {
     Arm(bool),
     /// Waking up from an idle state, by its number.
     IdleExit(u32),
+    /// The same for a thread that another CPU wakes, from where that begins to.
+    Called(u32),
 }
 
 /// Kinds whose samples are kept by [`Measured::place`].
@@ -85,7 +89,7 @@ impl Measured {
             Self::RemoteWakeup => 18,
             Self::Arm(programs) => 19 + usize::from(programs),
             Self::SwitchWithTick(fair) => 21 + usize::from(fair.min(1)),
-            Self::IdleExit(_) | Self::Preempt(_) => return None,
+            Self::IdleExit(_) | Self::Called(_) | Self::Preempt(_) => return None,
         })
     }
 }
@@ -129,6 +133,7 @@ impl Costs {
             self.kinds.iter_mut().for_each(Samples::close);
             for state in &mut self.states {
                 state.exit.close();
+                state.called.close();
                 state.idled.close();
             }
             self.idled_with_tick.iter_mut().for_each(Samples::close);
@@ -147,6 +152,11 @@ impl Costs {
             (None, Measured::IdleExit(state)) => {
                 if let Some(state) = self.state(state) {
                     state.exit.add(when, ns);
+                }
+            }
+            (None, Measured::Called(state)) => {
+                if let Some(state) = self.state(state) {
+                    state.called.add(when, ns);
                 }
             }
             (None, _) => {}
@@ -265,6 +275,22 @@ impl Costs {
             }
             _ => Cost::ZERO,
         }
+    }
+
+    /// From where a CPU has sent an interrupt to another one to where that one begins to take it: what a CPU needs to be
+    /// awake for a thread that another one wakes, without the waking and without what it needs for its own timer.
+    fn ipi(&self, delivery_ns: u64) -> Cost {
+        let (wakeup_ns, _) = self.usual_ns();
+        let (mut sum_ns, mut all) = (0, 0);
+        for state in self.states.iter().filter(|state| state.called.count() >= SAMPLES_MIN) {
+            if let (Some(called_ns), Some(exit_ns)) = (state.called.mean(), state.exit.mean()) {
+                let n = state.called.count();
+                let exit_ns = exit_ns.saturating_sub(delivery_ns);
+                sum_ns += u128::from(n) * u128::from(called_ns.saturating_sub(wakeup_ns + exit_ns));
+                all += u128::from(n);
+            }
+        }
+        Cost::Constant((sum_ns / all.max(1)) as u64)
     }
 
     /// The interrupt's end, and what is left of the last callbacks without the waking.
@@ -444,6 +470,7 @@ impl Costs {
             wakeup_fair: Cost::Constant(wakeup_fair_ns),
             switch: Samples::together(switches.iter().zip(fair_ns)),
             switch_fair: Cost::Constant(switch_fair_ns),
+            ipi: self.ipi(delivery_ns),
             ipi_send: self.ipi_send(),
             ipi_handler: self.of(Measured::IpiHandler).cost(0),
             idle_entry: self.of(Measured::IdleEntry).cost(0),

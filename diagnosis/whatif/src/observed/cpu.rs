@@ -21,6 +21,8 @@ pub(super) struct CpuSeen {
     pub(super) entered_ns: Option<u64>,
     /// It has left that state at that time, and nothing has come since.
     pub(super) idled: Option<(u32, u64)>,
+    /// Since when another CPU has been waking a thread for it, which slept then, and whom.
+    pub(super) called: Option<(u64, TaskId)>,
     /// The last event was one after which the scheduler may be called.
     pub(super) left_at_ns: Option<u64>,
     /// The idle task has started its tick again since.
@@ -111,6 +113,7 @@ impl Default for CpuSeen {
             idles_since_ns: 0,
             entered_ns: None,
             idled: None,
+            called: None,
             left_at_ns: None,
             restarts_tick: false,
             timer: None,

@@ -22,7 +22,19 @@ impl Observation {
         let cpu = &mut self.cpus[at];
         cpu.soft_woke = None;
         let idle = cpu.idle_state.zip(cpu.entered_ns).filter(|_| before.is_idle());
-        let simulated = matches!(irq, Irq::Vector(vector) if vector == Vector::LOCAL_TIMER || vector == Vector::RESCHEDULE);
+        let simulated = match irq {
+            Irq::Vector(Vector::LOCAL_TIMER) => true,
+            Irq::Vector(Vector::RESCHEDULE) => {
+                self.has_come_for_thread(at, now_ns, before);
+                true
+            }
+            // So does a CPU have another one wake a thread that is to run there.
+            Irq::Vector(Vector::CALL_FUNCTION | Vector::CALL_FUNCTION_SINGLE) => {
+                self.has_come_for_thread(at, now_ns, before)
+            }
+            _ => false,
+        };
+        let cpu = &mut self.cpus[at];
         let what = if simulated { Above::Simulated } else { Above::Interrupt(irq) };
         cpu.contexts.begins(what, now_ns, before.is_idle());
         if irq == Irq::Vector(Vector::LOCAL_TIMER) {
@@ -37,6 +49,16 @@ impl Observation {
                 ..TimerIrq::default()
             });
         }
+    }
+
+    /// A CPU is awake, by an interrupt that CPUs send or without any: whether for a thread that another one wakes.
+    pub(super) fn has_come_for_thread(&mut self, at: usize, now_ns: u64, before: Activity) -> bool {
+        let cpu = &mut self.cpus[at];
+        let Some((since_ns, _)) = cpu.called.take() else { return false };
+        if let (Some(state), Activity::Idle(_)) = (cpu.idle_state, before) {
+            self.measured(at, Measured::Called(state), since_ns, now_ns);
+        }
+        true
     }
 
     pub(super) fn irq_ends(&mut self, seen: &Seen<'_>, at: usize, irq: Irq) {
@@ -70,7 +92,7 @@ impl Observation {
             }
             (Above::Interrupt(_), Irq::Vector(vector)) => (vector.name().to_owned(), None),
             _ => {
-                let is_ipi = irq == Irq::Vector(Vector::RESCHEDULE);
+                let is_ipi = irq != Irq::Vector(Vector::LOCAL_TIMER);
                 if is_ipi {
                     self.measured(at, Measured::IpiHandler, now_ns - ns, now_ns);
                 }

@@ -162,6 +162,7 @@ impl Observation {
         let now_ns = seen.event.time_ns;
         let first_ns = self.observed.first_ns;
         let Some(follower) = seen.followers.cpu(seen.event.cpu) else { return };
+        self.calls(seen, target_cpu, (now_ns, target));
         if let Some(timer) = &mut self.cpus[at].timer {
             timer.waking_ns = now_ns;
             timer.wakes_fair = prio >= Prio::FAIR_FIRST;
@@ -207,6 +208,15 @@ impl Observation {
         self.woken_by_the_clock(at, now_ns, woken);
     }
 
+    /// A thread is being woken for a CPU, since a time.
+    fn calls(&mut self, seen: &Seen<'_>, on: CpuId, call: (u64, TaskId)) {
+        if is_interrupted(seen, on)
+            && let Some(cpu) = self.cpus.get_mut(usize::from(on.0))
+        {
+            cpu.called.get_or_insert(call);
+        }
+    }
+
     fn woken_by_the_clock(&mut self, at: usize, now_ns: u64, woken: u32) {
         let device = self.observed.source(WAKING, None);
         self.observed.arrives(at, now_ns, Arrival { device, wakes: woken, ..NOTHING });
@@ -229,6 +239,7 @@ impl Observation {
         cpu.contexts.clear();
         cpu.timer = None;
         cpu.soft_woke = None;
+        cpu.called = None;
         let has_idled = cpu.entered_ns.take().is_some();
         let restarts_tick = std::mem::take(&mut cpu.restarts_tick);
         let idled_ns = now_ns.saturating_sub(cpu.idles_since_ns);
@@ -601,6 +612,11 @@ impl Observation {
             Kind::SoftirqEnd(end) => self.softirq_ends(at, now_ns, end.vector),
             Kind::Waking(waking) => self.waking(seen, at, waking),
             Kind::Migrate(migrate) => {
+                if let Some(from) = self.cpus.get_mut(usize::from(migrate.from.0))
+                    && let Some(call) = from.called.take_if(|call| call.1 == migrate.target)
+                {
+                    self.calls(seen, migrate.to, call);
+                }
                 if let Some(timer) = &mut self.cpus[at].timer
                     && timer.waking_ns > 0
                     && timer.wakes == migrate.target
@@ -637,6 +653,7 @@ impl Observation {
                 }
             }
             Kind::IdleExit(_) => {
+                self.has_come_for_thread(at, now_ns, before);
                 self.wakes_up(at, now_ns, before);
                 self.cpus[at].left_at_ns = Some(now_ns);
                 self.cpus[at].contexts.clear();

@@ -7,7 +7,7 @@ use crate::{Figures, KernelSeen, WhatIf};
 use tardy_changes::Change;
 use tardy_model::event::{Kind, Loss};
 use tardy_model::{CpuId, Event, TaskId};
-use tardy_sim::{Cost, Entity, Pace, Stream};
+use tardy_sim::{Cost, Entity, IdleState, Pace, Stream};
 
 /// What the baseline may be off from what the same recording with all events gives.
 const OFF_MAX: f64 = 0.08;
@@ -151,6 +151,35 @@ fn what_sending_an_interrupt_takes_is_found() {
         drawn.sort_unstable();
         println!("sending takes {send_ns}, found {}", drawn[500]);
         assert!(drawn[500].abs_diff(send_ns) <= 250, "{} for {send_ns}", drawn[500]);
+    }
+}
+
+#[test]
+fn how_long_an_interrupt_is_on_its_way_is_found() {
+    let others = r#"
+[[thread]]
+name = "asks"
+cpus = [0]
+program = [{ sleep = "700us" }, { wake = "answers" }]
+[[thread]]
+name = "answers"
+cpus = [1]
+program = ["wait", { run = "30us" }]
+"#;
+    for ipi_ns in [0, 4_000] {
+        let mut known = Known::of(&system(GRID, others));
+        known.system.machine.ipi = Cost::Constant(ipi_ns);
+        known.system.machine.idle_states = vec![IdleState {
+            name: "HLT".to_owned(),
+            exit: Cost::Constant(9_000),
+            latency_ns: 15_000,
+            residency_ns: 0,
+            polls: false,
+        }];
+        let model = Model::of(&known.observed(), &kernel(&known.system)).unwrap();
+        let Cost::Constant(found_ns) = model.system.machine.ipi else { panic!() };
+        println!("{ipi_ns} ns on its way, found {found_ns}");
+        assert!(found_ns.abs_diff(ipi_ns) <= 400, "{found_ns} for {ipi_ns}");
     }
 }
 
