@@ -12,6 +12,7 @@ use crate::program::Started;
 use rustix::process::{getpriority_process, setpriority_process};
 pub(crate) use settings::Settings;
 pub(crate) use source::{fly, name_parser, probe_host};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +23,7 @@ use std::time::{Duration, SystemTime};
 pub(crate) use stream::{Consumer, Stream, StreamRequest};
 use tardy_host::{Facts, Host};
 use tardy_kernel::LiveSource;
-use tardy_model::{Batch, MarkReader};
+use tardy_model::{Batch, Event, MarkReader, TaskId};
 use tardy_recording::{Manifest, ManifestEnd, Options, Sealed, Writer};
 
 /// How often the source is asked for events, where its buffer is small. It bounds how much of the
@@ -82,10 +83,18 @@ pub(crate) struct Session {
     stop: Arc<AtomicBool>,
     events: Arc<AtomicU64>,
     /// What was learnt meanwhile.
-    learnt: Arc<Mutex<ManifestEnd>>,
+    learnt: Arc<Mutex<Learnt>>,
     /// What was not to be had, a sentence each.
     pub(crate) notes: Vec<String>,
     pub(crate) folder: PathBuf,
+}
+
+/// What is known only while it is recorded.
+#[derive(Default)]
+struct Learnt {
+    end: ManifestEnd,
+    /// On which CPUs threads could run when they were looked at. Those of a command are gone when its recording ends.
+    affinities: BTreeMap<TaskId, Event>,
 }
 
 /// What the recording thread says once it has begun: what was not to be had; or why it cannot.
@@ -113,20 +122,26 @@ impl Session {
 
     /// Keeps settings that are known only now; of those told before, the new value.
     pub(crate) fn learn(&self, settings: Settings) {
-        self.learnt().settings.extend(settings);
+        self.learnt().end.settings.extend(settings);
+    }
+
+    /// Keeps on which CPUs these threads may run now.
+    pub(crate) fn learn_affinities(&self, threads: impl Iterator<Item = u32>) {
+        let told = tardy_kernel::affinities(0, threads);
+        self.learnt().affinities.extend(told.into_iter().map(|event| (event.task, event)));
     }
 
     /// Keeps what whoever explains the recording must be told.
     pub(crate) fn note(&self, sentence: String) {
-        self.learnt().notes.push(sentence);
+        self.learnt().end.notes.push(sentence);
     }
 
     /// Keeps which process the command that is watched was started as.
     pub(crate) fn started(&self, child: Option<&Started>) {
-        self.learnt().command_pid = child.map(Started::id);
+        self.learnt().end.command_pid = child.map(Started::id);
     }
 
-    fn learnt(&self) -> MutexGuard<'_, ManifestEnd> {
+    fn learnt(&self) -> MutexGuard<'_, Learnt> {
         self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -178,7 +193,7 @@ fn record(
     begun: &mpsc::SyncSender<Begun>,
     stop: &AtomicBool,
     events: &AtomicU64,
-    learnt: &Mutex<ManifestEnd>,
+    learnt: &Mutex<Learnt>,
 ) -> Result<Sealed, Failure> {
     // Before the writer's thread is made, which inherits it.
     raise_own_niceness();
@@ -239,10 +254,15 @@ fn record(
             std::thread::sleep(look_every);
         }
     }
-    // As of the last event, so that the recording lasts no longer for it.
-    batch.events.extend(tardy_kernel::affinities_now(last_ns));
+    let Learnt { mut end, affinities } =
+        std::mem::take(&mut *learnt.lock().unwrap_or_else(PoisonError::into_inner));
+    // As of the last event, so that the recording lasts no longer for it. What is so now is told last.
+    let before = affinities.into_values().map(|mut event| {
+        event.time_ns = last_ns;
+        event
+    });
+    batch.events.extend(before.chain(tardy_kernel::affinities_now(last_ns)));
     writer.append_waiting(batch)?;
-    let mut end = std::mem::take(&mut *learnt.lock().unwrap_or_else(PoisonError::into_inner));
     end.notes.extend(source.closing_notes());
     let stolen_ns = tardy_kernel::stolen_ns().zip(stolen_before_ns);
     end.stolen_ns = stolen_ns.map(|(after_ns, before_ns)| after_ns.saturating_sub(before_ns));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tardy_host::{Root, Threads, of_threads};
+use tardy_host::{Root, Threads, ids_of_threads, of_threads};
 use tardy_lab::Policy;
 use tardy_lab::cyclic::{Affinity, Plan, Prepared};
 use tardy_lab::load::Spec;
@@ -172,7 +172,9 @@ impl<'a> Looks<'a> {
         }
         self.next = elapsed * 2;
         if let Some(session) = self.session {
-            session.learn(of_threads(&Root::system(), &self.threads));
+            let root = Root::system();
+            session.learn(of_threads(&root, &self.threads));
+            session.learn_affinities(ids_of_threads(&root, &self.threads).into_iter());
         }
     }
 }

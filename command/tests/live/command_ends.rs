@@ -3,6 +3,7 @@
 use crate::machine::{Machine, eventually};
 use crate::program::{PATH, Running, Said, manifest, tardy};
 use rustix::process::Signal;
+use rustix::thread::sched_getaffinity;
 use std::fs::{read_dir, read_to_string};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -131,4 +132,28 @@ fn what_root_has_open_is_not_open_for_the_user_that_is_named() {
     command.args(["record", "-q", "--user", "nobody", "-o"]).arg(folder.path().join("rec"));
     Said::by(command.args(["--", "sh", "-c", &script])).expect(0);
     assert_eq!(read_to_string(&wrote).unwrap(), "closed\n");
+}
+
+#[test]
+fn where_a_command_may_run_is_told_though_it_is_gone_at_the_end() {
+    let Some(_machine) = Machine::that_records() else { return };
+    let allowed = sched_getaffinity(None).unwrap();
+    if allowed.count() == 1 {
+        println!("skipped: with one CPU nobody is bound");
+        return;
+    }
+    let cpu = (0..64).rev().find(|cpu| allowed.is_set(*cpu)).expect("a CPU");
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("recording");
+    let script = "for i in $(seq 30); do sleep 0.01; done";
+    let mut command = tardy(["record", "-q", "-o"]);
+    command.arg(&recording).args(["--", "taskset", "-c", &cpu.to_string(), "sh", "-c", script]);
+    Said::by(&mut command).expect(0);
+    let pid = manifest(&recording)["command_pid"].as_u64().expect("a command");
+    let mut export = tardy(["export", "-q", "--format", "text", "-o", "-"]);
+    let text = Said::by(export.arg(&recording)).expect(0).out;
+    let told = text.lines().filter(|line| line.contains("task_cpus"));
+    let of_it: Vec<&str> = told.filter(|line| line.contains(&format!("-{pid} "))).collect();
+    let is_bound = |line: &&str| line.contains(&format!("cpus=0x{:x}", 1u64 << cpu));
+    assert!(of_it.last().is_some_and(is_bound), "{of_it:?}");
 }

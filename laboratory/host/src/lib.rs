@@ -34,4 +34,4 @@ pub use escape::printable;
 pub use facts::Facts;
 pub use host::{Host, SCHEMA};
 pub use root::Root;
-pub use settings::{Threads, of_threads};
+pub use settings::{Threads, ids_of_threads, of_threads};

@@ -48,5 +48,6 @@ pub use stack::{FRAMES_MAX, folded, with_program};
 pub use stolen::stolen_ns;
 pub use symbols::Symbols;
 pub use tasks::{
-    Roles, affinities_now, own_thread_is, processes_with, realtime_threads, tasks_now, threads_with,
+    Roles, affinities, affinities_now, own_thread_is, processes_with, realtime_threads, tasks_now,
+    threads_with,
 };

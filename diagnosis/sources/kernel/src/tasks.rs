@@ -61,8 +61,13 @@ pub fn tasks_now(time_ns: u64, roles: &Roles) -> Vec<Event> {
 /// An event for every thread of the system, stamped `time_ns`: its affinity. Told once more when a recording ends, it
 /// tells of threads that began meanwhile, and of those that were bound.
 pub fn affinities_now(time_ns: u64) -> Vec<Event> {
+    affinities(time_ns, all_threads().map(|(_, it)| it.tid as u32))
+}
+
+/// The same of these threads, as far as they are there.
+pub fn affinities(time_ns: u64, threads: impl Iterator<Item = u32>) -> Vec<Event> {
     let online = online_count();
-    all_threads().filter_map(|(_, it)| affinity_of(time_ns, it.tid as u32, online)).collect()
+    threads.filter_map(|thread| affinity_of(time_ns, thread, online)).collect()
 }
 
 /// On which of so many CPUs that are online a thread may run; of one that is gone nothing is known.

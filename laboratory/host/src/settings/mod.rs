@@ -10,7 +10,7 @@ pub(crate) mod kernel_threads;
 mod packages;
 mod threads;
 
-pub use threads::{Threads, of_threads};
+pub use threads::{Threads, ids_of_threads, of_threads};
 
 use crate::preemption::SWITCH;
 use crate::probe::Probe;

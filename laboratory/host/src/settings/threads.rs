@@ -43,6 +43,11 @@ pub fn of_threads(root: &Root, threads: &Threads) -> BTreeMap<String, String> {
     told
 }
 
+/// The numbers of threads, whatever they are called.
+pub fn ids_of_threads(root: &Root, threads: &Threads) -> Vec<u32> {
+    tasks(root, threads).into_iter().map(|task| task.thread).collect()
+}
+
 /// A thread's number, and its process's.
 #[derive(Clone, Copy)]
 struct Task {
