@@ -1,7 +1,7 @@
 //! What can be chosen about the simulated kernel: who preempts whom when, where softirqs run, and which
 //! timers fire where.
 
-use tardy_timers::policy::Settings;
+use tardy_timers::policy::{self, About, Settings};
 
 /// The kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,13 +54,11 @@ impl Default for Kernel {
     }
 }
 
-/// Policies whose timers wait for the tick.
-const BY_TICK: &[&str] = &["jiffy-list", "jiffy-list-race", "split-jiffy", "rearm-wheel"];
-
 impl Kernel {
     /// Whether CPUs that idle stop their ticks.
     pub(crate) fn stops_ticks(&self) -> bool {
-        self.nohz && !BY_TICK.contains(&self.timers.as_str())
+        let by_tick = |policy: &About| policy.by_tick && policy.name == self.timers;
+        self.nohz && !policy::KNOWN.iter().any(by_tick)
     }
 }
 

@@ -9,6 +9,7 @@ use tardy_sim::truth::{Account, Truth};
 use tardy_sim::{
     Cost, IdleState, Kernel, Machine, Operation, Policy, Simulated, System, Thread, Workload,
 };
+use tardy_timers::policy::KNOWN;
 
 const SPAN_NS: u64 = 1_000_000_000;
 const RESTART_NS: u64 = 5_000;
@@ -125,11 +126,13 @@ fn no_tick_is_stopped_where_the_state_that_is_chosen_polls() {
 
 #[test]
 fn a_policy_by_ticks_has_all_of_them() {
-    let with = |nohz| {
-        let mut system = system(sleeps(), nohz);
-        system.kernel.timers = "jiffy-list".to_owned();
-        let mut source = Simulated::new(&system, SPAN_NS, ()).expect("it can be");
-        events(&mut source)
-    };
-    assert!(with(true) == with(false));
+    for policy in KNOWN {
+        let with = |nohz| {
+            let mut system = system(sleeps(), nohz);
+            system.kernel.timers = policy.name.to_owned();
+            let mut source = Simulated::new(&system, SPAN_NS, ()).expect("it can be");
+            events(&mut source)
+        };
+        assert_eq!(with(true) == with(false), policy.by_tick, "{}", policy.name);
+    }
 }

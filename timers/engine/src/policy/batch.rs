@@ -14,6 +14,7 @@ pub(crate) const ABOUT: About = About {
     name: "batch",
     proposed: "George Anzinger, 2005-01-28",
     contexts: "own softirq thread",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

@@ -15,6 +15,7 @@ pub(crate) const ABOUT: About = About {
     name: "deferred",
     proposed: "Gratian Crisan, 2017-01-04",
     contexts: "hard irq; common softirq thread or own",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

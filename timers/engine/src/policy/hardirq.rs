@@ -13,6 +13,7 @@ pub(crate) const ABOUT: About = About {
     name: "hardirq",
     proposed: "as Gratian Crisan found it, 2017-01-04",
     contexts: "hard irq",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

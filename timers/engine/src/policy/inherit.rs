@@ -9,8 +9,12 @@ use super::{About, Arm, Context, Key, Settings, THREAD_PRIORITY_MAX};
 use crate::queue::Queue;
 use alloc::vec::Vec;
 
-pub(crate) const ABOUT: About =
-    About { name: "inherit", proposed: "Ingo Molnar, 2005-01-28", contexts: "own softirq thread" };
+pub(crate) const ABOUT: About = About {
+    name: "inherit",
+    proposed: "Ingo Molnar, 2005-01-28",
+    contexts: "own softirq thread",
+    by_tick: false,
+};
 
 pub(crate) fn new<T, Q: Queue<Key>>(
     settings: &Settings,

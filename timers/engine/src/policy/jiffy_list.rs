@@ -14,6 +14,7 @@ pub(crate) const ABOUT: About = About {
     name: "jiffy-list",
     proposed: "George Anzinger, 2005-01-28",
     contexts: "hard irq; common softirq thread",
+    by_tick: true,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

@@ -13,6 +13,7 @@ pub(crate) const ABOUT: About = About {
     name: "ksoftirqd",
     proposed: "measured by Thomas Gleixner, 2005-01-28",
     contexts: "common softirq thread",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

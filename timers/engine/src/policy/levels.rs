@@ -15,6 +15,7 @@ pub(crate) const ABOUT: About = About {
     name: "levels",
     proposed: "Ingo Molnar, 2005-01-28",
     contexts: "common softirq thread; a thread per level 1–3",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

@@ -144,6 +144,8 @@ pub struct About {
     pub proposed: &'static str,
     /// Where callbacks run.
     pub contexts: &'static str,
+    /// Some of its timers wait for the tick, so that a CPU which idles must not stop it.
+    pub by_tick: bool,
 }
 
 /// Rules by which a kernel expires the timers of one CPU.

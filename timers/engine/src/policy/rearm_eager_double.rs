@@ -13,6 +13,7 @@ pub(crate) const ABOUT: About = About {
     name: "rearm-eager-double",
     proposed: "the kernel until 2021",
     contexts: "hard irq; common softirq thread",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

@@ -15,6 +15,7 @@ pub(crate) const ABOUT: About = About {
     name: "rearm-lazy",
     proposed: "this project",
     contexts: "hard irq; common softirq thread",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

@@ -12,6 +12,7 @@ pub(crate) const ABOUT: About = About {
     name: "rearm-single",
     proposed: "Thomas Gleixner, 2021-04-21",
     contexts: "hard irq; common softirq thread",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

@@ -15,6 +15,7 @@ pub(crate) const ABOUT: About = About {
     name: "rearm-wheel",
     proposed: "Thomas Gleixner, 2021-04-21",
     contexts: "hard irq; common softirq thread",
+    by_tick: true,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

@@ -12,6 +12,7 @@ pub(crate) const ABOUT: About = About {
     name: "softirq-expires-next-after",
     proposed: "kernel commit 46eb1701c0",
     contexts: "hard irq; common softirq thread",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

@@ -15,6 +15,7 @@ pub(crate) const ABOUT: About = About {
     name: "softirq-expires-next-before",
     proposed: "kernel commit 5da70160462e",
     contexts: "hard irq; common softirq thread",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

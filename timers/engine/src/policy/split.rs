@@ -14,6 +14,7 @@ pub(crate) const ABOUT: About = About {
     name: "split",
     proposed: "Thomas Gleixner, 2005-01-28",
     contexts: "hard irq or threaded top half; common softirq thread",
+    by_tick: true,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

@@ -14,6 +14,7 @@ pub(crate) const ABOUT: About = About {
     name: "split-jiffy",
     proposed: "Thomas Gleixner, 2005-01-31",
     contexts: "hard irq; common softirq thread",
+    by_tick: true,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(

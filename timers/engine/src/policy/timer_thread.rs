@@ -13,6 +13,7 @@ pub(crate) const ABOUT: About = About {
     name: "timer-thread",
     proposed: "Thomas Gleixner, 2005-01-28",
     contexts: "own softirq thread",
+    by_tick: false,
 };
 
 pub(crate) fn new<T, Q: Queue<Key>>(
