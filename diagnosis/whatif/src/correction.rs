@@ -5,14 +5,27 @@
 //! taken at some quantiles, as a factor that belongs to a *lateness*, and a changed system's latenesses are corrected
 //! by the factor of theirs. Where nothing changes, the prediction is the recording; where a change removes what was
 //! simulated badly, its error goes with it.
+//!
+//! Where latenesses near a quantile lie far apart, the few that wait for something begin there: how far the simulation is
+//! off there tells how many those are, and is no factor of any lateness. Nor does a factor count for latenesses that are
+//! far from all at which one was seen.
 
 use crate::figures::Sample;
 
 /// Quantiles at which the baseline is held against the recording.
 const QUANTILES: [f64; 7] = [0.05, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999];
 
+/// What lies above a quantile with no more beyond it is a tail.
+const TAIL: f64 = 0.1;
+
 /// Latenesses that are no further apart than by this factor are of one kind.
 const ALIKE: f64 = 1.1;
+
+/// Latenesses that are apart by this factor have nothing to do with each other.
+const APART: f64 = 3.0;
+
+/// By so much of what is beyond a quantile, which is to say: so many times more or fewer that wait for something.
+const BEYOND: f64 = 2.0;
 
 /// A factor beyond this says that the two have nothing to do with each other.
 const MOST: f64 = 4.0;
@@ -24,13 +37,40 @@ pub(crate) struct Correction {
     knots: Vec<(f64, f64)>,
 }
 
+/// How much what is known at the one lateness tells of the other: all where they are the same, nothing where they are apart
+/// by [`APART`].
+pub(crate) fn alike(one_ns: f64, other_ns: f64) -> f64 {
+    near(one_ns, other_ns, APART)
+}
+
+/// How near each other latenesses are: 1 where they are the same, 0 where they are apart by a factor.
+pub(crate) fn near(one_ns: f64, other_ns: f64, apart: f64) -> f64 {
+    let off = (one_ns.max(1.0) / other_ns.max(1.0)).ln().abs();
+    (1.0 - off / apart.ln()).max(0.0)
+}
+
+/// How sure it is that the two are off in how late, and not in how many, at a quantile.
+pub(crate) fn is_of_lateness(recorded: &Sample, base: &Sample, share: f64) -> f64 {
+    let beyond = 1.0 - share;
+    if beyond > TAIL {
+        return 1.0;
+    }
+    let spread = |sample: &Sample| {
+        let at = |beyond: f64| sample.quantile(1.0 - beyond);
+        alike(at(beyond * BEYOND), at(beyond / BEYOND))
+    };
+    spread(recorded).min(spread(base))
+}
+
 impl Correction {
     /// From a recording and the same simulated as it was.
     pub(crate) fn of(recorded: &Sample, base: &Sample) -> Self {
-        let at = |share: f64| (base.quantile(share).max(1.0), recorded.quantile(share).max(1.0));
         let mut kinds: Vec<(f64, Vec<f64>)> = Vec::new();
-        for (base_ns, recorded_ns) in QUANTILES.map(at) {
-            let factor = (recorded_ns / base_ns).clamp(1.0 / MOST, MOST).ln();
+        for share in QUANTILES {
+            let (base_ns, recorded_ns) =
+                (base.quantile(share).max(1.0), recorded.quantile(share).max(1.0));
+            let factor = (recorded_ns / base_ns).clamp(1.0 / MOST, MOST).ln()
+                * is_of_lateness(recorded, base, share);
             match kinds.last_mut().filter(|(ns, _)| base_ns <= ns * ALIKE) {
                 Some((_, factors)) => factors.push(factor),
                 None => kinds.push((base_ns, vec![factor])),
@@ -50,10 +90,14 @@ impl Correction {
         let knot = |at: usize| self.knots.get(at).copied();
         let (before, after) = (next.checked_sub(1).and_then(knot), knot(next));
         match (before, after) {
-            (Some((from, low)), Some((to, high))) => {
+            (Some((from, low)), Some((to, high))) if to - from <= APART.ln() => {
                 low + (high - low) * (level - from) / (to - from)
             }
-            (Some((_, only)), None) | (None, Some((_, only))) => only,
+            (Some((from, low)), Some((to, high))) => {
+                let (from_ns, to_ns) = (from.exp(), to.exp());
+                low * alike(from_ns, ns) + high * alike(to_ns, ns)
+            }
+            (Some((at, only)), None) | (None, Some((at, only))) => only * alike(at.exp(), ns),
             (None, None) => 0.0,
         }
         .exp()

@@ -1,7 +1,7 @@
 //! A recording, the same simulated as it was, and how what a change does to the second moves the first.
 
 use crate::change;
-use crate::correction::Correction;
+use crate::correction::{Correction, alike, is_of_lateness, near};
 use crate::experience::{self, Widening};
 use crate::figures::{BLOCKS, Blocks, Figures, Means, Sample};
 use crate::model::Model;
@@ -29,12 +29,16 @@ const MEAN_UNLIKE_MIN: f64 = 6.0;
 /// order of [`Figures::all`].
 const LEFT_MOST: [f64; 6] = [2.0, 1.25, 1.25, 1.25, 2.0, 1.5];
 
-/// Latenesses that are apart by this factor have nothing to do with each other.
-const APART: f64 = 3.0;
+/// The quantile at which, or above which, each figure is, in the order of [`Figures::all`]; of the mean there is none.
+const QUANTILES: [f64; 6] = [0.0, 0.5, 0.99, 0.999, 0.99, 0.999];
 
-/// Where mean and median are in [`Figures::all`].
+/// Figures that are no further apart than by this factor may be one that nothing has changed.
+const SAME: f64 = 1.1;
+
+/// Where mean, median and maximum are in [`Figures::all`].
 const MEAN: usize = 0;
 const MEDIAN: usize = 1;
+const MAX: usize = 5;
 
 /// No range reaches further down than to this share of what is predicted, before it is widened.
 const LOW_MIN: f64 = 0.1;
@@ -191,24 +195,27 @@ impl World {
         let all_unmodelled = self.unmodelled.left(|_| false);
         let figures = |blocks: &[usize]| {
             let of = |all: &Blocks| all.sample(blocks.iter().copied());
-            let base = of(&self.base.victims);
-            let correction = Correction::of(&of(&self.rest), &base);
+            let (rest, base) = (of(&self.rest), of(&self.base.victims));
+            let correction = Correction::of(&rest, &base);
             let stands_for = |simulated: &Sample, unmodelled: &Blocks| {
                 correction.corrected(simulated).plus(&of(unmodelled)).figures().all()
             };
             let unchanged = stands_for(&base, &all_unmodelled);
             let mut changed = stands_for(&of(&with.simulated.victims), &with.unmodelled);
             let recorded = of(&self.recorded).figures().all();
-            let goes_on = tail(&changed) / tail(&unchanged).max(1.0);
+            let goes_on = (tail(&changed) / tail(&unchanged).max(1.0)).clamp(0.0, 1.0)
+                * alike(changed[MAX], unchanged[MAX]);
             for (at, changed) in changed.iter_mut().enumerate() {
                 let most = LEFT_MOST[at];
                 *changed = if at == MEAN {
                     // What is left of a mean's error is the tail's, whose latenesses are few and far between.
-                    let left_ns = (recorded[at] - unchanged[at]) * goes_on.clamp(0.0, 1.0);
+                    let left_ns = (recorded[at] - unchanged[at]) * goes_on;
                     (*changed + left_ns).clamp(*changed / most, *changed * most)
                 } else {
                     let left = (recorded[at] / unchanged[at].max(1.0)).clamp(1.0 / most, most);
-                    *changed * left.powf(alike(*changed, unchanged[at]))
+                    let is_factor = is_of_lateness(&rest, &base, QUANTILES[at]);
+                    let is_same = near(*changed, unchanged[at], SAME);
+                    *changed * left.powf(alike(*changed, unchanged[at]) * is_factor.max(is_same))
                 };
             }
             changed
@@ -262,13 +269,6 @@ pub(crate) struct With {
 /// What of a mean lies above the median, ns.
 fn tail(figures: &[f64; 6]) -> f64 {
     (figures[MEAN] - figures[MEDIAN]).max(0.0)
-}
-
-/// How much of an error at the one lateness there is at the other: all where they are the same, none where they are apart
-/// by [`APART`].
-fn alike(one_ns: f64, other_ns: f64) -> f64 {
-    let apart = (one_ns.max(1.0) / other_ns.max(1.0)).ln().abs() / APART.ln();
-    (1.0 - apart).max(0.0)
 }
 
 /// Whether figures have nothing to do with each other: a prediction moves the one as it moves the other.
