@@ -11,7 +11,7 @@ use tardy_explain::device::{DeviceFollower, Why};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
 use tardy_model::event::{Switch, TaskInfo, TaskState, Waking, softirq};
-use tardy_model::{CpuId, Kind, Prio, TaskId, TimerId, WakeupKind};
+use tardy_model::{CpuId, Culprit, Kind, Prio, Segment, TaskId, TimerId, WakeupKind};
 use tardy_sim::{Arrival, Bandwidth, COST_NS_MAX, CPUS_MAX, GROUP_WEIGHTS, NO_THREAD, Taken};
 
 /// Looks on while a recording is explained.
@@ -39,6 +39,26 @@ fn is_interrupted(seen: &Seen<'_>, cpu: CpuId) -> bool {
 
 pub(super) fn short(ns: u64) -> u32 {
     u32::try_from(ns).unwrap_or(u32::MAX)
+}
+
+/// Segments by what the simulator tells apart: a CPU that slept is awake when its interrupt comes, however much longer than
+/// its driver's table says that takes. A host that lets a halted CPU wait is such a state's way out too.
+fn as_simulated(segments: &[Segment]) -> Box<[Segment]> {
+    let mut exit: Option<Segment> = None;
+    let of_exit = |segment: &Segment| match exit {
+        Some(before)
+            if segment.cause.0 == "irq_delay"
+                && segment.culprit == Culprit::Nobody
+                && before.start_ns + before.ns == segment.start_ns =>
+        {
+            Segment { cause: before.cause, culprit: before.culprit, ..*segment }
+        }
+        _ => {
+            exit = (segment.cause.0 == "idle_exit").then_some(*segment);
+            *segment
+        }
+    };
+    segments.iter().take(SEGMENTS_MAX).map(of_exit).collect()
 }
 
 impl Observation {
@@ -452,7 +472,7 @@ impl Sink for Observation {
         self.observed.wakeups.push(Recorded {
             expiry_ns: wakeup.expiry_ns,
             lateness_ns: wakeup.lateness_ns,
-            segments: wakeup.segments.iter().take(SEGMENTS_MAX).copied().collect(),
+            segments: as_simulated(&wakeup.segments),
         });
     }
 
@@ -666,5 +686,35 @@ impl Observation {
             Kind::Stolen(_) => self.stolen(seen, at),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_model::{Cause, NameId};
+
+    #[test]
+    fn what_comes_behind_an_idle_exit_without_a_reason_is_part_of_it() {
+        let segment = |cause, culprit, start_ns, ns| Segment {
+            cause: Cause(cause),
+            culprit,
+            start_ns,
+            ns,
+            stretch: 0,
+            stack: NameId::NONE,
+        };
+        let state = Culprit::IdleState(1);
+        let seen = [
+            segment("irq_delay", Culprit::Nobody, 0, 10),
+            segment("idle_exit", state, 10, 5),
+            segment("irq_delay", Culprit::Nobody, 15, 20),
+            segment("irq_delay", Culprit::ClockEventDevice, 35, 5),
+            segment("irq_delay", Culprit::Nobody, 40, 5),
+        ];
+        let taken = as_simulated(&seen);
+        let causes: Vec<&str> = taken.iter().map(|segment| segment.cause.0).collect();
+        assert_eq!(causes, ["irq_delay", "idle_exit", "idle_exit", "irq_delay", "irq_delay"]);
+        assert_eq!((taken[2].culprit, taken[2].ns), (state, 20));
     }
 }
