@@ -102,7 +102,12 @@ impl Recent {
         Some(self.changes[last % CHANGES_MAX])
     }
 
-    /// It runs at a priority, at which it did not wait: since when it has it is not known.
+    fn before_last(&self) -> Option<Change> {
+        let before = self.count.checked_sub(2)?;
+        Some(self.changes[before % CHANGES_MAX])
+    }
+
+    /// It has a priority, at which it did not wait: since when it has it is not known.
     fn is_not_sure(&mut self, prio: Prio) {
         if let Some(last) = self.count.checked_sub(1)
             && let Change { doing: RunState::Waits, prio: before, .. } =
@@ -349,11 +354,19 @@ impl Threads {
 
     /// It has another priority from now on.
     pub(crate) fn reprioritised(&mut self, time_ns: u64, task: TaskId, prio: Prio) {
-        if let Some(thread) = self.get_mut(task)
-            && let Some(last @ Change { doing: RunState::Waits, .. }) = thread.recent.last()
+        let Some(recent) = self.get_mut(task).map(|thread| &mut thread.recent) else { return };
+        if let Some(last @ Change { doing: RunState::Waits, .. }) = recent.last()
             && last.prio != prio
         {
-            thread.recent.push(Change { since_ns: time_ns, prio, ..last });
+            let has_changed = recent
+                .before_last()
+                .is_some_and(|before| (before.doing, before.cpu) == (RunState::Waits, last.cpu));
+            if has_changed {
+                // Those that are lent it again and again would fill all that is kept.
+                recent.is_not_sure(prio);
+            } else {
+                recent.push(Change { since_ns: time_ns, prio, ..last });
+            }
         }
     }
 
@@ -485,6 +498,9 @@ impl Threads {
         let mut current: Option<Change> = None;
         if let Some(thread) = self.get(task) {
             for change in thread.recent.since(from_ns) {
+                if change.since_ns >= to_ns {
+                    break;
+                }
                 let since_ns = change.since_ns.clamp(from_ns, to_ns);
                 if since_ns > at_ns {
                     piece(at_ns, since_ns, current);

@@ -35,10 +35,10 @@ const QUANTILES: [f64; 6] = [0.0, 0.5, 0.99, 0.999, 0.99, 0.999];
 /// Figures that are no further apart than by this factor may be one that nothing has changed.
 const SAME: f64 = 1.1;
 
-/// Where mean, median and maximum are in [`Figures::all`].
+/// Where mean, median and 99.9 % are in [`Figures::all`].
 const MEAN: usize = 0;
 const MEDIAN: usize = 1;
-const MAX: usize = 5;
+const TAIL: usize = 3;
 
 /// No range reaches further down than to this share of what is predicted, before it is widened.
 const LOW_MIN: f64 = 0.1;
@@ -204,7 +204,7 @@ impl World {
             let mut changed = stands_for(&of(&with.simulated.victims), &with.unmodelled);
             let recorded = of(&self.recorded).figures().all();
             let goes_on = (tail(&changed) / tail(&unchanged).max(1.0)).clamp(0.0, 1.0)
-                * alike(changed[MAX], unchanged[MAX]);
+                * alike(changed[TAIL], unchanged[TAIL]);
             for (at, changed) in changed.iter_mut().enumerate() {
                 let most = LEFT_MOST[at];
                 *changed = if at == MEAN {

@@ -251,12 +251,12 @@ impl Observed {
         if let (Some(step), Some(wait)) = (last(one), last(other)) {
             (one.asks, other.answers) = (Some(turn), Some(turn));
             let (asks, answers) = ((asks, step), (answers, wait));
-            self.turns.push(Turn { asks, answers, is_over: false });
+            self.turns.push(Turn { asks, answers, over_ns: None, is_beside: false });
         }
     }
 
-    /// A thread sleeps, not for a lock.
-    fn rests(&mut self, thread: u32) {
+    /// A thread sleeps, not for a lock. `runs` tells who runs.
+    fn rests(&mut self, now_ns: u64, thread: u32, runs: impl Fn(TaskId) -> bool) {
         let Some(draft) = self.threads.get_mut(thread as usize).map(|thread| &mut thread.draft)
         else {
             return;
@@ -266,18 +266,34 @@ impl Observed {
             && let Some(turn) = self.turns.get_mut(answered as usize)
             && let Some(asking) = self.threads.get(turn.asks.0 as usize)
         {
-            turn.is_over = asking.draft.asks == Some(answered);
+            let at_ns = now_ns.saturating_sub(self.first_ns);
+            turn.is_beside = runs(asking.task);
+            turn.over_ns = (asking.draft.asks == Some(answered)).then_some(at_ns);
         }
     }
 
     /// Threads also do what no event tells of.
     fn completes_turns(&mut self) {
         let turns = std::mem::take(&mut self.turns);
-        let draft_of = |at: u32| self.threads.get(at as usize).map(|thread| &thread.draft);
-        for (at, steps) in turns::unseen(&turns, draft_of) {
+        // What threads for softirqs do is the simulator's.
+        let serves: Vec<bool> = self.threads.iter().map(ThreadSeen::serves_softirqs).collect();
+        let draft_of = |at: u32| {
+            let thread = self.threads.get(at as usize)?;
+            (!serves[at as usize]).then_some(&thread.draft)
+        };
+        let turns::Unseen { steps, woke } = turns::unseen(&turns, draft_of);
+        for (at, steps) in steps {
             if let Some(thread) = self.threads.get_mut(at as usize) {
                 thread.draft.also_does(&steps);
             }
+        }
+        for (at, ns, woken) in woke {
+            if let Some(thread) = self.threads.get_mut(at as usize) {
+                thread.draft.woke.push((ns, woken));
+            }
+        }
+        for thread in &mut self.threads {
+            thread.draft.woke.sort_unstable_by_key(|(ns, _)| *ns);
         }
     }
 

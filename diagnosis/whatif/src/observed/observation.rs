@@ -288,7 +288,12 @@ impl Observation {
             if let Some(thread) = self.observed.threads.get_mut(place as usize) {
                 thread.draft.sleeps(switch.prev_state);
                 if thread.draft.rests() {
-                    self.observed.rests(place);
+                    let cpus = &self.cpus;
+                    let runs = |task| {
+                        let is_it = |cpu: &CpuSeen| matches!(cpu.activity, Activity::Task(other, _) if other == task);
+                        cpus.iter().any(is_it)
+                    };
+                    self.observed.rests(now_ns, place, runs);
                 }
             }
         }
@@ -673,7 +678,10 @@ impl Observation {
                 }
             }
             Kind::IdleExit(_) => {
+                // The interrupt that wakes it may come only now, where states are left with interrupts off.
+                let called = self.cpus[at].called;
                 self.has_come_for_thread(at, now_ns, before);
+                self.cpus[at].called = called;
                 self.wakes_up(at, now_ns, before);
                 self.cpus[at].left_at_ns = Some(now_ns);
                 self.cpus[at].contexts.clear();

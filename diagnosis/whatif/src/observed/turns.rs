@@ -2,7 +2,8 @@
 //!
 //! Where the answer is there before it is waited for, nobody waits and nobody is woken: no event tells that the one asked
 //! and the other answered. In a changed system, in which the one that answers comes to run later or the other one sooner,
-//! it would wait. Who mostly waits for its answer is taken to do so always.
+//! it would wait. Who mostly waits for its answer is taken to do so always. Of who hardly ever waits nobody can tell whether
+//! its answer was always there or it does not care.
 
 use super::draft::Draft;
 use std::collections::HashMap;
@@ -14,6 +15,9 @@ const WAITED_MIN: usize = 10;
 /// A thread that goes on without an answer more often than once in so many turns does not wait for it.
 const GOES_ON_SHARE: usize = 20;
 
+/// A thread that is mostly kept from running until its answer is there waits in one of so many turns at least.
+const KEPT_OFF_SHARE: usize = 5;
+
 /// One thread woke another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
@@ -21,8 +25,10 @@ pub(crate) struct Turn {
     pub(super) asks: (u32, usize),
     /// Who was woken, and the wait that this ended.
     pub(super) answers: (u32, usize),
-    /// The other slept again before the one did.
-    pub(super) is_over: bool,
+    /// The other slept again before the one did: when.
+    pub(super) over_ns: Option<u64>,
+    /// The one ran on another CPU then: it could have come to its wait by itself.
+    pub(super) is_beside: bool,
 }
 
 /// What became of a turn.
@@ -57,7 +63,7 @@ fn became<'a>(turn: &Turn, draft_of: &dyn Fn(u32) -> Option<&'a Draft>) -> Optio
     let sleeps =
         |step| matches!(step, Scripted::Wait | Scripted::Sleep(_) | Scripted::SleepUntil(_));
     // The last turn of a recording has no end.
-    let is_unseen = turn.is_over && answer.is_some_and(sleeps) && answers_ns > 0;
+    let is_unseen = turn.over_ns.is_some() && answer.is_some_and(sleeps) && answers_ns > 0;
     then.and(Some(if is_unseen { Became::Unseen } else { Became::WentOn }))
 }
 
@@ -75,11 +81,17 @@ fn middle(ns: &mut [u64]) -> u64 {
     *ns.select_nth_unstable(at).1
 }
 
-/// The waits and wakings that no event tells of: after which step of which thread, how long it runs before it, and it.
-pub(super) fn unseen<'a>(
-    turns: &[Turn],
-    draft_of: impl Fn(u32) -> Option<&'a Draft>,
-) -> HashMap<u32, Vec<(usize, u64, Scripted)>> {
+/// What no event tells of.
+#[derive(Debug, Default)]
+pub(super) struct Unseen {
+    /// By thread, waits and wakings: after which step, how long it runs before it, and it.
+    pub(super) steps: HashMap<u32, Vec<(usize, u64, Scripted)>>,
+    /// Who woke whom, and when, at the latest.
+    pub(super) woke: Vec<(u32, u64, u32)>,
+}
+
+/// The waits and wakings that no event tells of.
+pub(super) fn unseen<'a>(turns: &[Turn], draft_of: impl Fn(u32) -> Option<&'a Draft>) -> Unseen {
     let mut pairs: HashMap<(u32, u32), Between> = HashMap::new();
     for turn in turns {
         let pair = pairs.entry((turn.asks.0, turn.answers.0)).or_default();
@@ -93,20 +105,26 @@ pub(super) fn unseen<'a>(
             None => {}
         }
     }
-    let mut found: HashMap<u32, Vec<(usize, u64, Scripted)>> = HashMap::new();
+    let mut found = Unseen::default();
     for (_, mut pair) in pairs {
         let waited = pair.asks_ns.len();
-        if waited < WAITED_MIN || pair.went_on * GOES_ON_SHARE > waited {
+        let beside = pair.unseen.iter().filter(|turn| turn.is_beside).count();
+        let mostly = waited >= beside
+            && waited * KEPT_OFF_SHARE >= pair.unseen.len()
+            && pair.went_on * GOES_ON_SHARE <= waited;
+        if waited < WAITED_MIN || !mostly {
             continue;
         }
         let (asks_ns, answers_ns) = (middle(&mut pair.asks_ns), middle(&mut pair.answers_ns));
-        for Turn { asks, answers, .. } in pair.unseen {
-            found.entry(asks.0).or_default().push((asks.1, asks_ns, Scripted::Wait));
+        for Turn { asks, answers, over_ns, .. } in pair.unseen {
+            let steps = &mut found.steps;
+            steps.entry(asks.0).or_default().push((asks.1, asks_ns, Scripted::Wait));
             let answer = (answers.1, answers_ns, Scripted::Wake(asks.0));
-            found.entry(answers.0).or_default().push(answer);
+            steps.entry(answers.0).or_default().push(answer);
+            found.woke.extend(over_ns.map(|ns| (answers.0, ns, asks.0)));
         }
     }
-    for steps in found.values_mut() {
+    for steps in found.steps.values_mut() {
         steps.sort_unstable_by_key(|(at, ..)| *at);
     }
     found
@@ -118,7 +136,10 @@ mod tests {
 
     /// A client that wakes its server and waits for it, but in `early` of so many turns finds it ready; and goes on without
     /// it in some.
-    fn drafts(turns: usize, early: usize, goes_on: usize) -> ([Draft; 2], Vec<Turn>) {
+    fn drafts(
+        (turns, early, goes_on): (usize, usize, usize),
+        is_beside: bool,
+    ) -> ([Draft; 2], Vec<Turn>) {
         let (mut client, mut server) = (Draft::default(), Draft::default());
         let mut all = Vec::new();
         for at in 0..turns {
@@ -126,7 +147,7 @@ mod tests {
             client.steps.extend([Scripted::Sleep(1_000), Scripted::Run(10), Scripted::Wake(1)]);
             let asks = (0, client.steps.len() - 1);
             let answers = (1, server.steps.len() - 1);
-            all.push(Turn { asks, answers, is_over: at < early });
+            all.push(Turn { asks, answers, over_ns: (at < early).then_some(at as u64), is_beside });
             if at < early + goes_on {
                 client.steps.push(Scripted::Run(7));
                 server.steps.push(Scripted::Run(63));
@@ -140,27 +161,32 @@ mod tests {
         ([client, server], all)
     }
 
-    fn mended(turns: usize, early: usize, goes_on: usize) -> [Draft; 2] {
-        let ([mut client, mut server], all) = drafts(turns, early, goes_on);
+    fn mended(turns: (usize, usize, usize), is_beside: bool) -> [Draft; 2] {
+        let ([mut client, mut server], all) = drafts(turns, is_beside);
         let mut found = unseen(&all, |at| Some(if at == 0 { &client } else { &server }));
-        client.also_does(&found.remove(&0).unwrap_or_default());
-        server.also_does(&found.remove(&1).unwrap_or_default());
+        assert_eq!(found.woke.len(), found.steps.get(&1).map_or(0, Vec::len), "each is known");
+        client.also_does(&found.steps.remove(&0).unwrap_or_default());
+        server.also_does(&found.steps.remove(&1).unwrap_or_default());
         [client, server]
     }
 
     #[test]
     fn an_answer_that_was_there_in_time_is_waited_for_nevertheless() {
-        let [client, server] = mended(100, 30, 0);
-        let ([whole_client, whole_server], _) = drafts(100, 0, 0);
-        assert_eq!(client.steps, whole_client.steps);
-        assert_eq!(server.steps, whole_server.steps);
+        let ([whole_client, whole_server], _) = drafts((100, 0, 0), false);
+        for (early, is_beside) in [(30, false), (70, false), (30, true)] {
+            let [client, server] = mended((100, early, 0), is_beside);
+            assert_eq!(client.steps, whole_client.steps);
+            assert_eq!(server.steps, whole_server.steps);
+        }
     }
 
     #[test]
     fn who_goes_on_without_an_answer_does_not_wait_for_it() {
-        for (turns, early, goes_on) in [(100, 30, 20), (100, 0, 100), (9, 3, 0)] {
-            let ([client, _], _) = drafts(turns, early, goes_on);
-            assert_eq!(mended(turns, early, goes_on)[0].steps, client.steps);
+        let kept_off = [(100, 30, 20), (100, 0, 100), (9, 3, 0), (100, 90, 0)];
+        let kept_off = kept_off.into_iter().map(|turns| (turns, false));
+        for (turns, is_beside) in kept_off.chain([((100, 70, 0), true)]) {
+            let ([client, _], _) = drafts(turns, is_beside);
+            assert_eq!(mended(turns, is_beside)[0].steps, client.steps);
         }
     }
 }

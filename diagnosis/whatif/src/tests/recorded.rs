@@ -5,7 +5,7 @@ use super::{GRID, OFF_MAX as PREDICTED_OFF_MAX, hog, storm, system};
 use crate::model::Model;
 use crate::{Figures, KernelSeen, WhatIf};
 use tardy_changes::Change;
-use tardy_model::event::{Kind, Loss};
+use tardy_model::event::{Irq, IrqBegin, IrqEnd, Kind, Loss, Vector};
 use tardy_model::{CpuId, Event, TaskId};
 use tardy_sim::{Cost, Entity, IdleState, Pace, Stream};
 
@@ -154,9 +154,8 @@ fn what_sending_an_interrupt_takes_is_found() {
     }
 }
 
-#[test]
-fn how_long_an_interrupt_is_on_its_way_is_found() {
-    let others = r#"
+/// A thread that another CPU wakes.
+const ASKED: &str = r#"
 [[thread]]
 name = "asks"
 cpus = [0]
@@ -166,8 +165,33 @@ name = "answers"
 cpus = [1]
 program = ["wait", { run = "30us" }]
 "#;
+
+/// A kernel that has another CPU wake threads does so by calls.
+fn by_calls(mut events: Vec<Event>) -> Vec<Event> {
+    let call = Irq::Vector(Vector::CALL_FUNCTION_SINGLE);
+    let is_it = |irq: Irq| irq == Irq::Vector(Vector::RESCHEDULE);
+    for event in &mut events {
+        let kind = match event.kind() {
+            Kind::IrqBegin(begin) if is_it(begin.irq) => Kind::IrqBegin(IrqBegin { irq: call }),
+            Kind::IrqEnd(end) if is_it(end.irq) => Kind::IrqEnd(IrqEnd { irq: call }),
+            _ => continue,
+        };
+        *event = Event::new(event.time_ns, event.cpu, event.task, kind);
+    }
+    events
+}
+
+#[test]
+fn an_interrupt_that_wakes_a_thread_does_not_come_by_the_clock_as_well() {
+    let known = Known::of(&system(GRID, ASKED));
+    let arrivals = |mend: fn(Vec<Event>) -> Vec<Event>| known.observed_as(mend).arrivals.len();
+    assert_eq!(arrivals(by_calls), arrivals(|events| events));
+}
+
+#[test]
+fn how_long_an_interrupt_is_on_its_way_is_found() {
     for ipi_ns in [0, 4_000] {
-        let mut known = Known::of(&system(GRID, others));
+        let mut known = Known::of(&system(GRID, ASKED));
         known.system.machine.ipi = Cost::Constant(ipi_ns);
         known.system.machine.idle_states = vec![IdleState {
             name: "HLT".to_owned(),
