@@ -354,7 +354,10 @@ impl Costs {
             // Some sources do not tell of ticks.
             return 0;
         }
-        parted_at_ns(kept.weighted(kept.count() as f64), stopped.weighted(stopped.count() as f64))
+        let stopped = || stopped.weighted(stopped.count() as f64);
+        let from_ns = parted_at_ns(kept.weighted(kept.count() as f64), stopped());
+        // That nothing longer was kept says nothing where nothing longer was stopped either.
+        if stopped().any(|(ns, _)| ns >= from_ns) { from_ns } else { u64::MAX }
     }
 
     /// How long leaving each idle state takes by the driver's table; `None` of one that was not entered.
@@ -497,4 +500,28 @@ fn parted_at_ns(
         }
     }
     best_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pace::Paces;
+    use super::*;
+
+    #[test]
+    fn ticks_are_stopped_from_where_that_was_seen() {
+        let costs = |stopped: &[u64]| {
+            let mut costs = Costs::until(None);
+            let when = Paces::when(0, 0);
+            (1..=100).for_each(|at| costs.idled_beside_tick(when, false, at * 7_000));
+            stopped.iter().for_each(|ns| costs.idled_beside_tick(when, true, *ns));
+            costs.stops_ticks_from_ns()
+        };
+        assert_eq!(costs(&[]), 0, "nobody tells of ticks");
+        assert_eq!(costs(&[900_000; 50]), 700_001);
+        assert_eq!(
+            costs(&[50_000, 300_000, 600_000]),
+            u64::MAX,
+            "now and then, however long it idles"
+        );
+    }
 }
