@@ -30,13 +30,6 @@ const BEYOND: f64 = 2.0;
 /// A factor beyond this says that the two have nothing to do with each other.
 const MOST: f64 = 4.0;
 
-/// Factors by lateness.
-#[derive(Clone, Debug)]
-pub(crate) struct Correction {
-    /// Logarithms of a simulated lateness, and of the factor there, in order.
-    knots: Vec<(f64, f64)>,
-}
-
 /// How much what is known at the one lateness tells of the other: all where they are the same, nothing where they are apart
 /// by [`APART`].
 pub(crate) fn alike(one_ns: f64, other_ns: f64) -> f64 {
@@ -67,6 +60,13 @@ pub(crate) fn is_of_lateness(recorded: &Sample, base: &Sample, share: f64) -> f6
         alike(at(beyond * BEYOND), at(beyond / BEYOND))
     };
     spread(recorded).min(spread(base))
+}
+
+/// Factors by lateness.
+#[derive(Clone, Debug)]
+pub(crate) struct Correction {
+    /// Logarithms of a simulated lateness, and of the factor there, in order.
+    knots: Vec<(f64, f64)>,
 }
 
 impl Correction {
