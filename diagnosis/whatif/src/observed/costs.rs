@@ -512,8 +512,12 @@ mod tests {
         let costs = |stopped: &[u64]| {
             let mut costs = Costs::until(None);
             let when = Paces::when(0, 0);
-            (1..=100).for_each(|at| costs.idled_beside_tick(when, false, at * 7_000));
-            stopped.iter().for_each(|ns| costs.idled_beside_tick(when, true, *ns));
+            for at in 1..=100 {
+                costs.idled_beside_tick(when, false, at * 7_000);
+            }
+            for ns in stopped {
+                costs.idled_beside_tick(when, true, *ns);
+            }
             costs.stops_ticks_from_ns()
         };
         assert_eq!(costs(&[]), 0, "nobody tells of ticks");
