@@ -38,6 +38,10 @@ pub(crate) const THREADS_MAX: usize = 1 << 15;
 /// Steps of all threads together, at most: 16 bytes each.
 pub(crate) const STEPS_MAX: usize = 1 << 24;
 
+/// Wakings of one thread by another that are kept to see who waits for whom, at most: 120 MB. Of the later ones it is not
+/// told what no event tells.
+const TURNS_MAX: usize = 1 << 21;
+
 /// Wakeups of victims that are kept, at most, each with its segments.
 pub(crate) const WAKEUPS_MAX: usize = 1 << 20;
 
@@ -141,7 +145,7 @@ pub struct Observed {
     pub(crate) uncounted: usize,
     /// The latter: nobody knows what delayed them.
     pub(crate) near_missing: u64,
-    /// Who woke whom, as long as there is room.
+    /// Who woke whom.
     turns: Vec<Turn>,
     /// Something was not kept: what.
     pub(crate) bounds: Vec<&'static str>,
@@ -239,7 +243,7 @@ impl Observed {
 
     /// A thread wakes another, which has slept: both know it as the last step of their scripts.
     fn asks(&mut self, asks: u32, answers: u32) {
-        if asks == answers || self.turns.len() >= STEPS_MAX {
+        if asks == answers || self.turns.len() >= TURNS_MAX {
             return;
         }
         let turn = self.turns.len() as u32;
