@@ -22,18 +22,19 @@ impl Observation {
         let cpu = &mut self.cpus[at];
         cpu.soft_woke = None;
         let idle = cpu.idle_state.zip(cpu.entered_ns).filter(|_| before.is_idle());
-        let simulated = match irq {
-            Irq::Vector(Vector::LOCAL_TIMER) => true,
-            Irq::Vector(Vector::RESCHEDULE) => {
-                self.has_come_for_thread(at, now_ns, before);
-                true
-            }
+        let (simulated, is_sent) = match irq {
+            Irq::Vector(Vector::LOCAL_TIMER) => (true, false),
+            Irq::Vector(Vector::RESCHEDULE) => (true, true),
             // So does a CPU have another one wake a thread that is to run there.
             Irq::Vector(Vector::CALL_FUNCTION | Vector::CALL_FUNCTION_SINGLE) => {
-                self.has_come_for_thread(at, now_ns, before)
+                (cpu.called.is_some(), true)
             }
-            _ => false,
+            _ => (false, false),
         };
+        if is_sent {
+            self.is_called(at, now_ns, before);
+            self.cpus[at].called = None;
+        }
         let cpu = &mut self.cpus[at];
         let what = if simulated { Above::Simulated } else { Above::Interrupt(irq) };
         cpu.contexts.begins(what, now_ns, before.is_idle());
@@ -51,14 +52,14 @@ impl Observation {
         }
     }
 
-    /// A CPU is awake, by an interrupt that CPUs send or without any: whether for a thread that another one wakes.
-    pub(super) fn has_come_for_thread(&mut self, at: usize, now_ns: u64, before: Activity) -> bool {
-        let cpu = &mut self.cpus[at];
-        let Some((since_ns, _)) = cpu.called.take() else { return false };
-        if let (Some(state), Activity::Idle(_)) = (cpu.idle_state, before) {
+    /// A CPU is awake, by an interrupt that CPUs send or without any, perhaps for a thread that another one wakes.
+    pub(super) fn is_called(&mut self, at: usize, now_ns: u64, before: Activity) {
+        let cpu = &self.cpus[at];
+        if let (Some((since_ns, _)), Some(state), Activity::Idle(_)) =
+            (cpu.called, cpu.idle_state, before)
+        {
             self.measured(at, Measured::Called(state), since_ns, now_ns);
         }
-        true
     }
 
     pub(super) fn irq_ends(&mut self, seen: &Seen<'_>, at: usize, irq: Irq) {

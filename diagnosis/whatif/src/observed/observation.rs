@@ -679,9 +679,7 @@ impl Observation {
             }
             Kind::IdleExit(_) => {
                 // The interrupt that wakes it may come only now, where states are left with interrupts off.
-                let called = self.cpus[at].called;
-                self.has_come_for_thread(at, now_ns, before);
-                self.cpus[at].called = called;
+                self.is_called(at, now_ns, before);
                 self.wakes_up(at, now_ns, before);
                 self.cpus[at].left_at_ns = Some(now_ns);
                 self.cpus[at].contexts.clear();
