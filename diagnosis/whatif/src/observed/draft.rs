@@ -1,5 +1,6 @@
 //! A thread's script while it is written: what it ran, what it asked for, what it waited for.
 
+use super::samples::median;
 use tardy_model::Prio;
 use tardy_model::event::{TaskState, TimerArm, TimerMode};
 use tardy_sim::{COST_NS_MAX, Scripted};
@@ -381,8 +382,7 @@ impl Draft {
         if distances.len() < DISTANCES_MIN {
             return Grid::Unsure;
         }
-        let middle = distances.len() / 2;
-        let period_ns = (*distances.select_nth_unstable(middle).1).max(1);
+        let period_ns = median(&mut distances).max(1);
         let on_it = distances.iter().filter(|ns| multiple(**ns, period_ns).is_some()).count();
         if on_it as f64 >= distances.len() as f64 * GRID_SHARE {
             Grid::Of(period_ns)
@@ -420,8 +420,7 @@ impl Draft {
         if runs.is_empty() {
             return;
         }
-        let middle = runs.len() / 2;
-        let run_ns = *runs.select_nth_unstable(middle).1;
+        let run_ns = median(&mut runs);
         let mut filled = Vec::with_capacity(self.steps.len());
         let mut moved = Vec::with_capacity(self.absolute.len());
         let (mut from, mut begins_at) = (0, self.begins_at);

@@ -10,6 +10,7 @@
 //! They belong to the thread that ran, come and go with it, and come by its CPU time: more timers do not make more of
 //! them.
 
+use super::samples::median;
 use std::collections::HashMap;
 use tardy_sim::{Cost, Entity, Sections, Stream};
 
@@ -63,8 +64,7 @@ impl Lates {
         if all.is_empty() {
             return 0;
         }
-        let middle = all.len() / 2;
-        *all.select_nth_unstable(middle).1 * USUAL
+        median(&mut all) * USUAL
     }
 
     /// The stretches of threads, by a name that they share; those of names that were met rarely are the same.

@@ -37,6 +37,11 @@ fn is_interrupted(seen: &Seen<'_>, cpu: CpuId) -> bool {
     cpu != seen.event.cpu && seen.followers.cpu(cpu).is_some_and(sleeps)
 }
 
+/// Whether a thread runs on any CPU.
+fn runs(cpus: &[CpuSeen], task: TaskId) -> bool {
+    cpus.iter().any(|cpu| matches!(cpu.activity, Activity::Task(other, _) if other == task))
+}
+
 pub(super) fn short(ns: u64) -> u32 {
     u32::try_from(ns).unwrap_or(u32::MAX)
 }
@@ -288,12 +293,7 @@ impl Observation {
             if let Some(thread) = self.observed.threads.get_mut(place as usize) {
                 thread.draft.sleeps(switch.prev_state);
                 if thread.draft.rests() {
-                    let cpus = &self.cpus;
-                    let runs = |task| {
-                        let is_it = |cpu: &CpuSeen| matches!(cpu.activity, Activity::Task(other, _) if other == task);
-                        cpus.iter().any(is_it)
-                    };
-                    self.observed.rests(now_ns, place, runs);
+                    self.observed.rests(now_ns, place, |task| runs(&self.cpus, task));
                 }
             }
         }

@@ -32,6 +32,12 @@ pub(crate) struct Samples {
     is_closed: bool,
 }
 
+/// Half of them are below; there is one at least.
+pub(super) fn median(ns: &mut [u64]) -> u64 {
+    let middle = ns.len() / 2;
+    *ns.select_nth_unstable(middle).1
+}
+
 impl Samples {
     pub(crate) fn add(&mut self, when: When, ns: u64) {
         if self.is_closed {

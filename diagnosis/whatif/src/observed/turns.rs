@@ -6,6 +6,7 @@
 //! its answer was always there or it does not care.
 
 use super::draft::Draft;
+use super::samples::median;
 use std::collections::HashMap;
 use tardy_sim::Scripted;
 
@@ -76,11 +77,6 @@ struct Between {
     unseen: Vec<Turn>,
 }
 
-fn middle(ns: &mut [u64]) -> u64 {
-    let at = ns.len() / 2;
-    *ns.select_nth_unstable(at).1
-}
-
 /// What no event tells of.
 #[derive(Debug, Default)]
 pub(super) struct Unseen {
@@ -115,7 +111,7 @@ pub(super) fn unseen<'a>(turns: &[Turn], draft_of: impl Fn(u32) -> Option<&'a Dr
         if waited < WAITED_MIN || !mostly {
             continue;
         }
-        let (asks_ns, answers_ns) = (middle(&mut pair.asks_ns), middle(&mut pair.answers_ns));
+        let (asks_ns, answers_ns) = (median(&mut pair.asks_ns), median(&mut pair.answers_ns));
         for Turn { asks, answers, over_ns, .. } in pair.unseen {
             let steps = &mut found.steps;
             steps.entry(asks.0).or_default().push((asks.1, asks_ns, Scripted::Wait));
