@@ -15,11 +15,11 @@ use crate::step::StepMaker;
 use crate::story::Story;
 use crate::summary::Summary;
 use crate::threads::{THREADS_MAX, Threads};
-use crate::victims::{Ended, Victim};
+use crate::victims::Ended;
 use crate::worst::{self, Worst};
 use std::collections::VecDeque;
 use tardy_followers::{Followed, Followers, SPANS_MAX, Skew, StolenTime};
-use tardy_model::event::{ClockSet, Loss, Stack, TaskInfo};
+use tardy_model::event::{ClockSet, Loss, Stack};
 use tardy_model::{
     Cause, Culprit, Event, Kind, NameId, Segment, Tables, TaskId, TimerId, WakeupKind,
 };
@@ -169,20 +169,16 @@ impl Endings {
         }
     }
 
-    /// A story has ended, which lies with its victim. Yields a thread of which more should have been remembered for
-    /// its balance.
+    /// A story has ended, of a thread that marks its return or does not. Yields a thread of which more should have been
+    /// remembered for its balance.
     pub(crate) fn ends<S: Sink>(
         &mut self,
         ended: &Ended,
-        victim: &Victim,
+        (story, by_mark): (&Story, bool),
         past: &Past<'_>,
         labels: &mut Labels,
         sink: &mut S,
     ) -> Option<TaskId> {
-        let story = match &victim.ended_call {
-            Some(call) if ended.is_call => call,
-            _ => &victim.ended,
-        };
         let lateness_ns = story.ended(ended.end_ns) - story.expiry_ns;
         let is_looked_at = ended.is_call
             || past.stacks.any()
@@ -203,7 +199,6 @@ impl Endings {
         past.stacks.attach(&mut wakeup.segments, blames, cpus, past.threads, labels);
         self.cut += u64::from(self.balancer.is_cut);
         self.summary.mark_missing(wakeup);
-        let by_mark = victim.info.has(TaskInfo::MARKS);
         let recent = (past.followers, past.threads);
         self.finished(Some(story), by_mark, recent, labels, sink);
         self.balancer.forgotten

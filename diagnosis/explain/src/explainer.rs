@@ -2,6 +2,7 @@
 //! on to balances, patterns and sums (`ending.rs`).
 
 use crate::balance::Past;
+use crate::deferred::{Deferred, DeferredStories, awaits_stolen};
 use crate::ending::{Endings, Recent};
 use crate::findings::Explanation;
 use crate::finished::Sink;
@@ -58,6 +59,7 @@ pub struct Explainer<S> {
     /// The task that was last woken on each CPU, and the number of the event there that told it.
     just_woken: Vec<(TaskId, u64)>,
     victims: Victims,
+    deferred: DeferredStories,
     endings: Endings,
     sink: S,
 }
@@ -75,6 +77,7 @@ impl<S: Sink> Explainer<S> {
             exit_latencies_ns: Vec::new(),
             just_woken: Vec::new(),
             victims: Victims::default(),
+            deferred: DeferredStories::default(),
             endings: Endings::new(options.worst, sink.takes_wakeups()),
             sink,
         }
@@ -165,6 +168,9 @@ impl<S: Sink> Explainer<S> {
             return self.stack(event, stack);
         }
         let followed = self.followers.event(event, &kind, &self.labels.tables);
+        if !self.deferred.is_empty() {
+            self.go_on(time_ns, None);
+        }
         let (followers, tables) = (&self.followers, &self.labels.tables);
         self.endings.sees(event, kind, followed, (followers, tables));
         // Copies are shown, so that what nobody looks at lies in registers.
@@ -298,6 +304,9 @@ impl<S: Sink> Explainer<S> {
     /// The same of a stream that is about one wakeup, by its thread and expiry: advice names who made that one late,
     /// where it is among the worst.
     pub fn finish_about(mut self, wakeup: Option<(TaskId, u64)>) -> (Explanation, S) {
+        while let Some(deferred) = self.deferred.first() {
+            self.balance(&deferred.ended, Some(&deferred));
+        }
         self.victims.end_stream();
         let recent = Recent {
             skew: self.followers.skew,
@@ -577,18 +586,45 @@ impl<S: Sink> Explainer<S> {
 
     #[inline(never)]
     fn has_ended(&mut self, ended: Ended) {
-        if let Some(victim) = self.victims.get(ended.task) {
-            let past = Past {
-                followers: &self.followers,
-                threads: &self.threads,
-                firings: &self.firings,
-                stacks: &self.stacks,
-                exit_latencies_ns: &self.exit_latencies_ns,
-            };
-            let (labels, sink) = (&mut self.labels, &mut self.sink);
-            if let Some(thread) = self.endings.ends(&ended, victim, &past, labels, sink) {
-                self.threads.remember_more(thread);
-            }
+        if !self.deferred.is_empty() {
+            // A thread's wakeups are told in the order in which they ended.
+            self.go_on(ended.end_ns, Some(ended.task));
+        }
+        if let Some(victim) = self.victims.get(ended.task)
+            && !ended.is_call
+            && awaits_stolen(&self.followers, &ended, &victim.ended, ended.end_ns)
+        {
+            self.deferred.add(ended, &victim.ended, victim.marks());
+            return;
+        }
+        self.balance(&ended, None);
+    }
+
+    /// Makes the balances that need not wait any longer, and those of a thread.
+    #[inline(never)]
+    fn go_on(&mut self, now_ns: u64, of: Option<TaskId>) {
+        while let Some(deferred) = self.deferred.next(&self.followers, now_ns, of) {
+            self.balance(&deferred.ended, Some(&deferred));
+        }
+    }
+
+    /// Makes the balance of a story that lies with its victim, or was deferred.
+    fn balance(&mut self, ended: &Ended, deferred: Option<&Deferred>) {
+        let told = match deferred {
+            Some(deferred) => Some((&deferred.story, deferred.by_mark)),
+            None => self.victims.get(ended.task).map(|victim| victim.told(ended)),
+        };
+        let Some(told) = told else { return };
+        let past = Past {
+            followers: &self.followers,
+            threads: &self.threads,
+            firings: &self.firings,
+            stacks: &self.stacks,
+            exit_latencies_ns: &self.exit_latencies_ns,
+        };
+        let (labels, sink) = (&mut self.labels, &mut self.sink);
+        if let Some(thread) = self.endings.ends(ended, told, &past, labels, sink) {
+            self.threads.remember_more(thread);
         }
     }
 }

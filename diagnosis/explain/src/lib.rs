@@ -21,6 +21,7 @@ mod calls;
 pub mod cause;
 pub mod change;
 mod closing;
+mod deferred;
 pub mod device;
 mod distributions;
 mod ending;

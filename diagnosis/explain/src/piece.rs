@@ -110,7 +110,7 @@ pub enum Doing {
     Expiry,
     /// It was in the very callback that woke the victim, or was to, in whatever context.
     Callback,
-    /// Nothing: a hypervisor had stopped it.
+    /// Nothing: a hypervisor had stopped it, or another CPU for which it waited.
     Stolen,
     /// Whatever it did: the scheduler did not let the victim run, and it is known why.
     Refused,
@@ -262,6 +262,11 @@ impl Piece<'_> {
             | Activity::ThreadedSoftirq(_, task, prio)
             | Activity::ThreadedExpiry(_, _, _, task, prio) => self.standing(task, prio),
             Activity::Stolen(_) => Doing::Stolen,
+            // Interrupts come to it all the same.
+            Activity::HeldUp(_, task, prio) if self.phase == Phase::Pending => {
+                self.standing(task, prio)
+            }
+            Activity::HeldUp(..) => Doing::Stolen,
         }
     }
 

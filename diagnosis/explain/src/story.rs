@@ -39,7 +39,7 @@ pub(crate) struct Stage {
 }
 
 /// A wakeup on its way. Its vectors are used again for the next one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Story {
     pub(crate) case: Case,
     pub(crate) expiry_ns: u64,

@@ -564,6 +564,20 @@ impl Victims {
 }
 
 impl Victim {
+    /// Whether it marks its return to user space.
+    pub(crate) fn marks(&self) -> bool {
+        self.info.has(TaskInfo::MARKS)
+    }
+
+    /// The story that has ended, and whether its thread marks its return.
+    pub(crate) fn told(&self, ended: &Ended) -> (&Story, bool) {
+        let story = match &self.ended_call {
+            Some(call) if ended.is_call => call,
+            _ => &self.ended,
+        };
+        (story, self.marks())
+    }
+
     /// An expiry as it counts for this thread. A sleep that a stop broke into is restarted with the time that
     /// was asked for at first (`hrtimer_nanosleep_restart`), which may be over by then: the stop was a wait, and
     /// the thread asks from there on.

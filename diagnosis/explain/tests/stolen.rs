@@ -151,3 +151,71 @@ fn a_stream_that_does_not_tell_says_so() {
         explain("learn\n task 7 worker watched\n 10 0 7 switch S 0 120", Watch::default());
     assert_eq!(explanation.stolen, None);
 }
+
+/// Thread 21 is woken on CPU 1, by a callback on CPU 0, which a hypervisor stops in it: `hrtimer_cancel` waits for
+/// that, and on a kernel that does not preempt keeps task 7 from CPU 1. CPU 0 tells what was stolen, before task 7 runs or
+/// after.
+const HELD_UP_ELSEWHERE: &str = "
+        task 7 cyclic watched
+        task 20 spinner
+        task 21 storm
+        timer 1 hrtimer_wakeup owner 7
+        timer 2 FUNCTION owner 21
+              10 1 7 arm 1 soft 1100000 slack 0
+              20 1 7 switch S 0 120
+              30 0 0 switch R 20 120
+         1000000 0 20 irq+ local_timer
+         1000100 0 20 expire+ 2 soft 1000000 slack 0
+         1000200 0 20 waking 21 on 1 prio 120
+         1002000 1 0 irq+ reschedule
+         1002100 1 0 irq- reschedule
+         1003000 1 0 switch R 21 120
+         1100500 1 21 irq+ local_timer
+         1100600 1 21 expire+ 1 soft 1100000 slack 0
+         1100700 1 21 waking 7 on 1 prio 19
+         1101700 1 21 expire- 1
+         1102000 1 21 irq- local_timer
+         4000000 0 20 expire- 2
+         4000100 0 20 irq- local_timer
+        BEFORE
+         4005000 1 21 switch R 7 19
+        AFTER
+    ";
+
+fn held_up_elsewhere(function: &str, before: &str, after: &str) -> String {
+    let trace = HELD_UP_ELSEWHERE.replace("FUNCTION", function).replace("BEFORE", before);
+    told(&trace.replace("AFTER", after))
+}
+
+const OWN: &str = "cyclic timer 1100000+2905000: irq_delay 500 storm, interrupts 100 local_timer, \
+     callback 1100 cyclic (hrtimer_wakeup), interrupts 300 local_timer, ";
+
+#[test]
+fn who_waits_for_a_callback_that_a_hypervisor_has_stopped_is_not_to_blame() {
+    let tells = "4000200 0 20 stolen 2990000\n 4000300 0 20 switch R 20 120";
+    let expected = format!("{OWN}hypervisor 2898000 the hypervisor, not_preemptible 5000 storm");
+    assert_eq!(held_up_elsewhere("hrtimer_wakeup", tells, ""), expected);
+}
+
+#[test]
+fn what_was_stolen_from_another_cpu_may_be_told_after_the_victim_runs() {
+    let tells = "4005100 0 20 stolen 2990000\n 4005200 0 20 switch R 20 120";
+    let expected = format!("{OWN}hypervisor 2898000 the hypervisor, not_preemptible 5000 storm");
+    assert_eq!(held_up_elsewhere("hrtimer_wakeup", "", tells), expected);
+}
+
+#[test]
+fn where_nothing_was_stolen_or_is_told_too_late_it_stays_the_threads() {
+    let expected = format!("{OWN}not_preemptible 2903000 storm");
+    let nothing = "4005200 0 20 switch R 20 120\n 4005300 0 20 stolen 100";
+    assert_eq!(held_up_elsewhere("hrtimer_wakeup", "", nothing), expected);
+    let late = "14100000 1 7 irq+ local_timer\n 14200000 0 20 stolen 2990000";
+    assert_eq!(held_up_elsewhere("hrtimer_wakeup", "", late), expected);
+}
+
+#[test]
+fn only_who_sleeps_on_a_timer_waits_for_its_callback() {
+    let tells = "4000200 0 20 stolen 2990000\n 4000300 0 20 switch R 20 120";
+    let expected = format!("{OWN}not_preemptible 2903000 storm");
+    assert_eq!(held_up_elsewhere("timerfd_tmrproc", tells, ""), expected);
+}

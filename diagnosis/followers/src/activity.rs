@@ -51,6 +51,9 @@ pub enum Activity {
     /// Nothing: a hypervisor ran something else. Whether that is sure, or only that it was somewhere between
     /// the events before and after.
     Stolen(bool),
+    /// A task, at its priority, waits for a callback on another CPU, from which a hypervisor takes time; and whether
+    /// that is sure ([`Self::Stolen`]).
+    HeldUp(bool, TaskId, Prio),
     /// A softirq's action at the end of an interrupt, or where a task had them disabled.
     Softirq(u32),
     /// A softirq's action in a thread, which the scheduler may preempt or prefer: `ktimers`, `ksoftirqd`,
@@ -120,6 +123,7 @@ impl Activity {
         match self {
             Self::Task(task, prio)
             | Self::InjectedIdle(.., task, prio)
+            | Self::HeldUp(_, task, prio)
             | Self::ThreadedSoftirq(_, task, prio)
             | Self::ThreadedExpiry(_, _, _, task, prio) => Some((task, prio)),
             _ => None,
@@ -143,7 +147,9 @@ impl Activity {
             Self::Unknown => Culprit::Nobody,
             Self::Idle(state) | Self::Awake(state) => Culprit::IdleState(state),
             Self::Polling(state) => Culprit::Polling(state),
-            Self::Task(task, _) | Self::InjectedIdle(_, _, task, _) => Culprit::Task(task),
+            Self::Task(task, _) | Self::InjectedIdle(_, _, task, _) | Self::HeldUp(_, task, _) => {
+                Culprit::Task(task)
+            }
             Self::Irq(irq) => Culprit::Irq(irq),
             Self::Ipi(vector, by, function) => Culprit::Ipi(vector, by, function),
             Self::Nmi(handler) => Culprit::Nmi(handler),

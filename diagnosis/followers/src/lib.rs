@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod cancels;
 mod cpu;
 mod names;
 mod prios;
@@ -23,6 +24,7 @@ mod timers;
 mod visible;
 
 pub use activity::{Activity, RunBy};
+pub use cancels::HeldUp;
 pub use cpu::{Callback, Cpu, Deferral, Expiry, PutOff, RunIn, SPANS_MAX, StolenTime, Walk};
 pub use names::Names;
 pub use prios::Prios;
@@ -30,6 +32,7 @@ pub use skew::Skew;
 pub use timers::{Ended, Life, MOVE_NS_MAX, Purpose, TICKS, Timers};
 pub use visible::Visible;
 
+use cancels::{CALLBACK_NS_MIN, Cancel, Cancels};
 use cpu::Sent;
 use tardy_model::event::{ExpireBegin, IpiSend, Priority, Stolen, Switch, TaskState};
 use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerClass, TimerId};
@@ -51,6 +54,8 @@ pub struct Followers {
     /// What the stream records.
     pub visible: Visible,
     names: Names,
+    cancels: Cancels,
+    held_up: Vec<HeldUp>,
     /// The tick is a timer itself, as in high-resolution mode alone.
     tick_is_timer: bool,
     /// Spans that each CPU keeps.
@@ -83,6 +88,8 @@ impl Followers {
             skew: Skew::default(),
             visible: Visible::default(),
             names: Names::default(),
+            cancels: Cancels::default(),
+            held_up: Vec::new(),
             tick_is_timer: false,
             spans_max,
             gap: (0, TaskId::IDLE),
@@ -145,7 +152,15 @@ impl Followers {
                 followed.owner = self.timers.owner(begin.timer, tables);
                 self.expire_begin(event, at, begin, followed.owner, tables);
             }
-            Kind::ExpireEnd(end) => cpu.expire_end(time_ns, end.timer),
+            Kind::ExpireEnd(end) => {
+                let begin_ns = cpu.expire_end(time_ns, end.timer);
+                if let Some(begin_ns) = begin_ns
+                    && time_ns.saturating_sub(begin_ns) >= CALLBACK_NS_MIN
+                    && self.visible.stolen()
+                {
+                    self.ended_late(at, end.timer, (begin_ns, time_ns), tables);
+                }
+            }
             Kind::TimerPending(pending) => {
                 self.names.is_for_timers(pending.thread);
                 self.prios.set(pending.thread, pending.prio);
@@ -157,7 +172,7 @@ impl Followers {
             }
             Kind::IrqEnd(end) => cpu.irq_end(time_ns, end.irq),
             Kind::Nmi(nmi) => cpu.nmi(time_ns, nmi),
-            Kind::Stolen(stolen) => cpu.stolen(stolen.ns),
+            Kind::Stolen(stolen) => self.stolen(at, stolen.ns),
             Kind::IpiSend(send) => self.ipi_sent(event, &send, tables),
             Kind::SoftirqRaise(raise) => cpu.softirq_raise(time_ns, raise.vector),
             Kind::SoftirqBegin(begin) => {
@@ -197,6 +212,7 @@ impl Followers {
             Kind::Recorded(recorded) => self.visible.told(recorded),
             Kind::Loss(loss) => {
                 cpu.forget(loss.since_ns);
+                self.cancels.told(at);
                 self.timers.lost();
             }
             _ => {}
@@ -292,10 +308,65 @@ impl Followers {
             cpu.sleeps(event.time_ns, event.task);
         }
         cpu.chooses(event.time_ns, runnable, next_prio);
+        if !self.cancels.is_empty() {
+            self.cancels.told(at);
+        }
         if cpu.switch(event.time_ns, event.task, switch.next, next_prio) {
             // Only PREEMPT_RT leaves a softirq by a switch.
             self.names.softirqs_are_preempted();
         }
+    }
+
+    /// A callback took long. Whose timer it is may have waited for that on another CPU.
+    #[inline(never)]
+    fn ended_late(
+        &mut self,
+        at: usize,
+        timer: TimerId,
+        (begin_ns, end_ns): (u64, u64),
+        tables: &Tables,
+    ) {
+        let task = self.timers.owner(timer, tables);
+        if task == TaskId::IDLE || !self.timers.purpose(timer, tables).is_sleep() {
+            return;
+        }
+        let others = self.cpus.iter().enumerate().filter(|(on, _)| *on != at);
+        for (on, since_ns) in others.filter_map(|(on, cpu)| Some((on, cpu.runs_since(task)?))) {
+            let from_ns = since_ns.max(begin_ns);
+            self.cancels.add(Cancel { task, on, of: at, from_ns, to_ns: end_ns });
+        }
+    }
+
+    /// So much was stolen from a CPU lately, and from who waited for it.
+    fn stolen(&mut self, at: usize, ns: u64) {
+        let mut stolen = Vec::new();
+        let waits = !self.cancels.is_empty();
+        self.cpus[at].stolen(ns, |from_ns, to_ns, sure| {
+            if waits {
+                stolen.push((from_ns, to_ns, sure));
+            }
+        });
+        self.held_up.clear();
+        for Cancel { task, on, from_ns, to_ns, .. } in self.cancels.of(at).copied() {
+            for &(stolen_ns, until_ns, sure) in &stolen {
+                let (from_ns, to_ns) = (from_ns.max(stolen_ns), to_ns.min(until_ns));
+                if from_ns < to_ns {
+                    self.cpus[on].was_held_up(task, (from_ns, to_ns), sure);
+                    self.held_up.push(HeldUp { task, cpu: CpuId(on as u16), from_ns, to_ns });
+                }
+            }
+        }
+    }
+
+    /// Whom the time that was told last to have been stolen has held up on other CPUs.
+    pub fn held_up(&self) -> &[HeldUp] {
+        &self.held_up
+    }
+
+    /// Whether what a CPU did in a time may turn out to have been a hypervisor's, by what another CPU tells next.
+    #[inline]
+    pub fn awaits_stolen(&self, cpu: CpuId, from_ns: u64, to_ns: u64, now_ns: u64) -> bool {
+        !self.cancels.is_empty() && self.cancels.awaits(place_of(cpu), from_ns, to_ns, now_ns)
     }
 
     /// A boost, or its end.

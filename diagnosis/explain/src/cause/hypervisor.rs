@@ -2,10 +2,12 @@
 
 use super::{Rule, Weight};
 use crate::advice::Remedy;
-use crate::piece::{Doing, Phase};
-use tardy_model::Cause;
+use crate::piece::{Doing, Phase, Piece};
+use tardy_followers::Activity;
+use tardy_model::{Cause, Culprit};
 
-/// Time that the hypervisor took from the CPU, wherever the wakeup stood then.
+/// Time that the hypervisor took from the CPU, or from the one that a thread on it waited for, wherever the wakeup stood
+/// then.
 pub(super) struct Hypervisor;
 
 impl Rule for Hypervisor {
@@ -36,8 +38,11 @@ impl Rule for Hypervisor {
         &[Doing::Stolen]
     }
 
-    fn has_all(&self) -> bool {
-        true
+    fn claim(&self, piece: &Piece<'_>) -> Option<Culprit> {
+        match *piece.activity {
+            Activity::Stolen(sure) | Activity::HeldUp(sure, ..) => Some(Culprit::Hypervisor(sure)),
+            _ => None,
+        }
     }
 
     fn advice(&self, _: &Weight<'_>) -> Option<Remedy> {

@@ -332,6 +332,7 @@ mod tests {
             Activity::Nmi(NameId::NONE),
             Activity::Stolen(true),
             Activity::Stolen(false),
+            Activity::HeldUp(true, OTHER, Prio(120)),
             Activity::Softirq(3),
             Activity::Expiry(TimerId(1), VICTIM, 5),
             Activity::Expiry(TimerId(2), OTHER, 6),

@@ -251,8 +251,8 @@ impl Cpu {
         expiry.deferred = Some(Deferral { asked_ns, begin_ns, thread, softirq_in });
     }
 
-    /// A callback ends, and all above it.
-    pub fn expire_end(&mut self, time_ns: u64, timer: TimerId) {
+    /// A callback ends, and all above it. Yields when it began, where that was seen.
+    pub fn expire_end(&mut self, time_ns: u64, timer: TimerId) -> Option<u64> {
         let is_it = |activity| match activity {
             Activity::Expiry(inner, ..)
             | Activity::SoftExpiry(inner, ..)
@@ -261,12 +261,14 @@ impl Cpu {
         };
         let ended = self.contexts.iter().rfind(|context| is_it(context.activity));
         let in_interrupt = ended.is_some_and(|it| matches!(it.activity, Activity::Expiry(..)));
+        let begin_ns = ended.map(|it| it.begin_ns);
         self.leave(time_ns, is_it);
         if let Some(around) = self.contexts.last_mut() {
             // What an interrupt that is not recorded ran is none of the softirq's that it broke into.
             around.after_callback = !(in_interrupt && around.is_softirq());
             self.hangs.ran(time_ns, around.begin_ns);
         }
+        begin_ns
     }
 }
 

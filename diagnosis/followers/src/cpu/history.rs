@@ -185,12 +185,29 @@ impl History {
         }
     }
 
+    /// Wherever a task ran in a time, it was held up.
+    pub(super) fn held_up(&mut self, task: TaskId, (from_ns, to_ns): (u64, u64), sure: bool) {
+        let mut at_ns = from_ns;
+        while at_ns < to_ns {
+            let next = self.first_after(at_ns);
+            let end_ns = self.spans.get(next).map_or(to_ns, |span| span.start_ns.min(to_ns));
+            let span = next.checked_sub(1).map(|at| self.spans[at].activity);
+            if let Some(Activity::Task(ran, prio)) = span
+                && ran == task
+            {
+                self.overwrite(at_ns, end_ns, Activity::HeldUp(sure, task, prio));
+            }
+            at_ns = end_ns;
+        }
+    }
+
     /// A task had another priority than was thought, as far back as it ran without an event that told one.
     pub(super) fn had_prio(&mut self, task: TaskId, thought: Prio, prio: Prio) {
         for span in self.spans.iter_mut().rev() {
             match &mut span.activity {
                 Activity::Task(other, was)
                 | Activity::InjectedIdle(.., other, was)
+                | Activity::HeldUp(_, other, was)
                 | Activity::ThreadedSoftirq(_, other, was)
                 | Activity::ThreadedExpiry(_, _, _, other, was) => {
                     if *other != task || *was != thought {

@@ -275,13 +275,24 @@ impl Cpu {
         self.silences.sent(time_ns);
     }
 
-    /// So much time was stolen from it lately.
-    pub(crate) fn stolen(&mut self, ns: u64) {
+    /// Since when a task runs on it, if that does.
+    pub(crate) fn runs_since(&self, task: TaskId) -> Option<u64> {
+        (self.current == Some(task)).then_some(self.switched_ns)
+    }
+
+    /// While a task seemed to run in a time, it waited for a CPU that a hypervisor had stopped.
+    pub(crate) fn was_held_up(&mut self, task: TaskId, (from_ns, to_ns): (u64, u64), sure: bool) {
+        self.history.held_up(task, (from_ns, to_ns), sure);
+    }
+
+    /// So much time was stolen from it lately; calls `placed` for each stretch of that, and whether it is sure.
+    pub(crate) fn stolen(&mut self, ns: u64, mut placed: impl FnMut(u64, u64, bool)) {
         let Self { silences, history, stolen, .. } = self;
         // What a damaged stream tells may be any number.
         stolen.ns = stolen.ns.saturating_add(ns);
         let unplaced_ns = silences.place(ns, |from_ns, to_ns, sure| {
             history.overwrite(from_ns, to_ns, Activity::Stolen(sure));
+            placed(from_ns, to_ns, sure);
             if !sure {
                 stolen.unsure_ns = stolen.unsure_ns.saturating_add(to_ns - from_ns);
             }

@@ -337,6 +337,17 @@ impl Observed {
         }
     }
 
+    /// A hypervisor had a CPU in a time.
+    fn is_stolen(&mut self, cpu: u16, from_ns: u64, to_ns: u64) {
+        if self.thefts.len() < STEPS_MAX {
+            let at_ns = from_ns.saturating_sub(self.first_ns);
+            let ns = (to_ns - from_ns).min(COST_NS_MAX);
+            self.thefts.push(Taken { at_ns, cpu, ns });
+        } else {
+            self.reached("thefts");
+        }
+    }
+
     /// So much of what was taken for something was stolen. Whether the rest can be what it was taken for.
     fn is_robbed(&mut self, taken: As, ns: u64) -> bool {
         let short = u32::try_from(ns).unwrap_or(u32::MAX);

@@ -5,14 +5,14 @@ use super::costs::Measured;
 use super::cpu::{CpuSeen, Woke};
 use super::pace::Paces;
 use super::recent::{As, Stretch};
-use super::{Costs, Observed, Recorded, SEGMENTS_MAX, STEPS_MAX, WAKEUPS_MAX, WAKING};
+use super::{Costs, Observed, Recorded, SEGMENTS_MAX, WAKEUPS_MAX, WAKING};
 use crate::simulate::THROTTLED;
 use tardy_explain::device::{DeviceFollower, Why};
 use tardy_explain::{Activity, Named, Seen, Sink};
 use tardy_followers::{Cpu, Purpose};
 use tardy_model::event::{Switch, TaskInfo, TaskState, Waking, softirq};
 use tardy_model::{CpuId, Culprit, Kind, Prio, Segment, TaskId, TimerId, WakeupKind};
-use tardy_sim::{Arrival, Bandwidth, COST_NS_MAX, CPUS_MAX, GROUP_WEIGHTS, NO_THREAD, Taken};
+use tardy_sim::{Arrival, Bandwidth, CPUS_MAX, GROUP_WEIGHTS, NO_THREAD};
 
 /// Looks on while a recording is explained.
 #[derive(Debug, Default)]
@@ -437,16 +437,17 @@ impl Observation {
                 let ns = stretch.within_ns(from_ns, to_ns);
                 ns == 0 || self.observed.is_robbed(stretch.taken, ns)
             });
-            if self.observed.thefts.len() < STEPS_MAX {
-                let at_ns = from_ns.saturating_sub(self.observed.first_ns);
-                let ns = (to_ns - from_ns).min(COST_NS_MAX);
-                self.observed.thefts.push(Taken { at_ns, cpu: at as u16, ns });
-            } else {
-                self.observed.reached("thefts");
-            }
+            self.observed.is_stolen(at as u16, from_ns, to_ns);
         }
         for stretch in recent {
             self.observed.measures(at as u16, stretch);
+        }
+        // Nor did who waited for what that CPU was at.
+        for held in seen.followers.held_up() {
+            self.observed.is_stolen(held.cpu.0, held.from_ns, held.to_ns);
+            if let Some(thread) = self.observed.thread(held.task) {
+                thread.draft.was_robbed(held.to_ns - held.from_ns);
+            }
         }
     }
 }
