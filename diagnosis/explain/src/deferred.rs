@@ -1,11 +1,11 @@
-//! Stories that have ended and whose balance is not made yet: a hypervisor may have taken part of their time, and the
-//! CPU that tells is another one, which tells a little later.
+//! Stories that have ended and whose balance is not made yet: a hypervisor may have taken part of their time, which is told
+//! a little later, by their own CPU or by another one.
 
 use crate::story::Story;
 use crate::victims::Ended;
 use std::collections::VecDeque;
 use tardy_followers::Followers;
-use tardy_model::TaskId;
+use tardy_model::{CpuId, TaskId};
 
 /// Stories that wait; of more, the oldest goes on as it is.
 const DEFERRED_MAX: usize = 256;
@@ -61,5 +61,8 @@ pub(crate) fn awaits_stolen(
     story: &Story,
     now_ns: u64,
 ) -> bool {
-    followers.awaits_stolen(story.last().cpu, story.expiry_ns, ended.end_ns, now_ns)
+    let awaits = |cpu: CpuId| followers.awaits_stolen(cpu, story.expiry_ns, ended.end_ns, now_ns);
+    let ran_on = story.last().cpu;
+    let fired_on = story.fired.map_or(ran_on, |fired| fired.cpu);
+    awaits(ran_on) || fired_on != ran_on && awaits(fired_on)
 }

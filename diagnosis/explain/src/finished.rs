@@ -33,7 +33,8 @@ impl Finished {
     }
 }
 
-/// Where wakeups go as they are explained, in the order in which they end.
+/// Where wakeups go as they are explained: those of one thread in the order in which they end, of several threads almost,
+/// as some wait for news of a hypervisor (`deferred.rs`).
 pub trait Sink {
     /// One wakeup, with the names of its victim and culprits as they were when it ended. No news can change it.
     fn wakeup(&mut self, wakeup: &Named<'_>);

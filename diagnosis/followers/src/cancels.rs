@@ -6,6 +6,7 @@
 //! interrupt for the thread, has stopped the other with it. What it took is told once the first goes on, and often
 //! after the second has.
 
+use crate::cpu::TOLD_NS_MAX;
 use std::collections::VecDeque;
 use tardy_model::{CpuId, TaskId};
 
@@ -14,9 +15,6 @@ pub(crate) const CALLBACK_NS_MIN: u64 = 10_000;
 
 /// Waits of which it is not told yet what was stolen; of more, the oldest stay the threads' own time.
 const CANCELS_MAX: usize = 64;
-
-/// A CPU that says nothing of what was stolen from it for so long goes on without.
-const TOLD_NS_MAX: u64 = 10_000_000;
 
 /// A thread waited, on a CPU, for a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +63,11 @@ impl Cancels {
         self.0.iter().filter(move |cancel| cancel.of == cpu)
     }
 
-    /// A CPU has told all that was stolen from it.
-    pub(crate) fn told(&mut self, cpu: usize) {
-        self.0.retain(|cancel| cancel.of != cpu);
+    /// A CPU has told all that was stolen from it up to a time.
+    pub(crate) fn told(&mut self, cpu: usize, known_ns: u64) {
+        if !self.is_empty() {
+            self.0.retain(|cancel| cancel.of != cpu || cancel.to_ns > known_ns);
+        }
     }
 
     /// Whether what a CPU did in a time may turn out to be a hypervisor's.

@@ -55,6 +55,7 @@ pub struct Followers {
     pub visible: Visible,
     names: Names,
     cancels: Cancels,
+    stolen: Vec<(u64, u64, bool)>,
     held_up: Vec<HeldUp>,
     /// The tick is a timer itself, as in high-resolution mode alone.
     tick_is_timer: bool,
@@ -89,6 +90,7 @@ impl Followers {
             visible: Visible::default(),
             names: Names::default(),
             cancels: Cancels::default(),
+            stolen: Vec::new(),
             held_up: Vec::new(),
             tick_is_timer: false,
             spans_max,
@@ -194,10 +196,20 @@ impl Followers {
                 self.prios.set(waking.target, waking.prio);
                 let on = place_of(waking.target_cpu);
                 if self.visible.stolen()
-                    && on != at
                     && let Some(cpu) = self.cpus.get_mut(on)
                 {
-                    cpu.is_woken_for(time_ns);
+                    cpu.has_woken(time_ns, waking.target);
+                    if on != at {
+                        cpu.is_woken_for(time_ns);
+                    }
+                }
+            }
+            Kind::Migrate(migrate) if self.visible.stolen() => {
+                let from = self.cpus.get_mut(place_of(migrate.from));
+                if from.is_some_and(|cpu| cpu.was_not_woken(migrate.target))
+                    && let Some(cpu) = self.cpus.get_mut(place_of(migrate.to))
+                {
+                    cpu.has_woken(time_ns, migrate.target);
                 }
             }
             Kind::WokenNew(new) => self.prios.set(new.target, new.prio),
@@ -212,7 +224,7 @@ impl Followers {
             Kind::Recorded(recorded) => self.visible.told(recorded),
             Kind::Loss(loss) => {
                 cpu.forget(loss.since_ns);
-                self.cancels.told(at);
+                self.cancels.told(at, u64::MAX);
                 self.timers.lost();
             }
             _ => {}
@@ -308,8 +320,11 @@ impl Followers {
             cpu.sleeps(event.time_ns, event.task);
         }
         cpu.chooses(event.time_ns, runnable, next_prio);
-        if !self.cancels.is_empty() {
-            self.cancels.told(at);
+        if self.visible.stolen() {
+            let outranks = next_prio.is_realtime() && next_prio.may_run_before(prev_prio);
+            let known_ns =
+                cpu.tells_stolen(event.task == TaskId::IDLE || runnable.is_some() || outranks);
+            self.cancels.told(at, known_ns);
         }
         if cpu.switch(event.time_ns, event.task, switch.next, next_prio) {
             // Only PREEMPT_RT leaves a softirq by a switch.
@@ -339,23 +354,23 @@ impl Followers {
 
     /// So much was stolen from a CPU lately, and from who waited for it.
     fn stolen(&mut self, at: usize, ns: u64) {
-        let mut stolen = Vec::new();
-        let waits = !self.cancels.is_empty();
-        self.cpus[at].stolen(ns, |from_ns, to_ns, sure| {
-            if waits {
-                stolen.push((from_ns, to_ns, sure));
-            }
-        });
-        self.held_up.clear();
-        for Cancel { task, on, from_ns, to_ns, .. } in self.cancels.of(at).copied() {
-            for &(stolen_ns, until_ns, sure) in &stolen {
+        let Self { cpus, cancels, stolen, held_up, .. } = self;
+        stolen.clear();
+        cpus[at].stolen(ns, |from_ns, to_ns, sure| stolen.push((from_ns, to_ns, sure)));
+        held_up.clear();
+        for Cancel { task, on, from_ns, to_ns, .. } in cancels.of(at).copied() {
+            for &(stolen_ns, until_ns, sure) in &*stolen {
                 let (from_ns, to_ns) = (from_ns.max(stolen_ns), to_ns.min(until_ns));
-                if from_ns < to_ns {
-                    self.cpus[on].was_held_up(task, (from_ns, to_ns), sure);
-                    self.held_up.push(HeldUp { task, cpu: CpuId(on as u16), from_ns, to_ns });
-                }
+                cpus[on].was_held_up(task, (from_ns, to_ns), sure, |from_ns, to_ns| {
+                    held_up.push(HeldUp { task, cpu: CpuId(on as u16), from_ns, to_ns });
+                });
             }
         }
+    }
+
+    /// From when to when the time was that was told last to have been stolen, as far as that is known.
+    pub fn stolen_lately(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.stolen.iter().map(|(from_ns, to_ns, _)| (*from_ns, *to_ns))
     }
 
     /// Whom the time that was told last to have been stolen has held up on other CPUs.
@@ -363,10 +378,12 @@ impl Followers {
         &self.held_up
     }
 
-    /// Whether what a CPU did in a time may turn out to have been a hypervisor's, by what another CPU tells next.
+    /// Whether what a CPU did in a time may turn out to have been a hypervisor's, by what it or another CPU tells next.
     #[inline]
     pub fn awaits_stolen(&self, cpu: CpuId, from_ns: u64, to_ns: u64, now_ns: u64) -> bool {
-        !self.cancels.is_empty() && self.cancels.awaits(place_of(cpu), from_ns, to_ns, now_ns)
+        let on = place_of(cpu);
+        !self.cancels.is_empty() && self.cancels.awaits(on, from_ns, to_ns, now_ns)
+            || self.cpus.get(on).is_some_and(|cpu| cpu.awaits_stolen(from_ns, to_ns, now_ns))
     }
 
     /// A boost, or its end.

@@ -161,8 +161,50 @@ impl History {
         }
     }
 
+    /// In a time it was stolen, but for what a thread was held up by another CPU's. Calls `changed` for each stretch.
+    pub(super) fn stolen(&mut self, times: (u64, u64), sure: bool, changed: impl FnMut(u64, u64)) {
+        self.overwrite(times, changed, |was| match was {
+            Activity::HeldUp(..) => None,
+            _ => Some(Activity::Stolen(sure)),
+        });
+    }
+
+    /// Wherever a task ran in a time, it was held up. Calls `changed` for each stretch.
+    pub(super) fn held_up(
+        &mut self,
+        task: TaskId,
+        times: (u64, u64),
+        sure: bool,
+        changed: impl FnMut(u64, u64),
+    ) {
+        self.overwrite(times, changed, |was| match was {
+            Activity::Task(ran, prio) if ran == task => Some(Activity::HeldUp(sure, task, prio)),
+            _ => None,
+        });
+    }
+
+    /// What it did in a time was something else after all, by what it seemed to be.
+    fn overwrite(
+        &mut self,
+        (from_ns, to_ns): (u64, u64),
+        mut changed: impl FnMut(u64, u64),
+        is: impl Fn(Activity) -> Option<Activity>,
+    ) {
+        let mut at_ns = from_ns;
+        while at_ns < to_ns {
+            let next = self.first_after(at_ns);
+            let end_ns = self.spans.get(next).map_or(to_ns, |span| span.start_ns.min(to_ns));
+            let was = next.checked_sub(1).map(|at| self.spans[at].activity);
+            if let Some(activity) = was.and_then(&is) {
+                self.overwrite_one(at_ns, end_ns, activity);
+                changed(at_ns, end_ns);
+            }
+            at_ns = end_ns;
+        }
+    }
+
     /// From `from_ns` to `to_ns`, between which no span begins, it was this after all.
-    pub(super) fn overwrite(&mut self, from_ns: u64, to_ns: u64, activity: Activity) {
+    fn overwrite_one(&mut self, from_ns: u64, to_ns: u64, activity: Activity) {
         let next = self.first_after(from_ns);
         let Some(at) = next.checked_sub(1) else { return };
         let was = self.spans[at];
@@ -182,22 +224,6 @@ impl History {
         while self.spans.len() > self.max {
             self.spans.pop_front();
             self.has_dropped = true;
-        }
-    }
-
-    /// Wherever a task ran in a time, it was held up.
-    pub(super) fn held_up(&mut self, task: TaskId, (from_ns, to_ns): (u64, u64), sure: bool) {
-        let mut at_ns = from_ns;
-        while at_ns < to_ns {
-            let next = self.first_after(at_ns);
-            let end_ns = self.spans.get(next).map_or(to_ns, |span| span.start_ns.min(to_ns));
-            let span = next.checked_sub(1).map(|at| self.spans[at].activity);
-            if let Some(Activity::Task(ran, prio)) = span
-                && ran == task
-            {
-                self.overwrite(at_ns, end_ns, Activity::HeldUp(sure, task, prio));
-            }
-            at_ns = end_ns;
         }
     }
 
@@ -407,7 +433,7 @@ mod tests {
             for at in 0..40 {
                 history.note(at * 10, &Activity::Idle(at as u32));
                 if at % 7 == 3 {
-                    history.overwrite(at * 10 - 8, at * 10 - 5, Activity::Softirq(1));
+                    history.overwrite_one(at * 10 - 8, at * 10 - 5, Activity::Softirq(1));
                 }
                 let first_ns = history.spans.front().map_or(0, |first| first.start_ns);
                 for ns in 0..at * 10 {

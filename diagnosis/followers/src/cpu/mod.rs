@@ -25,6 +25,7 @@ pub use expiry::{Callback, Deferral, Expiry, RunIn};
 pub use hang::PutOff;
 pub use history::{SPANS_MAX, Walk};
 pub use stolen::StolenTime;
+pub(crate) use stolen::TOLD_NS_MAX;
 
 use crate::activity::Activity;
 use crate::prios::Prios;
@@ -90,7 +91,12 @@ pub struct Cpu {
     /// A real-time task could run and one below was chosen.
     realtime_out: Sections,
     silences: Silences,
+    /// When a task was last woken for it, whose queue's clock that moved, and before; and which task.
+    woken_ns: (u64, u64),
+    woken: TaskId,
     stolen: StolenTime,
+    /// By its last switch all that was stolen up to here was told.
+    told_ns: u64,
     /// What interrupts took to come to tasks, and to the CPU where it polled: a hypervisor may bring those sooner.
     to_tasks: Deliveries,
     to_polling: Deliveries,
@@ -122,7 +128,10 @@ impl Cpu {
             preempt_off: Sections::default(),
             realtime_out: Sections::default(),
             silences: Silences::default(),
+            woken_ns: (0, 0),
+            woken: TaskId::IDLE,
             stolen: StolenTime::default(),
+            told_ns: u64::MAX,
             to_tasks: Deliveries::default(),
             to_polling: Deliveries::default(),
             hangs: Hangs::default(),
@@ -275,24 +284,68 @@ impl Cpu {
         self.silences.sent(time_ns);
     }
 
+    /// A task is woken for this CPU, as far as is known.
+    pub(crate) fn has_woken(&mut self, time_ns: u64, task: TaskId) {
+        (self.woken_ns, self.woken) = ((time_ns, self.woken_ns.0), task);
+    }
+
+    /// A task that was woken for this CPU comes into another one's queue, if it was the last: whether it was.
+    pub(crate) fn was_not_woken(&mut self, task: TaskId) -> bool {
+        let is_it = self.woken == task && task != TaskId::IDLE;
+        if is_it {
+            (self.woken_ns.0, self.woken) = (self.woken_ns.1, TaskId::IDLE);
+        }
+        is_it
+    }
+
+    /// A switch comes, to a task that `preempts` the one that ran. What was stolen is read where the queue's clock moves,
+    /// which it does at a switch only if no waking has just moved it (`rq_clock_skip_update`, when that preempts): then
+    /// what was stolen since the waking is told at the next one. Yields up to when all is told.
+    pub(crate) fn tells_stolen(&mut self, preempts: bool) -> u64 {
+        let (woken_ns, _) = self.woken_ns;
+        let ticked_ns = self.ticks.back().map_or(0, |(_, entry_ns)| *entry_ns);
+        let skips = preempts && woken_ns > self.switched_ns;
+        let known_ns = if skips { woken_ns.max(ticked_ns) } else { u64::MAX };
+        self.silences.asked_up_to(known_ns);
+        self.told_ns = known_ns;
+        known_ns
+    }
+
+    /// Up to when its last switch has told all that was stolen; `u64::MAX` where that is all before it.
+    pub fn stolen_is_told_ns(&self) -> u64 {
+        self.told_ns
+    }
+
+    /// Whether it is still to tell what was stolen in a time.
+    pub(crate) fn awaits_stolen(&self, from_ns: u64, to_ns: u64, now_ns: u64) -> bool {
+        self.silences.awaits(from_ns, to_ns, now_ns)
+    }
+
     /// Since when a task runs on it, if that does.
     pub(crate) fn runs_since(&self, task: TaskId) -> Option<u64> {
         (self.current == Some(task)).then_some(self.switched_ns)
     }
 
     /// While a task seemed to run in a time, it waited for a CPU that a hypervisor had stopped.
-    pub(crate) fn was_held_up(&mut self, task: TaskId, (from_ns, to_ns): (u64, u64), sure: bool) {
-        self.history.held_up(task, (from_ns, to_ns), sure);
+    /// Calls `held_up` for each stretch of that.
+    pub(crate) fn was_held_up(
+        &mut self,
+        task: TaskId,
+        times: (u64, u64),
+        sure: bool,
+        held_up: impl FnMut(u64, u64),
+    ) {
+        self.history.held_up(task, times, sure, held_up);
     }
 
-    /// So much time was stolen from it lately; calls `placed` for each stretch of that, and whether it is sure.
+    /// So much time was stolen from it lately; calls `placed` for each stretch of that which was none before, and whether
+    /// it is sure.
     pub(crate) fn stolen(&mut self, ns: u64, mut placed: impl FnMut(u64, u64, bool)) {
         let Self { silences, history, stolen, .. } = self;
         // What a damaged stream tells may be any number.
         stolen.ns = stolen.ns.saturating_add(ns);
         let unplaced_ns = silences.place(ns, |from_ns, to_ns, sure| {
-            history.overwrite(from_ns, to_ns, Activity::Stolen(sure));
-            placed(from_ns, to_ns, sure);
+            history.stolen((from_ns, to_ns), sure, |from_ns, to_ns| placed(from_ns, to_ns, sure));
             if !sure {
                 stolen.unsure_ns = stolen.unsure_ns.saturating_add(to_ns - from_ns);
             }
@@ -444,7 +497,6 @@ impl Cpu {
 
     /// Another task runs. Says whether a softirq was left in the middle.
     pub fn switch(&mut self, time_ns: u64, prev: TaskId, next: TaskId, next_prio: Prio) -> bool {
-        self.silences.asked();
         // Nothing switches inside a hard interrupt: what is from one on was not seen to end.
         let hard = self.contexts.iter().position(Context::is_interrupt);
         let seen = hard.unwrap_or(self.contexts.len());

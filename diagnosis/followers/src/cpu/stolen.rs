@@ -12,6 +12,12 @@
 /// What is shorter is no silence: so much lies between two events of a CPU that runs.
 const SILENCE_NS_MIN: u64 = 5_000;
 
+/// What is shorter of a wakeup's time is not worth waiting for.
+const AWAITED_NS_MIN: u64 = 20_000;
+
+/// A CPU that says nothing of what was stolen from it for so long goes on without.
+pub(crate) const TOLD_NS_MAX: u64 = 10_000_000;
+
 /// Silences of a CPU that are kept, the longest.
 const SILENCES_MAX: usize = 64;
 
@@ -100,8 +106,23 @@ impl Silences {
 
     /// What was stolen is known up to now.
     pub(super) fn asked(&mut self) {
+        self.asked_up_to(u64::MAX);
+    }
+
+    /// What was stolen is known up to a time.
+    pub(super) fn asked_up_to(&mut self, known_ns: u64) {
         (self.is_asked, self.ticked, self.sent_ns) = (false, false, None);
-        self.silences.clear();
+        if !self.silences.is_empty() {
+            self.silences.retain(|silence| silence.to_ns > known_ns);
+        }
+    }
+
+    /// Whether it is still to be told what of so long a stretch of a time was stolen.
+    pub(super) fn awaits(&self, from_ns: u64, to_ns: u64, now_ns: u64) -> bool {
+        self.silences.iter().any(|silence| {
+            let within_ns = silence.to_ns.min(to_ns).saturating_sub(silence.from_ns.max(from_ns));
+            within_ns >= AWAITED_NS_MIN && now_ns.saturating_sub(silence.to_ns) <= TOLD_NS_MAX
+        })
     }
 
     /// The interrupt that was entered at a time had been due before.

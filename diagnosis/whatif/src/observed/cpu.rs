@@ -37,9 +37,8 @@ pub(super) struct CpuSeen {
     pub(super) served_by: [Option<Raiser>; SOFTIRQS],
     /// The softirq that its thread for that runs.
     pub(super) threaded: Option<Threaded>,
-    /// What it is not yet known of whether it was stolen, and up to when that is.
+    /// What it is not yet known of whether it was stolen.
     pub(super) recent: Recent,
-    pub(super) stolen_until_ns: u64,
     /// When a thread armed the timer on which it goes to sleep, and whether the device was programmed for it; nothing has
     /// come since.
     pub(super) armed: Option<(u64, bool)>,
@@ -98,8 +97,8 @@ impl CpuSeen {
     /// Nobody knows what it did between these times, and what it does now is seen from its next event on.
     pub(super) fn loses(&mut self, from_ns: u64, to_ns: u64) {
         self.recent.forget(from_ns);
-        let (recent, stolen_until_ns) = (std::mem::take(&mut self.recent), self.stolen_until_ns);
-        *self = Self { since_ns: to_ns, recent, stolen_until_ns, ..Self::default() };
+        let recent = std::mem::take(&mut self.recent);
+        *self = Self { since_ns: to_ns, recent, ..Self::default() };
     }
 }
 
@@ -123,7 +122,6 @@ impl Default for CpuSeen {
             served_by: [None; SOFTIRQS],
             threaded: None,
             recent: Recent::default(),
-            stolen_until_ns: 0,
             armed: None,
         }
     }

@@ -77,7 +77,7 @@ impl Observation {
     /// Ends it.
     pub fn finish(mut self) -> Observed {
         for at in 0..self.cpus.len() {
-            self.knows(at);
+            self.knows(at, u64::MAX);
         }
         let mut observed = self.observed;
         let begin_ns = observed.first_ns;
@@ -175,9 +175,9 @@ impl Observation {
         self.takes_for(at, As::Work(what), from_ns, to_ns);
     }
 
-    /// All that was stolen up to now has been told.
-    fn knows(&mut self, at: usize) {
-        for stretch in self.cpus[at].recent.drain() {
+    /// All that was stolen up to a time has been told.
+    fn knows(&mut self, at: usize, told_ns: u64) {
+        for stretch in self.cpus[at].recent.drain(told_ns) {
             self.observed.measures(at as u16, stretch);
         }
     }
@@ -421,18 +421,8 @@ impl Observation {
 
     /// Some of what has passed was stolen, and is nobody's work.
     fn stolen(&mut self, seen: &Seen<'_>, at: usize) {
-        let now_ns = seen.event.time_ns;
-        let Some(follower) = seen.followers.cpu(seen.event.cpu) else { return };
-        let from_ns = self.cpus[at].stolen_until_ns.max(self.observed.first_ns);
-        self.cpus[at].stolen_until_ns = now_ns;
-        let mut stolen = Vec::new();
-        follower.walk(from_ns).to(now_ns, |from_ns, to_ns, activity| {
-            if matches!(activity, Activity::Stolen(_)) {
-                stolen.push((from_ns, to_ns));
-            }
-        });
-        let mut recent: Vec<Stretch> = self.cpus[at].recent.drain().collect();
-        for (from_ns, to_ns) in stolen {
+        let mut recent: Vec<Stretch> = self.cpus[at].recent.drain(u64::MAX);
+        for (from_ns, to_ns) in seen.followers.stolen_lately() {
             recent.retain(|stretch| {
                 let ns = stretch.within_ns(from_ns, to_ns);
                 ns == 0 || self.observed.is_robbed(stretch.taken, ns)
@@ -655,7 +645,8 @@ impl Observation {
                 self.begins(at, now_ns, new.target);
             }
             Kind::Switch(switch) => {
-                self.knows(at);
+                let cpu = seen.followers.cpu(seen.event.cpu);
+                self.knows(at, cpu.map_or(u64::MAX, Cpu::stolen_is_told_ns));
                 self.idle_ends(at);
                 self.cpus[at].left_at_ns = left;
                 if let Some((armed_ns, programmed)) = armed

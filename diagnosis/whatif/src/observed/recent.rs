@@ -62,8 +62,8 @@ impl Recent {
         self.stretches.retain(|stretch| stretch.to_ns <= from_ns);
     }
 
-    /// It is known: they are what remains.
-    pub(super) fn drain(&mut self) -> std::vec::Drain<'_, Stretch> {
-        self.stretches.drain(..)
+    /// It is known up to a time: they are what remains of that.
+    pub(super) fn drain(&mut self, told_ns: u64) -> Vec<Stretch> {
+        self.stretches.extract_if(.., |stretch| stretch.to_ns <= told_ns).collect()
     }
 }
