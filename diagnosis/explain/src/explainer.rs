@@ -183,13 +183,7 @@ impl<S: Sink> Explainer<S> {
         }
         match kind {
             Kind::TimerArm(arm) => self.arm(event, arm, followed),
-            Kind::TimerCancel(cancel) => {
-                if let Some(victim) = self.victims.get_mut(event.task)
-                    && victim.timer == cancel.timer
-                {
-                    victim.timer = TimerId::UNKNOWN;
-                }
-            }
+            Kind::TimerCancel(cancel) => self.cancel(event.task, cancel.timer),
             Kind::ExpireBegin(begin) => {
                 let purpose = self.followers.timers.purpose(begin.timer, &self.labels.tables);
                 if purpose.replenishes() {
@@ -355,6 +349,14 @@ impl<S: Sink> Explainer<S> {
             && let Some(victim) = self.victims.get_mut(task)
         {
             (victim.timer, victim.armed) = (arm.timer, arm.timer);
+        }
+    }
+
+    fn cancel(&mut self, task: TaskId, timer: TimerId) {
+        if let Some(victim) = self.victims.get_mut(task)
+            && victim.timer == timer
+        {
+            victim.timer = TimerId::UNKNOWN;
         }
     }
 

@@ -261,12 +261,11 @@ impl Piece<'_> {
             Activity::Task(task, prio)
             | Activity::ThreadedSoftirq(_, task, prio)
             | Activity::ThreadedExpiry(_, _, _, task, prio) => self.standing(task, prio),
-            Activity::Stolen(_) => Doing::Stolen,
             // Interrupts come to it all the same.
             Activity::HeldUp(_, task, prio) if self.phase == Phase::Pending => {
                 self.standing(task, prio)
             }
-            Activity::HeldUp(..) => Doing::Stolen,
+            Activity::Stolen(_) | Activity::HeldUp(..) => Doing::Stolen,
         }
     }
 

@@ -34,7 +34,9 @@ pub use visible::Visible;
 
 use cancels::{CALLBACK_NS_MIN, Cancel, Cancels};
 use cpu::Sent;
-use tardy_model::event::{ExpireBegin, IpiSend, Priority, Stolen, Switch, TaskState};
+use tardy_model::event::{
+    ExpireBegin, IpiSend, Migrate, Priority, Stolen, Switch, TaskState, Waking,
+};
 use tardy_model::{CpuId, Event, Kind, Prio, Tables, TaskId, TimerClass, TimerId};
 
 /// CPUs that can be told apart; what is above is read as the last one (the format allows 65,536).
@@ -155,11 +157,8 @@ impl Followers {
                 self.expire_begin(event, at, begin, followed.owner, tables);
             }
             Kind::ExpireEnd(end) => {
-                let begin_ns = cpu.expire_end(time_ns, end.timer);
-                if let Some(begin_ns) = begin_ns
-                    && time_ns.saturating_sub(begin_ns) >= CALLBACK_NS_MIN
-                    && self.visible.stolen()
-                {
+                let begin_ns = cpu.expire_end(time_ns, end.timer).unwrap_or(time_ns);
+                if time_ns.saturating_sub(begin_ns) >= CALLBACK_NS_MIN && self.visible.stolen() {
                     self.ended_late(at, end.timer, (begin_ns, time_ns), tables);
                 }
             }
@@ -194,24 +193,11 @@ impl Followers {
             Kind::Current(_) => self.prios.tells(event.task, kind),
             Kind::Waking(waking) => {
                 self.prios.set(waking.target, waking.prio);
-                let on = place_of(waking.target_cpu);
-                if self.visible.stolen()
-                    && let Some(cpu) = self.cpus.get_mut(on)
-                {
-                    cpu.has_woken(time_ns, waking.target);
-                    if on != at {
-                        cpu.is_woken_for(time_ns);
-                    }
+                if self.visible.stolen() {
+                    self.wakes(event, waking);
                 }
             }
-            Kind::Migrate(migrate) if self.visible.stolen() => {
-                let from = self.cpus.get_mut(place_of(migrate.from));
-                if from.is_some_and(|cpu| cpu.was_not_woken(migrate.target))
-                    && let Some(cpu) = self.cpus.get_mut(place_of(migrate.to))
-                {
-                    cpu.has_woken(time_ns, migrate.target);
-                }
-            }
+            Kind::Migrate(migrate) if self.visible.stolen() => self.migrates(time_ns, migrate),
             Kind::WokenNew(new) => self.prios.set(new.target, new.prio),
             Kind::Woken(woken) => self.prios.set(woken.target, woken.prio),
             Kind::Switch(switch) => self.switch(event, at, &switch),
@@ -329,6 +315,26 @@ impl Followers {
         if cpu.switch(event.time_ns, event.task, switch.next, next_prio) {
             // Only PREEMPT_RT leaves a softirq by a switch.
             self.names.softirqs_are_preempted();
+        }
+    }
+
+    /// A task is woken, and a CPU's queue is to have it.
+    fn wakes(&mut self, event: &Event, waking: Waking) {
+        let on = place_of(waking.target_cpu);
+        let Some(cpu) = self.cpus.get_mut(on) else { return };
+        cpu.has_woken(event.time_ns, waking.target);
+        if on != place_of(event.cpu) {
+            cpu.is_woken_for(event.time_ns);
+        }
+    }
+
+    /// A task goes to another CPU's queue, perhaps right when it is woken.
+    fn migrates(&mut self, time_ns: u64, migrate: Migrate) {
+        let from = self.cpus.get_mut(place_of(migrate.from));
+        if from.is_some_and(|cpu| cpu.was_not_woken(migrate.target))
+            && let Some(cpu) = self.cpus.get_mut(place_of(migrate.to))
+        {
+            cpu.has_woken(time_ns, migrate.target);
         }
     }
 
