@@ -168,7 +168,9 @@ impl<S: Sink> Explainer<S> {
             return self.stack(event, stack);
         }
         let followed = self.followers.event(event, &kind, &self.labels.tables);
-        if !self.deferred.is_empty() {
+        if !self.deferred.is_empty()
+            && (matches!(kind, Kind::Switch(_)) || self.deferred.waits_too_long(time_ns))
+        {
             self.go_on(time_ns, None);
         }
         let (followers, tables) = (&self.followers, &self.labels.tables);
@@ -594,7 +596,7 @@ impl<S: Sink> Explainer<S> {
         }
         if let Some(victim) = self.victims.get(ended.task)
             && !ended.is_call
-            && awaits_stolen(&self.followers, &ended, &victim.ended, ended.end_ns)
+            && awaits_stolen(&self.followers, &ended, &victim.ended)
         {
             self.deferred.add(ended, &victim.ended, victim.marks());
             return;

@@ -275,3 +275,25 @@ fn a_waking_for_another_cpu_moves_no_clock_here() {
     let said = told(trace);
     assert!(said.contains("hypervisor 1980000 the hypervisor"), "{said}");
 }
+
+#[test]
+fn what_is_told_after_a_cpu_was_woken_is_not_put_before_the_waking() {
+    // All that was stolen while it slept has been told, so what is told now lies later, mostly while task 7 runs.
+    let trace = "
+        task 7 worker watched
+        task 21 waker
+              10 0 7 switch S 0 120
+              20 0 0 sleep 1
+              30 1 0 switch R 21 120
+         1000000 1 21 waking 7 on 0 prio 19
+         1003000 0 0 irq+ reschedule
+         1003500 0 0 irq- reschedule
+         1005000 0 0 switch R 7 19
+         1600000 0 7 stolen 500000
+         1600100 0 7 switch S 0 120
+    ";
+    let (said, explanation) = explain(trace, Watch::default());
+    assert!(!said.contains("hypervisor"), "{said}");
+    let all = StolenTime { ns: 500_000, unsure_ns: 0, unplaced_ns: 0 };
+    assert_eq!(explanation.stolen, Some(all));
+}

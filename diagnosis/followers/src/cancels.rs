@@ -6,7 +6,6 @@
 //! interrupt for the thread, has stopped the other with it. What it took is told once the first goes on, and often
 //! after the second has.
 
-use crate::cpu::TOLD_NS_MAX;
 use std::collections::VecDeque;
 use tardy_model::{CpuId, TaskId};
 
@@ -53,11 +52,6 @@ impl Cancels {
         self.0.push_back(cancel);
     }
 
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Those for callbacks of a CPU.
     pub(crate) fn of(&self, cpu: usize) -> impl Iterator<Item = &Cancel> {
         self.0.iter().filter(move |cancel| cancel.of == cpu)
@@ -65,15 +59,15 @@ impl Cancels {
 
     /// A CPU has told all that was stolen from it up to a time.
     pub(crate) fn told(&mut self, cpu: usize, known_ns: u64) {
-        if !self.is_empty() {
+        if !self.0.is_empty() {
             self.0.retain(|cancel| cancel.of != cpu || cancel.to_ns > known_ns);
         }
     }
 
     /// Whether what a CPU did in a time may turn out to be a hypervisor's.
-    pub(crate) fn awaits(&self, on: usize, from_ns: u64, to_ns: u64, now_ns: u64) -> bool {
-        let is_untold = |cancel: &Cancel| now_ns.saturating_sub(cancel.to_ns) <= TOLD_NS_MAX;
+    #[inline]
+    pub(crate) fn awaits(&self, on: usize, from_ns: u64, to_ns: u64) -> bool {
         let is_in = |cancel: &Cancel| cancel.from_ns < to_ns && from_ns < cancel.to_ns;
-        self.0.iter().any(|cancel| cancel.on == on && is_in(cancel) && is_untold(cancel))
+        self.0.iter().any(|cancel| cancel.on == on && is_in(cancel))
     }
 }

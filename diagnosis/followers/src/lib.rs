@@ -386,10 +386,10 @@ impl Followers {
 
     /// Whether what a CPU did in a time may turn out to have been a hypervisor's, by what it or another CPU tells next.
     #[inline]
-    pub fn awaits_stolen(&self, cpu: CpuId, from_ns: u64, to_ns: u64, now_ns: u64) -> bool {
+    pub fn awaits_stolen(&self, cpu: CpuId, from_ns: u64, to_ns: u64) -> bool {
         let on = place_of(cpu);
-        !self.cancels.is_empty() && self.cancels.awaits(on, from_ns, to_ns, now_ns)
-            || self.cpus.get(on).is_some_and(|cpu| cpu.awaits_stolen(from_ns, to_ns, now_ns))
+        self.cancels.awaits(on, from_ns, to_ns)
+            || self.cpus.get(on).is_some_and(|cpu| cpu.awaits_stolen(from_ns, to_ns))
     }
 
     /// A boost, or its end.

@@ -25,7 +25,6 @@ pub use expiry::{Callback, Deferral, Expiry, RunIn};
 pub use hang::PutOff;
 pub use history::{SPANS_MAX, Walk};
 pub use stolen::StolenTime;
-pub(crate) use stolen::TOLD_NS_MAX;
 
 use crate::activity::Activity;
 use crate::prios::Prios;
@@ -317,8 +316,8 @@ impl Cpu {
     }
 
     /// Whether it is still to tell what was stolen in a time.
-    pub(crate) fn awaits_stolen(&self, from_ns: u64, to_ns: u64, now_ns: u64) -> bool {
-        self.silences.awaits(from_ns, to_ns, now_ns)
+    pub(crate) fn awaits_stolen(&self, from_ns: u64, to_ns: u64) -> bool {
+        self.silences.awaits(from_ns, to_ns)
     }
 
     /// Since when a task runs on it, if that does.

@@ -15,9 +15,6 @@ const SILENCE_NS_MIN: u64 = 5_000;
 /// What is shorter of a wakeup's time is not worth waiting for.
 const AWAITED_NS_MIN: u64 = 20_000;
 
-/// A CPU that says nothing of what was stolen from it for so long goes on without.
-pub(crate) const TOLD_NS_MAX: u64 = 10_000_000;
-
 /// Silences of a CPU that are kept, the longest.
 const SILENCES_MAX: usize = 64;
 
@@ -109,19 +106,22 @@ impl Silences {
         self.asked_up_to(u64::MAX);
     }
 
-    /// What was stolen is known up to a time.
+    /// What was stolen is known up to a time: only what lies later can have been stolen without being told.
     pub(super) fn asked_up_to(&mut self, known_ns: u64) {
         (self.is_asked, self.ticked, self.sent_ns) = (false, false, None);
-        if !self.silences.is_empty() {
-            self.silences.retain(|silence| silence.to_ns > known_ns);
-        }
+        self.silences.retain_mut(|silence| {
+            silence.from_ns = silence.from_ns.max(known_ns);
+            let left_ns = silence.to_ns.saturating_sub(silence.from_ns);
+            silence.late_ns = silence.late_ns.min(left_ns);
+            left_ns >= SILENCE_NS_MIN
+        });
     }
 
     /// Whether it is still to be told what of so long a stretch of a time was stolen.
-    pub(super) fn awaits(&self, from_ns: u64, to_ns: u64, now_ns: u64) -> bool {
+    pub(super) fn awaits(&self, from_ns: u64, to_ns: u64) -> bool {
         self.silences.iter().any(|silence| {
-            let within_ns = silence.to_ns.min(to_ns).saturating_sub(silence.from_ns.max(from_ns));
-            within_ns >= AWAITED_NS_MIN && now_ns.saturating_sub(silence.to_ns) <= TOLD_NS_MAX
+            let (from_ns, to_ns) = (silence.from_ns.max(from_ns), silence.to_ns.min(to_ns));
+            to_ns.saturating_sub(from_ns) >= AWAITED_NS_MIN
         })
     }
 
