@@ -30,6 +30,9 @@ const GAP_NS: u64 = 1_000;
 /// spin.
 const WAIT_MIN_NS: u64 = 450_000;
 
+/// A spin that lost more than this part of its time says what the host took without counting it, which no event tells.
+const LOST_PART_MAX: u64 = 40;
+
 /// Gaps of one spin that are kept.
 const GAPS_MAX: usize = 64;
 
@@ -46,11 +49,12 @@ impl Spin {
         self.start_ns < time_ns && time_ns < self.end_ns
     }
 
-    /// How long it ran after the interrupt that woke whoever expired at `expiry_ns`.
-    fn ran_after_the_interrupt_of(&self, expiry_ns: u64) -> Option<u64> {
+    /// How long it ran after the interrupt that woke whoever expired at `expiry_ns`, and how long it did not.
+    fn ran_after_the_interrupt_of(&self, expiry_ns: u64) -> Option<(u64, u64)> {
         let (_, back_ns) = *self.gaps.iter().find(|(_, end_ns)| *end_ns > expiry_ns)?;
         let later = self.gaps.iter().filter(|(start_ns, _)| *start_ns >= back_ns);
-        Some(self.end_ns - back_ns - later.map(|(start_ns, end_ns)| end_ns - start_ns).sum::<u64>())
+        let gaps_ns = later.map(|(start_ns, end_ns)| end_ns - start_ns).sum::<u64>();
+        Some((self.end_ns - back_ns - gaps_ns, gaps_ns))
     }
 }
 
@@ -151,8 +155,13 @@ fn a_spinner_of_higher_priority_is_blamed_for_what_it_took() {
         }
         let covering = spins.iter().find(|spin| spin.covers(wakeup.expiry_ns));
         let ran_ns = covering.and_then(|spin| spin.ran_after_the_interrupt_of(wakeup.expiry_ns));
-        let Some(ran_ns) = ran_ns.filter(|ran_ns| *ran_ns >= WAIT_MIN_NS) else { continue };
+        let Some((ran_ns, lost_ns)) = ran_ns.filter(|(ran_ns, _)| *ran_ns >= WAIT_MIN_NS) else {
+            continue;
+        };
         assert!(blamed_ns(wakeup) > 0, "{wakeup:?}");
+        if lost_ns > ran_ns / LOST_PART_MAX {
+            continue;
+        }
         ratios.push(blamed_ns(wakeup) as f64 / ran_ns as f64);
     }
     ratios.sort_by(f64::total_cmp);
