@@ -18,7 +18,7 @@ use crate::victims::{Ended, Victims, Waker};
 use crate::watch::Watch;
 use tardy_followers::{Activity, Expiry, Followed, Followers, SPANS_MAX, place_of};
 use tardy_model::event::{
-    ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IrqBegin, IrqEnd, Mark, Migrate,
+    ExpireBegin, ExpireEnd, IdleEnter, IdleExit, IdleState, IrqBegin, IrqEnd, Loss, Mark, Migrate,
     Pack as _, Priority, SoftirqBegin, SoftirqEnd, SoftirqRaise, Stack, Switch, SyscallEnter,
     SyscallExit, TaskState, TimerArm, TimerCancel, Vector, Waking, Woken,
 };
@@ -180,6 +180,7 @@ impl<S: Sink> Explainer<S> {
         self.sink.event(&Seen { event, kind: &kind_shown, followed: &told, followers, tables });
         if followed.after_gap {
             let (since_ns, task) = self.followers.gap();
+            self.all_go_on();
             let naming = (&mut self.labels, &mut self.sink);
             self.endings.gap(since_ns, time_ns, task, naming);
         }
@@ -241,7 +242,7 @@ impl<S: Sink> Explainer<S> {
             Kind::WorkBegin(work) => self.threads.works_on(event.task, work.function),
             Kind::WorkEnd(_) => self.threads.works_on(event.task, NameId::NONE),
             Kind::Mark(mark) => self.mark(event, mark),
-            Kind::Loss(loss) => self.endings.loss(&loss, time_ns, &mut self.sink),
+            Kind::Loss(loss) => self.loss(&loss, time_ns),
             Kind::ClockSet(set) => self.endings.clock_set(&set),
             Kind::IdleState(state) => self.idle_state(state),
             Kind::Recorded(recorded) => self.labels.recorded(recorded),
@@ -300,9 +301,7 @@ impl<S: Sink> Explainer<S> {
     /// The same of a stream that is about one wakeup, by its thread and expiry: advice names who made that one late,
     /// where it is among the worst.
     pub fn finish_about(mut self, wakeup: Option<(TaskId, u64)>) -> (Explanation, S) {
-        while let Some(deferred) = self.deferred.first() {
-            self.balance(&deferred.ended, Some(&deferred));
-        }
+        self.all_go_on();
         self.victims.end_stream();
         let recent = Recent {
             skew: self.followers.skew,
@@ -360,6 +359,11 @@ impl<S: Sink> Explainer<S> {
         {
             victim.timer = TimerId::UNKNOWN;
         }
+    }
+
+    fn loss(&mut self, loss: &Loss, time_ns: u64) {
+        self.all_go_on();
+        self.endings.loss(loss, time_ns, &mut self.sink);
     }
 
     fn idle_state(&mut self, state: IdleState) {
@@ -568,6 +572,7 @@ impl<S: Sink> Explainer<S> {
             // a timer was to wake it is known if its arm was seen.
             let life = self.followers.timers.get(timer);
             let timer = timer_of(life.is_some_and(|life| life.soft_ns == mark.expiry_ns), timer);
+            self.go_on(event.time_ns, Some(task));
             let recent = (&self.followers, &self.threads);
             let naming = (&mut self.labels, &mut self.sink);
             self.endings.mark_alone(event, mark.expiry_ns, timer, recent, naming);
@@ -608,6 +613,13 @@ impl<S: Sink> Explainer<S> {
     #[inline(never)]
     fn go_on(&mut self, now_ns: u64, of: Option<TaskId>) {
         while let Some(deferred) = self.deferred.next(&self.followers, now_ns, of) {
+            self.balance(&deferred.ended, Some(&deferred));
+        }
+    }
+
+    /// Makes all balances that wait: what is told from here on is of something else.
+    fn all_go_on(&mut self) {
+        while let Some(deferred) = self.deferred.first() {
             self.balance(&deferred.ended, Some(&deferred));
         }
     }

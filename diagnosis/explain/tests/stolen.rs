@@ -222,7 +222,8 @@ fn only_who_sleeps_on_a_timer_waits_for_its_callback() {
 
 #[test]
 fn a_switch_to_whom_a_waking_has_just_preempted_for_tells_nothing_yet() {
-    // The waking has moved the queue's clock, so the switch does not: the next one tells.
+    // The waking has moved the clock of the queue, so the switch does not: the next one tells. What can have been stolen
+    // since the switch (10 us) is taken to be.
     let trace = "
         task 7 cyclic watched
         task 20 spinner
@@ -242,7 +243,7 @@ fn a_switch_to_whom_a_waking_has_just_preempted_for_tells_nothing_yet() {
     ";
     let expected = "cyclic timer 1000000+2000000: irq_delay 500 spinner, interrupts 100 local_timer, \
         callback 1100 cyclic (hrtimer_wakeup), interrupts 300 local_timer, \
-        not_preemptible 8000 spinner, hypervisor 1990000 the hypervisor";
+        not_preemptible 18000 spinner, hypervisor 1980000 the hypervisor";
     let (said, explanation) = explain(trace, Watch::default());
     assert_eq!(said, expected);
     let all = StolenTime { ns: 2_890_000, unsure_ns: 0, unplaced_ns: 0 };
@@ -273,7 +274,7 @@ fn a_waking_for_another_cpu_moves_no_clock_here() {
         3010100 0 7 switch S 20 120
     ";
     let said = told(trace);
-    assert!(said.contains("hypervisor 1980000 the hypervisor"), "{said}");
+    assert!(said.contains("hypervisor 1970000 the hypervisor"), "{said}");
 }
 
 #[test]
@@ -296,4 +297,22 @@ fn what_is_told_after_a_cpu_was_woken_is_not_put_before_the_waking() {
     assert!(!said.contains("hypervisor"), "{said}");
     let all = StolenTime { ns: 500_000, unsure_ns: 0, unplaced_ns: 0 };
     assert_eq!(explanation.stolen, Some(all));
+}
+
+#[test]
+fn between_equals_a_switch_tells_all_and_what_is_told_later_lies_later() {
+    let trace = "
+        task 7 worker watched
+        task 20 spinner
+              10 0 7 switch S 20 120
+         1000000 0 20 irq+ local_timer
+         1000100 0 20 waking 7 on 0 prio 120
+         1000200 0 20 irq- local_timer
+         3000000 0 20 switch R 7 120
+         4500000 0 7 stolen 1400000
+         4500100 0 7 switch S 20 120
+    ";
+    let expected =
+        "worker irq 1000100+1999900: interrupts 100 local_timer, cpu_contention 1999800 spinner";
+    assert_eq!(told(trace), expected);
 }

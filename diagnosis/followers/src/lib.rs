@@ -307,9 +307,12 @@ impl Followers {
         }
         cpu.chooses(event.time_ns, runnable, next_prio);
         if self.visible.stolen() {
-            let outranks = next_prio.is_realtime() && next_prio.may_run_before(prev_prio);
-            let known_ns =
-                cpu.tells_stolen(event.task == TaskId::IDLE || runnable.is_some() || outranks);
+            // Whom a waking has it switch to at once: one of a higher class or priority than a task that ran.
+            let preempts = event.task != TaskId::IDLE
+                && next_prio.is_realtime()
+                && next_prio.may_run_before(prev_prio)
+                && !prev_prio.may_run_before(next_prio);
+            let known_ns = cpu.tells_stolen(preempts);
             self.cancels.told(at, known_ns);
         }
         if cpu.switch(event.time_ns, event.task, switch.next, next_prio) {
@@ -331,7 +334,7 @@ impl Followers {
     /// A task goes to another CPU's queue, perhaps right when it is woken.
     fn migrates(&mut self, time_ns: u64, migrate: Migrate) {
         let from = self.cpus.get_mut(place_of(migrate.from));
-        if from.is_some_and(|cpu| cpu.was_not_woken(migrate.target))
+        if from.is_some_and(|cpu| cpu.was_not_woken(time_ns, migrate.target))
             && let Some(cpu) = self.cpus.get_mut(place_of(migrate.to))
         {
             cpu.has_woken(time_ns, migrate.target);

@@ -50,6 +50,9 @@ const NESTING_MAX: usize = 16;
 /// Tasks that were left in the middle of a softirq, of which that is kept.
 const LEFT_MAX: usize = 64;
 
+/// A waking has chosen a CPU within this time; who moves later is moved by the balancing of CPUs.
+const CHOSEN_NS_MAX: u64 = 50_000;
+
 /// Ticks that are remembered: a softirq that waits for longer has its timer's tick unknown.
 const TICKS_MAX: usize = 64;
 
@@ -289,8 +292,9 @@ impl Cpu {
     }
 
     /// A task that was woken for this CPU comes into another one's queue, if it was the last: whether it was.
-    pub(crate) fn was_not_woken(&mut self, task: TaskId) -> bool {
-        let is_it = self.woken == task && task != TaskId::IDLE;
+    pub(crate) fn was_not_woken(&mut self, time_ns: u64, task: TaskId) -> bool {
+        let is_now = time_ns.saturating_sub(self.woken_ns.0) <= CHOSEN_NS_MAX;
+        let is_it = self.woken == task && task != TaskId::IDLE && is_now;
         if is_it {
             (self.woken_ns.0, self.woken) = (self.woken_ns.1, TaskId::IDLE);
         }

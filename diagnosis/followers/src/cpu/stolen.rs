@@ -40,6 +40,8 @@ struct Silence {
     /// By how much the interrupt was late that ended it.
     late_ns: u64,
     slept: bool,
+    /// A reading has come since that did not tell of it: what lies after that has the first claim to what is told next.
+    is_older: bool,
 }
 
 impl Silence {
@@ -91,7 +93,7 @@ impl Silences {
     }
 
     fn falls_silent(&mut self, from_ns: u64, to_ns: u64, slept: bool) {
-        let silence = Silence { from_ns, to_ns, late_ns: 0, slept };
+        let silence = Silence { from_ns, to_ns, late_ns: 0, slept, is_older: false };
         if self.silences.len() < SILENCES_MAX {
             self.silences.push(silence);
         } else if let Some(shortest) = self.silences.iter_mut().min_by_key(|known| known.ns())
@@ -113,6 +115,7 @@ impl Silences {
             silence.from_ns = silence.from_ns.max(known_ns);
             let left_ns = silence.to_ns.saturating_sub(silence.from_ns);
             silence.late_ns = silence.late_ns.min(left_ns);
+            silence.is_older = true;
             left_ns >= SILENCE_NS_MIN
         });
     }
@@ -159,21 +162,24 @@ impl Silences {
     pub(super) fn place(&mut self, ns: u64, mut piece: impl FnMut(u64, u64, bool)) -> u64 {
         let mut left_ns = ns;
         let mut taken_ns = [0; SILENCES_MAX];
-        let mut order: Vec<usize> = (0..self.silences.len()).collect();
-        order.sort_by_key(|at| std::cmp::Reverse(self.silences[*at].late_ns));
-        for &at in &order {
-            let late_ns = self.silences[at].late_ns;
-            if late_ns.saturating_mul(LATE_SHARE) >= left_ns {
-                taken_ns[at] = late_ns.min(left_ns);
-                left_ns -= taken_ns[at];
+        for is_older in [false, true] {
+            let of_age = |at: &usize| self.silences[*at].is_older == is_older;
+            let mut order: Vec<usize> = (0..self.silences.len()).filter(of_age).collect();
+            order.sort_by_key(|at| std::cmp::Reverse(self.silences[*at].late_ns));
+            for &at in &order {
+                let late_ns = self.silences[at].late_ns;
+                if late_ns.saturating_mul(LATE_SHARE) >= left_ns {
+                    taken_ns[at] = late_ns.min(left_ns);
+                    left_ns -= taken_ns[at];
+                }
             }
-        }
-        let known = |at: usize| taken_ns[at] > 0 || self.silences[at].slept;
-        order.sort_by_key(|at| std::cmp::Reverse((known(*at), self.silences[*at].ns())));
-        for &at in &order {
-            let more_ns = left_ns.min(self.silences[at].ns() - taken_ns[at]);
-            taken_ns[at] += more_ns;
-            left_ns -= more_ns;
+            let known = |at: usize| taken_ns[at] > 0 || self.silences[at].slept;
+            order.sort_by_key(|at| std::cmp::Reverse((known(*at), self.silences[*at].ns())));
+            for &at in &order {
+                let more_ns = left_ns.min(self.silences[at].ns() - taken_ns[at]);
+                taken_ns[at] += more_ns;
+                left_ns -= more_ns;
+            }
         }
         for (silence, taken_ns) in self.silences.iter_mut().zip(taken_ns) {
             if taken_ns == 0 {

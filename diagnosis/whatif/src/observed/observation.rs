@@ -429,9 +429,8 @@ impl Observation {
             });
             self.observed.is_stolen(at as u16, from_ns, to_ns);
         }
-        for stretch in recent {
-            self.observed.measures(at as u16, stretch);
-        }
+        // More of it may be told at the next switch.
+        self.cpus[at].recent.put_back(recent);
         // Nor did who waited for what that CPU was at.
         for held in seen.followers.held_up() {
             self.observed.is_stolen(held.cpu.0, held.from_ns, held.to_ns);

@@ -57,6 +57,11 @@ impl Recent {
         self.stretches.drain(..KEPT_MAX / 2).collect()
     }
 
+    /// These are not known yet after all.
+    pub(super) fn put_back(&mut self, stretches: Vec<Stretch>) {
+        self.stretches = stretches;
+    }
+
     /// What ended later than a time is not known any more.
     pub(super) fn forget(&mut self, from_ns: u64) {
         self.stretches.retain(|stretch| stretch.to_ns <= from_ns);
