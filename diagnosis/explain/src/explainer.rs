@@ -179,10 +179,7 @@ impl<S: Sink> Explainer<S> {
         let (kind_shown, told) = (kind, followed);
         self.sink.event(&Seen { event, kind: &kind_shown, followed: &told, followers, tables });
         if followed.after_gap {
-            let (since_ns, task) = self.followers.gap();
-            self.all_go_on();
-            let naming = (&mut self.labels, &mut self.sink);
-            self.endings.gap(since_ns, time_ns, task, naming);
+            self.gap(time_ns, self.followers.gap());
         }
         match kind {
             Kind::TimerArm(arm) => self.arm(event, arm, followed),
@@ -359,6 +356,13 @@ impl<S: Sink> Explainer<S> {
         {
             victim.timer = TimerId::UNKNOWN;
         }
+    }
+
+    /// Events are missing without a loss told of: since when, and the task that was current then.
+    fn gap(&mut self, time_ns: u64, (since_ns, task): (u64, TaskId)) {
+        self.all_go_on();
+        let naming = (&mut self.labels, &mut self.sink);
+        self.endings.gap(since_ns, time_ns, task, naming);
     }
 
     fn loss(&mut self, loss: &Loss, time_ns: u64) {
@@ -557,12 +561,11 @@ impl<S: Sink> Explainer<S> {
             // A thread that marks its return runs. Where no switch to it was seen, one is missing: what the
             // CPU did since its last event is not known.
             let Followers { cpus, prios, .. } = &mut self.followers;
-            if let Some((since_ns, other)) = cpus
+            if let Some(gap) = cpus
                 .get_mut(place_of(event.cpu))
                 .and_then(|cpu| cpu.check_current(event.time_ns, task, prios))
             {
-                let naming = (&mut self.labels, &mut self.sink);
-                self.endings.gap(since_ns, event.time_ns, other, naming);
+                self.gap(event.time_ns, gap);
             }
         }
         let (is_missing, ended) = self.victims.marks(event.time_ns, task, mark.expiry_ns);

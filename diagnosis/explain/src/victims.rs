@@ -193,7 +193,7 @@ impl Victims {
         let task = victim.task;
         let is_timer = matches!(input, Input::TimerWakes | Input::TimerComes);
         let of_timer = || victim.state.has_story() && victim.story.case.kind == WakeupKind::Timer;
-        let marks = victim.info.has(TaskInfo::MARKS) && (is_timer || of_timer());
+        let marks = victim.marks() && (is_timer || of_timer());
         let (state, end, begin) = next(victim.state, input, marks);
         victim.state = state;
         let mut ended = |end_ns, to_user| {

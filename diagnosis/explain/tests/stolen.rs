@@ -220,39 +220,9 @@ fn only_who_sleeps_on_a_timer_waits_for_its_callback() {
     assert_eq!(held_up_elsewhere("timerfd_tmrproc", tells, ""), expected);
 }
 
-#[test]
-fn a_switch_to_whom_a_waking_has_just_preempted_for_tells_nothing_yet() {
-    // The waking has moved the clock of the queue, so the switch does not: the next one tells. What can have been stolen
-    // since the switch (10 us) is taken to be.
-    let trace = "
-        task 7 cyclic watched
-        task 20 spinner
-        timer 1 hrtimer_wakeup owner 7
-             10 0 7 arm 1 soft 1000000 slack 0
-             20 0 7 switch S 20 120
-        1000500 0 20 irq+ local_timer
-        1000600 0 20 expire+ 1 soft 1000000 slack 0
-        1000700 0 20 waking 7 on 0 prio 19
-        1001700 0 20 expire- 1
-        1002000 0 20 irq- local_timer
-        3000000 0 20 switch R 7 19
-        3010000 0 7 stolen 1990000
-        3010100 0 7 switch S 20 120
-        4000000 0 20 stolen 900000
-        4000100 0 20 switch S 0 120
-    ";
-    let expected = "cyclic timer 1000000+2000000: irq_delay 500 spinner, interrupts 100 local_timer, \
-        callback 1100 cyclic (hrtimer_wakeup), interrupts 300 local_timer, \
-        not_preemptible 18000 spinner, hypervisor 1980000 the hypervisor";
-    let (said, explanation) = explain(trace, Watch::default());
-    assert_eq!(said, expected);
-    let all = StolenTime { ns: 2_890_000, unsure_ns: 0, unplaced_ns: 0 };
-    assert_eq!(explanation.stolen, Some(all));
-}
-
-#[test]
-fn a_waking_for_another_cpu_moves_no_clock_here() {
-    let trace = "
+/// Task 7 is woken on CPU 0, where it preempts. The waking has moved the clock of the queue, so the switch does not: the
+/// next one tells. What can have been stolen since the switch (10 us) is taken to be.
+const PREEMPTS: &str = "
         task 7 cyclic watched
         task 8 other
         task 20 spinner
@@ -265,15 +235,33 @@ fn a_waking_for_another_cpu_moves_no_clock_here() {
         1000700 0 20 waking 7 on 0 prio 19
         1001700 0 20 expire- 1
         1002000 0 20 irq- local_timer
+        MEANWHILE
+        3000000 0 20 switch R 7 19
+        3010000 0 7 stolen STOLEN
+        3010100 0 7 switch S 20 120
+    ";
+
+#[test]
+fn a_switch_to_whom_a_waking_has_just_preempted_for_tells_nothing_yet() {
+    let trace = PREEMPTS.replace("MEANWHILE", "").replace("STOLEN", "1990000");
+    let later = "4000000 0 20 stolen 900000\n 4000100 0 20 switch S 0 120";
+    let expected = "cyclic timer 1000000+2000000: irq_delay 500 spinner, interrupts 100 local_timer, \
+        callback 1100 cyclic (hrtimer_wakeup), interrupts 300 local_timer, \
+        not_preemptible 18000 spinner, hypervisor 1980000 the hypervisor";
+    let (said, explanation) = explain(&format!("{trace}{later}"), Watch::default());
+    assert_eq!(said, expected);
+    let all = StolenTime { ns: 2_890_000, unsure_ns: 0, unplaced_ns: 0 };
+    assert_eq!(explanation.stolen, Some(all));
+}
+
+#[test]
+fn a_waking_for_another_cpu_moves_no_clock_here() {
+    let wakes = "
         2990000 0 20 irq+ local_timer
         2990100 0 20 waking 8 on 0 prio 120
         2990200 0 20 migrate 8 0 1
-        2990300 0 20 irq- local_timer
-        3000000 0 20 switch R 7 19
-        3010000 0 7 stolen 1980000
-        3010100 0 7 switch S 20 120
-    ";
-    let said = told(trace);
+        2990300 0 20 irq- local_timer";
+    let said = told(&PREEMPTS.replace("MEANWHILE", wakes).replace("STOLEN", "1980000"));
     assert!(said.contains("hypervisor 1970000 the hypervisor"), "{said}");
 }
 

@@ -308,10 +308,8 @@ impl Followers {
         cpu.chooses(event.time_ns, runnable, next_prio);
         if self.visible.stolen() {
             // Whom a waking has it switch to at once: one of a higher class or priority than a task that ran.
-            let preempts = event.task != TaskId::IDLE
-                && next_prio.is_realtime()
-                && next_prio.may_run_before(prev_prio)
-                && !prev_prio.may_run_before(next_prio);
+            let preempts =
+                event.task != TaskId::IDLE && next_prio.is_realtime() && next_prio < prev_prio;
             let known_ns = cpu.tells_stolen(preempts);
             self.cancels.told(at, known_ns);
         }

@@ -50,9 +50,6 @@ const NESTING_MAX: usize = 16;
 /// Tasks that were left in the middle of a softirq, of which that is kept.
 const LEFT_MAX: usize = 64;
 
-/// A waking has chosen a CPU within this time; who moves later is moved by the balancing of CPUs.
-const CHOSEN_NS_MAX: u64 = 50_000;
-
 /// Ticks that are remembered: a softirq that waits for longer has its timer's tick unknown.
 const TICKS_MAX: usize = 64;
 
@@ -93,12 +90,7 @@ pub struct Cpu {
     /// A real-time task could run and one below was chosen.
     realtime_out: Sections,
     silences: Silences,
-    /// When a task was last woken for it, whose queue's clock that moved, and before; and which task.
-    woken_ns: (u64, u64),
-    woken: TaskId,
     stolen: StolenTime,
-    /// By its last switch all that was stolen up to here was told.
-    told_ns: u64,
     /// What interrupts took to come to tasks, and to the CPU where it polled: a hypervisor may bring those sooner.
     to_tasks: Deliveries,
     to_polling: Deliveries,
@@ -130,10 +122,7 @@ impl Cpu {
             preempt_off: Sections::default(),
             realtime_out: Sections::default(),
             silences: Silences::default(),
-            woken_ns: (0, 0),
-            woken: TaskId::IDLE,
             stolen: StolenTime::default(),
-            told_ns: u64::MAX,
             to_tasks: Deliveries::default(),
             to_polling: Deliveries::default(),
             hangs: Hangs::default(),
@@ -288,35 +277,23 @@ impl Cpu {
 
     /// A task is woken for this CPU, as far as is known.
     pub(crate) fn has_woken(&mut self, time_ns: u64, task: TaskId) {
-        (self.woken_ns, self.woken) = ((time_ns, self.woken_ns.0), task);
+        self.silences.has_woken(time_ns, task);
     }
 
     /// A task that was woken for this CPU comes into another one's queue, if it was the last: whether it was.
     pub(crate) fn was_not_woken(&mut self, time_ns: u64, task: TaskId) -> bool {
-        let is_now = time_ns.saturating_sub(self.woken_ns.0) <= CHOSEN_NS_MAX;
-        let is_it = self.woken == task && task != TaskId::IDLE && is_now;
-        if is_it {
-            (self.woken_ns.0, self.woken) = (self.woken_ns.1, TaskId::IDLE);
-        }
-        is_it
+        self.silences.was_not_woken(time_ns, task)
     }
 
-    /// A switch comes, to a task that `preempts` the one that ran. What was stolen is read where the queue's clock moves,
-    /// which it does at a switch only if no waking has just moved it (`rq_clock_skip_update`, when that preempts): then
-    /// what was stolen since the waking is told at the next one. Yields up to when all is told.
+    /// A switch comes, to a task that `preempts` the one that ran. Yields up to when all that was stolen is told.
     pub(crate) fn tells_stolen(&mut self, preempts: bool) -> u64 {
-        let (woken_ns, _) = self.woken_ns;
         let ticked_ns = self.ticks.back().map_or(0, |(_, entry_ns)| *entry_ns);
-        let skips = preempts && woken_ns > self.switched_ns;
-        let known_ns = if skips { woken_ns.max(ticked_ns) } else { u64::MAX };
-        self.silences.asked_up_to(known_ns);
-        self.told_ns = known_ns;
-        known_ns
+        self.silences.switches(preempts, self.switched_ns, ticked_ns)
     }
 
     /// Up to when its last switch has told all that was stolen; `u64::MAX` where that is all before it.
     pub fn stolen_is_told_ns(&self) -> u64 {
-        self.told_ns
+        self.silences.told_ns()
     }
 
     /// Whether it is still to tell what was stolen in a time.

@@ -9,11 +9,16 @@
 //! - anything else: then it was somewhere within. It is put at the end, and told to be unsure unless it fills
 //!   most of the silence.
 
+use tardy_model::TaskId;
+
 /// What is shorter is no silence: so much lies between two events of a CPU that runs.
 const SILENCE_NS_MIN: u64 = 5_000;
 
 /// What is shorter of a wakeup's time is not worth waiting for.
 const AWAITED_NS_MIN: u64 = 20_000;
+
+/// A waking has chosen a CPU within this time; who moves later is moved by the balancing of CPUs.
+const CHOSEN_NS_MAX: u64 = 50_000;
 
 /// Silences of a CPU that are kept, the longest.
 const SILENCES_MAX: usize = 64;
@@ -65,6 +70,11 @@ pub(super) struct Silences {
     ticked: bool,
     /// That interrupt is over: what was stolen before is told next, or nothing was.
     is_asked: bool,
+    /// When a task was last woken for the CPU, whose queue's clock that moved, and before; and which task.
+    woken_ns: (u64, u64),
+    woken: TaskId,
+    /// Up to when the last switch has told, where it did not tell all.
+    told_ns: Option<u64>,
 }
 
 impl Silences {
@@ -118,6 +128,38 @@ impl Silences {
             silence.is_older = true;
             left_ns >= SILENCE_NS_MIN
         });
+    }
+
+    /// A task is woken for the CPU, as far as is known.
+    pub(super) fn has_woken(&mut self, time_ns: u64, task: TaskId) {
+        (self.woken_ns, self.woken) = ((time_ns, self.woken_ns.0), task);
+    }
+
+    /// It comes into another CPU's queue, if it was the last: whether it was.
+    pub(super) fn was_not_woken(&mut self, time_ns: u64, task: TaskId) -> bool {
+        let is_now = time_ns.saturating_sub(self.woken_ns.0) <= CHOSEN_NS_MAX;
+        let is_it = self.woken == task && task != TaskId::IDLE && is_now;
+        if is_it {
+            (self.woken_ns.0, self.woken) = (self.woken_ns.1, TaskId::IDLE);
+        }
+        is_it
+    }
+
+    /// A switch comes, to a task that `preempts` the one that ran since `switched_ns`. What was stolen is read where the
+    /// queue's clock moves, which it does at a switch only if no waking has just moved it (`rq_clock_skip_update`, when
+    /// that preempts): then what was stolen since the waking, or the last tick, is told at the next one. Yields up to when
+    /// all is told.
+    pub(super) fn switches(&mut self, preempts: bool, switched_ns: u64, ticked_ns: u64) -> u64 {
+        let (woken_ns, _) = self.woken_ns;
+        let skips = preempts && woken_ns > switched_ns;
+        self.told_ns = skips.then(|| woken_ns.max(ticked_ns));
+        self.asked_up_to(self.told_ns());
+        self.told_ns()
+    }
+
+    /// Up to when the last switch has told all; `u64::MAX` where that is all before it.
+    pub(super) fn told_ns(&self) -> u64 {
+        self.told_ns.unwrap_or(u64::MAX)
     }
 
     /// Whether it is still to be told what of so long a stretch of a time was stolen.

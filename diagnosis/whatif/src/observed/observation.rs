@@ -421,20 +421,19 @@ impl Observation {
 
     /// Some of what has passed was stolen, and is nobody's work.
     fn stolen(&mut self, seen: &Seen<'_>, at: usize) {
-        let mut recent: Vec<Stretch> = self.cpus[at].recent.drain(u64::MAX);
+        let Self { cpus, observed, .. } = self;
         for (from_ns, to_ns) in seen.followers.stolen_lately() {
-            recent.retain(|stretch| {
+            // More of the rest may be told at the next switch.
+            cpus[at].recent.retain(|stretch| {
                 let ns = stretch.within_ns(from_ns, to_ns);
-                ns == 0 || self.observed.is_robbed(stretch.taken, ns)
+                ns == 0 || observed.is_robbed(stretch.taken, ns)
             });
-            self.observed.is_stolen(at as u16, from_ns, to_ns);
+            observed.is_stolen(at as u16, from_ns, to_ns);
         }
-        // More of it may be told at the next switch.
-        self.cpus[at].recent.put_back(recent);
         // Nor did who waited for what that CPU was at.
         for held in seen.followers.held_up() {
-            self.observed.is_stolen(held.cpu.0, held.from_ns, held.to_ns);
-            if let Some(thread) = self.observed.thread(held.task) {
+            observed.is_stolen(held.cpu.0, held.from_ns, held.to_ns);
+            if let Some(thread) = observed.thread(held.task) {
                 thread.draft.was_robbed(held.to_ns - held.from_ns);
             }
         }

@@ -57,9 +57,9 @@ impl Recent {
         self.stretches.drain(..KEPT_MAX / 2).collect()
     }
 
-    /// These are not known yet after all.
-    pub(super) fn put_back(&mut self, stretches: Vec<Stretch>) {
-        self.stretches = stretches;
+    /// Keeps those that can be what they were taken for.
+    pub(super) fn retain(&mut self, can_be: impl FnMut(&Stretch) -> bool) {
+        self.stretches.retain(can_be);
     }
 
     /// What ended later than a time is not known any more.
