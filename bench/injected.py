@@ -140,7 +140,7 @@ class Record:
                 if own:
                     # It is the victim as well.
                     self.delays.append(Delay(tid, self.names[tid], cpu, one, one, two))
-            elif word == "away" and two - one >= STOLEN_NS:
+            elif word in ("away", "stopped") and two - one >= STOLEN_NS:
                 gaps.append((one, two))
         # A lock is held wherever its owner is, and a group is throttled as a whole.
         self.anywhere = injection.name in ("pi", "plain", "fault", "asleep", "quota", "budget")

@@ -27,6 +27,10 @@ def ending(*targets):
     return f"error: {len(targets)} target{'s'[: len(targets) > 1]} failed:\n{listed}"
 
 
+LIVE, PI = "-p tardy --test live", "-p tardy-lab --test pi"
+NONE = ([], [])
+
+
 def again(text):
     run = test_rust.Run()
     for line in text.splitlines(keepends=True):
@@ -36,26 +40,34 @@ def again(text):
 
 class Again(unittest.TestCase):
     def test_tests_of_the_live_machine_have_a_second_try(self):
-        text = "test result: ok. 3 passed\n" + failing("live", "fix::a", "top::b") + ending(test_rust.LIVE)
-        self.assertEqual(again(text), ["fix::a", "top::b"])
+        text = "test result: ok. 3 passed\n" + failing("live", "fix::a", "top::b") + ending(LIVE)
+        self.assertEqual(again(text), (["live"], ["fix::a", "top::b"]))
+
+    def test_those_of_several_programs_have_it_together(self):
+        text = failing("live", "fix::a") + failing("pi", "b") + ending(LIVE, PI)
+        self.assertEqual(again(text), (["live", "pi"], ["fix::a", "b"]))
+
+    def test_beside_one_that_ended_by_itself_they_have_none(self):
+        text = failing("live", "fix::a") + "     Running pi.rs (target/debug/deps/pi-0123)\nrunning 6 tests\n"
+        self.assertEqual(again(text + ending(LIVE, PI)), NONE)
 
     def test_others_have_none(self):
-        self.assertEqual(again(failing("cases", "a") + ending("-p tardy-explain --test cases")), [])
+        self.assertEqual(again(failing("cases", "a") + ending("-p tardy-explain --test cases")), NONE)
 
     def test_beside_others_they_have_none(self):
         text = failing("live", "fix::a") + failing("cases", "a")
-        self.assertEqual(again(text + ending(test_rust.LIVE, "-p tardy-explain --test cases")), [])
+        self.assertEqual(again(text + ending(LIVE, "-p tardy-explain --test cases")), NONE)
 
     def test_many_have_none(self):
         names = [f"fix::a{number}" for number in range(test_rust.AGAIN_MAX + 1)]
-        self.assertEqual(again(failing("live", *names) + ending(test_rust.LIVE)), [])
+        self.assertEqual(again(failing("live", *names) + ending(LIVE)), NONE)
 
     def test_a_program_that_ended_by_itself_has_none(self):
-        text = "     Running live.rs (target/debug/deps/live-0123)\nrunning 9 tests\n" + ending(test_rust.LIVE)
-        self.assertEqual(again(text), [])
+        text = "     Running live.rs (target/debug/deps/live-0123)\nrunning 9 tests\n" + ending(LIVE)
+        self.assertEqual(again(text), NONE)
 
     def test_what_did_not_compile_has_none(self):
-        self.assertEqual(again("error: could not compile `tardy` (lib) due to 1 previous error\n"), [])
+        self.assertEqual(again("error: could not compile `tardy` (lib) due to 1 previous error\n"), NONE)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,42 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Culprits that do nothing but run, and know when: their clock tells. Where two readings are far apart,
- * the thread was kept from running, by an interrupt, another thread or the hypervisor; that ends a run
- * and begins another, and the time between is a line of its own.
+ * the thread was kept from running: that ends a run and begins another, and the time between is a line of
+ * its own. It was "away" where the kernel counts a switch meanwhile, and "stopped" on its CPU, by an interrupt
+ * or the hypervisor, where it counts none.
  */
 #include "inject.h"
 
 #include <sched.h>
+#include <sys/resource.h>
+
+/* How often the thread has left its CPU. */
+static long switches(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_THREAD, &usage))
+		die("getrusage");
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
 
 /* Is busy for so long on the clock, and writes down each time that it ran through. */
 void run_for(struct log *log, const char *what, long long ns)
 {
 	long long begin = now_ns(), last = begin, end = begin + ns;
 	int cpu = sched_getcpu();
+	long left = switches();
 
 	while (last < end) {
 		int cpu_now = sched_getcpu();
 		long long now = now_ns();
 
 		if (now - last > AWAY_NS || cpu_now != cpu) {
+			long left_now = switches();
+
 			log_add(log, what, cpu, begin, last, 0);
-			log_add(log, "away", cpu, last, now, 0);
+			log_add(log, left_now != left ? "away" : "stopped", cpu, last, now, 0);
+			left = left_now;
 			begin = now;
 			cpu = cpu_now;
 		}

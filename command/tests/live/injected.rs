@@ -19,9 +19,10 @@ const FUNCTION_SHARE_MIN: f64 = 0.95;
 /// In so many it may be named though by its own record it did not run: what a hypervisor took from it is in neither
 /// record alike.
 const INNOCENT_SHARE_MAX: f64 = 0.03;
-/// What is said of a delay in which no wakeup of the victim's lies.
+/// What is said of a delay in which no wakeup of the victim's lies. Kernels of some sandboxes record nothing while
+/// their agent (process 1) runs, the switch from it to the victim included: the busier that is, the more.
 const NO_WAKEUP: &str = "no wakeup there (none)";
-const ABSENT_SHARE_MAX: f64 = 0.05;
+const ABSENT_SHARE_MAX: f64 = 0.15;
 
 /// Who is named in place of a culprit and is guilty itself: a host that takes the CPU meanwhile ...
 const HOST: &str = "the hypervisor ";

@@ -13,9 +13,9 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Few rounds, and an end soon if they cannot be had.
+/// Few rounds, and an end if they cannot be had. A hypervisor may stop a CPU for seconds.
 fn short() -> Plan {
-    Plan { rounds: Some(20_000), stall_max: Duration::from_secs(3), ..Plan::default() }
+    Plan { rounds: Some(20_000), stall_max: Duration::from_secs(30), ..Plan::default() }
 }
 
 /// A measurement that runs, or why this system does not allow it.
@@ -46,6 +46,16 @@ fn threads() -> Vec<String> {
     names
 }
 
+/// The kernel still lists a thread for a moment after it could be joined.
+#[track_caller]
+fn assert_no_thread_stays() {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !threads().is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(threads(), Vec::<String>::new());
+}
+
 #[test]
 fn each_protocol_runs_all_its_rounds_and_nothing_stays() {
     let _alone = alone();
@@ -70,7 +80,7 @@ fn each_protocol_runs_all_its_rounds_and_nothing_stays() {
             assert!(rounds_ns >= 20_000 * waits_ns);
         }
     }
-    assert_eq!(threads(), Vec::<String>::new());
+    assert_no_thread_stays();
     let after = sched_getaffinity(None).unwrap();
     assert!(before == after, "the affinity of the process changed");
 }
@@ -110,7 +120,7 @@ fn the_watchdog_ends_one_whose_high_never_gets_the_lock() {
         assert_eq!(m.ended, Ended::Stalled, "{:?}", m.notes);
         assert!(m.notes.iter().any(|note| note.starts_with("The watchdog ended the measurement")));
     }
-    assert_eq!(threads(), Vec::<String>::new());
+    assert_no_thread_stays();
 }
 
 #[test]
@@ -118,7 +128,7 @@ fn one_that_is_dropped_ends() {
     let _alone = alone();
     let plan = Plan { rounds: None, ..short() };
     drop(started(&plan, || false));
-    assert_eq!(threads(), Vec::<String>::new());
+    assert_no_thread_stays();
 }
 
 #[test]
@@ -130,7 +140,7 @@ fn a_cpu_that_is_not_there_is_refused_by_name_and_nothing_stays() {
         Err(error @ PiError::Priority { .. }) => println!("skipped: {error}"),
         other => panic!("{:?}", other.map(|_| "it runs").err()),
     }
-    assert_eq!(threads(), Vec::<String>::new());
+    assert_no_thread_stays();
 }
 
 /// All on one CPU: High would never wait, and Low never run, if nothing but priorities counted.
@@ -143,8 +153,9 @@ fn one_cpu_for_all_ends_and_says_what_that_means() {
     one.set(cpu);
     // Of this thread alone; the threads of the measurement inherit it.
     rustix::thread::sched_setaffinity(None, &one).unwrap();
+    let stall_max = Duration::from_secs(3);
     for protocol in [LockProtocol::Inherit, LockProtocol::None] {
-        let Some(m) = measured(&Plan { protocol, ..short() }) else { continue };
+        let Some(m) = measured(&Plan { protocol, stall_max, ..short() }) else { continue };
         assert!(matches!(m.ended, Ended::Rounds | Ended::Stalled), "{:?}", m.ended);
         assert!(m.notes.iter().any(|note| note.starts_with("All threads share one CPU")));
     }
