@@ -119,6 +119,7 @@ pub(crate) fn kernel(manifest: &Manifest) -> KernelSeen {
         realtime: realtime_share(manifest),
         throttles: throttles(manifest),
         class: class(manifest),
+        is_kvm_guest: host.hypervisor.as_deref().is_some_and(|name| name.contains("KVM")),
     }
 }
 

@@ -46,6 +46,8 @@ pub struct KernelSeen {
     pub throttles: Throttles,
     /// What kind of machine it runs on.
     pub class: Class,
+    /// It is a guest of KVM, which may wait for CPUs that sleep.
+    pub is_kvm_guest: bool,
 }
 
 /// How much of a CPU real-time threads may use (`sched_rt_runtime_us`).
@@ -100,6 +102,8 @@ pub(crate) struct Model {
     pub(crate) stalls: Option<Arc<[Taken]>>,
     /// How long leaving each idle state takes by the driver's table, by its number; `None` of one that was not entered.
     pub(crate) idle_states: Vec<Option<u64>>,
+    /// What waking up takes after sleeps for which the hypervisor does not wait is assumed: too few were recorded.
+    pub(crate) assumes_waking: bool,
     /// What programming the clock-event device takes, where that shows.
     pub(crate) programming: Option<Programming>,
     /// Real-time threads were throttled, and nobody says by what bound.
@@ -116,7 +120,8 @@ impl Model {
         if observed.bounds.contains(&"CPUs") || seen.cpus > CPUS_MAX.into() {
             return Err(Refusal::TooLarge { what: "CPUs", max: CPUS_MAX.into() });
         }
-        let machine = observed.costs.machine(cpus.max(1));
+        let machine = observed.costs.machine(cpus.max(1), seen.is_kvm_guest);
+        let (machine, assumes_waking) = machine;
         let own = OwnCosts::of(&observed.costs);
         let ktimers = observed.threads.iter();
         let ktimers = ktimers.filter(|thread| thread.comm.to_string().starts_with(KTIMERS));
@@ -209,6 +214,7 @@ impl Model {
             stalls: (!observed.thefts.is_empty()).then(|| stalls.into()),
             lines: observed.sources.iter().map(|(_, line)| *line).collect(),
             idle_states: costs.idle_states(),
+            assumes_waking,
             programming: costs.programming(),
             is_throttled_somehow: seen.realtime == RealTimeShare::Unknown
                 && observed.blames(Culprit::Setting(Setting::RtBandwidth)),

@@ -60,6 +60,9 @@ pub struct Baseline {
     pub error: [f64; 6],
     /// Shares of the causes, as recorded and as simulated, the largest first.
     pub causes: Vec<(String, f64, f64)>,
+    /// CPUs hardly ever slept for so long that the hypervisor did not wait for them: what waking up takes then is
+    /// assumed.
+    pub waking_is_assumed: bool,
 }
 
 /// A recording and what it is simulated as.
@@ -110,7 +113,14 @@ impl World {
         let (unmodelled, rest) = Unmodelled::of(observed, &base.by_class, &is_gone);
         let causes = causes(observed, &base, is_gone);
         let (recorded_figures, left_out) = (recorded.figures(), observed.near_missing);
-        let baseline = Baseline { recorded: recorded_figures, left_out, simulated, error, causes };
+        let baseline = Baseline {
+            recorded: recorded_figures,
+            left_out,
+            simulated,
+            error,
+            causes,
+            waking_is_assumed: model.assumes_waking,
+        };
         Ok(Self { model, recorded, unmodelled, rest, base, baseline })
     }
 

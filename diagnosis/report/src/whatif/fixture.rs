@@ -26,6 +26,7 @@ pub(super) fn baseline() -> Baseline {
     Baseline {
         recorded: figures(RECORDED),
         left_out: 0,
+        waking_is_assumed: false,
         simulated: figures(RECORDED.map(|ns| ns * 1.02)),
         error: [0.02, 0.01, 0.06, 0.2, 0.1, 0.4],
         causes: vec![("stacked_timers".to_owned(), 0.41, 0.4), ("idle_exit".to_owned(), 0.2, 0.2)],

@@ -40,6 +40,7 @@ struct BaselineJson<'a> {
     recorded: FiguresJson,
     /// Wakeups that are in no figure: events are missing near them.
     left_out: u64,
+    waking_is_assumed: bool,
     simulated: FiguresJson,
     /// By figure, of the second half: |simulated / recorded − 1|.
     error: ErrorJson,
@@ -150,6 +151,7 @@ impl<'a> BaselineJson<'a> {
         Self {
             recorded: baseline.recorded.into(),
             left_out: baseline.left_out,
+            waking_is_assumed: baseline.waking_is_assumed,
             simulated: baseline.simulated.into(),
             error: ErrorJson { mean, p50, p99, p999, worst_percent, max },
             causes: causes.collect(),

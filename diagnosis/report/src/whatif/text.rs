@@ -151,6 +151,12 @@ fn baseline(
             duration_mean(worst)
         );
     }
+    if whole.waking_is_assumed {
+        text.push_str(
+            " CPUs hardly ever slept for longer than a KVM host waits for them (200 µs), so how long waking up takes \
+             after longer sleeps is assumed.",
+        );
+    }
     if let Some(wakeups) = predictions.near_missing() {
         let _ = write!(
             text,

@@ -14,6 +14,7 @@ mod cost;
 mod engine;
 pub mod file;
 pub mod fit;
+mod idle;
 mod kernel;
 mod machine;
 mod observer;
@@ -28,8 +29,9 @@ mod workload;
 
 pub use cost::{COST_NS_MAX, Cost, CostError, PARTS_MAX, Part};
 pub use engine::{START_NS, Simulation};
+pub use idle::{Coldness, HaltPolling, IdleState, LongSleep, PollLimits, PollWindow};
 pub use kernel::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs, Throttles};
-pub use machine::{CPUS_MAX, IdleState, Machine, Theft};
+pub use machine::{CPUS_MAX, Machine, Theft};
 pub use observer::{
     Doing, Fired, Interrupt, Observer, PutOff, State, ThreadAt, Throttle, TimerAt, Waker,
 };

@@ -6,6 +6,7 @@
 
 use crate::Cost;
 use crate::cost::Tables;
+use crate::idle::{Coldness, HaltPolling, IdleState};
 
 /// The most CPUs: affinities are 64 bits.
 pub const CPUS_MAX: u16 = 64;
@@ -58,23 +59,12 @@ pub struct Machine {
     /// The states in which a CPU sleeps, the shallowest first. With none it just waits for interrupts and is
     /// awake at once.
     pub idle_states: Vec<IdleState>,
+    /// A hypervisor waits for CPUs that sleep for a short time.
+    pub halt_polling: Option<HaltPolling>,
+    /// Work after sleeps takes longer.
+    pub cold: Coldness,
     /// A hypervisor takes CPUs away.
     pub theft: Option<Theft>,
-}
-
-/// A state in which a CPU sleeps.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IdleState {
-    /// Its name.
-    pub name: String,
-    /// What it takes to be awake again.
-    pub exit: Cost,
-    /// The same, as the driver's table has it.
-    pub latency_ns: u64,
-    /// It is chosen where the next timer is at least so far.
-    pub residency_ns: u64,
-    /// It is no sleep: the CPU looks for work in a loop.
-    pub polls: bool,
 }
 
 /// A hypervisor that lets another guest have a CPU now and then.
@@ -112,6 +102,8 @@ impl Default for Machine {
             idle_entry: Cost::ZERO,
             tick_restart: Cost::ZERO,
             idle_states: Vec::new(),
+            halt_polling: None,
+            cold: Coldness::default(),
             theft: None,
         }
     }
@@ -148,6 +140,8 @@ impl Machine {
             idle_entry,
             tick_restart,
             idle_states,
+            halt_polling,
+            cold: _,
             theft,
         } = self;
         let interrupts = [device_late, program, irq_entry, irq_exit, queue_operation, callback];
@@ -156,8 +150,9 @@ impl Machine {
         let calls = [syscall_entry, syscall_exit, futex];
         let own = interrupts.into_iter().chain(softirqs).chain(scheduler).chain(calls);
         let theft = theft.iter_mut().flat_map(|Theft { every, length }| [every, length]);
-        let exits = idle_states.iter_mut().map(|state| &mut state.exit);
-        own.chain(theft).chain(exits).for_each(|cost| cost.prepare(tables));
+        let exits = idle_states.iter_mut().flat_map(IdleState::exits_mut);
+        let polled = halt_polling.iter_mut().map(|polling| &mut polling.exit);
+        own.chain(theft).chain(exits).chain(polled).for_each(|cost| cost.prepare(tables));
     }
 
     /// Every cost with its name.
@@ -188,7 +183,9 @@ impl Machine {
             .theft
             .iter()
             .flat_map(|theft| [("theft.every", &theft.every), ("theft.length", &theft.length)]);
-        let exits = self.idle_states.iter().map(|state| ("idle_states.exit", &state.exit));
-        own.into_iter().chain(theft).chain(exits)
+        let exits = self.idle_states.iter().flat_map(IdleState::exits);
+        let exits = exits.map(|exit| ("idle_states.exit", exit));
+        let polled = self.halt_polling.iter().map(|polling| ("halt_polling.exit", &polling.exit));
+        own.into_iter().chain(theft).chain(exits).chain(polled)
     }
 }

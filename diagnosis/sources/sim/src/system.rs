@@ -57,6 +57,9 @@ pub enum SystemError {
     /// A bandwidth that cannot be.
     #[error("bandwidth of {0}: a runtime is above 0 and a period at least 1 ms")]
     Bandwidth(String),
+    /// A factor that cannot be.
+    #[error("cold: a factor is from 0.001 to 10")]
+    Cold,
     /// Too many groups.
     #[error("at most {GROUPS_MAX} control groups can be simulated")]
     Groups,
@@ -102,6 +105,9 @@ impl System {
         }
         for (name, cost) in machine.costs() {
             check(name, cost)?;
+        }
+        if machine.cold.steps.iter().any(|(_, permille)| !(1..=PERMILLE_MAX).contains(permille)) {
+            return Err(SystemError::Cold);
         }
         if !KNOWN.iter().any(|about| about.name == self.kernel.timers) {
             return Err(SystemError::Timers(self.kernel.timers.clone()));

@@ -2,7 +2,9 @@
 #![allow(missing_docs)]
 
 use tardy_sim::file::{MACHINES, SYSTEMS, Template, Values, read};
-use tardy_sim::{Cost, Entity, Operation, Policy, START_NS, Simulation, Stream};
+use tardy_sim::{
+    Coldness, Cost, Entity, Operation, Policy, PollLimits, START_NS, Simulation, Stream,
+};
 
 #[test]
 fn all_that_comes_with_the_program_can_be_simulated() {
@@ -26,6 +28,42 @@ fn all_that_comes_with_the_program_can_be_simulated() {
         let file = read(&text).unwrap_or_else(|error| panic!("{}: {error}", known.name));
         assert_ne!(file.system.machine.switch, Cost::ZERO, "{}", known.name);
         assert!(!known.about().is_empty());
+    }
+}
+
+#[test]
+fn a_file_says_how_cpus_sleep() {
+    let file = read(
+        r#"
+        [machine]
+        halt-polling = { exit = "1us" }
+        cold = { for = "50us", steps = [{ sleep = "1ms", factor = 2 }, { sleep = "0us", factor = 0.9 }] }
+        [[machine.idle-states]]
+        name = "HLT"
+        exit = "5us"
+        after = [{ sleep = "1ms", exit = "20us" }, { sleep = "100us", exit = "9us" }]
+        latency = "30us"
+        "#,
+    );
+    let machine = file.unwrap().system.machine;
+    let polling = machine.halt_polling.unwrap();
+    let limits = PollLimits { max_ns: 200_000, start_ns: 10_000, shrink: 2 };
+    assert_eq!((polling.limits, polling.exit), (limits, Cost::Constant(1_000)));
+    let steps = vec![(0, 900), (1_000_000, 2_000)];
+    assert_eq!(machine.cold, Coldness { steps, for_ns: 50_000 });
+    let [state] = &machine.idle_states[..] else { panic!("one state") };
+    let after = [0, 100_000, 1_000_000].map(|ns| state.exit_after(ns).clone());
+    assert_eq!(after, [5_000, 9_000, 20_000].map(Cost::Constant));
+    for factor in ["0", "-1", "1e9", "nan"] {
+        let cold = format!(
+            "[machine]\ncold = {{ for = \"1us\", steps = [{{ sleep = \"1us\", factor = {factor} }}] }}"
+        );
+        let system = read(&cold).map(|file| file.system);
+        let error = system.map_or_else(
+            |error| error.to_string(),
+            |system| system.check().expect_err("no CPU works so").to_string(),
+        );
+        assert!(error.contains("from 0.001 to 10"), "{factor}: {error}");
     }
 }
 

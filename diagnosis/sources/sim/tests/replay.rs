@@ -102,6 +102,7 @@ fn a_cpu_that_polls_sees_whom_its_own_interrupt_wakes() {
     system.machine.idle_states.push(IdleState {
         name: "POLL".to_owned(),
         exit: Cost::ZERO,
+        after: Vec::new(),
         latency_ns: 0,
         residency_ns: 0,
         polls: true,

@@ -18,6 +18,7 @@ fn sleeps() -> IdleState {
     IdleState {
         name: "C1".to_owned(),
         exit: Cost::Constant(1_000),
+        after: Vec::new(),
         latency_ns: 1_000,
         residency_ns: 0,
         polls: false,

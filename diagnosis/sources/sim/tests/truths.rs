@@ -33,6 +33,7 @@ fn machine() -> Machine {
         idle_states: vec![IdleState {
             name: "C1".to_owned(),
             exit: Cost::Constant(2_000),
+            after: Vec::new(),
             latency_ns: 2_000,
             residency_ns: 0,
             polls: false,

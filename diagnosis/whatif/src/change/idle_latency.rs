@@ -26,6 +26,7 @@ impl Predicted for IdleLatency {
             states.push(IdleState {
                 name: "POLL".to_owned(),
                 exit: Cost::ZERO,
+                after: Vec::new(),
                 latency_ns: 0,
                 residency_ns: 0,
                 polls: true,

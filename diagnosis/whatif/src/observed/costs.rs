@@ -3,7 +3,8 @@
 use super::lates::{Lates, USUAL};
 use super::pace::{Found, When};
 use super::samples::Samples;
-use tardy_sim::{Cost, IdleState, Machine};
+use super::waking::{Exits, Kind, Slept, Waking};
+use tardy_sim::{Coldness, Cost, IdleState, Machine};
 
 /// Idle states; the kernel has at most ten (`CPUIDLE_STATE_MAX`).
 const STATES_MAX: usize = 16;
@@ -17,11 +18,9 @@ struct StateSeen {
     latency_ns: u64,
     polls: bool,
     entered: u64,
-    exit: Samples,
+    exit: Exits,
     /// From where another CPU began to wake a thread for it to where it was awake.
-    called: Samples,
-    /// What leaving it takes as a rule, once that was asked for.
-    usual_exit_ns: Option<u64>,
+    called: Samples<Slept>,
     /// How long it idled there.
     idled: Samples,
 }
@@ -60,9 +59,9 @@ pub(crate) enum Measured {
     /// or without.
     Arm(bool),
     /// Waking up from an idle state, by its number.
-    IdleExit(u32),
+    IdleExit(u32, Slept),
     /// The same for a thread that another CPU wakes, from where that begins to.
-    Called(u32),
+    Called(u32, Slept),
 }
 
 /// Kinds whose samples are kept by [`Measured::place`].
@@ -89,7 +88,7 @@ impl Measured {
             Self::RemoteWakeup => 18,
             Self::Arm(programs) => 19 + usize::from(programs),
             Self::SwitchWithTick(fair) => 21 + usize::from(fair.min(1)),
-            Self::IdleExit(_) | Self::Called(_) | Self::Preempt(_) => return None,
+            Self::IdleExit(..) | Self::Called(..) | Self::Preempt(_) => return None,
         })
     }
 }
@@ -116,6 +115,9 @@ pub(crate) struct Costs {
     pub(crate) lates: Lates,
     pub(crate) holds: Lates,
     states: Vec<StateSeen>,
+    /// By how much work takes longer after sleeps, and by what that grows with each double of one.
+    cold: Coldness,
+    each_double: f64,
     /// How long CPUs idled that had kept their tick, and that had stopped it.
     idled_with_tick: [Samples; 2],
     nothing: Samples,
@@ -149,14 +151,14 @@ impl Costs {
         }
         match (what.place(), what) {
             (Some(at), _) => self.kinds[at].add(when, ns),
-            (None, Measured::IdleExit(state)) => {
+            (None, Measured::IdleExit(state, slept)) => {
                 if let Some(state) = self.state(state) {
-                    state.exit.add(when, ns);
+                    state.exit.add(slept, ns);
                 }
             }
-            (None, Measured::Called(state)) => {
+            (None, Measured::Called(state, slept)) => {
                 if let Some(state) = self.state(state) {
-                    state.called.add(when, ns);
+                    state.called.add(slept, ns);
                 }
             }
             (None, _) => {}
@@ -171,6 +173,8 @@ impl Costs {
                 kind.at_usual_pace(paces);
             }
         }
+        self.cold = paces.coldness();
+        self.each_double = paces.each_double();
     }
 
     fn of(&self, what: Measured) -> &Samples {
@@ -279,12 +283,12 @@ impl Costs {
 
     /// From where a CPU has sent an interrupt to another one to where that one begins to take it: what a CPU needs to be
     /// awake for a thread that another one wakes, without the waking and without what it needs for its own timer.
-    fn ipi(&self, delivery_ns: u64) -> Cost {
+    fn ipi(&self, waking: &Waking, delivery_ns: u64) -> Cost {
         let (wakeup_ns, _) = self.usual_ns();
         let (mut sum_ns, mut all) = (0, 0);
-        for state in self.states.iter().filter(|state| state.called.count() >= SAMPLES_MIN) {
-            if let (Some(called_ns), Some(exit_ns)) = (state.called.mean(), state.exit.mean()) {
-                let n = state.called.count();
+        for (exit, called) in self.called(waking) {
+            if let (Some(called_ns), Some(exit_ns)) = (called.mean(), exit.mean()) {
+                let n = called.count();
                 let exit_ns = exit_ns.saturating_sub(delivery_ns);
                 sum_ns += u128::from(n) * u128::from(called_ns.saturating_sub(wakeup_ns + exit_ns));
                 all += u128::from(n);
@@ -366,11 +370,39 @@ impl Costs {
         self.states.iter().map(latency).collect()
     }
 
+    /// What waking up takes, by how CPUs slept.
+    pub(crate) fn waking(&self) -> Waking {
+        Waking::of(&self.exits())
+    }
+
+    fn exits(&self) -> Vec<&Exits> {
+        self.states.iter().map(|state| &state.exit).collect()
+    }
+
+    /// What waking up by itself took, and at another CPU's call, after sleeps of one kind.
+    fn called<'a>(
+        &'a self,
+        waking: &'a Waking,
+    ) -> impl Iterator<Item = (&'a Samples<Slept>, Samples<Slept>)> {
+        self.states.iter().enumerate().flat_map(move |(at, state)| {
+            let kinds = waking.kinds(at);
+            let of_kind = move |kind: &'a Kind| {
+                let is_it = |of: &Kind| std::ptr::eq(of, kind);
+                let called =
+                    state.called.those(|_, slept| waking.kind(at, slept).is_some_and(is_it));
+                (called.count() >= SAMPLES_MIN).then_some((&kind.exit, called))
+            };
+            kinds.filter_map(of_kind)
+        })
+    }
+
     /// What waking up from an idle state takes as a rule.
-    pub(crate) fn usual_exit_ns(&mut self, state: u32) -> u64 {
-        let Some(state) = self.state(state).filter(|state| !state.polls) else { return 0 };
-        let seen = &mut state.usual_exit_ns;
-        *seen.get_or_insert_with(|| state.exit.median().unwrap_or(state.latency_ns.min(1_000_000)))
+    pub(crate) fn usual_exit_ns(&self, waking: &Waking, state: u32, slept: Slept) -> u64 {
+        let Some(seen) = self.states.get(state as usize).filter(|state| !state.polls) else {
+            return 0;
+        };
+        let usual_ns = waking.kind(state as usize, slept).and_then(|kind| kind.usual_ns);
+        usual_ns.unwrap_or(seen.latency_ns.min(1_000_000))
     }
 
     /// How late the timer's interrupt comes to a CPU that runs where nothing is in its way. What is more is in
@@ -426,21 +458,25 @@ impl Costs {
     }
 
     /// A machine on which things take that.
-    pub(crate) fn machine(&self, cpus: u16) -> Machine {
+    /// And whether what waking up takes is assumed, for a guest of KVM.
+    pub(crate) fn machine(&self, cpus: u16, is_kvm_guest: bool) -> (Machine, bool) {
         // An interrupt comes with some delay whoever runs: what is above it on an idle CPU is its waking up.
         let device_late = self.device_late();
         let most = device_late.iter().max_by_key(|samples| samples.count());
         let delivery_ns = most.and_then(Samples::mean).unwrap_or(0);
         let entered = self.states.iter().enumerate().filter(|(_, state)| state.entered > 0);
+        let waking = self.waking();
+        let waking = if is_kvm_guest { waking.of_kvm_guest(&self.exits()) } else { waking };
         let idle_states = entered.map(|(at, state)| {
-            let exit = if state.exit.count() > 0 {
-                state.exit.cost(delivery_ns)
-            } else {
-                Cost::Constant(state.latency_ns)
+            let mut exits = waking.longer(at, delivery_ns, self.each_double);
+            let exit = match exits.next() {
+                Some(shortest) => shortest.exit,
+                None => Cost::Constant(state.latency_ns),
             };
             IdleState {
                 name: state.name.clone(),
                 exit: if state.polls { Cost::ZERO } else { exit },
+                after: if state.polls { Vec::new() } else { exits.collect() },
                 latency_ns: state.latency_ns,
                 residency_ns: self.residency_ns(at),
                 polls: state.polls,
@@ -460,7 +496,7 @@ impl Costs {
         };
         // Of what took longer something held the thread.
         let switches = self.switches();
-        Machine {
+        let machine = Machine {
             cpus,
             device_late: Samples::together(device_late.iter().zip([0, 0])),
             irq_entry: self.of(Measured::IrqEntry).cost(0),
@@ -473,14 +509,17 @@ impl Costs {
             wakeup_fair: Cost::Constant(wakeup_fair_ns),
             switch: Samples::together(switches.iter().zip(fair_ns)),
             switch_fair: Cost::Constant(switch_fair_ns),
-            ipi: self.ipi(delivery_ns),
+            ipi: self.ipi(&waking, delivery_ns),
             ipi_send: self.ipi_send(),
             ipi_handler: self.of(Measured::IpiHandler).cost(0),
             idle_entry: self.of(Measured::IdleEntry).cost(0),
             tick_restart: self.tick_restart(),
             idle_states: idle_states.collect(),
+            halt_polling: waking.halt_polling(delivery_ns),
+            cold: self.cold.clone(),
             ..Machine::default()
-        }
+        };
+        (machine, waking.is_assumed)
     }
 }
 

@@ -1,7 +1,9 @@
 //! A CPU while a recording is read.
 
+use super::cold::Cold;
 use super::contexts::Contexts;
 use super::recent::Recent;
+use super::waking::{Slept, Windows};
 use tardy_explain::Activity;
 use tardy_model::TaskId;
 
@@ -19,6 +21,13 @@ pub(super) struct CpuSeen {
     pub(super) idles_since_ns: u64,
     /// When it went into it; `None` while it is only on its way there.
     pub(super) entered_ns: Option<u64>,
+    /// For how long a hypervisor may look whether it has to wake up: in the sleep that it is in, or was last; and in the
+    /// next one.
+    windows: [Windows; 2],
+    is_asleep: bool,
+    /// How it slept last, and when it woke up.
+    cold: Cold,
+    woke_ns: u64,
     /// It has left that state at that time, and nothing has come since.
     pub(super) idled: Option<(u32, u64)>,
     /// Since when another CPU has been waking a thread for it, which slept then, and whom.
@@ -94,6 +103,32 @@ pub(super) struct TimerIrq {
 }
 
 impl CpuSeen {
+    /// It goes into an idle state.
+    pub(super) fn falls_asleep(&mut self, now_ns: u64, polls: bool) {
+        self.entered_ns = Some(now_ns);
+        self.is_asleep = !polls;
+        self.windows[0] = self.windows[1];
+    }
+
+    /// It is awake again, if it was not.
+    pub(super) fn is_awake(&mut self, now_ns: u64) {
+        if let (true, Some(entered_ns)) = (std::mem::take(&mut self.is_asleep), self.entered_ns) {
+            let slept_ns = now_ns.saturating_sub(entered_ns);
+            self.windows[1].adapt(slept_ns);
+            (self.cold, self.woke_ns) = (Cold::after(slept_ns), now_ns);
+        }
+    }
+
+    /// How it had slept before work that began at a time.
+    pub(super) fn cold_at(&self, from_ns: u64) -> Cold {
+        if Cold::is_over(self.woke_ns, from_ns) { Cold::default() } else { self.cold }
+    }
+
+    /// How it had slept at a time at which it was to wake up.
+    pub(super) fn slept(&self, until_ns: u64) -> Slept {
+        self.windows[0].slept(until_ns.saturating_sub(self.entered_ns.unwrap_or(until_ns)))
+    }
+
     /// Nobody knows what it did between these times, and what it does now is seen from its next event on.
     pub(super) fn loses(&mut self, from_ns: u64, to_ns: u64) {
         self.recent.forget(from_ns);
@@ -111,6 +146,10 @@ impl Default for CpuSeen {
             idle_state: None,
             idles_since_ns: 0,
             entered_ns: None,
+            windows: Default::default(),
+            is_asleep: false,
+            cold: Cold::default(),
+            woke_ns: 0,
             idled: None,
             called: None,
             left_at_ns: None,

@@ -36,6 +36,9 @@ impl Observation {
             self.cpus[at].called = None;
         }
         let cpu = &mut self.cpus[at];
+        if before.is_idle() {
+            cpu.is_awake(now_ns);
+        }
         let what = if simulated { Above::Simulated } else { Above::Interrupt(irq) };
         cpu.contexts.begins(what, now_ns, before.is_idle());
         if irq == Irq::Vector(Vector::LOCAL_TIMER) {
@@ -58,7 +61,8 @@ impl Observation {
         if let (Some((since_ns, _)), Some(state), Activity::Idle(_)) =
             (cpu.called, cpu.idle_state, before)
         {
-            self.measured(at, Measured::Called(state), since_ns, now_ns);
+            let slept = cpu.slept(since_ns);
+            self.measured(at, Measured::Called(state, slept), since_ns, now_ns);
         }
     }
 
@@ -107,7 +111,8 @@ impl Observation {
         else {
             return;
         };
-        self.observed.woke_up.extend(state.map(|state| (place, state)));
+        let slept = self.cpus[at].slept(since_ns);
+        self.observed.woke_up.extend(state.map(|state| (place, state, slept)));
         for by in self.cpus[at].raised_by.iter_mut().flatten() {
             if line == Some(by.line) && by.arrival.is_none() {
                 by.arrival = Some(place);

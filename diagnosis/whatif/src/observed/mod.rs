@@ -6,6 +6,7 @@
 //! what a CPU does above its task, `costs.rs` what the machine's own work takes, `pace.rs` how fast CPUs were,
 //! `lates.rs` when no interrupt is taken, `turns.rs` who waits for whom; `recent.rs` keeps what may yet have been stolen.
 
+mod cold;
 mod contexts;
 mod costs;
 mod cpu;
@@ -17,6 +18,7 @@ mod pace;
 mod recent;
 mod samples;
 mod turns;
+mod waking;
 
 use costs::Measured;
 pub(crate) use costs::{Costs, Programming};
@@ -31,6 +33,7 @@ use tardy_model::event::{Comm, TaskCpus, TaskInfo};
 use tardy_model::{Culprit, Segment, TaskId};
 use tardy_sim::{Arrival, Bandwidth, COST_NS_MAX, NO_THREAD, Pace, Taken};
 use turns::Turn;
+use waking::Slept;
 
 /// Threads that are replayed, at most.
 pub(crate) const THREADS_MAX: usize = 1 << 15;
@@ -129,8 +132,8 @@ pub struct Observed {
     pub(crate) arrivals: Vec<Arrival>,
     /// Softirqs that a thread for that ran, by the place of the interrupt that had left it: ns.
     pub(crate) threaded: Vec<(usize, u32)>,
-    /// Those among them that woke up a CPU, with the idle state that it was in.
-    woke_up: Vec<(usize, u32)>,
+    /// Those among them that woke up a CPU, with the idle state that it was in, and how it had slept.
+    woke_up: Vec<(usize, u32, Slept)>,
     pub(crate) thefts: Vec<Taken>,
     /// When timers' interrupts came late to CPUs that only polled.
     pub(crate) stalls: Vec<Taken>,
@@ -326,6 +329,7 @@ impl Observed {
         let As::Work(what) = stretch.taken else { return };
         let ns = stretch.to_ns.saturating_sub(stretch.from_ns);
         let when = Paces::when(cpu, stretch.from_ns.saturating_sub(self.first_ns));
+        let when = when.after(stretch.cold);
         self.costs.add(when, what, ns);
         self.seen_paces.add(when, what, ns);
         if let Measured::PollLate(cpu) = what

@@ -86,9 +86,10 @@ impl Observation {
             thread.draft.ends(begin_ns);
         }
         // The simulator makes an idle CPU wake up for an interrupt, so that it has to come before.
-        for (place, state) in std::mem::take(&mut observed.woke_up) {
+        let waking = observed.costs.waking();
+        for (place, state, slept) in std::mem::take(&mut observed.woke_up) {
             if let Some(arrival) = observed.arrivals.get_mut(place) {
-                let exit_ns = observed.costs.usual_exit_ns(state);
+                let exit_ns = observed.costs.usual_exit_ns(&waking, state, slept);
                 arrival.at_ns = arrival.at_ns.saturating_sub(exit_ns);
             }
         }
@@ -165,7 +166,8 @@ impl Observation {
 
     /// A stretch of a CPU's time is taken for something, as long as nobody says that it was stolen.
     pub(super) fn takes_for(&mut self, at: usize, taken: As, from_ns: u64, to_ns: u64) {
-        let known = self.cpus[at].recent.add(Stretch { from_ns, to_ns, taken });
+        let cold = self.cpus[at].cold_at(from_ns);
+        let known = self.cpus[at].recent.add(Stretch { from_ns, to_ns, taken, cold });
         for stretch in known {
             self.observed.measures(at as u16, stretch);
         }
@@ -372,7 +374,10 @@ impl Observation {
                 (Measured::PollLate(at as u16), due_ns)
             }
             // On the way into a state no interrupt is taken.
-            (Some((state, entered_ns)), _) => (Measured::IdleExit(state), due_ns.max(entered_ns)),
+            (Some((state, entered_ns)), _) => {
+                let from_ns = due_ns.max(entered_ns);
+                (Measured::IdleExit(state, self.cpus[at].slept(from_ns)), from_ns)
+            }
             // What a thread does with interrupts off, as switches and timers that it arms, is simulated.
             (None, Some(task)) if timer.silent_since_ns <= due_ns => {
                 (Measured::DeviceLate(self.observed.place(task)), due_ns)
@@ -659,7 +664,7 @@ impl Observation {
                     self.measured(at, Measured::IdleEntry, since_ns, now_ns);
                 }
                 self.cpus[at].idle_state = Some(enter.state);
-                self.cpus[at].entered_ns = Some(now_ns);
+                self.cpus[at].falls_asleep(now_ns, enter.polls);
                 if self.cpus[at].idled.take().is_none() {
                     self.cpus[at].idles_since_ns = now_ns;
                 }
@@ -668,6 +673,7 @@ impl Observation {
                 }
             }
             Kind::IdleExit(_) => {
+                self.cpus[at].is_awake(now_ns);
                 // The interrupt that wakes it may come only now, where states are left with interrupts off.
                 self.is_called(at, now_ns, before);
                 self.wakes_up(at, now_ns, before);

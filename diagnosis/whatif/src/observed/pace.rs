@@ -4,13 +4,14 @@
 //! milliseconds at a time. Costs that are drawn without that come out as if each were by itself, and their sums
 //! have too short a tail.
 
+use super::cold::{COLDS, Cold, Factors, Sums};
 use super::costs::Measured;
-use tardy_sim::{CPUS_MAX, PERMILLE_MAX, Pace};
+use tardy_sim::{CPUS_MAX, Coldness, PERMILLE_MAX, Pace};
 
 /// One stretch. Shorter ones have too few samples each, and longer ones mix a slow time with a fast one.
 const STRETCH_NS: u64 = 10_000_000;
 
-/// Stretches of one CPU that are kept, 32 bytes each: five minutes. What comes later is taken to be as fast as usual.
+/// Stretches of one CPU that are kept, 72 bytes each: five minutes. What comes later is taken to be as fast as usual.
 const STRETCHES_MAX: usize = 1 << 15;
 
 /// A sample counts as no further from its kind's mean than by this factor, as a logarithm: something else was in its way.
@@ -31,31 +32,19 @@ fn kind(what: Measured) -> Option<usize> {
     }
 }
 
-/// Samples of each kind, as logarithms: how many, and their sum.
+/// Samples of each kind, as logarithms: how many, and their sum; and how many by how their CPU had slept.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
     count: [u32; KINDS],
     sum: [f32; KINDS],
+    cold: [u16; COLDS],
 }
 
-/// All of a kind.
-#[derive(Clone, Copy, Debug, Default)]
-struct All {
-    count: f64,
-    sum: f64,
-    squares: f64,
-}
-
-impl All {
-    fn mean(self) -> f64 {
-        if self.count > 0.0 { self.sum / self.count } else { 0.0 }
-    }
-}
-
-/// When and where something was measured.
+/// When and where something was measured, and how the CPU had slept before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct When {
     cpu: u16,
+    cold: Cold,
     stretch: u32,
 }
 
@@ -63,13 +52,21 @@ pub(crate) struct When {
 #[derive(Debug, Default)]
 pub(crate) struct Paces {
     cpus: Vec<Vec<Stretch>>,
-    all: [All; KINDS],
+    all: [[Sums; COLDS]; KINDS],
+}
+
+impl When {
+    /// The same, where the CPU had slept so.
+    pub(crate) const fn after(self, cold: Cold) -> Self {
+        Self { cold, ..self }
+    }
 }
 
 impl Paces {
     /// Where a time lies, counted from the beginning of the recording.
     pub(crate) fn when(cpu: u16, at_ns: u64) -> When {
-        When { cpu, stretch: u32::try_from(at_ns / STRETCH_NS).unwrap_or(u32::MAX) }
+        let stretch = u32::try_from(at_ns / STRETCH_NS).unwrap_or(u32::MAX);
+        When { cpu, stretch, cold: Cold::default() }
     }
 
     /// Something was measured that may tell how fast a CPU is.
@@ -86,27 +83,35 @@ impl Paces {
         if stretch >= stretches.len() {
             stretches.resize(stretch + 1, Stretch::default());
         }
-        let all = &mut self.all[kind];
+        let cold = when.cold.place();
+        let all = &mut self.all[kind][cold];
         let mut ln = (ns as f64).ln();
         if all.count > 0.0 {
-            ln = ln.clamp(all.mean() - FAR, all.mean() + FAR);
+            let mean = all.sum / all.count;
+            ln = ln.clamp(mean - FAR, mean + FAR);
         }
         all.count += 1.0;
         all.sum += ln;
         all.squares += ln * ln;
-        stretches[stretch].count[kind] += 1;
-        stretches[stretch].sum[kind] += ln as f32;
+        let stretch = &mut stretches[stretch];
+        stretch.count[kind] += 1;
+        stretch.sum[kind] += ln as f32;
+        stretch.cold[cold] = stretch.cold[cold].saturating_add(1);
     }
 
     /// The paces of all CPUs; of none where what they differ by is chance.
     pub(crate) fn found(&self) -> Found {
-        let means = self.all.map(All::mean);
+        let factors = Factors::of(&self.all);
+        let all = self.all.map(|colds| without(&factors, &colds));
+        let means = all.map(|all| if all.count > 0.0 { all.sum / all.count } else { 0.0 });
         let seen = |stretch: &Stretch| {
             let n: u32 = stretch.count.iter().sum();
             let kinds = stretch.count.iter().zip(&stretch.sum).zip(means);
             let off: f64 =
                 kinds.map(|((n, sum), mean)| f64::from(*sum) - f64::from(*n) * mean).sum();
-            (f64::from(n), off)
+            let colds = stretch.cold.iter().enumerate();
+            let slept: f64 = colds.map(|(cold, n)| f64::from(*n) * factors.ln(cold)).sum();
+            (f64::from(n), off - slept)
         };
         // One-way analysis of variance with random effects: how much stretches differ beyond what samples do.
         let each = self.cpus.iter().flatten().map(seen).filter(|(n, _)| *n > 0.0);
@@ -118,15 +123,16 @@ impl Paces {
             between += off * off / n;
         }
         let total: f64 =
-            self.all.iter().map(|all| all.squares - all.count * all.mean() * all.mean()).sum();
+            all.iter().zip(means).map(|(all, mean)| all.squares - all.count * mean * mean).sum();
+        let steady = Found { cpus: Vec::new(), factors };
         if stretches < 2.0 || n_all <= stretches {
-            return Found::default();
+            return steady;
         }
         let sample = ((total - between) / (n_all - stretches)).max(0.0);
         let groups = n_all - n_squares / n_all;
         let spread = (between - (stretches - 1.0) * sample) / groups.max(1.0);
         if spread < SPREAD_MIN * SPREAD_MIN {
-            return Found::default();
+            return steady;
         }
         let permille = |stretch: &Stretch| {
             let (n, off) = seen(stretch);
@@ -147,14 +153,27 @@ impl Paces {
                 last = *permille;
             }
         }
-        Found { cpus }
+        Found { cpus, ..steady }
     }
 }
 
-/// How fast each CPU was in each stretch, in thousandths of what its work takes.
+/// Samples of one kind, as they would be without sleeps.
+fn without(factors: &Factors, colds: &[Sums; COLDS]) -> Sums {
+    let mut all = Sums::default();
+    for (cold, Sums { count, sum, squares }) in colds.iter().enumerate() {
+        let ln = factors.ln(cold);
+        all.count += count;
+        all.sum += sum - count * ln;
+        all.squares += squares - 2.0 * ln * sum + count * ln * ln;
+    }
+    all
+}
+
+/// How fast each CPU was in each stretch, in thousandths of what its work takes, and after which sleeps.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     cpus: Vec<Vec<u16>>,
+    factors: Factors,
 }
 
 impl Found {
@@ -162,7 +181,21 @@ impl Found {
     pub(crate) fn at_usual_ns(&self, when: When, ns: u64) -> u64 {
         let cpu = self.cpus.get(usize::from(when.cpu));
         let permille = cpu.and_then(|cpu| cpu.get(when.stretch as usize)).copied();
-        ns.saturating_mul(1_000) / u64::from(permille.unwrap_or(1_000))
+        let ns = ns.saturating_mul(1_000) / u64::from(permille.unwrap_or(1_000));
+        match self.factors.ln(when.cold.place()) {
+            0.0 => ns,
+            ln => (ns as f64 * (-ln).exp()) as u64,
+        }
+    }
+
+    /// By how much work takes longer after sleeps.
+    pub(crate) fn coldness(&self) -> Coldness {
+        self.factors.coldness()
+    }
+
+    /// By what that grows with each double of a sleep.
+    pub(crate) fn each_double(&self) -> f64 {
+        self.factors.each_double()
     }
 
     /// Each change of pace, in order of time, from the beginning of the recording on.

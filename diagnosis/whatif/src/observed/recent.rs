@@ -1,6 +1,7 @@
 //! What was measured on a CPU since it was last known what a hypervisor had stolen from it: that is told after the
 //! fact, and what was stolen is nobody's work.
 
+use super::cold::Cold;
 use super::costs::Measured;
 
 /// As many are kept; the oldest are taken for what they seemed.
@@ -24,6 +25,8 @@ pub(super) struct Stretch {
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
     pub(super) taken: As,
+    /// How the CPU had slept before.
+    pub(super) cold: Cold,
 }
 
 impl Stretch {

@@ -22,14 +22,19 @@ const STRANGE_MAX: usize = 8;
 /// Of fewer, one in ten may be an accident: what half of them do not exceed counts.
 const FEW: usize = 10 * STRANGE_MAX;
 
-/// Durations, ns.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Samples {
+/// Durations, ns, and what is known of each: when and where it was measured, or something else.
+#[derive(Clone, Debug)]
+pub(crate) struct Samples<Known = When> {
     kept: Vec<u64>,
-    /// When and where each was measured.
-    whens: Vec<When>,
+    known: Vec<Known>,
     seen: u64,
     is_closed: bool,
+}
+
+impl<Known> Default for Samples<Known> {
+    fn default() -> Self {
+        Self { kept: Vec::new(), known: Vec::new(), seen: 0, is_closed: false }
+    }
 }
 
 /// Half of them are below; there is one at least.
@@ -39,28 +44,30 @@ pub(super) fn median(ns: &mut [u64]) -> u64 {
 }
 
 impl Samples {
-    pub(crate) fn add(&mut self, when: When, ns: u64) {
+    /// Each becomes what it would have been at the usual pace of its CPU.
+    pub(crate) fn at_usual_pace(&mut self, paces: &Found) {
+        for (ns, when) in self.kept.iter_mut().zip(&self.known) {
+            *ns = paces.at_usual_ns(*when, *ns);
+        }
+    }
+}
+
+impl<Known: Copy> Samples<Known> {
+    pub(crate) fn add(&mut self, known: Known, ns: u64) {
         if self.is_closed {
             return;
         }
         self.seen += 1;
         if self.kept.len() < KEPT_MAX {
             self.kept.push(ns);
-            self.whens.push(when);
+            self.known.push(known);
             return;
         }
         // Reservoir sampling (Vitter's algorithm R); what is drawn depends on the number of the sample alone.
         let mut stream = Stream::new(self.seen, Entity::Maker, 1);
         let at = stream.below(self.seen) as usize;
         if at < KEPT_MAX {
-            (self.kept[at], self.whens[at]) = (ns, when);
-        }
-    }
-
-    /// Each becomes what it would have been at the usual pace of its CPU.
-    pub(crate) fn at_usual_pace(&mut self, paces: &Found) {
-        for (ns, when) in self.kept.iter_mut().zip(&self.whens) {
-            *ns = paces.at_usual_ns(*when, *ns);
+            (self.kept[at], self.known[at]) = (ns, known);
         }
     }
 
@@ -105,13 +112,32 @@ impl Samples {
 
     /// Those that are no longer than so.
     pub(crate) fn up_to(&self, most_ns: u64) -> Self {
-        let each = self.kept.iter().copied().zip(self.whens.iter().copied());
-        let (kept, whens): (Vec<u64>, Vec<When>) = each.filter(|(ns, _)| *ns <= most_ns).unzip();
-        Self { seen: kept.len() as u64, kept, whens, is_closed: self.is_closed }
+        self.those(|ns, _| ns <= most_ns)
+    }
+
+    /// Some of those that are kept, by how long they are and what is known of them.
+    pub(crate) fn those(&self, is_one: impl Fn(u64, Known) -> bool) -> Self {
+        let each = self.each().filter(|(ns, known)| is_one(*ns, *known));
+        let (kept, known): (Vec<u64>, Vec<Known>) = each.unzip();
+        Self { seen: kept.len() as u64, kept, known, is_closed: false }
+    }
+
+    /// Each made so many times as long.
+    pub(crate) fn times(&self, factor: f64) -> Self {
+        let kept = self.kept.iter().map(|ns| (*ns as f64 * factor) as u64).collect();
+        Self { kept, known: self.known.clone(), ..*self }
+    }
+
+    /// Those that are kept, and what is known of them.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (u64, Known)> {
+        self.kept.iter().copied().zip(self.known.iter().copied())
     }
 
     /// The same of several, each less something.
-    pub(crate) fn together<'a>(all: impl Iterator<Item = (&'a Self, u64)>) -> Cost {
+    pub(crate) fn together<'a>(all: impl Iterator<Item = (&'a Self, u64)>) -> Cost
+    where
+        Known: 'a,
+    {
         let less = |(samples, less_ns): (&'a Self, u64)| {
             samples.kept.iter().map(move |ns| ns.saturating_sub(less_ns))
         };
@@ -158,7 +184,7 @@ mod tests {
         assert!((40..60).contains(&drawn[50_000]), "{}", drawn[50_000]);
         let far = drawn.iter().filter(|ns| **ns >= 50_000).count();
         assert!((50..200).contains(&far), "{far}");
-        assert_eq!(Samples::default().cost(0).draw(&mut stream), 0);
+        assert_eq!(Samples::<When>::default().cost(0).draw(&mut stream), 0);
     }
 
     #[test]

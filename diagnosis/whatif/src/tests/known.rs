@@ -51,6 +51,7 @@ pub(super) fn kernel(system: &System) -> KernelSeen {
         realtime: RealTimeShare::All,
         throttles: system.kernel.throttles,
         class: Class::Simulated,
+        is_kvm_guest: false,
     }
 }
 

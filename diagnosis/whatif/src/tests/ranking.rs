@@ -99,6 +99,7 @@ impl Maker {
                 _ => known.machine.idle_states.push(IdleState {
                     name: "C6".to_owned(),
                     exit: Cost::Uniform { from_ns: 20_000, to_ns: 120_000 },
+                    after: Vec::new(),
                     latency_ns: 120_000,
                     residency_ns: 100_000,
                     polls: false,

@@ -196,6 +196,7 @@ fn how_long_an_interrupt_is_on_its_way_is_found() {
         known.system.machine.idle_states = vec![IdleState {
             name: "HLT".to_owned(),
             exit: Cost::Constant(9_000),
+            after: Vec::new(),
             latency_ns: 15_000,
             residency_ns: 0,
             polls: false,

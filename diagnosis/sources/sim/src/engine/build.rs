@@ -9,6 +9,7 @@ use super::program::Lock;
 use super::thread::{Planned, Purpose, Standing, Streams, Strewn, Thread, Timer};
 use super::{Line, START_NS, Simulation, Step};
 use crate::cost::Tables;
+use crate::idle::PollWindow;
 use crate::observer::{Observer, ThreadAt};
 use crate::random::{Entity, Stream};
 use crate::replay::Coming;
@@ -443,6 +444,8 @@ fn new_cpu(system: &System, at: u16, tree: &Arc<Tree>) -> Cpu {
         softirq_waiters: Vec::new(),
         charged_ns: START_NS,
         idle_state: u32::MAX,
+        asleep_ns: 0,
+        window: PollWindow::default(),
         need: Need::No,
         queue: Queue::new(threads, FairQueue::new(tree, threads, system.machine.cpus, jiffy_ns)),
         timers: timers.expect("the system was checked"),
@@ -465,6 +468,8 @@ fn new_cpu(system: &System, at: u16, tree: &Arc<Tree>) -> Cpu {
         pace_ns: paces.first().map_or(NEVER, |pace| START_NS + pace.at_ns),
         paces,
         permille: AS_USUAL,
+        cold: AS_USUAL,
+        cold_until_ns: 0,
         contexts: [nothing; CONTEXTS],
         rt_used_ns: 0,
         net_ns: 0,

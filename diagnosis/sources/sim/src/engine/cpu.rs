@@ -1,6 +1,7 @@
 //! One CPU: a stack of activities, each with work left to do.
 
 use super::START_NS;
+use crate::idle::PollWindow;
 use crate::observer::{Interrupt, PutOff, State, ThreadAt, TimerAt};
 use crate::random::Stream;
 use crate::replay::{Arrival, Coming, Pace, Taken};
@@ -287,6 +288,10 @@ pub(crate) struct Cpu {
     /// When its run was last charged.
     pub(crate) charged_ns: u64,
     pub(crate) idle_state: u32,
+    /// When it went to sleep.
+    pub(crate) asleep_ns: u64,
+    /// For how long a hypervisor looks whether it has to wake up.
+    pub(crate) window: PollWindow,
     pub(crate) need: Need,
     pub(crate) queue: Queue,
     pub(crate) timers: Box<dyn Policy<TimerAt>>,
@@ -320,6 +325,9 @@ pub(crate) struct Cpu {
     pub(crate) paces: Coming<Pace>,
     pub(crate) pace_ns: u64,
     pub(crate) permille: u16,
+    /// By how many thousandths of what it costs its work takes until then, for it has slept.
+    pub(crate) cold: u16,
+    pub(crate) cold_until_ns: u64,
     pub(crate) contexts: [Context; CONTEXTS],
     /// What real-time threads have run of their bandwidth.
     pub(crate) rt_used_ns: u64,
@@ -379,7 +387,7 @@ impl Cpu {
     /// Whether its pace is not the usual one, or may change.
     #[inline]
     pub(crate) fn has_pace(&self) -> bool {
-        self.pace_ns != NEVER || self.permille != AS_USUAL
+        self.pace_ns != NEVER || self.permille != AS_USUAL || self.cold_until_ns > 0
     }
 
     /// What some of the machine's own work takes, by the pace of this CPU.
@@ -391,8 +399,13 @@ impl Cpu {
         if self.pace_ns <= now_ns {
             self.changes_pace(now_ns);
         }
-        // A cost has an upper bound (`COST_NS_MAX`), so that this cannot overflow.
-        ns * u64::from(self.permille) / u64::from(AS_USUAL)
+        // A cost has an upper bound (`COST_NS_MAX`), and so do both factors, so that this cannot overflow.
+        let ns = ns * u64::from(self.permille) / u64::from(AS_USUAL);
+        if now_ns < self.cold_until_ns {
+            ns * u64::from(self.cold) / u64::from(AS_USUAL)
+        } else {
+            ns
+        }
     }
 
     #[cold]

@@ -1,6 +1,7 @@
 //! A CPU with nothing to do.
 
 use super::{Frame, NEVER, Need, Simulation, Step};
+use crate::idle::HaltPolling;
 use crate::observer::Observer;
 use tardy_model::event::{IdleEnter, IdleExit};
 
@@ -35,7 +36,8 @@ impl<O: Observer> Simulation<O> {
             // A governor keeps the tick for a loop, and some do for a short sleep.
             self.stops_tick(at, !polls && far_ns >= self.kernel.nohz_from_ns);
         }
-        self.cpus[at].idle_state = number;
+        let cpu = &mut self.cpus[at];
+        (cpu.idle_state, cpu.asleep_ns) = (number, self.now_ns);
         self.event(at, IdleEnter { state, polls, only });
         let step = if polls { Step::Polling } else { Step::Asleep };
         let top = self.cpus[at].top_mut();
@@ -45,8 +47,23 @@ impl<O: Observer> Simulation<O> {
     /// An interrupt ends its sleep.
     pub(super) fn wakes_up(&mut self, at: usize) {
         let cpu = &mut self.cpus[at];
-        let exit = self.machine.idle_states.get(cpu.idle_state as usize).map(|state| &state.exit);
-        let ns = exit.map_or(0, |exit| exit.draw(&mut cpu.streams.idle));
+        let slept_ns = self.now_ns - cpu.asleep_ns;
+        let state = self.machine.idle_states.get(cpu.idle_state as usize);
+        let ns = match &self.machine.halt_polling {
+            Some(HaltPolling { limits, exit }) => {
+                let exit = Some(exit).filter(|_| cpu.window.is_open(slept_ns));
+                let exit = exit.or_else(|| state.map(|state| state.exit_after(slept_ns)));
+                let ns = exit.map_or(0, |exit| exit.draw(&mut cpu.streams.idle));
+                cpu.window.adapts(*limits, slept_ns + ns);
+                ns
+            }
+            None => state.map_or(0, |state| state.exit_after(slept_ns).draw(&mut cpu.streams.idle)),
+        };
+        let cold = &self.machine.cold;
+        if !cold.steps.is_empty() {
+            cpu.cold = cold.permille_after(slept_ns);
+            cpu.cold_until_ns = self.now_ns + ns + cold.for_ns;
+        }
         self.go(at, Step::IdleExit, ns);
     }
 

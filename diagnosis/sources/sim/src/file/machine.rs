@@ -2,7 +2,7 @@
 
 use super::written::{Ns, Written};
 use super::{FileError, known};
-use crate::{IdleState, Machine, Theft};
+use crate::{Coldness, HaltPolling, IdleState, LongSleep, Machine, PollLimits, Theft};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -38,6 +38,8 @@ pub(super) struct RawMachine {
     idle_entry: Option<Written>,
     tick_restart: Option<Written>,
     idle_states: Option<Vec<RawIdleState>>,
+    halt_polling: Option<RawHaltPolling>,
+    cold: Option<RawColdness>,
     theft: Option<RawTheft>,
 }
 
@@ -46,11 +48,93 @@ pub(super) struct RawMachine {
 struct RawIdleState {
     name: String,
     exit: Written,
+    #[serde(default)]
+    after: Vec<RawLongSleep>,
     latency: Ns,
     #[serde(default)]
     residency: Ns,
     #[serde(default)]
     polls: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLongSleep {
+    sleep: Ns,
+    exit: Written,
+}
+
+/// The defaults are those of KVM on x86 since Linux 6.13.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawHaltPolling {
+    #[serde(default = "RawHaltPolling::max")]
+    max: Ns,
+    #[serde(default = "RawHaltPolling::start")]
+    start: Ns,
+    #[serde(default = "RawHaltPolling::shrink")]
+    shrink: u32,
+    exit: Written,
+}
+
+impl RawHaltPolling {
+    const fn max() -> Ns {
+        Ns(200_000)
+    }
+
+    const fn start() -> Ns {
+        Ns(10_000)
+    }
+
+    const fn shrink() -> u32 {
+        2
+    }
+
+    fn polling(self) -> HaltPolling {
+        let Self { max, start, shrink, exit } = self;
+        let limits = PollLimits { max_ns: max.0, start_ns: start.0, shrink };
+        HaltPolling { limits, exit: exit.0 }
+    }
+}
+
+impl RawIdleState {
+    fn state(self) -> IdleState {
+        let longer = |raw: RawLongSleep| LongSleep { from_ns: raw.sleep.0, exit: raw.exit.0 };
+        let mut after: Vec<LongSleep> = self.after.into_iter().map(longer).collect();
+        after.sort_by_key(|longer| longer.from_ns);
+        IdleState {
+            name: self.name,
+            exit: self.exit.0,
+            after,
+            latency_ns: self.latency.0,
+            residency_ns: self.residency.0,
+            polls: self.polls,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawColdness {
+    r#for: Ns,
+    steps: Vec<RawStep>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStep {
+    sleep: Ns,
+    factor: f64,
+}
+
+impl RawColdness {
+    fn coldness(self) -> Coldness {
+        // What cannot be becomes 0 or the largest, and is refused with the whole system.
+        let step = |raw: RawStep| (raw.sleep.0, (raw.factor * 1e3).round() as u16);
+        let mut steps: Vec<(u64, u16)> = self.steps.into_iter().map(step).collect();
+        steps.sort_by_key(|(from_ns, _)| *from_ns);
+        Coldness { steps, for_ns: self.r#for.0 }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -113,14 +197,13 @@ impl RawMachine {
             }
         }
         if let Some(states) = self.idle_states {
-            let state = |raw: RawIdleState| IdleState {
-                name: raw.name,
-                exit: raw.exit.0,
-                latency_ns: raw.latency.0,
-                residency_ns: raw.residency.0,
-                polls: raw.polls,
-            };
-            machine.idle_states = states.into_iter().map(state).collect();
+            machine.idle_states = states.into_iter().map(RawIdleState::state).collect();
+        }
+        if let Some(polling) = self.halt_polling {
+            machine.halt_polling = Some(polling.polling());
+        }
+        if let Some(cold) = self.cold {
+            machine.cold = cold.coldness();
         }
         if let Some(theft) = self.theft {
             machine.theft = Some(Theft { every: theft.every.0, length: theft.length.0 });

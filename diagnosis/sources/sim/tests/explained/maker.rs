@@ -1,8 +1,9 @@
 //! Systems made up at random: any machine, kernel and workload that is of the kind that kernels are.
 
 use tardy_sim::{
-    Cost, Device, Entity, IdleState, Kernel, Machine, Measured, Operation, Policy, Preemption,
-    Rtmutex, Sections, Softirqs, Stream, System, Thread, Workload,
+    Coldness, Cost, Device, Entity, HaltPolling, IdleState, Kernel, LongSleep, Machine, Measured,
+    Operation, Policy, PollLimits, Preemption, Rtmutex, Sections, Softirqs, Stream, System, Thread,
+    Workload,
 };
 
 /// Policies whose timers all program the device for their own expiry; of the others the events cannot tell
@@ -22,7 +23,8 @@ struct Maker(Stream);
 /// The system of a seed.
 pub(crate) fn made(seed: u64) -> System {
     let mut maker = Maker(Stream::new(seed, Entity::Maker, 0));
-    let machine = maker.machine();
+    let mut machine = maker.machine();
+    Maker(Stream::new(seed, Entity::Maker, 1)).sleeps_matter(&mut machine);
     let kernel = maker.kernel();
     let workload = maker.workload(&machine);
     System { machine, kernel, workload, seed }
@@ -58,7 +60,7 @@ impl Maker {
             let exit = Cost::Uniform { from_ns: 1000, to_ns: latency_ns };
             let name = format!("C{}", at + 1);
             let residency_ns = 50_000 * at + maker.below(10_000);
-            IdleState { name, exit, latency_ns, residency_ns, polls: false }
+            IdleState { name, exit, after: Vec::new(), latency_ns, residency_ns, polls: false }
         };
         let idle_states = (0..states).map(|at| state(at, self)).collect();
         Machine {
@@ -84,7 +86,27 @@ impl Maker {
             idle_entry: self.cost(500),
             tick_restart: self.cost(700),
             idle_states,
+            halt_polling: None,
+            cold: Coldness::default(),
             theft: None,
+        }
+    }
+
+    /// What depends on how long a CPU slept.
+    fn sleeps_matter(&mut self, machine: &mut Machine) {
+        for state in &mut machine.idle_states {
+            if self.one_in(2) {
+                // What exceeds the driver's table would be told as a late interrupt.
+                let exit = Cost::Uniform { from_ns: state.latency_ns / 2, to_ns: state.latency_ns };
+                state.after = vec![LongSleep { from_ns: 100_000, exit }];
+            }
+        }
+        if self.one_in(3) {
+            let limits = PollLimits { max_ns: 200_000, start_ns: 10_000, shrink: 2 };
+            machine.halt_polling = Some(HaltPolling { limits, exit: self.cost(800) });
+        }
+        if self.one_in(3) {
+            machine.cold = Coldness { steps: vec![(0, 900), (80_000, 1_600)], for_ns: 50_000 };
         }
     }
 

@@ -1,0 +1,230 @@
+//! By how much a CPU's own work takes longer after it has slept. Its caches get cold, its clock goes down, and the host of a
+//! guest gives the core to somebody else: the longer it sleeps, the longer all takes for a while, by a factor that is about
+//! the same for each kind of work.
+
+use tardy_sim::{Coldness, PERMILLE_MAX};
+
+/// For how long work is slower: about what a wakeup and all that it brings take.
+const FOR_NS: u64 = 100_000;
+
+/// Lengths of sleep that are told apart: up to this, and to each of its doubles.
+const SHORT_NS: u64 = 20_000;
+pub(super) const LENGTHS: usize = 11;
+
+/// Up to here it does not matter for how long a CPU sleeps, as lengths are told apart: 80 µs.
+const MATTERS_FROM: usize = 3;
+
+/// Those lengths, and work of a CPU that has not just slept.
+pub(super) const COLDS: usize = 1 + LENGTHS;
+
+/// Of fewer samples nothing is told.
+const SAMPLES_MIN: f64 = 30.0;
+
+/// A spread of factors below this (the standard deviation of their logarithm) changes nothing that anybody could see.
+const SPREAD_MIN: f64 = 0.03;
+
+/// What differs by fewer standard errors is chance.
+const ERRORS: f64 = 5.0;
+
+/// Sleeps that are longer than any that was seen: work is as much slower with each double as it was among those that were
+/// seen, for so many doubles, and by no more each time.
+const DOUBLES: usize = 3;
+const SLOPE_MAX: f64 = 0.35;
+
+/// Which of those lengths it is.
+pub(super) fn length(slept_ns: u64) -> usize {
+    let doubles = (slept_ns / SHORT_NS).checked_ilog2().map_or(0, |log| log as usize + 1);
+    doubles.min(LENGTHS - 1)
+}
+
+/// The shortest sleep of a length.
+pub(super) const fn shortest_ns(length: usize) -> u64 {
+    if length == 0 { 0 } else { SHORT_NS << (length - 1) }
+}
+
+/// How a CPU had slept before some work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cold(u8);
+
+impl Cold {
+    /// It has slept for so long.
+    pub(super) fn after(slept_ns: u64) -> Self {
+        Self(1 + length(slept_ns) as u8)
+    }
+
+    /// Whether that was so long ago that it does not matter.
+    pub(super) const fn is_over(woke_ns: u64, now_ns: u64) -> bool {
+        now_ns.saturating_sub(woke_ns) > FOR_NS
+    }
+
+    pub(super) const fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Samples of one kind of work after one length of sleep, as logarithms.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) count: f64,
+    pub(super) sum: f64,
+    pub(super) squares: f64,
+}
+
+/// By length of sleep: the logarithm of the factor by which work takes longer than usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Factors {
+    ln: [f64; COLDS],
+    /// By how much it grows with each double.
+    slope: f64,
+}
+
+impl Factors {
+    /// Those that explain best what kinds of work took: of two ways to group samples, what each adds (least squares, by
+    /// turns). None where that is chance.
+    pub(super) fn of<const KINDS: usize>(seen: &[[Sums; COLDS]; KINDS]) -> Self {
+        let mut ln = [0.0; COLDS];
+        let mut means = [0.0; KINDS];
+        for _ in 0..20 {
+            for (mean, kind) in means.iter_mut().zip(seen) {
+                let each = kind.iter().zip(&ln);
+                let (n, sum) = each.fold((0.0, 0.0), |(n, sum), (sums, ln)| {
+                    (n + sums.count, sum + sums.sum - sums.count * ln)
+                });
+                *mean = if n > 0.0 { sum / n } else { 0.0 };
+            }
+            for (cold, ln) in ln.iter_mut().enumerate() {
+                let each = seen.iter().zip(&means);
+                let (n, sum) = each.fold((0.0, 0.0), |(n, sum), (kind, mean)| {
+                    (n + kind[cold].count, sum + kind[cold].sum - kind[cold].count * mean)
+                });
+                *ln = if n > 0.0 { sum / n } else { 0.0 };
+            }
+        }
+        let count = |cold: usize| seen.iter().map(|kind| kind[cold].count).sum::<f64>();
+        let counts: [f64; COLDS] = std::array::from_fn(count);
+        let all: f64 = counts.iter().sum();
+        let rest = seen.iter().zip(&means).flat_map(|(kind, mean)| {
+            kind.iter().zip(&ln).map(move |(sums, ln)| {
+                let off = mean + ln;
+                sums.squares - 2.0 * off * sums.sum + sums.count * off * off
+            })
+        });
+        let variance = rest.sum::<f64>() / all.max(1.0);
+        let known = |cold: usize| counts[cold] >= SAMPLES_MIN;
+        let spread: f64 = (0..COLDS).map(|cold| counts[cold] * ln[cold] * ln[cold]).sum();
+        let is_none = (0..COLDS).all(|cold| {
+            !known(cold) || ln[cold].abs() <= ERRORS * (variance / counts[cold]).sqrt()
+        });
+        if is_none || spread / all.max(1.0) < SPREAD_MIN * SPREAD_MIN {
+            return Self::default();
+        }
+        let lengths: Vec<usize> = (1..COLDS).filter(|cold| known(*cold)).collect();
+        let slope = slope(lengths.iter().map(|cold| (*cold as f64, ln[*cold], counts[*cold])));
+        if let (Some(&first), Some(&last)) = (lengths.first(), lengths.last()) {
+            let doubles = |from: usize, to: usize| slope * to.saturating_sub(from) as f64;
+            for cold in (1..first).rev() {
+                ln[cold] = ln[first] - doubles(cold.max(MATTERS_FROM), first);
+            }
+            for cold in first..last {
+                if !known(cold) {
+                    ln[cold] = ln[cold - 1];
+                }
+            }
+            for cold in last + 1..COLDS {
+                ln[cold] = ln[last] + doubles(last, cold.min(last + DOUBLES));
+            }
+        }
+        Self { ln, slope }
+    }
+
+    pub(super) const fn ln(&self, cold: usize) -> f64 {
+        self.ln[cold]
+    }
+
+    /// By what it grows with each double of a sleep.
+    pub(super) fn each_double(&self) -> f64 {
+        self.slope.exp()
+    }
+
+    /// For the simulator.
+    pub(super) fn coldness(&self) -> Coldness {
+        if *self == Self::default() {
+            return Coldness::default();
+        }
+        let step = |at: usize| {
+            let permille = self.ln[1 + at].exp() * 1e3;
+            (shortest_ns(at), (permille as u16).clamp(1, PERMILLE_MAX))
+        };
+        Coldness { steps: (0..LENGTHS).map(step).collect(), for_ns: FOR_NS }
+    }
+}
+
+/// By how much the logarithm grows with each double, of `(length, logarithm, weight)`; none below where lengths matter.
+fn slope(each: impl Iterator<Item = (f64, f64, f64)>) -> f64 {
+    let each: Vec<_> = each.filter(|(length, ..)| *length >= MATTERS_FROM as f64).collect();
+    let weight: f64 = each.iter().map(|(.., weight)| weight.sqrt()).sum();
+    let mean = |of: fn(&(f64, f64, f64)) -> f64| {
+        each.iter().map(|it| of(it) * it.2.sqrt()).sum::<f64>() / weight.max(1.0)
+    };
+    let (middle, level) = (mean(|it| it.0), mean(|it| it.1));
+    let (mut both, mut own) = (0.0, 0.0);
+    for (length, ln, weight) in &each {
+        both += weight.sqrt() * (length - middle) * (ln - level);
+        own += weight.sqrt() * (length - middle) * (length - middle);
+    }
+    if own > 0.0 { (both / own).clamp(0.0, SLOPE_MAX) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tardy_sim::{Entity, Stream};
+
+    /// Two kinds of work, 900 and 3,000 ns, each made so many times as long by the length of the sleep before.
+    fn seen(factor: impl Fn(usize) -> f64, lengths: std::ops::Range<usize>) -> [[Sums; COLDS]; 2] {
+        let mut seen = [[Sums::default(); COLDS]; 2];
+        let mut stream = Stream::new(1, Entity::Maker, 5);
+        for _ in 0..2_000 {
+            for cold in lengths.clone() {
+                for (kind, usual_ns) in [900.0, 3_000.0].into_iter().enumerate() {
+                    let chance = 0.8 + stream.below(400) as f64 / 1e3;
+                    let ln = (usual_ns * factor(cold) * chance).ln();
+                    let sums = &mut seen[kind][cold];
+                    sums.count += 1.0;
+                    sums.sum += ln;
+                    sums.squares += ln * ln;
+                }
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn lengths_of_sleep_are_told_apart() {
+        let after = [0, 19_999, 20_000, 39_999, 40_000, 1_000_000, u64::MAX].map(Cold::after);
+        assert_eq!(after.map(Cold::place), [1, 1, 2, 2, 3, 7, LENGTHS]);
+        assert!(Cold::is_over(5, FOR_NS + 6) && !Cold::is_over(5, FOR_NS + 5));
+    }
+
+    #[test]
+    fn factors_are_found_and_go_on_as_they_went() {
+        let truly = |cold: usize| 1.2_f64.powi(cold.saturating_sub(MATTERS_FROM) as i32);
+        let factors = Factors::of(&seen(truly, 4..7));
+        assert!((1.18..1.22).contains(&factors.each_double()), "{}", factors.each_double());
+        let ratio = |one: usize, other: usize| (factors.ln(one) - factors.ln(other)).exp();
+        for (one, other, expected) in [(6, 4, 1.44), (8, 6, 1.44), (4, 1, 1.2), (11, 6, 1.728)] {
+            let ratio = ratio(one, other);
+            assert!((ratio / expected - 1.0).abs() < 0.05, "{one} {other}: {ratio}");
+        }
+        let steps = factors.coldness().steps;
+        assert_eq!((steps.len(), steps[0].0, steps[1].0), (LENGTHS, 0, SHORT_NS));
+        assert!(steps.is_sorted());
+    }
+
+    #[test]
+    fn chance_is_no_factor() {
+        assert_eq!(Factors::of(&seen(|_| 1.0, 1..9)), Factors::default());
+        assert_eq!(Factors::of(&[[Sums::default(); COLDS]; 2]), Factors::default());
+        assert_eq!(Factors::default().coldness(), Coldness::default());
+    }
+}
