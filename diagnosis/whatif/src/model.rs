@@ -120,8 +120,7 @@ impl Model {
         if observed.bounds.contains(&"CPUs") || seen.cpus > CPUS_MAX.into() {
             return Err(Refusal::TooLarge { what: "CPUs", max: CPUS_MAX.into() });
         }
-        let machine = observed.costs.machine(cpus.max(1), seen.is_kvm_guest);
-        let (machine, assumes_waking) = machine;
+        let (machine, assumes_waking) = observed.costs.machine(cpus.max(1), seen.is_kvm_guest);
         let own = OwnCosts::of(&observed.costs);
         let ktimers = observed.threads.iter();
         let ktimers = ktimers.filter(|thread| thread.comm.to_string().starts_with(KTIMERS));

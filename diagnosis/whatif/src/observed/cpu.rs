@@ -32,6 +32,8 @@ pub(super) struct CpuSeen {
     pub(super) idled: Option<(u32, u64)>,
     /// Since when another CPU has been waking a thread for it, which slept then, and whom.
     pub(super) called: Option<(u64, TaskId)>,
+    /// When it last woke a thread, and whom.
+    pub(super) woke: Option<(u64, TaskId)>,
     /// The last event was one after which the scheduler may be called.
     pub(super) left_at_ns: Option<u64>,
     /// The idle task has started its tick again since.
@@ -152,6 +154,7 @@ impl Default for CpuSeen {
             woke_ns: 0,
             idled: None,
             called: None,
+            woke: None,
             left_at_ns: None,
             restarts_tick: false,
             timer: None,

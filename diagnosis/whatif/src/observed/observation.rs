@@ -189,6 +189,7 @@ impl Observation {
         let now_ns = seen.event.time_ns;
         let first_ns = self.observed.first_ns;
         let Some(follower) = seen.followers.cpu(seen.event.cpu) else { return };
+        self.cpus[at].woke = Some((now_ns, target));
         self.calls(seen, target_cpu, (now_ns, target));
         if let Some(timer) = &mut self.cpus[at].timer {
             timer.waking_ns = now_ns;
@@ -634,6 +635,10 @@ impl Observation {
                 if let Some(from) = self.cpus.get_mut(usize::from(migrate.from.0))
                     && let Some(call) = from.called.take_if(|call| call.1 == migrate.target)
                 {
+                    self.calls(seen, migrate.to, call);
+                }
+                // It is woken for another CPU than the one on which it slept.
+                if let Some(call) = self.cpus[at].woke.take_if(|woke| woke.1 == migrate.target) {
                     self.calls(seen, migrate.to, call);
                 }
                 if let Some(timer) = &mut self.cpus[at].timer
