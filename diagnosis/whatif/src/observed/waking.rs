@@ -197,7 +197,8 @@ impl Waking {
                 let mut typical = Samples::default();
                 let times = [0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 2.0];
                 for times in times {
-                    typical.add(Slept::default(), (TYPICAL_NS as f64 * times) as u64);
+                    let slept = Slept { ns: limits(DEFAULT).max_ns, looked: 0 };
+                    typical.add(slept, (TYPICAL_NS as f64 * times) as u64);
                 }
                 let from_ns = if kinds.is_empty() { 0 } else { limits(DEFAULT).max_ns };
                 kinds.push(Kind::new(from_ns, typical));
@@ -387,6 +388,8 @@ mod tests {
         assert_eq!(waking.halt_polling(0).unwrap().limits.max_ns, 200_000);
         let usual = |looked, ns| waking.kind(0, slept(ns, looked)).unwrap().usual_ns.unwrap();
         assert_eq!((usual(1 << DEFAULT, 50_000), usual(0, 1_000_000)), (1_000, TYPICAL_NS));
+        let longer: Vec<u64> = waking.longer(0, 0, 1.2).map(|longer| longer.from_ns).collect();
+        assert_eq!(longer, [0, 400_000, 800_000, 1_600_000]);
         // One that is slow anyway has no hypervisor that looks.
         let slow = sleeps(limits(6), |_, _| 9_000);
         let waking = Waking::of(&[&slow]).of_kvm_guest(&[&slow]);
