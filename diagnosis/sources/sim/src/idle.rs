@@ -88,6 +88,13 @@ pub struct PollLimits {
     pub shrink: u32,
 }
 
+impl Default for PollLimits {
+    /// As KVM has it on x86 since Linux 6.11; before, `shrink` was 0.
+    fn default() -> Self {
+        Self { max_ns: 200_000, start_ns: 10_000, shrink: 2 }
+    }
+}
+
 /// For how long a hypervisor looks in the next sleep of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PollWindow {

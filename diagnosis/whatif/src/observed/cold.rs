@@ -66,8 +66,41 @@ impl Cold {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) count: f64,
-    pub(super) sum: f64,
-    pub(super) squares: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, ln: f64) {
+        self.count += 1.0;
+        self.sum += ln;
+        self.squares += ln * ln;
+    }
+
+    /// Of these and others.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+        }
+    }
+
+    /// The same samples, each by so much less.
+    pub(super) fn less(self, ln: f64) -> Self {
+        let Self { count, sum, squares } = self;
+        Self { count, sum: sum - count * ln, squares: squares - 2.0 * ln * sum + count * ln * ln }
+    }
+
+    /// Their mean; 0 of none.
+    pub(super) fn mean(self) -> f64 {
+        if self.count > 0.0 { self.sum / self.count } else { 0.0 }
+    }
+
+    /// The squares of what they are off from their mean.
+    pub(super) fn off_squares(self) -> f64 {
+        self.less(self.mean()).squares
+    }
 }
 
 /// By length of sleep: the logarithm of the factor by which work takes longer than usual.
@@ -86,28 +119,19 @@ impl Factors {
         let mut means = [0.0; KINDS];
         for _ in 0..20 {
             for (mean, kind) in means.iter_mut().zip(seen) {
-                let each = kind.iter().zip(&ln);
-                let (n, sum) = each.fold((0.0, 0.0), |(n, sum), (sums, ln)| {
-                    (n + sums.count, sum + sums.sum - sums.count * ln)
-                });
-                *mean = if n > 0.0 { sum / n } else { 0.0 };
+                let each = kind.iter().zip(&ln).map(|(sums, ln)| sums.less(*ln));
+                *mean = each.fold(Sums::default(), Sums::with).mean();
             }
             for (cold, ln) in ln.iter_mut().enumerate() {
-                let each = seen.iter().zip(&means);
-                let (n, sum) = each.fold((0.0, 0.0), |(n, sum), (kind, mean)| {
-                    (n + kind[cold].count, sum + kind[cold].sum - kind[cold].count * mean)
-                });
-                *ln = if n > 0.0 { sum / n } else { 0.0 };
+                let each = seen.iter().zip(&means).map(|(kind, mean)| kind[cold].less(*mean));
+                *ln = each.fold(Sums::default(), Sums::with).mean();
             }
         }
         let count = |cold: usize| seen.iter().map(|kind| kind[cold].count).sum::<f64>();
         let counts: [f64; COLDS] = std::array::from_fn(count);
         let all: f64 = counts.iter().sum();
         let rest = seen.iter().zip(&means).flat_map(|(kind, mean)| {
-            kind.iter().zip(&ln).map(move |(sums, ln)| {
-                let off = mean + ln;
-                sums.squares - 2.0 * off * sums.sum + sums.count * off * off
-            })
+            kind.iter().zip(&ln).map(move |(sums, ln)| sums.less(mean + ln).squares)
         });
         let variance = rest.sum::<f64>() / all.max(1.0);
         let known = |cold: usize| counts[cold] >= SAMPLES_MIN;
@@ -139,6 +163,12 @@ impl Factors {
 
     pub(super) const fn ln(&self, cold: usize) -> f64 {
         self.ln[cold]
+    }
+
+    /// Samples of one kind of work, as they would be without sleeps.
+    pub(super) fn without(&self, colds: &[Sums; COLDS]) -> Sums {
+        let each = colds.iter().zip(&self.ln).map(|(sums, ln)| sums.less(*ln));
+        each.fold(Sums::default(), Sums::with)
     }
 
     /// By what it grows with each double of a sleep.
@@ -189,10 +219,7 @@ mod tests {
                 for (kind, usual_ns) in [900.0, 3_000.0].into_iter().enumerate() {
                     let chance = 0.8 + stream.below(400) as f64 / 1e3;
                     let ln = (usual_ns * factor(cold) * chance).ln();
-                    let sums = &mut seen[kind][cold];
-                    sums.count += 1.0;
-                    sums.sum += ln;
-                    sums.squares += ln * ln;
+                    seen[kind][cold].add(ln);
                 }
             }
         }

@@ -118,6 +118,8 @@ pub(crate) struct Costs {
     /// By how much work takes longer after sleeps, and by what that grows with each double of one.
     cold: Coldness,
     each_double: f64,
+    /// What waking up takes, by how CPUs slept; once all is seen.
+    waking: Waking,
     /// How long CPUs idled that had kept their tick, and that had stopped it.
     idled_with_tick: [Samples; 2],
     nothing: Samples,
@@ -165,7 +167,8 @@ impl Costs {
         }
     }
 
-    /// What CPUs did themselves becomes what it takes at their usual pace. Devices and idle states have none.
+    /// What CPUs did themselves becomes what it takes at their usual pace. Devices and idle states have none: what waking
+    /// up takes is told by how CPUs slept.
     pub(crate) fn at_usual_pace(&mut self, paces: &Found) {
         let not_own = [Measured::DeviceLate(0), Measured::PollLate(0)].map(Measured::place);
         for (at, kind) in self.kinds.iter_mut().enumerate() {
@@ -175,6 +178,7 @@ impl Costs {
         }
         self.cold = paces.coldness();
         self.each_double = paces.each_double();
+        self.waking = Waking::of(&self.exits());
     }
 
     fn of(&self, what: Measured) -> &Samples {
@@ -370,11 +374,6 @@ impl Costs {
         self.states.iter().map(latency).collect()
     }
 
-    /// What waking up takes, by how CPUs slept.
-    pub(crate) fn waking(&self) -> Waking {
-        Waking::of(&self.exits())
-    }
-
     fn exits(&self) -> Vec<&Exits> {
         self.states.iter().map(|state| &state.exit).collect()
     }
@@ -397,11 +396,11 @@ impl Costs {
     }
 
     /// What waking up from an idle state takes as a rule.
-    pub(crate) fn usual_exit_ns(&self, waking: &Waking, state: u32, slept: Slept) -> u64 {
+    pub(crate) fn usual_exit_ns(&self, state: u32, slept: Slept) -> u64 {
         let Some(seen) = self.states.get(state as usize).filter(|state| !state.polls) else {
             return 0;
         };
-        let usual_ns = waking.kind(state as usize, slept).and_then(|kind| kind.usual_ns);
+        let usual_ns = self.waking.kind(state as usize, slept).and_then(|kind| kind.usual_ns);
         usual_ns.unwrap_or(seen.latency_ns.min(1_000_000))
     }
 
@@ -465,8 +464,8 @@ impl Costs {
         let most = device_late.iter().max_by_key(|samples| samples.count());
         let delivery_ns = most.and_then(Samples::mean).unwrap_or(0);
         let entered = self.states.iter().enumerate().filter(|(_, state)| state.entered > 0);
-        let waking = self.waking();
-        let waking = if is_kvm_guest { waking.of_kvm_guest(&self.exits()) } else { waking };
+        let assumed = if is_kvm_guest { self.waking.of_kvm_guest(&self.exits()) } else { None };
+        let waking = assumed.as_ref().unwrap_or(&self.waking);
         let idle_states = entered.map(|(at, state)| {
             let mut exits = waking.longer(at, delivery_ns, self.each_double);
             let exit = match exits.next() {
@@ -509,7 +508,7 @@ impl Costs {
             wakeup_fair: Cost::Constant(wakeup_fair_ns),
             switch: Samples::together(switches.iter().zip(fair_ns)),
             switch_fair: Cost::Constant(switch_fair_ns),
-            ipi: self.ipi(&waking, delivery_ns),
+            ipi: self.ipi(waking, delivery_ns),
             ipi_send: self.ipi_send(),
             ipi_handler: self.of(Measured::IpiHandler).cost(0),
             idle_entry: self.of(Measured::IdleEntry).cost(0),
@@ -519,7 +518,7 @@ impl Costs {
             cold: self.cold.clone(),
             ..Machine::default()
         };
-        (machine, waking.is_assumed)
+        (machine, assumed.is_some())
     }
 }
 

@@ -85,18 +85,17 @@ impl Observation {
         for thread in &mut observed.threads {
             thread.draft.ends(begin_ns);
         }
-        // The simulator makes an idle CPU wake up for an interrupt, so that it has to come before.
-        let waking = observed.costs.waking();
-        for (place, state, slept) in std::mem::take(&mut observed.woke_up) {
-            if let Some(arrival) = observed.arrivals.get_mut(place) {
-                let exit_ns = observed.costs.usual_exit_ns(&waking, state, slept);
-                arrival.at_ns = arrival.at_ns.saturating_sub(exit_ns);
-            }
-        }
         observed.thefts.sort_by_key(|theft| theft.at_ns);
         let paces = observed.seen_paces.found();
         observed.costs.at_usual_pace(&paces);
         observed.paces = paces.changes();
+        // The simulator makes an idle CPU wake up for an interrupt, so that it has to come before.
+        for (place, state, slept) in std::mem::take(&mut observed.woke_up) {
+            if let Some(arrival) = observed.arrivals.get_mut(place) {
+                let exit_ns = observed.costs.usual_exit_ns(state, slept);
+                arrival.at_ns = arrival.at_ns.saturating_sub(exit_ns);
+            }
+        }
         let usual_ns = observed.costs.usual_late_ns();
         observed.stalls.retain(|stall| stall.ns > usual_ns);
         observed.stalls.sort_by_key(|stall| stall.at_ns);

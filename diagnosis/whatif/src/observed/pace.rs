@@ -87,12 +87,9 @@ impl Paces {
         let all = &mut self.all[kind][cold];
         let mut ln = (ns as f64).ln();
         if all.count > 0.0 {
-            let mean = all.sum / all.count;
-            ln = ln.clamp(mean - FAR, mean + FAR);
+            ln = ln.clamp(all.mean() - FAR, all.mean() + FAR);
         }
-        all.count += 1.0;
-        all.sum += ln;
-        all.squares += ln * ln;
+        all.add(ln);
         let stretch = &mut stretches[stretch];
         stretch.count[kind] += 1;
         stretch.sum[kind] += ln as f32;
@@ -102,8 +99,8 @@ impl Paces {
     /// The paces of all CPUs; of none where what they differ by is chance.
     pub(crate) fn found(&self) -> Found {
         let factors = Factors::of(&self.all);
-        let all = self.all.map(|colds| without(&factors, &colds));
-        let means = all.map(|all| if all.count > 0.0 { all.sum / all.count } else { 0.0 });
+        let all = self.all.map(|colds| factors.without(&colds));
+        let means = all.map(Sums::mean);
         let seen = |stretch: &Stretch| {
             let n: u32 = stretch.count.iter().sum();
             let kinds = stretch.count.iter().zip(&stretch.sum).zip(means);
@@ -122,8 +119,7 @@ impl Paces {
             n_squares += n * n;
             between += off * off / n;
         }
-        let total: f64 =
-            all.iter().zip(means).map(|(all, mean)| all.squares - all.count * mean * mean).sum();
+        let total: f64 = all.map(Sums::off_squares).iter().sum();
         let steady = Found { cpus: Vec::new(), factors };
         if stretches < 2.0 || n_all <= stretches {
             return steady;
@@ -155,18 +151,6 @@ impl Paces {
         }
         Found { cpus, ..steady }
     }
-}
-
-/// Samples of one kind, as they would be without sleeps.
-fn without(factors: &Factors, colds: &[Sums; COLDS]) -> Sums {
-    let mut all = Sums::default();
-    for (cold, Sums { count, sum, squares }) in colds.iter().enumerate() {
-        let ln = factors.ln(cold);
-        all.count += count;
-        all.sum += sum - count * ln;
-        all.squares += squares - 2.0 * ln * sum + count * ln * ln;
-    }
-    all
 }
 
 /// How fast each CPU was in each stretch, in thousandths of what its work takes, and after which sleeps.

@@ -10,13 +10,10 @@ use tardy_sim::{HaltPolling, LongSleep, PollLimits, PollWindow};
 /// `halt_poll_ns`: what Linux has had as defaults (x86 has 200 µs, arm64 500 µs), and what lies between, ns.
 const MAX_NS: [u64; 8] = [50_000, 80_000, 100_000, 200_000, 400_000, 500_000, 800_000, 1_000_000];
 
-/// `halt_poll_ns_shrink`: the default since Linux 6.13, and before.
+/// `halt_poll_ns_shrink`: the default since Linux 6.11, and before.
 const SHRINKS: [u32; 2] = [2, 0];
 
-/// `halt_poll_ns_grow_start`.
-const START_NS: u64 = 10_000;
-
-/// KVM's defaults on x86: 200 µs, divided by 2.
+/// The guess that is [`PollLimits::default`].
 const DEFAULT: usize = 3 * SHRINKS.len();
 
 /// What waking up takes typically where the hypervisor has let the CPU go, ns: 8 to 18 µs, by the length of the sleep, on a
@@ -50,7 +47,7 @@ const FINE_NS: f64 = 100.0;
 
 fn limits(guess: usize) -> PollLimits {
     let (max_ns, shrink) = (MAX_NS[guess / SHRINKS.len()], SHRINKS[guess % SHRINKS.len()]);
-    PollLimits { max_ns, start_ns: START_NS, shrink }
+    PollLimits { max_ns, shrink, ..PollLimits::default() }
 }
 
 /// For how long a hypervisor looks in the next sleep of a CPU, by each guess.
@@ -135,7 +132,7 @@ impl Exits {
 }
 
 /// What waking up takes after sleeps of one kind.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Kind {
     /// They were as long or longer.
     from_ns: u64,
@@ -158,7 +155,7 @@ impl Kind {
 }
 
 /// The same after sleeps of all kinds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Waking {
     /// The guess that holds.
     guess: Option<usize>,
@@ -166,8 +163,6 @@ pub(crate) struct Waking {
     looked: Kind,
     /// By state, the shorter sleeps first.
     states: Vec<Vec<Kind>>,
-    /// Nothing in the recording says that the hypervisor looks, or what waking up takes if it does not.
-    pub(crate) is_assumed: bool,
 }
 
 impl Waking {
@@ -176,18 +171,19 @@ impl Waking {
         Self::with(best(states), states)
     }
 
-    /// The same of a guest of KVM. If hardly a CPU slept for so long that KVM, as it is by default, did not look any more,
-    /// nothing tells what a system does that sleeps longer. That KVM looks explains then why it was always fast.
-    pub(crate) fn of_kvm_guest(self, states: &[&Exits]) -> Self {
+    /// What is assumed of a guest of KVM. If hardly a CPU slept for so long that KVM, as it is by default, did not look any
+    /// more, nothing tells what a system does that sleeps longer. That KVM looks explains then why it was always fast. `None`
+    /// where the recording tells enough.
+    pub(crate) fn of_kvm_guest(&self, states: &[&Exits]) -> Option<Self> {
         if self.guess.is_some() {
-            return self;
+            return None;
         }
         let mut it = Self::with(Some(DEFAULT), states);
         let n: u64 = states.iter().flat_map(|state| &state.0).map(Samples::count).sum();
         let looked = it.looked.exit.count();
         let is_fast = it.looked.usual_ns.is_some_and(|ns| ns * FASTER <= TYPICAL_NS);
         if !is_fast || looked < ALWAYS_MIN || looked * 10 < n * 9 {
-            return self;
+            return None;
         }
         for (kinds, state) in it.states.iter_mut().zip(states) {
             let others = state.those(|slept| !slept.was_looked_at(DEFAULT));
@@ -197,15 +193,14 @@ impl Waking {
                 let mut typical = Samples::default();
                 let times = [0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 2.0];
                 for times in times {
-                    let slept = Slept { ns: limits(DEFAULT).max_ns, looked: 0 };
+                    let slept = Slept { ns: PollLimits::default().max_ns, looked: 0 };
                     typical.add(slept, (TYPICAL_NS as f64 * times) as u64);
                 }
-                let from_ns = if kinds.is_empty() { 0 } else { limits(DEFAULT).max_ns };
+                let from_ns = if kinds.is_empty() { 0 } else { PollLimits::default().max_ns };
                 kinds.push(Kind::new(from_ns, typical));
             }
         }
-        it.is_assumed = true;
-        it
+        Some(it)
     }
 
     fn with(guess: Option<usize>, states: &[&Exits]) -> Self {
@@ -219,7 +214,7 @@ impl Waking {
             if kinds.is_empty() { state.by_length() } else { kinds }
         };
         let states = states.iter().map(by_length).collect();
-        Self { guess, looked: Kind::new(0, exit), states, is_assumed: false }
+        Self { guess, looked: Kind::new(0, exit), states }
     }
 
     /// Those of sleeps in a state.
@@ -267,7 +262,7 @@ impl Waking {
     }
 }
 
-/// How far they are from the half of them, as logarithms: in all, and squared on average.
+/// How far they are from the half of them, as logarithms, in all; and the squared error of that half.
 fn spread(samples: &Samples<Slept>) -> (f64, f64) {
     let Some(median) = samples.median() else { return (0.0, 0.0) };
     let middle = (median as f64 + FINE_NS).ln();
@@ -382,9 +377,9 @@ mod tests {
             windows.adapt(51_000);
         });
         let waking = Waking::of(&[&short]);
-        assert!(waking.halt_polling(0).is_none() && !waking.is_assumed);
-        let waking = waking.of_kvm_guest(&[&short]);
-        assert!(waking.is_assumed);
+        assert!(waking.halt_polling(0).is_none());
+        let waking = waking.of_kvm_guest(&[&short]).expect("too little is known");
+        assert_eq!(waking.halt_polling(0).unwrap().limits, PollLimits::default());
         assert_eq!(waking.halt_polling(0).unwrap().limits.max_ns, 200_000);
         let usual = |looked, ns| waking.kind(0, slept(ns, looked)).unwrap().usual_ns.unwrap();
         assert_eq!((usual(1 << DEFAULT, 50_000), usual(0, 1_000_000)), (1_000, TYPICAL_NS));
@@ -392,8 +387,8 @@ mod tests {
         assert_eq!(longer, [0, 400_000, 800_000, 1_600_000]);
         // One that is slow anyway has no hypervisor that looks.
         let slow = sleeps(limits(6), |_, _| 9_000);
-        let waking = Waking::of(&[&slow]).of_kvm_guest(&[&slow]);
-        assert!(waking.halt_polling(0).is_none() && !waking.is_assumed);
+        let waking = Waking::of(&[&slow]);
+        assert!(waking.halt_polling(0).is_none() && waking.of_kvm_guest(&[&slow]).is_none());
     }
 
     #[test]

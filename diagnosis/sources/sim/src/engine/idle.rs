@@ -1,7 +1,6 @@
 //! A CPU with nothing to do.
 
 use super::{Frame, NEVER, Need, Simulation, Step};
-use crate::idle::HaltPolling;
 use crate::observer::Observer;
 use tardy_model::event::{IdleEnter, IdleExit};
 
@@ -49,16 +48,15 @@ impl<O: Observer> Simulation<O> {
         let cpu = &mut self.cpus[at];
         let slept_ns = self.now_ns - cpu.asleep_ns;
         let state = self.machine.idle_states.get(cpu.idle_state as usize);
-        let ns = match &self.machine.halt_polling {
-            Some(HaltPolling { limits, exit }) => {
-                let exit = Some(exit).filter(|_| cpu.window.is_open(slept_ns));
-                let exit = exit.or_else(|| state.map(|state| state.exit_after(slept_ns)));
-                let ns = exit.map_or(0, |exit| exit.draw(&mut cpu.streams.idle));
-                cpu.window.adapts(*limits, slept_ns + ns);
-                ns
-            }
-            None => state.map_or(0, |state| state.exit_after(slept_ns).draw(&mut cpu.streams.idle)),
+        let polling = self.machine.halt_polling.as_ref();
+        let exit = match polling.filter(|_| cpu.window.is_open(slept_ns)) {
+            Some(polling) => Some(&polling.exit),
+            None => state.map(|state| state.exit_after(slept_ns)),
         };
+        let ns = exit.map_or(0, |exit| exit.draw(&mut cpu.streams.idle));
+        if let Some(polling) = polling {
+            cpu.window.adapts(polling.limits, slept_ns + ns);
+        }
         let cold = &self.machine.cold;
         if !cold.steps.is_empty() {
             cpu.cold = cold.permille_after(slept_ns);

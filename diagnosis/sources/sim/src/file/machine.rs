@@ -64,36 +64,25 @@ struct RawLongSleep {
     exit: Written,
 }
 
-/// The defaults are those of KVM on x86 since Linux 6.13.
+/// What is not said is as in [`PollLimits::default`].
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawHaltPolling {
-    #[serde(default = "RawHaltPolling::max")]
-    max: Ns,
-    #[serde(default = "RawHaltPolling::start")]
-    start: Ns,
-    #[serde(default = "RawHaltPolling::shrink")]
-    shrink: u32,
+    max: Option<Ns>,
+    start: Option<Ns>,
+    shrink: Option<u32>,
     exit: Written,
 }
 
 impl RawHaltPolling {
-    const fn max() -> Ns {
-        Ns(200_000)
-    }
-
-    const fn start() -> Ns {
-        Ns(10_000)
-    }
-
-    const fn shrink() -> u32 {
-        2
-    }
-
     fn polling(self) -> HaltPolling {
-        let Self { max, start, shrink, exit } = self;
-        let limits = PollLimits { max_ns: max.0, start_ns: start.0, shrink };
-        HaltPolling { limits, exit: exit.0 }
+        let usual = PollLimits::default();
+        let limits = PollLimits {
+            max_ns: self.max.map_or(usual.max_ns, |max| max.0),
+            start_ns: self.start.map_or(usual.start_ns, |start| start.0),
+            shrink: self.shrink.unwrap_or(usual.shrink),
+        };
+        HaltPolling { limits, exit: self.exit.0 }
     }
 }
 

@@ -102,7 +102,7 @@ impl Maker {
             }
         }
         if self.one_in(3) {
-            let limits = PollLimits { max_ns: 200_000, start_ns: 10_000, shrink: 2 };
+            let limits = PollLimits::default();
             machine.halt_polling = Some(HaltPolling { limits, exit: self.cost(800) });
         }
         if self.one_in(3) {
