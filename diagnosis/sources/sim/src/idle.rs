@@ -4,6 +4,7 @@
 //! interrupts), and states that CPUs of a core or package enter together.
 
 use crate::Cost;
+use crate::replay::AS_USUAL;
 
 /// A state in which a CPU sleeps.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,22 +50,44 @@ impl IdleState {
     }
 }
 
-/// A CPU's own work takes longer after it has slept: its caches got cold, and somebody else had its core.
+/// All takes longer on a CPU after it has slept: its caches got cold, and somebody else had its core.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coldness {
-    /// From how long a sleep on its work takes how many thousandths of what it costs, 1 to
-    /// [`PERMILLE_MAX`](crate::PERMILLE_MAX). The shorter sleeps come first.
-    pub steps: Vec<(u64, u16)>,
+    /// By how much, after which sleeps. The shorter ones come first.
+    pub steps: Vec<ColdStep>,
     /// For how long after the CPU has woken up.
     pub for_ns: u64,
 }
 
+/// By how much all takes longer after sleeps of a length, in thousandths, 1 to [`PERMILLE_MAX`](crate::PERMILLE_MAX).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColdStep {
+    /// From how long a sleep on.
+    pub from_ns: u64,
+    /// What the machine's own work takes, of what it costs.
+    pub work: u16,
+    /// What threads' own runs take.
+    pub runs: u16,
+}
+
+impl ColdStep {
+    /// After short sleeps.
+    pub(crate) const USUAL: Self = Self { from_ns: 0, work: AS_USUAL, runs: AS_USUAL };
+}
+
 impl Coldness {
-    /// How many thousandths of what it costs work takes after such a sleep.
-    pub fn permille_after(&self, slept_ns: u64) -> u16 {
-        let step = self.steps.iter().rev().find(|(from_ns, _)| *from_ns <= slept_ns);
-        step.map_or(1_000, |(_, permille)| *permille)
+    /// By how much all takes longer after such a sleep.
+    pub fn after(&self, slept_ns: u64) -> ColdStep {
+        let step = self.steps.iter().rev().find(|step| step.from_ns <= slept_ns);
+        step.copied().unwrap_or(ColdStep::USUAL)
     }
+}
+
+/// What a run takes of a thread that begins it on a cold CPU, where it is cold for so long: what comes later is as usual.
+pub(crate) fn cold_run_ns(ns: u64, permille: u16, for_ns: u64) -> u64 {
+    let slow_ns = ns.min(for_ns);
+    // A run has an upper bound (`COST_NS_MAX`), and so have both factors, so that this cannot overflow.
+    ns - slow_ns + slow_ns * u64::from(permille) / u64::from(AS_USUAL)
 }
 
 /// A hypervisor that looks in a loop for a while whether a CPU of its guest has to wake up, before it lets the CPU go: KVM's
@@ -157,9 +180,19 @@ mod tests {
 
     #[test]
     fn work_takes_as_long_as_after_the_longest_sleep_that_was_reached() {
-        let cold = Coldness { steps: vec![(100, 900), (1_000, 1_500)], for_ns: 1 };
-        let permille = [0, 99, 100, 999, 1_000].map(|ns| cold.permille_after(ns));
-        assert_eq!(permille, [1_000, 1_000, 900, 900, 1_500]);
+        let step = |from_ns, work, runs| ColdStep { from_ns, work, runs };
+        let cold =
+            Coldness { steps: vec![step(100, 900, 950), step(1_000, 1_500, 1_200)], for_ns: 1 };
+        let permille =
+            [0, 99, 100, 999, 1_000].map(|ns| cold.after(ns)).map(|it| (it.work, it.runs));
+        let (usual, short, long) = ((1_000, 1_000), (900, 950), (1_500, 1_200));
+        assert_eq!(permille, [usual, usual, short, short, long]);
+    }
+
+    #[test]
+    fn a_run_is_slow_for_as_long_as_its_cpu_is_cold() {
+        let runs = [0, 1_000, 100_000, 1_000_000].map(|ns| cold_run_ns(ns, 1_500, 100_000));
+        assert_eq!(runs, [0, 1_500, 150_000, 1_050_000]);
     }
 
     #[test]

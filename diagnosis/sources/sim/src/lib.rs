@@ -29,7 +29,7 @@ mod workload;
 
 pub use cost::{COST_NS_MAX, Cost, CostError, PARTS_MAX, Part};
 pub use engine::{START_NS, Simulation};
-pub use idle::{Coldness, HaltPolling, IdleState, LongSleep, PollLimits, PollWindow};
+pub use idle::{ColdStep, Coldness, HaltPolling, IdleState, LongSleep, PollLimits, PollWindow};
 pub use kernel::{Bandwidth, Kernel, Preemption, Rtmutex, Softirqs, Throttles};
 pub use machine::{CPUS_MAX, Machine, Theft};
 pub use observer::{

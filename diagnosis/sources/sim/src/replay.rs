@@ -88,6 +88,9 @@ pub struct Pace {
 /// The slowest pace.
 pub const PERMILLE_MAX: u16 = 10_000;
 
+/// Thousandths of what work costs on a CPU that is not slow.
+pub(crate) const AS_USUAL: u16 = 1_000;
+
 /// What came from outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outside {

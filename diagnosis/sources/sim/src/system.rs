@@ -106,7 +106,8 @@ impl System {
         for (name, cost) in machine.costs() {
             check(name, cost)?;
         }
-        if machine.cold.steps.iter().any(|(_, permille)| !(1..=PERMILLE_MAX).contains(permille)) {
+        let mut factors = machine.cold.steps.iter().flat_map(|step| [step.work, step.runs]);
+        if factors.any(|permille| !(1..=PERMILLE_MAX).contains(&permille)) {
             return Err(SystemError::Cold);
         }
         if !KNOWN.iter().any(|about| about.name == self.kernel.timers) {

@@ -3,7 +3,7 @@
 
 use tardy_sim::file::{MACHINES, SYSTEMS, Template, Values, read};
 use tardy_sim::{
-    Coldness, Cost, Entity, Operation, Policy, PollLimits, START_NS, Simulation, Stream,
+    ColdStep, Coldness, Cost, Entity, Operation, Policy, PollLimits, START_NS, Simulation, Stream,
 };
 
 #[test]
@@ -37,7 +37,7 @@ fn a_file_says_how_cpus_sleep() {
         r#"
         [machine]
         halt-polling = { exit = "1us" }
-        cold = { for = "50us", steps = [{ sleep = "1ms", factor = 2 }, { sleep = "0us", factor = 0.9 }] }
+        cold = { for = "50us", steps = [{ sleep = "1ms", factor = 2 }, { sleep = "0us", factor = 0.9, runs = 0.95 }] }
         [[machine.idle-states]]
         name = "HLT"
         exit = "5us"
@@ -49,7 +49,8 @@ fn a_file_says_how_cpus_sleep() {
     let polling = machine.halt_polling.unwrap();
     let limits = PollLimits { max_ns: 200_000, start_ns: 10_000, shrink: 2 };
     assert_eq!((polling.limits, polling.exit), (limits, Cost::Constant(1_000)));
-    let steps = vec![(0, 900), (1_000_000, 2_000)];
+    let step = |from_ns, work, runs| ColdStep { from_ns, work, runs };
+    let steps = vec![step(0, 900, 950), step(1_000_000, 2_000, 1_000)];
     assert_eq!(machine.cold, Coldness { steps, for_ns: 50_000 });
     let [state] = &machine.idle_states[..] else { panic!("one state") };
     let after = [0, 100_000, 1_000_000].map(|ns| state.exit_after(ns).clone());

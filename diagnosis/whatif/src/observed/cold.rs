@@ -2,7 +2,9 @@
 //! guest gives the core to somebody else: the longer it sleeps, the longer all takes for a while, by a factor that is about
 //! the same for each kind of work.
 
-use tardy_sim::{Coldness, PERMILLE_MAX};
+use super::draft::Draft;
+use std::ops::Range;
+use tardy_sim::{ColdStep, Coldness, PERMILLE_MAX};
 
 /// For how long work is slower: about what a wakeup and all that it brings take.
 const FOR_NS: u64 = 100_000;
@@ -14,8 +16,9 @@ pub(super) const LENGTHS: usize = 11;
 /// Up to here it does not matter for how long a CPU sleeps, as lengths are told apart: 80 µs.
 const MATTERS_FROM: usize = 3;
 
-/// Those lengths, and work of a CPU that has not just slept.
+/// Work of a CPU that has not just slept, which is the first, and those lengths.
 pub(super) const COLDS: usize = 1 + LENGTHS;
+const SLEPT: Range<usize> = 1..COLDS;
 
 /// Of fewer samples nothing is told.
 const SAMPLES_MIN: f64 = 30.0;
@@ -50,6 +53,11 @@ impl Cold {
     /// It has slept for so long.
     pub(super) fn after(slept_ns: u64) -> Self {
         Self(1 + length(slept_ns) as u8)
+    }
+
+    /// Whether it has just slept.
+    pub(super) fn is_cold(self) -> bool {
+        self != Self::default()
     }
 
     /// Whether that was so long ago that it does not matter.
@@ -103,7 +111,8 @@ impl Sums {
     }
 }
 
-/// By length of sleep: the logarithm of the factor by which work takes longer than usual.
+/// By length of sleep: the logarithm of the factor by which work takes longer than after all sleeps on average. Work of a
+/// CPU that has not just slept has none: most of it comes after other work, which says more of what it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Factors {
     ln: [f64; COLDS],
@@ -112,37 +121,39 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    /// Those that explain best what kinds of work took: of two ways to group samples, what each adds (least squares, by
-    /// turns). None where that is chance.
-    pub(super) fn of<const KINDS: usize>(seen: &[[Sums; COLDS]; KINDS]) -> Self {
+    /// Those that explain best what kinds of work took after sleeps: of two ways to group samples, what each adds (least
+    /// squares, by turns). None where that is chance.
+    pub(super) fn of(seen: &[[Sums; COLDS]]) -> Self {
         let mut ln = [0.0; COLDS];
-        let mut means = [0.0; KINDS];
+        let mut means = vec![0.0; seen.len()];
         for _ in 0..20 {
             for (mean, kind) in means.iter_mut().zip(seen) {
-                let each = kind.iter().zip(&ln).map(|(sums, ln)| sums.less(*ln));
+                let each = SLEPT.map(|cold| kind[cold].less(ln[cold]));
                 *mean = each.fold(Sums::default(), Sums::with).mean();
             }
-            for (cold, ln) in ln.iter_mut().enumerate() {
+            for (cold, ln) in ln.iter_mut().enumerate().skip(SLEPT.start) {
                 let each = seen.iter().zip(&means).map(|(kind, mean)| kind[cold].less(*mean));
                 *ln = each.fold(Sums::default(), Sums::with).mean();
             }
         }
-        let count = |cold: usize| seen.iter().map(|kind| kind[cold].count).sum::<f64>();
-        let counts: [f64; COLDS] = std::array::from_fn(count);
+        let mut counts = [0.0; COLDS];
+        for cold in SLEPT {
+            counts[cold] = seen.iter().map(|kind| kind[cold].count).sum();
+        }
         let all: f64 = counts.iter().sum();
         let rest = seen.iter().zip(&means).flat_map(|(kind, mean)| {
-            kind.iter().zip(&ln).map(move |(sums, ln)| sums.less(mean + ln).squares)
+            SLEPT.map(move |cold| kind[cold].less(mean + ln[cold]).squares)
         });
         let variance = rest.sum::<f64>() / all.max(1.0);
         let known = |cold: usize| counts[cold] >= SAMPLES_MIN;
-        let spread: f64 = (0..COLDS).map(|cold| counts[cold] * ln[cold] * ln[cold]).sum();
-        let is_none = (0..COLDS).all(|cold| {
+        let spread: f64 = SLEPT.map(|cold| counts[cold] * ln[cold] * ln[cold]).sum();
+        let is_none = SLEPT.into_iter().all(|cold| {
             !known(cold) || ln[cold].abs() <= ERRORS * (variance / counts[cold]).sqrt()
         });
         if is_none || spread / all.max(1.0) < SPREAD_MIN * SPREAD_MIN {
             return Self::default();
         }
-        let lengths: Vec<usize> = (1..COLDS).filter(|cold| known(*cold)).collect();
+        let lengths: Vec<usize> = SLEPT.filter(|cold| known(*cold)).collect();
         let slope = slope(lengths.iter().map(|cold| (*cold as f64, ln[*cold], counts[*cold])));
         if let (Some(&first), Some(&last)) = (lengths.first(), lengths.last()) {
             let doubles = |from: usize, to: usize| slope * to.saturating_sub(from) as f64;
@@ -161,8 +172,40 @@ impl Factors {
         Self { ln, slope }
     }
 
+    /// The same, where none is further from what is usual than one of others.
+    pub(super) fn no_further_than(self, others: &Self) -> Self {
+        let each = self.ln.iter().zip(others.ln);
+        let ln = each.map(|(ln, most)| ln.clamp(most.min(0.0), most.max(0.0)));
+        let mut nearer = Self { slope: self.slope.min(others.slope), ..Self::default() };
+        nearer.ln.iter_mut().zip(ln).for_each(|(to, ln)| *to = ln);
+        nearer
+    }
+
     pub(super) const fn ln(&self, cold: usize) -> f64 {
         self.ln[cold]
+    }
+
+    /// Those of what threads run, of each thread's runs. Whoever runs for longer after longer sleeps may have more to do then:
+    /// runs are not slower than the kernel's own work, whose factors these are.
+    pub(super) fn of_runs<'a>(drafts: impl Iterator<Item = &'a Draft>, work: &Self) -> Self {
+        let seen = drafts.map(|draft| {
+            let mut colds = [Sums::default(); COLDS];
+            for (cold, ns) in draft.runs().filter(|(_, ns)| (1..=FOR_NS).contains(ns)) {
+                colds[cold.place()].add((ns as f64).ln());
+            }
+            colds
+        });
+        let is_often =
+            |colds: &[Sums; COLDS]| colds.iter().map(|sums| sums.count).sum::<f64>() >= SAMPLES_MIN;
+        let seen: Vec<_> = seen.filter(is_often).collect();
+        Self::of(&seen).no_further_than(work)
+    }
+
+    /// What a run would take on a CPU that has not just slept.
+    pub(super) fn warm_run_ns(&self, cold: Cold, ns: u64) -> u64 {
+        let factor = self.ln[cold.place()].exp();
+        let slow_ns = (FOR_NS as f64 * factor) as u64;
+        if ns <= slow_ns { (ns as f64 / factor) as u64 } else { ns - slow_ns + FOR_NS }
     }
 
     /// Samples of one kind of work, as they would be without sleeps.
@@ -176,14 +219,16 @@ impl Factors {
         self.slope.exp()
     }
 
-    /// For the simulator.
-    pub(super) fn coldness(&self) -> Coldness {
-        if *self == Self::default() {
+    /// For the simulator: these are what work takes, and others what threads' runs do.
+    pub(super) fn coldness(&self, runs: &Self) -> Coldness {
+        if [self, runs].into_iter().all(|factors| *factors == Self::default()) {
             return Coldness::default();
         }
-        let step = |at: usize| {
-            let permille = self.ln[1 + at].exp() * 1e3;
-            (shortest_ns(at), (permille as u16).clamp(1, PERMILLE_MAX))
+        let permille = |ln: f64| ((ln.exp() * 1e3).round() as u16).clamp(1, PERMILLE_MAX);
+        let step = |at: usize| ColdStep {
+            from_ns: shortest_ns(at),
+            work: permille(self.ln[1 + at]),
+            runs: permille(runs.ln[1 + at]),
         };
         Coldness { steps: (0..LENGTHS).map(step).collect(), for_ns: FOR_NS }
     }
@@ -208,6 +253,7 @@ fn slope(each: impl Iterator<Item = (f64, f64, f64)>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tardy_model::event::TaskState;
     use tardy_sim::{Entity, Stream};
 
     /// Two kinds of work, 900 and 3,000 ns, each made so many times as long by the length of the sleep before.
@@ -243,15 +289,61 @@ mod tests {
             let ratio = ratio(one, other);
             assert!((ratio / expected - 1.0).abs() < 0.05, "{one} {other}: {ratio}");
         }
-        let steps = factors.coldness().steps;
-        assert_eq!((steps.len(), steps[0].0, steps[1].0), (LENGTHS, 0, SHORT_NS));
-        assert!(steps.is_sorted());
+        let steps = factors.coldness(&Factors::default()).steps;
+        let from = |at: usize| steps[at].from_ns;
+        assert_eq!((steps.len(), from(0), from(1)), (LENGTHS, 0, SHORT_NS));
+        assert!(steps.is_sorted_by_key(|step| (step.from_ns, step.work)));
+        assert!(steps.iter().all(|step| step.runs == 1_000));
+    }
+
+    /// A thread that runs for 5 µs after sleeps of 20 µs, and each time longer after one of 320 µs.
+    fn runs(longer: u64) -> Draft {
+        let mut draft = Draft::default();
+        for at in 0..2_000u64 {
+            let (slept_ns, ns) = if at % 2 == 0 { (20_000, 5_000) } else { (320_000, longer) };
+            draft.ran(ns - at % 7 * 100, Cold::after(slept_ns));
+            draft.sleeps(TaskState::Interruptible);
+            draft.other_wakes();
+        }
+        draft
+    }
+
+    #[test]
+    fn runs_are_slower_after_sleeps_and_no_slower_than_work() {
+        let truly = |cold: usize| 1.2_f64.powi(cold.saturating_sub(2) as i32);
+        let work = Factors::of(&seen(truly, 2..7));
+        for (longer, expected) in [(6_500, 1.3), (25_000, 1.2_f64.powi(4)), (3_000, 1.0)] {
+            let mut draft = runs(longer);
+            let factors = Factors::of_runs([&draft].into_iter(), &work);
+            let [short, long] = [20_000, 320_000].map(|ns| factors.ln(Cold::after(ns).place()));
+            let found = (long - short).exp();
+            assert!((found / expected - 1.0).abs() < 0.06, "{longer}: {found}");
+            draft.warms(&factors);
+            let warm_ns = draft.runs().nth(1).unwrap().1 as f64;
+            let cold_ns = warm_ns * long.exp();
+            assert!((cold_ns / (longer - 100) as f64 - 1.0).abs() < 0.01, "{longer}: {warm_ns}");
+        }
+        let none = Factors::of_runs([&runs(6_500)].into_iter(), &Factors::default());
+        assert_eq!(none.ln(5), 0.0, "nothing else is slower");
+    }
+
+    #[test]
+    fn what_comes_late_in_a_run_is_not_slower() {
+        let work = Factors::of(&seen(|cold| 1.0 + cold as f64 / 5.0, 1..7));
+        let cold = Cold::after(320_000);
+        assert!(work.ln(cold.place()) > 0.1);
+        let slow_ns = (FOR_NS as f64 * work.ln(cold.place()).exp()) as u64;
+        for ns in [0, 5_000, slow_ns, 2 * slow_ns, 10_000_000] {
+            let warm_ns = work.warm_run_ns(cold, ns);
+            assert!(warm_ns <= ns && (ns <= slow_ns || ns - warm_ns == slow_ns - FOR_NS), "{ns}");
+        }
     }
 
     #[test]
     fn chance_is_no_factor() {
         assert_eq!(Factors::of(&seen(|_| 1.0, 1..9)), Factors::default());
         assert_eq!(Factors::of(&[[Sums::default(); COLDS]; 2]), Factors::default());
-        assert_eq!(Factors::default().coldness(), Coldness::default());
+        let none = Factors::default();
+        assert_eq!(none.coldness(&none), Coldness::default());
     }
 }

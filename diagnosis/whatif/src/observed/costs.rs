@@ -1,5 +1,6 @@
 //! What the machine's own work takes, where nothing else was in the way.
 
+use super::cold::Factors;
 use super::lates::{Lates, USUAL};
 use super::pace::{Found, When};
 use super::samples::Samples;
@@ -169,14 +170,14 @@ impl Costs {
 
     /// What CPUs did themselves becomes what it takes at their usual pace. Devices and idle states have none: what waking
     /// up takes is told by how CPUs slept.
-    pub(crate) fn at_usual_pace(&mut self, paces: &Found) {
+    pub(super) fn at_usual_pace(&mut self, paces: &Found, runs: &Factors) {
         let not_own = [Measured::DeviceLate(0), Measured::PollLate(0)].map(Measured::place);
         for (at, kind) in self.kinds.iter_mut().enumerate() {
             if !not_own.contains(&Some(at)) {
                 kind.at_usual_pace(paces);
             }
         }
-        self.cold = paces.coldness();
+        self.cold = paces.coldness(runs);
         self.each_double = paces.each_double();
         self.waking = Waking::of(&self.exits());
     }

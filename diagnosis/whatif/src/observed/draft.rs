@@ -1,5 +1,6 @@
 //! A thread's script while it is written: what it ran, what it asked for, what it waited for.
 
+use super::cold::{Cold, Factors};
 use super::samples::median;
 use tardy_model::Prio;
 use tardy_model::event::{TaskState, TimerArm, TimerMode};
@@ -80,8 +81,11 @@ impl Usual {
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) steps: Vec<Scripted>,
-    /// What it ran since the last step.
+    /// What it ran since the last step, and how the CPU had slept on which it began that.
     demand_ns: u64,
+    cold: Cold,
+    /// Which steps are runs that began on a CPU that had just slept.
+    cold_runs: Vec<(u32, Cold)>,
     /// The timer that it armed for the sleep that comes.
     armed: Option<Asked>,
     is_asleep: bool,
@@ -124,8 +128,32 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn ran(&mut self, ns: u64) {
+    pub(super) fn ran(&mut self, ns: u64, cold: Cold) {
+        if self.demand_ns == 0 {
+            self.cold = cold;
+        }
         self.demand_ns += ns;
+    }
+
+    /// What it ran, step by step, and how the CPU had slept on which it began that.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (Cold, u64)> {
+        let mut colds = self.cold_runs.iter().peekable();
+        self.steps.iter().enumerate().filter_map(move |(at, step)| {
+            let cold = colds.next_if(|(of, _)| *of as usize == at).map(|(_, cold)| *cold);
+            match step {
+                Scripted::Run(ns) => Some((cold.unwrap_or_default(), *ns)),
+                _ => None,
+            }
+        })
+    }
+
+    /// What it ran becomes what it would have run on CPUs that had not just slept.
+    pub(super) fn warms(&mut self, factors: &Factors) {
+        for (at, cold) in std::mem::take(&mut self.cold_runs) {
+            if let Some(Scripted::Run(ns)) = self.steps.get_mut(at as usize) {
+                *ns = factors.warm_run_ns(cold, *ns);
+            }
+        }
     }
 
     /// Some of what it ran lately was none of its own.
@@ -146,6 +174,9 @@ impl Draft {
     fn run_ends(&mut self) {
         let ns = std::mem::take(&mut self.demand_ns);
         if ns > 0 {
+            if self.cold.is_cold() {
+                self.cold_runs.push((self.steps.len() as u32, self.cold));
+            }
             self.steps.push(Scripted::Run(ns.min(COST_NS_MAX)));
         }
     }
@@ -479,10 +510,10 @@ mod tests {
     fn a_spinlock_that_sleeps_is_no_wait_and_a_timer_that_is_due_is_known() {
         let mut draft = Draft::default();
         draft.comes_to_run(0, Prio(120));
-        draft.ran(300);
+        draft.ran(300, Cold::default());
         draft.sleeps(TaskState::RtLock);
         assert!(!draft.other_wakes(), "whoever gave the lock back woke nobody");
-        draft.ran(200);
+        draft.ran(200, Cold::default());
         draft.arms(1_000, &arm(5_000), 0);
         draft.sleeps(TaskState::Interruptible);
         assert_eq!((draft.is_due(4_999), draft.is_due(5_000)), (None, Some(5_000)));
@@ -516,7 +547,7 @@ mod tests {
             draft.sleeps(TaskState::Interruptible);
             draft.arms(ns - 500, &arm(ns), 0);
             draft.timer_wakes(ns, 0);
-            draft.ran(300);
+            draft.ran(300, Cold::default());
         }
         draft.ends(0);
         draft
@@ -535,7 +566,7 @@ mod tests {
         let mut draft = Draft::default();
         draft.comes_to_run(0, Prio(120));
         for (now_ns, ns) in [(1_500, 2_000), (4_700, 3_000), (4_900, 4_000), (4_950, 5_000)] {
-            draft.ran(20);
+            draft.ran(20, Cold::default());
             draft.arms(now_ns, &arm(ns), 0);
             if ns > now_ns {
                 draft.sleeps(TaskState::Interruptible);
@@ -561,7 +592,7 @@ mod tests {
             draft.sleeps(TaskState::Interruptible);
             draft.arms(ns - 900_000, &arm(ns), 0);
             draft.timer_wakes(ns, 0);
-            draft.ran(300);
+            draft.ran(300, Cold::default());
         }
         draft.ends(0);
         let untils = draft.steps.iter().filter(|step| matches!(step, Scripted::SleepUntil(_)));

@@ -81,13 +81,17 @@ impl Observation {
         }
         let mut observed = self.observed;
         let begin_ns = observed.first_ns;
+        let paces = observed.seen_paces.found();
+        let runs = paces.factors_of_runs(observed.threads.iter().map(|thread| &thread.draft));
+        for thread in &mut observed.threads {
+            thread.draft.warms(&runs);
+        }
         observed.completes_turns();
         for thread in &mut observed.threads {
             thread.draft.ends(begin_ns);
         }
         observed.thefts.sort_by_key(|theft| theft.at_ns);
-        let paces = observed.seen_paces.found();
-        observed.costs.at_usual_pace(&paces);
+        observed.costs.at_usual_pace(&paces, &runs);
         observed.paces = paces.changes();
         // The simulator makes an idle CPU wake up for an interrupt, so that it has to come before.
         for (place, state, slept) in std::mem::take(&mut observed.woke_up) {
@@ -158,7 +162,7 @@ impl Observation {
         };
         let place = self.observed.place(thread);
         if let Some(thread) = self.observed.threads.get_mut(place as usize) {
-            thread.draft.ran(ns);
+            thread.draft.ran(ns, self.cpus[at].cold_at(from_ns));
             self.takes_for(at, As::Run(place), from_ns, now_ns);
         }
     }

@@ -6,6 +6,7 @@
 
 use super::cold::{COLDS, Cold, Factors, Sums};
 use super::costs::Measured;
+use super::draft::Draft;
 use tardy_sim::{CPUS_MAX, Coldness, PERMILLE_MAX, Pace};
 
 /// One stretch. Shorter ones have too few samples each, and longer ones mix a slow time with a fast one.
@@ -172,9 +173,14 @@ impl Found {
         }
     }
 
-    /// By how much work takes longer after sleeps.
-    pub(crate) fn coldness(&self) -> Coldness {
-        self.factors.coldness()
+    /// By how much threads' own runs take longer after sleeps.
+    pub(super) fn factors_of_runs<'a>(&self, drafts: impl Iterator<Item = &'a Draft>) -> Factors {
+        Factors::of_runs(drafts, &self.factors)
+    }
+
+    /// By how much work takes longer after sleeps, and what threads run, with the factors of that.
+    pub(super) fn coldness(&self, runs: &Factors) -> Coldness {
+        self.factors.coldness(runs)
     }
 
     /// By what that grows with each double of a sleep.

@@ -1,18 +1,16 @@
 //! A system at its beginning.
 
 use super::bandwidth::Group;
-use super::cpu::{
-    self, AS_USUAL, COMMON, CONTEXTS, Context, Cpu, Frame, NEVER, NOBODY, Need, TOP_HALF,
-};
+use super::cpu::{self, COMMON, CONTEXTS, Context, Cpu, Frame, NEVER, NOBODY, Need, TOP_HALF};
 use super::futex::PiLock;
 use super::program::Lock;
 use super::thread::{Planned, Purpose, Standing, Streams, Strewn, Thread, Timer};
 use super::{Line, START_NS, Simulation, Step};
 use crate::cost::Tables;
-use crate::idle::PollWindow;
+use crate::idle::{ColdStep, PollWindow};
 use crate::observer::{Observer, ThreadAt};
 use crate::random::{Entity, Stream};
-use crate::replay::Coming;
+use crate::replay::{AS_USUAL, Coming};
 use crate::sched::{Balance, Class, Fair, FairQueue, Loads, Queue, RR_SLICE_NS, Tree, prio_of};
 use crate::system::SPAN_NS_MAX;
 use crate::{Cost, Measured, Operation, Outside, Policy, Preemption, Softirqs, System, workload};
@@ -468,7 +466,7 @@ fn new_cpu(system: &System, at: u16, tree: &Arc<Tree>) -> Cpu {
         pace_ns: paces.first().map_or(NEVER, |pace| START_NS + pace.at_ns),
         paces,
         permille: AS_USUAL,
-        cold: AS_USUAL,
+        cold: ColdStep::USUAL,
         cold_until_ns: 0,
         contexts: [nothing; CONTEXTS],
         rt_used_ns: 0,

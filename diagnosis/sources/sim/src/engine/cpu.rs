@@ -1,18 +1,15 @@
 //! One CPU: a stack of activities, each with work left to do.
 
 use super::START_NS;
-use crate::idle::PollWindow;
+use crate::idle::{ColdStep, PollWindow, cold_run_ns};
 use crate::observer::{Interrupt, PutOff, State, ThreadAt, TimerAt};
 use crate::random::Stream;
-use crate::replay::{Arrival, Coming, Pace, Taken};
+use crate::replay::{AS_USUAL, Arrival, Coming, Pace, Taken};
 use crate::sched::Queue;
 use tardy_timers::policy::Policy;
 
 /// What never comes.
 pub(crate) const NEVER: u64 = u64::MAX;
-
-/// The pace at which work takes what it costs.
-pub(crate) const AS_USUAL: u16 = 1_000;
 
 /// No thread.
 pub(crate) const NOBODY: ThreadAt = ThreadAt::MAX;
@@ -325,8 +322,8 @@ pub(crate) struct Cpu {
     pub(crate) paces: Coming<Pace>,
     pub(crate) pace_ns: u64,
     pub(crate) permille: u16,
-    /// By how many thousandths of what it costs its work takes until then, for it has slept.
-    pub(crate) cold: u16,
+    /// By how much all takes longer until then, for it has slept.
+    pub(crate) cold: ColdStep,
     pub(crate) cold_until_ns: u64,
     pub(crate) contexts: [Context; CONTEXTS],
     /// What real-time threads have run of their bandwidth.
@@ -402,10 +399,15 @@ impl Cpu {
         // A cost has an upper bound (`COST_NS_MAX`), and so do both factors, so that this cannot overflow.
         let ns = ns * u64::from(self.permille) / u64::from(AS_USUAL);
         if now_ns < self.cold_until_ns {
-            ns * u64::from(self.cold) / u64::from(AS_USUAL)
+            ns * u64::from(self.cold.work) / u64::from(AS_USUAL)
         } else {
             ns
         }
+    }
+
+    /// What a run takes that a thread begins now, on a CPU that is cold for so long after it has slept.
+    pub(crate) fn run_ns(&self, now_ns: u64, ns: u64, cold_for_ns: u64) -> u64 {
+        if now_ns < self.cold_until_ns { cold_run_ns(ns, self.cold.runs, cold_for_ns) } else { ns }
     }
 
     #[cold]

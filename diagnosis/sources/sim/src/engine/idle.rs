@@ -59,7 +59,7 @@ impl<O: Observer> Simulation<O> {
         }
         let cold = &self.machine.cold;
         if !cold.steps.is_empty() {
-            cpu.cold = cold.permille_after(slept_ns);
+            cpu.cold = cold.after(slept_ns);
             cpu.cold_until_ns = self.now_ns + ns + cold.for_ns;
         }
         self.go(at, Step::IdleExit, ns);

@@ -50,7 +50,9 @@ impl<O: Observer> Simulation<O> {
         match &planned.operation {
             Operation::Run(cost) | Operation::Kernel(cost) => {
                 let in_user = matches!(planned.operation, Operation::Run(_));
-                thread.run_ns = cost.draw(stream);
+                let ns = cost.draw(stream);
+                let cold_for_ns = self.machine.cold.for_ns;
+                thread.run_ns = self.cpus[at].run_ns(self.now_ns, ns, cold_for_ns);
                 thread.run_step = if in_user { Step::User } else { Step::Kernel };
                 self.runs_on(at);
                 if in_user {

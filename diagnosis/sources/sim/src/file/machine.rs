@@ -2,7 +2,7 @@
 
 use super::written::{Ns, Written};
 use super::{FileError, known};
-use crate::{Coldness, HaltPolling, IdleState, LongSleep, Machine, PollLimits, Theft};
+use crate::{ColdStep, Coldness, HaltPolling, IdleState, LongSleep, Machine, PollLimits, Theft};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -114,14 +114,26 @@ struct RawColdness {
 struct RawStep {
     sleep: Ns,
     factor: f64,
+    /// The same for what threads run.
+    #[serde(default = "as_usual")]
+    runs: f64,
+}
+
+fn as_usual() -> f64 {
+    1.0
 }
 
 impl RawColdness {
     fn coldness(self) -> Coldness {
         // What cannot be becomes 0 or the largest, and is refused with the whole system.
-        let step = |raw: RawStep| (raw.sleep.0, (raw.factor * 1e3).round() as u16);
-        let mut steps: Vec<(u64, u16)> = self.steps.into_iter().map(step).collect();
-        steps.sort_by_key(|(from_ns, _)| *from_ns);
+        let permille = |factor: f64| (factor * 1e3).round() as u16;
+        let step = |raw: RawStep| ColdStep {
+            from_ns: raw.sleep.0,
+            work: permille(raw.factor),
+            runs: permille(raw.runs),
+        };
+        let mut steps: Vec<ColdStep> = self.steps.into_iter().map(step).collect();
+        steps.sort_by_key(|step| step.from_ns);
         Coldness { steps, for_ns: self.r#for.0 }
     }
 }

@@ -1,9 +1,9 @@
 //! Systems made up at random: any machine, kernel and workload that is of the kind that kernels are.
 
 use tardy_sim::{
-    Coldness, Cost, Device, Entity, HaltPolling, IdleState, Kernel, LongSleep, Machine, Measured,
-    Operation, Policy, PollLimits, Preemption, Rtmutex, Sections, Softirqs, Stream, System, Thread,
-    Workload,
+    ColdStep, Coldness, Cost, Device, Entity, HaltPolling, IdleState, Kernel, LongSleep, Machine,
+    Measured, Operation, Policy, PollLimits, Preemption, Rtmutex, Sections, Softirqs, Stream,
+    System, Thread, Workload,
 };
 
 /// Policies whose timers all program the device for their own expiry; of the others the events cannot tell
@@ -106,7 +106,9 @@ impl Maker {
             machine.halt_polling = Some(HaltPolling { limits, exit: self.cost(800) });
         }
         if self.one_in(3) {
-            machine.cold = Coldness { steps: vec![(0, 900), (80_000, 1_600)], for_ns: 50_000 };
+            let step = |from_ns, work, runs| ColdStep { from_ns, work, runs };
+            let steps = vec![step(0, 900, 950), step(80_000, 1_600, 1_300)];
+            machine.cold = Coldness { steps, for_ns: 50_000 };
         }
     }
 
