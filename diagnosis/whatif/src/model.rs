@@ -100,7 +100,8 @@ pub(crate) struct Model {
     pub(crate) lines: Vec<Option<u32>>,
     /// What comes as thefts do, and was told by nobody to be one: `None` where none was told at all.
     pub(crate) stalls: Option<Arc<[Taken]>>,
-    /// How long leaving each idle state takes by the driver's table, by its number; `None` of one that was not entered.
+    /// How long leaving each idle state takes by the driver's table, by its number; `None` of one that was not entered, or of
+    /// which nobody told, as without a cpuidle driver.
     pub(crate) idle_states: Vec<Option<u64>>,
     /// What waking up takes after sleeps for which the hypervisor does not wait is assumed: too few were recorded.
     pub(crate) assumes_waking: bool,

@@ -10,12 +10,25 @@ use tardy_sim::{Cost, IdleState};
 
 pub(super) struct IdleLatency;
 
+/// Without a driver the kernel halts its CPUs whatever is asked for (`cpuidle_idle_call` in `kernel/sched/idle.c`).
+const NO_DRIVER: &str = "it does not say how long idle states take to leave \
+    (/sys/devices/system/cpu/cpu0/cpuidle/state*/latency), and without a cpuidle driver a limit forbids nothing";
+
+/// Whether it was told of a driver whose states may be forbidden.
+fn has_driver(model: &Model) -> bool {
+    model.idle_states.iter().flatten().any(|latency_ns| *latency_ns > 0)
+}
+
 impl Predicted for IdleLatency {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let limit_ns = change.time_ns().unwrap_or(0);
+        let has_driver = has_driver(model);
         let states = &mut model.system.machine.idle_states;
         if states.is_empty() {
             return Err(Refusal::Unrecorded("idle states"));
+        }
+        if !has_driver {
+            return Err(Refusal::Meaningless(NO_DRIVER.to_owned()));
         }
         let before = states.len();
         states.retain(|state| state.polls || state.latency_ns <= limit_ns);
@@ -40,7 +53,7 @@ impl Predicted for IdleLatency {
     }
 
     fn removes(&self, change: &Change, model: &Model) -> Option<Removes> {
-        let limit_ns = change.time_ns()?;
+        let limit_ns = change.time_ns().filter(|_| has_driver(model))?;
         let known = model.idle_states.clone();
         Some(Box::new(move |segment| {
             let is_forbidden = |state: u32| {
@@ -55,7 +68,11 @@ impl Predicted for IdleLatency {
         }))
     }
 
-    fn candidates(&self, _: &Model, suspects: &Suspects) -> Vec<String> {
-        if suspects.has("idle_exit") { vec!["idle-latency=0us".to_owned()] } else { Vec::new() }
+    fn candidates(&self, model: &Model, suspects: &Suspects) -> Vec<String> {
+        if suspects.has("idle_exit") && has_driver(model) {
+            vec!["idle-latency=0us".to_owned()]
+        } else {
+            Vec::new()
+        }
     }
 }

@@ -16,7 +16,8 @@ const SAMPLES_MIN: u64 = 20;
 #[derive(Debug, Default)]
 struct StateSeen {
     name: String,
-    latency_ns: u64,
+    /// By the driver's table, if that was told.
+    latency_ns: Option<u64>,
     polls: bool,
     entered: u64,
     exit: Exits,
@@ -221,7 +222,7 @@ impl Costs {
     pub(crate) fn knows_state(&mut self, state: u32, name: &str, latency_ns: u64) {
         if let Some(state) = self.state(state) {
             name.clone_into(&mut state.name);
-            state.latency_ns = latency_ns;
+            state.latency_ns = Some(latency_ns);
         }
     }
 
@@ -369,9 +370,10 @@ impl Costs {
         if stopped().any(|(ns, _)| ns >= from_ns) { from_ns } else { u64::MAX }
     }
 
-    /// How long leaving each idle state takes by the driver's table; `None` of one that was not entered.
+    /// How long leaving each idle state takes by the driver's table; `None` of one that was not entered, or of which that was
+    /// not told.
     pub(crate) fn idle_states(&self) -> Vec<Option<u64>> {
-        let latency = |state: &StateSeen| (state.entered > 0).then_some(state.latency_ns);
+        let latency = |state: &StateSeen| state.latency_ns.filter(|_| state.entered > 0);
         self.states.iter().map(latency).collect()
     }
 
@@ -402,7 +404,7 @@ impl Costs {
             return 0;
         };
         let usual_ns = self.waking.kind(state as usize, slept).and_then(|kind| kind.usual_ns);
-        usual_ns.unwrap_or(seen.latency_ns.min(1_000_000))
+        usual_ns.unwrap_or(seen.latency_ns.unwrap_or(0).min(1_000_000))
     }
 
     /// How late the timer's interrupt comes to a CPU that runs where nothing is in its way. What is more is in
@@ -469,15 +471,16 @@ impl Costs {
         let waking = assumed.as_ref().unwrap_or(&self.waking);
         let idle_states = entered.map(|(at, state)| {
             let mut exits = waking.longer(at, delivery_ns, self.each_double);
+            let latency_ns = state.latency_ns.unwrap_or(0);
             let exit = match exits.next() {
                 Some(shortest) => shortest.exit,
-                None => Cost::Constant(state.latency_ns),
+                None => Cost::Constant(latency_ns),
             };
             IdleState {
                 name: state.name.clone(),
                 exit: if state.polls { Cost::ZERO } else { exit },
                 after: if state.polls { Vec::new() } else { exits.collect() },
-                latency_ns: state.latency_ns,
+                latency_ns,
                 residency_ns: self.residency_ns(at),
                 polls: state.polls,
             }

@@ -92,6 +92,39 @@ fn what_is_missing_is_not_made_up() {
     }
 }
 
+#[test]
+fn without_a_cpuidle_driver_no_limit_is_predicted_to_forbid_anything() {
+    let fifo = format!("policy = \"fifo:50\"\n{GRID}");
+    let mut known = Known::of(&system(&fifo, ""));
+    known.system.machine.idle_states = vec![IdleState {
+        name: "C1".to_owned(),
+        exit: Cost::Constant(9_000),
+        after: Vec::new(),
+        latency_ns: 9_000,
+        residency_ns: 0,
+        polls: false,
+    }];
+    let change: Change = "idle-latency=0us".parse().unwrap();
+    let untold = |mut events: Vec<Event>| {
+        events.retain(|event| !matches!(event.kind(), Kind::IdleState(_)));
+        events
+    };
+    for (told, observed) in [(true, known.observed()), (false, known.observed_as(untold))] {
+        let whatif = WhatIf::new(&observed, &kernel(&known.system)).unwrap();
+        let predicted = whatif.predict(std::slice::from_ref(&change));
+        match predicted {
+            Ok(predicted) => {
+                let [mean, ..] = predicted.figures;
+                assert!(told && mean.predicted_ns < mean.recorded_ns - 8_000.0, "{mean:?}");
+            }
+            Err(refused) => {
+                assert!(!told && refused.to_string().contains("cpuidle"), "{refused}");
+            }
+        }
+        assert_eq!(whatif.bound(&observed, &change).is_some(), told, "nothing is gained at best");
+    }
+}
+
 /// The victim's CPU is slow for 200 ms, as usual for 300 ms, and so on: by so many thousandths.
 const SLOW: u16 = 1_800;
 
