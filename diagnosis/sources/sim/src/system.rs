@@ -58,8 +58,15 @@ pub enum SystemError {
     #[error("bandwidth of {0}: a runtime is above 0 and a period at least 1 ms")]
     Bandwidth(String),
     /// A factor that cannot be.
-    #[error("cold: a factor is from 0.001 to 10")]
+    #[error(
+        "cold: a factor is from 0.001 to 10, a time at most {COST_NS_MAX} ns, and the shorter sleeps come first"
+    )]
     Cold,
+    /// A hypervisor that waits for CPUs which are awake at once without it.
+    #[error(
+        "halt-polling: a machine needs idle-states, which tell what waking up takes without it"
+    )]
+    HaltPolling,
     /// Too many groups.
     #[error("at most {GROUPS_MAX} control groups can be simulated")]
     Groups,
@@ -107,8 +114,15 @@ impl System {
             check(name, cost)?;
         }
         let mut factors = machine.cold.steps.iter().flat_map(|step| [step.work, step.runs]);
-        if factors.any(|permille| !(1..=PERMILLE_MAX).contains(&permille)) {
+        let in_order = machine.cold.steps.is_sorted_by_key(|step| step.from_ns);
+        if factors.any(|permille| !(1..=PERMILLE_MAX).contains(&permille))
+            || machine.cold.for_ns > COST_NS_MAX
+            || !in_order
+        {
             return Err(SystemError::Cold);
+        }
+        if machine.halt_polling.is_some() && machine.idle_states.is_empty() {
+            return Err(SystemError::HaltPolling);
         }
         if !KNOWN.iter().any(|about| about.name == self.kernel.timers) {
             return Err(SystemError::Timers(self.kernel.timers.clone()));

@@ -55,6 +55,9 @@ fn a_file_says_how_cpus_sleep() {
     let [state] = &machine.idle_states[..] else { panic!("one state") };
     let after = [0, 100_000, 1_000_000].map(|ns| state.exit_after(ns).clone());
     assert_eq!(after, [5_000, 9_000, 20_000].map(Cost::Constant));
+    let polls = read("[machine]\nhalt-polling = { exit = \"1us\" }");
+    let error = polls.map_or_else(|error| error.to_string(), |_| "it is taken".to_owned());
+    assert!(error.contains("halt-polling: a machine needs idle-states"), "{error}");
     for factor in ["0", "-1", "1e9", "nan"] {
         let cold = format!(
             "[machine]\ncold = {{ for = \"1us\", steps = [{{ sleep = \"1us\", factor = {factor} }}] }}"

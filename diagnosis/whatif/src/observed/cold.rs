@@ -3,6 +3,8 @@
 //! the same for each kind of work.
 
 use super::draft::Draft;
+use super::pace::FAR;
+use super::samples::median;
 use std::ops::Range;
 use tardy_sim::{ColdStep, Coldness, PERMILLE_MAX};
 
@@ -14,7 +16,7 @@ const SHORT_NS: u64 = 20_000;
 pub(super) const LENGTHS: usize = 11;
 
 /// Up to here it does not matter for how long a CPU sleeps, as lengths are told apart: 80 µs.
-const MATTERS_FROM: usize = 3;
+pub(super) const MATTERS_FROM: usize = 3;
 
 /// Work of a CPU that has not just slept, which is the first, and those lengths.
 pub(super) const COLDS: usize = 1 + LENGTHS;
@@ -28,6 +30,11 @@ const SPREAD_MIN: f64 = 0.03;
 
 /// What differs by fewer standard errors is chance.
 const ERRORS: f64 = 5.0;
+
+/// Least squares are found by turns, so often at most, until none changes anything by more than this. Kinds of work that
+/// come after lengths of their own take many.
+const TURNS_MAX: usize = 1_000;
+const SETTLED: f64 = 1e-6;
 
 /// Sleeps that are longer than any that was seen: work is as much slower with each double as it was among those that were
 /// seen, for so many doubles, and by no more each time.
@@ -126,7 +133,8 @@ impl Factors {
     pub(super) fn of(seen: &[[Sums; COLDS]]) -> Self {
         let mut ln = [0.0; COLDS];
         let mut means = vec![0.0; seen.len()];
-        for _ in 0..20 {
+        for _ in 0..TURNS_MAX {
+            let before = ln;
             for (mean, kind) in means.iter_mut().zip(seen) {
                 let each = SLEPT.map(|cold| kind[cold].less(ln[cold]));
                 *mean = each.fold(Sums::default(), Sums::with).mean();
@@ -134,6 +142,9 @@ impl Factors {
             for (cold, ln) in ln.iter_mut().enumerate().skip(SLEPT.start) {
                 let each = seen.iter().zip(&means).map(|(kind, mean)| kind[cold].less(*mean));
                 *ln = each.fold(Sums::default(), Sums::with).mean();
+            }
+            if before.iter().zip(&ln).all(|(before, ln)| (before - ln).abs() < SETTLED) {
+                break;
             }
         }
         let mut counts = [0.0; COLDS];
@@ -172,12 +183,21 @@ impl Factors {
         Self { ln, slope }
     }
 
-    /// The same, where none is further from what is usual than one of others.
-    pub(super) fn no_further_than(self, others: &Self) -> Self {
-        let each = self.ln.iter().zip(others.ln);
-        let ln = each.map(|(ln, most)| ln.clamp(most.min(0.0), most.max(0.0)));
+    /// The same, where no length of sleep makes more of a difference to the shortest than among others. `counts` is of how
+    /// many samples they are, by length: on average there is no difference again.
+    fn no_further_apart_than(self, others: &Self, counts: &[f64; COLDS]) -> Self {
         let mut nearer = Self { slope: self.slope.min(others.slope), ..Self::default() };
-        nearer.ln.iter_mut().zip(ln).for_each(|(to, ln)| *to = ln);
+        let (mut sum, mut n) = (0.0, 0.0);
+        for cold in SLEPT {
+            let apart = |factors: &Self| factors.ln[cold] - factors.ln[SLEPT.start];
+            let most = apart(others);
+            nearer.ln[cold] = apart(&self).clamp(most.min(0.0), most.max(0.0));
+            sum += counts[cold] * nearer.ln[cold];
+            n += counts[cold];
+        }
+        for cold in SLEPT {
+            nearer.ln[cold] -= if n > 0.0 { sum / n } else { 0.0 };
+        }
         nearer
     }
 
@@ -188,27 +208,22 @@ impl Factors {
     /// Those of what threads run, of each thread's runs. Whoever runs for longer after longer sleeps may have more to do then:
     /// runs are not slower than the kernel's own work, whose factors these are.
     pub(super) fn of_runs<'a>(drafts: impl Iterator<Item = &'a Draft>, work: &Self) -> Self {
-        let seen = drafts.map(|draft| {
-            let mut colds = [Sums::default(); COLDS];
-            for (cold, ns) in draft.runs().filter(|(_, ns)| (1..=FOR_NS).contains(ns)) {
-                colds[cold.place()].add((ns as f64).ln());
-            }
-            colds
-        });
-        let is_often =
-            |colds: &[Sums; COLDS]| colds.iter().map(|sums| sums.count).sum::<f64>() >= SAMPLES_MIN;
-        let seen: Vec<_> = seen.filter(is_often).collect();
-        Self::of(&seen).no_further_than(work)
+        let seen: Vec<[Sums; COLDS]> = drafts.filter_map(|draft| sums_of_runs(draft)).collect();
+        let mut counts = [0.0; COLDS];
+        for colds in &seen {
+            counts.iter_mut().zip(colds).for_each(|(count, sums)| *count += sums.count);
+        }
+        Self::of(&seen).no_further_apart_than(work, &counts)
     }
 
-    /// What a run would take on a CPU that has not just slept.
+    /// What a run would take after a sleep that is like all on average.
     pub(super) fn warm_run_ns(&self, cold: Cold, ns: u64) -> u64 {
         let factor = self.ln[cold.place()].exp();
         let slow_ns = (FOR_NS as f64 * factor) as u64;
         if ns <= slow_ns { (ns as f64 / factor) as u64 } else { ns - slow_ns + FOR_NS }
     }
 
-    /// Samples of one kind of work, as they would be without sleeps.
+    /// Samples of one kind of work, as they would be after sleeps that are like all on average.
     pub(super) fn without(&self, colds: &[Sums; COLDS]) -> Sums {
         let each = colds.iter().zip(&self.ln).map(|(sums, ln)| sums.less(*ln));
         each.fold(Sums::default(), Sums::with)
@@ -232,6 +247,22 @@ impl Factors {
         };
         Coldness { steps: (0..LENGTHS).map(step).collect(), for_ns: FOR_NS }
     }
+}
+
+/// How long a thread runs, by how the CPU had slept; `None` where it runs rarely, or so long that hardly any of it is slow.
+fn sums_of_runs(draft: &Draft) -> Option<[Sums; COLDS]> {
+    let mut all: Vec<u64> = draft.runs().map(|(_, ns)| ns.max(1)).collect();
+    if (all.len() as f64) < SAMPLES_MIN {
+        return None;
+    }
+    let median_ns = median(&mut all);
+    let middle = (median_ns as f64).ln();
+    let mut colds = [Sums::default(); COLDS];
+    for (cold, ns) in draft.runs() {
+        let ln = (ns.max(1) as f64).ln();
+        colds[cold.place()].add(ln.clamp(middle - FAR, middle + FAR));
+    }
+    (median_ns <= FOR_NS).then_some(colds)
 }
 
 /// By how much the logarithm grows with each double, of `(length, logarithm, weight)`; none below where lengths matter.

@@ -147,11 +147,11 @@ impl Draft {
         })
     }
 
-    /// What it ran becomes what it would have run on CPUs that had not just slept.
+    /// What it ran becomes what it would have run after sleeps that are like all on average.
     pub(super) fn warms(&mut self, factors: &Factors) {
         for (at, cold) in std::mem::take(&mut self.cold_runs) {
             if let Some(Scripted::Run(ns)) = self.steps.get_mut(at as usize) {
-                *ns = factors.warm_run_ns(cold, *ns);
+                *ns = factors.warm_run_ns(cold, *ns).min(COST_NS_MAX);
             }
         }
     }

@@ -594,6 +594,21 @@ impl Observation {
         }
     }
 
+    /// Whom a CPU woke, another one gets right then or not at all.
+    fn forgets_whom_it_woke(&mut self, at: usize, kind: &Kind) {
+        let is_beside = matches!(
+            kind,
+            Kind::Migrate(_)
+                | Kind::SectionBegin(_)
+                | Kind::SectionEnd(_)
+                | Kind::Stack(_)
+                | Kind::Stolen(_)
+        );
+        if !is_beside {
+            self.cpus[at].woke = None;
+        }
+    }
+
     fn takes(&mut self, seen: &Seen<'_>, at: usize, before: Activity, since_ns: u64) {
         let (event, now_ns) = (seen.event, seen.event.time_ns);
         let left = self.cpus[at].left_at_ns;
@@ -603,6 +618,7 @@ impl Observation {
             programs |= matches!(programming.why, Why::Armed | Why::Moved);
         });
         self.comes_beside(seen, at, before);
+        self.forgets_whom_it_woke(at, seen.kind);
         match *seen.kind {
             Kind::TimerArm(arm) => {
                 let sleeps = purpose(seen, arm.timer) == Purpose::Sleeper;

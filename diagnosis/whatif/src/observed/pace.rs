@@ -16,7 +16,7 @@ const STRETCH_NS: u64 = 10_000_000;
 const STRETCHES_MAX: usize = 1 << 15;
 
 /// A sample counts as no further from its kind's mean than by this factor, as a logarithm: something else was in its way.
-const FAR: f64 = 1.1;
+pub(super) const FAR: f64 = 1.1;
 
 /// A spread of paces below this (the standard deviation of their logarithm) changes nothing that anybody could see.
 const SPREAD_MIN: f64 = 0.03;

@@ -71,6 +71,16 @@ impl<Known: Copy> Samples<Known> {
         }
     }
 
+    /// Those of others that are kept are kept here too, all of them, and count as what was seen: what is taken apart and put
+    /// together again stays the same.
+    pub(crate) fn join(&mut self, others: impl Iterator<Item = (u64, Known)>) {
+        for (ns, known) in others {
+            self.kept.push(ns);
+            self.known.push(known);
+        }
+        self.seen = self.kept.len() as u64;
+    }
+
     /// What comes from now on is not taken, unless there is nothing yet.
     pub(crate) fn close(&mut self) {
         self.is_closed = self.seen > 0;
@@ -185,6 +195,18 @@ mod tests {
         let far = drawn.iter().filter(|ns| **ns >= 50_000).count();
         assert!((50..200).contains(&far), "{far}");
         assert_eq!(Samples::<When>::default().cost(0).draw(&mut stream), 0);
+    }
+
+    #[test]
+    fn what_is_put_together_again_is_as_it_was() {
+        let mut all = Samples::default();
+        (0..2 * KEPT_MAX as u64).for_each(|ns| all.add(now(), ns));
+        let mut again = all.those(|ns, _| ns % 2 == 0);
+        again.join(all.those(|ns, _| ns % 2 == 1).each());
+        again.join(all.each());
+        assert_eq!(again.count(), 2 * KEPT_MAX as u64);
+        let sum = |samples: &Samples| samples.each().map(|(ns, _)| ns).sum::<u64>();
+        assert_eq!(sum(&again), 2 * sum(&all));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! for how long it looks depends on the sleeps before. Nobody in the guest knows its parameters: those are taken that
 //! explain best what waking up took.
 
-use super::cold::{LENGTHS, length, shortest_ns};
+use super::cold::{LENGTHS, MATTERS_FROM, length, shortest_ns};
 use super::samples::Samples;
 use tardy_sim::{HaltPolling, LongSleep, PollLimits, PollWindow};
 
@@ -113,7 +113,7 @@ impl Exits {
                 Some((_, last))
                     if exit.count().min(last.count()) < SLEEPS_MIN || !differ(last, exit) =>
                 {
-                    exit.each().for_each(|(ns, slept)| last.add(slept, ns));
+                    last.join(exit.each());
                 }
                 None if exit.count() == 0 => {}
                 last => {
@@ -179,24 +179,32 @@ impl Waking {
             return None;
         }
         let mut it = Self::with(Some(DEFAULT), states);
-        let n: u64 = states.iter().flat_map(|state| &state.0).map(Samples::count).sum();
+        let n = states.iter().flat_map(|state| state.each()).count() as u64;
         let looked = it.looked.exit.count();
-        let is_fast = it.looked.usual_ns.is_some_and(|ns| ns * FASTER <= TYPICAL_NS);
-        if !is_fast || looked < ALWAYS_MIN || looked * 10 < n * 9 {
+        let is_fast = |ns: u64| ns * FASTER <= TYPICAL_NS;
+        if !it.looked.usual_ns.is_some_and(is_fast) || looked < ALWAYS_MIN || looked * 10 < n * 9 {
             return None;
         }
+        let max_ns = PollLimits::default().max_ns;
         for (kinds, state) in it.states.iter_mut().zip(states) {
             let others = state.those(|slept| !slept.was_looked_at(DEFAULT));
+            let mut long = Samples::default();
+            long.join(others.each().filter(|(_, slept)| slept.ns >= max_ns));
+            if long.count() >= LOOKED_MIN && long.median().is_some_and(is_fast) {
+                // Waking up is as fast where KVM as it is by default does not look: it is not that, or lets no CPU go.
+                return None;
+            }
             *kinds = others.by_length();
             kinds.retain(|kind| kind.exit.count() >= SLEEPS_MIN);
-            if kinds.last().and_then(|last| last.usual_ns).is_none_or(|ns| ns < TYPICAL_NS / 2) {
+            if kinds.last().and_then(|last| last.usual_ns).is_none_or(is_fast) {
+                kinds.retain(|kind| kind.from_ns < max_ns);
                 let mut typical = Samples::default();
                 let times = [0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 2.0];
                 for times in times {
-                    let slept = Slept { ns: PollLimits::default().max_ns, looked: 0 };
+                    let slept = Slept { ns: max_ns, looked: 0 };
                     typical.add(slept, (TYPICAL_NS as f64 * times) as u64);
                 }
-                let from_ns = if kinds.is_empty() { 0 } else { PollLimits::default().max_ns };
+                let from_ns = if kinds.is_empty() { 0 } else { max_ns };
                 kinds.push(Kind::new(from_ns, typical));
             }
         }
@@ -207,7 +215,7 @@ impl Waking {
         let looked = |slept: Slept| guess.is_some_and(|guess| slept.was_looked_at(guess));
         let mut exit = Samples::default();
         for state in states {
-            state.each().filter(|(_, slept)| looked(*slept)).for_each(|(ns, it)| exit.add(it, ns));
+            exit.join(state.each().filter(|(_, slept)| looked(*slept)));
         }
         let by_length = |state: &&Exits| {
             let kinds = state.those(|slept| !looked(slept)).by_length();
@@ -246,7 +254,7 @@ impl Waking {
             .map(move |kind| LongSleep { from_ns: kind.from_ns, exit: kind.exit.cost(less_ns) });
         let doubles = if each_double > 1.0 { DOUBLES_UNSEEN } else { 0 };
         let unseen = kinds.last().into_iter().flat_map(move |last| {
-            let longest_ns = last.longest_ns();
+            let longest_ns = last.longest_ns().max(last.from_ns).max(shortest_ns(MATTERS_FROM));
             (1..=doubles).map(move |double| LongSleep {
                 from_ns: longest_ns.saturating_mul(1 << double),
                 exit: last.exit.times(each_double.powi(double)).cost(less_ns),
@@ -290,9 +298,8 @@ fn best(states: &[&Exits]) -> Option<usize> {
         for all in states {
             let not = all.those(|slept| !slept.was_looked_at(guess));
             after += not.unexplained();
-            not.each().for_each(|(ns, slept)| others.add(slept, ns));
-            let looks = all.each().filter(|(_, slept)| slept.was_looked_at(guess));
-            looks.for_each(|(ns, slept)| looked.add(slept, ns));
+            others.join(not.each());
+            looked.join(all.each().filter(|(_, slept)| slept.was_looked_at(guess)));
         }
         after += spread(&looked).0;
         let faster = looked.median()?.saturating_mul(FASTER) <= others.median()?;
@@ -327,6 +334,50 @@ mod tests {
 
     fn slept(ns: u64, looked: u16) -> Slept {
         Slept { ns, looked }
+    }
+
+    /// So many sleeps of 50 µs, and of 1 ms, and what waking up took after both.
+    fn short_and_long(short: u64, long: (u64, u64)) -> Exits {
+        let mut exits = Exits::default();
+        let looked = 1 << DEFAULT;
+        (0..short).for_each(|at| exits.add(slept(50_000, looked), 900 + at % 200));
+        (0..long.0).for_each(|_| exits.add(slept(1_000_000, 0), long.1));
+        exits
+    }
+
+    #[test]
+    fn what_is_assumed_does_not_depend_on_how_long_was_recorded() {
+        for short in [2_000, 20_000, 200_000] {
+            let exits = short_and_long(short, (0, 0));
+            assert!(Waking::of(&[&exits]).of_kvm_guest(&[&exits]).is_some(), "{short}");
+        }
+    }
+
+    #[test]
+    fn what_long_sleeps_told_is_not_assumed() {
+        let exits = short_and_long(9_000, (900, 1_500));
+        assert!(Waking::of(&[&exits]).of_kvm_guest(&[&exits]).is_none(), "as fast as all");
+        let mut exits = short_and_long(9_000, (0, 0));
+        (0..9).for_each(|_| exits.add(slept(400_000, 0), 1_500));
+        let assumed = Waking::of(&[&exits]).of_kvm_guest(&[&exits]).expect("so few tell nothing");
+        assert!(assumed.states[0].is_sorted_by_key(|kind| kind.from_ns));
+    }
+
+    #[test]
+    fn two_states_are_no_hypervisor_however_many_sleeps_there_are() {
+        let (mut windows, mut states) = (Windows::default(), [Exits::default(), Exits::default()]);
+        let mut stream = Stream::new(1, Entity::Maker, 3);
+        for at in 0..120_000u64 {
+            let (state, from_ns, exit_ns) = match at % 100 {
+                0 => (1, 1_000_000, 30_000),
+                odd if odd % 2 == 1 => (0, 20_000, 1_000),
+                _ => (0, 40_000, 1_100),
+            };
+            let ns = from_ns + stream.below(from_ns);
+            states[state].add(windows.slept(ns), exit_ns + stream.below(50));
+            windows.adapt(ns + exit_ns);
+        }
+        assert_eq!(best(&[&states[0], &states[1]]), None);
     }
 
     #[test]

@@ -49,12 +49,13 @@ impl<O: Observer> Simulation<O> {
         let slept_ns = self.now_ns - cpu.asleep_ns;
         let state = self.machine.idle_states.get(cpu.idle_state as usize);
         let polling = self.machine.halt_polling.as_ref();
-        let exit = match polling.filter(|_| cpu.window.is_open(slept_ns)) {
+        let looks = polling.filter(|_| cpu.window.is_open(slept_ns));
+        let exit = match looks {
             Some(polling) => Some(&polling.exit),
             None => state.map(|state| state.exit_after(slept_ns)),
         };
         let ns = exit.map_or(0, |exit| exit.draw(&mut cpu.streams.idle));
-        if let Some(polling) = polling {
+        if let (Some(polling), None) = (polling, looks) {
             cpu.window.adapts(polling.limits, slept_ns + ns);
         }
         let cold = &self.machine.cold;

@@ -101,7 +101,7 @@ impl Maker {
                 state.after = vec![LongSleep { from_ns: 100_000, exit }];
             }
         }
-        if self.one_in(3) {
+        if self.one_in(3) && !machine.idle_states.is_empty() {
             let limits = PollLimits::default();
             machine.halt_polling = Some(HaltPolling { limits, exit: self.cost(800) });
         }
