@@ -208,7 +208,7 @@ impl Factors {
     /// Those of what threads run, of each thread's runs. Whoever runs for longer after longer sleeps may have more to do then:
     /// runs are not slower than the kernel's own work, whose factors these are.
     pub(super) fn of_runs<'a>(drafts: impl Iterator<Item = &'a Draft>, work: &Self) -> Self {
-        let seen: Vec<[Sums; COLDS]> = drafts.filter_map(|draft| sums_of_runs(draft)).collect();
+        let seen: Vec<[Sums; COLDS]> = drafts.filter_map(sums_of_runs).collect();
         let mut counts = [0.0; COLDS];
         for colds in &seen {
             counts.iter_mut().zip(colds).for_each(|(count, sums)| *count += sums.count);
