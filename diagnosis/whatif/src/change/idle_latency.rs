@@ -22,14 +22,13 @@ fn has_driver(model: &Model) -> bool {
 impl Predicted for IdleLatency {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let limit_ns = change.time_ns().unwrap_or(0);
-        let has_driver = has_driver(model);
-        let states = &mut model.system.machine.idle_states;
-        if states.is_empty() {
+        if model.system.machine.idle_states.is_empty() {
             return Err(Refusal::Unrecorded("idle states"));
         }
-        if !has_driver {
+        if !has_driver(model) {
             return Err(Refusal::Meaningless(NO_DRIVER.to_owned()));
         }
+        let states = &mut model.system.machine.idle_states;
         let before = states.len();
         states.retain(|state| state.polls || state.latency_ns <= limit_ns);
         if states.len() == before {

@@ -147,10 +147,7 @@ impl Factors {
                 break;
             }
         }
-        let mut counts = [0.0; COLDS];
-        for cold in SLEPT {
-            counts[cold] = seen.iter().map(|kind| kind[cold].count).sum();
-        }
+        let counts = counts(seen);
         let all: f64 = counts.iter().sum();
         let rest = seen.iter().zip(&means).flat_map(|(kind, mean)| {
             SLEPT.map(move |cold| kind[cold].less(mean + ln[cold]).squares)
@@ -209,11 +206,7 @@ impl Factors {
     /// runs are not slower than the kernel's own work, whose factors these are.
     pub(super) fn of_runs<'a>(drafts: impl Iterator<Item = &'a Draft>, work: &Self) -> Self {
         let seen: Vec<[Sums; COLDS]> = drafts.filter_map(sums_of_runs).collect();
-        let mut counts = [0.0; COLDS];
-        for colds in &seen {
-            counts.iter_mut().zip(colds).for_each(|(count, sums)| *count += sums.count);
-        }
-        Self::of(&seen).no_further_apart_than(work, &counts)
+        Self::of(&seen).no_further_apart_than(work, &counts(&seen))
     }
 
     /// What a run would take after a sleep that is like all on average.
@@ -249,6 +242,15 @@ impl Factors {
     }
 }
 
+/// How many samples there are after sleeps of each length.
+fn counts(seen: &[[Sums; COLDS]]) -> [f64; COLDS] {
+    let mut counts = [0.0; COLDS];
+    for cold in SLEPT {
+        counts[cold] = seen.iter().map(|kind| kind[cold].count).sum();
+    }
+    counts
+}
+
 /// How long a thread runs, by how the CPU had slept; `None` where it runs rarely, or so long that hardly any of it is slow.
 fn sums_of_runs(draft: &Draft) -> Option<[Sums; COLDS]> {
     let mut all: Vec<u64> = draft.runs().map(|(_, ns)| ns.max(1)).collect();
@@ -256,13 +258,16 @@ fn sums_of_runs(draft: &Draft) -> Option<[Sums; COLDS]> {
         return None;
     }
     let median_ns = median(&mut all);
+    if median_ns > FOR_NS {
+        return None;
+    }
     let middle = (median_ns as f64).ln();
     let mut colds = [Sums::default(); COLDS];
     for (cold, ns) in draft.runs() {
         let ln = (ns.max(1) as f64).ln();
         colds[cold.place()].add(ln.clamp(middle - FAR, middle + FAR));
     }
-    (median_ns <= FOR_NS).then_some(colds)
+    Some(colds)
 }
 
 /// By how much the logarithm grows with each double, of `(length, logarithm, weight)`; none below where lengths matter.

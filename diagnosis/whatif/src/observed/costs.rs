@@ -486,7 +486,6 @@ impl Costs {
             }
         });
         let idle_states: Vec<IdleState> = idle_states.collect();
-        let has_states = !idle_states.is_empty();
         let (wakeups, less_ns) = self.wakeups();
         let (wakeup_fair_ns, switch_fair_ns) = self.of_fair_ns();
         let fair_ns = [0, switch_fair_ns, 2 * switch_fair_ns];
@@ -519,8 +518,8 @@ impl Costs {
             ipi_handler: self.of(Measured::IpiHandler).cost(0),
             idle_entry: self.of(Measured::IdleEntry).cost(0),
             tick_restart: self.tick_restart(),
+            halt_polling: waking.halt_polling(delivery_ns).filter(|_| !idle_states.is_empty()),
             idle_states,
-            halt_polling: waking.halt_polling(delivery_ns).filter(|_| has_states),
             cold: self.cold.clone(),
             ..Machine::default()
         };

@@ -573,10 +573,9 @@ impl Observation {
     /// Forgets what counts only until something comes, unless this comes beside it: a switch, a section, stolen time, or the
     /// tick that the idle task starts again on its way out.
     fn comes_beside(&mut self, seen: &Seen<'_>, at: usize, before: Activity) {
-        let is_beside = matches!(
-            seen.kind,
-            Kind::Switch(_) | Kind::SectionBegin(_) | Kind::SectionEnd(_) | Kind::Stolen(_)
-        );
+        let tells_more =
+            matches!(seen.kind, Kind::SectionBegin(_) | Kind::SectionEnd(_) | Kind::Stolen(_));
+        let is_beside = tells_more || matches!(seen.kind, Kind::Switch(_));
         let is_of_tick = |timer| before.may_idle() && purpose(seen, timer) == Purpose::Tick;
         let (ticks, restarts_tick) = match *seen.kind {
             Kind::TimerArm(arm) => (is_of_tick(arm.timer), true),
@@ -589,23 +588,12 @@ impl Observation {
         } else if !is_beside {
             (cpu.left_at_ns, cpu.restarts_tick) = (None, false);
         }
-        if !is_beside || matches!(seen.kind, Kind::Switch(_)) {
+        if !tells_more {
             cpu.armed = None;
         }
-    }
-
-    /// Whom a CPU woke, another one gets right then or not at all.
-    fn forgets_whom_it_woke(&mut self, at: usize, kind: &Kind) {
-        let is_beside = matches!(
-            kind,
-            Kind::Migrate(_)
-                | Kind::SectionBegin(_)
-                | Kind::SectionEnd(_)
-                | Kind::Stack(_)
-                | Kind::Stolen(_)
-        );
-        if !is_beside {
-            self.cpus[at].woke = None;
+        // Whom it woke, another CPU gets right then or not at all.
+        if !tells_more && !matches!(seen.kind, Kind::Migrate(_) | Kind::Stack(_)) {
+            cpu.woke = None;
         }
     }
 
@@ -618,7 +606,6 @@ impl Observation {
             programs |= matches!(programming.why, Why::Armed | Why::Moved);
         });
         self.comes_beside(seen, at, before);
-        self.forgets_whom_it_woke(at, seen.kind);
         match *seen.kind {
             Kind::TimerArm(arm) => {
                 let sleeps = purpose(seen, arm.timer) == Purpose::Sleeper;
