@@ -117,6 +117,16 @@ mod tests {
         Done { sleeps, ran: Duration::from_millis(ran_ms), is_asleep: false }
     }
 
+    /// Waits until what it did so far tells that it spins, however often it had to wait while it began: where the machine
+    /// leaves it next to nothing afterwards, nothing else does.
+    fn await_spinning(tid: u32) {
+        let has_spun =
+            |done: Done| done.ran > AWAKE_AT_LEAST * 2 * u32::try_from(done.sleeps + 2).unwrap();
+        while !done(tid).is_some_and(has_spun) {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
     #[test]
     fn who_uses_its_cpu_without_a_sleep_spins() {
         let before = done_so(5, 1_000);
@@ -137,12 +147,7 @@ mod tests {
         let mut child =
             std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let pid = rustix::process::Pid::from_child(&child);
-        // However often it had to wait while it began.
-        let has_spun =
-            |done: Done| done.ran > AWAKE_AT_LEAST * 2 * u32::try_from(done.sleeps + 2).unwrap();
-        while !done(child.id()).is_some_and(has_spun) {
-            std::thread::sleep(LOOK_EVERY);
-        }
+        await_spinning(child.id());
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
         let stat = format!("/proc/{}/stat", child.id());
         while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
@@ -178,6 +183,7 @@ mod tests {
             let mut both = [told.recv().unwrap(), told.recv().unwrap()];
             both.sort_unstable();
             let [sleeper, spinner] = both.map(|(_, tid)| Thread::of(tid).unwrap());
+            await_spinning(spinner.tid);
             let all = [sleeper.clone(), spinner.clone()];
             let found = spinning(&all).map(|thread| thread.tid);
             let of_sleeper = spinning(&all[..1]).is_none();
