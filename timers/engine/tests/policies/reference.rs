@@ -1,5 +1,6 @@
 //! All policies once more, as naively as can be: one list of timers that is searched for everything.
 
+use std::cmp::Reverse;
 use tardy_timers::policy::{Arm, Context, Rearm, Settings};
 use tardy_timers::{Expiry, Kind, Priority};
 
@@ -371,6 +372,14 @@ impl Reference {
             _ => 0,
         };
         let most = self.timers.iter().filter(|timer| here(timer)).map(urgency).max()?;
+        if self.name == "batch" {
+            let turn = |i: &usize| {
+                let timer = &self.timers[*i];
+                let after = Reverse(self.priority(&timer.arm));
+                (timer.arm.expiry.hard_ns(), after, timer.since)
+            };
+            return (0..self.timers.len()).filter(|i| here(&self.timers[*i])).min_by_key(turn);
+        }
         self.first(At::Pending, |timer| here(timer) && urgency(timer) == most)
     }
 

@@ -163,6 +163,23 @@ fn a_batch_lowers_itself() {
     );
 }
 
+/// As the kernel's patch does it: of two that expire at the same time the more urgent one was armed last.
+#[test]
+fn equals_of_a_batch_go_by_priority() {
+    let mut policy = build("batch", &settings());
+    for (us, priority, who) in [(2, 5, "a"), (2, 60, "b"), (1, 0, "c"), (2, 60, "d")] {
+        policy.arm(Arm::sleep(Expiry::at(us * US), priority), who).unwrap();
+    }
+    check(
+        &interrupt(&mut *policy, 10, 1),
+        "10 device for 1000
+         10 TimerThread(0) 60 runs c
+         11 TimerThread(0) 60 runs b
+         12 TimerThread(0) 60 runs d
+         13 TimerThread(0) 5 runs a",
+    );
+}
+
 /// Two low-res timers at the edge, and precise ones 1 us, 3 us and 500 us after it, and in a later jiffy.
 fn edge(name: &str, settings: &Settings) -> Box<dyn Policy<&'static str>> {
     let mut policy = build(name, settings);

@@ -72,6 +72,11 @@ proptest! {
         }
         cpu.run();
         prop_assert!(cpu.ran.is_sorted_by_key(|ran| ran.arm.expiry), "strict time order");
+        for (ran, next) in cpu.ran.iter().zip(cpu.ran.iter().skip(1)) {
+            let is_equal = ran.arm.expiry == next.arm.expiry;
+            let is_by_priority = ran.arm.task_priority >= next.arm.task_priority;
+            prop_assert!(!is_equal || is_by_priority, "{:?} before {:?}", ran, next);
+        }
         for slice in &cpu.slices {
             let pending = |ran: &&crate::cpu::Ran| {
                 ran.pending_ns <= slice.from_ns && slice.from_ns <= ran.begun_ns

@@ -9,6 +9,7 @@
 
 use super::device::Device;
 use super::edges::Edges;
+use super::pending::Equals;
 use super::slots::Key;
 use super::store::{Course, Store};
 use crate::policy::settings::thread_priority;
@@ -75,7 +76,7 @@ impl<T, Q: Queue<Key>> JiffyLists<T, Q> {
         Self {
             edge_work,
             settings: *settings,
-            store: Store::new(settings.timers, 2, queue),
+            store: Store::new(settings.timers, 2, Equals::AsTheyCame, queue),
             device: Device::new(Rearm::Single, edges.next_ns()),
             moved_until_ns: edges.next_ns().unwrap_or(u64::MAX),
             edges,

@@ -5,7 +5,7 @@
 
 use super::device::Device;
 use super::edges::Edges;
-use super::pending::Pending;
+use super::pending::{Equals, Pending};
 use super::rounds::{Over, Rounds};
 use super::slots::Key;
 use super::store::{Course, Store};
@@ -43,6 +43,11 @@ pub(crate) trait Rules {
         None
     }
 
+    /// Who comes first of those in a lane that expire at the same time.
+    fn equals(&self) -> Equals {
+        Equals::AsTheyCame
+    }
+
     /// Switches deferral; `false` where there is none.
     fn defer(&mut self, _on: bool) -> bool {
         false
@@ -72,7 +77,7 @@ impl<T, Q: Queue<Key>, R: Rules> Laned<T, Q, R> {
         let lanes = rules.lanes(settings);
         let edges = Edges::new(settings.jiffy_ns, settings.start_ns);
         Self {
-            store: Store::new(settings.timers, lanes.len(), queue),
+            store: Store::new(settings.timers, lanes.len(), rules.equals(), queue),
             device: Device::new(settings.rearm, edges.next_ns()),
             contexts: contexts(&lanes),
             rules,

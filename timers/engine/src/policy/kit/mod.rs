@@ -44,6 +44,6 @@ mod store;
 pub(crate) use hard_or_soft::HardOrSoft;
 pub(crate) use jiffy_lists::{EdgeWork, JiffyLists};
 pub(crate) use laned::{Laned, Rules, Served};
-pub(crate) use pending::Pending;
+pub(crate) use pending::{Equals, Pending};
 pub use slots::Key;
 pub(crate) use softirq_base::SoftirqBase;

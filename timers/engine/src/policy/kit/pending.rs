@@ -1,6 +1,6 @@
 //! Timers that have expired and wait for their context: one lane per order in which they are run.
 
-use super::slots::{Key, NO_SLOT, Place, Slots};
+use super::slots::{Key, NO_SLOT, Place, Slots, Timer};
 use crate::policy::THREAD_PRIORITY_MAX;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 /// The most lanes: one per thread priority.
 pub(crate) const LANES_MAX: usize = THREAD_PRIORITY_MAX as usize + 1;
 
-/// The lanes, each a list in time order: by hard expiry, then as they came.
+/// The lanes, each a list in time order: by hard expiry, then as they came, or by priority before that.
 ///
 /// The lists run through the slots, so nothing is allocated, and whoever waits in one can be taken out
 /// at once. Timers come in time order but for one that was armed late for an early time; it is
@@ -21,6 +21,14 @@ pub(crate) struct Pending {
     /// How many wait, by their own priority, and a bit per priority that has someone.
     waiting: [u32; LANES_MAX],
     priorities: u128,
+    equals: Equals,
+}
+
+/// Who comes first of those that expire at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Equals {
+    AsTheyCame,
+    ByPriority,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,10 +39,10 @@ struct Lane {
 
 impl Pending {
     /// So many lanes, at most [`LANES_MAX`].
-    pub(crate) fn new(lanes: usize) -> Self {
+    pub(crate) fn new(lanes: usize, equals: Equals) -> Self {
         let empty = Lane { head: NO_SLOT, tail: NO_SLOT };
         let lanes = vec![empty; lanes.min(LANES_MAX)];
-        Self { lanes, busy: 0, waiting: [0; LANES_MAX], priorities: 0 }
+        Self { lanes, busy: 0, waiting: [0; LANES_MAX], priorities: 0, equals }
     }
 
     /// The highest priority of anyone who waits, in any lane.
@@ -57,9 +65,11 @@ impl Pending {
     pub(crate) fn push<T>(&mut self, slots: &mut Slots<T>, key: Key) {
         let Ok(timer) = slots.get_mut(key) else { return };
         timer.place = Place::Pending;
-        let (lane, priority, hard_ns) = (timer.lane, timer.priority, timer.arm.expiry.hard_ns());
+        let (lane, priority, turn) = (timer.lane, timer.priority, self.turn(timer));
         let mut before = self.lanes[usize::from(lane)].tail;
-        while before != NO_SLOT && hard_ns_at(slots, before) > hard_ns {
+        while before != NO_SLOT
+            && slots.at(before).timer.as_ref().is_some_and(|timer| self.turn(timer) > turn)
+        {
             before = slots.at(before).previous;
         }
         self.link(slots, lane, before, key.slot());
@@ -96,6 +106,15 @@ impl Pending {
         }
     }
 
+    /// Who has less of it goes first.
+    fn turn<T>(&self, timer: &Timer<T>) -> (u64, u8) {
+        let after = match self.equals {
+            Equals::AsTheyCame => 0,
+            Equals::ByPriority => THREAD_PRIORITY_MAX.saturating_sub(timer.priority),
+        };
+        (timer.arm.expiry.hard_ns(), after)
+    }
+
     /// Links a slot behind `before`, or to the front.
     fn link<T>(&mut self, slots: &mut Slots<T>, lane: u8, before: u32, at: u32) {
         let lane = &mut self.lanes[usize::from(lane)];
@@ -117,8 +136,4 @@ impl Pending {
 
 fn highest(bits: u128) -> Option<u8> {
     bits.checked_ilog2().map(|bit| bit as u8)
-}
-
-fn hard_ns_at<T>(slots: &Slots<T>, at: u32) -> u64 {
-    slots.at(at).timer.as_ref().map_or(0, |timer| timer.arm.expiry.hard_ns())
 }

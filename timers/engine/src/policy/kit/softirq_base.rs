@@ -7,6 +7,7 @@
 
 use super::device::Device;
 use super::edges::Edges;
+use super::pending::Equals;
 use super::rounds::{Over, Rounds};
 use super::slots::{Key, Place};
 use super::store::{Course, Store};
@@ -45,7 +46,7 @@ impl<T, Q: Queue<Key>> SoftirqBase<T, Q> {
         Self {
             fixed,
             settings: *settings,
-            store: Store::new(settings.timers, 1, queue),
+            store: Store::new(settings.timers, 1, Equals::AsTheyCame, queue),
             device: Device::new(Rearm::EagerDouble, edges.next_ns()),
             edges,
             rounds: Rounds::new(settings.rounds),

@@ -1,6 +1,6 @@
 //! A policy's timers: in `N` queues, or expired and pending. One key for all of it.
 
-use super::pending::Pending;
+use super::pending::{Equals, Pending};
 use super::slots::{Key, Place, Slots, Timer};
 use crate::policy::{Arm, Fire};
 use crate::queue::{Full, Queue};
@@ -26,10 +26,10 @@ pub(crate) struct Course {
 }
 
 impl<T, Q: Queue<Key>, const N: usize> Store<T, Q, N> {
-    pub(crate) fn new(timers: usize, lanes: usize, queue: &dyn Fn() -> Q) -> Self {
+    pub(crate) fn new(timers: usize, lanes: usize, equals: Equals, queue: &dyn Fn() -> Q) -> Self {
         Self {
             slots: Slots::with_capacity(timers),
-            pending: Pending::new(lanes),
+            pending: Pending::new(lanes, equals),
             queues: core::array::from_fn(|_| queue()),
         }
     }
