@@ -548,13 +548,11 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A thread for softirqs gets the priority that its policy wants, 0 being an ordinary one. While it runs
+    /// A thread for softirqs gets the priority that its policy wants, for timers of ordinary threads the lowest
+    /// real-time one, as in the kernel's patch: no load of ordinary threads is to keep it from them. While it runs
     /// a callback it goes on at no lower one than that has, unless it `may_fall`.
     pub(super) fn follows(&mut self, at: usize, thread: ThreadAt, priority: u8, may_fall: bool) {
-        let policy = match priority {
-            0 => Policy::Other { nice: 0 },
-            priority => Policy::Fifo(priority.min(99)),
-        };
+        let policy = Policy::Fifo(priority.clamp(1, 99));
         let (class, prio) = (Class::of(policy), crate::sched::prio_of(policy));
         let changed = &mut self.threads[thread as usize];
         let (old, sleeps) = (changed.prio, changed.standing == Standing::Asleep);
