@@ -300,7 +300,12 @@ fn causes(
     for segment in segments.filter(|segment| !is_gone(segment)) {
         shares.entry(segment.cause.0).or_default().0 += segment.ns as f64;
     }
+    // A recording without all interrupts cannot tell one from the other.
+    let is_told = |cause: &str| shares.contains_key(cause);
+    let has_no_interrupts = is_told("switch_delay") && !is_told("not_preemptible");
     for (cause, ns) in &base.causes {
+        let is_delay = has_no_interrupts && *cause == "not_preemptible";
+        let cause = if is_delay { "switch_delay" } else { cause };
         shares.entry(cause).or_default().1 += *ns as f64;
     }
     let all = shares.values().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));

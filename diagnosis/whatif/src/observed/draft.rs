@@ -387,6 +387,9 @@ impl Draft {
                 None => self.steps.push(Scripted::Wait),
             }
         }
+        if self.is_gone && self.marks {
+            self.leaves_at_once();
+        }
         let grid = self.grid();
         if let Grid::Of(period_ns) = grid {
             self.left_out = self.gaps(period_ns);
@@ -400,6 +403,18 @@ impl Draft {
                     *step = Scripted::Sleep(after_ns.min(COST_NS_MAX));
                 }
             }
+        }
+    }
+
+    /// Who measured waits until all of them have done so before it ends. In a simulation, in which others may be at another
+    /// place of their scripts, it would end in the midst of them: what it runs for that is left out.
+    fn leaves_at_once(&mut self) {
+        let is_sleep = |step: &Scripted| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_));
+        let last_sleep = self.steps.iter().rposition(is_sleep).unwrap_or(0);
+        let behind = self.steps[last_sleep..].iter().position(|step| *step == Scripted::Wait);
+        if let Some(behind) = behind {
+            let leaves = self.steps.split_off(last_sleep + behind);
+            self.steps.extend(leaves.into_iter().filter(|step| !matches!(step, Scripted::Run(_))));
         }
     }
 
@@ -581,6 +596,24 @@ mod tests {
         assert_eq!(untils.collect::<Vec<u64>>(), [2_000, 3_000, 4_000, 5_000]);
         assert_eq!((draft.sleeps, draft.passed), (2, 2));
         assert_eq!(draft.is_due(9_000), None, "whoever wakes it next is not its timer");
+    }
+
+    #[test]
+    fn who_has_measured_ends_without_being_in_the_way() {
+        for (marks, ends) in [(true, true), (true, false), (false, true)] {
+            let mut draft = Draft { marks, ..sleeps((1..3).map(|at| at * 1_000_000)) };
+            let sampled = draft.steps.len();
+            draft.sleeps(TaskState::Interruptible);
+            assert!(draft.other_wakes());
+            draft.ran(7_000, Cold::default());
+            draft.wakes(0, 5);
+            draft.ran(100_000, Cold::default());
+            draft.sleeps(if ends { TaskState::Dead } else { TaskState::Interruptible });
+            draft.ends(0);
+            let runs = draft.steps[sampled..].iter().filter(|step| matches!(step, Scripted::Run(_)));
+            assert_eq!(runs.count(), if marks && ends { 0 } else { 2 });
+            assert!(draft.steps.contains(&Scripted::Wake(5)), "whom it wakes goes on");
+        }
     }
 
     #[test]
