@@ -409,7 +409,8 @@ impl Draft {
     /// Who measured waits until all of them have done so before it ends. In a simulation, in which others may be at another
     /// place of their scripts, it would end in the midst of them: what it runs for that is left out.
     fn leaves_at_once(&mut self) {
-        let is_sleep = |step: &Scripted| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_));
+        let is_sleep =
+            |step: &Scripted| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_));
         let last_sleep = self.steps.iter().rposition(is_sleep).unwrap_or(0);
         let behind = self.steps[last_sleep..].iter().position(|step| *step == Scripted::Wait);
         if let Some(behind) = behind {
@@ -610,7 +611,8 @@ mod tests {
             draft.ran(100_000, Cold::default());
             draft.sleeps(if ends { TaskState::Dead } else { TaskState::Interruptible });
             draft.ends(0);
-            let runs = draft.steps[sampled..].iter().filter(|step| matches!(step, Scripted::Run(_)));
+            let runs =
+                draft.steps[sampled..].iter().filter(|step| matches!(step, Scripted::Run(_)));
             assert_eq!(runs.count(), if marks && ends { 0 } else { 2 });
             assert!(draft.steps.contains(&Scripted::Wake(5)), "whom it wakes goes on");
         }
