@@ -232,6 +232,8 @@ pub(crate) struct Context {
     pub(crate) runs: Option<(Raise, u64)>,
     /// Its thread is to be woken when the interrupt is left.
     pub(crate) wakes: bool,
+    /// Its thread has been given another priority, which nobody has paid for yet.
+    pub(crate) was_moved: bool,
 }
 
 /// A softirq was raised.

@@ -45,7 +45,8 @@ impl<O: Observer> Simulation<O> {
                 self.tell_softirq(at, HRTIMER, Softirq::Raise);
             }
             if thread != NOBODY && self.follows_timers {
-                self.follows(at, thread, runnable.priority, false);
+                let was_moved = self.follows(at, thread, runnable.priority, false);
+                self.cpus[at].contexts[usize::from(context)].was_moved |= was_moved;
             }
         }
     }

@@ -100,8 +100,10 @@ impl<O: Observer> Simulation<O> {
         let context = if in_interrupt { Context::HardIrq } else { policy_context(served) };
         if self.follows_timers && !in_interrupt && self.cpus[at].depth == 1 {
             let runnables = self.cpus[at].timers.runnable();
-            if let Some(own) = runnables.iter().find(|runnable| runnable.context == context) {
-                self.follows(at, self.cpus[at].current, own.priority, true);
+            let own = runnables.iter().find(|runnable| runnable.context == context);
+            if own.is_some_and(|own| self.follows(at, self.cpus[at].current, own.priority, true)) {
+                let ns = self.moving_ns(at);
+                return self.go(at, Step::Moving, ns);
             }
         }
         let cpu = &mut self.cpus[at];
