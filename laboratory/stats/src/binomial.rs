@@ -125,7 +125,7 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
 
 /// The least `k` such that at most `k` successes in `n` trials of chance `p` have a chance of at
 /// least `share`.
-pub(crate) fn quantile(share: f64, n: u64, p: f64) -> u64 {
+pub fn quantile(share: f64, n: u64, p: f64) -> u64 {
     if p >= 1.0 || share >= 1.0 {
         return n;
     }

@@ -20,6 +20,7 @@ mod resampled;
 mod sample;
 pub mod tail;
 
+pub use binomial::quantile as binomial_quantile;
 pub use bootstrap::{Blocks, Interval, Means, moving_blocks};
 pub use counted::Counted;
 pub use dependence::{BlockLevel, Blocking, Dependence, LEVELS};
