@@ -145,13 +145,19 @@ fn three_timers_under_each_policy() {
     }
 }
 
+/// Timers of a batch: when, at which priority, whose.
+fn batch(timers: &[(u64, u8, &'static str)]) -> Box<dyn Policy<&'static str>> {
+    let mut policy = build("batch", &settings());
+    for (us, priority, who) in timers {
+        policy.arm(Arm::sleep(Expiry::at(us * US), *priority), *who).unwrap();
+    }
+    policy
+}
+
 /// A batch lowers itself once its most urgent timer has run.
 #[test]
 fn a_batch_lowers_itself() {
-    let mut policy = build("batch", &settings());
-    for (us, priority, who) in [(1, 5, "a"), (2, 60, "b"), (3, 0, "c"), (4, 30, "d"), (5, 0, "e")] {
-        policy.arm(Arm::sleep(Expiry::at(us * US), priority), who).unwrap();
-    }
+    let mut policy = batch(&[(1, 5, "a"), (2, 60, "b"), (3, 0, "c"), (4, 30, "d"), (5, 0, "e")]);
     check(
         &interrupt(&mut *policy, 10, 1),
         "10 device for 1000
@@ -166,10 +172,7 @@ fn a_batch_lowers_itself() {
 /// As the kernel's patch does it: of two that expire at the same time the more urgent one was armed last.
 #[test]
 fn equals_of_a_batch_go_by_priority() {
-    let mut policy = build("batch", &settings());
-    for (us, priority, who) in [(2, 5, "a"), (2, 60, "b"), (1, 0, "c"), (2, 60, "d")] {
-        policy.arm(Arm::sleep(Expiry::at(us * US), priority), who).unwrap();
-    }
+    let mut policy = batch(&[(2, 5, "a"), (2, 60, "b"), (1, 0, "c"), (2, 60, "d")]);
     check(
         &interrupt(&mut *policy, 10, 1),
         "10 device for 1000
