@@ -109,22 +109,23 @@ fn ran(folder: &str) -> Option<Duration> {
     Some(Duration::from_millis(ticks.saturating_mul(1000) / procfs::ticks_per_second().max(1)))
 }
 
+/// Waits until what it did so far tells that it spins, however often it had to wait while it began: where the machine
+/// leaves it next to nothing afterwards, nothing else does.
+#[cfg(test)]
+pub(crate) fn await_spinning(tid: u32) {
+    let has_spun =
+        |done: Done| done.ran > AWAKE_AT_LEAST * 2 * u32::try_from(done.sleeps + 2).unwrap();
+    while !done(tid).is_some_and(has_spun) {
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn done_so(sleeps: u64, ran_ms: u64) -> Done {
         Done { sleeps, ran: Duration::from_millis(ran_ms), is_asleep: false }
-    }
-
-    /// Waits until what it did so far tells that it spins, however often it had to wait while it began: where the machine
-    /// leaves it next to nothing afterwards, nothing else does.
-    fn await_spinning(tid: u32) {
-        let has_spun =
-            |done: Done| done.ran > AWAKE_AT_LEAST * 2 * u32::try_from(done.sleeps + 2).unwrap();
-        while !done(tid).is_some_and(has_spun) {
-            std::thread::sleep(LOOK_EVERY);
-        }
     }
 
     #[test]

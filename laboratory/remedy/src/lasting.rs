@@ -208,6 +208,7 @@ fn file_name(change: &Change) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::behaviour::await_spinning;
     use crate::place::{Form, Thread};
 
     fn file(path: &str, to: &str) -> Setting {
@@ -298,14 +299,7 @@ mod tests {
     fn a_service_of_which_a_thread_never_sleeps_is_not_made_real_time() {
         let mut child =
             std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        // What it reads to begin, it sleeps for.
-        let has_begun = || {
-            let ran = std::fs::read_to_string(format!("/proc/{}/schedstat", child.id())).unwrap();
-            ran.split(' ').next().unwrap().parse::<u64>().unwrap() > 100_000_000
-        };
-        while !has_begun() {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        await_spinning(child.id());
         let place = Place::Policy(Thread::of(child.id()).unwrap());
         let settings =
             ["fifo:5", "other:5"].map(|to| Setting { place: place.clone(), to: to.to_owned() });

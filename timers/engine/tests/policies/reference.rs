@@ -182,10 +182,15 @@ impl Reference {
         }
     }
 
-    /// The first in a list: by hard expiry, then who came first.
+    /// The first in a list: by hard expiry, of a batch that is pending then by priority, then who came first.
     fn first(&self, at: At, of: impl Fn(&Timer) -> bool) -> Option<usize> {
         let here = |i: &usize| self.timers[*i].at == at && of(&self.timers[*i]);
-        let key = |i: &usize| (self.timers[*i].arm.expiry.hard_ns(), self.timers[*i].since);
+        let by_priority = self.name == "batch" && at == At::Pending;
+        let key = |i: &usize| {
+            let timer = &self.timers[*i];
+            let urgency = if by_priority { self.priority(&timer.arm) } else { 0 };
+            (timer.arm.expiry.hard_ns(), Reverse(urgency), timer.since)
+        };
         (0..self.timers.len()).filter(here).min_by_key(key)
     }
 
@@ -372,14 +377,6 @@ impl Reference {
             _ => 0,
         };
         let most = self.timers.iter().filter(|timer| here(timer)).map(urgency).max()?;
-        if self.name == "batch" {
-            let turn = |i: &usize| {
-                let timer = &self.timers[*i];
-                let after = Reverse(self.priority(&timer.arm));
-                (timer.arm.expiry.hard_ns(), after, timer.since)
-            };
-            return (0..self.timers.len()).filter(|i| here(&self.timers[*i])).min_by_key(turn);
-        }
         self.first(At::Pending, |timer| here(timer) && urgency(timer) == most)
     }
 

@@ -12,7 +12,7 @@ pub(crate) const LANES_MAX: usize = THREAD_PRIORITY_MAX as usize + 1;
 ///
 /// The lists run through the slots, so nothing is allocated, and whoever waits in one can be taken out
 /// at once. Timers come in time order but for one that was armed late for an early time; it is
-/// walked from the end to its place.
+/// walked from the end to its place, and by priority so is one behind equals of lower ones.
 #[derive(Debug)]
 pub(crate) struct Pending {
     lanes: Vec<Lane>,
@@ -25,7 +25,7 @@ pub(crate) struct Pending {
 }
 
 /// Who comes first of those that expire at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Equals {
     AsTheyCame,
     ByPriority,
