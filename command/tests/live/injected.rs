@@ -62,6 +62,13 @@ struct Row {
     instead: BTreeMap<String, u64>,
 }
 
+/// Of so many delays so many whose culprit is named first.
+#[derive(Debug, Default)]
+struct Share {
+    named: u64,
+    of: u64,
+}
+
 /// Injects, and says where that cannot be.
 fn judged(injection: &str) -> Option<Judged> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/inject.py");
@@ -103,6 +110,7 @@ fn of_these(share: f64, n: u64) -> u64 {
 fn assert_named_first(injection: &str) {
     let Some(_machine) = Machine::that_records() else { return };
     let Some(judged) = judged(injection) else { return };
+    let mut all = Share::default();
     for (name, found) in &judged.injections {
         let Injection { blamed, innocent, .. } = found;
         if *blamed >= DELAYS_MIN {
@@ -127,12 +135,15 @@ fn assert_named_first(injection: &str) {
                 continue;
             }
             assert!(*named >= of_these(NAMED_SHARE_MIN, theirs), "{told}");
+            all = Share { named: all.named + named, of: all.of + theirs };
             if let Some(function) = function {
                 let told = format!("{told}; its function is named in {function}");
                 assert!(*function >= of_these(FUNCTION_SHARE_MIN, *named), "{told}");
             }
         }
     }
+    // One row alone has to be far off for that not to be chance; all of them together less so.
+    assert!(all.named >= of_these(NAMED_SHARE_MIN, all.of), "{injection}: {all:?}");
 }
 
 #[test]

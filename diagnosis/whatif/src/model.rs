@@ -297,15 +297,18 @@ fn call(roles: &mut [Role]) {
 #[derive(Clone, Copy, Debug)]
 struct OwnCosts {
     switch_ns: u64,
+    /// For each of the two threads that is a fair one.
+    switch_fair_ns: u64,
     queue_ns: u64,
     wakeup_ns: u64,
 }
 
 impl OwnCosts {
     fn of(costs: &Costs) -> Self {
-        let (wakeup_ns, switch_ns) = costs.usual_ns();
+        let (wakeup_ns, _) = costs.usual_ns();
+        let (switch_ns, switch_fair_ns) = costs.usual_switch_parts_ns();
         let queue_ns = costs.usual_queue_ns();
-        Self { switch_ns, queue_ns, wakeup_ns }
+        Self { switch_ns, switch_fair_ns, queue_ns, wakeup_ns }
     }
 }
 
@@ -401,10 +404,11 @@ fn scripted(
     let name = thread.comm.to_string();
     let strewn = sections.each_ref().map(|by_name| by_name.of(stem(&name)));
     let share: f64 = strewn.iter().flatten().map(|strewn| strewn.share).sum();
+    let switch_ns = own.switch_ns + (own.switch_fair_ns as f64 * draft.fair_ones()) as u64;
     for at in 1..script.len() {
         let less_ns = match script[at] {
-            Scripted::Sleep(_) | Scripted::SleepUntil(_) => own.switch_ns + own.queue_ns,
-            Scripted::Wait => own.switch_ns,
+            Scripted::Sleep(_) | Scripted::SleepUntil(_) => switch_ns + own.queue_ns,
+            Scripted::Wait => switch_ns,
             Scripted::Wake(_) => own.wakeup_ns,
             Scripted::Run(_) | Scripted::Back => 0,
         };

@@ -32,6 +32,8 @@ pub struct Machine {
     pub tick: Cost,
     /// From where a softirq may run to where its action begins, and once more at its end.
     pub softirq_entry: Cost,
+    /// The end of a callback takes so much more in a softirq.
+    pub softirq_callback: Cost,
     /// From where a wakeup is told to where the thread is in a queue.
     pub wakeup: Cost,
     /// A fair thread's wakeup takes so much more.
@@ -89,6 +91,7 @@ impl Default for Machine {
             callback: Cost::ZERO,
             tick: Cost::ZERO,
             softirq_entry: Cost::ZERO,
+            softirq_callback: Cost::ZERO,
             wakeup: Cost::ZERO,
             wakeup_fair: Cost::ZERO,
             switch: Cost::ZERO,
@@ -127,6 +130,7 @@ impl Machine {
             callback,
             tick,
             softirq_entry,
+            softirq_callback,
             wakeup,
             wakeup_fair,
             switch,
@@ -145,7 +149,7 @@ impl Machine {
             theft,
         } = self;
         let interrupts = [device_late, program, irq_entry, irq_exit, queue_operation, callback];
-        let softirqs = [tick, softirq_entry, ipi, ipi_send, ipi_handler];
+        let softirqs = [tick, softirq_entry, softirq_callback, ipi, ipi_send, ipi_handler];
         let scheduler = [wakeup, wakeup_fair, switch, switch_fair, idle_entry, tick_restart];
         let calls = [syscall_entry, syscall_exit, futex];
         let own = interrupts.into_iter().chain(softirqs).chain(scheduler).chain(calls);
@@ -168,6 +172,7 @@ impl Machine {
             ("callback", &self.callback),
             ("tick", &self.tick),
             ("softirq_entry", &self.softirq_entry),
+            ("softirq_callback", &self.softirq_callback),
             ("wakeup", &self.wakeup),
             ("switch", &self.switch),
             ("ipi", &self.ipi),

@@ -42,6 +42,9 @@ pub(crate) enum Measured {
     Callback,
     Tick,
     SoftirqEntry,
+    /// The same of timers' softirq, up to its first callback: from the end of an interrupt, or from where a thread that
+    /// runs it got the CPU.
+    TimerSoftirqEntry,
     IpiHandler,
     IdleEntry,
     /// A wakeup, of a fair thread or not.
@@ -67,7 +70,7 @@ pub(crate) enum Measured {
 }
 
 /// Kinds whose samples are kept by [`Measured::place`].
-const KINDS: usize = 23;
+const KINDS: usize = 24;
 
 impl Measured {
     /// Where its samples are; `None` of those of idle states.
@@ -90,6 +93,7 @@ impl Measured {
             Self::RemoteWakeup => 18,
             Self::Arm(programs) => 19 + usize::from(programs),
             Self::SwitchWithTick(fair) => 21 + usize::from(fair.min(1)),
+            Self::TimerSoftirqEntry => 23,
             Self::IdleExit(..) | Self::Called(..) | Self::Preempt(_) => return None,
         })
     }
@@ -308,6 +312,22 @@ impl Costs {
         self.irq_exit_without(0)
     }
 
+    /// How long a softirq takes to begin: that of timers, where it was seen, as the simulator's are.
+    fn softirq_entry(&self) -> Cost {
+        let [any, timers] =
+            [Measured::SoftirqEntry, Measured::TimerSoftirqEntry].map(|what| self.of(what));
+        if timers.count() >= SAMPLES_MIN { timers.cost(0) } else { any.cost(0) }
+    }
+
+    /// What waking a thread in a softirq takes up to the next callback more than in an interrupt: mostly that is the
+    /// softirq's lock, and its thread's.
+    fn softirq_callback(&self) -> Cost {
+        let seen = self.of(Measured::SoftirqWakeup);
+        let (wakeup_ns, _) = self.usual_ns();
+        let more_ns = seen.median().map(|ns| ns.saturating_sub(wakeup_ns + self.usual_queue_ns()));
+        Cost::Constant(more_ns.filter(|_| seen.count() >= SAMPLES_MIN).unwrap_or(0))
+    }
+
     /// What a fair thread adds to a wakeup, and to a switch, as far as both kinds were seen.
     fn of_fair_ns(&self) -> (u64, u64) {
         let median =
@@ -330,6 +350,15 @@ impl Costs {
         let (wakeups, less_ns) = self.wakeups();
         let switches = [0, 1, 2].map(|fair| self.of(Measured::Switch(fair)));
         (most(&wakeups).saturating_sub(less_ns), most(&switches))
+    }
+
+    /// What a switch takes as a rule without fair threads, and what each of those adds, as in [`Costs::machine`].
+    pub(crate) fn usual_switch_parts_ns(&self) -> (u64, u64) {
+        let (_, fair_ns) = self.of_fair_ns();
+        let switches = self.switches();
+        let most = (0u64..).zip(&switches).max_by_key(|(_, samples)| samples.count());
+        let usual = most.and_then(|(fair, samples)| Some((fair, samples.median()?)));
+        (usual.map_or(0, |(fair, ns)| ns.saturating_sub(fair * fair_ns)), fair_ns)
     }
 
     /// What taking a timer off its queue takes as a rule.
@@ -508,7 +537,8 @@ impl Costs {
             queue_operation: Samples::together(self.queue_operations().into_iter()),
             callback: self.of(Measured::Callback).cost(0),
             tick: self.of(Measured::Tick).cost(0),
-            softirq_entry: self.of(Measured::SoftirqEntry).cost(0),
+            softirq_entry: self.softirq_entry(),
+            softirq_callback: self.softirq_callback(),
             wakeup,
             wakeup_fair: Cost::Constant(wakeup_fair_ns),
             switch: Samples::together(switches.iter().zip(fair_ns)),

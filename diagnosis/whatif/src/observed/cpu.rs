@@ -36,6 +36,10 @@ pub(super) struct CpuSeen {
     pub(super) woke: Option<(u64, TaskId)>,
     /// The last event was one after which the scheduler may be called.
     pub(super) left_at_ns: Option<u64>,
+    /// When a thread got the CPU, and when timers' softirq that has begun was on its way: since that, or the end of an
+    /// interrupt. Nothing else has come since.
+    pub(super) got_cpu_ns: Option<u64>,
+    pub(super) softirq_since_ns: Option<u64>,
     /// The idle task has started its tick again since.
     pub(super) restarts_tick: bool,
     /// The interrupt of the timer that runs.
@@ -156,6 +160,8 @@ impl Default for CpuSeen {
             called: None,
             woke: None,
             left_at_ns: None,
+            got_cpu_ns: None,
+            softirq_since_ns: None,
             restarts_tick: false,
             timer: None,
             soft_woke: None,

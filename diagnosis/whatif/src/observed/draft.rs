@@ -112,6 +112,9 @@ pub(crate) struct Draft {
     /// How often it waited for what threads or interrupts do, and for its timers.
     pub(crate) waits: usize,
     pub(crate) sleeps: usize,
+    /// How often it gave the CPU away, and how many of the two threads were fair ones then, in all.
+    given_away: u64,
+    fair_ones: u64,
     /// How often it asked for a time that had passed.
     passed: usize,
     /// How often it left out times of its grid.
@@ -235,6 +238,17 @@ impl Draft {
         if !self.is_at_lock {
             self.run_ends();
         }
+    }
+
+    /// It gives the CPU away; so many of the two threads are fair ones.
+    pub(crate) fn gives_away(&mut self, fair: u8) {
+        self.given_away += 1;
+        self.fair_ones += u64::from(fair);
+    }
+
+    /// How many of the two threads are fair ones when it goes to sleep, on average.
+    pub(crate) fn fair_ones(&self) -> f64 {
+        self.fair_ones as f64 / self.given_away.max(1) as f64
     }
 
     /// When the timer that it sleeps for should have fired, where that has passed.
@@ -411,10 +425,10 @@ impl Draft {
     fn leaves_at_once(&mut self) {
         let is_sleep =
             |step: &Scripted| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_));
-        let last_sleep = self.steps.iter().rposition(is_sleep).unwrap_or(0);
-        let behind = self.steps[last_sleep..].iter().position(|step| *step == Scripted::Wait);
-        if let Some(behind) = behind {
-            let leaves = self.steps.split_off(last_sleep + behind);
+        let Some(last_sleep) = self.steps.iter().rposition(is_sleep) else { return };
+        let last_wait = self.steps.iter().rposition(|step| *step == Scripted::Wait);
+        if let Some(last_wait) = last_wait.filter(|at| *at > last_sleep) {
+            let leaves = self.steps.split_off(last_wait);
             self.steps.extend(leaves.into_iter().filter(|step| !matches!(step, Scripted::Run(_))));
         }
     }

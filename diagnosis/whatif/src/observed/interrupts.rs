@@ -155,11 +155,12 @@ impl Observation {
         let now_ns = seen.event.time_ns;
         let activity = seen.followers.cpu(seen.event.cpu).map_or(Activity::Unknown, Cpu::activity);
         let raised_by = self.cpus[at].raised_by.get_mut(vector as usize).and_then(Option::take);
+        let is_timers = vector == softirq::HRTIMER;
+        let got_cpu_ns = self.cpus[at].got_cpu_ns.take();
+        self.cpus[at].softirq_since_ns = left.or(got_cpu_ns).filter(|_| is_timers);
         if let Activity::ThreadedSoftirq(_, task, _) = activity {
             self.cpus[at].threaded = raised_by.map(|by| Threaded { task, vector, by, ns: 0 });
-            if vector == softirq::HRTIMER
-                && let Some(thread) = self.observed.thread(task)
-            {
+            if is_timers && let Some(thread) = self.observed.thread(task) {
                 thread.runs_timers = true;
             }
             return;

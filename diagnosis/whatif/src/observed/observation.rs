@@ -280,13 +280,12 @@ impl Observation {
             let when = Paces::when(at as u16, now_ns.saturating_sub(self.observed.first_ns));
             self.observed.costs.idled_beside_tick(when, restarts_tick, idled_ns);
         }
+        let fair =
+            |task: TaskId, prio: Prio| u8::from(task != TaskId::IDLE && prio >= Prio::FAIR_FIRST);
+        let fair = fair(prev, switch.prev_prio) + fair(switch.next, switch.next_prio);
         if let Some(left_ns) = cpu.left_at_ns.take()
             && (prev == TaskId::IDLE || switch.preempted)
         {
-            let fair = |task: TaskId, prio: Prio| {
-                u8::from(task != TaskId::IDLE && prio >= Prio::FAIR_FIRST)
-            };
-            let fair = fair(prev, switch.prev_prio) + fair(switch.next, switch.next_prio);
             let what = if restarts_tick { Measured::SwitchWithTick } else { Measured::Switch };
             self.measured(at, what(fair), left_ns, now_ns);
             if prev != TaskId::IDLE {
@@ -298,11 +297,13 @@ impl Observation {
             let place = self.observed.place(prev);
             if let Some(thread) = self.observed.threads.get_mut(place as usize) {
                 thread.draft.sleeps(switch.prev_state);
+                thread.draft.gives_away(fair);
                 if thread.draft.rests() {
                     self.observed.rests(now_ns, place, |task| runs(&self.cpus, task));
                 }
             }
         }
+        self.cpus[at].got_cpu_ns = (switch.next != TaskId::IDLE).then_some(now_ns);
         if let Some(thread) = self.observed.thread(switch.next) {
             thread.draft.comes_to_run(at as u16, switch.next_prio);
         }
@@ -337,7 +338,11 @@ impl Observation {
         cpu.contexts.begins(what, now_ns, false);
         let last_end_ns = cpu.last_end_ns;
         let soft_woke = cpu.soft_woke.take();
+        let softirq_since_ns = cpu.softirq_since_ns.take();
         let Some(timer) = &mut cpu.timer else {
+            if let Some(since_ns) = softirq_since_ns {
+                self.measured(at, Measured::TimerSoftirqEntry, since_ns, now_ns);
+            }
             if let Some((waking_ns, end_ns)) = soft_woke.filter(|woke| woke.1 > 0) {
                 self.measured(at, Measured::SoftirqWakeup, waking_ns, now_ns);
                 self.measured(at, Measured::QueueOperation, end_ns, now_ns);
@@ -590,6 +595,9 @@ impl Observation {
         }
         if !tells_more {
             cpu.armed = None;
+        }
+        if !tells_more && !matches!(seen.kind, Kind::SoftirqBegin(_) | Kind::ExpireBegin(_)) {
+            (cpu.got_cpu_ns, cpu.softirq_since_ns) = (None, None);
         }
         // Whom it woke, another CPU gets right then or not at all.
         if !tells_more && !matches!(seen.kind, Kind::Migrate(_) | Kind::Stack(_)) {

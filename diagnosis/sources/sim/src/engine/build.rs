@@ -430,8 +430,7 @@ fn new_cpu(system: &System, at: u16, tree: &Arc<Tree>) -> Cpu {
         Some(drawn) => Some(drawn.every.draw(&mut theft).max(1)),
         None => thefts.first().map(|taken| taken.at_ns),
     };
-    let nothing =
-        Context { thread: NOBODY, raised: None, runs: None, wakes: false, was_moved: false };
+    let nothing = Context { thread: NOBODY, raised: None, runs: None, wakes: false };
     Cpu {
         top: Frame::new(Step::Fetch, NEVER),
         below: [Frame::new(Step::Fetch, NEVER); cpu::FRAMES - 1],

@@ -132,6 +132,7 @@ impl Step {
                 | Self::Dequeue
                 | Self::Callback
                 | Self::CallbackWakes
+                | Self::CallbackEnd
                 | Self::Tick
                 | Self::SoftirqEntry
                 | Self::SoftirqProgram
@@ -160,7 +161,6 @@ impl Step {
             | Self::NetRx
             | Self::Callback
             | Self::CallbackEnd
-            | Self::Moving
             | Self::Waiting => Where::Softirq,
             _ => Where::Nowhere,
         }
@@ -232,8 +232,6 @@ pub(crate) struct Context {
     pub(crate) runs: Option<(Raise, u64)>,
     /// Its thread is to be woken when the interrupt is left.
     pub(crate) wakes: bool,
-    /// Its thread has been given another priority, which nobody has paid for yet.
-    pub(crate) was_moved: bool,
 }
 
 /// A softirq was raised.

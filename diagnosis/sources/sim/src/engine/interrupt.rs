@@ -109,11 +109,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn wakes_softirqs(&mut self, at: usize) {
         let in_softirq = self.in_softirq(at);
         if let Some(thread) = self.softirq_thread(at, in_softirq) {
-            let mut ns = self.tell_waking(at, thread);
-            let mut contexts = self.cpus[at].contexts.iter_mut();
-            if contexts.any(|of| of.thread == thread && std::mem::take(&mut of.was_moved)) {
-                ns += self.moving_ns(at);
-            }
+            let ns = self.tell_waking(at, thread);
             self.cpus[at].top_mut().timer = thread;
             return self.go(at, Step::IrqLeave, ns);
         }

@@ -550,30 +550,27 @@ impl<O: Observer> Simulation<O> {
 
     /// A thread for softirqs gets the priority that its policy wants, for timers of ordinary threads the lowest
     /// real-time one, as in the kernel's patch: no load of ordinary threads is to keep it from them. While it runs
-    /// a callback it goes on at no lower one than that has, unless it `may_fall`. Says whether it has another one now.
+    /// a callback it goes on at no lower one than that has, unless it `may_fall`. Says how long that takes, 0 where it keeps
+    /// its priority.
     pub(super) fn follows(
         &mut self,
         at: usize,
         thread: ThreadAt,
         priority: u8,
         may_fall: bool,
-    ) -> bool {
+    ) -> u64 {
         let policy = Policy::Fifo(priority.clamp(1, 99));
         let (class, prio) = (Class::of(policy), crate::sched::prio_of(policy));
         let changed = &mut self.threads[thread as usize];
         let (old, sleeps) = (changed.prio, changed.standing == Standing::Asleep);
         if prio == old || prio > old && !may_fall && !sleeps {
-            return false;
+            return 0;
         }
         changed.policy = policy;
         self.sets_priority(at, thread, class, prio);
-        true
-    }
-
-    /// What it takes to give a thread another priority, which nobody measures: it leaves its queue and comes back to one,
-    /// so as much as to wake it.
-    pub(super) fn moving_ns(&mut self, at: usize) -> u64 {
-        self.machine.wakeup.draw(&mut self.cpus[at].streams.kernel)
+        // Nobody measures it: as much as to wake it, and once more for one that leaves a queue for that.
+        let times = if sleeps { 1 } else { 2 };
+        (0..times).map(|_| self.machine.wakeup.draw(&mut self.cpus[at].streams.kernel)).sum()
     }
 
     /// Gives a thread another class or priority.

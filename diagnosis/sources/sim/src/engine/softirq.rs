@@ -29,8 +29,10 @@ pub(super) const fn policy_context(at: u8) -> Context {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Raises the softirqs of all contexts that have got something to do. One that runs takes it along.
-    pub(super) fn raises(&mut self, at: usize) {
+    /// Raises the softirqs of all contexts that have got something to do. One that runs takes it along. Says
+    /// how long the interrupt takes to give threads other priorities for that.
+    pub(super) fn raises(&mut self, at: usize) -> u64 {
+        let mut moving_ns = 0;
         let runnables = self.cpus[at].timers.runnable();
         for runnable in runnables.iter() {
             let Some(context) = context_at(runnable.context) else { continue };
@@ -45,10 +47,10 @@ impl<O: Observer> Simulation<O> {
                 self.tell_softirq(at, HRTIMER, Softirq::Raise);
             }
             if thread != NOBODY && self.follows_timers {
-                let was_moved = self.follows(at, thread, runnable.priority, false);
-                self.cpus[at].contexts[usize::from(context)].was_moved |= was_moved;
+                moving_ns += self.follows(at, thread, runnable.priority, false);
             }
         }
+        moving_ns
     }
 
     /// The next thread that is to be woken for softirqs, if one is. Where one has been broken into, that is

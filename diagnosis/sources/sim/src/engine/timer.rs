@@ -1,6 +1,6 @@
 //! Timers: armed, fired, and the device that interrupts for them.
 
-use super::cpu::CONTEXTS;
+use super::cpu::{COMMON, CONTEXTS};
 use super::softirq::policy_context;
 use super::tell::timer_id;
 use super::thread::Purpose;
@@ -88,8 +88,10 @@ impl<O: Observer> Simulation<O> {
         let cpu = &mut self.cpus[at];
         cpu.timers.interrupt(self.now_ns);
         (cpu.longest, cpu.was_put_off) = ((0, 0), cpu.puts_off.take());
-        self.raises(at);
-        self.fires_next(at);
+        match self.raises(at) {
+            0 => self.fires_next(at),
+            moving_ns => self.go(at, Step::Moving, moving_ns),
+        }
     }
 
     /// The next thing that an interrupt or a softirq does for timers.
@@ -101,8 +103,10 @@ impl<O: Observer> Simulation<O> {
         if self.follows_timers && !in_interrupt && self.cpus[at].depth == 1 {
             let runnables = self.cpus[at].timers.runnable();
             let own = runnables.iter().find(|runnable| runnable.context == context);
-            if own.is_some_and(|own| self.follows(at, self.cpus[at].current, own.priority, true)) {
-                let ns = self.moving_ns(at);
+            let priority = own.map(|own| own.priority);
+            let thread = self.cpus[at].current;
+            let ns = priority.map_or(0, |priority| self.follows(at, thread, priority, true));
+            if ns > 0 {
                 return self.go(at, Step::Moving, ns);
             }
         }
@@ -137,7 +141,10 @@ impl<O: Observer> Simulation<O> {
             }
             None if in_interrupt => {
                 // What has become due meanwhile.
-                self.raises(at);
+                let moving_ns = self.raises(at);
+                if moving_ns > 0 {
+                    return self.go(at, Step::Moving, moving_ns);
+                }
                 let cpu = &mut self.cpus[at];
                 let (before, by) = (cpu.device_ns, cpu.longest.1);
                 cpu.puts_off = cpu.timers.put_off_ns().map(|until_ns| PutOff { until_ns, by });
@@ -224,8 +231,13 @@ impl<O: Observer> Simulation<O> {
         if self.enqueues_and_sends(at, owner, Step::CallbackWakes) {
             return;
         }
-        if self.kernel.softirq_lock && self.runs_softirqs_in_thread(at) {
-            return self.go(at, Step::CallbackEnd, 0);
+        let mut ns = 0;
+        // Threads that a timer policy has for itself take no lock of softirqs.
+        if !self.cpus[at].in_interrupt() && self.cpus[at].top().context == COMMON {
+            ns = self.machine.softirq_callback.draw(&mut self.cpus[at].streams.softirq);
+        }
+        if ns > 0 || self.kernel.softirq_lock && self.runs_softirqs_in_thread(at) {
+            return self.go(at, Step::CallbackEnd, ns);
         }
         self.callback_ends(at);
     }

@@ -75,6 +75,7 @@ impl Maker {
             callback: self.cost(400),
             tick: self.cost(1500),
             softirq_entry: self.cost(300),
+            softirq_callback: self.cost(200),
             wakeup: self.cost(600),
             switch: self.cost(900),
             ipi: self.cost(400),
