@@ -21,6 +21,10 @@ enum Purpose {
     Other,
 }
 
+/// What a call returns that has waited for a lock and comes back without it: its time is up (`-ETIMEDOUT`), or a signal came
+/// (`-EINTR`, and what restarts it then, `include/linux/errno.h`).
+const ENDED_WITHOUT: [i64; 6] = [-110, -4, -512, -513, -514, -516];
+
 fn purpose(call: SyscallEnter) -> Purpose {
     if call.call != Call::Futex {
         return Purpose::Other;
@@ -70,9 +74,17 @@ impl Victims {
     }
 
     /// The event's task returns from its call.
-    pub(crate) fn returns(&mut self, event: &Event) -> Option<Ended> {
+    pub(crate) fn returns(&mut self, event: &Event, result: i64) -> Option<Ended> {
         let victim = self.get_mut(event.task)?;
         victim.waits_for = None;
+        if victim.call.is_some() && ENDED_WITHOUT.contains(&result) {
+            let waited = victim.call.take().is_some_and(|call| call.has_waited());
+            self.blocked.retain(|blocked| *blocked != event.task);
+            if waited {
+                self.discard(Reason::LockNotTaken);
+            }
+            return None;
+        }
         victim.ended_call = victim.call.take();
         // A call that got its lock at once is nothing to tell.
         let waited = victim.ended_call.as_ref().is_some_and(|call| call.has_waited());

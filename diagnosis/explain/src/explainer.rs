@@ -227,9 +227,9 @@ impl<S: Sink> Explainer<S> {
                 self.threads.enter(time_ns, event.task, call);
                 self.victims.enters(event, call, &self.followers, &self.threads);
             }
-            Kind::SyscallExit(_) => {
+            Kind::SyscallExit(exit) => {
                 self.threads.exit(event.task);
-                let ended = self.victims.returns(event);
+                let ended = self.victims.returns(event, exit.result);
                 self.ends(ended);
             }
             Kind::PageFault(_) => self.victims.faults(time_ns, event.task, event.cpu),

@@ -73,11 +73,14 @@ pub enum Reason {
     TaskEnded,
     /// A call for a lock whose return is not recorded.
     ReturnMissing,
+    /// A call for a lock that came back without it: its time was up, or a signal came. Nobody has to do with that who
+    /// had the lock.
+    LockNotTaken,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::StreamEnded,
         Self::SwitchInMissing,
         Self::WakingMissing,
@@ -85,6 +88,7 @@ impl Reason {
         Self::Slept,
         Self::TaskEnded,
         Self::ReturnMissing,
+        Self::LockNotTaken,
     ];
 
     /// The name in JSON.
@@ -97,6 +101,7 @@ impl Reason {
             Self::Slept => "slept",
             Self::TaskEnded => "task_ended",
             Self::ReturnMissing => "return_missing",
+            Self::LockNotTaken => "lock_not_taken",
         }
     }
 
@@ -115,6 +120,9 @@ impl Reason {
             }
             Self::TaskEnded => "the thread ended before it ran",
             Self::ReturnMissing => "no event shows when the lock call returned",
+            Self::LockNotTaken => {
+                "the lock call came back without the lock, by its timeout or a signal"
+            }
         }
     }
 }

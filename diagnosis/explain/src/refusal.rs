@@ -32,9 +32,15 @@ const REALTIME_NS_MIN: u64 = 1_000_000;
 const CHOICE_NS_MIN: u64 = 100_000;
 
 /// A fair victim that had waited for at least [`GROUP_NS_MIN`] and runs this soon after a group's timer ran
-/// because of it: such timers fire some times a second, so that chance is one in thousands.
+/// because of it: such timers fire some times a second, so that chance is one in hundreds. On a CPU that slept all the
+/// while it has to have waited longer than waking from any usual state takes (`intel_idle.c`: 1 ms).
 const AT_ONCE_NS: u64 = 100_000;
 const GROUP_NS_MIN: u64 = 200_000;
+const ASLEEP_NS_MIN: u64 = 1_000_000;
+
+/// A CPU on which such a timer fires switches at the end of its interrupt; what comes later has other reasons too (a slice
+/// that ends, somebody else who is woken).
+const SWITCHES_NS: u64 = 20_000;
 
 /// The period of the bandwidth of real-time tasks (`sched_rt_period_us`), unless set otherwise.
 const REALTIME_PERIOD_NS: u64 = 1_000_000_000;
@@ -111,9 +117,9 @@ impl Firings {
         since.any(|throttled| *throttled == (time_ns, task))
     }
 
-    /// Whether a group's timer that fired at a time can have been what let a task of `cpu` run: it fired
-    /// there, or an interrupt told that CPU of it; and such timers are few, so that it is no chance.
-    fn is_told(&self, cpu: &Cpu, on: CpuId, at_ns: u64, to_ns: u64) -> bool {
+    /// Whether a group's timer that fired at a time can have been what let a task of `cpu` run, which had waited since
+    /// another: it fired there, or another CPU interrupted that one for it; and such timers are few, so that it is no chance.
+    fn is_told(&self, cpu: &Cpu, on: CpuId, from_ns: u64, at_ns: u64, to_ns: u64) -> bool {
         let groups = |firing: &&Firing| firing.purpose == Purpose::CfsBandwidth;
         let lately = self
             .fired
@@ -121,11 +127,13 @@ impl Firings {
             .rev()
             .take_while(|firing| at_ns.saturating_sub(firing.time_ns) <= REALTIME_PERIOD_NS);
         let few = lately.filter(groups).count() <= FIRINGS_PER_S_MAX;
-        let mut told =
+        let fired_here =
             self.fired.iter().filter(groups).any(|it| it.time_ns == at_ns && it.cpu == on);
+        let mut told = fired_here && to_ns - at_ns <= SWITCHES_NS;
         cpu.between(at_ns, to_ns, |_, _, activity| {
             // What brings an idle one out of that has told it, be it recorded or not.
-            told |= matches!(activity, Activity::Irq(_) | Activity::Ipi(..)) || activity.is_idle();
+            let is_awoken = activity.is_idle() && at_ns - from_ns >= ASLEEP_NS_MIN;
+            told |= matches!(activity, Activity::Ipi(..)) || is_awoken;
         });
         few && told
     }
@@ -186,22 +194,28 @@ pub(crate) fn refusals(
         return;
     }
     let Waiting { task, prio, .. } = waiting;
-    if prio.0 < 0 {
-        // Of one whose arming was not seen nobody knows whose it is: where no other deadline task had the
-        // CPU, nothing else kept the victim from it.
-        let alone = !ran_before(cpu, from_ns, to_ns, waiting);
-        let own = |firing: &Firing| firing.owner.map_or(alone, |owner| owner == task);
-        if let Some(at_ns) = firings.last(from_ns, to_ns, Purpose::DeadlineBudget, own) {
-            let budget = Refusal::Throttled(Culprit::Setting(Setting::DeadlineBudget(task)));
-            found.push((from_ns, at_ns, budget));
-            return;
-        }
-    }
     let Refusals { refused: found, gaps } = room;
     gaps.clear();
     // To a fair task nothing but idling is refused: where a CPU did not idle there is nothing to find.
     if prio.is_realtime() || cpu.idled_since(from_ns) {
         choices(cpu, from_ns, to_ns, waiting, |gap| gaps.push(gap));
+    }
+    if prio.0 < 0 {
+        // Of one whose arming was not seen nobody knows whose it is, and since Linux 6.12 each CPU has one for fair tasks
+        // (`dl_server_timer`): it is the victim's where that had lost the CPU to nobody above it, or runs at once then.
+        let alone = !ran_before(cpu, from_ns, to_ns, waiting);
+        let idles = gaps.iter().any(|gap| gap.chosen == Chosen::Idle);
+        let ends_it = |firing: &Firing| {
+            let told = firing.cpu == waiting.cpu || idles || is_sent(cpu, firing.time_ns, to_ns);
+            waiting.lost_it || told && to_ns - firing.time_ns <= AT_ONCE_NS
+        };
+        let own =
+            |firing: &Firing| firing.owner.map_or(alone && ends_it(firing), |owner| owner == task);
+        if let Some(at_ns) = firings.last(from_ns, to_ns, Purpose::DeadlineBudget, own) {
+            let budget = Refusal::Throttled(Culprit::Setting(Setting::DeadlineBudget(task)));
+            found.push((from_ns, at_ns, budget));
+            return;
+        }
     }
     if prio.is_realtime() {
         let mut left_out = Vec::new();
@@ -257,7 +271,7 @@ pub(crate) fn refusals(
                 && at_ns - from_ns >= GROUP_NS_MIN
                 && !waiting.is_next
                 && !ran_realtime(cpu, at_ns, to_ns)
-                && firings.is_told(cpu, waiting.cpu, at_ns, to_ns)
+                && firings.is_told(cpu, waiting.cpu, from_ns, at_ns, to_ns)
                 // A CPU that is busy switches no sooner for it; the tick makes it switch anyhow.
                 && !cpu.ticked(at_ns.saturating_sub(AT_ONCE_NS), to_ns) =>
         {
@@ -283,6 +297,13 @@ fn uses_realtime(cpu: &Cpu, to_ns: u64, was_left: bool) -> bool {
     let is_forgotten = cpu.has_forgotten(to_ns.saturating_sub(REALTIME_PERIOD_NS));
     let of_ns = if was_left || is_forgotten { known_ns.max(1) } else { REALTIME_PERIOD_NS };
     realtime_ns * 2 >= of_ns
+}
+
+/// Whether another CPU interrupted this one.
+fn is_sent(cpu: &Cpu, from_ns: u64, to_ns: u64) -> bool {
+    let mut sent = false;
+    cpu.between(from_ns, to_ns, |_, _, activity| sent |= matches!(activity, Activity::Ipi(..)));
+    sent
 }
 
 /// Whether a real-time task had a CPU.
@@ -358,9 +379,13 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
     let mut base = cpu.base_before(from_ns);
     let of_victim = |base: Activity| base.thread().is_some_and(|(task, _)| task == waiting.task);
     // Woken on its way to sleep, it comes into the queue only when it has left the CPU.
-    let mut queued = waiting.lost_it || waiting.queued_here && !of_victim(base);
+    let queued_from_the_beginning = waiting.lost_it || waiting.queued_here && !of_victim(base);
+    let mut queued = queued_from_the_beginning;
     let mut gap = Growing::since(from_ns);
     let begins = |ns: u64| ns == from_ns && !waiting.lost_it;
+    // Where an event tells when it came into the queue, nothing else says that it was there before.
+    let may_be_queued =
+        |ns: u64| queued_from_the_beginning || waiting.queued_ns.is_none_or(|it| it < ns);
     let mut in_interrupt = false;
     cpu.between(from_ns, to_ns, |start_ns, stop_ns, activity| {
         if activity.is_interrupt() {
@@ -390,7 +415,7 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
             } else {
                 is_switch(base, activity) && !begins(start_ns)
             };
-            if enters && queued {
+            if enters && queued && (stays || may_be_queued(start_ns)) {
                 gap.chooses(Chosen::Idle);
                 gap.idles = true;
             }
@@ -403,7 +428,8 @@ fn choices(cpu: &Cpu, from_ns: u64, to_ns: u64, waiting: Waiting, mut found: imp
             if is_switch(base, activity) {
                 // One that goes to sleep may not have looked yet; one that switches has.
                 let is_told = waiting.queued_ns.is_some_and(|ns| ns < start_ns);
-                if (queued || is_told && !of_victim(base)) && !begins(start_ns) {
+                let is_queued = queued && may_be_queued(start_ns);
+                if (is_queued || is_told && !of_victim(base)) && !begins(start_ns) {
                     gap.chooses(Chosen::Task);
                 }
                 queued |= !of_victim(base);

@@ -281,7 +281,8 @@ impl Story {
         if last.phase != Phase::Runnable {
             return;
         }
-        // Later it is a balance, though the waker's CPU has told of nothing since.
+        // Later, or once it was in a queue, it is a balance, though the waker's CPU has told of nothing since.
+        let by_waker = by_waker && self.queued.is_none_or(|(_, on)| on != last.cpu);
         if by_waker && time_ns.saturating_sub(last.start_ns) <= QUEUED_NS_MAX {
             let last = self.stages.last_mut().expect("a story begins with a stage");
             last.phase = Phase::Placing;

@@ -57,7 +57,7 @@ pub(super) const EVENTS: &[Known] = &[
         timer_start,
     ),
     timer("timer_cancel", &["timer"], cancel),
-    timer("timer_expire_entry", &["timer", "function"], timer_expire),
+    timer("timer_expire_entry", &["timer", "function", "now"], timer_expire),
     timer("timer_expire_exit", &["timer"], expire_end),
 ];
 
@@ -114,6 +114,32 @@ pub(super) struct Armed {
     /// Who cancelled it. The kernel may say "cancel" before an expiry too, so what is known must outlive
     /// it.
     pub(super) cancelled_by: Option<TaskId>,
+    /// Of the wheel, where it was not known when the machine ticks: the tick for which it waits, and how many more there
+    /// are to the end of its bucket.
+    pub(super) ticks: Option<(Jiffies, i64)>,
+}
+
+/// A tick by the kernel's count, which wraps at the machine's word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jiffies {
+    count: u64,
+    is_word_short: bool,
+}
+
+impl Jiffies {
+    /// How many ticks before another one it is.
+    fn until(self, later: u64) -> i64 {
+        self.since(later).saturating_neg()
+    }
+
+    /// How many ticks after another one it is.
+    fn since(self, earlier: u64) -> i64 {
+        if self.is_word_short {
+            i64::from((self.count as u32).wrapping_sub(earlier as u32) as i32)
+        } else {
+            self.count.wrapping_sub(earlier) as i64
+        }
+    }
 }
 
 impl Armed {
@@ -254,6 +280,7 @@ fn hrtimer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> O
             slack_ns,
             mode,
             cancelled_by: None,
+            ticks: None,
         },
     );
     tell_setting(state, record, batch);
@@ -354,20 +381,15 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
     };
     // Jiffies wrap at the machine's word.
     let is_word_short = record.size(2).map_or(u32::try_from(expires).is_ok(), |size| size == 4);
-    let ticks = |later: u64, earlier: u64| {
-        if is_word_short {
-            i64::from((later as u32).wrapping_sub(earlier as u32) as i32)
-        } else {
-            later.wrapping_sub(earlier) as i64
-        }
-    };
+    let jiffies = |count: u64| Jiffies { count, is_word_short };
     state.timers.tick.see_count(now, record.time_ns);
-    let period_ns = state.timers.tick.period_ns();
-    let ticks_ns = |ticks: i64| ticks.max(0).unsigned_abs().saturating_mul(period_ns);
-    let this_tick_ns = state.timers.tick.begin_ns(record.time_ns);
-    let soft_ns = this_tick_ns.saturating_add(ticks_ns(ticks(expires, now))).max(record.time_ns);
-    let bucket = record.number(5).map_or(0, |bucket| ticks_ns(ticks(bucket, expires)));
-    let slack_ns = u32::try_from(bucket).unwrap_or(u32::MAX);
+    let tick = &state.timers.tick;
+    let this_tick_ns = tick.begin_ns(record.time_ns);
+    let to_go_ns = tick.ticks_ns(jiffies(expires).since(now));
+    let soft_ns = this_tick_ns.saturating_add(to_go_ns).max(record.time_ns);
+    let bucket = record.number(5).map_or(0, |bucket| jiffies(bucket).since(expires));
+    let slack_ns = u32::try_from(tick.ticks_ns(bucket)).unwrap_or(u32::MAX);
+    let ticks = (!tick.is_placed()).then_some((jiffies(expires), bucket));
     let pinned = match record.text(4) {
         Some(letters) => letters.contains(&b'P'),
         None => record.number(4).is_some_and(|flags| flags & WHEEL_PINNED != 0),
@@ -391,6 +413,7 @@ fn timer_start(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Opt
             slack_ns,
             mode,
             cancelled_by: None,
+            ticks,
         },
     );
     Some(record.event(TimerArm { timer: id, soft_ns, slack_ns, mode, call }))
@@ -404,7 +427,17 @@ fn timer_expire(state: &mut State, record: &Record<'_>, batch: &mut Batch) -> Op
         // Old kernels do not tell the function here.
         None => state.timers.armed.take(address),
     };
-    let begin = if let Some(armed) = armed {
+    let now = record.number(2);
+    if let Some(now) = now {
+        state.timers.tick.see_count(now, record.time_ns);
+    }
+    let begin = if let Some(mut armed) = armed {
+        if let (Some((expires, bucket)), Some(now)) = (armed.ticks, now)
+            && let Some(soft_ns) = state.timers.tick.was_due_ns(record.time_ns, expires.until(now))
+        {
+            armed.soft_ns = soft_ns.max(armed.armed_ns);
+            armed.slack_ns = u32::try_from(state.timers.tick.ticks_ns(bucket)).unwrap_or(u32::MAX);
+        }
         armed.begin()
     } else {
         let timer = match function {

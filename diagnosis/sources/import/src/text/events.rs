@@ -89,7 +89,7 @@ const ROWS: &[Row] = &[
     },
     Row {
         events: &["timer_expire_entry"],
-        keys: &[TIMER, FUNCTION],
+        keys: &[TIMER, FUNCTION, ("now=", Kind::Number)],
         needed: &["timer"],
         form: None,
     },

@@ -137,6 +137,13 @@ impl Names {
                 ("throttled", Culprit::Setting(Setting::CfsBandwidth(self.task(thread))))
             }
             Phase::Placing(to) => ("wrong_cpu", Culprit::Cpu(CpuId(to))),
+            // Only who is woken by a timer is in the way of an expiry loop.
+            Phase::Runnable(_)
+                if matches!(doing, Doing::Callback(_) | Doing::SoftirqCallback(_))
+                    && !matches!(by, Some(Waker::Timer(_))) =>
+            {
+                ("interrupts", culprit)
+            }
             Phase::Runnable(prio) => runnable(thread, prio, doing, culprit),
         }
     }
