@@ -53,6 +53,9 @@ impl Verify {
                      tardy whatif --list shows changes), or two commands (tardy verify './a --old' './a --new')",
                 ));
             }
+            if let Some(why) = tardy_changes::clash(&self.change) {
+                return Err(Failure::usage(why));
+            }
             if !self.victim.is_chosen() {
                 return Err(Failure::usage("name the threads: -p PID, --comm NAME, or -- CMD"));
             }

@@ -154,6 +154,17 @@ impl Change {
     }
 }
 
+/// Why changes cannot be made together: two of them are one change of the same threads, and the second would be all that
+/// is left.
+#[must_use]
+pub fn clash(changes: &[Change]) -> Option<String> {
+    let is_same = |one: &Change, other: &Change| one.name() == other.name() && one.whom == other.whom;
+    changes.iter().enumerate().find_map(|(at, one)| {
+        let other = changes[..at].iter().find(|other| is_same(one, other))?;
+        Some(format!("{other} and {one} cannot be made together: name one of them"))
+    })
+}
+
 /// What a value of this form has to be, where it is not.
 fn must_be(form: Form, value: &str) -> Option<String> {
     let is_off = value == "off";
@@ -242,6 +253,16 @@ mod tests {
         ] {
             assert_eq!(read(written).in_words(), said);
         }
+    }
+
+    #[test]
+    fn one_change_is_made_once() {
+        let clash = |written: &[&str]| {
+            super::clash(&written.iter().map(|text| read(text)).collect::<Vec<_>>())
+        };
+        assert!(clash(&["affinity(victim)=0", "prio(victim)=fifo:1", "affinity(hog)=0"]).is_none());
+        let said = clash(&["affinity(victim)=0", "thp=never", "affinity(victim)=1"]).unwrap();
+        assert!(said.starts_with("affinity(victim)=0 and affinity(victim)=1"), "{said}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod scheduling;
 mod time;
 mod whom;
 
-pub use change::{Change, ChangeError};
+pub use change::{Change, ChangeError, clash};
 pub use cpus::CpuList;
 pub use known::{About, Form, KNOWN, Target, about};
 pub use scheduling::{PRIORITY_ADVISED, Scheduling};

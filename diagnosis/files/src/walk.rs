@@ -81,7 +81,7 @@ pub(crate) fn resolve(path: &Path, last: Last) -> io::Result<Place> {
             }
             let target = readlinkat(&found, "", Vec::new())?.into_bytes();
             push_front(&mut parts, Path::new(&OsString::from_vec(target)));
-        } else if is_last {
+        } else if is_last && part.as_bytes() != b".." {
             return Ok(Place { folder, name: part, is_proc: false });
         } else {
             folder = found;

@@ -84,6 +84,8 @@ pub(crate) struct Role {
     pub(crate) is_kernel: bool,
     /// One of those that is bound to its CPU.
     pub(crate) is_bound_kernel: bool,
+    /// One of tardy's own that record: it is in the way only as long as somebody looks.
+    pub(crate) is_own: bool,
     /// It lives by what others do, not by its timers.
     pub(crate) waits: bool,
     /// When it woke whom, since the recording began.
@@ -327,6 +329,7 @@ fn role(thread: &ThreadSeen) -> Role {
         marks: thread.draft.marks,
         is_kernel,
         is_bound_kernel: is_kernel && is_bound,
+        is_own: thread.info.has(TaskInfo::OWN),
         waits: thread.draft.waits * WAITS_SHARE > thread.draft.sleeps + WAITS_SHARE,
         woke: thread.draft.woke.as_slice().into(),
     }
@@ -454,6 +457,7 @@ mod tests {
             marks: false,
             is_kernel: false,
             is_bound_kernel: false,
+            is_own: false,
             waits: false,
             woke: [].into(),
         }

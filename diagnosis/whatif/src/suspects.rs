@@ -47,7 +47,8 @@ impl Suspects {
             }
         }
         let mut names: HashMap<&str, f64> = HashMap::new();
-        for role in model.roles.iter().filter(|role| !role.is_victim && !role.name.is_empty()) {
+        let is_suspect = |role: &&Role| !role.is_victim && !role.is_own && !role.name.is_empty();
+        for role in model.roles.iter().filter(is_suspect) {
             if let Some(ns) = tasks.get(&role.task) {
                 *names.entry(role.called.as_str()).or_default() += ns;
             }

@@ -160,7 +160,9 @@ pub(super) fn candidates(
     let everywhere = System::new(stand_in.map_or_else(|| whom.threads.to_vec(), |own| vec![own]));
     let among = everywhere.clone().among(whom.culprits.clone());
     for advice in &explanation.advice {
-        for change in &advice.changes {
+        // Who looks on was in the way, and is gone then.
+        let is_own = |change: &&Change| change.whom() == Some(&Whom::Id(std::process::id()));
+        for change in advice.changes.iter().filter(|change| !is_own(change)) {
             let is_wanted = only.is_empty() || only.iter().any(|name| is_named(change, name));
             if let Some(known) = found.iter_mut().find(|candidate| candidate.change == *change) {
                 known.causes.push(advice.cause);

@@ -107,6 +107,10 @@ impl Changes {
             return Err(Failure::usage(format!("{path} has no condition {name}")));
         }
         let wanted = |one: &&Condition| self.only.is_empty() || self.only.contains(&one.name);
+        if let Some((name, _)) = self.with.iter().find(|(name, _)| !template.has_name(name)) {
+            let path = path.display();
+            return Err(Failure::usage(format!("{path} has no {{{name}}} that could get a value")));
+        }
         let with = self.with.iter().map(|(name, values)| (name.clone(), values.join(",")));
         let chosen: Values = with.chain(chosen.clone()).collect();
         let mut cases = Vec::new();
@@ -127,6 +131,10 @@ impl Changes {
         let asked_ns =
             self.duration.map(|duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
         file.span_ns = asked_ns.unwrap_or(file.span_ns);
+        if file.span_ns > tardy_sim::SPAN_NS_MAX {
+            let most = Duration::from_nanos(tardy_sim::SPAN_NS_MAX).as_secs() / 3_600;
+            return Err(Failure::usage(format!("-D: at most {most} hours can be simulated")));
+        }
         file.runs = self.runs.unwrap_or(file.runs);
         if !file.runs.is_multiple_of(file.rounds) {
             file.rounds = 1;

@@ -108,6 +108,11 @@ impl Sim {
         let by_group = |runs| PolicyRuns::by_group(runs).map(move |group| (runs, group));
         let groups: Vec<(&PolicyRuns<'_>, Group)> = results.iter().flat_map(by_group).collect();
         let shown = Self::shown(file, &results, &groups, &truth);
+        if shown.rows.is_empty() && shown.moves.is_empty() && shown.locks.is_empty() {
+            self.output.remark(&format!(
+                "{name} has no thread with watched = true that woke up: there is nothing to show"
+            ));
+        }
         if let Some(page) = &self.page {
             output::write_file(page, &simulated_page(&shown))?;
         }

@@ -72,6 +72,9 @@ impl WhatIfVerb {
         if self.list {
             return list(&self.output);
         }
+        if let Some(why) = tardy_changes::clash(&self.change).filter(|_| !self.each) {
+            return Err(Failure::usage(format!("{why}, or ask for --each")));
+        }
         let recording = recordings::or_latest(self.recording.take(), &self.output)?;
         let share = Share::claim();
         let kept = Kept::for_results(None).reading(&recording);

@@ -58,8 +58,12 @@ fn paragraph(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
 
 /// What one change would do, in words.
 fn answer(tried: &Tried, prediction: &Prediction) -> String {
-    let InShort { change, worst, mean, .. } = in_short(tried, prediction);
-    format!("With {change}: {worst}, {mean}.")
+    let InShort { worst, mean, .. } = in_short(tried, prediction);
+    let change = crate::clean::clean(&tried.in_words());
+    match change.strip_prefix("without ") {
+        Some(whom) => format!("Without {whom}: {worst}, {mean}."),
+        None => format!("With {change}: {worst}, {mean}."),
+    }
 }
 
 /// A sentence on the changes that are not shown by themselves.

@@ -86,8 +86,17 @@ impl Predicted for Prio {
             };
             of_name.any(|(_, thread)| !has_none(thread.policy))
         };
-        let suspects = suspects.changeable().filter(has_more);
-        found.extend(suspects.map(|name| format!("prio({name})=other")));
+        let ordinary = suspects.changeable().filter(has_more);
+        found.extend(ordinary.map(|name| format!("prio({name})=other")));
+        // Beside ordinary victims a program may be content with what they leave; a thread of the kernel must not wait.
+        let may_wait = |name: &&String| {
+            let threads = model.roles.iter().zip(&model.system.workload.threads);
+            let mut of_name = threads.filter(|(role, _)| role.called == **name);
+            let may = |policy| matches!(policy, Policy::Other { .. } | Policy::Batch { .. });
+            highest == 0 && of_name.all(|(role, thread)| !role.is_kernel && may(thread.policy))
+        };
+        let patient = suspects.changeable().filter(may_wait);
+        found.extend(patient.map(|name| format!("prio({name})=idle")));
         found
     }
 }

@@ -16,6 +16,10 @@ impl Predicted for RtRuntime {
             return Err(Refusal::Throttled);
         }
         let bandwidth = change.bandwidth_ns();
+        if bandwidth.is_some_and(|(runtime_ns, period_ns)| runtime_ns > period_ns) {
+            let why = "the kernel takes no runtime that is longer than its period".to_owned();
+            return Err(Refusal::Meaningless(why));
+        }
         model.system.kernel.rt_bandwidth =
             bandwidth.map(|(runtime_ns, period_ns)| Bandwidth { runtime_ns, period_ns });
         Ok(())

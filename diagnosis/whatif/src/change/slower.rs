@@ -9,6 +9,46 @@ use tardy_sim::{COST_NS_MAX, Scripted};
 
 pub(super) struct Slower;
 
+/// Fewer times as often as recorded, so many times as long, is not much more than is seen of a thread.
+const TIMES_MIN: f64 = 0.1;
+
+/// A thread that ended in the recording and does its work more often ends when it did: it does so much more of it before
+/// what it does in the end.
+fn goes_on(script: &mut Vec<Scripted>, from: usize, times: f64) {
+    let is_sleep = |step: &Scripted| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_));
+    // Before it first sleeps it begins, and waits for those who made it.
+    let first_sleep = script.iter().skip(from).position(is_sleep).map(|at| from + at);
+    let last_sleep = script.iter().rposition(is_sleep);
+    let (Some(first_sleep), Some(last_sleep)) = (first_sleep, last_sleep) else { return };
+    let behind = &script[last_sleep + 1..];
+    let is_run = |step: &&Scripted| matches!(step, Scripted::Run(_) | Scripted::Back);
+    let ending = script.split_off(last_sleep + 1 + behind.iter().take_while(is_run).count());
+    let body = script[first_sleep..].to_vec();
+    let untils = || {
+        body.iter().filter_map(|step| match step {
+            Scripted::SleepUntil(ns) => Some(*ns),
+            _ => None,
+        })
+    };
+    // The first of a round is as far from the last of the one before as they are from each other.
+    let between = (untils().count() as u64).saturating_sub(1).max(1);
+    let length_ns = untils().last().zip(untils().next()).map_or(0, |(last, first)| {
+        let ns = last.saturating_sub(first);
+        ns.saturating_add(ns / between)
+    });
+    let rounds = (1.0 / times).ceil() as u64;
+    for round in 1..rounds {
+        let later_ns = length_ns.saturating_mul(round);
+        script.extend(body.iter().map(|step| match *step {
+            Scripted::SleepUntil(ns) => {
+                Scripted::SleepUntil(ns.saturating_add(later_ns).min(COST_NS_MAX))
+            }
+            other => other,
+        }));
+    }
+    script.extend(ending);
+}
+
 impl Predicted for Slower {
     fn apply(&self, change: &Change, model: &mut Model) -> Result<(), Refusal> {
         let times = change.number().unwrap_or(1.0);
@@ -25,6 +65,10 @@ impl Predicted for Slower {
                 comes
             });
         }
+        if times < TIMES_MIN {
+            let why = "a recording does not show what they would do more than ten times as often";
+            return Err(Refusal::Meaningless(why.to_owned()));
+        }
         let places = super::places(change, model)?;
         let mut sleeps = false;
         for at in places {
@@ -36,7 +80,10 @@ impl Predicted for Slower {
                 Scripted::SleepUntil(ns) => Scripted::SleepUntil(longer(ns)),
                 other => other,
             });
-            let script: Vec<Scripted> = script.collect();
+            let mut script: Vec<Scripted> = script.collect();
+            if thread.again_ns.is_none() {
+                goes_on(&mut script, thread.repeat_from, times);
+            }
             sleeps |= script
                 .iter()
                 .any(|step| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_)));
@@ -52,5 +99,25 @@ impl Predicted for Slower {
 
     fn price(&self) -> &'static str {
         "their work takes longer"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_ends_does_more_before_that() {
+        let round = [Scripted::SleepUntil(5), Scripted::Run(1), Scripted::SleepUntil(10)];
+        let ending = [Scripted::Run(2), Scripted::Wait, Scripted::Run(3)];
+        let begins = [Scripted::Run(9), Scripted::Wait];
+        let mut script = [&begins[..], &round, &ending].concat();
+        goes_on(&mut script, 1, 0.5);
+        let again = [Scripted::SleepUntil(15), Scripted::Run(1), Scripted::SleepUntil(20)];
+        let more = [&begins[..], &round, &[Scripted::Run(2)], &again, &ending].concat();
+        assert_eq!(script, more);
+        let mut never = vec![Scripted::Run(1), Scripted::Wait];
+        goes_on(&mut never, 0, 0.5);
+        assert_eq!(never.len(), 2);
     }
 }

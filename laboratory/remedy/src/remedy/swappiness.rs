@@ -22,7 +22,11 @@ impl Remedy for Swappiness {
     }
 
     fn settings(&self, change: &Change, system: &System) -> Result<Vec<Setting>, Lacking> {
-        let to = change.number().ok_or_else(|| of_form(change))?.clamp(1.0, 200.0).round();
+        let to = change.number().ok_or_else(|| of_form(change))?.round();
+        // As the kernel has it, but for 0, with which it kills programs sooner than it swaps.
+        if !(1.0..=200.0).contains(&to) {
+            return Err(Lacking::new(format!("swappiness is from 1 to 200, and not {to}")));
+        }
         system.file("/proc/sys/vm/swappiness", Form::Word, &to.to_string())
     }
 }

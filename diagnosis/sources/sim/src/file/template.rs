@@ -151,6 +151,14 @@ impl Template {
         read(&self.filled(condition, chosen))
     }
 
+    /// Whether anything stands for a name in braces.
+    pub fn has_name(&self, name: &str) -> bool {
+        let braced = format!("{{{name}}}");
+        let conditions = self.conditions.iter().flat_map(|condition| condition.with.values());
+        let mut values = self.with.values().chain(conditions);
+        self.text.contains(&braced) || values.any(|value| value.contains(&braced))
+    }
+
     /// The same as a text.
     pub fn filled(&self, condition: &Condition, chosen: &Values) -> String {
         let mut values: Values =
