@@ -158,7 +158,8 @@ impl Change {
 /// is left.
 #[must_use]
 pub fn clash(changes: &[Change]) -> Option<String> {
-    let is_same = |one: &Change, other: &Change| one.name() == other.name() && one.whom == other.whom;
+    let is_same =
+        |one: &Change, other: &Change| one.name() == other.name() && one.whom == other.whom;
     changes.iter().enumerate().find_map(|(at, one)| {
         let other = changes[..at].iter().find(|other| is_same(one, other))?;
         Some(format!("{other} and {one} cannot be made together: name one of them"))

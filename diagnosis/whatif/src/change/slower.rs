@@ -32,7 +32,7 @@ fn goes_on(script: &mut Vec<Scripted>, from: usize, times: f64) {
     };
     // The first of a round is as far from the last of the one before as they are from each other.
     let between = (untils().count() as u64).saturating_sub(1).max(1);
-    let length_ns = untils().last().zip(untils().next()).map_or(0, |(last, first)| {
+    let length_ns = untils().next_back().zip(untils().next()).map_or(0, |(last, first)| {
         let ns = last.saturating_sub(first);
         ns.saturating_add(ns / between)
     });
