@@ -102,9 +102,19 @@ impl Change {
     /// What it is, as one would say it: "timer slack 1ns for the late threads". Holds names from traces.
     #[must_use]
     pub fn in_words(&self) -> String {
+        self.in_words_by(|_| None)
+    }
+
+    /// The same, where threads that it names by number have names.
+    #[must_use]
+    pub fn in_words_by(&self, name_of: impl Fn(u32) -> Option<String>) -> String {
         let of = match &self.whom {
             None => String::new(),
             Some(Whom::Victim) => "the late threads".to_owned(),
+            Some(whom @ Whom::Id(id)) => match name_of(*id) {
+                Some(name) => format!("{name} ({id})"),
+                None => whom.to_string(),
+            },
             Some(whom) => whom.to_string(),
         };
         let policy = self.scheduling().filter(|_| self.about.form == Form::Scheduling);
@@ -254,6 +264,13 @@ mod tests {
         ] {
             assert_eq!(read(written).in_words(), said);
         }
+    }
+
+    #[test]
+    fn a_number_has_a_name_where_somebody_knows_one() {
+        let name_of = |id| (id == 7).then(|| "hog".to_owned());
+        assert_eq!(read("prio(7)=idle").in_words_by(name_of), "SCHED_IDLE for hog (7)");
+        assert_eq!(read("prio(8)=idle").in_words_by(name_of), "SCHED_IDLE for 8");
     }
 
     #[test]

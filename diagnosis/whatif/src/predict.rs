@@ -36,9 +36,6 @@ pub const COVERAGE_SURER: f64 = 0.95;
 /// The cause that is told apart.
 const THEFT: &str = "hypervisor";
 
-/// A smaller share of all lateness alters no figure: to simulate without it would only be another chance.
-const THEFT_SHARE_MIN: f64 = 0.005;
-
 /// The change that removes what is told apart.
 pub(crate) const NO_THEFT: &str = "no-theft";
 
@@ -149,7 +146,7 @@ impl WhatIf {
         let model = Model::of(observed, kernel)?;
         let suspects = Suspects::of(observed, &model);
         let apart = match model.without_thefts() {
-            Some(model) if suspects.share(THEFT) >= THEFT_SHARE_MIN => {
+            Some(model) if suspects.share(THEFT) > 0.0 => {
                 // What can be told of the whole alone is told of that.
                 World::new(model, observed, |segment| segment.cause.0 == THEFT).ok()
             }

@@ -45,7 +45,8 @@ pub(super) fn plan(explanation: &Explanation, candidates: &[Candidate], width: u
     for (at, candidate) in candidates.iter().enumerate() {
         let change = &candidate.change;
         lines.push(String::new());
-        lines.push(paragraph("", &format!("{}. {} ({change})", at + 1, change.in_words()), width));
+        let words = change.in_words_by(name_of);
+        lines.push(paragraph("", &format!("{}. {words} ({change})", at + 1), width));
         let mut about = |text: String| lines.push(paragraph("   ", &text, width));
         about(format!("cause: {}", candidate.against()));
         about(format!("gain:  {}", candidate.gain.in_words()));
@@ -64,6 +65,12 @@ pub(super) fn plan(explanation: &Explanation, candidates: &[Candidate], width: u
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// What a thread that runs calls itself.
+fn name_of(id: u32) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{id}/comm")).ok()?;
+    Some(name.trim_end().to_owned()).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
