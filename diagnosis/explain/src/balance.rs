@@ -268,7 +268,7 @@ impl<'a> Balance<'a> {
             task: case.task,
             prio: stage.prio,
             queued_here: stage.waker_cpu == stage.cpu,
-            queued_ns: self.story.queued.and_then(|(ns, on)| (on == stage.cpu).then_some(ns)),
+            queued_ns: self.story.queued_in(stage, until_ns),
             cpu: stage.cpu,
             lost_it: case.kind == WakeupKind::Preempted && stage.start_ns == self.story.expiry_ns,
             is_next: self.story.came == (until_ns, true),

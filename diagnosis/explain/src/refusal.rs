@@ -206,8 +206,8 @@ pub(crate) fn refusals(
         let alone = !ran_before(cpu, from_ns, to_ns, waiting);
         let idles = gaps.iter().any(|gap| gap.chosen == Chosen::Idle);
         let ends_it = |firing: &Firing| {
-            let told = firing.cpu == waiting.cpu || idles || is_sent(cpu, firing.time_ns, to_ns);
-            waiting.lost_it || told && to_ns - firing.time_ns <= AT_ONCE_NS
+            let told = || firing.cpu == waiting.cpu || idles || is_sent(cpu, firing.time_ns, to_ns);
+            waiting.lost_it || to_ns - firing.time_ns <= AT_ONCE_NS && told()
         };
         let own =
             |firing: &Firing| firing.owner.map_or(alone && ends_it(firing), |owner| owner == task);

@@ -308,6 +308,13 @@ impl Story {
         self.step(time_ns, Phase::Runnable, on);
     }
 
+    /// When an event told that it was in the queue of a stage's CPU, where that was before the stage's end: of several waits the
+    /// last alone is known.
+    pub(crate) fn queued_in(&self, stage: &Stage, until_ns: u64) -> Option<u64> {
+        let (ns, on) = self.queued?;
+        (on == stage.cpu && ns <= until_ns).then_some(ns)
+    }
+
     /// The victim turns out to run on a CPU on whose queue no event had put it: since when it was there
     /// is not known.
     pub(crate) fn ran_elsewhere(&mut self, cpu: CpuId) {
@@ -452,6 +459,8 @@ impl Story {
                 self.unlocks.push(unlock);
             }
         }
+        // That was of the wakeup before.
+        self.queued = None;
         let since_ns = self.last().start_ns;
         if let Some(wait) = self.waits.last_mut() {
             wait.ends(since_ns, if by.task == TaskId::IDLE { &[] } else { chain });

@@ -33,7 +33,8 @@ fn assert_accounted(measurement: &Measurement, duration_ns: u64) {
     for thread in &measurement.threads {
         let all = thread.latencies.count() + thread.overruns;
         let spanned_ns = all * thread.interval_ns + thread.latencies.max_ns();
-        assert!(spanned_ns + 2 * thread.interval_ns >= duration_ns, "{}: {all}", thread.name);
+        // On a machine with much else to do a thread begins, and ends, some intervals late.
+        assert!(spanned_ns + 5 * thread.interval_ns >= duration_ns, "{}: {all}", thread.name);
     }
 }
 

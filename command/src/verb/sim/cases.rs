@@ -133,7 +133,7 @@ impl Changes {
         file.span_ns = asked_ns.unwrap_or(file.span_ns);
         if file.span_ns > tardy_sim::SPAN_NS_MAX {
             let most = Duration::from_nanos(tardy_sim::SPAN_NS_MAX).as_secs() / 3_600;
-            return Err(Failure::usage(format!("-D: at most {most} hours can be simulated")));
+            return Err(Failure::usage(format!("at most {most} hours can be simulated")));
         }
         file.runs = self.runs.unwrap_or(file.runs);
         if !file.runs.is_multiple_of(file.rounds) {

@@ -143,7 +143,8 @@ fn what_was_armed_before_a_loss_may_have_been_armed_again_in_it() {
     assert_eq!(last(&[sleeps, before, wakes]), begin(1, 1000, 50, 1), "it was not due yet");
 
     let wheel = (100, WHEEL_START, &[TIMER, WHEEL, 10, 10, 0, 0] as &[u64]);
-    let fires = (905_010, WHEEL_EXPIRE, &[TIMER, 10, WHEEL] as &[u64]);
+    // Two ticks late.
+    let fires = (905_010, WHEEL_EXPIRE, &[TIMER, 12, WHEEL] as &[u64]);
     let kept = last(&[wheel, before, fires]);
     let far = (u64::MAX / 2, LOST, &[0_u64] as &[u64]);
     assert_ne!(last(&[wheel, far, fires]), kept, "nothing is known of the wheel's timers then");

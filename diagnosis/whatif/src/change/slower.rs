@@ -39,7 +39,9 @@ fn goes_on(script: &mut Vec<Scripted>, from: usize, times: f64) {
     let rounds = (1.0 / times).ceil() as u64;
     for round in 1..rounds {
         let later_ns = length_ns.saturating_mul(round);
-        script.extend(body.iter().map(|step| match *step {
+        // Nobody wakes it more often than was recorded, and it wakes nobody more often.
+        let own = |step: &&Scripted| !matches!(step, Scripted::Wait | Scripted::Wake(_));
+        script.extend(body.iter().filter(own).map(|step| match *step {
             Scripted::SleepUntil(ns) => {
                 Scripted::SleepUntil(ns.saturating_add(later_ns).min(COST_NS_MAX))
             }

@@ -151,12 +151,19 @@ impl Tick {
         }
         if over_ns >= COUNT_OVER_NS && counted > 0 {
             if let Some(period_ns) = kernels_period_ns(over_ns as f64 / counted as f64) {
-                self.period_ns = period_ns;
+                self.takes(period_ns);
                 self.shortest.1 = SHORTEST_SEEN_MIN;
                 self.is_guess = false;
             }
             self.first_count = Some((ticks, time_ns));
         }
+    }
+
+    /// The counts show another period. Where ticks begin is as far past a multiple of that as the last one was.
+    fn takes(&mut self, period_ns: u64) {
+        self.period_ns = period_ns;
+        let [_, last_ns] = self.armed_for_ns;
+        self.phase_ns = (last_ns != u64::MAX).then(|| last_ns % period_ns);
     }
 
     /// The last tick for which a timer was armed, if no machine ticks so often that there was one since; else now.
@@ -174,7 +181,7 @@ impl Tick {
         let periods = USUAL_HZ.map(|hz| 1_000_000_000 / hz);
         let mut fitting = periods.into_iter().filter(|ns| (least_ns..=most_ns).contains(ns));
         match (fitting.next(), fitting.next()) {
-            (Some(period_ns), None) => self.period_ns = period_ns,
+            (Some(period_ns), None) => self.takes(period_ns),
             // A count that stood still while all CPUs idled.
             (None, _) => self.bounds_ns = ANY,
             _ => {}
