@@ -77,18 +77,14 @@ impl Victims {
     pub(crate) fn returns(&mut self, event: &Event, result: i64) -> Option<Ended> {
         let victim = self.get_mut(event.task)?;
         victim.waits_for = None;
-        if victim.call.is_some() && ENDED_WITHOUT.contains(&result) {
-            let waited = victim.call.take().is_some_and(|call| call.has_waited());
-            self.blocked.retain(|blocked| *blocked != event.task);
-            if waited {
-                self.discard(Reason::LockNotTaken);
-            }
-            return None;
-        }
         victim.ended_call = victim.call.take();
         // A call that got its lock at once is nothing to tell.
         let waited = victim.ended_call.as_ref().is_some_and(|call| call.has_waited());
         self.blocked.retain(|blocked| *blocked != event.task);
+        if waited && ENDED_WITHOUT.contains(&result) {
+            self.discard(Reason::LockNotTaken);
+            return None;
+        }
         let ended = Ended { task: event.task, end_ns: event.time_ns, to_user: true, is_call: true };
         waited.then_some(ended)
     }

@@ -6,7 +6,7 @@
 //!
 //! | the victim | what is seen | it was |
 //! |---|---|---|
-//! | `SCHED_DEADLINE` | its budget's timer fires before it runs | its budget |
+//! | `SCHED_DEADLINE` | its budget's timer fires before it runs; one whose arming was not seen, where it lost the CPU or runs at once | its budget |
 //! | fair | the CPU idles by choice, or the victim runs at once after the timer; a group's bandwidth timer fires | that bandwidth |
 //! | fair | the CPU idles by choice, and no such timer fires | forced idle: core scheduling, `sched_ext`, or a bandwidth whose timer is not recorded |
 //! | real-time | the CPU chooses a task of lower priority, or to idle, for a millisecond, or leaves a real-time task that could run for one | the bandwidth of real-time tasks, where they had half of the second before (of what is known of it, if they were left runnable) or its timer fires; else not known |

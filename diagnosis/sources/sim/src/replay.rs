@@ -25,6 +25,11 @@ pub enum Scripted {
 }
 
 impl Scripted {
+    /// Whether it waits for a timer.
+    pub const fn is_sleep(&self) -> bool {
+        matches!(self, Self::Sleep(_) | Self::SleepUntil(_))
+    }
+
     /// `from_ns`: from where its times count.
     pub(crate) const fn operation(self, from_ns: u64) -> Operation {
         match self {

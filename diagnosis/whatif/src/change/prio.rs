@@ -76,24 +76,26 @@ impl Predicted for Prio {
         if let Some(above) = above.filter(|above| highest > 0 && *above >= highest && *above < 98) {
             found.push(format!("prio(victim)=fifo:{}", above + 1));
         }
+        let of_name = |name: &str| {
+            let name = name.to_owned();
+            let threads = model.roles.iter().zip(&model.system.workload.threads);
+            threads.filter(move |(role, _)| role.called == name)
+        };
         // Who is ordinary already, and no less nice than others, has nothing to lose by it.
         let has_more = |name: &&String| {
-            let threads = model.roles.iter().zip(&model.system.workload.threads);
-            let mut of_name = threads.filter(|(role, _)| role.called == **name);
             let has_none = |policy| {
                 use Policy::{Batch, Idle, Other};
                 matches!(policy, Other { nice: 0.. } | Batch { nice: 0.. } | Idle)
             };
-            of_name.any(|(_, thread)| !has_none(thread.policy))
+            of_name(name).any(|(_, thread)| !has_none(thread.policy))
         };
         let ordinary = suspects.changeable().filter(has_more);
         found.extend(ordinary.map(|name| format!("prio({name})=other")));
         // Beside ordinary victims a program may be content with what they leave; a thread of the kernel must not wait.
         let may_wait = |name: &&String| {
-            let threads = model.roles.iter().zip(&model.system.workload.threads);
-            let mut of_name = threads.filter(|(role, _)| role.called == **name);
             let may = |policy| matches!(policy, Policy::Other { .. } | Policy::Batch { .. });
-            highest == 0 && of_name.all(|(role, thread)| !role.is_kernel && may(thread.policy))
+            highest == 0
+                && of_name(name).all(|(role, thread)| !role.is_kernel && may(thread.policy))
         };
         let patient = suspects.changeable().filter(may_wait);
         found.extend(patient.map(|name| format!("prio({name})=idle")));

@@ -15,10 +15,9 @@ const TIMES_MIN: f64 = 0.1;
 /// A thread that ended in the recording and does its work more often ends when it did: it does so much more of it before
 /// what it does in the end.
 fn goes_on(script: &mut Vec<Scripted>, from: usize, times: f64) {
-    let is_sleep = |step: &Scripted| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_));
     // Before it first sleeps it begins, and waits for those who made it.
-    let first_sleep = script.iter().skip(from).position(is_sleep).map(|at| from + at);
-    let last_sleep = script.iter().rposition(is_sleep);
+    let first_sleep = script.iter().skip(from).position(Scripted::is_sleep).map(|at| from + at);
+    let last_sleep = script.iter().rposition(Scripted::is_sleep);
     let (Some(first_sleep), Some(last_sleep)) = (first_sleep, last_sleep) else { return };
     let behind = &script[last_sleep + 1..];
     let is_run = |step: &&Scripted| matches!(step, Scripted::Run(_) | Scripted::Back);
@@ -86,9 +85,7 @@ impl Predicted for Slower {
             if thread.again_ns.is_none() {
                 goes_on(&mut script, thread.repeat_from, times);
             }
-            sleeps |= script
-                .iter()
-                .any(|step| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_)));
+            sleeps |= script.iter().any(Scripted::is_sleep);
             thread.script = Some(script.into());
             let again_ns = thread.again_ns.map(|ns| longer(ns.get()));
             thread.again_ns = again_ns.and_then(NonZeroU64::new);

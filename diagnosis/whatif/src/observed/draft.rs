@@ -423,9 +423,7 @@ impl Draft {
     /// Who measured waits until all of them have done so before it ends. In a simulation, in which others may be at another
     /// place of their scripts, it would end in the midst of them: what it runs for that is left out.
     fn leaves_at_once(&mut self) {
-        let is_sleep =
-            |step: &Scripted| matches!(step, Scripted::Sleep(_) | Scripted::SleepUntil(_));
-        let Some(last_sleep) = self.steps.iter().rposition(is_sleep) else { return };
+        let Some(last_sleep) = self.steps.iter().rposition(Scripted::is_sleep) else { return };
         let last_wait = self.steps.iter().rposition(|step| *step == Scripted::Wait);
         if let Some(last_wait) = last_wait.filter(|at| *at > last_sleep) {
             let leaves = self.steps.split_off(last_wait);

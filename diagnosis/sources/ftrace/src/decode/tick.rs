@@ -6,10 +6,8 @@ use rustc_hash::FxHashMap;
 pub(super) struct Tick {
     period_ns: u64,
     is_guess: bool,
-    /// When ticks begin, past a whole multiple of the period.
-    phase_ns: Option<u64>,
-    /// For when tick timers were armed the last times.
-    armed_for_ns: [u64; 2],
+    /// For when tick timers were armed the last times, the last one behind: ticks begin whole periods before and after.
+    armed_for_ns: [Option<u64>; 2],
     /// The last expiry of each CPU's tick timer, by its address. At most [`TIMERS_MAX`].
     last_raw_ns: FxHashMap<u64, u64>,
     /// The shortest way between two expiries of a tick timer, and how often it was seen.
@@ -53,8 +51,7 @@ impl Tick {
         Self {
             period_ns: period_ns.clamp(1, PERIOD_NS_MAX),
             is_guess: false,
-            phase_ns: None,
-            armed_for_ns: [u64::MAX; 2],
+            armed_for_ns: [None; 2],
             last_raw_ns: FxHashMap::default(),
             shortest: (u64::MAX, 0),
             first_count: None,
@@ -81,7 +78,7 @@ impl Tick {
 
     /// Whether it is known how often the machine ticks, and when.
     pub(super) fn is_placed(&self) -> bool {
-        self.is_found() && self.phase_ns.is_some()
+        self.is_found() && self.armed_for_ns[1].is_some()
     }
 
     fn is_found(&self) -> bool {
@@ -101,8 +98,7 @@ impl Tick {
 
     /// A CPU's tick timer, at this address, is to expire at `expiry_ns` (`raw_ns` on its own clock).
     pub(super) fn see_armed(&mut self, address: u64, raw_ns: u64, expiry_ns: u64) {
-        self.phase_ns = Some(expiry_ns % self.period_ns);
-        self.armed_for_ns = [self.armed_for_ns[1], expiry_ns];
+        self.armed_for_ns = [self.armed_for_ns[1], Some(expiry_ns)];
         if !self.is_guess {
             return;
         }
@@ -122,7 +118,6 @@ impl Tick {
                 && let Some(period_ns) = kernels_period_ns(way_ns as f64)
             {
                 self.period_ns = period_ns;
-                self.phase_ns = Some(expiry_ns % period_ns);
             }
         } else if way_ns < shortest_ns {
             self.shortest = (way_ns, 1);
@@ -151,7 +146,7 @@ impl Tick {
         }
         if over_ns >= COUNT_OVER_NS && counted > 0 {
             if let Some(period_ns) = kernels_period_ns(over_ns as f64 / counted as f64) {
-                self.takes(period_ns);
+                self.period_ns = period_ns;
                 self.shortest.1 = SHORTEST_SEEN_MIN;
                 self.is_guess = false;
             }
@@ -159,17 +154,10 @@ impl Tick {
         }
     }
 
-    /// The counts show another period. Where ticks begin is as far past a multiple of that as the last one was.
-    fn takes(&mut self, period_ns: u64) {
-        self.period_ns = period_ns;
-        let [_, last_ns] = self.armed_for_ns;
-        self.phase_ns = (last_ns != u64::MAX).then(|| last_ns % period_ns);
-    }
-
     /// The last tick for which a timer was armed, if no machine ticks so often that there was one since; else now.
     fn last_ns(&self, now_ns: u64) -> u64 {
-        let is_it = |ns: &&u64| now_ns.checked_sub(**ns).is_some_and(|ago_ns| ago_ns < SHORTEST_NS);
-        self.armed_for_ns.iter().rev().find(is_it).copied().unwrap_or(now_ns)
+        let is_it = |ns: &u64| now_ns.checked_sub(*ns).is_some_and(|ago_ns| ago_ns < SHORTEST_NS);
+        self.armed_for_ns.into_iter().rev().flatten().find(is_it).unwrap_or(now_ns)
     }
 
     /// So many ticks more or less one lasted so long: the only usual rate at which they can is taken for it, until it is known.
@@ -181,7 +169,7 @@ impl Tick {
         let periods = USUAL_HZ.map(|hz| 1_000_000_000 / hz);
         let mut fitting = periods.into_iter().filter(|ns| (least_ns..=most_ns).contains(ns));
         match (fitting.next(), fitting.next()) {
-            (Some(period_ns), None) => self.takes(period_ns),
+            (Some(period_ns), None) => self.period_ns = period_ns,
             // A count that stood still while all CPUs idled.
             (None, _) => self.bounds_ns = ANY,
             _ => {}
@@ -191,7 +179,7 @@ impl Tick {
     /// When the tick began in which `time_ns` lies.
     pub(super) fn begin_ns(&self, time_ns: u64) -> u64 {
         let period_ns = self.period_ns;
-        let phase_ns = self.phase_ns.unwrap_or(0) % period_ns;
+        let phase_ns = self.armed_for_ns[1].unwrap_or(0) % period_ns;
         time_ns.saturating_sub((time_ns % period_ns + period_ns - phase_ns) % period_ns)
     }
 

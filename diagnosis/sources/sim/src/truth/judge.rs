@@ -137,14 +137,7 @@ impl Names {
                 ("throttled", Culprit::Setting(Setting::CfsBandwidth(self.task(thread))))
             }
             Phase::Placing(to) => ("wrong_cpu", Culprit::Cpu(CpuId(to))),
-            // Only who is woken by a timer is in the way of an expiry loop.
-            Phase::Runnable(_)
-                if matches!(doing, Doing::Callback(_) | Doing::SoftirqCallback(_))
-                    && !matches!(by, Some(Waker::Timer(_))) =>
-            {
-                ("interrupts", culprit)
-            }
-            Phase::Runnable(prio) => runnable(thread, prio, doing, culprit),
+            Phase::Runnable(prio) => runnable(thread, by, prio, doing, culprit),
         }
     }
 }
@@ -152,13 +145,19 @@ impl Names {
 /// Of a thread that could run.
 fn runnable(
     thread: ThreadAt,
+    by: Option<Waker>,
     prio: Prio,
     doing: Doing,
     culprit: Culprit,
 ) -> (&'static str, Culprit) {
+    // Only who is woken by a timer is in the way of an expiry loop.
+    let by_timer = matches!(by, Some(Waker::Timer(_)));
     match doing {
-        Doing::Callback(_) | Doing::SoftirqCallback(_) => ("stacked_timers", culprit),
-        Doing::Interrupt(_) | Doing::Softirq(_) => ("interrupts", culprit),
+        Doing::Callback(_) | Doing::SoftirqCallback(_) if by_timer => ("stacked_timers", culprit),
+        Doing::Callback(_)
+        | Doing::SoftirqCallback(_)
+        | Doing::Interrupt(_)
+        | Doing::Softirq(_) => ("interrupts", culprit),
         Doing::Idle(_) | Doing::Polling(_) => ("idle_exit", culprit),
         Doing::Thread(other, _) if other == thread => ("own_kernel_work", culprit),
         Doing::Thread(_, runs)
