@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What recording costs the thread that is measured, on a real PREEMPT_RT kernel in counted time.
 
-    bench/tracing-vm.py [--kernel small] [--loops 3000] [--storm 10] [--only WORD] [--seeds 10]
+    bench/tracing-vm.py [--kernel small] [--loops 3000] [--load storm:10] [--only WORD] [--seeds 10]
 
-Each row is a guest of its own (`tardy vm run`), in which N threads sleep for random 0-1 ms and
+Each row is a guest of its own (`tardy vm run`), in which a load of tardy's runs (10 threads sleep for random 0-1 ms) and
 `cyclictest -N -p98 -i1000` measures, while a tracer runs beside, or nothing. Time is a count of
 instructions, 2 ns each: no cache, no noise, so a difference of a row to "nothing" is what the
 tracer's instructions cost, and of the phases in which its own wakeups fall. A seed shifts the phases, so a row
@@ -15,6 +15,9 @@ to mean and p99 with the half width of its interval of 95 % (Student's, over the
 events recorded, and how many instructions more than with "nothing" the CPU executed for each,
 whoever executed them (the probes, the tracer's own process). rtla's timerlat measures by itself, in
 the kernel: its figures stand beside, nothing is added to them.
+
+With --stacks=100ns each wakeup is late enough for stacks: what one costs where it is taken. Beside `--load cpu:1` a
+program runs whenever cyclictest's timer comes; of the idle loop none is taken.
 
 Needs `make vm` (or QEMU, `tardy vm build`, `tardy vm fetch tools-x86_64`); no root. A row whose
 tracer does not run on this kernel is left out, with what it said. It prints, it does not judge.
@@ -52,6 +55,10 @@ CONDITIONS = {
     "tardy record": ("tardy record --quiet -o /tmp/rec >/tmp/said & T=$!", TARDY_ENDS),
     "tardy record --stacks": (
         "tardy record --stacks --quiet -o /tmp/rec >/tmp/said & T=$!",
+        TARDY_ENDS,
+    ),
+    "tardy record --stacks=100ns": (
+        "tardy record --stacks=100ns --quiet -o /tmp/rec >/tmp/said & T=$!",
         TARDY_ENDS,
     ),
     "tardy watch": (
@@ -93,7 +100,7 @@ CONDITIONS = {
 RTLA = "rtla timerlat top -q -c 0 -p 1000 -P f:98 -d {seconds}s"
 
 SCRIPT = """
-tardy load storm:{storm} --quiet & L=$!
+tardy load {load} --quiet & L=$!
 sleep 1
 {begin}
 sleep {settle}
@@ -142,7 +149,7 @@ def figures(folder):
 def one(name, args, seed):
     begin, end = CONDITIONS[name]
     script = SCRIPT.format(
-        storm=args.storm,
+        load=args.load,
         begin=begin,
         end=end,
         settle=SETTLE_SECONDS,
@@ -169,7 +176,7 @@ def one(name, args, seed):
 
 def rtla(args, seed):
     script = RTLA.format(seconds=args.loops // 1000)
-    script = f"tardy load storm:{args.storm} --quiet & L=$!; sleep 1; {script}; kill -INT $L; wait"
+    script = f"tardy load {args.load} --quiet & L=$!; sleep 1; {script}; kill -INT $L; wait"
     with tempfile.TemporaryDirectory(prefix="tardy-bench-") as folder:
         status, out, err = guest(args, seed, script, Path(folder) / "out")
     # CPU 0: its count; of the interrupt, then of the thread: the last one, min, avg, max.
@@ -221,7 +228,7 @@ def main():
     )
     parser.add_argument("--kernel", default="small")
     parser.add_argument("--loops", type=int, default=3000)
-    parser.add_argument("--storm", type=int, default=10, help="threads")
+    parser.add_argument("--load", default="storm:10", help="what runs beside")
     parser.add_argument("--only", default="", help="rows whose name has this, and nothing")
     parser.add_argument("--seeds", type=int, default=10, help="how many, from 1 on")
     args = parser.parse_args()

@@ -33,6 +33,12 @@ impl Failure {
         Self { message: message.into(), status: 2, closed_pipe: false }
     }
 
+    /// The same, and what is to be known besides.
+    pub(crate) fn adding(mut self, text: &str) -> Self {
+        self.message.push_str(text);
+        self
+    }
+
     pub(crate) fn status(&self) -> u8 {
         self.status
     }

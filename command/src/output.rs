@@ -308,6 +308,15 @@ pub(crate) fn recording_folder(asked: Option<&Path>, name: &str) -> Result<PathB
     new_folder(asked, crate::recordings::FOLDER, name)
 }
 
+/// Removes the folder of a recording in which nothing is.
+pub(crate) fn discard(folder: &Path) {
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Some(name) = folder.file_name() else { return };
+    // Where it cannot be removed, it stays: that is no failure of what was asked for.
+    let _ =
+        Folder::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.remove_all(name));
+}
+
 /// Where folders of a kind go that nobody puts elsewhere: below the current one, else in the temporary one, under a
 /// name that each user has for himself.
 pub(crate) fn homes(what: &str) -> [PathBuf; 2] {

@@ -40,6 +40,7 @@ impl Predicted {
         Predictions {
             baseline: &self.baseline,
             apart: self.apart.as_ref(),
+            notes: &[],
             tried: &self.tried,
             shown: Shown::All,
         }

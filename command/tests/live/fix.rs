@@ -5,7 +5,7 @@
 
 use crate::machine::{Machine, eventually};
 use crate::no_root::Stranger;
-use crate::program::{PATH, Running, Said, tardy};
+use crate::program::{PATH, Running, Said, manifest, tardy};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::os::unix::fs::chown;
@@ -101,6 +101,12 @@ impl Journals {
 
     fn path(&self, name: &str) -> std::path::PathBuf {
         self.0.path().join(name)
+    }
+
+    /// The recordings that were made where tardy is called.
+    fn recordings(&self) -> Vec<std::path::PathBuf> {
+        let folder = std::fs::read_dir(self.path("here").join("recordings"));
+        folder.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     }
 
     /// A call of tardy that has these journals. The process that is started becomes it.
@@ -305,6 +311,27 @@ fn what_is_in_force_already_is_no_change() {
     let verify = ["verify", "-q", "--change", "slack(victim)=50us", "-p", &pid];
     let said = Said::by(&mut journals.tardy([&verify[..], &SHORT[2..]].concat())).expect(2);
     assert!(said.err.contains("slack(victim)=50us is in force already"), "{}", said.err);
+    assert!(journals.recordings().is_empty(), "{:?}", journals.recordings());
+}
+
+#[test]
+fn a_victim_that_ends_ends_the_trial_and_not_what_was_recorded() {
+    let Some(_machine) = machine() else { return };
+    let (mut victim, journals) = (Victim::new(), Journals::new());
+    let pid = victim.pid();
+    let verify = ["verify", "-q", "--change", "slack(victim)=1ns", "-p", &pid];
+    let running = Running::start(&mut journals.tardy([&verify[..], &LONG[2..]].concat()));
+    eventually("nothing is tried", || victim.is_changed());
+    eventually("it is not put back", || victim.is_as_it_was());
+    victim.0.kill().expect("it is ours");
+    let said = running.said();
+    assert_eq!(said.status, 1, "{}\n{}", said.out, said.err);
+    for part in [&format!("process {pid} has ended"), "what was recorded until then is in"] {
+        assert!(said.err.contains(part), "{}", said.err);
+    }
+    let [recording] = &journals.recordings()[..] else { panic!("{:?}", journals.recordings()) };
+    assert_eq!(manifest(recording)["sealed"], true);
+    assert!(journals.changed().is_empty(), "{:?}", journals.changed());
 }
 
 #[test]

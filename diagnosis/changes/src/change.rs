@@ -259,7 +259,8 @@ mod tests {
             ("slack(victim)=1ns", "timer slack 1ns for the late threads"),
             ("remove(hackbench)", "without hackbench"),
             ("affinity(irq 24)=0,2", "irq 24 on CPU 0,2 only"),
-            ("more(storm)=30", "30 more storm"),
+            ("more(storm)=30", "30 more threads like storm"),
+            ("slower(hog)=0.5", "intervals of hog 0.5 times as long"),
             ("no-theft", "a host that takes no time"),
         ] {
             assert_eq!(read(written).in_words(), said);

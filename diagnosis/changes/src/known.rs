@@ -151,7 +151,7 @@ pub const KNOWN: &[About] = &[
         Target::Threads,
         Form::Number,
         "more(storm)=30",
-        "{to} more {of}",
+        "{to} more threads like {of}",
         "this many more threads of the same kind",
     ),
     known(
@@ -207,8 +207,8 @@ pub const KNOWN: &[About] = &[
         Target::ThreadsOrIrq,
         Form::Number,
         "slower(irq 24)=2",
-        "{of} {to} times less often",
-        "threads or an interrupt do what they do this many times less often",
+        "intervals of {of} {to} times as long",
+        "threads or an interrupt do what they do this many times less often (0.5: twice as often)",
     ),
     known(
         "swap",

@@ -103,7 +103,18 @@ impl Trial<'_> {
     pub(crate) fn run(&self, interrupt: &Interrupt, output: &Output) -> Result<Tried, Failure> {
         let begun = Instant::now();
         let folder = output::recording_folder(None, "verify")?;
-        let blocks = self.record(folder.clone(), interrupt, output)?;
+        let mut blocks = Vec::with_capacity(self.blocks());
+        if let Err(failure) = self.record(folder.clone(), &mut blocks, interrupt, output) {
+            let is_tried = blocks.iter().any(|block| block.arm == 1);
+            return Err(if is_tried {
+                failure
+                    .adding(&format!("; what was recorded until then is in {}", folder.display()))
+            } else {
+                // There is nothing in it that anybody would look for.
+                output::discard(&folder);
+                failure
+            });
+        }
         let compared = self.explain(&folder, &blocks)?;
         Ok(Tried { compared, took: begun.elapsed() })
     }
@@ -111,9 +122,10 @@ impl Trial<'_> {
     fn record(
         &self,
         folder: PathBuf,
+        blocks: &mut Vec<Block>,
         interrupt: &Interrupt,
         output: &Output,
-    ) -> Result<Vec<Block>, Failure> {
+    ) -> Result<(), Failure> {
         let load = load::parse(self.load, None, output)?;
         let mut running = self.victim.start();
         let processes = running.watched();
@@ -129,29 +141,50 @@ impl Trial<'_> {
         let load = load.start()?;
         let session = Session::begin(&session::probe_host(), request)
             .map_err(|failure| Failure::new(format!("cannot record: {failure}")))?;
-        let all = self.flags.block + SETTLES;
+        // However it ends, the recording ends with it.
+        let tried = self.try_blocks(&session, &mut running, blocks, interrupt, output);
+        drop(running);
+        load.stop();
+        let ended = session.end();
+        tried?;
+        ended?;
+        if blocks.len() < self.blocks() {
+            return Err(Failure::new("the recording ended before the trial did"));
+        }
+        Ok(())
+    }
+
+    /// How many there are, of both sides.
+    fn blocks(&self) -> usize {
+        2 * usize::from(self.flags.rounds)
+    }
+
+    /// Tries them one after the other, until the recording ends.
+    fn try_blocks(
+        &self,
+        session: &Session,
+        running: &mut whom::Running<'_>,
+        blocks: &mut Vec<Block>,
+        interrupt: &Interrupt,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        let each = self.flags.block + SETTLES;
         let progress =
-            Progress::new(Some(all * 2 * u32::from(self.flags.rounds)), output.hides_progress());
+            Progress::new(Some(each * 2 * u32::from(self.flags.rounds)), output.hides_progress());
         let begun = Instant::now();
         let mut random = fastrand::Rng::with_seed(self.flags.seed);
-        let mut blocks = Vec::with_capacity(2 * usize::from(self.flags.rounds));
         for _ in 0..self.flags.rounds {
             let first = random.usize(0..2);
             for arm in [first, 1 - first] {
                 progress.show(begun.elapsed(), format!("{}: {}", self.names[0], self.names[1]));
-                let block = self.block(arm, &mut running, interrupt)?;
+                let block = self.block(arm, running, interrupt)?;
                 blocks.push(block);
                 if session.has_ended() {
-                    session.end()?;
-                    return Err(Failure::new("the recording ended before the trial did"));
+                    return Ok(());
                 }
             }
         }
-        drop(progress);
-        drop(running);
-        load.stop();
-        session.end()?;
-        Ok(blocks)
+        Ok(())
     }
 
     /// One block; the change is taken back when this returns.

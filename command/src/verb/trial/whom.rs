@@ -109,7 +109,11 @@ impl Running<'_> {
             if self.victim.is_command() {
                 self.child = program::start(&self.victim.command, None, true)?;
             }
-            return self.victim.processes.iter().try_for_each(|pid| program::must_exist(*pid));
+            let gone = self.victim.processes.iter().find(|pid| has_ended(**pid));
+            return gone.map_or(Ok(()), |pid| {
+                let words = format!("process {pid} has ended, so there is nothing left to try");
+                Err(Failure::new(words))
+            });
         };
         if child.has_ended().is_ok_and(|has_ended| has_ended) {
             self.child = program::start(&self.victim.command, None, true)?;
@@ -165,6 +169,13 @@ impl Drop for Running<'_> {
         // Its status says nothing: it is ended because the trial is over.
         let _ = self.end();
     }
+}
+
+/// Whether a process is gone; its number stays until its parent has asked how it ended.
+fn has_ended(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:")).map(str::trim_start);
+    state.is_none_or(|state| state.starts_with(['Z', 'X']))
 }
 
 /// The threads of a process.

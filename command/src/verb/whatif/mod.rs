@@ -98,7 +98,8 @@ impl WhatIfVerb {
         let all = self.text.full || !self.change.is_empty();
         let shown = if all { Shown::All } else { Shown::Helping(SHOWN) };
         let (baseline, apart) = (whatif.baseline(), whatif.baseline_apart());
-        let predictions = Predictions { baseline, apart, tried: &tried, shown };
+        let notes = input.closing().notes;
+        let predictions = Predictions { baseline, apart, notes: &notes, tried: &tried, shown };
         self.tell(&predictions)?;
         let any = tried.iter().any(|tried| tried.prediction.is_ok());
         Ok(if any || self.change.is_empty() { Outcome::Fine } else { Outcome::Undecided })

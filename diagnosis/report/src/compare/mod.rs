@@ -30,7 +30,7 @@ pub use words::{letter, quantile_name, verdict_sentence};
 
 use crate::clean::{clean, cut_middle};
 use std::path::PathBuf;
-use tardy_stats::ab::Comparison;
+use tardy_stats::ab::{Comparison, Verdict};
 use tardy_stats::{Counted, Sample};
 
 /// Everything that a comparison has to show.
@@ -72,6 +72,12 @@ impl Compared {
     /// Whether any gate came to this.
     pub fn has(&self, verdict: GateVerdict) -> bool {
         self.gates.iter().any(|gate| gate.verdict() == verdict)
+    }
+
+    /// Whether there was enough of anything to compare.
+    pub fn is_told(&self) -> bool {
+        let mut all = self.subjects.iter().flat_map(|subject| &subject.comparisons);
+        all.any(|comparison| !matches!(comparison.verdict, Verdict::TooFew { .. }))
     }
 }
 

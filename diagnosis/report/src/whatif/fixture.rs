@@ -77,5 +77,11 @@ pub(crate) fn with_predictions<R>(test: impl FnOnce(Predictions<'_>) -> R) -> R 
         tried("timers=deferred", 0.99, 1.05, "later sleeps of others"),
         refused,
     ];
-    test(Predictions { baseline: &baseline, apart: None, tried: &tried, shown: Shown::All })
+    test(Predictions {
+        baseline: &baseline,
+        apart: None,
+        notes: &[],
+        tried: &tried,
+        shown: Shown::All,
+    })
 }

@@ -10,6 +10,8 @@ pub struct WhatIfDocument<'a> {
     schema: &'static str,
     /// The share of predictions whose range is to hold the true figure.
     coverage: f64,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notes: &'a [String],
     baseline: BaselineJson<'a>,
     /// Without what a hypervisor took, recorded and simulated; absent where that is not told apart.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,6 +136,7 @@ impl<'a> WhatIfDocument<'a> {
         Self {
             schema: "tardy.whatif/1",
             coverage: tardy_whatif::COVERAGE,
+            notes: predictions.notes,
             baseline: BaselineJson::new(predictions.baseline),
             baseline_without_theft: predictions.apart.map(BaselineJson::new),
             changes: predictions.tried.iter().map(TriedJson::new).collect(),

@@ -39,6 +39,8 @@ pub struct Predictions<'a> {
     pub apart: Option<&'a Baseline>,
     /// The changes, the best first.
     pub tried: &'a [Tried],
+    /// What must be known of the recording, in sentences. A report has them elsewhere.
+    pub notes: &'a [String],
     /// Which of them are shown by themselves in text.
     pub shown: Shown,
 }
@@ -150,6 +152,7 @@ mod tests {
         let predictions = Predictions {
             baseline: &baseline,
             apart: Some(&baseline),
+            notes: &[],
             tried: &all,
             shown: Shown::All,
         };

@@ -45,7 +45,11 @@ pub fn whatif_text(
         paragraph(&sentence, width, out)?;
     }
     writeln!(out)?;
-    baseline(predictions, width, terminal, out)
+    baseline(predictions, width, terminal, out)?;
+    for note in predictions.notes {
+        paragraph(&format!("Note: {}.", crate::clean::clean(note)), width, out)?;
+    }
+    Ok(())
 }
 
 fn paragraph(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -298,6 +302,11 @@ mod tests {
             for part in ["misses the recorded p99 by 70 %", "6 changes simulated all the same"] {
                 assert!(no_ground.contains(part) && !no_ground.contains("slack"), "{no_ground}");
             }
+            let notes = ["the recording ends early\u{1b}[2J".to_owned()];
+            let noted = self::text(&Predictions { notes: &notes, ..best }, 100);
+            let last = noted.lines().last().unwrap();
+            assert!(last.starts_with("  Note: the recording ends early"), "{noted}");
+            assert!(!noted.contains('\u{1b}'));
             let useless = Predictions { tried: &all.tried[5..], ..best };
             let text = self::text(&useless, 100);
             assert!(text.contains("No change that was tried is predicted to help."), "{text}");
